@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { foldAddress } from '../listing/address.js';
+
+interface DemoToken {
+  readonly isBridgeable: boolean;
+  readonly chainKey: string;
+  readonly address: string;
+  readonly symbol: string;
+  readonly price: { readonly usd: number };
+}
+
+/** A running demo upstream. */
+export interface DemoUpstream {
+  /** Base address with its version segment. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** How far a price strays from the one in the file, as a share of it. */
+const DRIFT = 0.004;
+
+/**
+ * Starts a small REST service in the form of the v1 service, on a free loopback port, over the two demo
+ * listings. The gateway then uses it as it would use the real one.
+ *
+ * Prices are those of the file in the first listing, and drift a little from one listing to the next.
+ * Routes follow a plausible rule: tokens of the same symbol on other chains, if both can be bridged.
+ */
+export async function startDemoUpstream(): Promise<DemoUpstream> {
+  const { chains } = readListing<{ chains: readonly unknown[] }>('chains.json');
+  const { tokens } = readListing<{ tokens: readonly DemoToken[] }>('tokens.json');
+  let listingsServed = 0;
+
+  function answer({ pathname, searchParams }: URL): object | undefined {
+    if (pathname === '/v1/chains') return { chains };
+    if (pathname !== '/v1/tokens') return undefined;
+    const srcChainKey = searchParams.get('srcChainKey');
+    const srcToken = searchParams.get('srcToken');
+    if (srcToken !== null) return { tokens: routesFrom(srcToken, srcChainKey).map(atCurrentPrice) };
+    const listed = srcChainKey === null ? tokens : tokens.filter((token) => token.chainKey === srcChainKey);
+    const served = listed.map(atCurrentPrice);
+    listingsServed++;
+    return { tokens: served };
+  }
+
+  function routesFrom(srcToken: string, srcChainKey: string | null): readonly DemoToken[] {
+    const sources = tokens.filter(
+      ({ isBridgeable, address, chainKey }) =>
+        isBridgeable &&
+        foldAddress(address) === foldAddress(srcToken) &&
+        (srcChainKey === null || chainKey === srcChainKey),
+    );
+    return tokens.filter(
+      (token) =>
+        token.isBridgeable &&
+        sources.some(({ symbol, chainKey }) => symbol === token.symbol && chainKey !== token.chainKey),
+    );
+  }
+
+  // One drift for all tokens of a symbol: the real feed is by symbol, too.
+  function atCurrentPrice<Row extends DemoToken>(token: Row): Row {
+    const phase = [...token.symbol].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0);
+    const drift = DRIFT * (Math.sin(phase + listingsServed) - Math.sin(phase));
+    const usd =
+      listingsServed === 0 ? token.price.usd : Number((token.price.usd * (1 + drift)).toPrecision(7));
+    return { ...token, price: { ...token.price, usd } };
+  }
+
+  const server = createServer((request, response) => {
+    const found = answer(new URL(request.url ?? '/', 'http://127.0.0.1'));
+    response.writeHead(found ? 200 : 404, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(found ?? { error: 'Not found' }));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** The listings stay beside this file's source, from where the compiled file reads them, too. */
+function readListing<Listing>(file: string): Listing {
+  return JSON.parse(readFileSync(new URL(`../../src/demo/${file}`, import.meta.url), 'utf8')) as Listing;
+}

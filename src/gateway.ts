@@ -1,0 +1,127 @@
+import { createYoga } from 'graphql-yoga';
+import { type GatewayContext, requestIdOf } from './context.js';
+import type { Snapshots } from './listing/snapshots.js';
+import { createLoaders } from './loaders.js';
+import type { Logger } from './logger.js';
+import { type BodyLimitContext, useBodyLimit } from './plugins/use-body-limit.js';
+import { useCors } from './plugins/use-cors.js';
+import { useErrorCodes } from './plugins/use-error-codes.js';
+import { HEALTH_PATHS, useHealth } from './plugins/use-health.js';
+import { useLimits } from './plugins/use-limits.js';
+import { useNoIntrospection } from './plugins/use-no-introspection.js';
+import { useNotFound } from './plugins/use-not-found.js';
+import { usePlayground } from './plugins/use-playground.js';
+import { useRequestLog } from './plugins/use-request-log.js';
+import { schema } from './schema/index.js';
+
+/** What {@link createGateway} takes. */
+export interface GatewayOptions {
+  readonly snapshots: Snapshots;
+  readonly log: Logger;
+  /** Whether the listings are demo data, which the playground then says. */
+  readonly isDemo: boolean;
+  /** True once the process is about to stop. */
+  readonly isStopping: () => boolean;
+  /** An older price is null, in milliseconds. */
+  readonly priceMaxAgeMs: number;
+  readonly maxRoutesPerOperation: number;
+  readonly maxRows: number;
+  readonly maxDepth: number;
+  readonly maxAliases: number;
+  readonly maxQueryTokens: number;
+  readonly maxBodyBytes: number;
+  readonly corsOrigins: '*' | readonly string[];
+  readonly graphiql: boolean;
+  readonly introspection: boolean;
+}
+
+/** A handler of requests in the form of `fetch`; it opens no port. */
+export interface Gateway {
+  /** The Request class that it reads fastest. */
+  readonly Request: typeof Request;
+  fetch(request: Request, serverContext: BodyLimitContext): Promise<Response> | Response;
+}
+
+/** The GraphQL endpoint. */
+export const GRAPHQL_PATH = '/graphql';
+
+/** Wires the graph to the snapshots. The plugins stand in the order in which a request meets them. */
+export function createGateway(options: GatewayOptions): Gateway {
+  const { snapshots, log, isDemo, isStopping, graphiql, introspection } = options;
+
+  function createContext(request: Request): GatewayContext {
+    const now = Date.now();
+    return {
+      loaders: createLoaders({
+        view: snapshots.view(),
+        maxRoutes: options.maxRoutesPerOperation,
+        maxRows: options.maxRows,
+      }),
+      log: log.child({ requestId: requestIdOf(request) }),
+      oldestPriceAsOf: now - options.priceMaxAgeMs,
+      listings: snapshots.status(now),
+    };
+  }
+
+  const yoga = createYoga<BodyLimitContext, GatewayContext>({
+    schema,
+    graphqlEndpoint: GRAPHQL_PATH,
+    context: ({ request }) => createContext(request),
+    plugins: [
+      // What every answer needs, refusals included.
+      useRequestLog({ log, quietPaths: HEALTH_PATHS }),
+      useCors({ origins: options.corsOrigins }),
+      // What is answered without GraphQL.
+      useHealth({ notReadyReason: () => notReadyReason(snapshots, isStopping()) }),
+      graphiql &&
+        usePlayground({
+          endpoint: GRAPHQL_PATH,
+          load: async () => (await import('./playground/playground.js')).createPlayground({ isDemo }),
+        }),
+      useNotFound({
+        home: graphiql ? GRAPHQL_PATH : undefined,
+        paths: [GRAPHQL_PATH, ...HEALTH_PATHS],
+        isKnown: (pathname) => pathname === GRAPHQL_PATH,
+      }),
+      // What is refused before it is executed.
+      useBodyLimit(options),
+      useLimits(options),
+      !introspection && useNoIntrospection(),
+      // What is said of errors met in execution.
+      useErrorCodes(),
+    ],
+    // Each of these has its own file above, or is not wanted.
+    cors: false,
+    graphiql: false,
+    landingPage: false,
+    maxRequestBodySize: false,
+    multipart: false,
+    // Yoga matches this one by the end of the whole address, which a query string can have, too.
+    healthCheckEndpoint: '\n',
+    logging: {
+      debug: (...args) => log.trace({ args }, 'yoga'),
+      info: (...args) => log.debug({ args }, 'yoga'),
+      warn: (...args) => log.warn({ args }, 'yoga'),
+      error: (error) => log.error({ err: error }, 'A request met an error of our own'),
+    },
+  });
+
+  return {
+    Request: yoga.fetchAPI.Request,
+    fetch: (request, serverContext) => yoga.handleRequest(request, serverContext),
+  };
+}
+
+/** Why no traffic should come here now; undefined when it may. */
+function notReadyReason(snapshots: Snapshots, stopping: boolean): string | undefined {
+  if (stopping) return 'The gateway is stopping.';
+  const missing = snapshots.status(Date.now()).filter(({ state }) => state === 'EMPTY');
+  if (missing.length === 0) return undefined;
+  return missing
+    .map(({ name, lastFailure }) =>
+      lastFailure
+        ? `There is no snapshot of the ${name} listing yet: ${lastFailure.code}: ${lastFailure.message}`
+        : `The first snapshot of the ${name} listing is being fetched.`,
+    )
+    .join(' ');
+}

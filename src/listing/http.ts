@@ -1,0 +1,262 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import PQueue from 'p-queue';
+import { Agent, fetch, type Response } from 'undici';
+import type { Logger } from '../logger.js';
+import { malformed, UpstreamError } from './errors.js';
+
+/** What {@link createUpstreamHttp} takes. Times are in milliseconds. */
+export interface UpstreamHttpOptions {
+  /** Base address with its version segment, with or without a trailing slash. */
+  readonly baseUrl: string;
+  /** Headers for every request, such as a key that the service wants. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The limit on one attempt, from its start to the last byte of the answer. */
+  readonly timeoutMs: number;
+  /** How many further attempts follow a first one that failed in a passing way. */
+  readonly retries: number;
+  /** No second, wherever it begins, sees more attempts than this. */
+  readonly requestsPerSecond: number;
+  /** The limit on one answer, counted after decompression. */
+  readonly maxBytes: number;
+  readonly log: Logger;
+}
+
+/** An answer of the upstream. */
+export interface UpstreamAnswer {
+  readonly json: unknown;
+  /** When the attempt that brought it was sent (milliseconds since 1970). */
+  readonly sentAt: number;
+}
+
+/** One question to the upstream. */
+export interface UpstreamQuestion {
+  /** The operation's path below the base address, such as `tokens`. */
+  readonly path: string;
+  /** Query parameters; those that are undefined are left out. */
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  /** Whether it goes before what waits under the ceiling: listings do, so that routes cannot starve them. */
+  readonly first: boolean;
+}
+
+/** The only door to the upstream. */
+export interface UpstreamHttp {
+  /**
+   * Asks, and asks again where that may help.
+   *
+   * @throws UpstreamError, and nothing else
+   */
+  getJson(question: UpstreamQuestion): Promise<UpstreamAnswer>;
+  /** Ends what is under way; whoever waits for it gets an UpstreamError. */
+  close(): Promise<void>;
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const FIRST_RETRY_PAUSE_MS = 200;
+/** A longer Retry-After ends the question at once: its caller decides when to come again. */
+const MAX_RETRY_AFTER_MS = 10_000;
+/** Beyond what the ceiling lets through in this time, questions are refused rather than queued. */
+const MAX_QUEUE_SECONDS = 30;
+/** A second as the upstream may measure it: what leaves here evenly can arrive a little bunched. */
+const CEILING_WINDOW_MS = 1_050;
+const LOGGED_BODY_BYTES = 500;
+const JSON_TYPE = /^(application|text)\/([\w.-]+\+)?json\s*(;|$)/i;
+
+/** Makes the door to one upstream: one kept-alive pool, one ceiling, one set of limits. */
+export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
+  const { baseUrl, headers, timeoutMs, retries, requestsPerSecond, maxBytes, log } = options;
+  const base = baseUrl.replace(/\/+$/, '');
+  const agent = new Agent({
+    connect: { timeout: Math.min(timeoutMs, CONNECT_TIMEOUT_MS) },
+    keepAliveTimeout: 30_000,
+    // The limit of an attempt holds for the whole of it; these would only name the same fault differently.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  const ceiling = new PQueue({ intervalCap: requestsPerSecond, interval: CEILING_WINDOW_MS, strict: true });
+  const closing = new AbortController();
+  const underWay = new Set<AbortController>();
+
+  async function getJson(question: UpstreamQuestion): Promise<UpstreamAnswer> {
+    const url = addressOf(base, question);
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await underCeiling(question, () => send(url));
+      } catch (thrown) {
+        const error = thrown instanceof UpstreamError ? thrown : stopped(thrown);
+        const pauseMs = pauseBefore(attempt, error);
+        if (closing.signal.aborted || attempt >= retries || pauseMs === undefined) throw error;
+        log.debug(
+          { url, attempt, pauseMs, code: error.code, detail: error.detail },
+          'Asking the upstream again',
+        );
+        await sleep(pauseMs, undefined, { signal: closing.signal }).catch((reason) => {
+          throw stopped(reason);
+        });
+      }
+    }
+  }
+
+  async function underCeiling(
+    question: UpstreamQuestion,
+    task: () => Promise<UpstreamAnswer>,
+  ): Promise<UpstreamAnswer> {
+    if (!question.first && ceiling.size >= requestsPerSecond * MAX_QUEUE_SECONDS) {
+      throw new UpstreamError(
+        'UPSTREAM_RATE_LIMITED',
+        `At most ${requestsPerSecond} questions a second may go to the upstream, and ${ceiling.size} wait already. Try again in ${MAX_QUEUE_SECONDS} seconds.`,
+      );
+    }
+    return ceiling.add(task, { priority: question.first ? 1 : 0, signal: closing.signal });
+  }
+
+  async function send(url: string): Promise<UpstreamAnswer> {
+    if (closing.signal.aborted) throw stopped(closing.signal.reason);
+    const controller = new AbortController();
+    const timer = setTimeout(() => controller.abort(timedOut(timeoutMs, url)), timeoutMs);
+    underWay.add(controller);
+    const sentAt = Date.now();
+    try {
+      const response = await fetch(url, {
+        dispatcher: agent,
+        headers: { accept: 'application/json', ...headers },
+        // A redirect would carry the configured headers to an address that nobody configured.
+        redirect: 'manual',
+        signal: controller.signal,
+      });
+      return { json: await readJson(response, url, maxBytes), sentAt };
+    } catch (error) {
+      if (error instanceof UpstreamError) throw error;
+      if (controller.signal.reason instanceof UpstreamError) throw controller.signal.reason;
+      throw broken(error, url);
+    } finally {
+      clearTimeout(timer);
+      underWay.delete(controller);
+      // Ends the connection where an answer was given up before its end, and does nothing elsewhere.
+      controller.abort();
+    }
+  }
+
+  async function close(): Promise<void> {
+    const reason = stopped(undefined);
+    closing.abort(reason);
+    for (const controller of underWay) controller.abort(reason);
+    await agent.destroy();
+  }
+
+  return { getJson, close };
+}
+
+function addressOf(base: string, { path, query = {} }: UpstreamQuestion): string {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const search = new URLSearchParams(given).toString();
+  return `${base}/${path}${search && `?${search}`}`;
+}
+
+async function readJson(response: Response, url: string, maxBytes: number): Promise<unknown> {
+  if (response.status !== 200) throw await refusedBy(response, url);
+  const type = response.headers.get('content-type') ?? 'none';
+  if (!JSON_TYPE.test(type)) {
+    throw malformed('expected content of type application/json', `${url}: content-type ${type}`);
+  }
+  const bytes = await readBytes(response, maxBytes);
+  if (!bytes) throw malformed(`expected at most ${maxBytes} bytes, got more`, url);
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (cause) {
+    throw malformed('expected JSON in UTF-8', `${url}: ${String(cause)}`, cause);
+  }
+}
+
+/** The decompressed body, or undefined if it passes the limit. */
+async function readBytes(response: Response, maxBytes: number): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response.body ?? []) {
+    length += chunk.byteLength;
+    if (length > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, length);
+}
+
+async function refusedBy(response: Response, url: string): Promise<UpstreamError> {
+  const { status } = response;
+  const body = (await headOf(response)).toString('utf8');
+  const options = { status, detail: `${url}: HTTP ${status} ${body}`, retryAfterMs: retryAfterOf(response) };
+  if (status === 410) {
+    return new UpstreamError(
+      'UPSTREAM_GONE',
+      'The upstream says that it is gone for good (HTTP 410).',
+      options,
+    );
+  }
+  if (status === 429) {
+    return new UpstreamError(
+      'UPSTREAM_RATE_LIMITED',
+      'The upstream asks for fewer questions (HTTP 429). Try again in a minute.',
+      options,
+    );
+  }
+  return new UpstreamError(
+    'UPSTREAM_STATUS',
+    `Expected HTTP status 200 of the upstream, got ${status}. Try again in a minute.`,
+    options,
+  );
+}
+
+/** The beginning of a body, for the log. */
+async function headOf(response: Response): Promise<Buffer> {
+  try {
+    const reader = response.body?.getReader();
+    const first = await reader?.read();
+    return Buffer.from(first?.value?.subarray(0, LOGGED_BODY_BYTES) ?? []);
+  } catch {
+    return Buffer.alloc(0);
+  }
+}
+
+function retryAfterOf(response: Response): number | undefined {
+  const value = response.headers.get('retry-after');
+  if (!value) return undefined;
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+}
+
+/** How long to wait before another attempt, growing and jittered; undefined where none would help. */
+function pauseBefore(attempt: number, { code, status, retryAfterMs = 0 }: UpstreamError): number | undefined {
+  const passing =
+    code === 'UPSTREAM_TIMEOUT' ||
+    code === 'UPSTREAM_UNREACHABLE' ||
+    (code === 'UPSTREAM_RATE_LIMITED' && status === 429) ||
+    (code === 'UPSTREAM_STATUS' && status !== undefined && status >= 500);
+  if (!passing || retryAfterMs > MAX_RETRY_AFTER_MS) return undefined;
+  const pauseMs = FIRST_RETRY_PAUSE_MS * 2 ** attempt * (0.5 + Math.random() / 2);
+  return Math.max(pauseMs, retryAfterMs);
+}
+
+function timedOut(timeoutMs: number, url: string): UpstreamError {
+  const message = `The upstream did not answer within ${timeoutMs} ms. Try again in a few seconds.`;
+  return new UpstreamError('UPSTREAM_TIMEOUT', message, { detail: url });
+}
+
+function stopped(cause: unknown): UpstreamError {
+  const message = 'The gateway is stopping and no longer asks the upstream. Try again in a few seconds.';
+  return cause instanceof UpstreamError
+    ? cause
+    : new UpstreamError('UPSTREAM_UNREACHABLE', message, { cause });
+}
+
+/** Names what undici threw: a fault of the connection, or of the compression. */
+function broken(error: unknown, url: string): UpstreamError {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const detail = `${url}: ${code} ${cause instanceof Error ? cause.message : String(cause)}`;
+  if (/^(Z_|ERR__|ERR_BROTLI|ERR_ZLIB)/.test(code))
+    return malformed('expected a sound compression', detail, error);
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') {
+    const message = `The upstream did not take up the connection within ${CONNECT_TIMEOUT_MS} ms. Try again in a few seconds.`;
+    return new UpstreamError('UPSTREAM_TIMEOUT', message, { detail, cause: error });
+  }
+  const message = 'The upstream could not be reached, or broke off its answer. Try again in a few seconds.';
+  return new UpstreamError('UPSTREAM_UNREACHABLE', message, { detail, cause: error });
+}

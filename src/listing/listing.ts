@@ -1,0 +1,82 @@
+/** What a chain charges fees in. */
+export interface NativeCurrency {
+  readonly chainKey: string;
+  readonly name: string;
+  readonly symbol: string;
+  readonly decimals: number;
+  readonly address: string;
+}
+
+/** A network that tokens move from or to. Its identity is `chainKey`; `chainId` is not unique. */
+export interface Chain {
+  readonly chainKey: string;
+  /** Family such as `evm`, lower-case; an open set. */
+  readonly chainType: string;
+  /** A safe integer, which may pass 2^31-1 or be negative. */
+  readonly chainId: number;
+  readonly shortName: string;
+  readonly name: string;
+  readonly nativeCurrency: NativeCurrency;
+}
+
+/** A price in US dollars, and when the gateway asked for it (milliseconds since 1970). */
+export interface Price {
+  readonly usd: number;
+  readonly asOf: number;
+}
+
+/** A transferable asset on one chain. Its identity is `chainKey` and `address` together. */
+export interface Token {
+  readonly isBridgeable: boolean;
+  readonly chainKey: string;
+  /** As the upstream writes it; compare with `foldAddress`. */
+  readonly address: string;
+  readonly decimals: number;
+  readonly symbol: string;
+  readonly name: string;
+  readonly price: Price | null;
+}
+
+/**
+ * The two optional arguments of the token listing. With `srcToken` it asks for routes: the answer is what
+ * can be reached from that token, most of it on other chains.
+ */
+export interface TokenFilter {
+  readonly srcChainKey?: string | undefined;
+  readonly srcToken?: string | undefined;
+}
+
+/** One key for a token filter; equal filters have equal keys. */
+export function tokenFilterKey({ srcChainKey, srcToken }: TokenFilter): string {
+  return JSON.stringify([srcChainKey ?? null, srcToken ?? null]);
+}
+
+/** A row that was left out: where it stood, and what was expected and came. */
+export interface RejectedRow {
+  readonly place: string;
+  readonly reason: string;
+}
+
+/** One answer of the upstream, parsed: the rows that can be served, in the upstream's order, frozen. */
+export interface Taken<Row> {
+  readonly rows: readonly Row[];
+  readonly rejected: readonly RejectedRow[];
+  /** When the attempt that brought it was sent (milliseconds since 1970): the rows are at least this fresh. */
+  readonly takenAt: number;
+}
+
+/** Which service the rows are from; shown to clients, so never an address. */
+export type ListingSource = 'demo' | 'v1';
+
+/**
+ * The seam: what any upstream service offers. A further service is one file that implements it.
+ *
+ * Both methods reject with an `UpstreamError`, and with nothing else.
+ */
+export interface Listing {
+  readonly source: ListingSource;
+  /** The chain listing, whole; never empty. */
+  chains(): Promise<Taken<Chain>>;
+  /** Without `srcToken` the token listing, never empty; with it the routes from there, perhaps none. */
+  tokens(filter: TokenFilter): Promise<Taken<Token>>;
+}

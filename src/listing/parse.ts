@@ -1,0 +1,124 @@
+import * as v from 'valibot';
+import { tokenKey } from './address.js';
+import { malformed } from './errors.js';
+import type { Chain, RejectedRow, Taken, Token } from './listing.js';
+
+const nonEmpty = v.pipe(v.string(), v.nonEmpty());
+const decimals = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255));
+
+const chainRow = v.object({
+  chainKey: nonEmpty,
+  chainType: v.pipe(v.string(), v.toLowerCase()),
+  // Beyond 2^53 a JSON number has lost digits, and a wrong chain id sends funds to the wrong place.
+  // It may be negative: TON's is -239.
+  chainId: v.pipe(v.number(), v.safeInteger()),
+  shortName: v.string(),
+  name: v.string(),
+  nativeCurrency: v.object({
+    chainKey: nonEmpty,
+    name: v.string(),
+    symbol: v.string(),
+    decimals,
+    address: nonEmpty,
+  }),
+});
+
+const tokenRow = v.object({
+  isBridgeable: v.boolean(),
+  chainKey: nonEmpty,
+  address: nonEmpty,
+  decimals,
+  symbol: v.string(),
+  name: v.string(),
+  // A price that is none costs the row nothing: it is served without one.
+  price: v.fallback(v.nullable(v.object({ usd: v.pipe(v.number(), v.finite(), v.minValue(0)) })), null),
+});
+
+/**
+ * Reads the answer to a question for the chain listing.
+ *
+ * @param json the parsed body, of any form
+ * @param takenAt when the question was sent (milliseconds since 1970)
+ * @throws UpstreamError UPSTREAM_MALFORMED if it is not `{ chains: [...] }` with at least one good row
+ */
+export function parseChains(json: unknown, takenAt: number): Taken<Chain> {
+  const { rows, rejected } = parseRows('chains', json, chainRow, (chain) => chain.chainKey);
+  if (rows.length === 0) throw noRows('chains', rejected);
+  for (const chain of rows) {
+    Object.freeze(chain.nativeCurrency);
+    Object.freeze(chain);
+  }
+  return { rows, rejected, takenAt };
+}
+
+/**
+ * Reads the answer to a question for tokens, the whole listing or the routes from one token.
+ *
+ * @param json the parsed body, of any form
+ * @param takenAt when the question was sent (milliseconds since 1970); every price gets it as its `asOf`
+ * @param mayBeEmpty true for routes; a listing without tokens is refused
+ * @throws UpstreamError UPSTREAM_MALFORMED if it is not `{ tokens: [...] }`, or has rows and no good one
+ */
+export function parseTokens(json: unknown, takenAt: number, mayBeEmpty: boolean): Taken<Token> {
+  const parsed = parseRows('tokens', json, tokenRow, (token) => tokenKey(token.chainKey, token.address));
+  const { rejected } = parsed;
+  if (parsed.rows.length === 0 && !(mayBeEmpty && rejected.length === 0)) throw noRows('tokens', rejected);
+  const rows = parsed.rows.map(({ price, ...row }) =>
+    Object.freeze({ ...row, price: price && Object.freeze({ usd: price.usd, asOf: takenAt }) }),
+  );
+  return { rows, rejected, takenAt };
+}
+
+function parseRows<Schema extends v.GenericSchema>(
+  name: 'chains' | 'tokens',
+  json: unknown,
+  schema: Schema,
+  keyOf: (row: v.InferOutput<Schema>) => string,
+): { rows: v.InferOutput<Schema>[]; rejected: RejectedRow[] } {
+  const rows: v.InferOutput<Schema>[] = [];
+  const rejected: RejectedRow[] = [];
+  const firstPlaces = new Map<string, string>();
+  for (const [index, unknownRow] of rowsOf(name, json).entries()) {
+    const place = `${name}[${index}]`;
+    const { success, output, issues } = v.safeParse(schema, unknownRow, { abortEarly: true });
+    if (!success) {
+      rejected.push({ place, reason: reasonOf(issues[0]) });
+      continue;
+    }
+    const key = keyOf(output);
+    const firstPlace = firstPlaces.get(key);
+    if (firstPlace !== undefined) {
+      rejected.push({ place, reason: `duplicate of ${firstPlace}` });
+      continue;
+    }
+    firstPlaces.set(key, place);
+    rows.push(output);
+  }
+  return { rows, rejected };
+}
+
+function rowsOf(name: string, json: unknown): readonly unknown[] {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    throw malformed(`expected a JSON object with an array "${name}", got ${kindOf(json)}`);
+  }
+  const rows: unknown = Object.hasOwn(json, name) ? (json as Record<string, unknown>)[name] : undefined;
+  if (!Array.isArray(rows)) throw malformed(`expected an array "${name}", got ${kindOf(rows)}`);
+  return rows;
+}
+
+function noRows(name: string, [first, ...others]: readonly RejectedRow[]) {
+  if (!first) return malformed(`expected at least one row in "${name}", got none`);
+  const detail = `${first.place}: ${first.reason}`;
+  return malformed(`none of the ${others.length + 1} rows in "${name}" has the specified form`, detail);
+}
+
+function reasonOf(issue: v.BaseIssue<unknown> | undefined): string {
+  const path = issue && v.getDotPath(issue);
+  return `${path ? `${path}: ` : ''}${(issue?.message ?? 'not a row').slice(0, 200)}`;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (value === undefined) return 'nothing';
+  return Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`;
+}

@@ -1,0 +1,62 @@
+import { LRUCache } from 'lru-cache';
+import type { Logger } from '../logger.js';
+import { UpstreamError } from './errors.js';
+import { type Listing, type Token, type TokenFilter, tokenFilterKey } from './listing.js';
+
+/** What {@link createRoutes} takes. */
+export interface RoutesOptions {
+  readonly listing: Listing;
+  /** How long an answer is given without asking again, in milliseconds. */
+  readonly freshMs: number;
+  /** The bound on what is kept, in rows over all answers. */
+  readonly maxRows?: number;
+  readonly log: Logger;
+}
+
+/** The answers to questions for routes, kept for a while each. */
+export interface Routes {
+  /** Whether the answer is at hand, so that asking costs the upstream nothing. */
+  isKept(filter: TokenFilter): boolean;
+  /**
+   * The upstream's own answer to the filter. Equal questions under way share one request. If a kept answer
+   * is no longer fresh and cannot be had anew, it is given all the same: its prices say how old it is.
+   *
+   * @throws UpstreamError
+   */
+  tokens(filter: TokenFilter): Promise<readonly Token[]>;
+}
+
+const MAX_ROWS = 200_000;
+
+/** Makes the keeper of routes: bounded, and shared by all operations. */
+export function createRoutes({ listing, freshMs, maxRows = MAX_ROWS, log }: RoutesOptions): Routes {
+  const kept = new LRUCache<string, readonly Token[], TokenFilter>({
+    maxSize: maxRows,
+    sizeCalculation: (tokens) => tokens.length + 1,
+    ttl: freshMs,
+    allowStaleOnFetchRejection: true,
+    noDeleteOnFetchRejection: true,
+    // An answer that is pushed out while it is fetched is still owed to those who wait for it.
+    ignoreFetchAbort: true,
+    allowStaleOnFetchAbort: true,
+    async fetchMethod(_key, _stale, { context: filter }) {
+      try {
+        return (await listing.tokens(filter)).rows;
+      } catch (error) {
+        if (error instanceof UpstreamError) {
+          const { code, detail } = error;
+          log.warn({ ...filter, code, detail }, 'The routes from a token could not be had');
+        }
+        throw error;
+      }
+    },
+  });
+  return {
+    isKept: (filter) => kept.has(tokenFilterKey(filter)),
+    async tokens(filter) {
+      const tokens = await kept.fetch(tokenFilterKey(filter), { context: filter });
+      if (!tokens) throw new Error('Expected routes or an error from the cache of routes, got neither');
+      return tokens;
+    },
+  };
+}

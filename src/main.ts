@@ -1,0 +1,108 @@
+import closeWithGrace from 'close-with-grace';
+import { type Config, readConfig } from './config.js';
+import { startDemoUpstream } from './demo/upstream.js';
+import { createGateway, GRAPHQL_PATH } from './gateway.js';
+import { createUpstreamHttp } from './listing/http.js';
+import { createSnapshots } from './listing/snapshots.js';
+import { createV1Listing } from './listing/v1.js';
+import { createLogger } from './logger.js';
+import { createGatewayServer } from './server.js';
+
+/** From the signal to the exit, whatever is still under way then. */
+const STOP_WITHIN_MS = 10_000;
+/** For how long load balancers can see at `/ready` that no more requests should come. */
+const LAME_DUCK_MS = 1_500;
+/** When clients that still wait for the upstream are told that it will not come to that. */
+const GIVE_UP_UPSTREAM_AFTER_MS = 8_000;
+
+async function run(config: Config): Promise<void> {
+  const isTerminal = process.stdout.isTTY === true;
+  const log = await createLogger({ level: config.logLevel, readable: isTerminal });
+  const demo = config.upstreamUrl === undefined ? await startDemoUpstream() : undefined;
+  const http = createUpstreamHttp({
+    baseUrl: config.upstreamUrl ?? demo?.url ?? '',
+    headers: config.upstreamHeaders,
+    timeoutMs: config.upstreamTimeoutMs,
+    retries: config.upstreamRetries,
+    requestsPerSecond: config.upstreamRequestsPerSecond,
+    maxBytes: config.upstreamMaxBytes,
+    log,
+  });
+  const listing = createV1Listing({ http, source: demo ? 'demo' : 'v1' });
+  const snapshots = createSnapshots({ ...config, listing, log });
+  let stopping = false;
+  const gateway = createGateway({
+    ...config,
+    snapshots,
+    log,
+    isDemo: demo !== undefined,
+    isStopping: () => stopping,
+  });
+  const server = createGatewayServer({ gateway, maxBodyBytes: config.maxBodyBytes, log });
+
+  snapshots.start();
+  const address = await server.listen(config.host, config.port);
+  const upstream = demo ? 'the embedded demo listing' : config.upstreamUrl;
+  if (isTerminal) process.stdout.write(screen(address, upstream, demo !== undefined, config.graphiql));
+  else log.info({ address: `${address}${GRAPHQL_PATH}`, upstream, isDemo: demo !== undefined }, 'Listening');
+
+  closeWithGrace(
+    { delay: STOP_WITHIN_MS, logger: { error: (err) => log.error({ err }, 'Stopping') } },
+    async (reason) => {
+      if (reason.err) log.fatal({ err: reason.err }, 'Stopping because of an error that nothing expected');
+      else log.info({ signal: reason.signal }, 'Stopping: requests under way are still answered');
+      stopping = true;
+      snapshots.stop();
+      const giveUp = setTimeout(() => http.close(), GIVE_UP_UPSTREAM_AFTER_MS);
+      // Whoever presses Ctrl-C at a terminal is not behind a load balancer.
+      await server.drain(reason.signal === 'SIGINT' ? 0 : LAME_DUCK_MS);
+      clearTimeout(giveUp);
+      await http.close();
+      await demo?.close();
+      log.info('Stopped');
+    },
+  );
+}
+
+function screen(address: string, upstream: string | undefined, isDemo: boolean, graphiql: boolean): string {
+  return `
+  Chains and tokens gateway
+
+  Open      ${address}${GRAPHQL_PATH}${graphiql ? '  (a playground, with queries to try)' : ''}
+  Upstream  ${upstream}${isDemo ? ': DEMO DATA, prices are made up' : ''}
+            ${isDemo ? 'For a real listing set UPSTREAM_URL, such as https://example.org/v1' : ''}
+  Try       curl -s ${address}${GRAPHQL_PATH} -H 'content-type: application/json' \\
+              -d '{"query":"{ token(chainKey: \\"ethereum\\", address: \\"0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48\\") { symbol decimals price { usd asOf } chain { name } } }"}'
+  Stop      Ctrl-C
+
+`;
+}
+
+/** Ends the process with a message for a person, where it cannot even begin. */
+function giveUp(lines: readonly string[]): never {
+  process.stderr.write(`${lines.join('\n')}\n`);
+  process.exit(1);
+}
+
+function startFault(error: unknown, { host, port }: Config): readonly string[] {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'EADDRINUSE') {
+    return [`Port ${port} on ${host} is taken. Set PORT to another one; PORT=0 takes a free one.`];
+  }
+  if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+    return [
+      `Cannot listen on ${host}, port ${port} (${code}). Set HOST and PORT to an address of this machine.`,
+    ];
+  }
+  return ['The gateway could not start.', String(error instanceof Error ? error.stack : error)];
+}
+
+const settings = readConfig(process.env);
+if ('faults' in settings) {
+  giveUp([
+    'The gateway did not start; mend these settings:',
+    ...settings.faults.map((fault) => `  ${fault}`),
+  ]);
+}
+const { config } = settings;
+run(config).catch((error: unknown) => giveUp(startFault(error, config)));

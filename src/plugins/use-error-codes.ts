@@ -1,0 +1,60 @@
+import { type ExecutionResult, GraphQLError } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import type { GatewayContext } from '../context.js';
+import { GatewayError } from '../errors.js';
+import { RowLimitError } from '../loaders.js';
+import type { Logger } from '../logger.js';
+
+/**
+ * Decides what a client sees of an error met in an operation: the code and message of a GatewayError, and
+ * of anything else nothing but that it happened. The log gets the rest, once for each cause.
+ */
+export function useErrorCodes(): Plugin<GatewayContext> {
+  return {
+    onExecute: () => ({
+      onExecuteDone({ result, setResult, args: { contextValue } }) {
+        if (Symbol.asyncIterator in result || !result.errors?.length) return;
+        setResult(withCodes(result, result.errors, contextValue.log));
+      },
+    }),
+  };
+}
+
+function withCodes(result: ExecutionResult, errors: readonly GraphQLError[], log: Logger): ExecutionResult {
+  const logged = new Set<unknown>();
+  const coded = errors.map((error) => {
+    const cause = causeOf(error);
+    if (cause === undefined) return error;
+    if (!(cause instanceof GatewayError) && !logged.has(cause)) {
+      log.error({ err: cause, path: error.path?.join('.') }, 'An operation met an error of our own');
+    }
+    logged.add(cause);
+    return withCode(error, cause);
+  });
+  const tooManyRows = coded.find((_error, index) => causeOf(errors[index]) instanceof RowLimitError);
+  return tooManyRows ? { errors: [tooManyRows] } : { ...result, errors: coded };
+}
+
+function withCode({ nodes, source, positions, path }: GraphQLError, cause: unknown): GraphQLError {
+  const [code, message] =
+    cause instanceof GatewayError
+      ? [cause.code, cause.message]
+      : [
+          'INTERNAL_SERVER_ERROR',
+          'Something went wrong in the gateway itself. Try again; if it persists, report it with the x-request-id of this answer.',
+        ];
+  return new GraphQLError(message, {
+    nodes: nodes ?? null,
+    source: source ?? null,
+    positions: positions ?? null,
+    path: path ?? null,
+    extensions: { code },
+  });
+}
+
+/** What was thrown below the GraphQL errors that wrap it; undefined where one of them is all there is. */
+function causeOf(error: GraphQLError | undefined): unknown {
+  let cause: unknown = error;
+  while (cause instanceof GraphQLError) cause = cause.originalError;
+  return cause ?? undefined;
+}

@@ -1,0 +1,70 @@
+import type { Chain } from '../listing/listing.js';
+import { builder } from './builder.js';
+import { idOfChain } from './ids.js';
+import { NativeCurrencyType } from './native-currency.js';
+
+/** Chain in the graph, without its tokens, which token.ts adds. */
+export const ChainType = builder.objectRef<Chain>('Chain').implement({
+  description: 'A network that tokens can be moved from or to. Its identity is `chainKey`.',
+  fields: (t) => ({
+    id: t.id({
+      description: 'Opaque id, unique in the whole graph and stable; for caches and for finding it again.',
+      resolve: idOfChain,
+    }),
+    chainKey: t.exposeString('chainKey', {
+      description:
+        'Unique lower-case name, by which everything refers to the chain. Not the marketing name: Kaia is "klaytn", BNB Chain is "bsc"; `chains(search:)` finds it by either.',
+    }),
+    chainType: t.exposeString('chainType', {
+      description: 'Family such as "evm", "solana" or "aptos", in lower case. An open set: expect new ones.',
+    }),
+    chainId: t.exposeFloat('chainId', {
+      description:
+        'The number that the chain gives itself: a whole number that can pass 2^31-1, hence Float, or be negative. Not unique: several chains that are not EVM chains say 1, like Ethereum. Never use it as a key.',
+    }),
+    shortName: t.exposeString('shortName', { description: 'Short name for showing; may be empty.' }),
+    name: t.exposeString('name', { description: 'Full name for showing; may be empty.' }),
+    nativeCurrency: t.expose('nativeCurrency', {
+      type: NativeCurrencyType,
+      description: 'What the chain charges fees in.',
+    }),
+    caip2: t.string({
+      nullable: true,
+      description: 'Chain identifier by CAIP-2, `eip155:<chainId>`; null where `chainType` is not "evm".',
+      resolve: ({ chainType, chainId }) => (chainType === 'evm' ? `eip155:${chainId}` : null),
+    }),
+  }),
+});
+
+builder.queryFields((t) => ({
+  chains: t.field({
+    type: [ChainType],
+    nullable: true,
+    description:
+      "The listed chains in the upstream's order. Null, with an error, before there is any snapshot.",
+    args: {
+      search: t.arg.string({
+        description:
+          'Keeps the chains of which `chainKey`, `shortName` or `name` hold each of these words or parts of words. Letter case does not matter; blank keeps all.',
+      }),
+      chainTypes: t.arg.stringList({
+        description:
+          'Keeps the chains of these families, such as ["evm"]. Letter case does not matter; an empty list keeps none.',
+      }),
+    },
+    resolve: (_query, { search, chainTypes }, { loaders }) =>
+      loaders.chainsBySearch(search ?? '', chainTypes ?? undefined),
+  }),
+  chain: t.field({
+    type: ChainType,
+    nullable: true,
+    description: 'The chain with this key; null when it is unknown.',
+    args: {
+      chainKey: t.arg.string({
+        required: true,
+        description: 'Exact `chainKey`, such as "ethereum". Use `chains(search:)` for what a person types.',
+      }),
+    },
+    resolve: (_query, { chainKey }, { loaders }) => loaders.chainByKey(chainKey),
+  }),
+}));

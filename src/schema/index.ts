@@ -1,0 +1,8 @@
+import { builder } from './builder.js';
+import './scalars.js';
+import './chain.js';
+import './token.js';
+import './listing-status.js';
+
+/** The graph; it depends on no setting. */
+export const schema = builder.toSchema();

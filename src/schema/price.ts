@@ -1,0 +1,15 @@
+import type { Price } from '../listing/listing.js';
+import { builder } from './builder.js';
+
+/** Price in the graph. */
+export const PriceType = builder.objectRef<Price>('Price').implement({
+  description:
+    "A token's price with the time it is from. It comes from a feed per symbol, so it is the same on every chain.",
+  fields: (t) => ({
+    usd: t.exposeFloat('usd', { description: 'US dollars for one whole token (not for its smallest part).' }),
+    asOf: t.expose('asOf', {
+      type: 'DateTime',
+      description: 'When the gateway fetched it; the upstream itself puts no time on prices.',
+    }),
+  }),
+});

@@ -1,0 +1,137 @@
+import { GatewayError } from '../errors.js';
+import { foldAddress, isNativePlaceholder } from '../listing/address.js';
+import type { Chain, Token } from '../listing/listing.js';
+import { builder } from './builder.js';
+import { ChainType } from './chain.js';
+import { idOfToken } from './ids.js';
+import { PriceType } from './price.js';
+
+/** Token in the graph. */
+export const TokenType = builder.objectRef<Token>('Token').implement({
+  description:
+    'A transferable asset on one chain. Its identity is `chainKey` and `address` together; neither the address nor the symbol alone is unique.',
+  fields: (t) => ({
+    id: t.id({
+      description:
+        'Opaque id, unique in the whole graph and stable, whatever letter case the address is written in.',
+      resolve: idOfToken,
+    }),
+    isBridgeable: t.exposeBoolean('isBridgeable', {
+      description:
+        'Whether the upstream lets it be moved. False for liquidity-provider tokens, and for some assets of other kinds.',
+    }),
+    chainKey: t.exposeString('chainKey', { description: '`chainKey` of the chain that it lives on.' }),
+    address: t.exposeString('address', {
+      description:
+        'On-chain address as the upstream writes it, its format by chain. Native assets have a placeholder (0xEeee…). Compare hex addresses without regard to case, all others exactly.',
+    }),
+    decimals: t.exposeInt('decimals', {
+      description:
+        'Decimal places of an amount: 1 unit is 10^decimals of the smallest parts. Differs by chain for one symbol.',
+    }),
+    symbol: t.exposeString('symbol', {
+      description: 'Symbol, such as "USDC"; not unique, and may be empty.',
+    }),
+    name: t.exposeString('name', { description: 'Full name for showing; may be empty.' }),
+    price: t.field({
+      type: PriceType,
+      nullable: true,
+      description: 'Price with its time; null when it is unknown or too old to be believed.',
+      resolve: ({ price }, _args, { oldestPriceAsOf }) =>
+        price && price.asOf >= oldestPriceAsOf ? price : null,
+    }),
+    chain: t.field({
+      type: ChainType,
+      nullable: true,
+      description:
+        'The chain that it lives on; null when the chain listing does not have its `chainKey`, and, with an error, before there is a chain listing.',
+      resolve: ({ chainKey }, _args, { loaders }) => loaders.chainByKey(chainKey),
+    }),
+    isNative: t.boolean({
+      description:
+        "Whether it is its chain's native asset: its address is the placeholder, or the address of the chain's `nativeCurrency` (which is not known before there is a chain listing).",
+      resolve(token, _args, { loaders }) {
+        if (isNativePlaceholder(token.address)) return true;
+        const chain = loaders.chainByKey(token.chainKey);
+        if (!(chain instanceof Promise)) return isNativeOf(chain, token);
+        return chain.then(
+          (loaded) => isNativeOf(loaded, token),
+          () => false,
+        );
+      },
+    }),
+  }),
+});
+
+function isNativeOf(chain: Chain | null, { address }: Token): boolean {
+  return chain !== null && foldAddress(chain.nativeCurrency.address) === foldAddress(address);
+}
+
+builder.objectFields(ChainType, (t) => ({
+  tokens: t.field({
+    type: [TokenType],
+    nullable: true,
+    description:
+      "The listed tokens of this chain in the upstream's order, perhaps none. Null, with an error, before there is a token listing.",
+    resolve: ({ chainKey }, _args, { loaders }) => loaders.tokensByChain(chainKey),
+  }),
+  tokenCount: t.int({
+    nullable: true,
+    description:
+      'How many tokens are listed on this chain. Null, with an error, before there is a token listing.',
+    resolve: ({ chainKey }, _args, { loaders }) => loaders.tokenCountByChain(chainKey),
+  }),
+}));
+
+const MAX_KEY_LENGTH = 512;
+
+/** What goes to the upstream and into a cache is bounded here; nothing that long is a key of anything. */
+function checkedLength(name: string, value: string | null | undefined): string | undefined {
+  if (value && value.length > MAX_KEY_LENGTH) {
+    throw new GatewayError(
+      'BAD_USER_INPUT',
+      `Expected at most ${MAX_KEY_LENGTH} characters as "${name}", got ${value.length}.`,
+    );
+  }
+  return value ?? undefined;
+}
+
+builder.queryFields((t) => ({
+  tokens: t.field({
+    type: [TokenType],
+    nullable: true,
+    description:
+      "The upstream's token operation. Without arguments the whole listing, with `srcChainKey` the tokens on that chain, with `srcToken` the tokens that can be reached from that one, most of them on other chains. In the upstream's order; an unknown key gives an empty list. Null, with an error, when the answer cannot be had.",
+    args: {
+      srcChainKey: t.arg.string({
+        description:
+          '`chainKey`: alone, keeps the tokens on this chain; with `srcToken`, says which chain that token lives on, and keeps nothing out.',
+      }),
+      srcToken: t.arg.string({
+        description:
+          'Address of a token: asks for the tokens that have a route from it. One address can live on several chains, so give `srcChainKey` too. The set is optimistic: only a quote shows that a route works.',
+      }),
+    },
+    resolve: (_query, args, { loaders }) => {
+      const srcChainKey = checkedLength('srcChainKey', args.srcChainKey);
+      const srcToken = checkedLength('srcToken', args.srcToken);
+      // An empty parameter would ask the upstream for its whole listing, and pass that off as routes.
+      if (srcToken === '' || srcChainKey === '') return [];
+      return loaders.tokensByFilter({ srcChainKey, srcToken });
+    },
+  }),
+  token: t.field({
+    type: TokenType,
+    nullable: true,
+    description: 'The listed token at this address on this chain; null when it is unknown.',
+    args: {
+      chainKey: t.arg.string({ required: true, description: 'Exact `chainKey`, such as "ethereum".' }),
+      address: t.arg.string({
+        required: true,
+        description:
+          'Its address. Letter case does not matter where the whole address is hex; the zero address and the native placeholder stand for each other.',
+      }),
+    },
+    resolve: (_query, { chainKey, address }, { loaders }) => loaders.tokenByAddress(chainKey, address),
+  }),
+}));
