@@ -1,0 +1,106 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { demoChains, demoTokens } from '../fixtures/demo.js';
+
+/** Answers one request to the fake upstream; `nth` counts the requests for that path from 1. */
+export type Answer = (response: ServerResponse, request: IncomingMessage, nth: number) => void;
+
+/** A request that came to the fake upstream. */
+export interface SeenRequest {
+  readonly path: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  /** Milliseconds, on the clock of `performance`. */
+  readonly at: number;
+}
+
+export interface FakeUpstream {
+  /** Base address with a version segment, without a trailing slash. */
+  readonly url: string;
+  /** Every request so far. */
+  readonly seen: SeenRequest[];
+  /** How many requests came, in all or for one path. */
+  count(path?: string): number;
+  /** The written plan: how requests for a path are answered from now on. */
+  plan(path: 'chains' | 'tokens', answer: Answer): void;
+  close(): Promise<void>;
+}
+
+/** Rows as the upstream would send them, of whatever form. */
+export interface FakeListings {
+  readonly chains?: readonly unknown[];
+  readonly tokens?: readonly unknown[];
+}
+
+/** A real HTTP server in the form of the v1 service that counts requests and fails by a written plan. */
+export async function startFakeUpstream(listings: FakeListings = {}): Promise<FakeUpstream> {
+  const { chains = demoChains, tokens = demoTokens } = listings;
+  const seen: SeenRequest[] = [];
+  const plans = new Map<string, Answer>([
+    ['chains', json({ chains })],
+    ['tokens', json({ tokens })],
+  ]);
+  const server = createServer((request, response) => {
+    const url = request.url ?? '';
+    const path = new URL(url, 'http://fake').pathname.replace(/^\/v1\//, '');
+    seen.push({ path, url, headers: request.headers, at: performance.now() });
+    const answer = plans.get(path) ?? status(404);
+    answer(response, request, seen.filter((other) => other.path === path).length);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    seen,
+    count: (path) => seen.filter((request) => path === undefined || request.path === path).length,
+    plan: (path, answer) => plans.set(path, answer),
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Answers 200 with this value as JSON. */
+export function json(value: unknown): Answer {
+  return text(JSON.stringify(value));
+}
+
+/** Answers 200 with this body. */
+export function text(body: string | Buffer, headers: Record<string, string> = {}): Answer {
+  return (response) => {
+    response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(body);
+  };
+}
+
+/** Answers with this status. */
+export function status(
+  code: number,
+  headers: Record<string, string> = {},
+  body = '{"error":"secret-body"}',
+): Answer {
+  return (response) => {
+    response.writeHead(code, { 'content-type': 'application/json', ...headers }).end(body);
+  };
+}
+
+/** Never answers. */
+export const stall: Answer = () => {};
+
+/** Breaks the connection off without an answer. */
+export const reset: Answer = (_response, request) => {
+  request.socket.destroy();
+};
+
+/** Answers after a while. */
+export function late(ms: number, answer: Answer): Answer {
+  return (response, request, nth) => {
+    setTimeout(() => answer(response, request, nth), ms);
+  };
+}
+
+/** Answers the first requests in one way and the rest in another. */
+export function first(times: number, answer: Answer, then: Answer): Answer {
+  return (response, request, nth) => (nth <= times ? answer : then)(response, request, nth);
+}

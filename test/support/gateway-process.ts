@@ -1,0 +1,57 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+
+/** The built gateway, running as it would in production. */
+export interface GatewayProcess {
+  /** Such as `http://127.0.0.1:40123`. */
+  readonly address: string;
+  readonly child: ChildProcess;
+  /** Everything that it wrote so far. */
+  readonly output: () => string;
+  /** Resolves with the exit status. */
+  readonly exited: Promise<number | null>;
+}
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+/** Starts the built gateway on a free port; the test's end ends it. */
+export async function startGatewayProcess(env: Record<string, string> = {}): Promise<GatewayProcess> {
+  const { child, output, exited } = spawnGateway({ PORT: '0', ...env });
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  const address = await new Promise<string>((resolve, reject) => {
+    child.stdout?.on('data', () => {
+      const found = /"address":"(http:[^"]+)\/graphql"/.exec(output());
+      if (found?.[1]) resolve(found[1]);
+    });
+    exited.then((code) => reject(new Error(`The gateway ended with status ${code}: ${output()}`)));
+  });
+  return { address, child, output, exited };
+}
+
+/** Starts the built gateway with just these settings, and waits for nothing. */
+export function spawnGateway(env: Record<string, string>) {
+  const child = spawn(process.execPath, [MAIN], { env: { PATH: process.env.PATH ?? '', ...env } });
+  let written = '';
+  const collect = (chunk: Buffer) => {
+    written += chunk.toString();
+  };
+  child.stdout.on('data', collect);
+  child.stderr.on('data', collect);
+  const exited = once(child, 'exit').then(([code]) => code as number | null);
+  return { child, output: () => written, exited };
+}
+
+/** Asks a running gateway by POST. */
+export async function ask<Data>(address: string, query: string, variables?: object): Promise<{ data: Data }> {
+  const response = await fetch(`${address}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query, variables }),
+  });
+  return (await response.json()) as { data: Data };
+}

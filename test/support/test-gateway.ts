@@ -1,0 +1,127 @@
+import { Writable } from 'node:stream';
+import { onTestFinished } from 'vitest';
+import { type Config, readConfig } from '../../src/config.js';
+import { createGateway, type Gateway } from '../../src/gateway.js';
+import { createUpstreamHttp } from '../../src/listing/http.js';
+import type { Listing } from '../../src/listing/listing.js';
+import { createSnapshots, type Snapshots } from '../../src/listing/snapshots.js';
+import { createV1Listing } from '../../src/listing/v1.js';
+import { createLogger, type Logger } from '../../src/logger.js';
+import { type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
+
+/** An error of an answer, as a client sees it. */
+export interface AnsweredError {
+  readonly message: string;
+  readonly path?: readonly (string | number)[];
+  readonly extensions?: { readonly code?: string };
+}
+
+/** An answer, as a client sees it. */
+export interface Answered<Data> {
+  readonly data?: Data;
+  readonly errors?: readonly AnsweredError[];
+}
+
+/** One line of the log. */
+export type LogLine = Record<string, unknown> & { readonly msg: string };
+
+export interface TestGateway {
+  readonly gateway: Gateway;
+  readonly snapshots: Snapshots;
+  readonly upstream: FakeUpstream;
+  /** What was logged so far. */
+  readonly logged: LogLine[];
+  /** Asks by POST, as most clients do. */
+  query<Data = Record<string, never>>(query: string, variables?: object): Promise<Answered<Data>>;
+  /** Asks with any request for a path. */
+  fetch(path: string, init?: RequestInit): Promise<Response>;
+}
+
+export interface TestGatewayOptions {
+  /** One with the demo listings unless given. */
+  readonly upstream?: FakeUpstream;
+  /** What differs from the defaults; the ceiling is far away unless set here. */
+  readonly config?: Partial<Config>;
+  readonly firstPauseMs?: number;
+  /** Stands between the upstream half and the graph half. */
+  readonly decorate?: (listing: Listing) => Listing;
+  readonly isStopping?: () => boolean;
+}
+
+/** A log that a test can read. */
+export async function createTestLog(): Promise<{ log: Logger; logged: LogLine[] }> {
+  const logged: LogLine[] = [];
+  const destination = new Writable({
+    write(chunk, _encoding, done) {
+      for (const line of String(chunk).trim().split('\n')) logged.push(JSON.parse(line) as LogLine);
+      done();
+    },
+  });
+  return { log: await createLogger({ level: 'trace', readable: false, destination }), logged };
+}
+
+/** The whole gateway in front of a real HTTP upstream, wired as the process wires it but without a port. */
+export async function createTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const upstream = options.upstream ?? (await startFakeUpstream());
+  const { log, logged } = await createTestLog();
+  const config = { ...defaultConfig(), upstreamRequestsPerSecond: 1000, ...options.config };
+  const http = createUpstreamHttp({
+    baseUrl: upstream.url,
+    headers: config.upstreamHeaders,
+    timeoutMs: config.upstreamTimeoutMs,
+    retries: config.upstreamRetries,
+    requestsPerSecond: config.upstreamRequestsPerSecond,
+    maxBytes: config.upstreamMaxBytes,
+    log,
+  });
+  const listing = createV1Listing({ http, source: 'v1' });
+  const snapshots = createSnapshots({
+    ...config,
+    listing: options.decorate?.(listing) ?? listing,
+    log,
+    ...(options.firstPauseMs === undefined ? {} : { firstPauseMs: options.firstPauseMs }),
+  });
+  const gateway = createGateway({
+    ...config,
+    snapshots,
+    log,
+    isDemo: false,
+    isStopping: options.isStopping ?? (() => false),
+  });
+  onTestFinished(async () => {
+    snapshots.stop();
+    await http.close();
+    await upstream.close();
+  });
+
+  async function fetch(path: string, init?: RequestInit): Promise<Response> {
+    return gateway.fetch(new Request(`http://gateway${path}`, init), {});
+  }
+  return {
+    gateway,
+    snapshots,
+    upstream,
+    logged,
+    fetch,
+    async query<Data>(query: string, variables?: object) {
+      const response = await fetch('/graphql', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ query, variables }),
+      });
+      return (await response.json()) as Answered<Data>;
+    },
+  };
+}
+
+/** The settings of a process without any environment variables. */
+export function defaultConfig(): Config {
+  const settings = readConfig({});
+  if ('faults' in settings) throw new Error(settings.faults.join('; '));
+  return settings.config;
+}
+
+/** The codes of an answer's errors. */
+export function codesOf({ errors = [] }: Answered<unknown>): (string | undefined)[] {
+  return errors.map(({ extensions }) => extensions?.code);
+}
