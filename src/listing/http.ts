@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import PQueue from 'p-queue';
 import { Agent, fetch, type Response } from 'undici';
@@ -74,6 +75,8 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   });
   const ceiling = new PQueue({ intervalCap: requestsPerSecond, interval: CEILING_WINDOW_MS, strict: true });
   const closing = new AbortController();
+  // Everything that waits listens to it.
+  setMaxListeners(0, closing.signal);
   const underWay = new Set<AbortController>();
 
   async function getJson(question: UpstreamQuestion): Promise<UpstreamAnswer> {

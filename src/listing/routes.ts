@@ -18,8 +18,8 @@ export interface Routes {
   /** Whether the answer is at hand, so that asking costs the upstream nothing. */
   isKept(filter: TokenFilter): boolean;
   /**
-   * The upstream's own answer to the filter. Equal questions under way share one request. If a kept answer
-   * is no longer fresh and cannot be had anew, it is given all the same: its prices say how old it is.
+   * The upstream's own answer to the filter. Equal questions under way share one request. A kept answer that
+   * is no longer fresh and cannot be had anew is given for as long again: its prices say how old it is.
    *
    * @throws UpstreamError
    */
@@ -34,19 +34,15 @@ export function createRoutes({ listing, freshMs, maxRows = MAX_ROWS, log }: Rout
     maxSize: maxRows,
     sizeCalculation: (tokens) => tokens.length + 1,
     ttl: freshMs,
-    allowStaleOnFetchRejection: true,
-    noDeleteOnFetchRejection: true,
     // An answer that is pushed out while it is fetched is still owed to those who wait for it.
     ignoreFetchAbort: true,
-    allowStaleOnFetchAbort: true,
-    async fetchMethod(_key, _stale, { context: filter }) {
+    async fetchMethod(_key, old, { context: filter }) {
       try {
         return (await listing.tokens(filter)).rows;
       } catch (error) {
-        if (error instanceof UpstreamError) {
-          const { code, detail } = error;
-          log.warn({ ...filter, code, detail }, 'The routes from a token could not be had');
-        }
+        const { code, detail } = error instanceof UpstreamError ? error : {};
+        log.warn({ ...filter, code, detail, err: error }, 'The routes from a token could not be had');
+        if (old) return old;
         throw error;
       }
     },

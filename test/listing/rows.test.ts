@@ -1,0 +1,226 @@
+import { describe, expect, it } from 'vitest';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { json, startFakeUpstream, text } from '../support/fake-upstream.js';
+import { codesOf, createTestGateway } from '../support/test-gateway.js';
+
+const GOOD_CHAIN = chainRow('good');
+const ETHER = { chainKey: 'x', name: 'Ether', symbol: 'ETH', decimals: 18, address: '0xEe' };
+const GOOD_TOKEN = tokenRow('good', '0xAa');
+
+interface Listings {
+  readonly listings: readonly {
+    readonly name: string;
+    readonly rows: number;
+    readonly rejectedRows: number;
+  }[];
+}
+
+/** What a client sees of these rows, and what the log says of those that are left out. */
+async function serve(rows: { chains?: readonly unknown[]; tokens?: readonly unknown[] }) {
+  const upstream = await startFakeUpstream({ chains: [GOOD_CHAIN], tokens: [GOOD_TOKEN], ...rows });
+  const gateway = await createTestGateway({ upstream });
+  const { data, errors } = await gateway.query<{
+    chains: Record<string, unknown>[];
+    tokens: Record<string, unknown>[];
+  }>(`{
+    chains { chainKey chainType chainId shortName name nativeCurrency { symbol decimals } }
+    tokens { chainKey address symbol name decimals isBridgeable price { usd } }
+  }`);
+  expect(errors).toBeUndefined();
+  const status = await gateway.query<Listings>('{ listings { name rows rejectedRows } }');
+  const warnings = gateway.logged.filter(({ msg }) => msg.startsWith('Left out bad rows'));
+  return {
+    chains: data?.chains ?? [],
+    tokens: data?.tokens ?? [],
+    listings: status.data?.listings ?? [],
+    warnings: warnings.map(({ rejected }) => rejected as string[]),
+  };
+}
+
+describe('a bad chain row is left out, counted and logged with its place', () => {
+  it.each<[string, unknown, RegExp]>([
+    ['null', null, /Object/],
+    ['a text', 'ethereum', /Object/],
+    ['a list', [], /Object|chainKey/],
+    ['no chainKey', chainRow('x', { chainKey: undefined }), /chainKey/],
+    ['an empty chainKey', chainRow('x', { chainKey: '' }), /chainKey/],
+    ['no chainId', chainRow('x', { chainId: undefined }), /chainId/],
+    ['a chainId that is text', chainRow('x', { chainId: '1' }), /chainId: .*number.*"1"/],
+    ['a chainId that is no whole number', chainRow('x', { chainId: 1.5 }), /chainId/],
+    ['a chainId that JSON cannot hold', chainRow('x', { chainId: 2 ** 60 }), /chainId/],
+    ['no chainType', chainRow('x', { chainType: undefined }), /chainType/],
+    ['a null name', chainRow('x', { name: null }), /name: .*null/],
+    ['no shortName', chainRow('x', { shortName: undefined }), /shortName/],
+    ['no nativeCurrency', chainRow('x', { nativeCurrency: undefined }), /nativeCurrency/],
+    [
+      'a nativeCurrency without decimals',
+      chainRow('x', { nativeCurrency: { ...ETHER, decimals: null } }),
+      /nativeCurrency\.decimals/,
+    ],
+    [
+      'a nativeCurrency with an empty address',
+      chainRow('x', { nativeCurrency: { ...ETHER, address: '' } }),
+      /nativeCurrency\.address/,
+    ],
+  ])('%s', async (_name, row, reason) => {
+    const { chains, listings, warnings } = await serve({ chains: [GOOD_CHAIN, row, chainRow('after')] });
+    expect(chains.map(({ chainKey }) => chainKey)).toEqual(['good', 'after']);
+    expect(listings[0]).toEqual({ name: 'chains', rows: 2, rejectedRows: 1 });
+    expect(warnings).toEqual([[expect.stringMatching(/^chains\[1\]: /)]]);
+    expect(warnings[0]?.[0]).toMatch(reason);
+  });
+});
+
+describe('a bad token row is left out, counted and logged with its place', () => {
+  it.each<[string, unknown, RegExp]>([
+    ['null', null, /Object/],
+    ['an empty chainKey', tokenRow('', '0x1'), /chainKey/],
+    ['an empty address', tokenRow('good', ''), /address/],
+    ['no address', tokenRow('good', '0x1', { address: undefined }), /address/],
+    ['decimals that are text', tokenRow('good', '0x1', { decimals: '6' }), /decimals: .*number.*"6"/],
+    ['decimals that are no whole number', tokenRow('good', '0x1', { decimals: 6.5 }), /decimals/],
+    ['decimals below zero', tokenRow('good', '0x1', { decimals: -1 }), /decimals/],
+    ['decimals that no asset has', tokenRow('good', '0x1', { decimals: 256 }), /decimals/],
+    ['no decimals', tokenRow('good', '0x1', { decimals: undefined }), /decimals/],
+    ['a null symbol', tokenRow('good', '0x1', { symbol: null }), /symbol/],
+    ['a null name', tokenRow('good', '0x1', { name: null }), /name/],
+    ['isBridgeable that is text', tokenRow('good', '0x1', { isBridgeable: 'true' }), /isBridgeable/],
+    ['no isBridgeable', tokenRow('good', '0x1', { isBridgeable: undefined }), /isBridgeable/],
+  ])('%s', async (_name, row, reason) => {
+    const { tokens, listings, warnings } = await serve({
+      tokens: [GOOD_TOKEN, row, tokenRow('good', '0x2')],
+    });
+    expect(tokens.map(({ address }) => address)).toEqual(['0xAa', '0x2']);
+    expect(listings[1]).toEqual({ name: 'tokens', rows: 2, rejectedRows: 1 });
+    expect(warnings).toEqual([[expect.stringMatching(/^tokens\[1\]: /)]]);
+    expect(warnings[0]?.[0]).toMatch(reason);
+  });
+});
+
+describe('odd rows that are good', () => {
+  it.each<[string, unknown]>([
+    ['missing', undefined],
+    ['null', null],
+    ['a number', 1],
+    ['empty', {}],
+    ['a text', { usd: '1' }],
+    ['null in US dollars', { usd: null }],
+    ['below zero', { usd: -1 }],
+  ])('a token whose price is %s is served without one', async (_name, price) => {
+    const { tokens, listings } = await serve({ tokens: [tokenRow('good', '0x1', { price })] });
+    expect(tokens).toMatchObject([{ address: '0x1', price: null }]);
+    expect(listings[1]).toMatchObject({ rows: 1, rejectedRows: 0 });
+  });
+
+  it('a price that passes all numbers is none, and one of zero is one', async () => {
+    const upstream = await startFakeUpstream();
+    const row = (address: string, usd: string) =>
+      JSON.stringify(tokenRow('good', address)).replace(/"price":\{"usd":[^}]*\}/, `"price":{"usd":${usd}}`);
+    upstream.plan('tokens', text(`{"tokens":[${row('0x1', '1e999')},${row('0x2', '0')}]}`));
+    const { query } = await createTestGateway({ upstream });
+    expect(await query('{ tokens { price { usd } } }')).toEqual({
+      data: { tokens: [{ price: null }, { price: { usd: 0 } }] },
+    });
+  });
+
+  it('empty names, unknown fields and types in capitals', async () => {
+    const { chains, tokens } = await serve({
+      chains: [{ ...chainRow('c', { chainType: 'EVM', name: '', shortName: '' }), more: { deep: [1] } }],
+      tokens: [{ ...tokenRow('c', '0x1', { symbol: '', name: '' }), tags: ['a'] }],
+    });
+    expect(chains).toMatchObject([{ chainKey: 'c', chainType: 'evm', name: '', shortName: '' }]);
+    expect(tokens).toMatchObject([{ symbol: '', name: '' }]);
+  });
+});
+
+describe('duplicates collapse to the first, and count as rejected', () => {
+  it('of a chainKey', async () => {
+    const { chains, warnings } = await serve({
+      chains: [chainRow('a', { chainId: 1 }), chainRow('a', { chainId: 2 }), chainRow('b', { chainId: 1 })],
+    });
+    expect(chains.map(({ chainKey, chainId }) => [chainKey, chainId])).toEqual([
+      ['a', 1],
+      ['b', 1],
+    ]);
+    expect(warnings).toEqual([['chains[1]: duplicate of chains[0]']]);
+  });
+
+  it('of an address on one chain, as it is looked up', async () => {
+    const { tokens, listings, warnings } = await serve({
+      tokens: [
+        tokenRow('a', '0xAb', { symbol: 'first' }),
+        tokenRow('a', '0xaB', { symbol: 'second' }),
+        tokenRow('b', '0xab', { symbol: 'elsewhere' }),
+        tokenRow('s', 'Base58', { symbol: 'exact' }),
+        tokenRow('s', 'base58', { symbol: 'another' }),
+        tokenRow('a', `0x${'0'.repeat(40)}`, { symbol: 'zero' }),
+        tokenRow('a', '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE', { symbol: 'placeholder' }),
+      ],
+    });
+    expect(tokens.map(({ symbol }) => symbol)).toEqual(['first', 'elsewhere', 'exact', 'another', 'zero']);
+    expect(listings[1]).toMatchObject({ rows: 5, rejectedRows: 2 });
+    expect(warnings).toEqual([['tokens[1]: duplicate of tokens[0]', 'tokens[6]: duplicate of tokens[5]']]);
+  });
+
+  it('log one line for many bad rows, and not each of them', async () => {
+    const { warnings } = await serve({ tokens: [GOOD_TOKEN, ...Array.from({ length: 50 }, () => null)] });
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toHaveLength(21);
+    expect(warnings[0]?.at(-1)).toBe('and 30 more');
+  });
+});
+
+describe('a wrong envelope refuses the listing', () => {
+  const ENVELOPES: [string, string][] = [
+    ['null', 'null'],
+    ['a number', '1'],
+    ['a text', '"tokens"'],
+    ['a bare array', JSON.stringify([GOOD_TOKEN])],
+    ['an empty object', '{}'],
+    ['the other listing', JSON.stringify({ rows: [GOOD_TOKEN] })],
+    ['null rows', '{"tokens":null}'],
+    ['rows by key', JSON.stringify({ tokens: { a: GOOD_TOKEN } })],
+    ['rows in a text', JSON.stringify({ tokens: JSON.stringify([GOOD_TOKEN]) })],
+    ['no rows', '{"tokens":[]}'],
+    ['no good row', '{"tokens":[null,{}]}'],
+    ['no JSON', '<html>'],
+    ['half of it', '{"tokens":['],
+    ['nothing', ''],
+  ];
+
+  it.each(ENVELOPES)('%s', async (_name, body) => {
+    const upstream = await startFakeUpstream();
+    upstream.plan('tokens', text(body));
+    const { query } = await createTestGateway({ upstream });
+    const answer = await query(
+      '{ tokens { symbol } chain(chainKey: "base") { name } listings { name state } }',
+    );
+    expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
+    expect(answer.data).toEqual({
+      tokens: null,
+      chain: { name: 'Base' },
+      listings: [
+        { name: 'chains', state: expect.any(String) },
+        { name: 'tokens', state: 'EMPTY' },
+      ],
+    });
+  });
+
+  it.each(ENVELOPES)('%s, and the last good one stays', async (_name, body) => {
+    const upstream = await startFakeUpstream({ tokens: [GOOD_TOKEN] });
+    const { query, snapshots } = await createTestGateway({ upstream, config: { tokensFreshMs: 5 } });
+    const before = await query('{ tokens { symbol } }');
+    upstream.plan('tokens', text(body));
+    await expect.poll(() => snapshots.status(Date.now())[1].lastFailure?.code).toBe('UPSTREAM_MALFORMED');
+    expect(await query('{ tokens { symbol } }')).toEqual(before);
+  });
+
+  it('of routes, too, where no rows are an answer and no good row is none', async () => {
+    const upstream = await startFakeUpstream();
+    const { query } = await createTestGateway({ upstream });
+    upstream.plan('tokens', json({ tokens: [{}] }));
+    expect(codesOf(await query('{ tokens(srcToken: "0x1") { symbol } }'))).toEqual(['UPSTREAM_MALFORMED']);
+    upstream.plan('tokens', json({ tokens: [] }));
+    expect(await query('{ tokens(srcToken: "0x1") { symbol } }')).toEqual({ data: { tokens: [] } });
+  });
+});

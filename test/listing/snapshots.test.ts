@@ -1,0 +1,254 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { json, late, stall, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { codesOf, createTestGateway } from '../support/test-gateway.js';
+
+const TOKENS = '{ tokens { symbol price { usd asOf } } }';
+const STATUS = `{ listings {
+  name source state takenAt ageSeconds rows rejectedRows version lastFailure { code message at }
+} }`;
+
+interface Tokens {
+  readonly tokens: readonly { symbol: string; price: { usd: number; asOf: string } | null }[];
+}
+interface Status {
+  readonly listings: readonly {
+    readonly state: string;
+    readonly takenAt: string | null;
+    readonly ageSeconds: number | null;
+    readonly version: string | null;
+    readonly lastFailure: { code: string; at: string } | null;
+  }[];
+}
+
+function listingAt(usd: number) {
+  return json({ tokens: [tokenRow('a', '0x1', { price: { usd } })] });
+}
+
+async function startSmallUpstream() {
+  const upstream = await startFakeUpstream({ chains: [chainRow('a')] });
+  upstream.plan('tokens', listingAt(1));
+  return upstream;
+}
+
+describe('refreshes', () => {
+  it('run behind the requests, which are answered at once from what is there', async () => {
+    const upstream = await startSmallUpstream();
+    const { query } = await createTestGateway({ upstream, config: { tokensFreshMs: 100 } });
+    await query(TOKENS);
+    upstream.plan('tokens', late(500, listingAt(2)));
+    await expect.poll(() => upstream.count('tokens')).toBe(2);
+    const before = performance.now();
+    const { data } = await query<Tokens>(TOKENS);
+    expect(performance.now() - before).toBeLessThan(300);
+    expect(data?.tokens[0]?.price?.usd).toBe(1);
+    await expect.poll(async () => (await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd).toBe(2);
+  });
+
+  it('run one at a time, and as often as the freshness says, however many ask', async () => {
+    const upstream = await startSmallUpstream();
+    const { query } = await createTestGateway({ upstream, config: { tokensFreshMs: 200 } });
+    const until = performance.now() + 900;
+    while (performance.now() < until) {
+      await Promise.all(Array.from({ length: 10 }, () => query(TOKENS)));
+      await setImmediate();
+    }
+    expect(upstream.count('tokens')).toBeGreaterThanOrEqual(3);
+    expect(upstream.count('tokens')).toBeLessThanOrEqual(5);
+    expect(upstream.count('chains')).toBe(0);
+  });
+
+  it('begin when the process starts, before anyone asks', async () => {
+    const { snapshots, upstream } = await createTestGateway();
+    snapshots.start();
+    snapshots.start();
+    await expect
+      .poll(() => snapshots.status(Date.now()).map(({ state }) => state))
+      .toEqual(['FRESH', 'FRESH']);
+    expect(upstream.count()).toBe(2);
+  });
+
+  it('give one operation one state of the world', async () => {
+    const upstream = await startSmallUpstream();
+    const { snapshots } = await createTestGateway({ upstream, config: { tokensFreshMs: 20 } });
+    await snapshots.view().tokens();
+    const view = snapshots.view();
+    const begun = await view.tokens();
+    upstream.plan('tokens', listingAt(2));
+    await expect.poll(async () => (await snapshots.view().tokens()).version).not.toBe(begun.version);
+    expect(await view.tokens()).toBe(begun);
+    expect(begun.rows[0]?.price?.usd).toBe(1);
+  });
+});
+
+describe('a failed refresh', () => {
+  it('keeps the good snapshot, and says so', async () => {
+    const upstream = await startSmallUpstream();
+    const {
+      query,
+      upstream: { plan },
+    } = await createTestGateway({
+      upstream,
+      config: { tokensFreshMs: 20, upstreamRetries: 0 },
+    });
+    const good = await query<Tokens>(TOKENS);
+    plan('tokens', status(500));
+    await expect
+      .poll(async () => (await query<Status>(STATUS)).data?.listings[1])
+      .toMatchObject({ state: 'STALE', lastFailure: { code: 'UPSTREAM_STATUS' } });
+    expect(await query(TOKENS)).toEqual(good);
+  });
+
+  it('is tried again after pauses that grow, until one succeeds', async () => {
+    const upstream = await startSmallUpstream();
+    upstream.plan('tokens', status(404));
+    const { query, snapshots } = await createTestGateway({ upstream, firstPauseMs: 100 });
+    snapshots.start();
+    await expect.poll(() => upstream.count('tokens'), { timeout: 5000 }).toBe(4);
+    const at = upstream.seen.filter(({ path }) => path === 'tokens').map((request) => request.at);
+    const pauses = at.slice(1).map((time, index) => time - (at[index] ?? 0));
+    expect(pauses[0]).toBeGreaterThanOrEqual(49);
+    expect(pauses[1]).toBeGreaterThanOrEqual(99);
+    expect(pauses[2]).toBeGreaterThanOrEqual(199);
+    upstream.plan('tokens', listingAt(3));
+    await expect.poll(async () => codesOf(await query(TOKENS)), { timeout: 5000 }).toEqual([]);
+  });
+
+  it('without any snapshot is the answer until the next, which no request brings forward', async () => {
+    const upstream = await startSmallUpstream();
+    upstream.plan('tokens', status(410));
+    const { query } = await createTestGateway({ upstream, firstPauseMs: 10_000 });
+    expect(codesOf(await query(TOKENS))).toEqual(['UPSTREAM_GONE']);
+    for (let asked = 0; asked < 20; asked++) expect(codesOf(await query(TOKENS))).toEqual(['UPSTREAM_GONE']);
+    expect(upstream.count('tokens')).toBe(1);
+  });
+
+  it('that says Retry-After is followed by none before that', async () => {
+    const upstream = await startSmallUpstream();
+    upstream.plan('tokens', status(503, { 'retry-after': '3600' }));
+    const { query, logged } = await createTestGateway({ upstream, firstPauseMs: 10 });
+    await query(TOKENS);
+    const line = logged.find(({ msg }) => msg.includes('could not be refreshed'));
+    expect(line?.retryInMs).toBe(3_600_000);
+  });
+});
+
+describe('versions', () => {
+  it('stay the same for equal content taken anew, and change with any of it', async () => {
+    const upstream = await startSmallUpstream();
+    const { query } = await createTestGateway({ upstream, config: { tokensFreshMs: 20 } });
+    const versionOf = async () => (await query<Status>(STATUS)).data?.listings[1]?.version;
+    await query(TOKENS);
+    const version = await versionOf();
+    const taken = upstream.count('tokens');
+    await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(taken + 2);
+    expect(await versionOf()).toBe(version);
+    upstream.plan('tokens', listingAt(1.0001));
+    await expect.poll(versionOf).not.toBe(version);
+  });
+});
+
+describe('prices', () => {
+  it('have the time at which the gateway asked for them', async () => {
+    const upstream = await startSmallUpstream();
+    upstream.plan('tokens', late(60, listingAt(1)));
+    const { query } = await createTestGateway({ upstream });
+    const before = Date.now();
+    const { data } = await query<Tokens>(TOKENS);
+    const asOf = data?.tokens[0]?.price?.asOf ?? '';
+    expect(asOf).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    expect(Date.parse(asOf)).toBeGreaterThanOrEqual(before);
+    expect(Date.parse(asOf)).toBeLessThanOrEqual(Date.now() - 50);
+  });
+
+  it('are null once they are too old to be believed, while the token stays', async () => {
+    const upstream = await startSmallUpstream();
+    const { query } = await createTestGateway({ upstream, config: { priceMaxAgeMs: 300 } });
+    expect((await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd).toBe(1);
+    await expect
+      .poll(async () => (await query<Tokens>(TOKENS)).data)
+      .toEqual({ tokens: [{ symbol: 'USDC', price: null }] });
+  });
+});
+
+describe('routes', () => {
+  const ROUTES = '{ tokens(srcChainKey: "a", srcToken: "0x1") { symbol } }';
+  const routes = (symbol: string) => json({ tokens: [tokenRow('b', '0x2', { symbol })] });
+  async function withListing(config: { destinationsFreshMs: number }) {
+    const upstream = await startSmallUpstream();
+    const gateway = await createTestGateway({ upstream, config: { ...config, upstreamRetries: 0 } });
+    await gateway.query(TOKENS);
+    return { ...gateway, asked: () => upstream.count('tokens') - 1 };
+  }
+
+  it('are kept for a while, and then asked for anew', async () => {
+    const { query, upstream, asked } = await withListing({ destinationsFreshMs: 300 });
+    upstream.plan('tokens', routes('one'));
+    await query(ROUTES);
+    upstream.plan('tokens', routes('two'));
+    expect(await query(ROUTES)).toEqual({ data: { tokens: [{ symbol: 'one' }] } });
+    expect(asked()).toBe(1);
+    await expect.poll(() => query(ROUTES)).toEqual({ data: { tokens: [{ symbol: 'two' }] } });
+    expect(asked()).toBe(2);
+  });
+
+  it('are given beyond that while they cannot be had anew', async () => {
+    const { query, upstream, asked, logged } = await withListing({ destinationsFreshMs: 50 });
+    upstream.plan('tokens', routes('one'));
+    await query(ROUTES);
+    upstream.plan('tokens', status(500));
+    await expect
+      .poll(async () => [await query(ROUTES), asked() > 1])
+      .toEqual([{ data: { tokens: [{ symbol: 'one' }] } }, true]);
+    expect(logged.some(({ msg }) => msg.startsWith('The routes'))).toBe(true);
+  });
+
+  it('that fail are not kept', async () => {
+    const { query, upstream } = await withListing({ destinationsFreshMs: 60_000 });
+    upstream.plan('tokens', status(500));
+    expect(codesOf(await query(ROUTES))).toEqual(['UPSTREAM_STATUS']);
+    upstream.plan('tokens', routes('back'));
+    expect(await query(ROUTES)).toEqual({ data: { tokens: [{ symbol: 'back' }] } });
+  });
+});
+
+describe('listings', () => {
+  it('say how each listing stands, before and after there is one', async () => {
+    const upstream = await startFakeUpstream({ chains: [chainRow('a'), chainRow('a')] });
+    upstream.plan('tokens', stall);
+    const { query, snapshots } = await createTestGateway({ upstream });
+    const empty = {
+      state: 'EMPTY',
+      takenAt: null,
+      ageSeconds: null,
+      rows: 0,
+      rejectedRows: 0,
+      version: null,
+      lastFailure: null,
+    };
+    expect(await query(STATUS)).toEqual({
+      data: {
+        listings: [
+          { name: 'chains', source: 'v1', ...empty },
+          { name: 'tokens', source: 'v1', ...empty },
+        ],
+      },
+    });
+    expect(upstream.count()).toBe(0);
+    snapshots.start();
+    await expect
+      .poll(async () => (await query<Status>(STATUS)).data?.listings[0])
+      .toEqual({
+        name: 'chains',
+        source: 'v1',
+        state: 'FRESH',
+        takenAt: expect.stringMatching(/Z$/),
+        ageSeconds: 0,
+        rows: 1,
+        rejectedRows: 1,
+        version: expect.stringMatching(/^[\w-]{22}$/),
+        lastFailure: null,
+      });
+  });
+});
