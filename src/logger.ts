@@ -20,7 +20,7 @@ export interface LoggerOptions {
 }
 
 /**
- * Makes the log of the process.
+ * Makes the log.
  *
  * Writes are synchronous, so that the last line before an exit is not lost.
  */

@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sendNodeResponse } from '@whatwg-node/server';
 import type { Gateway } from './gateway.js';
@@ -23,8 +24,8 @@ export interface GatewayServer {
    */
   listen(host: string, port: number): Promise<string>;
   /**
-   * Stops without losing a request: answers go on for `lameDuckMs`, each telling its client to use the
-   * connection no more; then the port closes, and this resolves when the last request is answered.
+   * Stops without losing a request: goes on as before for `lameDuckMs`; then closes the port, tells the
+   * client with each further answer to use the connection no more, and resolves when all of them are gone.
    */
   drain(lameDuckMs: number): Promise<void>;
 }
@@ -33,22 +34,21 @@ export interface GatewayServer {
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Longer than the idle limit of common load balancers, so that they close first and lose no request. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** How long a client whose body is refused may go on sending before it is cut off. */
+/** How long a connection that is open when the port closes has to send its request. */
+const FIRST_REQUEST_GRACE_MS = 200;
+/** How long a client whose body is too large may go on sending before it is cut off. */
 const REFUSED_BODY_GRACE_MS = 2_000;
 
 /** Makes the server; it opens no port before `listen`. */
 export function createGatewayServer({ gateway, maxBodyBytes, log }: GatewayServerOptions): GatewayServer {
-  let draining = false;
+  let isPortClosed = false;
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (draining) response.setHeader('connection', 'close');
     const closed = new AbortController();
     response.once('close', () => closed.abort());
-    const { body, bytesOverLimit } = await readBody(request, maxBodyBytes);
-    if (bytesOverLimit !== undefined) dropRest(request, response);
-    const url = new URL(request.url ?? '/', `http://${request.headers.host ?? 'localhost'}`);
+    const { body, bytesOverLimit, isCutOff = false } = await readBody(request, maxBodyBytes);
     const answer = await gateway.fetch(
-      new gateway.Request(url, {
+      new gateway.Request(urlOf(request), {
         method: request.method ?? 'GET',
         headers: request.headers as Record<string, string>,
         body: body ?? null,
@@ -56,6 +56,8 @@ export function createGatewayServer({ gateway, maxBodyBytes, log }: GatewayServe
       }),
       { bodyBytesOverLimit: bytesOverLimit },
     );
+    // Asked as late as this, so that the connection of a request which came before the stop ends with it, too.
+    if (isPortClosed || isCutOff) response.setHeader('connection', 'close');
     await sendNodeResponse(answer, response, request, false);
   }
 
@@ -79,42 +81,58 @@ export function createGatewayServer({ gateway, maxBodyBytes, log }: GatewayServe
         });
       }),
     async drain(lameDuckMs) {
-      draining = true;
       await sleep(lameDuckMs);
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeIdleConnections();
-      });
+      isPortClosed = true;
+      const closed = once(server, 'close');
+      // The close of an HTTP server also ends connections that have not yet sent their first request.
+      NetServer.prototype.close.call(server);
+      const closeIdle = setInterval(() => server.closeIdleConnections(), FIRST_REQUEST_GRACE_MS);
+      await closed;
+      clearInterval(closeIdle);
     },
   };
 }
 
 interface ReadBody {
   readonly body?: string;
+  /** How many bytes came, where they were too many. */
   readonly bytesOverLimit?: number;
+  /** Whether more of them were still coming. */
+  readonly isCutOff?: boolean;
 }
 
-async function readBody(request: IncomingMessage, maxBodyBytes: number): Promise<ReadBody> {
-  if (request.method === 'GET' || request.method === 'HEAD' || request.method === 'OPTIONS') return {};
-  const declared = Number(request.headers['content-length'] ?? 0);
-  if (declared > maxBodyBytes) return { bytesOverLimit: declared };
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.byteLength;
-    if (length > maxBodyBytes) return { bytesOverLimit: length };
-    chunks.push(chunk);
-  }
-  return { body: Buffer.concat(chunks, length).toString('utf8') };
+/**
+ * Reads the body up to the limit. What is beyond it is let go by for a while, since a client that is still
+ * sending when the connection closes never gets to read why it was refused.
+ */
+function readBody(request: IncomingMessage, maxBodyBytes: number): Promise<ReadBody> | ReadBody {
+  if (request.method === 'GET' || request.method === 'HEAD') return {};
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    let grace: NodeJS.Timeout | undefined;
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.byteLength;
+      if (bytes <= maxBodyBytes) chunks.push(chunk);
+      else
+        grace ??= setTimeout(() => resolve({ bytesOverLimit: bytes, isCutOff: true }), REFUSED_BODY_GRACE_MS);
+    });
+    request.once('end', () => {
+      clearTimeout(grace);
+      resolve(
+        bytes > maxBodyBytes ? { bytesOverLimit: bytes } : { body: Buffer.concat(chunks).toString('utf8') },
+      );
+    });
+    request.once('error', (error) => {
+      clearTimeout(grace);
+      reject(error);
+    });
+  });
 }
 
-/** Lets the refusal reach a client that is still sending, and then cuts it off. */
-function dropRest(request: IncomingMessage, response: ServerResponse): void {
-  response.setHeader('connection', 'close');
-  request.resume();
-  const timer = setTimeout(() => request.destroy(), REFUSED_BODY_GRACE_MS);
-  timer.unref();
-  request.once('close', () => clearTimeout(timer));
+/** The address that was asked for; a path such as `//live` stays a path. */
+function urlOf({ url = '/', headers }: IncomingMessage): URL {
+  return new URL(url.startsWith('/') ? `http://${headers.host ?? 'localhost'}${url}` : url);
 }
 
 function hostInUrl(host: string): string {

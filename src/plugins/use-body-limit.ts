@@ -6,9 +6,9 @@ export interface BodyLimitOptions {
   readonly maxBodyBytes: number;
 }
 
-/** What the HTTP server says of a request whose body it read no further. */
+/** What the HTTP server says of a request whose body it did not keep. */
 export interface BodyLimitContext {
-  /** How many bytes had come when it stopped. */
+  /** How many bytes came, where they were too many. */
   readonly bodyBytesOverLimit?: number | undefined;
 }
 
@@ -17,10 +17,8 @@ export function useBodyLimit({ maxBodyBytes }: BodyLimitOptions): Plugin<BodyLim
   return {
     onRequest({ request, serverContext, endResponse, fetchAPI }) {
       const declared = Number(request.headers.get('content-length') ?? 0);
-      const over = declared > maxBodyBytes ? `${declared}` : undefined;
-      const seen = serverContext.bodyBytesOverLimit;
-      const came = over ?? (seen === undefined ? undefined : `${seen} or more`);
-      if (came === undefined) return;
+      const came = Math.max(declared, serverContext.bodyBytesOverLimit ?? 0);
+      if (came <= maxBodyBytes) return;
       const { code, message } = new GatewayError(
         'LIMIT_EXCEEDED',
         `A request body may have at most ${maxBodyBytes} bytes (MAX_BODY_BYTES); this one has ${came}.`,

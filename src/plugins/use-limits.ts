@@ -32,12 +32,10 @@ export function useLimits({ maxDepth, maxAliases, maxQueryTokens }: LimitsOption
       OperationDefinition(operation) {
         const { depth, aliases } = measure(operation.selectionSet);
         if (depth > maxDepth && !isIntrospection(operation)) {
-          context.reportError(limitExceeded('depth', 'levels', 'MAX_DEPTH', maxDepth, depth, operation));
+          context.reportError(limitExceeded('levels of fields', 'MAX_DEPTH', maxDepth, depth, operation));
         }
         if (aliases > maxAliases) {
-          context.reportError(
-            limitExceeded('aliases', 'aliases', 'MAX_ALIASES', maxAliases, aliases, operation),
-          );
+          context.reportError(limitExceeded('aliases', 'MAX_ALIASES', maxAliases, aliases, operation));
         }
         return false;
       },
@@ -47,7 +45,7 @@ export function useLimits({ maxDepth, maxAliases, maxQueryTokens }: LimitsOption
     onParse({ params: { source } }) {
       const came = countTokens(source instanceof Source ? source : new Source(String(source)));
       if (came > maxQueryTokens) {
-        throw limitExceeded('length', 'tokens', 'MAX_QUERY_TOKENS', maxQueryTokens, came);
+        throw limitExceeded('tokens', 'MAX_QUERY_TOKENS', maxQueryTokens, came);
       }
     },
     onValidate({ addValidationRule }) {
@@ -57,7 +55,6 @@ export function useLimits({ maxDepth, maxAliases, maxQueryTokens }: LimitsOption
 }
 
 function limitExceeded(
-  what: string,
   unit: string,
   setting: string,
   limit: number,
@@ -65,7 +62,7 @@ function limitExceeded(
   operation?: OperationDefinitionNode,
 ): GraphQLError {
   return new GraphQLError(
-    `The ${what} of an operation may be at most ${limit} ${unit} (${setting}); this one has ${came}.`,
+    `An operation may have at most ${limit} ${unit} (${setting}); this one has ${came}.`,
     {
       nodes: operation ?? null,
       extensions: { code: 'LIMIT_EXCEEDED' satisfies ErrorCode, http: { spec: true, status: 400 } },

@@ -19,7 +19,9 @@ export function useRequestLog({ log, quietPaths }: RequestLogOptions): Plugin {
       started.set(request, performance.now());
     },
     onParams({ params, request }) {
-      if (params.operationName) operationNames.set(request, params.operationName.slice(0, 100));
+      // Not yet checked: it is whatever the client sent.
+      const name: unknown = params.operationName;
+      if (typeof name === 'string' && name) operationNames.set(request, name.slice(0, 100));
     },
     onResponse({ request, response }) {
       const requestId = requestIdOf(request);

@@ -1,0 +1,145 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const SRC = fileURLToPath(new URL('../src', import.meta.url));
+
+interface SourceFile {
+  /** Path below src, without its ending. */
+  readonly name: string;
+  readonly text: string;
+  /** Files of ours, as `name`, and packages. */
+  readonly imports: readonly string[];
+}
+
+const files: readonly SourceFile[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts'))
+  .map((path) => {
+    const text = readFileSync(join(SRC, path), 'utf8');
+    const specifiers = [...text.matchAll(/(?:\bfrom|\bimport\(?)\s*['"]([^'"]+)['"]/g)].map(
+      (match) => match[1] ?? '',
+    );
+    return {
+      name: path.replace(/\.ts$/, ''),
+      text,
+      imports: specifiers.map((specifier) =>
+        specifier.startsWith('.')
+          ? relative(SRC, join(SRC, dirname(path), specifier)).replace(/\.js$/, '')
+          : specifier.replace(/^node:/, ''),
+      ),
+    };
+  });
+
+/** Each import of these files that is not among those allowed, as "file → import". */
+function strays(from: RegExp, allowed: RegExp): string[] {
+  return files
+    .filter(({ name }) => from.test(name))
+    .flatMap(({ name, imports }) =>
+      imports.filter((path) => !allowed.test(path)).map((path) => `${name} → ${path}`),
+    );
+}
+
+const ours = (name: string) => files.some((file) => file.name === name);
+
+describe('the walls', () => {
+  it('reads the imports that there are', () => {
+    expect(files.length).toBeGreaterThan(30);
+    expect(files.find(({ name }) => name === 'schema/token')?.imports).toContain('listing/listing');
+    expect(files.find(({ name }) => name === 'gateway')?.imports).toContain('playground/playground');
+  });
+
+  it('undici is known to listing/http alone', () => {
+    expect(files.filter(({ imports }) => imports.includes('undici')).map(({ name }) => name)).toEqual([
+      'listing/http',
+    ]);
+  });
+
+  it('GraphQL is unknown in the upstream half', () => {
+    expect(
+      strays(
+        /^(listing|demo)\//,
+        /^(?!graphql|@pothos|dataloader|@whatwg-node|schema\/|loaders|context|gateway|plugins\/)/,
+      ),
+    ).toEqual([]);
+  });
+
+  it('HTTP is unknown in the graph half', () => {
+    expect(
+      strays(
+        /^(schema\/|loaders|context)/,
+        /^(?!http|https|net|undici|graphql-yoga|@whatwg-node|server|plugins\/|listing\/(http|v1|parse|keeper|routes))/,
+      ),
+    ).toEqual([]);
+  });
+
+  it('process and console are touched in main alone', () => {
+    const touching = files.filter(({ text }) =>
+      /\b(process|console)\s*[.[]|['"](node:)?(process|console)['"]/.test(text),
+    );
+    expect(touching.map(({ name }) => name)).toEqual(['main']);
+  });
+});
+
+describe('who may know whom', () => {
+  it.each<[string, RegExp, RegExp]>([
+    [
+      'the words of the domain know nothing of ours',
+      /^(listing\/(listing|address)|errors|config|logger)$/,
+      /^(?!\w+\/\w+$|gateway|main|server|loaders|context)|^(http|net|crypto)$/,
+    ],
+    [
+      'the upstream half knows itself, the errors and the log',
+      /^listing\//,
+      /^(listing\/|errors$|logger$)|^(?!.*\/)(?!(config|context|gateway|loaders|main|server)$)|^(node:)?timers\//,
+    ],
+    ['loaders know the listing', /^loaders$/, /^(dataloader|errors|listing\/(address|listing|snapshots))$/],
+    [
+      'types know the context, the loaders and the rows',
+      /^schema\//,
+      /^(@pothos\/core|graphql|fs|context|errors|schema\/.*|listing\/(address|listing|snapshots))$/,
+    ],
+    [
+      'plugins know neither the schema nor each other',
+      /^plugins\//,
+      /^(?!schema\/|plugins\/|listing\/|gateway|server|main)/,
+    ],
+    [
+      'the server knows the gateway',
+      /^server$/,
+      /^(gateway|logger|http|net|timers\/promises|@whatwg-node\/server)$/,
+    ],
+    [
+      'the playground knows itself',
+      /^playground\//,
+      /^(playground\/|crypto$|util$|zlib$|@graphql-yoga\/render-graphiql)/,
+    ],
+    ['only main knows main, the demo and the settings', /^(?!main$)/, /^(?!main$|demo\/|config$)/],
+  ])('%s', (_name, from, allowed) => {
+    expect(files.some(({ name }) => from.test(name))).toBe(true);
+    expect(strays(from, allowed)).toEqual([]);
+  });
+
+  it('nobody goes in circles', () => {
+    const circles: string[] = [];
+    const visit = (name: string, path: readonly string[]) => {
+      if (path.includes(name)) {
+        circles.push([...path.slice(path.indexOf(name)), name].join(' → '));
+        return;
+      }
+      const file = files.find((candidate) => candidate.name === name);
+      for (const next of file?.imports.filter(ours) ?? []) visit(next, [...path, name]);
+    };
+    for (const { name } of files) visit(name, []);
+    expect(circles).toEqual([]);
+  });
+});
+
+describe('the code', () => {
+  it('has named exports only, and no file too long to read in one sitting', () => {
+    for (const { name, text } of files) {
+      expect(text, name).not.toMatch(/export default/);
+      expect(text.split('\n').length, name).toBeLessThanOrEqual(300);
+    }
+  });
+});

@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { readConfig, SETTINGS } from '../src/config.js';
+import { spawnGateway } from './support/gateway-process.js';
+
+function faultsOf(env: Record<string, string>): readonly string[] {
+  const settings = readConfig(env);
+  return 'faults' in settings ? settings.faults : [];
+}
+
+describe('settings', () => {
+  it('have the defaults that the README gives', () => {
+    expect(readConfig({})).toEqual({
+      config: {
+        host: '127.0.0.1',
+        port: 4000,
+        upstreamUrl: undefined,
+        upstreamHeaders: {},
+        upstreamTimeoutMs: 10000,
+        upstreamRetries: 2,
+        upstreamRequestsPerSecond: 3,
+        upstreamMaxBytes: 33554432,
+        chainsFreshMs: 300000,
+        tokensFreshMs: 30000,
+        destinationsFreshMs: 60000,
+        priceMaxAgeMs: 3600000,
+        maxRoutesPerOperation: 10,
+        corsOrigins: '*',
+        graphiql: true,
+        introspection: true,
+        maxDepth: 12,
+        maxAliases: 30,
+        maxQueryTokens: 2000,
+        maxBodyBytes: 1048576,
+        maxRows: 100000,
+        logLevel: 'info',
+      },
+    });
+  });
+
+  it('are read from the environment, and empty ones are unset', () => {
+    expect(
+      readConfig({
+        HOST: '::1',
+        PORT: '0',
+        UPSTREAM_URL: 'https://example.org/v1/',
+        UPSTREAM_HEADERS: '{"x-api-key":"key"}',
+        CORS_ORIGINS: 'https://a.example, http://localhost:3000',
+        GRAPHIQL: 'false',
+        LOG_LEVEL: 'silent',
+        MAX_DEPTH: ' ',
+        MAX_ALIASES: '',
+      }),
+    ).toMatchObject({
+      config: {
+        host: '::1',
+        port: 0,
+        upstreamUrl: 'https://example.org/v1/',
+        upstreamHeaders: { 'x-api-key': 'key' },
+        corsOrigins: ['https://a.example', 'http://localhost:3000'],
+        graphiql: false,
+        logLevel: 'silent',
+        maxDepth: 12,
+        maxAliases: 30,
+      },
+    });
+  });
+
+  it.each([
+    ['HOST', 'not a host', 'an IP address or a host name, got "not a host"'],
+    ['PORT', '65536', 'a whole number from 0 to 65535, got "65536"'],
+    ['PORT', '-1', 'a whole number from 0 to 65535, got "-1"'],
+    ['PORT', '4e3', 'a whole number'],
+    ['UPSTREAM_URL', 'example.org/v1', 'an address such as https://example.org/v1, got "example.org/v1"'],
+    ['UPSTREAM_URL', 'ftp://example.org/v1', 'an address that begins with http:// or https://'],
+    [
+      'UPSTREAM_URL',
+      'https://example.org/v1?key=secret',
+      'an address without "?" and "#", got another address',
+    ],
+    ['UPSTREAM_URL', 'https://user:secret@example.org/v1', 'without user name and password'],
+    ['UPSTREAM_HEADERS', 'x-api-key: secret', 'a JSON object of header names and texts'],
+    ['UPSTREAM_HEADERS', '["secret"]', 'a JSON object of header names and texts'],
+    ['UPSTREAM_HEADERS', '{"x-api-key":1234567}', 'a JSON object of header names and texts'],
+    ['UPSTREAM_HEADERS', '{"bad name":"secret"}', 'a JSON object of header names and texts'],
+    ['UPSTREAM_HEADERS', '{"x":"secret\\nmore"}', 'a JSON object of header names and texts'],
+    ['UPSTREAM_TIMEOUT_MS', '0', 'a whole number from 1 to'],
+    ['UPSTREAM_TIMEOUT_MS', '10s', 'a whole number from 1 to'],
+    ['UPSTREAM_RETRIES', '1.5', 'a whole number from 0 to 10'],
+    ['UPSTREAM_REQUESTS_PER_SECOND', '0', 'a whole number from 1 to 1000'],
+    ['UPSTREAM_MAX_BYTES', 'many', 'a whole number from 1 to'],
+    ['CHAINS_FRESH_MS', '99999999999', 'a whole number from 1 to 2147483647'],
+    ['TOKENS_FRESH_MS', '0', 'a whole number from 1 to 2147483647'],
+    ['DESTINATIONS_FRESH_MS', 'x', 'a whole number from 1 to 2147483647'],
+    ['PRICE_MAX_AGE_MS', '-5', 'a whole number from 0 to 2147483647'],
+    ['MAX_ROUTES_PER_OPERATION', 'ten', 'a whole number from 0 to 1000'],
+    ['CORS_ORIGINS', 'https://a.example/path', '* or origins such as'],
+    ['CORS_ORIGINS', '*, https://a.example', '* or origins such as'],
+    ['CORS_ORIGINS', 'a.example', '* or origins such as'],
+    ['GRAPHIQL', 'yes', 'true or false, got "yes"'],
+    ['INTROSPECTION', '0', 'true or false, got "0"'],
+    ['MAX_DEPTH', '0', 'a whole number from 1 to'],
+    ['MAX_ALIASES', 'x', 'a whole number from 0 to'],
+    ['MAX_QUERY_TOKENS', '0', 'a whole number from 1 to'],
+    ['MAX_BODY_BYTES', '0', 'a whole number from 1 to'],
+    ['MAX_ROWS', '0', 'a whole number from 1 to'],
+    ['LOG_LEVEL', 'loud', 'one of trace, debug, info, warn, error, fatal, silent, got "loud"'],
+  ])('%s=%s is a fault that says what was expected and what came', (name, value, message) => {
+    const faults = faultsOf({ [name]: value });
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toMatch(new RegExp(`^${name}: expected .*got .+$`));
+    expect(faults[0]).toContain(message);
+    expect(faults[0]).not.toMatch(/secret|1234567/);
+  });
+
+  it('have a fault for each kind of setting in the table above', () => {
+    for (const { name, meaning } of Object.values(SETTINGS)) {
+      expect(faultsOf({ [name]: '\u0000' }), name).toHaveLength(1);
+      expect(meaning).toMatch(/\.$/);
+    }
+  });
+
+  it('with several faults end the process with status 1, and all of them are said', async () => {
+    const { output, exited } = spawnGateway({ PORT: 'http', UPSTREAM_URL: 'nowhere', GRAPHIQL: 'on' });
+    expect(await exited).toBe(1);
+    expect(output().split('\n')).toEqual([
+      'The gateway did not start; mend these settings:',
+      '  PORT: expected a whole number from 0 to 65535, got "http"',
+      '  UPSTREAM_URL: expected an address such as https://example.org/v1, got "nowhere"',
+      '  GRAPHIQL: expected true or false, got "on"',
+      '',
+    ]);
+  });
+});

@@ -1,0 +1,110 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startDemoUpstream } from '../src/demo/upstream.js';
+import { demoChains, demoTokens, type RawToken } from './fixtures/demo.js';
+import { ask, startGatewayProcess } from './support/gateway-process.js';
+
+async function startDemo() {
+  const { url, close } = await startDemoUpstream();
+  onTestFinished(close);
+  const get = async (path: string) => {
+    const response = await fetch(`${url}${path}`);
+    return {
+      status: response.status,
+      body: (await response.json()) as { tokens: RawToken[]; chains: unknown[] },
+    };
+  };
+  return { url, get };
+}
+
+const withoutPrice = ({ price, ...token }: RawToken) => ({ ...token, hasPrice: price.usd > 0 });
+
+describe('the embedded demo upstream', () => {
+  it('serves both listings in the form of the v1 service, on loopback', async () => {
+    const { url, get } = await startDemo();
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
+    expect((await get('/chains')).body).toEqual({ chains: demoChains });
+    expect((await get('/tokens')).body).toEqual({ tokens: demoTokens });
+    expect((await get('/quotes')).status).toBe(404);
+  });
+
+  it('filters by chain', async () => {
+    const { get } = await startDemo();
+    const { body } = await get('/tokens?srcChainKey=base');
+    expect(body.tokens).toEqual(demoTokens.filter(({ chainKey }) => chainKey === 'base'));
+    expect((await get('/tokens?srcChainKey=nope')).body).toEqual({ tokens: [] });
+  });
+
+  it('routes a token to those of its symbol on other chains that can be bridged', async () => {
+    const { get } = await startDemo();
+    const source = demoTokens.find(({ chainKey, symbol }) => chainKey === 'ethereum' && symbol === 'USDC');
+    const { tokens } = (await get(`/tokens?srcChainKey=ethereum&srcToken=${source?.address}`)).body;
+    expect(tokens.length).toBeGreaterThan(5);
+    for (const token of tokens) {
+      expect(token).toMatchObject({ symbol: 'USDC', isBridgeable: true });
+      expect(token.chainKey).not.toBe('ethereum');
+    }
+    const poolToken = demoTokens.find(({ isBridgeable }) => !isBridgeable);
+    expect(
+      (await get(`/tokens?srcChainKey=${poolToken?.chainKey}&srcToken=${poolToken?.address}`)).body,
+    ).toEqual({
+      tokens: [],
+    });
+  });
+
+  it('lets prices drift a little from listing to listing, alike for all tokens of a symbol, and nothing else', async () => {
+    const { get } = await startDemo();
+    await get('/tokens');
+    const { tokens } = (await get('/tokens')).body;
+    expect(tokens.map(withoutPrice)).toEqual(demoTokens.map(withoutPrice));
+    const bySymbol = new Map<string, Set<number>>();
+    for (const [index, token] of tokens.entries()) {
+      const before = demoTokens[index]?.price.usd ?? 0;
+      const share = token.price.usd / before;
+      expect(Math.abs(share - 1)).toBeLessThan(0.01);
+      const shares = bySymbol.get(token.symbol) ?? new Set();
+      bySymbol.set(token.symbol, shares.add(Number(share.toFixed(4))));
+    }
+    expect(tokens.some((token, index) => token.price.usd !== demoTokens[index]?.price.usd)).toBe(true);
+    expect([...bySymbol.values()].filter(({ size }) => size > 1)).toEqual([]);
+  });
+});
+
+describe('without UPSTREAM_URL', () => {
+  it('the gateway answers the join row by row as the demo listing has it, and says that it is demo data', async () => {
+    const { address, output } = await startGatewayProcess();
+    const { data } = await ask<{ tokens: unknown[] }>(
+      address,
+      '{ tokens(srcChainKey: "ethereum") { symbol price { usd } chain { name nativeCurrency { symbol } } } }',
+    );
+    const expected = demoTokens
+      .filter(({ chainKey }) => chainKey === 'ethereum')
+      .map(({ symbol, price }) => ({
+        symbol,
+        price,
+        chain: { name: 'Ethereum', nativeCurrency: { symbol: 'ETH' } },
+      }));
+    expect(data.tokens).toEqual(expected);
+    const { data: status } = await ask<{ listings: { source: string; rejectedRows: number }[] }>(
+      address,
+      '{ listings { source rejectedRows } }',
+    );
+    expect(status.listings).toEqual([
+      { source: 'demo', rejectedRows: 0 },
+      { source: 'demo', rejectedRows: 0 },
+    ]);
+    expect(output()).toContain('"isDemo":true');
+  });
+
+  it('refreshes show that prices move', async () => {
+    const { address } = await startGatewayProcess({ TOKENS_FRESH_MS: '100' });
+    const priceOf = async () =>
+      (
+        await ask<{ tokens: { price: { usd: number } }[] }>(
+          address,
+          '{ tokens(srcChainKey: "base") { price { usd } } }',
+        )
+      ).data.tokens.map(({ price }) => price.usd);
+    const before = await priceOf();
+    await expect.poll(priceOf, { timeout: 5000 }).not.toEqual(before);
+  });
+});

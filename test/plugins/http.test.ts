@@ -1,0 +1,209 @@
+import { getIntrospectionQuery } from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { stall, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { codesOf, createTestGateway } from '../support/test-gateway.js';
+
+const BODY = JSON.stringify({ query: '{ listings { state } }' });
+const POST = { method: 'POST', headers: { 'content-type': 'application/json' }, body: BODY };
+
+describe('cross-origin requests', () => {
+  it('are open to all by default, without credentials and without reflecting the origin', async () => {
+    const { fetch } = await createTestGateway();
+    const { headers } = await fetch('/graphql', {
+      ...POST,
+      headers: { ...POST.headers, origin: 'https://any.example' },
+    });
+    expect(headers.get('access-control-allow-origin')).toBe('*');
+    expect(headers.get('access-control-allow-credentials')).toBeNull();
+    expect(headers.get('vary') ?? '').not.toContain('Origin');
+  });
+
+  it('answer the question that a browser asks first', async () => {
+    const { fetch } = await createTestGateway();
+    const response = await fetch('/graphql', {
+      method: 'OPTIONS',
+      headers: {
+        origin: 'https://any.example',
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'content-type,apollographql-client-name',
+      },
+    });
+    expect(response.status).toBe(204);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'access-control-allow-origin': '*',
+      'access-control-allow-methods': 'GET, POST, OPTIONS',
+      'access-control-allow-headers': 'content-type,apollographql-client-name',
+    });
+  });
+
+  it('are open to the listed origins alone where there is a list', async () => {
+    const { fetch } = await createTestGateway({
+      config: { corsOrigins: ['https://a.example', 'https://b.example'] },
+    });
+    const headersFor = async (origin: string) =>
+      (await fetch('/graphql', { ...POST, headers: { ...POST.headers, origin } })).headers;
+    const allowed = await headersFor('https://b.example');
+    expect(allowed.get('access-control-allow-origin')).toBe('https://b.example');
+    expect(allowed.get('access-control-allow-credentials')).toBeNull();
+    const other = await headersFor('https://evil.example');
+    expect(other.get('access-control-allow-origin')).toBeNull();
+    for (const headers of [allowed, other]) expect(headers.get('vary')).toContain('Origin');
+  });
+});
+
+describe('request ids', () => {
+  it.each(['abc-123', 'A/b+c=:.d', 'x'.repeat(128)])(
+    'pass as they are where they are plain: %s',
+    async (id) => {
+      const { fetch, logged } = await createTestGateway();
+      const response = await fetch('/graphql', { ...POST, headers: { ...POST.headers, 'x-request-id': id } });
+      expect(response.headers.get('x-request-id')).toBe(id);
+      expect(logged.find(({ msg }) => msg === 'Answered')).toMatchObject({
+        requestId: id,
+        path: '/graphql',
+        status: 200,
+      });
+    },
+  );
+
+  it.each(['', 'with space', '"quoted"', '<script>', 'x'.repeat(129)])(
+    'are made anew for "%s"',
+    async (id) => {
+      const { fetch, logged } = await createTestGateway();
+      const response = await fetch('/graphql', { ...POST, headers: { ...POST.headers, 'x-request-id': id } });
+      expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+      expect(logged.find(({ msg }) => msg === 'Answered')?.requestId).toBe(
+        response.headers.get('x-request-id'),
+      );
+    },
+  );
+
+  it('are in the log with the operation and how long it took', async () => {
+    const { fetch, logged } = await createTestGateway();
+    await fetch('/graphql', {
+      ...POST,
+      body: JSON.stringify({ query: 'query Named { listings { state } }', operationName: 'Named' }),
+    });
+    expect(logged.find(({ msg }) => msg === 'Answered')).toMatchObject({
+      operation: 'Named',
+      ms: expect.any(Number),
+    });
+  });
+});
+
+describe('/live and /ready', () => {
+  it('/ready is 503 with the reason until both listings have a snapshot', async () => {
+    const upstream = await startFakeUpstream();
+    upstream.plan('tokens', stall);
+    const { fetch, snapshots } = await createTestGateway({ upstream });
+    snapshots.start();
+    await expect.poll(() => snapshots.status(Date.now())[0].state).toBe('FRESH');
+    const response = await fetch('/ready');
+    expect(response.status).toBe(503);
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(await response.json()).toEqual({
+      ready: false,
+      reason: 'The first snapshot of the tokens listing is being fetched.',
+    });
+    expect((await fetch('/live')).status).toBe(200);
+  });
+
+  it('/ready says what went wrong, and is 200 once there is something to serve', async () => {
+    const upstream = await startFakeUpstream();
+    upstream.plan('chains', status(410));
+    const {
+      fetch,
+      snapshots,
+      upstream: { plan },
+    } = await createTestGateway({ upstream, firstPauseMs: 20 });
+    snapshots.start();
+    await expect
+      .poll(async () => ((await (await fetch('/ready')).json()) as { reason: string }).reason)
+      .toContain('There is no snapshot of the chains listing yet: UPSTREAM_GONE: ');
+    plan('chains', (response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(
+        JSON.stringify({
+          chains: [
+            {
+              chainKey: 'a',
+              chainType: 'evm',
+              chainId: 1,
+              shortName: 'A',
+              name: 'A',
+              nativeCurrency: { chainKey: 'a', name: 'E', symbol: 'E', decimals: 18, address: '0x1' },
+            },
+          ],
+        }),
+      ),
+    );
+    await expect.poll(async () => (await fetch('/ready')).status).toBe(200);
+    expect(await (await fetch('/ready')).json()).toEqual({ ready: true });
+  });
+
+  it.each(['/live/', '/liver', '/x/live', '/Live', '/graphql/ready'])(
+    'have exact paths: %s is none of them',
+    async (path) => {
+      const { fetch } = await createTestGateway();
+      const response = await fetch(path);
+      expect(response.status).toBe(404);
+      expect(await response.json()).toEqual({
+        error: 'Nothing is here. Expected one of: /graphql, /live, /ready.',
+      });
+    },
+  );
+
+  it('are not hit by a query string that ends like them', async () => {
+    const { fetch } = await createTestGateway();
+    const response = await fetch(`/graphql?query=${encodeURIComponent('{ listings { state } }')}&x=/live`);
+    expect(await response.json()).toHaveProperty('data.listings');
+    expect((await fetch('/live?from=balancer')).status).toBe(200);
+  });
+
+  it('take GET and HEAD alone', async () => {
+    const { fetch } = await createTestGateway();
+    expect((await fetch('/live', { method: 'HEAD' })).status).toBe(200);
+    const response = await fetch('/live', { method: 'POST' });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  });
+});
+
+describe('switches', () => {
+  it('without introspection the schema cannot be asked for, nor guessed from suggestions', async () => {
+    const { query } = await createTestGateway({ config: { introspection: false } });
+    const answer = await query(getIntrospectionQuery());
+    expect(answer).not.toHaveProperty('data');
+    expect(new Set(codesOf(answer))).toEqual(new Set(['GRAPHQL_VALIDATION_FAILED']));
+    const guess = await query('{ chain(chainKey: "base") { nam } }');
+    expect(guess.errors?.[0]?.message).toBe('Cannot query field "nam" on type "Chain".');
+    expect(await query('{ chain(chainKey: "base") { name __typename } }')).toEqual({
+      data: { chain: { name: 'Base', __typename: 'Chain' } },
+    });
+  });
+
+  it('with it, mistyped names are met with suggestions', async () => {
+    const { query } = await createTestGateway();
+    expect((await query('{ chain(chainKey: "base") { nam } }')).errors?.[0]?.message).toContain(
+      'Did you mean "name"',
+    );
+  });
+
+  it('browsers that open / are sent to the playground where there is one', async () => {
+    const on = await createTestGateway();
+    const response = await on.fetch('/', { redirect: 'manual' });
+    expect([response.status, response.headers.get('location')]).toEqual([302, '/graphql']);
+    const off = await createTestGateway({ config: { graphiql: false } });
+    expect((await off.fetch('/')).status).toBe(404);
+  });
+});
+
+describe('requests by GET', () => {
+  it('are answered like those by POST', async () => {
+    const { fetch, query } = await createTestGateway();
+    const text = 'query ($key: String!) { chain(chainKey: $key) { name } }';
+    const variables = { key: 'base' };
+    const response = await fetch(
+      `/graphql?query=${encodeURIComponent(text)}&variables=${encodeURIComponent(JSON.stringify(variables))}`,
+    );
+    expect(await response.json()).toEqual(await query(text, variables));
+  });
+});

@@ -1,0 +1,122 @@
+import { getIntrospectionQuery } from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { codesOf, createTestGateway } from '../support/test-gateway.js';
+
+/** A query of this many levels. */
+function deep(levels: number): string {
+  const fields = Array.from({ length: levels - 1 }, (_, index) => (index % 2 === 0 ? 'chains' : 'tokens'));
+  return fields.reduceRight<string>((inner, _field, index) => {
+    const field = index === 0 ? 'chains(search: "solana")' : index % 2 === 1 ? 'tokens' : 'chain';
+    return `{ ${field} ${inner} }`;
+  }, '{ name }');
+}
+
+describe('limits name themselves, what they are and what came', () => {
+  it('depth', async () => {
+    const { query } = await createTestGateway({ config: { maxDepth: 4 } });
+    expect(codesOf(await query(deep(4)))).toEqual([]);
+    const answer = await query(deep(5));
+    expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
+    expect(answer.errors?.[0]?.message).toBe(
+      'An operation may have at most 4 levels of fields (MAX_DEPTH); this one has 5.',
+    );
+    expect(answer).not.toHaveProperty('data');
+  });
+
+  it('depth, through fragments', async () => {
+    const { query } = await createTestGateway({ config: { maxDepth: 3 } });
+    const answer = await query(`
+      { chains { ...a } } fragment a on Chain { ... on Chain { tokens { ...b } } } fragment b on Token { chain { name } }
+    `);
+    expect(answer.errors?.map(({ message }) => message)).toEqual([
+      'An operation may have at most 3 levels of fields (MAX_DEPTH); this one has 4.',
+    ]);
+  });
+
+  it('aliases, those of a fragment wherever it is spread', async () => {
+    const { query } = await createTestGateway({ config: { maxAliases: 3 } });
+    expect(codesOf(await query('{ a: listings { state } b: listings { s: state } }'))).toEqual([]);
+    const answer = await query(
+      '{ a: listings { ...f } b: listings { ...f } } fragment f on ListingStatus { s: state }',
+    );
+    expect(answer.errors?.[0]?.message).toBe(
+      'An operation may have at most 3 aliases (MAX_ALIASES); this one has 4.',
+    );
+  });
+
+  it('tokens', async () => {
+    const { query } = await createTestGateway({ config: { maxQueryTokens: 6 } });
+    expect(codesOf(await query('{ listings { state } }'))).toEqual([]);
+    const longer = await query('{ listings { state name } }');
+    expect(codesOf(longer)).toEqual(['LIMIT_EXCEEDED']);
+    expect(longer.errors?.[0]?.message).toBe(
+      'An operation may have at most 6 tokens (MAX_QUERY_TOKENS); this one has 7.',
+    );
+  });
+
+  it('bytes of a body, by HTTP status 413', async () => {
+    const { fetch } = await createTestGateway({ config: { maxBodyBytes: 100 } });
+    const response = await fetch('/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-length': '101', origin: 'https://app.example' },
+      body: '{}',
+    });
+    expect(response.status).toBe(413);
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    expect(await response.json()).toEqual({
+      errors: [
+        {
+          message: 'A request body may have at most 100 bytes (MAX_BODY_BYTES); this one has 101.',
+          extensions: { code: 'LIMIT_EXCEEDED' },
+        },
+      ],
+    });
+  });
+});
+
+describe('limits', () => {
+  it('let the standard introspection query through, and not what hides behind it', async () => {
+    const { query } = await createTestGateway({ config: { maxDepth: 3 } });
+    expect(codesOf(await query(getIntrospectionQuery()))).toEqual([]);
+    expect(codesOf(await query(`{ __typename ${deep(5).slice(1)}`))).toEqual(['LIMIT_EXCEEDED']);
+  });
+
+  it('hold for each operation of a document alone', async () => {
+    const { fetch } = await createTestGateway({ config: { maxAliases: 1 } });
+    const response = await fetch('/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        query: 'query A { a: listings { state } } query B { b: listings { state } }',
+        operationName: 'B',
+      }),
+    });
+    expect(await response.json()).toHaveProperty('data.b');
+  });
+
+  it('measure fragments that multiply each other without walking all of them', async () => {
+    const { query } = await createTestGateway({ config: { maxQueryTokens: 5000 } });
+    const fragments = Array.from(
+      { length: 60 },
+      (_, index) => `fragment f${index} on Chain { ${`...f${index + 1} `.repeat(20)} }`,
+    );
+    const before = performance.now();
+    const answer = await query(
+      `{ chains { ...f0 } } ${fragments.join(' ')} fragment f60 on Chain { a: name }`,
+    );
+    expect(codesOf(answer)).toContain('LIMIT_EXCEEDED');
+    expect(performance.now() - before).toBeLessThan(3000);
+  });
+
+  it('leave fragments that spread themselves to the rule against that', async () => {
+    const { query } = await createTestGateway();
+    const answer = await query('{ chains { ...a } } fragment a on Chain { tokens { chain { ...a } } }');
+    expect(codesOf(answer)).toEqual(['GRAPHQL_VALIDATION_FAILED']);
+    expect(answer.errors?.[0]?.message).toContain('Cannot spread fragment "a" within itself');
+  });
+
+  it('leave a syntax error to the parser', async () => {
+    const { query } = await createTestGateway();
+    expect(codesOf(await query('{ chains { "unterminated } }'))).toEqual(['GRAPHQL_PARSE_FAILED']);
+  });
+});

@@ -1,0 +1,199 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { demoTokens } from './fixtures/demo.js';
+import { json, late, stall, startFakeUpstream, status } from './support/fake-upstream.js';
+import { ask, spawnGateway, startGatewayProcess } from './support/gateway-process.js';
+
+const BODY = JSON.stringify({ query: '{ tokens(srcChainKey: "ethereum") { symbol } }' });
+const HEADERS = { 'content-type': 'application/json' };
+
+/** Sends bytes as they are, and gives everything that came back until the connection ended. */
+async function raw(address: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(address);
+  const socket = connect(Number(port), hostname);
+  let answer = '';
+  socket.on('data', (chunk) => {
+    answer += chunk.toString();
+  });
+  socket.on('error', () => {});
+  socket.write(bytes);
+  await once(socket, 'close');
+  return answer;
+}
+
+describe('bodies', () => {
+  it('over the limit are refused with 413, whether or not their length is said', async () => {
+    const { address } = await startGatewayProcess({ MAX_BODY_BYTES: '1000' });
+    const large = JSON.stringify({ query: '{ listings { state } }', variables: { x: 'x'.repeat(200_000) } });
+    const said = await fetch(`${address}/graphql`, { method: 'POST', headers: HEADERS, body: large });
+    expect(said.status).toBe(413);
+    expect(await said.json()).toMatchObject({ errors: [{ extensions: { code: 'LIMIT_EXCEEDED' } }] });
+    const unsaid = await fetch(`${address}/graphql`, {
+      method: 'POST',
+      headers: HEADERS,
+      body: new Blob([large]).stream(),
+      duplex: 'half',
+    } as RequestInit);
+    expect(unsaid.status).toBe(413);
+    expect(await unsaid.text()).toMatch(/at most 1000 bytes \(MAX_BODY_BYTES\); this one has 2\d{5}\./);
+    const small = await fetch(`${address}/graphql`, { method: 'POST', headers: HEADERS, body: BODY });
+    expect(small.status).toBe(200);
+  });
+});
+
+describe('odd requests', () => {
+  it.each<[string, string, RegExp]>([
+    ['no HTTP', 'rubbish\r\n\r\n', /^HTTP\/1\.1 400/],
+    ['a host that is none', 'GET /live HTTP/1.1\r\nHost: [\r\nConnection: close\r\n\r\n', /^HTTP\/1\.1 400/],
+    [
+      'a whole address as the path',
+      'GET http://x/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+      /^HTTP\/1\.1 200/,
+    ],
+    ['two slashes first', 'GET //live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', /^HTTP\/1\.1 404/],
+    [
+      'another method',
+      'TRACE /graphql HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+      /^HTTP\/1\.1 4\d\d/,
+    ],
+    [
+      'a broken percent code',
+      'GET /graphql?query=%E0%A4%A HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+      /GRAPHQL_PARSE_FAILED/,
+    ],
+  ])('%s is answered, and the process lives', async (_name, bytes, expected) => {
+    const { address } = await startGatewayProcess();
+    expect(await raw(address, bytes)).toMatch(expected);
+    expect((await fetch(`${address}/live`)).status).toBe(200);
+  });
+
+  it('a client that goes away in mid-request does no harm', async () => {
+    const { address, output } = await startGatewayProcess();
+    const { hostname, port } = new URL(address);
+    const socket = connect(Number(port), hostname);
+    socket.write('POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
+    await sleep(50);
+    socket.destroy();
+    await sleep(50);
+    expect((await fetch(`${address}/live`)).status).toBe(200);
+    expect(output()).not.toContain('could not be answered');
+  });
+});
+
+describe('the start', () => {
+  it('with a port that is taken ends with status 1 and says what to do', async () => {
+    const { address } = await startGatewayProcess();
+    const { port } = new URL(address);
+    const { output, exited } = spawnGateway({ PORT: port });
+    expect(await exited).toBe(1);
+    expect(output()).toContain(`Port ${port} on 127.0.0.1 is taken. Set PORT to another one`);
+  });
+
+  it('asks a configured upstream, and nothing of it reaches a client', async () => {
+    const upstream = await startFakeUpstream();
+    onTestFinished(upstream.close);
+    const { address } = await startGatewayProcess({ UPSTREAM_URL: `${upstream.url}/` });
+    const { data } = await ask<{ tokens: unknown[]; listings: { source: string }[] }>(
+      address,
+      '{ tokens { isBridgeable chainKey address decimals symbol name price { usd } } listings { source } }',
+    );
+    expect(data.tokens).toEqual(demoTokens);
+    expect(data.listings.map(({ source }) => source)).toEqual(['v1', 'v1']);
+    expect(upstream.seen.map(({ url }) => url).sort()).toEqual(['/v1/chains', '/v1/tokens']);
+  });
+
+  it('answers while there is no upstream, says so, and recovers by itself', async () => {
+    const upstream = await startFakeUpstream();
+    onTestFinished(upstream.close);
+    upstream.plan('tokens', status(503));
+    const { address } = await startGatewayProcess({ UPSTREAM_URL: upstream.url, UPSTREAM_RETRIES: '0' });
+    await expect.poll(async () => (await fetch(`${address}/ready`)).text()).toContain('UPSTREAM_STATUS');
+    upstream.plan('tokens', json({ tokens: demoTokens }));
+    await expect.poll(async () => (await fetch(`${address}/ready`)).status, { timeout: 10_000 }).toBe(200);
+  });
+});
+
+describe('a stop', () => {
+  it('under load loses no request, says so at /ready, and ends with status 0 within 10 s', async () => {
+    const { address, child, exited } = await startGatewayProcess();
+    await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
+    const outcomes: string[] = [];
+    const clients = Array.from({ length: 8 }, async () => {
+      const dispatcher = new Agent({ connections: 1, keepAliveTimeout: 10_000 });
+      for (;;) {
+        try {
+          const answer = await request(`${address}/graphql`, {
+            method: 'POST',
+            headers: HEADERS,
+            body: BODY,
+            dispatcher,
+          });
+          const body = (await answer.body.json()) as { data?: { tokens: unknown[] } };
+          outcomes.push(body.data?.tokens.length === 50 ? 'answered' : JSON.stringify(body).slice(0, 100));
+        } catch (error) {
+          outcomes.push(String((error as NodeJS.ErrnoException).code));
+          break;
+        }
+      }
+      await dispatcher.close();
+    });
+    await sleep(300);
+    const stoppedAt = performance.now();
+    child.kill('SIGTERM');
+    await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(503);
+    await Promise.all(clients);
+    expect(await exited).toBe(0);
+    expect(performance.now() - stoppedAt).toBeLessThan(10_000);
+    const answered = outcomes.filter((outcome) => outcome === 'answered');
+    expect(answered.length).toBeGreaterThan(100);
+    // The port is closed at the end; until then nobody met anything but an answer.
+    expect(outcomes.filter((outcome) => outcome !== 'answered')).toEqual(Array(8).fill('ECONNREFUSED'));
+  });
+
+  it('finishes a request that waits for the upstream', async () => {
+    const upstream = await startFakeUpstream();
+    onTestFinished(upstream.close);
+    upstream.plan('tokens', late(3000, json({ tokens: demoTokens })));
+    const { address, child, exited } = await startGatewayProcess({ UPSTREAM_URL: upstream.url });
+    const answer = ask<{ tokens: unknown[] }>(address, '{ tokens { symbol } }');
+    await expect.poll(() => upstream.count('tokens')).toBe(1);
+    child.kill('SIGTERM');
+    expect((await answer).data.tokens).toHaveLength(demoTokens.length);
+    expect(await exited).toBe(0);
+  });
+
+  it('tells a client that waits for an upstream that never answers, and ends with status 0 within 10 s', async () => {
+    const upstream = await startFakeUpstream();
+    onTestFinished(upstream.close);
+    upstream.plan('tokens', stall);
+    const { address, child, exited } = await startGatewayProcess({
+      UPSTREAM_URL: upstream.url,
+      UPSTREAM_TIMEOUT_MS: '60000',
+    });
+    const answer = ask(address, '{ tokens { symbol } }');
+    await expect.poll(() => upstream.count('tokens')).toBe(1);
+    const stoppedAt = performance.now();
+    child.kill('SIGTERM');
+    expect(JSON.stringify(await answer)).toContain('UPSTREAM_UNREACHABLE');
+    expect(await exited).toBe(0);
+    expect(performance.now() - stoppedAt).toBeLessThan(10_000);
+  });
+
+  it('waits for no upstream when no client does', async () => {
+    const upstream = await startFakeUpstream();
+    onTestFinished(upstream.close);
+    upstream.plan('tokens', stall);
+    const { child, exited } = await startGatewayProcess({
+      UPSTREAM_URL: upstream.url,
+      UPSTREAM_TIMEOUT_MS: '60000',
+    });
+    await expect.poll(() => upstream.count('tokens')).toBe(1);
+    const stoppedAt = performance.now();
+    child.kill('SIGINT');
+    expect(await exited).toBe(0);
+    expect(performance.now() - stoppedAt).toBeLessThan(1500);
+  });
+});
