@@ -30,7 +30,7 @@ export async function createLogger({ level, readable, destination }: LoggerOptio
   // Loaded only for a terminal: a service that writes JSON lines need not pay for it at its start.
   const { default: pretty } = await import('pino-pretty');
   const stream = pretty({
-    colorize: true,
+    singleLine: true,
     sync: true,
     translateTime: 'SYS:HH:MM:ss',
     destination: destination ?? 1,

@@ -64,13 +64,15 @@ async function run(config: Config): Promise<void> {
   );
 }
 
+const DEMO_NOTE = `: DEMO DATA, prices are made up
+            For a real listing set UPSTREAM_URL, such as https://example.org/v1`;
+
 function screen(address: string, upstream: string | undefined, isDemo: boolean, graphiql: boolean): string {
   return `
   Chains and tokens gateway
 
   Open      ${address}${GRAPHQL_PATH}${graphiql ? '  (a playground, with queries to try)' : ''}
-  Upstream  ${upstream}${isDemo ? ': DEMO DATA, prices are made up' : ''}
-            ${isDemo ? 'For a real listing set UPSTREAM_URL, such as https://example.org/v1' : ''}
+  Upstream  ${upstream}${isDemo ? DEMO_NOTE : ''}
   Try       curl -s ${address}${GRAPHQL_PATH} -H 'content-type: application/json' \\
               -d '{"query":"{ token(chainKey: \\"ethereum\\", address: \\"0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48\\") { symbol decimals price { usd asOf } chain { name } } }"}'
   Stop      Ctrl-C
