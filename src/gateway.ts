@@ -90,6 +90,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       // What is said of errors met in execution.
       useErrorCodes(),
     ],
+    // What useErrorCodes does not meet is masked as in production, whatever NODE_ENV says.
+    maskedErrors: { isDev: false },
     // Each of these has its own file above, or is not wanted.
     cors: false,
     graphiql: false,

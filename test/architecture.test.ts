@@ -107,7 +107,7 @@ describe('who may know whom', () => {
     [
       'the server knows the gateway',
       /^server$/,
-      /^(gateway|logger|http|net|timers\/promises|@whatwg-node\/server)$/,
+      /^(gateway|logger|events|http|net|timers\/promises|@whatwg-node\/server)$/,
     ],
     [
       'the playground knows itself',

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import * as graphiql from '@graphql-yoga/render-graphiql/graphiql';
-import { tabsFor } from './tabs.js';
+import { TABS } from './tabs.js';
 
 /** What {@link createPlayground} takes. */
 export interface PlaygroundOptions {
@@ -48,13 +48,29 @@ const CONTENT_SECURITY_POLICY = [
 const FAVICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="none" stroke="#d64292" stroke-width="3"><rect x="2" y="9" width="16" height="14" rx="7"/><rect x="14" y="9" width="16" height="14" rx="7"/></svg>';
 
-const LABEL_STYLE =
-  '#root{height:100vh}#demo-data{position:fixed;z-index:10;left:50%;bottom:12px;transform:translateX(-50%);margin:0;padding:6px 14px;border-radius:6px;background:#7a4b00;color:#fff;font:14px/1.4 system-ui,sans-serif;pointer-events:none}';
+const DEMO_LABEL =
+  'Demo data: prices and some flags are made up. For a real listing set UPSTREAM_URL and start again.';
+
+const STYLE = `
+body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidden}
+#root{flex:1;min-height:0}
+.graphiql-container{width:100%;height:100%}
+#demo-data{margin:0;padding:6px 16px;background:#7a4b00;color:#fff;font:14px/1.4 system-ui,sans-serif;text-align:center}
+/* GraphiQL moves a tab by a stale offset once the pointer is down on it, and the click then misses it. */
+.graphiql-container .graphiql-tab{transform:none!important}
+.graphiql-sessions{container-type:inline-size}
+@container (max-width:1000px){.graphiql-container .graphiql-logo{display:none}}
+@container (max-width:600px){
+.graphiql-container #graphiql-session{flex-direction:column;min-height:0}
+#graphiql-session>.graphiql-horizontal-drag-bar{display:none}
+.graphiql-container .graphiql-editors,.graphiql-container .graphiql-response{flex:1 1 0!important;min-height:0}
+}
+`;
 
 /** Makes the playground; its files are compressed when they are first asked for, off the event loop. */
 export function createPlayground({ isDemo }: PlaygroundOptions): Playground {
   const script = asset('graphiql.js', 'text/javascript', graphiql.js);
-  const style = asset('graphiql.css', 'text/css', graphiql.css + LABEL_STYLE);
+  const style = asset('graphiql.css', 'text/css', graphiql.css + STYLE);
   const icon = asset('favicon.svg', 'image/svg+xml', FAVICON);
   const workers = {
     editorWorkerService: asset('editor.worker.js', 'text/javascript', graphiql.editorWorkerService),
@@ -66,7 +82,7 @@ export function createPlayground({ isDemo }: PlaygroundOptions): Playground {
     'start.js',
     'text/javascript',
     startScript(
-      { title, defaultTabs: tabsFor(isDemo), shouldPersistHeaders: false },
+      { title, defaultTabs: TABS, shouldPersistHeaders: false },
       Object.fromEntries(Object.entries(workers).map(([label, worker]) => [label, worker.path])),
     ),
   );
@@ -85,8 +101,8 @@ export function createPlayground({ isDemo }: PlaygroundOptions): Playground {
   </head>
   <body class="no-focus-outline">
     <noscript>The playground needs JavaScript. Without it, send queries by POST to this address.</noscript>
+    ${isDemo ? `<p id="demo-data">${DEMO_LABEL}</p>` : ''}
     <div id="root"></div>
-    ${isDemo ? '<p id="demo-data">Demo data: set UPSTREAM_URL for a real listing</p>' : ''}
     <script src="${script.path}"></script>
     <script src="${start.path}"></script>
   </body>
@@ -96,6 +112,8 @@ export function createPlayground({ isDemo }: PlaygroundOptions): Playground {
       'content-type': 'text/html; charset=utf-8',
       'cache-control': 'no-cache',
       'content-security-policy': CONTENT_SECURITY_POLICY,
+      // The same address answers queries by GET.
+      vary: 'Accept, Accept-Encoding',
       'x-content-type-options': 'nosniff',
     },
   );
@@ -118,6 +136,7 @@ function asset(name: string, type: string, content: string) {
   const file = createFile(content, {
     'content-type': `${type}; charset=utf-8`,
     'cache-control': 'public, max-age=31536000, immutable',
+    vary: 'Accept-Encoding',
     'x-content-type-options': 'nosniff',
   });
   return { path, file };
@@ -137,7 +156,6 @@ function createFile(content: string, headers: Readonly<Record<string, string>>) 
       headers: {
         ...headers,
         etag: encoding === 'identity' ? etag : etag.replace(/"$/, `-${encoding}"`),
-        vary: 'Accept-Encoding',
         ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
       },
     };

@@ -4,9 +4,14 @@ export interface Tab {
   readonly variables?: string;
 }
 
-const TABS: readonly Tab[] = [
+/**
+ * The tabs. They do not say whether the data are demo data: a browser keeps them, and may meet a gateway with
+ * another upstream at the same address.
+ */
+export const TABS: readonly Tab[] = [
   {
-    query: `# The chains, and what each of them charges fees in. Press the button with the triangle.
+    query: `# The chains, and what each charges fees in.
+# Run this with the triangle, or Ctrl-Enter.
 query ChainsWithNativeCurrency {
   chains {
     chainKey
@@ -22,7 +27,8 @@ query ChainsWithNativeCurrency {
 `,
   },
   {
-    query: `# The tokens of one chain. Another chain: change the variable below.
+    query: `# The tokens of one chain: change the variable
+# below to see another chain's.
 query TokensOfOneChain($srcChainKey: String!) {
   tokens(srcChainKey: $srcChainKey) {
     symbol
@@ -45,7 +51,8 @@ query TokensOfOneChain($srcChainKey: String!) {
     variables: '{\n  "srcChainKey": "ethereum"\n}',
   },
   {
-    query: `# One token and its chain, looked up; the letter case of a hex address does not matter.
+    query: `# One token and one chain, looked up. The letter
+# case of a hex address does not matter.
 query LookUp {
   token(chainKey: "ethereum", address: "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48") {
     symbol
@@ -65,7 +72,7 @@ query LookUp {
 `,
   },
   {
-    query: `# How old the answers are, and what last went wrong.
+    query: `# How old the answers are, and what last failed.
 query StateOfTheListings {
   listings {
     name
@@ -85,10 +92,3 @@ query StateOfTheListings {
 `,
   },
 ];
-
-const DEMO_NOTE = '# Demo data: prices and some flags are made up. Set UPSTREAM_URL for a real listing.\n';
-
-/** The tabs, each with a note on top where what they show is demo data. */
-export function tabsFor(isDemo: boolean): readonly Tab[] {
-  return isDemo ? TABS.map((tab) => ({ ...tab, query: DEMO_NOTE + tab.query })) : TABS;
-}

@@ -22,7 +22,7 @@ export function usePlayground({ endpoint, load }: PlaygroundPluginOptions): Plug
       const encodings = request.headers.get('accept-encoding') ?? '';
       const file = await (isPage ? playground.page(encodings) : playground.asset(pathname, encodings));
       if (!file) return;
-      const unchanged = request.headers.get('if-none-match') === file.headers.etag;
+      const unchanged = hasTag(request.headers.get('if-none-match'), file.headers.etag);
       endResponse(
         new fetchAPI.Response(unchanged ? null : file.body, {
           status: unchanged ? 304 : 200,
@@ -31,4 +31,9 @@ export function usePlayground({ endpoint, load }: PlaygroundPluginOptions): Plug
       );
     },
   };
+}
+
+/** Compares weakly: a proxy may have weakened the tag on its way to the browser. */
+function hasTag(ifNoneMatch: string | null, etag: string): boolean {
+  return (ifNoneMatch ?? '').split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }
