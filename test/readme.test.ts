@@ -82,9 +82,7 @@ describe('the README', () => {
     const started = run(START, copy, env);
     await expect.poll(started.output, { timeout: 90_000 }).toContain('"msg":"Listening"');
     expect(started.output()).not.toMatch(/npm warn (?!Unknown \w+ config)|EBADENGINE|deprecated/i);
-    await expect
-      .poll(async () => (await fetch(`http://127.0.0.1:${port}/ready`)).status, { timeout: 10_000 })
-      .toBe(200);
+    await expect.poll(async () => (await fetch(`http://127.0.0.1:${port}/ready`)).status).toBe(200);
     const { stdout } = await promisify(execFile)('bash', ['-c', CURL.replace(':4000/', `:${port}/`)]);
     const answer = blocks[blocks.findIndex(({ text }) => text === CURL) + 1];
     expect(JSON.parse(stdout)).toEqual(JSON.parse(answer?.text ?? ''));

@@ -112,7 +112,7 @@ describe('the start', () => {
     const { address } = await startGatewayProcess({ UPSTREAM_URL: upstream.url, UPSTREAM_RETRIES: '0' });
     await expect.poll(async () => (await fetch(`${address}/ready`)).text()).toContain('UPSTREAM_STATUS');
     upstream.plan('tokens', json({ tokens: demoTokens }));
-    await expect.poll(async () => (await fetch(`${address}/ready`)).status, { timeout: 10_000 }).toBe(200);
+    await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
   });
 });
 
@@ -194,6 +194,6 @@ describe('a stop', () => {
     const stoppedAt = performance.now();
     child.kill('SIGINT');
     expect(await exited).toBe(0);
-    expect(performance.now() - stoppedAt).toBeLessThan(1500);
+    expect(performance.now() - stoppedAt).toBeLessThan(5000);
   });
 });

@@ -9,5 +9,7 @@ export default defineConfig({
     include: ['**/*.test.ts'],
     testTimeout: 20_000,
     hookTimeout: 30_000,
+    // On a busy machine what is waited for can take its time.
+    expect: { poll: { timeout: 10_000 } },
   },
 });

@@ -242,11 +242,9 @@ describe('closing', () => {
     });
     const answers = [getTokens(), getTokens()].map(faultOf);
     await expect.poll(() => upstream.count()).toBe(1);
-    const before = performance.now();
     await http.close();
     for (const fault of await Promise.all(answers)) expect(fault.code).toBe('UPSTREAM_UNREACHABLE');
     expect(await faultOf(getTokens())).toMatchObject({ code: 'UPSTREAM_UNREACHABLE' });
-    expect(performance.now() - before).toBeLessThan(1000);
     expect(upstream.count()).toBe(1);
   });
 

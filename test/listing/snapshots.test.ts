@@ -37,13 +37,15 @@ describe('refreshes', () => {
     const upstream = await startSmallUpstream();
     const { query } = await createTestGateway({ upstream, config: { tokensFreshMs: 100 } });
     await query(TOKENS);
-    upstream.plan('tokens', late(500, listingAt(2)));
+    let release = () => {};
+    upstream.plan('tokens', (response, request, nth) => {
+      release = () => listingAt(2)(response, request, nth);
+    });
     await expect.poll(() => upstream.count('tokens')).toBe(2);
-    const before = performance.now();
-    const { data } = await query<Tokens>(TOKENS);
-    expect(performance.now() - before).toBeLessThan(300);
-    expect(data?.tokens[0]?.price?.usd).toBe(1);
-    await expect.poll(async () => (await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd).toBe(2);
+    const priceNow = async () => (await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd;
+    expect(await priceNow()).toBe(1);
+    release();
+    await expect.poll(priceNow).toBe(2);
   });
 
   it('run one at a time, and as often as the freshness says, however many ask', async () => {
@@ -54,7 +56,7 @@ describe('refreshes', () => {
       await Promise.all(Array.from({ length: 10 }, () => query(TOKENS)));
       await setImmediate();
     }
-    expect(upstream.count('tokens')).toBeGreaterThanOrEqual(3);
+    expect(upstream.count('tokens')).toBeGreaterThanOrEqual(2);
     expect(upstream.count('tokens')).toBeLessThanOrEqual(5);
     expect(upstream.count('chains')).toBe(0);
   });
@@ -105,14 +107,14 @@ describe('a failed refresh', () => {
     upstream.plan('tokens', status(404));
     const { query, snapshots } = await createTestGateway({ upstream, firstPauseMs: 100 });
     snapshots.start();
-    await expect.poll(() => upstream.count('tokens'), { timeout: 5000 }).toBe(4);
+    await expect.poll(() => upstream.count('tokens')).toBe(4);
     const at = upstream.seen.filter(({ path }) => path === 'tokens').map((request) => request.at);
     const pauses = at.slice(1).map((time, index) => time - (at[index] ?? 0));
     expect(pauses[0]).toBeGreaterThanOrEqual(49);
     expect(pauses[1]).toBeGreaterThanOrEqual(99);
     expect(pauses[2]).toBeGreaterThanOrEqual(199);
     upstream.plan('tokens', listingAt(3));
-    await expect.poll(async () => codesOf(await query(TOKENS)), { timeout: 5000 }).toEqual([]);
+    await expect.poll(async () => codesOf(await query(TOKENS))).toEqual([]);
   });
 
   it('without any snapshot is the answer until the next, which no request brings forward', async () => {
