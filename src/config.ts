@@ -97,7 +97,12 @@ export const SETTINGS = {
   maxAliases: setting('MAX_ALIASES', 30, integer(0, 100_000), 'Aliases in one operation.'),
   maxQueryTokens: setting('MAX_QUERY_TOKENS', 2000, integer(1, 1_000_000), 'Lexical tokens of one document.'),
   maxBodyBytes: setting('MAX_BODY_BYTES', 1_048_576, integer(1, 2 ** 30), 'Bytes of one request body.'),
-  maxRows: setting('MAX_ROWS', 100_000, integer(1, 10_000_000), 'Rows that one operation may list in all.'),
+  maxRows: setting(
+    'MAX_ROWS',
+    100_000,
+    integer(1, 10_000_000),
+    'Rows that the lists within lists of one operation may come to in all.',
+  ),
   logLevel: setting<LogLevel>('LOG_LEVEL', 'info', oneOf(LOG_LEVELS), `One of ${LOG_LEVELS.join(', ')}.`),
 };
 
@@ -159,8 +164,13 @@ function host(text: string): string {
 
 function baseUrl(text: string): string {
   const withoutPassword = () => 'another address';
-  if (!URL.canParse(text)) throw new Fault('an address such as https://example.org/v1');
-  const { protocol, username, password, search, hash } = new URL(text);
+  if (!URL.canParse(text)) {
+    throw new Fault(
+      'an address such as https://example.org/v1',
+      text.includes('@') ? withoutPassword : undefined,
+    );
+  }
+  const { protocol, username, password } = new URL(text);
   if (username || password) {
     throw new Fault(
       'an address without user name and password (send them by UPSTREAM_HEADERS)',
@@ -169,12 +179,14 @@ function baseUrl(text: string): string {
   }
   if (protocol !== 'http:' && protocol !== 'https:')
     throw new Fault('an address that begins with http:// or https://');
-  if (search || hash) throw new Fault('an address without "?" and "#"', withoutPassword);
+  // Not by the parsed parts, which are empty for a bare "?" or "#".
+  if (/[?#]/.test(text)) throw new Fault('an address without "?" and "#"', withoutPassword);
   return text;
 }
 
 function headers(text: string): Readonly<Record<string, string>> {
-  const expected = 'a JSON object of header names and texts, such as {"x-api-key": "…"}';
+  const expected =
+    'a JSON object of header names and texts, such as {"x-api-key": "…"}, none of them about the connection';
   const lengthOnly = () => `${text.length} other characters`;
   let json: unknown;
   try {
@@ -189,7 +201,15 @@ function headers(text: string): Readonly<Record<string, string>> {
   return json as Record<string, string>;
 }
 
+// What belongs to one connection, or is settled by what the gateway can read.
+const UNSENDABLE = new Set(
+  'accept-encoding connection content-length expect host keep-alive te trailer transfer-encoding upgrade'.split(
+    ' ',
+  ),
+);
+
 function isHeader(name: string, value: string): boolean {
+  if (UNSENDABLE.has(name.toLowerCase())) return false;
   try {
     new Headers([[name, value]]);
     return true;

@@ -11,7 +11,9 @@ import { useLimits } from './plugins/use-limits.js';
 import { useNoIntrospection } from './plugins/use-no-introspection.js';
 import { useNotFound } from './plugins/use-not-found.js';
 import { usePlayground } from './plugins/use-playground.js';
+import { useQueriesOnly } from './plugins/use-queries-only.js';
 import { useRequestLog } from './plugins/use-request-log.js';
+import { useSoundParameters } from './plugins/use-sound-parameters.js';
 import { schema } from './schema/index.js';
 
 /** What {@link createGateway} takes. */
@@ -85,6 +87,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       }),
       // What is refused before it is executed.
       useBodyLimit(options),
+      useSoundParameters(),
+      useQueriesOnly(),
       useLimits(options),
       !introspection && useNoIntrospection(),
       // What is said of errors met in execution.

@@ -14,6 +14,8 @@ const STOP_WITHIN_MS = 10_000;
 const LAME_DUCK_MS = 1_500;
 /** When clients that still wait for the upstream are told that it will not come to that. */
 const GIVE_UP_UPSTREAM_AFTER_MS = 8_000;
+/** When connections are cut off whose clients send or read no further. */
+const CUT_OFF_AFTER_MS = 9_000;
 
 async function run(config: Config): Promise<void> {
   const isTerminal = process.stdout.isTTY === true;
@@ -55,7 +57,7 @@ async function run(config: Config): Promise<void> {
       snapshots.stop();
       const giveUp = setTimeout(() => http.close(), GIVE_UP_UPSTREAM_AFTER_MS);
       // Whoever presses Ctrl-C at a terminal is not behind a load balancer.
-      await server.drain(reason.signal === 'SIGINT' ? 0 : LAME_DUCK_MS);
+      await server.drain(reason.signal === 'SIGINT' ? 0 : LAME_DUCK_MS, CUT_OFF_AFTER_MS);
       clearTimeout(giveUp);
       await http.close();
       await demo?.close();

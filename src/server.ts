@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, Server as NetServer } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sendNodeResponse } from '@whatwg-node/server';
 import type { Gateway } from './gateway.js';
@@ -26,8 +26,9 @@ export interface GatewayServer {
   /**
    * Stops without losing a request: goes on as before for `lameDuckMs`; then closes the port, tells the
    * client with each further answer to use the connection no more, and resolves when all of them are gone.
+   * Connections that are still there after `withinMs` are cut off.
    */
-  drain(lameDuckMs: number): Promise<void>;
+  drain(lameDuckMs: number, withinMs: number): Promise<void>;
 }
 
 /** How long a client may take to send a request, in milliseconds. */
@@ -42,13 +43,21 @@ const REFUSED_BODY_GRACE_MS = 2_000;
 /** Makes the server; it opens no port before `listen`. */
 export function createGatewayServer({ gateway, maxBodyBytes, log }: GatewayServerOptions): GatewayServer {
   let isPortClosed = false;
+  /** Connections that have not sent a whole request head yet; browsers open some ahead of need. */
+  const silent = new Set<Socket>();
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = urlOf(request);
+    if (!url) {
+      response.writeHead(400, { 'content-type': 'application/json', connection: 'close' });
+      response.end(JSON.stringify({ error: 'Expected a path, such as /graphql, and a sound Host header.' }));
+      return;
+    }
     const closed = new AbortController();
     response.once('close', () => closed.abort());
     const { body, bytesOverLimit, isCutOff = false } = await readBody(request, maxBodyBytes);
     const answer = await gateway.fetch(
-      new gateway.Request(urlOf(request), {
+      new gateway.Request(url, {
         method: request.method ?? 'GET',
         headers: request.headers as Record<string, string>,
         body: body ?? null,
@@ -62,12 +71,18 @@ export function createGatewayServer({ gateway, maxBodyBytes, log }: GatewayServe
   }
 
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
+    silent.delete(request.socket);
     handle(request, response).catch((err) => {
       // A client that went away in mid-request is no fault of ours.
-      if (!request.destroyed) log.error({ err }, 'A request could not be answered');
+      if (response.destroyed) return;
+      log.error({ err }, 'A request met an error of our own');
       if (response.headersSent) response.destroy();
-      else response.writeHead(400, { connection: 'close' }).end();
+      else response.writeHead(500, { connection: 'close' }).end();
     });
+  });
+  server.on('connection', (socket) => {
+    silent.add(socket);
+    socket.once('close', () => silent.delete(socket));
   });
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
 
@@ -80,15 +95,20 @@ export function createGatewayServer({ gateway, maxBodyBytes, log }: GatewayServe
           resolve(`http://${hostInUrl(host)}:${(server.address() as AddressInfo).port}`);
         });
       }),
-    async drain(lameDuckMs) {
+    async drain(lameDuckMs, withinMs) {
+      const cutOff = setTimeout(() => server.closeAllConnections(), withinMs);
       await sleep(lameDuckMs);
       isPortClosed = true;
       const closed = once(server, 'close');
       // The close of an HTTP server also ends connections that have not yet sent their first request.
       NetServer.prototype.close.call(server);
-      const closeIdle = setInterval(() => server.closeIdleConnections(), FIRST_REQUEST_GRACE_MS);
+      const closeIdle = setInterval(() => {
+        server.closeIdleConnections();
+        for (const socket of silent) socket.destroy();
+      }, FIRST_REQUEST_GRACE_MS);
       await closed;
       clearInterval(closeIdle);
+      clearTimeout(cutOff);
     },
   };
 }
@@ -130,9 +150,10 @@ function readBody(request: IncomingMessage, maxBodyBytes: number): Promise<ReadB
   });
 }
 
-/** The address that was asked for; a path such as `//live` stays a path. */
-function urlOf({ url = '/', headers }: IncomingMessage): URL {
-  return new URL(url.startsWith('/') ? `http://${headers.host ?? 'localhost'}${url}` : url);
+/** The address that was asked for, if it is one; a path such as `//live` stays a path. */
+function urlOf({ url = '/', headers }: IncomingMessage): URL | undefined {
+  const address = url.startsWith('/') ? `http://${headers.host ?? 'localhost'}${url}` : url;
+  return URL.canParse(address) ? new URL(address) : undefined;
 }
 
 function hostInUrl(host: string): string {

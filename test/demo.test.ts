@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startDemoUpstream } from '../src/demo/upstream.js';
 import { demoChains, demoTokens, type RawToken } from './fixtures/demo.js';
@@ -25,6 +26,7 @@ describe('the embedded demo upstream', () => {
     expect((await get('/chains')).body).toEqual({ chains: demoChains });
     expect((await get('/tokens')).body).toEqual({ tokens: demoTokens });
     expect((await get('/quotes')).status).toBe(404);
+    expect((await get('/../../')).status).toBe(404);
   });
 
   it('filters by chain', async () => {
@@ -66,6 +68,19 @@ describe('the embedded demo upstream', () => {
     }
     expect(tokens.some((token, index) => token.price.usd !== demoTokens[index]?.price.usd)).toBe(true);
     expect([...bySymbol.values()].filter(({ size }) => size > 1)).toEqual([]);
+  });
+});
+
+describe('a stray request to it', () => {
+  it('does not end the gateway', async () => {
+    const { url } = await startDemo();
+    const { hostname, port } = new URL(url);
+    const status = await new Promise((resolve, reject) => {
+      request({ hostname, port, path: '//' }, (response) => resolve(response.resume().statusCode))
+        .on('error', reject)
+        .end();
+    });
+    expect(status).toBe(404);
   });
 });
 

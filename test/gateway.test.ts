@@ -151,6 +151,17 @@ describe('filters of tokens', () => {
     );
   });
 
+  it('asks once for all writings of an address that is not listed, and as first written', async () => {
+    const { query, upstream } = await createTestGateway({ config: { maxRoutesPerOperation: 1 } });
+    expect(
+      codesOf(
+        await query('{ a: tokens(srcToken: "0xAbCd") { symbol } b: tokens(srcToken: "0xabcd") { symbol } }'),
+      ),
+    ).toEqual([]);
+    await query('{ tokens(srcToken: "0xABCD") { symbol } }');
+    expect(upstream.seen.map(({ url }) => url)).toEqual(['/v1/tokens?srcToken=0xAbCd']);
+  });
+
   it('passes a token without a chain on as it is, and encodes what needs it', async () => {
     const upstream = await startFakeUpstream();
     const { query } = await createTestGateway({ upstream });
@@ -162,7 +173,7 @@ describe('filters of tokens', () => {
 
   it.each([
     ['an unknown chain', '{ tokens(srcChainKey: "nope") { symbol } }', 1],
-    ['an empty chain', '{ tokens(srcChainKey: "") { symbol } }', 0],
+    ['an empty chain', '{ tokens(srcChainKey: "") { symbol } }', 1],
     ['an empty token, without asking', '{ tokens(srcChainKey: "ethereum", srcToken: "") { symbol } }', 0],
   ])('gives an empty list for %s', async (_name, text, requests) => {
     const { query, upstream } = await createTestGateway();
@@ -191,6 +202,10 @@ describe('filters of tokens', () => {
     expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
     expect(answer.errors?.[0]?.message).toBe('Expected at most 512 characters as "srcToken", got 513.');
     expect(upstream.count()).toBe(0);
+    const chain = 'x'.repeat(513);
+    expect(await query('query ($c: String) { tokens(srcChainKey: $c) { symbol } }', { c: chain })).toEqual({
+      data: { tokens: [] },
+    });
   });
 });
 
@@ -402,6 +417,7 @@ describe('when something fails', () => {
         ...listing,
         tokens: () =>
           Promise.resolve({
+            rejected: { count: 0, first: [] },
             rows: [
               {
                 get address(): string {
@@ -429,7 +445,11 @@ describe('when something fails', () => {
     const answer = await query('{ tokens { chain { tokens { symbol } } } }');
     expect(answer).not.toHaveProperty('data');
     expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
-    expect(answer.errors?.[0]?.message).toMatch(/at most 1000 rows in all; this one came to 1\d\d\d/);
-    expect(codesOf(await query('{ tokens { chain { tokenCount } } }'))).toEqual([]);
+    expect(answer.errors?.[0]?.message).toMatch(
+      /at most 1000 rows in all \(MAX_ROWS\); these came to 1\d\d\d/,
+    );
+    expect(
+      codesOf(await query('{ chains { tokens { symbol } } a: tokens { symbol } b: tokens { symbol } }')),
+    ).toEqual([]);
   });
 });

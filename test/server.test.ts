@@ -3,9 +3,11 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { createGatewayServer } from '../src/server.js';
 import { demoTokens } from './fixtures/demo.js';
 import { json, late, stall, startFakeUpstream, status } from './support/fake-upstream.js';
 import { ask, spawnGateway, startGatewayProcess } from './support/gateway-process.js';
+import { createTestLog } from './support/test-gateway.js';
 
 const BODY = JSON.stringify({ query: '{ tokens(srcChainKey: "ethereum") { symbol } }' });
 const HEADERS = { 'content-type': 'application/json' };
@@ -44,6 +46,28 @@ describe('bodies', () => {
   });
 });
 
+describe('an error of our own', () => {
+  it.each(['GET', 'POST'])('on %s is answered with 500, and logged', async (method) => {
+    const { log, logged } = await createTestLog();
+    const server = createGatewayServer({
+      gateway: { Request, fetch: () => Promise.reject(new Error('secret-bug')) },
+      maxBodyBytes: 1000,
+      log,
+    });
+    const address = await server.listen('127.0.0.1', 0);
+    onTestFinished(() => server.drain(0, 1000));
+    const response = await fetch(`${address}/graphql`, {
+      method,
+      ...(method === 'POST' ? { body: BODY } : {}),
+    });
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain('secret-bug');
+    expect(logged).toMatchObject([
+      { msg: 'A request met an error of our own', err: { message: 'secret-bug' } },
+    ]);
+  });
+});
+
 describe('odd requests', () => {
   it.each<[string, string, RegExp]>([
     ['no HTTP', 'rubbish\r\n\r\n', /^HTTP\/1\.1 400/],
@@ -79,7 +103,7 @@ describe('odd requests', () => {
     socket.destroy();
     await sleep(50);
     expect((await fetch(`${address}/live`)).status).toBe(200);
-    expect(output()).not.toContain('could not be answered');
+    expect(output()).not.toContain('error of our own');
   });
 });
 
@@ -180,6 +204,44 @@ describe('a stop', () => {
     expect(JSON.stringify(await answer)).toContain('UPSTREAM_UNREACHABLE');
     expect(await exited).toBe(0);
     expect(performance.now() - stoppedAt).toBeLessThan(10_000);
+  });
+
+  it.each<[string, string, NodeJS.Signals]>([
+    ['never sent a request', '', 'SIGTERM'],
+    ['never sent a request, on Ctrl-C', '', 'SIGINT'],
+    ['sent half a head', 'POST /graphql HTTP/1.1\r\nHost:', 'SIGTERM'],
+    ['sent half a body', 'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{', 'SIGTERM'],
+  ])('does not wait beyond 10 s for a client that %s', async (_name, bytes, signal) => {
+    const { address, child, exited, output } = await startGatewayProcess();
+    const { hostname, port } = new URL(address);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    socket.write(bytes);
+    await sleep(100);
+    const stoppedAt = performance.now();
+    child.kill(signal);
+    expect(await exited).toBe(0);
+    expect(performance.now() - stoppedAt).toBeLessThan(10_000);
+    expect(output()).toContain('"msg":"Stopped"');
+  });
+
+  it('does not wait beyond 10 s for a client that does not read its answer', async () => {
+    const { address, child, exited } = await startGatewayProcess();
+    const { hostname, port } = new URL(address);
+    const socket = connect(Number(port), hostname).pause();
+    socket.on('error', () => {});
+    const aliases = Array.from(
+      { length: 30 },
+      (_, index) => `a${index}: tokens { id name symbol address chain { name } }`,
+    );
+    const body = JSON.stringify({ query: `{ ${aliases.join(' ')} }` });
+    socket.write(
+      `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await sleep(1000);
+    child.kill('SIGTERM');
+    expect(await exited).toBe(0);
   });
 
   it('waits for no upstream when no client does', async () => {

@@ -69,7 +69,8 @@ export async function startDemoUpstream(): Promise<DemoUpstream> {
   }
 
   const server = createServer((request, response) => {
-    const found = answer(new URL(request.url ?? '/', 'http://127.0.0.1'));
+    const address = `http://127.0.0.1${request.url}`;
+    const found = URL.canParse(address) ? answer(new URL(address)) : undefined;
     response.writeHead(found ? 200 : 404, { 'content-type': 'application/json' });
     response.end(JSON.stringify(found ?? { error: 'Not found' }));
   });

@@ -1,3 +1,5 @@
+import type { TokenFilter } from './listing.js';
+
 /** The address that stands for a chain's native asset in listings, as it is most often written. */
 export const NATIVE_PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 
@@ -25,4 +27,9 @@ export function isNativePlaceholder(address: string): boolean {
 /** One key for a token's identity: its chain and its address as compared. */
 export function tokenKey(chainKey: string, address: string): string {
   return JSON.stringify([chainKey, foldAddress(address)]);
+}
+
+/** One key for a token filter; filters that are equal but for the writing of an address have equal keys. */
+export function tokenFilterKey({ srcChainKey, srcToken }: TokenFilter): string {
+  return JSON.stringify([srcChainKey ?? null, srcToken === undefined ? null : foldAddress(srcToken)]);
 }

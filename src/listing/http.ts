@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import PQueue from 'p-queue';
-import { Agent, fetch, type Response } from 'undici';
+import { Agent, fetch, Headers, type Response } from 'undici';
 import type { Logger } from '../logger.js';
 import { malformed, UpstreamError } from './errors.js';
 
@@ -66,8 +66,11 @@ const JSON_TYPE = /^(application|text)\/([\w.-]+\+)?json\s*(;|$)/i;
 export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   const { baseUrl, headers, timeoutMs, retries, requestsPerSecond, maxBytes, log } = options;
   const base = baseUrl.replace(/\/+$/, '');
+  const connectTimeoutMs = Math.min(timeoutMs, CONNECT_TIMEOUT_MS);
+  const sentHeaders = new Headers({ accept: 'application/json' });
+  for (const [name, value] of Object.entries(headers)) sentHeaders.set(name, value);
   const agent = new Agent({
-    connect: { timeout: Math.min(timeoutMs, CONNECT_TIMEOUT_MS) },
+    connect: { timeout: connectTimeoutMs },
     keepAliveTimeout: 30_000,
     // The limit of an attempt holds for the whole of it; these would only name the same fault differently.
     headersTimeout: 0,
@@ -121,22 +124,31 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     try {
       const response = await fetch(url, {
         dispatcher: agent,
-        headers: { accept: 'application/json', ...headers },
+        headers: sentHeaders,
         // A redirect would carry the configured headers to an address that nobody configured.
         redirect: 'manual',
         signal: controller.signal,
       });
+      if (response.status !== 200) throw await refusedBy(response, url, withoutSecrets);
       return { json: await readJson(response, url, maxBytes), sentAt };
     } catch (error) {
       if (error instanceof UpstreamError) throw error;
       if (controller.signal.reason instanceof UpstreamError) throw controller.signal.reason;
-      throw broken(error, url);
+      throw broken(error, url, connectTimeoutMs);
     } finally {
       clearTimeout(timer);
       underWay.delete(controller);
       // Ends the connection where an answer was given up before its end, and does nothing elsewhere.
       controller.abort();
     }
+  }
+
+  /** An upstream that refuses a key may repeat it, and it is not for the log. */
+  function withoutSecrets(text: string): string {
+    return Object.values(headers).reduce(
+      (rest, secret) => (secret ? rest.replaceAll(secret, '***') : rest),
+      text,
+    );
   }
 
   async function close(): Promise<void> {
@@ -156,7 +168,6 @@ function addressOf(base: string, { path, query = {} }: UpstreamQuestion): string
 }
 
 async function readJson(response: Response, url: string, maxBytes: number): Promise<unknown> {
-  if (response.status !== 200) throw await refusedBy(response, url);
   const type = response.headers.get('content-type') ?? 'none';
   if (!JSON_TYPE.test(type)) {
     throw malformed('expected content of type application/json', `${url}: content-type ${type}`);
@@ -182,9 +193,13 @@ async function readBytes(response: Response, maxBytes: number): Promise<Buffer |
   return Buffer.concat(chunks, length);
 }
 
-async function refusedBy(response: Response, url: string): Promise<UpstreamError> {
+async function refusedBy(
+  response: Response,
+  url: string,
+  withoutSecrets: (text: string) => string,
+): Promise<UpstreamError> {
   const { status } = response;
-  const body = (await headOf(response)).toString('utf8');
+  const body = withoutSecrets((await headOf(response)).toString('utf8'));
   const options = { status, detail: `${url}: HTTP ${status} ${body}`, retryAfterMs: retryAfterOf(response) };
   if (status === 410) {
     return new UpstreamError(
@@ -221,7 +236,12 @@ async function headOf(response: Response): Promise<Buffer> {
 function retryAfterOf(response: Response): number | undefined {
   const value = response.headers.get('retry-after');
   if (!value) return undefined;
-  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
+  const isDate = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT$/.test(value);
+  const ms = isDate
+    ? Date.parse(value) - Date.now()
+    : /^\d+$/.test(value)
+      ? Number(value) * 1000
+      : Number.NaN;
   return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }
 
@@ -250,14 +270,14 @@ function stopped(cause: unknown): UpstreamError {
 }
 
 /** Names what undici threw: a fault of the connection, or of the compression. */
-function broken(error: unknown, url: string): UpstreamError {
+function broken(error: unknown, url: string, connectTimeoutMs: number): UpstreamError {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   const detail = `${url}: ${code} ${cause instanceof Error ? cause.message : String(cause)}`;
   if (/^(Z_|ERR__|ERR_BROTLI|ERR_ZLIB)/.test(code))
     return malformed('expected a sound compression', detail, error);
   if (code === 'UND_ERR_CONNECT_TIMEOUT') {
-    const message = `The upstream did not take up the connection within ${CONNECT_TIMEOUT_MS} ms. Try again in a few seconds.`;
+    const message = `The upstream did not take up the connection within ${connectTimeoutMs} ms. Try again in a few seconds.`;
     return new UpstreamError('UPSTREAM_TIMEOUT', message, { detail, cause: error });
   }
   const message = 'The upstream could not be reached, or broke off its answer. Try again in a few seconds.';

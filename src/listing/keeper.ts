@@ -1,6 +1,5 @@
 import type { Logger } from '../logger.js';
 import { UpstreamError } from './errors.js';
-import type { RejectedRow } from './listing.js';
 import type { Snapshot } from './snapshot.js';
 
 /** What {@link createKeeper} takes. Times are in milliseconds. */
@@ -46,7 +45,6 @@ const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 /** However long the upstream asks to be left alone, it is asked again after this. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
-const LOGGED_REJECTED_ROWS = 20;
 
 /** Makes the keeper of one listing. */
 export function createKeeper<Kept extends Snapshot<unknown>>(options: KeeperOptions<Kept>): Keeper<Kept> {
@@ -74,12 +72,13 @@ export function createKeeper<Kept extends Snapshot<unknown>>(options: KeeperOpti
     snapshot = taken;
     failuresInARow = 0;
     const { version, rows, rejected } = taken;
-    const counts = { listing: name, version, rows: rows.length, rejectedRows: rejected.length };
+    const counts = { listing: name, version, rows: rows.length, rejectedRows: rejected.count };
     log[changed ? 'info' : 'debug'](counts, `Took a new snapshot of the ${name} listing`);
-    if (rejected.length > 0) {
-      log.warn({ ...counts, rejected: firstOf(rejected) }, `Left out bad rows of the ${name} listing`);
+    if (rejected.count > 0) {
+      log.warn({ ...counts, rejected: rejected.first }, `Left out bad rows of the ${name} listing`);
     }
-    schedule(freshMs);
+    // Age counts from when it was asked for; but a slow upstream is not asked again as soon as it has answered.
+    schedule(Math.max(freshMs - (Date.now() - taken.takenAt), freshMs / 2));
     return taken;
   }
 
@@ -130,10 +129,4 @@ export function createKeeper<Kept extends Snapshot<unknown>>(options: KeeperOpti
       clearTimeout(timer);
     },
   };
-}
-
-function firstOf(rejected: readonly RejectedRow[]): string[] {
-  const shown = rejected.slice(0, LOGGED_REJECTED_ROWS).map(({ place, reason }) => `${place}: ${reason}`);
-  const more = rejected.length - shown.length;
-  return more > 0 ? [...shown, `and ${more} more`] : shown;
 }

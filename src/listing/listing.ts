@@ -46,21 +46,16 @@ export interface TokenFilter {
   readonly srcToken?: string | undefined;
 }
 
-/** One key for a token filter; equal filters have equal keys. */
-export function tokenFilterKey({ srcChainKey, srcToken }: TokenFilter): string {
-  return JSON.stringify([srcChainKey ?? null, srcToken ?? null]);
-}
-
-/** A row that was left out: where it stood, and what was expected and came. */
-export interface RejectedRow {
-  readonly place: string;
-  readonly reason: string;
+/** The rows that were left out: how many, and the first of them with their places and reasons. */
+export interface RejectedRows {
+  readonly count: number;
+  readonly first: readonly string[];
 }
 
 /** One answer of the upstream, parsed: the rows that can be served, in the upstream's order, frozen. */
 export interface Taken<Row> {
   readonly rows: readonly Row[];
-  readonly rejected: readonly RejectedRow[];
+  readonly rejected: RejectedRows;
   /** When the attempt that brought it was sent (milliseconds since 1970): the rows are at least this fresh. */
   readonly takenAt: number;
 }

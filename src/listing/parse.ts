@@ -1,7 +1,10 @@
 import * as v from 'valibot';
 import { tokenKey } from './address.js';
 import { malformed } from './errors.js';
-import type { Chain, RejectedRow, Taken, Token } from './listing.js';
+import type { Chain, RejectedRows, Taken, Token } from './listing.js';
+
+/** So many bad rows are told with their places; the rest are only counted. */
+const SHOWN_REJECTED_ROWS = 20;
 
 const nonEmpty = v.pipe(v.string(), v.nonEmpty());
 const decimals = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255));
@@ -62,7 +65,7 @@ export function parseChains(json: unknown, takenAt: number): Taken<Chain> {
 export function parseTokens(json: unknown, takenAt: number, mayBeEmpty: boolean): Taken<Token> {
   const parsed = parseRows('tokens', json, tokenRow, (token) => tokenKey(token.chainKey, token.address));
   const { rejected } = parsed;
-  if (parsed.rows.length === 0 && !(mayBeEmpty && rejected.length === 0)) throw noRows('tokens', rejected);
+  if (parsed.rows.length === 0 && !(mayBeEmpty && rejected.count === 0)) throw noRows('tokens', rejected);
   const rows = parsed.rows.map(({ price, ...row }) =>
     Object.freeze({ ...row, price: price && Object.freeze({ usd: price.usd, asOf: takenAt }) }),
   );
@@ -74,27 +77,31 @@ function parseRows<Schema extends v.GenericSchema>(
   json: unknown,
   schema: Schema,
   keyOf: (row: v.InferOutput<Schema>) => string,
-): { rows: v.InferOutput<Schema>[]; rejected: RejectedRow[] } {
+): { rows: v.InferOutput<Schema>[]; rejected: RejectedRows } {
   const rows: v.InferOutput<Schema>[] = [];
-  const rejected: RejectedRow[] = [];
+  const first: string[] = [];
+  let count = 0;
+  const reject = (place: string, reason: string) => {
+    if (count++ < SHOWN_REJECTED_ROWS) first.push(`${place}: ${reason}`);
+  };
   const firstPlaces = new Map<string, string>();
   for (const [index, unknownRow] of rowsOf(name, json).entries()) {
     const place = `${name}[${index}]`;
     const { success, output, issues } = v.safeParse(schema, unknownRow, { abortEarly: true });
     if (!success) {
-      rejected.push({ place, reason: reasonOf(issues[0]) });
+      reject(place, reasonOf(issues[0]));
       continue;
     }
     const key = keyOf(output);
     const firstPlace = firstPlaces.get(key);
     if (firstPlace !== undefined) {
-      rejected.push({ place, reason: `duplicate of ${firstPlace}` });
+      reject(place, `duplicate of ${firstPlace}`);
       continue;
     }
     firstPlaces.set(key, place);
     rows.push(output);
   }
-  return { rows, rejected };
+  return { rows, rejected: { count, first } };
 }
 
 function rowsOf(name: string, json: unknown): readonly unknown[] {
@@ -106,10 +113,9 @@ function rowsOf(name: string, json: unknown): readonly unknown[] {
   return rows;
 }
 
-function noRows(name: string, [first, ...others]: readonly RejectedRow[]) {
-  if (!first) return malformed(`expected at least one row in "${name}", got none`);
-  const detail = `${first.place}: ${first.reason}`;
-  return malformed(`none of the ${others.length + 1} rows in "${name}" has the specified form`, detail);
+function noRows(name: string, { count, first }: RejectedRows) {
+  if (count === 0) return malformed(`expected at least one row in "${name}", got none`);
+  return malformed(`none of the ${count} rows in "${name}" has the specified form`, first[0]);
 }
 
 function reasonOf(issue: v.BaseIssue<unknown> | undefined): string {

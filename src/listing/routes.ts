@@ -1,15 +1,16 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from '../logger.js';
+import { tokenFilterKey } from './address.js';
 import { UpstreamError } from './errors.js';
-import { type Listing, type Token, type TokenFilter, tokenFilterKey } from './listing.js';
+import type { Listing, Token, TokenFilter } from './listing.js';
 
 /** What {@link createRoutes} takes. */
 export interface RoutesOptions {
   readonly listing: Listing;
   /** How long an answer is given without asking again, in milliseconds. */
   readonly freshMs: number;
-  /** The bound on what is kept, in rows over all answers. */
-  readonly maxRows?: number;
+  /** The bound on what is kept, in bytes as far as they can be told. */
+  readonly maxBytes?: number;
   readonly log: Logger;
 }
 
@@ -26,19 +27,27 @@ export interface Routes {
   tokens(filter: TokenFilter): Promise<readonly Token[]>;
 }
 
-const MAX_ROWS = 200_000;
+const MAX_BYTES = 64 * 2 ** 20;
+/** What a token takes, and an entry beside its key and tokens; found by measuring, with room to spare. */
+const TOKEN_BYTES = 600;
+const ENTRY_BYTES = 2000;
 
 /** Makes the keeper of routes: bounded, and shared by all operations. */
-export function createRoutes({ listing, freshMs, maxRows = MAX_ROWS, log }: RoutesOptions): Routes {
+export function createRoutes({ listing, freshMs, maxBytes = MAX_BYTES, log }: RoutesOptions): Routes {
   const kept = new LRUCache<string, readonly Token[], TokenFilter>({
-    maxSize: maxRows,
-    sizeCalculation: (tokens) => tokens.length + 1,
+    maxSize: maxBytes,
+    sizeCalculation: (tokens, key) => ENTRY_BYTES + 2 * key.length + TOKEN_BYTES * tokens.length,
     ttl: freshMs,
     // An answer that is pushed out while it is fetched is still owed to those who wait for it.
     ignoreFetchAbort: true,
     async fetchMethod(_key, old, { context: filter }) {
       try {
-        return (await listing.tokens(filter)).rows;
+        const { rows, rejected } = await listing.tokens(filter);
+        if (rejected.count > 0) {
+          const counts = { ...filter, rows: rows.length, rejectedRows: rejected.count };
+          log.warn({ ...counts, rejected: rejected.first }, 'Left out bad rows of the routes from a token');
+        }
+        return rows;
       } catch (error) {
         const { code, detail } = error instanceof UpstreamError ? error : {};
         log.warn({ ...filter, code, detail, err: error }, 'The routes from a token could not be had');

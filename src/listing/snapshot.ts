@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { tokenKey } from './address.js';
-import type { Chain, RejectedRow, Taken, Token } from './listing.js';
+import type { Chain, RejectedRows, Taken, Token } from './listing.js';
 
 /** One whole listing as it was when fetched: immutable, and never changed once it is served. */
 export interface Snapshot<Row> {
   /** In the upstream's order. */
   readonly rows: readonly Row[];
-  readonly rejected: readonly RejectedRow[];
+  readonly rejected: RejectedRows;
   /** When it was asked for (milliseconds since 1970). */
   readonly takenAt: number;
-  /** A digest of the content; equal content has an equal version, whenever it was taken. */
+  /** A digest of the rows in their order; equal ones have an equal version, whenever they were taken. */
   readonly version: string;
 }
 
@@ -39,7 +39,7 @@ export function createChainSnapshot({ rows, rejected, takenAt }: Taken<Chain>): 
     version: digestOf(rows),
     byKey: (chainKey) => byKey.get(chainKey),
     matching(search, chainTypes) {
-      const words = foldText(search).split(/\s+/).filter(Boolean);
+      const words = [...new Set(foldText(search).split(/\s+/).filter(Boolean))];
       const types = chainTypes && new Set(chainTypes.map((type) => type.toLowerCase()));
       if (words.length === 0 && !types) return rows;
       return rows.filter(

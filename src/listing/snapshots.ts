@@ -121,7 +121,11 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
 function pin<Kept extends object>(keeper: Keeper<Kept>): () => Kept | Promise<Kept> {
   let pinned: Kept | Promise<Kept> | undefined = keeper.snapshot;
   return () => {
-    pinned ??= keeper.current();
+    if (pinned === undefined) {
+      pinned = keeper.current();
+      // Whoever awaits it sees the failure; until somebody does, it is not to count as unhandled.
+      if (pinned instanceof Promise) pinned.catch(() => {});
+    }
     return pinned;
   };
 }
@@ -141,7 +145,7 @@ function statusOf(
     takenAt: snapshot?.takenAt ?? null,
     ageMs,
     rows: snapshot?.rows.length ?? 0,
-    rejectedRows: snapshot?.rejected.length ?? 0,
+    rejectedRows: snapshot?.rejected.count ?? 0,
     version: snapshot?.version ?? null,
     lastFailure: lastFailure
       ? { code: lastFailure.error.code, message: lastFailure.error.message, at: lastFailure.at }

@@ -26,7 +26,7 @@ export function createV1Listing({ http, source }: V1ListingOptions): Listing {
       } catch (error) {
         // The service's way of saying that nothing can be reached from a token that it does not know.
         if (asksForRoutes && error instanceof UpstreamError && error.status === 422) {
-          return { rows: [], rejected: [], takenAt: Date.now() };
+          return { rows: [], rejected: { count: 0, first: [] }, takenAt: Date.now() };
         }
         throw error;
       }

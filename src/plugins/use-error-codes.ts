@@ -1,8 +1,7 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { GatewayContext } from '../context.js';
-import { GatewayError } from '../errors.js';
-import { RowLimitError } from '../loaders.js';
+import { type ErrorCode, GatewayError, RowLimitError } from '../errors.js';
 import type { Logger } from '../logger.js';
 
 /**
@@ -24,7 +23,7 @@ function withCodes(result: ExecutionResult, errors: readonly GraphQLError[], log
   const logged = new Set<unknown>();
   const coded = errors.map((error) => {
     const cause = causeOf(error);
-    if (cause === undefined) return error;
+    if (cause === undefined) return error.extensions.code ? error : withBadInput(error);
     if (!(cause instanceof GatewayError) && !logged.has(cause)) {
       log.error({ err: cause, path: error.path?.join('.') }, 'An operation met an error of our own');
     }
@@ -33,6 +32,17 @@ function withCodes(result: ExecutionResult, errors: readonly GraphQLError[], log
   });
   const tooManyRows = coded.find((_error, index) => causeOf(errors[index]) instanceof RowLimitError);
   return tooManyRows ? { errors: [tooManyRows] } : { ...result, errors: coded };
+}
+
+/** What the GraphQL server finds wrong with variables, and gives no code. */
+function withBadInput({ message, nodes, source, positions, path }: GraphQLError): GraphQLError {
+  return new GraphQLError(message, {
+    nodes: nodes ?? null,
+    source: source ?? null,
+    positions: positions ?? null,
+    path: path ?? null,
+    extensions: { code: 'BAD_USER_INPUT' satisfies ErrorCode, http: { spec: true, status: 400 } },
+  });
 }
 
 function withCode({ nodes, source, positions, path }: GraphQLError, cause: unknown): GraphQLError {

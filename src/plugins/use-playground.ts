@@ -17,7 +17,10 @@ export function usePlayground({ endpoint, load }: PlaygroundPluginOptions): Plug
       const { pathname } = url;
       const isPage = pathname === endpoint && (request.headers.get('accept') ?? '').includes('text/html');
       if (request.method !== 'GET' || !(isPage || pathname.startsWith('/playground/'))) return;
-      loading ??= load();
+      loading ??= load().catch((error) => {
+        loading = undefined;
+        throw error;
+      });
       const playground = await loading;
       const encodings = request.headers.get('accept-encoding') ?? '';
       const file = await (isPage ? playground.page(encodings) : playground.asset(pathname, encodings));

@@ -1,4 +1,5 @@
 import type { Chain } from '../listing/listing.js';
+import { atMost } from './arguments.js';
 import { builder } from './builder.js';
 import { idOfChain } from './ids.js';
 import { NativeCurrencyType } from './native-currency.js';
@@ -36,6 +37,9 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
   }),
 });
 
+const MAX_SEARCH_LENGTH = 200;
+const MAX_CHAIN_TYPES = 100;
+
 builder.queryFields((t) => ({
   chains: t.field({
     type: [ChainType],
@@ -53,7 +57,10 @@ builder.queryFields((t) => ({
       }),
     },
     resolve: (_query, { search, chainTypes }, { loaders }) =>
-      loaders.chainsBySearch(search ?? '', chainTypes ?? undefined),
+      loaders.chainsBySearch(
+        atMost(MAX_SEARCH_LENGTH, 'search', search) ?? '',
+        atMost(MAX_CHAIN_TYPES, 'chainTypes', chainTypes),
+      ),
   }),
   chain: t.field({
     type: ChainType,

@@ -45,7 +45,7 @@ const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').impl
     }),
     version: t.exposeString('version', {
       nullable: true,
-      description: 'Digest of the content: it changes only when a row does. Null while EMPTY.',
+      description: 'Digest of the rows in their order: it changes only when they do. Null while EMPTY.',
     }),
     lastFailure: t.expose('lastFailure', {
       type: ListingFailureType,

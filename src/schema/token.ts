@@ -1,6 +1,6 @@
-import { GatewayError } from '../errors.js';
 import { foldAddress, isNativePlaceholder } from '../listing/address.js';
 import type { Chain, Token } from '../listing/listing.js';
+import { atMost } from './arguments.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { idOfToken } from './ids.js';
@@ -83,18 +83,8 @@ builder.objectFields(ChainType, (t) => ({
   }),
 }));
 
+/** No key of anything is longer. */
 const MAX_KEY_LENGTH = 512;
-
-/** What goes to the upstream and into a cache is bounded here; nothing that long is a key of anything. */
-function checkedLength(name: string, value: string | null | undefined): string | undefined {
-  if (value && value.length > MAX_KEY_LENGTH) {
-    throw new GatewayError(
-      'BAD_USER_INPUT',
-      `Expected at most ${MAX_KEY_LENGTH} characters as "${name}", got ${value.length}.`,
-    );
-  }
-  return value ?? undefined;
-}
 
 builder.queryFields((t) => ({
   tokens: t.field({
@@ -112,12 +102,13 @@ builder.queryFields((t) => ({
           'Address of a token: asks for the tokens that have a route from it. One address can live on several chains, so give `srcChainKey` too. The set is optimistic: only a quote shows that a route works.',
       }),
     },
-    resolve: (_query, args, { loaders }) => {
-      const srcChainKey = checkedLength('srcChainKey', args.srcChainKey);
-      const srcToken = checkedLength('srcToken', args.srcToken);
-      // An empty parameter would ask the upstream for its whole listing, and pass that off as routes.
-      if (srcToken === '' || srcChainKey === '') return [];
-      return loaders.tokensByFilter({ srcChainKey, srcToken });
+    resolve(_query, args, { loaders }) {
+      if (args.srcToken == null)
+        return loaders.tokensByFilter({ srcChainKey: args.srcChainKey ?? undefined });
+      const srcChainKey = atMost(MAX_KEY_LENGTH, 'srcChainKey', args.srcChainKey);
+      const srcToken = atMost(MAX_KEY_LENGTH, 'srcToken', args.srcToken);
+      // An empty parameter would ask the upstream for a whole listing, and pass that off as routes.
+      return srcToken === '' || srcChainKey === '' ? [] : loaders.tokensByFilter({ srcChainKey, srcToken });
     },
   }),
   token: t.field({

@@ -69,6 +69,14 @@ describe('addresses', () => {
     await getTokens();
     expect(upstream.seen[0]?.headers).toMatchObject({ 'x-api-key': 'key', accept: 'application/json' });
   });
+
+  it('does not log them, even where the upstream repeats them', async () => {
+    const { getTokens } = await createTestHttp(status(401, {}, '{"error":"key hunter2 is not known"}'), {
+      headers: { 'x-api-key': 'hunter2', Accept: 'application/vnd.x+json' },
+    });
+    const { detail } = await faultOf(getTokens());
+    expect(detail).toContain('{"error":"key *** is not known"}');
+  });
 });
 
 describe('faults that pass are tried again', () => {
@@ -113,6 +121,14 @@ describe('faults that pass are tried again', () => {
     const { upstream, getTokens } = await createTestHttp(first(1, status(429, { 'retry-after': '1' }), GOOD));
     await getTokens();
     expect((upstream.seen[1]?.at ?? 0) - (upstream.seen[0]?.at ?? 0)).toBeGreaterThanOrEqual(990);
+  });
+
+  it('at their own pace where Retry-After is neither a number nor a date', async () => {
+    const { upstream, getTokens } = await createTestHttp(
+      first(1, status(503, { 'retry-after': 'wait until 2999' }), GOOD),
+    );
+    await getTokens();
+    expect(upstream.count()).toBe(2);
   });
 
   it('and not at all when Retry-After is far away, which the error then says', async () => {

@@ -61,6 +61,18 @@ describe('refreshes', () => {
     expect(upstream.count('chains')).toBe(0);
   });
 
+  it('count from when the rows were asked for, so that a slow upstream makes none stale', async () => {
+    const upstream = await startSmallUpstream();
+    upstream.plan('tokens', late(300, listingAt(1)));
+    const { query } = await createTestGateway({ upstream, config: { tokensFreshMs: 500 } });
+    await query(TOKENS);
+    await expect.poll(() => upstream.count('tokens')).toBe(3);
+    const [, second = 0, third = 0] = upstream.seen
+      .filter(({ path }) => path === 'tokens')
+      .map(({ at }) => at);
+    expect(third - second).toBeLessThan(790);
+  });
+
   it('begin when the process starts, before anyone asks', async () => {
     const { snapshots, upstream } = await createTestGateway();
     snapshots.start();

@@ -1,7 +1,7 @@
 import { getIntrospectionQuery } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { stall, startFakeUpstream, status } from '../support/fake-upstream.js';
-import { codesOf, createTestGateway } from '../support/test-gateway.js';
+import { type Answered, codesOf, createTestGateway } from '../support/test-gateway.js';
 
 const BODY = JSON.stringify({ query: '{ listings { state } }' });
 const POST = { method: 'POST', headers: { 'content-type': 'application/json' }, body: BODY };
@@ -193,6 +193,42 @@ describe('switches', () => {
     expect([response.status, response.headers.get('location')]).toEqual([302, '/graphql']);
     const off = await createTestGateway({ config: { graphiql: false } });
     expect((await off.fetch('/')).status).toBe(404);
+  });
+});
+
+describe("a client's mistake", () => {
+  const ask = (fetch: (path: string, init?: RequestInit) => Promise<Response>, body: object) =>
+    fetch('/graphql', {
+      ...POST,
+      headers: { ...POST.headers, accept: 'application/graphql-response+json' },
+      body: JSON.stringify(body),
+    });
+
+  it.each([
+    [
+      'a variable of another type',
+      { query: 'query ($k: String!) { chain(chainKey: $k) { name } }', variables: { k: 5 } },
+    ],
+    ['a missing variable', { query: 'query ($k: String!) { chain(chainKey: $k) { name } }' }],
+    ['a mutation', { query: 'mutation { x }' }],
+    ['a subscription', { query: 'subscription { x }' }],
+  ])('has a code and status 400, and is no error in the log: %s', async (_name, body) => {
+    const { fetch, logged } = await createTestGateway();
+    const response = await ask(fetch, body);
+    expect(response.status).toBe(400);
+    const { errors } = (await response.json()) as Answered<unknown>;
+    expect(errors?.map(({ extensions }) => extensions?.code)).toEqual(['BAD_USER_INPUT']);
+    expect(logged.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+  });
+
+  it.each(['variables={', 'extensions=x'])('in a GET has them, too: %s', async (parameter) => {
+    const { fetch, logged } = await createTestGateway();
+    const response = await fetch(`/graphql?query={__typename}&${parameter}`);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      errors: [{ message: expect.stringContaining('to be JSON'), extensions: { code: 'BAD_USER_INPUT' } }],
+    });
+    expect(logged.filter(({ level }) => Number(level) >= 50)).toEqual([]);
   });
 });
 
