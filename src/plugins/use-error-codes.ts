@@ -34,14 +34,15 @@ function withCodes(result: ExecutionResult, errors: readonly GraphQLError[], log
   return tooManyRows ? { errors: [tooManyRows] } : { ...result, errors: coded };
 }
 
-/** What the GraphQL server finds wrong with variables, and gives no code. */
+/** What the GraphQL server finds wrong with variables, for all of the operation or for one field of it. */
 function withBadInput({ message, nodes, source, positions, path }: GraphQLError): GraphQLError {
+  const code: ErrorCode = 'BAD_USER_INPUT';
   return new GraphQLError(message, {
     nodes: nodes ?? null,
     source: source ?? null,
     positions: positions ?? null,
     path: path ?? null,
-    extensions: { code: 'BAD_USER_INPUT' satisfies ErrorCode, http: { spec: true, status: 400 } },
+    extensions: path ? { code } : { code, http: { spec: true, status: 400 } },
   });
 }
 

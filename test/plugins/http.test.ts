@@ -221,6 +221,19 @@ describe("a client's mistake", () => {
     expect(logged.filter(({ level }) => Number(level) >= 50)).toEqual([]);
   });
 
+  it('in one field has a code, and leaves the rest of the answer', async () => {
+    const { fetch } = await createTestGateway();
+    const response = await ask(fetch, {
+      query: 'query ($k: String = "base") { chain(chainKey: $k) { name } listings { name } }',
+      variables: { k: null },
+    });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({
+      data: { chain: null, listings: [{ name: 'chains' }, { name: 'tokens' }] },
+      errors: [{ path: ['chain'], extensions: { code: 'BAD_USER_INPUT' } }],
+    });
+  });
+
   it.each(['variables={', 'extensions=x'])('in a GET has them, too: %s', async (parameter) => {
     const { fetch, logged } = await createTestGateway();
     const response = await fetch(`/graphql?query={__typename}&${parameter}`);
