@@ -9,6 +9,8 @@ export default defineConfig({
     include: ['**/*.test.ts'],
     testTimeout: 20_000,
     hookTimeout: 30_000,
+    // Most of the time is spent in waiting for other processes.
+    maxWorkers: 4,
     // On a busy machine what is waited for can take its time.
     expect: { poll: { timeout: 10_000 } },
   },
