@@ -101,7 +101,7 @@ export const SETTINGS = {
     'MAX_ROWS',
     100_000,
     integer(1, 10_000_000),
-    'Rows that the lists within lists of one operation may come to in all.',
+    'Rows that the lists of one operation may come to in all.',
   ),
   logLevel: setting<LogLevel>('LOG_LEVEL', 'info', oneOf(LOG_LEVELS), `One of ${LOG_LEVELS.join(', ')}.`),
 };
@@ -163,24 +163,18 @@ function host(text: string): string {
 }
 
 function baseUrl(text: string): string {
-  const withoutPassword = () => 'another address';
-  if (!URL.canParse(text)) {
-    throw new Fault(
-      'an address such as https://example.org/v1',
-      text.includes('@') ? withoutPassword : undefined,
-    );
-  }
+  // A password or a key stands behind one of these, also where the rest is mistyped.
+  const shown = /[@?#]/.test(text) ? () => 'another address' : undefined;
+  if (!URL.canParse(text)) throw new Fault('an address such as https://example.org/v1', shown);
   const { protocol, username, password } = new URL(text);
-  if (username || password) {
-    throw new Fault(
-      'an address without user name and password (send them by UPSTREAM_HEADERS)',
-      withoutPassword,
-    );
+  if (protocol !== 'http:' && protocol !== 'https:') {
+    throw new Fault('an address that begins with http:// or https://', shown);
   }
-  if (protocol !== 'http:' && protocol !== 'https:')
-    throw new Fault('an address that begins with http:// or https://');
+  if (username || password) {
+    throw new Fault('an address without user name and password (send them by UPSTREAM_HEADERS)', shown);
+  }
   // Not by the parsed parts, which are empty for a bare "?" or "#".
-  if (/[?#]/.test(text)) throw new Fault('an address without "?" and "#"', withoutPassword);
+  if (/[?#]/.test(text)) throw new Fault('an address without "?" and "#"', shown);
   return text;
 }
 

@@ -13,7 +13,7 @@ export interface LoadersOptions {
   readonly view: View;
   /** How many distinct questions for routes this operation may cost the upstream. */
   readonly maxRoutes: number;
-  /** How many rows this operation's lists within lists may come to in all. */
+  /** How many rows the lists of this operation may come to in all. */
   readonly maxRows: number;
 }
 
@@ -22,14 +22,14 @@ export interface LoadersOptions {
  * rejects with a GatewayError. Make new ones for every operation.
  */
 export interface Loaders {
-  /** The chain listing, searched. */
-  chainsBySearch(search: string, chainTypes?: readonly string[]): Promise<readonly Chain[]>;
+  /** The chain listing, searched; null once the operation has listed too many rows. */
+  chainsBySearch(search: string, chainTypes?: readonly string[]): Promise<readonly Chain[] | null>;
   chainByKey(chainKey: string): MaybePromise<Chain | null>;
   /** The token at this address, in any writing of it. */
   tokenByAddress(chainKey: string, address: string): MaybePromise<Token | null>;
-  /** What the upstream's token operation means by the filter. */
-  tokensByFilter(filter: TokenFilter): Promise<readonly Token[]>;
-  /** The listed tokens of one chain; null once the operation has listed too many rows in this way. */
+  /** What the upstream's token operation means by the filter; null once too many rows are listed. */
+  tokensByFilter(filter: TokenFilter): Promise<readonly Token[] | null>;
+  /** The listed tokens of one chain; null once the operation has listed too many rows. */
   tokensByChain(chainKey: string): MaybePromise<readonly Token[] | null>;
   /** How many tokens are listed on one chain. */
   tokenCountByChain(chainKey: string): MaybePromise<number>;
@@ -72,7 +72,7 @@ export function createLoaders({ view, maxRoutes, maxRows }: LoadersOptions): Loa
     return view.routes(question);
   }
 
-  // Lists within lists multiply: 12 levels of tokens of chains of tokens would fill any memory.
+  // Lists multiply, by aliases and more so within each other, and would fill any memory.
   let listedRows = 0;
   // Thrown once, and null after that: an error for each of the fields beyond the limit would cost more than
   // the rows that it saves. An operation that met this error has no data at all.
@@ -85,7 +85,7 @@ export function createLoaders({ view, maxRoutes, maxRows }: LoadersOptions): Loa
   }
 
   return {
-    chainsBySearch: async (search, chainTypes) => (await view.chains()).matching(search, chainTypes),
+    chainsBySearch: async (search, chainTypes) => listed((await view.chains()).matching(search, chainTypes)),
     chainByKey(chainKey) {
       const chains = view.chains();
       return chains instanceof Promise ? chainLoader.load(chainKey) : (chains.byKey(chainKey) ?? null);
@@ -96,7 +96,7 @@ export function createLoaders({ view, maxRoutes, maxRows }: LoadersOptions): Loa
         ? tokenLoader.load({ chainKey, address })
         : (tokens.byAddress(chainKey, address) ?? null);
     },
-    tokensByFilter: (filter) => filterLoader.load(filter),
+    tokensByFilter: async (filter) => listed(await filterLoader.load(filter)),
     tokensByChain(chainKey) {
       const tokens = view.tokens();
       return tokens instanceof Promise

@@ -15,6 +15,8 @@ export interface LoggerOptions {
   readonly level: LogLevel;
   /** True for lines that a person reads on a terminal, false for JSON lines. */
   readonly readable: boolean;
+  /** Texts that are in no line, whatever is logged: what is sent to be let in, and may come back. */
+  readonly secrets?: readonly string[];
   /** Where the lines go; standard output unless given. */
   readonly destination?: DestinationStream;
 }
@@ -24,9 +26,18 @@ export interface LoggerOptions {
  *
  * Writes are synchronous, so that the last line before an exit is not lost.
  */
-export async function createLogger({ level, readable, destination }: LoggerOptions): Promise<Logger> {
-  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
-  if (!readable) return pino(options, destination ?? pino.destination({ dest: 1, sync: true }));
+export async function createLogger(options: LoggerOptions): Promise<Logger> {
+  const { level, readable, secrets = [], destination } = options;
+  const hidden = secretParts(secrets);
+  const pinoOptions = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    hooks: {
+      streamWrite: (line: string) => hidden.reduce((rest, secret) => rest.replaceAll(secret, '***'), line),
+    },
+  };
+  if (!readable) return pino(pinoOptions, destination ?? pino.destination({ dest: 1, sync: true }));
   // Loaded only for a terminal: a service that writes JSON lines need not pay for it at its start.
   const { default: pretty } = await import('pino-pretty');
   const stream = pretty({
@@ -35,5 +46,17 @@ export async function createLogger({ level, readable, destination }: LoggerOptio
     translateTime: 'SYS:HH:MM:ss',
     destination: destination ?? 1,
   });
-  return pino(options, stream);
+  return pino(pinoOptions, stream);
+}
+
+/** Shorter ones are no secrets, and would be found in everything. */
+const MIN_SECRET_LENGTH = 6;
+
+/** What is to be hidden of these: each as a whole and its words, as JSON writes them, longest first. */
+function secretParts(secrets: readonly string[]): readonly string[] {
+  return secrets
+    .flatMap((secret) => [secret.trim(), ...secret.trim().split(/\s+/)])
+    .filter(({ length }) => length >= MIN_SECRET_LENGTH)
+    .map((secret) => JSON.stringify(secret).slice(1, -1))
+    .sort((one, other) => other.length - one.length);
 }

@@ -19,7 +19,11 @@ const CUT_OFF_AFTER_MS = 9_000;
 
 async function run(config: Config): Promise<void> {
   const isTerminal = process.stdout.isTTY === true;
-  const log = await createLogger({ level: config.logLevel, readable: isTerminal });
+  const log = await createLogger({
+    level: config.logLevel,
+    readable: isTerminal,
+    secrets: Object.values(config.upstreamHeaders),
+  });
   const demo = config.upstreamUrl === undefined ? await startDemoUpstream() : undefined;
   const http = createUpstreamHttp({
     baseUrl: config.upstreamUrl ?? demo?.url ?? '',

@@ -50,7 +50,7 @@ export function createGatewayServer({ gateway, maxBodyBytes, log }: GatewayServe
     const url = urlOf(request);
     if (!url) {
       response.writeHead(400, { 'content-type': 'application/json', connection: 'close' });
-      response.end(JSON.stringify({ error: 'Expected a path, such as /graphql, and a sound Host header.' }));
+      response.end(JSON.stringify({ error: 'Expected a path, such as /graphql.' }));
       return;
     }
     const closed = new AbortController();
@@ -150,9 +150,12 @@ function readBody(request: IncomingMessage, maxBodyBytes: number): Promise<ReadB
   });
 }
 
-/** The address that was asked for, if it is one; a path such as `//live` stays a path. */
-function urlOf({ url = '/', headers }: IncomingMessage): URL | undefined {
-  const address = url.startsWith('/') ? `http://${headers.host ?? 'localhost'}${url}` : url;
+/**
+ * What was asked for, if it is a path; one such as `//live` stays a path. The Host header has no part in it:
+ * whoever sends it could choose another path by it than a proxy has let through.
+ */
+function urlOf({ url = '/' }: IncomingMessage): URL | undefined {
+  const address = url.startsWith('/') ? `http://gateway${url}` : url;
   return URL.canParse(address) ? new URL(address) : undefined;
 }
 

@@ -83,6 +83,13 @@ describe('settings', () => {
       'https://user:secret@example.org:99999/v1',
       'an address such as https://example.org/v1, got another',
     ],
+    [
+      'UPSTREAM_URL',
+      'user:secret@example.org/v1',
+      'an address that begins with http:// or https://, got another',
+    ],
+    ['UPSTREAM_URL', 'example.org/v1?key=secret', 'an address such as'],
+    ['UPSTREAM_URL', 'https://exa mple.org/v1#secret', 'an address such as'],
     ['UPSTREAM_URL', 'https://example.org/v1?', 'an address without "?" and "#"'],
     ['UPSTREAM_URL', 'https://example.org/v1#', 'an address without "?" and "#"'],
     ['UPSTREAM_HEADERS', '{"Host":"secret"}', 'none of them about the connection'],

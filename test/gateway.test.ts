@@ -162,6 +162,14 @@ describe('filters of tokens', () => {
     expect(upstream.seen.map(({ url }) => url)).toEqual(['/v1/tokens?srcToken=0xAbCd']);
   });
 
+  it('asks for the native asset by its placeholder where it is not listed', async () => {
+    const { query, upstream } = await createTestGateway();
+    await query(
+      `{ a: tokens(srcToken: "${ZERO}") { symbol } b: tokens(srcToken: "${PLACEHOLDER}") { symbol } }`,
+    );
+    expect(upstream.seen.map(({ url }) => url)).toEqual([`/v1/tokens?srcToken=${PLACEHOLDER}`]);
+  });
+
   it('passes a token without a chain on as it is, and encodes what needs it', async () => {
     const upstream = await startFakeUpstream();
     const { query } = await createTestGateway({ upstream });
@@ -448,8 +456,7 @@ describe('when something fails', () => {
     expect(answer.errors?.[0]?.message).toMatch(
       /at most 1000 rows in all \(MAX_ROWS\); these came to 1\d\d\d/,
     );
-    expect(
-      codesOf(await query('{ chains { tokens { symbol } } a: tokens { symbol } b: tokens { symbol } }')),
-    ).toEqual([]);
+    expect(codesOf(await query('{ chains { tokens { symbol } } }'))).toEqual([]);
+    expect(codesOf(await query('{ a: tokens { symbol } b: tokens { symbol } }'))).toEqual(['LIMIT_EXCEEDED']);
   });
 });

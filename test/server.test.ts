@@ -70,7 +70,12 @@ describe('an error of our own', () => {
 describe('odd requests', () => {
   it.each<[string, string, RegExp]>([
     ['no HTTP', 'rubbish\r\n\r\n', /^HTTP\/1\.1 400/],
-    ['a host that is none', 'GET /live HTTP/1.1\r\nHost: [\r\nConnection: close\r\n\r\n', /^HTTP\/1\.1 400/],
+    [
+      'a host that would choose the path',
+      'GET /nowhere HTTP/1.1\r\nHost: x/live?\r\nConnection: close\r\n\r\n',
+      /^HTTP\/1\.1 404/,
+    ],
+    ['no path', 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', /^HTTP\/1\.1 400/],
     [
       'a whole address as the path',
       'GET http://x/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',

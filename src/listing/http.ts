@@ -59,7 +59,7 @@ const MAX_RETRY_AFTER_MS = 10_000;
 const MAX_QUEUE_SECONDS = 30;
 /** A second as the upstream may measure it: what leaves here evenly can arrive a little bunched. */
 const CEILING_WINDOW_MS = 1_050;
-const LOGGED_BODY_BYTES = 500;
+const LOGGED_BODY_LENGTH = 500;
 const JSON_TYPE = /^(application|text)\/([\w.-]+\+)?json\s*(;|$)/i;
 
 /** Makes the door to one upstream: one kept-alive pool, one ceiling, one set of limits. */
@@ -129,7 +129,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
         redirect: 'manual',
         signal: controller.signal,
       });
-      if (response.status !== 200) throw await refusedBy(response, url, withoutSecrets);
+      if (response.status !== 200) throw await refusedBy(response, url);
       return { json: await readJson(response, url, maxBytes), sentAt };
     } catch (error) {
       if (error instanceof UpstreamError) throw error;
@@ -141,14 +141,6 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
       // Ends the connection where an answer was given up before its end, and does nothing elsewhere.
       controller.abort();
     }
-  }
-
-  /** An upstream that refuses a key may repeat it, and it is not for the log. */
-  function withoutSecrets(text: string): string {
-    return Object.values(headers).reduce(
-      (rest, secret) => (secret ? rest.replaceAll(secret, '***') : rest),
-      text,
-    );
   }
 
   async function close(): Promise<void> {
@@ -193,13 +185,9 @@ async function readBytes(response: Response, maxBytes: number): Promise<Buffer |
   return Buffer.concat(chunks, length);
 }
 
-async function refusedBy(
-  response: Response,
-  url: string,
-  withoutSecrets: (text: string) => string,
-): Promise<UpstreamError> {
+async function refusedBy(response: Response, url: string): Promise<UpstreamError> {
   const { status } = response;
-  const body = withoutSecrets((await headOf(response)).toString('utf8'));
+  const body = await headOf(response);
   const options = { status, detail: `${url}: HTTP ${status} ${body}`, retryAfterMs: retryAfterOf(response) };
   if (status === 410) {
     return new UpstreamError(
@@ -222,14 +210,16 @@ async function refusedBy(
   );
 }
 
-/** The beginning of a body, for the log. */
-async function headOf(response: Response): Promise<Buffer> {
+/** The beginning of a body for the log, to the end of a word: half a secret would not be known as one. */
+async function headOf(response: Response): Promise<string> {
   try {
-    const reader = response.body?.getReader();
-    const first = await reader?.read();
-    return Buffer.from(first?.value?.subarray(0, LOGGED_BODY_BYTES) ?? []);
+    const first = await response.body?.getReader().read();
+    const text = Buffer.from(first?.value ?? []).toString('utf8');
+    return text.length > LOGGED_BODY_LENGTH
+      ? `${text.slice(0, LOGGED_BODY_LENGTH).replace(/\S*$/, '')}…`
+      : text;
   } catch {
-    return Buffer.alloc(0);
+    return '';
   }
 }
 

@@ -78,7 +78,9 @@ export function createKeeper<Kept extends Snapshot<unknown>>(options: KeeperOpti
       log.warn({ ...counts, rejected: rejected.first }, `Left out bad rows of the ${name} listing`);
     }
     // Age counts from when it was asked for; but a slow upstream is not asked again as soon as it has answered.
-    schedule(Math.max(freshMs - (Date.now() - taken.takenAt), freshMs / 2));
+    // Nor does a clock that was set back put the refresh off.
+    const leftMs = freshMs - (Date.now() - taken.takenAt);
+    schedule(Math.min(Math.max(leftMs, freshMs / 2), freshMs));
     return taken;
   }
 

@@ -1,4 +1,5 @@
 import type { Logger } from '../logger.js';
+import { isNativePlaceholder, NATIVE_PLACEHOLDER } from './address.js';
 import { createKeeper, type Keeper } from './keeper.js';
 import type { Listing, ListingSource, Token, TokenFilter } from './listing.js';
 import { createRoutes } from './routes.js';
@@ -30,7 +31,7 @@ export interface View {
   chains(): ChainSnapshot | Promise<ChainSnapshot>;
   /** At once where a snapshot is at hand; rejects with an UpstreamError. */
   tokens(): TokenSnapshot | Promise<TokenSnapshot>;
-  /** The question as the upstream is to get it: an address of a listed token in the upstream's writing. */
+  /** The question as the upstream is to get it: the address of a listed token in its own writing of it. */
   routeQuestion(filter: TokenFilter): Promise<TokenFilter>;
   /** Whether this question's answer is at hand. */
   isRouteKept(question: TokenFilter): boolean;
@@ -91,10 +92,12 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       tokens: pinnedTokens,
       async routeQuestion(filter) {
         const { srcChainKey, srcToken } = filter;
-        if (srcChainKey === undefined || srcToken === undefined) return filter;
+        if (srcToken === undefined) return filter;
+        const asGiven = isNativePlaceholder(srcToken) ? NATIVE_PLACEHOLDER : srcToken;
+        if (srcChainKey === undefined) return { srcToken: asGiven };
         // Without a listing the question goes out as it came: an answer may still be had.
         const listed = await Promise.resolve(pinnedTokens()).catch(() => undefined);
-        return { srcChainKey, srcToken: listed?.byAddress(srcChainKey, srcToken)?.address ?? srcToken };
+        return { srcChainKey, srcToken: listed?.byAddress(srcChainKey, srcToken)?.address ?? asGiven };
       },
       isRouteKept: routes.isKept,
       routes: routes.tokens,

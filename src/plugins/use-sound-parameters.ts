@@ -2,7 +2,7 @@ import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../errors.js';
 
-/** Tells a client that its URL parameters are no JSON, where Yoga would take that for an error of the server. */
+/** Tells a client that its parameters, in the URL or a form, are no JSON, where Yoga would take that for an error of the server. */
 export function useSoundParameters(): Plugin {
   return {
     onRequestParse({ requestParser, setRequestParser }) {
