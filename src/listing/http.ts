@@ -4,6 +4,7 @@ import PQueue from 'p-queue';
 import { Agent, fetch, Headers, type Response } from 'undici';
 import type { Logger } from '../logger.js';
 import { malformed, UpstreamError } from './errors.js';
+import { broken, pauseBefore, refused, stopped, timedOut } from './faults.js';
 
 /** What {@link createUpstreamHttp} takes. Times are in milliseconds. */
 export interface UpstreamHttpOptions {
@@ -52,9 +53,6 @@ export interface UpstreamHttp {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-const FIRST_RETRY_PAUSE_MS = 200;
-/** A longer Retry-After ends the question at once: its caller decides when to come again. */
-const MAX_RETRY_AFTER_MS = 10_000;
 /** Beyond what the ceiling lets through in this time, questions are refused rather than queued. */
 const MAX_QUEUE_SECONDS = 30;
 /** A second as the upstream may measure it: what leaves here evenly can arrive a little bunched. */
@@ -129,7 +127,9 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
         redirect: 'manual',
         signal: controller.signal,
       });
-      if (response.status !== 200) throw await refusedBy(response, url);
+      if (response.status !== 200) {
+        throw refused(response.status, response.headers.get('retry-after'), url, await headOf(response));
+      }
       return { json: await readJson(response, url, maxBytes), sentAt };
     } catch (error) {
       if (error instanceof UpstreamError) throw error;
@@ -185,31 +185,6 @@ async function readBytes(response: Response, maxBytes: number): Promise<Buffer |
   return Buffer.concat(chunks, length);
 }
 
-async function refusedBy(response: Response, url: string): Promise<UpstreamError> {
-  const { status } = response;
-  const body = await headOf(response);
-  const options = { status, detail: `${url}: HTTP ${status} ${body}`, retryAfterMs: retryAfterOf(response) };
-  if (status === 410) {
-    return new UpstreamError(
-      'UPSTREAM_GONE',
-      'The upstream says that it is gone for good (HTTP 410).',
-      options,
-    );
-  }
-  if (status === 429) {
-    return new UpstreamError(
-      'UPSTREAM_RATE_LIMITED',
-      'The upstream asks for fewer questions (HTTP 429). Try again in a minute.',
-      options,
-    );
-  }
-  return new UpstreamError(
-    'UPSTREAM_STATUS',
-    `Expected HTTP status 200 of the upstream, got ${status}. Try again in a minute.`,
-    options,
-  );
-}
-
 /** The beginning of a body for the log, to the end of a word: half a secret would not be known as one. */
 async function headOf(response: Response): Promise<string> {
   try {
@@ -221,55 +196,4 @@ async function headOf(response: Response): Promise<string> {
   } catch {
     return '';
   }
-}
-
-function retryAfterOf(response: Response): number | undefined {
-  const value = response.headers.get('retry-after');
-  if (!value) return undefined;
-  const isDate = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT$/.test(value);
-  const ms = isDate
-    ? Date.parse(value) - Date.now()
-    : /^\d+$/.test(value)
-      ? Number(value) * 1000
-      : Number.NaN;
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
-}
-
-/** How long to wait before another attempt, growing and jittered; undefined where none would help. */
-function pauseBefore(attempt: number, { code, status, retryAfterMs = 0 }: UpstreamError): number | undefined {
-  const passing =
-    code === 'UPSTREAM_TIMEOUT' ||
-    code === 'UPSTREAM_UNREACHABLE' ||
-    (code === 'UPSTREAM_RATE_LIMITED' && status === 429) ||
-    (code === 'UPSTREAM_STATUS' && status !== undefined && status >= 500);
-  if (!passing || retryAfterMs > MAX_RETRY_AFTER_MS) return undefined;
-  const pauseMs = FIRST_RETRY_PAUSE_MS * 2 ** attempt * (0.5 + Math.random() / 2);
-  return Math.max(pauseMs, retryAfterMs);
-}
-
-function timedOut(timeoutMs: number, url: string): UpstreamError {
-  const message = `The upstream did not answer within ${timeoutMs} ms. Try again in a few seconds.`;
-  return new UpstreamError('UPSTREAM_TIMEOUT', message, { detail: url });
-}
-
-function stopped(cause: unknown): UpstreamError {
-  const message = 'The gateway is stopping and no longer asks the upstream. Try again in a few seconds.';
-  return cause instanceof UpstreamError
-    ? cause
-    : new UpstreamError('UPSTREAM_UNREACHABLE', message, { cause });
-}
-
-/** Names what undici threw: a fault of the connection, or of the compression. */
-function broken(error: unknown, url: string, connectTimeoutMs: number): UpstreamError {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  const detail = `${url}: ${code} ${cause instanceof Error ? cause.message : String(cause)}`;
-  if (/^(Z_|ERR__|ERR_BROTLI|ERR_ZLIB)/.test(code))
-    return malformed('expected a sound compression', detail, error);
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') {
-    const message = `The upstream did not take up the connection within ${connectTimeoutMs} ms. Try again in a few seconds.`;
-    return new UpstreamError('UPSTREAM_TIMEOUT', message, { detail, cause: error });
-  }
-  const message = 'The upstream could not be reached, or broke off its answer. Try again in a few seconds.';
-  return new UpstreamError('UPSTREAM_UNREACHABLE', message, { detail, cause: error });
 }
