@@ -51,7 +51,7 @@ export function parseChains(json: unknown, takenAt: number): Taken<Chain> {
     Object.freeze(chain.nativeCurrency);
     Object.freeze(chain);
   }
-  return { rows, rejected, takenAt };
+  return { rows: Object.freeze(rows), rejected, takenAt };
 }
 
 /**
@@ -69,7 +69,7 @@ export function parseTokens(json: unknown, takenAt: number, mayBeEmpty: boolean)
   const rows = parsed.rows.map(({ price, ...row }) =>
     Object.freeze({ ...row, price: price && Object.freeze({ usd: price.usd, asOf: takenAt }) }),
   );
-  return { rows, rejected, takenAt };
+  return { rows: Object.freeze(rows), rejected, takenAt };
 }
 
 function parseRows<Schema extends v.GenericSchema>(
