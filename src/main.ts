@@ -13,9 +13,9 @@ const STOP_WITHIN_MS = 10_000;
 /** For how long load balancers can see at `/ready` that no more requests should come. */
 const LAME_DUCK_MS = 1_500;
 /** When clients that still wait for the upstream are told that it will not come to that. */
-const GIVE_UP_UPSTREAM_AFTER_MS = 8_000;
+const GIVE_UP_UPSTREAM_AFTER_MS = 7_500;
 /** When connections are cut off whose clients send or read no further. */
-const CUT_OFF_AFTER_MS = 9_000;
+const CUT_OFF_AFTER_MS = 8_500;
 
 async function run(config: Config): Promise<void> {
   const isTerminal = process.stdout.isTTY === true;

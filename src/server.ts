@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { sendNodeResponse } from '@whatwg-node/server';
 import type { Gateway } from './gateway.js';
 import type { Logger } from './logger.js';
@@ -35,8 +35,8 @@ export interface GatewayServer {
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Longer than the idle limit of common load balancers, so that they close first and lose no request. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** How long a connection that is open when the port closes has to send its request. */
-const FIRST_REQUEST_GRACE_MS = 200;
+/** How long a connection that is open when the port closes has to send its next request. */
+const NEXT_REQUEST_GRACE_MS = 1_000;
 /** How long a client whose body is too large may go on sending before it is cut off. */
 const REFUSED_BODY_GRACE_MS = 2_000;
 
@@ -102,10 +102,12 @@ export function createGatewayServer({ gateway, maxBodyBytes, log }: GatewayServe
       const closed = once(server, 'close');
       // The close of an HTTP server also ends connections that have not yet sent their first request.
       NetServer.prototype.close.call(server);
-      const closeIdle = setInterval(() => {
+      const closeIdle = setInterval(async () => {
+        // After what has come meanwhile is read: a connection is not idle then, and its request not lost.
+        await setImmediate();
         server.closeIdleConnections();
         for (const socket of silent) socket.destroy();
-      }, FIRST_REQUEST_GRACE_MS);
+      }, NEXT_REQUEST_GRACE_MS);
       await closed;
       clearInterval(closeIdle);
       clearTimeout(cutOff);
