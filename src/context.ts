@@ -10,7 +10,7 @@ export interface GatewayContext {
   /** A price asked for before this (milliseconds since 1970) is too old to be believed. */
   readonly oldestPriceAsOf: number;
   /** How the listings stand at the time of this operation. */
-  readonly listings: readonly ListingStatus[];
+  readonly listings: () => readonly ListingStatus[];
 }
 
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;

@@ -61,7 +61,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       }),
       log: log.child({ requestId: requestIdOf(request) }),
       oldestPriceAsOf: now - options.priceMaxAgeMs,
-      listings: snapshots.status(now),
+      listings: () => snapshots.status(now),
     };
   }
 

@@ -85,7 +85,7 @@ describe('who may know whom', () => {
   it.each<[string, RegExp, RegExp]>([
     [
       'the words of the domain know nothing of ours',
-      /^(listing\/listing|errors|config|logger)$/,
+      /^(listing\/listing|errors|config|config-values|logger)$/,
       /^(?!\w+\/\w+$|gateway|main|server|loaders|context)|^(http|net|crypto)$/,
     ],
     [

@@ -59,6 +59,6 @@ builder.queryField('listings', (t) =>
   t.field({
     type: [ListingStatusType],
     description: 'How the two listings stand, chains first: how old they are, and what last went wrong.',
-    resolve: (_query, _args, { listings }) => [...listings],
+    resolve: (_query, _args, { listings }) => [...listings()],
   }),
 );

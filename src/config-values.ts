@@ -1,0 +1,112 @@
+import { isIP } from 'node:net';
+
+/** Turns the text of a setting into its value, or throws a Fault that says what was expected. */
+export type Read<Value> = (text: string) => Value;
+
+/** A text that is not a value of its setting. */
+export class Fault extends Error {
+  readonly shown: ((text: string) => string) | undefined;
+
+  /**
+   * @param expected completes "expected …"
+   * @param shown what may be said of the text, where it can hold a secret
+   */
+  constructor(expected: string, shown?: (text: string) => string) {
+    super(expected);
+    this.shown = shown;
+  }
+}
+
+/** A whole number between these, both included. */
+export function integer(min: number, max: number): Read<number> {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+    throw new Fault(`a whole number from ${min} to ${max}`);
+  };
+}
+
+/** `true` or `false`. */
+export function boolean(text: string): boolean {
+  if (text === 'true' || text === 'false') return text === 'true';
+  throw new Fault('true or false');
+}
+
+/** One of these words. */
+export function oneOf<Value extends string>(values: readonly Value[]): Read<Value> {
+  return (text) => {
+    const value = values.find((candidate) => candidate === text);
+    if (value !== undefined) return value;
+    throw new Fault(`one of ${values.join(', ')}`);
+  };
+}
+
+/** An IP address or a host name. */
+export function host(text: string): string {
+  if (isIP(text) || /^[a-z\d]([a-z\d.-]*[a-z\d])?$/i.test(text)) return text;
+  throw new Fault('an IP address or a host name');
+}
+
+/** An address to append paths to; what is wrong with it is said without any password or key in it. */
+export function baseUrl(text: string): string {
+  // A password or a key stands behind one of these, also where the rest is mistyped.
+  const shown = /[@?#]/.test(text) ? () => 'another address' : undefined;
+  if (!URL.canParse(text)) throw new Fault('an address such as https://example.org/v1', shown);
+  const { protocol, username, password } = new URL(text);
+  if (protocol !== 'http:' && protocol !== 'https:') {
+    throw new Fault('an address that begins with http:// or https://', shown);
+  }
+  if (username || password) {
+    throw new Fault('an address without user name and password (send them by UPSTREAM_HEADERS)', shown);
+  }
+  // Not by the parsed parts, which are empty for a bare "?" or "#".
+  if (/[?#]/.test(text)) throw new Fault('an address without "?" and "#"', shown);
+  return text;
+}
+
+/** Headers to send, as a JSON object; what is wrong with it is said without any of it. */
+export function headers(text: string): Readonly<Record<string, string>> {
+  const expected =
+    'a JSON object of header names and texts, such as {"x-api-key": "…"}, none of them about the connection';
+  const lengthOnly = () => `${text.length} other characters`;
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new Fault(expected, lengthOnly);
+  }
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new Fault(expected, lengthOnly);
+  for (const [name, value] of Object.entries(json)) {
+    if (typeof value !== 'string' || !isHeader(name, value)) throw new Fault(expected, lengthOnly);
+  }
+  return json as Record<string, string>;
+}
+
+// What belongs to one connection, or is settled by what the gateway can read.
+const UNSENDABLE = new Set(
+  'accept-encoding connection content-length expect host keep-alive te trailer transfer-encoding upgrade'.split(
+    ' ',
+  ),
+);
+
+function isHeader(name: string, value: string): boolean {
+  if (UNSENDABLE.has(name.toLowerCase())) return false;
+  try {
+    new Headers([[name, value]]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** `*`, or origins separated by commas. */
+export function origins(text: string): '*' | readonly string[] {
+  const listed = text.split(',').map((origin) => origin.trim());
+  if (listed.length === 1 && listed[0] === '*') return '*';
+  for (const origin of listed) {
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+      throw new Fault('* or origins such as https://app.example.org, separated by commas');
+    }
+  }
+  return listed;
+}
