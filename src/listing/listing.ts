@@ -35,6 +35,8 @@ export interface Token {
   readonly symbol: string;
   readonly name: string;
   readonly price: Price | null;
+  /** Address of a picture of it, `http:` or `https:`; null where the upstream has none. */
+  readonly logoUrl: string | null;
 }
 
 /**
@@ -52,26 +54,38 @@ export interface RejectedRows {
   readonly first: readonly string[];
 }
 
-/** One answer of the upstream, parsed: the rows that can be served, in the upstream's order, frozen. */
-export interface Taken<Row> {
-  readonly rows: readonly Row[];
-  readonly rejected: RejectedRows;
-  /** When the attempt that brought it was sent (milliseconds since 1970): the rows are at least this fresh. */
+/** Which service the rows are from; shown to clients, so never an address. */
+export type ListingSource = 'demo' | 'v1' | 'value-transfer';
+
+/** Where rows are from, and how old they are. */
+export interface Origin {
+  readonly source: ListingSource;
+  /** When the attempt that brought them was sent (milliseconds since 1970): they are at least this fresh. */
   readonly takenAt: number;
 }
 
-/** Which service the rows are from; shown to clients, so never an address. */
-export type ListingSource = 'demo' | 'v1';
+/** One answer of the upstream, parsed: the rows that can be served, in the upstream's order, frozen. */
+export interface Taken<Row> extends Origin {
+  readonly rows: readonly Row[];
+  readonly rejected: RejectedRows;
+}
 
 /**
  * The seam: what any upstream service offers. A further service is one file that implements it.
  *
- * Both methods reject with an `UpstreamError`, and with nothing else.
+ * Both methods reject with an `UpstreamError`, or with a `GatewayError` BAD_USER_INPUT for a filter that the
+ * service cannot be asked for, and with nothing else.
  */
 export interface Listing {
+  /** The service that is asked now. */
   readonly source: ListingSource;
   /** The chain listing, whole; never empty. */
   chains(): Promise<Taken<Chain>>;
   /** Without `srcToken` the token listing, never empty; with it the routes from there, perhaps none. */
   tokens(filter: TokenFilter): Promise<Taken<Token>>;
+  /**
+   * Tells a listing that can change its service which one others have last had rows from: this gateway
+   * before it was started again, or another that shares its snapshots.
+   */
+  follow?(source: ListingSource): void;
 }

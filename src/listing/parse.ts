@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { tokenKey } from './address.js';
 import { malformed } from './errors.js';
-import type { Chain, RejectedRows, Taken, Token } from './listing.js';
+import type { Chain, Origin, RejectedRows, Taken, Token } from './listing.js';
 
 /** So many bad rows are told with their places; the rest are only counted. */
 const SHOWN_REJECTED_ROWS = 20;
@@ -35,41 +35,43 @@ const tokenRow = v.object({
   name: v.string(),
   // A price that is none costs the row nothing: it is served without one.
   price: v.fallback(v.nullable(v.object({ usd: v.pipe(v.number(), v.finite(), v.minValue(0)) })), null),
+  // Nor does a picture that a page had better not load.
+  logoUrl: v.fallback(v.nullable(v.pipe(v.string(), v.maxLength(2048), v.url(), v.regex(/^https?:/i))), null),
 });
 
 /**
  * Reads the answer to a question for the chain listing.
  *
  * @param json the parsed body, of any form
- * @param takenAt when the question was sent (milliseconds since 1970)
+ * @param origin where it is from, and when it was asked for
  * @throws UpstreamError UPSTREAM_MALFORMED if it is not `{ chains: [...] }` with at least one good row
  */
-export function parseChains(json: unknown, takenAt: number): Taken<Chain> {
+export function parseChains(json: unknown, { source, takenAt }: Origin): Taken<Chain> {
   const { rows, rejected } = parseRows('chains', json, chainRow, (chain) => chain.chainKey);
   if (rows.length === 0) throw noRows('chains', rejected);
   for (const chain of rows) {
     Object.freeze(chain.nativeCurrency);
     Object.freeze(chain);
   }
-  return { rows: Object.freeze(rows), rejected, takenAt };
+  return { rows: Object.freeze(rows), rejected, source, takenAt };
 }
 
 /**
  * Reads the answer to a question for tokens, the whole listing or the routes from one token.
  *
  * @param json the parsed body, of any form
- * @param takenAt when the question was sent (milliseconds since 1970); every price gets it as its `asOf`
+ * @param origin where it is from, and when it was asked for: every price gets that as its `asOf`
  * @param mayBeEmpty true for routes; a listing without tokens is refused
  * @throws UpstreamError UPSTREAM_MALFORMED if it is not `{ tokens: [...] }`, or has rows and no good one
  */
-export function parseTokens(json: unknown, takenAt: number, mayBeEmpty: boolean): Taken<Token> {
+export function parseTokens(json: unknown, { source, takenAt }: Origin, mayBeEmpty: boolean): Taken<Token> {
   const parsed = parseRows('tokens', json, tokenRow, (token) => tokenKey(token.chainKey, token.address));
   const { rejected } = parsed;
   if (parsed.rows.length === 0 && !(mayBeEmpty && rejected.count === 0)) throw noRows('tokens', rejected);
   const rows = parsed.rows.map(({ price, ...row }) =>
     Object.freeze({ ...row, price: price && Object.freeze({ usd: price.usd, asOf: takenAt }) }),
   );
-  return { rows: Object.freeze(rows), rejected, takenAt };
+  return { rows: Object.freeze(rows), rejected, source, takenAt };
 }
 
 function parseRows<Schema extends v.GenericSchema>(

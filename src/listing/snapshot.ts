@@ -1,14 +1,9 @@
 import { createHash } from 'node:crypto';
 import { tokenKey } from './address.js';
-import type { Chain, RejectedRows, Taken, Token } from './listing.js';
+import type { Chain, Taken, Token } from './listing.js';
 
 /** One whole listing as it was when fetched: immutable, and never changed once it is served. */
-export interface Snapshot<Row> {
-  /** In the upstream's order. */
-  readonly rows: readonly Row[];
-  readonly rejected: RejectedRows;
-  /** When it was asked for (milliseconds since 1970). */
-  readonly takenAt: number;
+export interface Snapshot<Row> extends Taken<Row> {
   /** A digest of the rows in their order; equal ones have an equal version, whenever they were taken. */
   readonly version: string;
 }
@@ -29,13 +24,12 @@ export interface TokenSnapshot extends Snapshot<Token> {
 }
 
 /** Indexes an answer to a question for the chain listing. */
-export function createChainSnapshot({ rows, rejected, takenAt }: Taken<Chain>): ChainSnapshot {
+export function createChainSnapshot(taken: Taken<Chain>): ChainSnapshot {
+  const { rows } = taken;
   const byKey = new Map(rows.map((chain) => [chain.chainKey, chain]));
   const searchTexts = rows.map((chain) => foldText(`${chain.chainKey} ${chain.shortName} ${chain.name}`));
   return {
-    rows,
-    rejected,
-    takenAt,
+    ...taken,
     version: digestOf(rows),
     byKey: (chainKey) => byKey.get(chainKey),
     matching(search, chainTypes) {
@@ -51,13 +45,12 @@ export function createChainSnapshot({ rows, rejected, takenAt }: Taken<Chain>): 
 }
 
 /** Indexes an answer to a question for the token listing. */
-export function createTokenSnapshot({ rows, rejected, takenAt }: Taken<Token>): TokenSnapshot {
+export function createTokenSnapshot(taken: Taken<Token>): TokenSnapshot {
+  const { rows } = taken;
   const byChain = groupByChain(rows);
   const byAddress = new Map(rows.map((token) => [tokenKey(token.chainKey, token.address), token]));
   return {
-    rows,
-    rejected,
-    takenAt,
+    ...taken,
     version: digestOf(rows.map(({ price, ...row }) => [row, price?.usd])),
     byChain: (chainKey) => byChain.get(chainKey) ?? NONE,
     byAddress: (chainKey, address) => byAddress.get(tokenKey(chainKey, address)),

@@ -15,18 +15,18 @@ export function createV1Listing({ http, source }: V1ListingOptions): Listing {
     source,
     async chains() {
       const { json, sentAt } = await http.getJson({ path: 'chains', first: true });
-      return parseChains(json, sentAt);
+      return parseChains(json, { source, takenAt: sentAt });
     },
     async tokens({ srcChainKey, srcToken }) {
       const asksForRoutes = srcToken !== undefined;
       try {
         const query = { srcChainKey, srcToken };
         const { json, sentAt } = await http.getJson({ path: 'tokens', query, first: !asksForRoutes });
-        return parseTokens(json, sentAt, asksForRoutes);
+        return parseTokens(json, { source, takenAt: sentAt }, asksForRoutes);
       } catch (error) {
         // The service's way of saying that nothing can be reached from a token that it does not know.
         if (asksForRoutes && error instanceof UpstreamError && error.status === 422) {
-          return { rows: [], rejected: { count: 0, first: [] }, takenAt: Date.now() };
+          return { rows: [], rejected: { count: 0, first: [] }, source, takenAt: Date.now() };
         }
         throw error;
       }

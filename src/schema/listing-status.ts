@@ -26,7 +26,8 @@ const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').impl
   fields: (t) => ({
     name: t.exposeString('name', { description: '"chains" or "tokens".' }),
     source: t.exposeString('source', {
-      description: 'Which service it is from: "demo" for the embedded demo data, "v1" for the upstream.',
+      description:
+        'Which service its rows are from: "demo" (the embedded demo data), "v1" or "value-transfer" (its successor).',
     }),
     state: t.expose('state', { type: ListingStateType, description: 'How it stands, by age alone.' }),
     takenAt: t.expose('takenAt', {

@@ -47,6 +47,11 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
         'The chain that it lives on; null when the chain listing does not have its `chainKey`, and, with an error, before there is a chain listing.',
       resolve: ({ chainKey }, _args, { loaders }) => loaders.chainByKey(chainKey),
     }),
+    logoUrl: t.exposeString('logoUrl', {
+      nullable: true,
+      description:
+        'Address of a picture of it, over http or https; null where the upstream has none. The upstream chose it: load it as a picture and as nothing else.',
+    }),
     isNative: t.boolean({
       description:
         "Whether it is its chain's native asset: its address is the placeholder, or the address of the chain's `nativeCurrency` (which is not known before there is a chain listing).",

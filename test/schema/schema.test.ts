@@ -80,6 +80,7 @@ describe('the schema', () => {
       'id: ID!',
       'isBridgeable: Boolean!',
       'isNative: Boolean!',
+      'logoUrl: String',
       'name: String!',
       'price: Price',
       'symbol: String!',
