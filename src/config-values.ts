@@ -26,6 +26,13 @@ export function integer(min: number, max: number): Read<number> {
   };
 }
 
+/** A share of a whole, from 0 to 1. */
+export function share(text: string): number {
+  const value = Number(text);
+  if (/^\d*\.?\d+$/.test(text) && value <= 1) return value;
+  throw new Fault('a number from 0 to 1, such as 0.5');
+}
+
 /** `true` or `false`. */
 export function boolean(text: string): boolean {
   if (text === 'true' || text === 'false') return text === 'true';
@@ -62,6 +69,19 @@ export function baseUrl(text: string): string {
   // Not by the parsed parts, which are empty for a bare "?" or "#".
   if (/[?#]/.test(text)) throw new Fault('an address without "?" and "#"', shown);
   return text;
+}
+
+/** An address of a Redis server; its password is in it, so that nothing of it is ever said. */
+export function redisUrl(text: string): string {
+  const isRedis = URL.canParse(text) && /^rediss?:$/.test(new URL(text).protocol);
+  if (isRedis && new URL(text).hostname) return text;
+  throw new Fault('an address such as redis://127.0.0.1:6379', () => 'another text');
+}
+
+/** A path in the file system. */
+export function path(text: string): string {
+  if (!text.includes('\0')) return text;
+  throw new Fault('a path');
 }
 
 /** Headers to send, as a JSON object; what is wrong with it is said without any of it. */

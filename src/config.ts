@@ -7,7 +7,10 @@ import {
   integer,
   oneOf,
   origins,
+  path,
   type Read,
+  redisUrl,
+  share,
 } from './config-values.js';
 import { LOG_LEVELS, type LogLevel } from './logger.js';
 
@@ -23,6 +26,12 @@ interface Setting<Value> {
 // Timers of Node take no longer time than this, and fire at once if given one.
 const MAX_MS = 2 ** 31 - 1;
 
+/** The values that `UPSTREAM_PROFILE` takes. */
+export const UPSTREAM_PROFILES = ['v1', 'value-transfer', 'auto'] as const;
+
+/** One of {@link UPSTREAM_PROFILES}. */
+export type UpstreamProfile = (typeof UPSTREAM_PROFILES)[number];
+
 /** Every setting, in the order in which the README lists them. */
 export const SETTINGS = {
   host: setting('HOST', '127.0.0.1', host, 'Address to listen on.'),
@@ -32,6 +41,18 @@ export const SETTINGS = {
     undefined,
     baseUrl,
     'Base address of the upstream with its version segment. None: the embedded demo listing.',
+  ),
+  upstreamProfile: setting<UpstreamProfile>(
+    'UPSTREAM_PROFILE',
+    'v1',
+    oneOf(UPSTREAM_PROFILES),
+    'What the upstream speaks: `v1`, `value-transfer`, or `auto`: v1 until it is gone, then `UPSTREAM_SUCCESSOR_URL`.',
+  ),
+  upstreamSuccessorUrl: setting<string | undefined>(
+    'UPSTREAM_SUCCESSOR_URL',
+    undefined,
+    baseUrl,
+    'Base address of the value-transfer service, for `auto`.',
   ),
   upstreamHeaders: setting<Readonly<Record<string, string>>>(
     'UPSTREAM_HEADERS',
@@ -72,6 +93,30 @@ export const SETTINGS = {
     'How long the routes from a token are given without asking again.',
   ),
   priceMaxAgeMs: setting('PRICE_MAX_AGE_MS', 3_600_000, integer(0, MAX_MS), 'An older price is null.'),
+  snapshotDir: setting<string | undefined>(
+    'SNAPSHOT_DIR',
+    undefined,
+    path,
+    'Directory where the last good listings are kept, for the next start.',
+  ),
+  redisUrl: setting<string | undefined>(
+    'REDIS_URL',
+    undefined,
+    redisUrl,
+    'Address of a Redis server through which gateways share listings and routes.',
+  ),
+  holdBackShrink: setting(
+    'HOLD_BACK_SHRINK',
+    0.5,
+    share,
+    'A refresh that loses more than this share of the rows, or changes decimals, is held back.',
+  ),
+  holdBackTimes: setting(
+    'HOLD_BACK_TIMES',
+    3,
+    integer(1, 1000),
+    'It is taken when it has come so often in a row with equal keys and decimals.',
+  ),
   maxRoutesPerOperation: setting(
     'MAX_ROUTES_PER_OPERATION',
     10,
@@ -122,7 +167,25 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       return [key, fallback];
     }
   });
-  return faults.length > 0 ? { faults } : { config: Object.fromEntries(values) as Config };
+  const config = Object.fromEntries(values) as Config;
+  const isFaulty = (name: string) => faults.some((fault) => fault.startsWith(`${name}:`));
+  faults.push(...disagreements(config).filter((fault) => !isFaulty(fault.slice(0, fault.indexOf(':')))));
+  return faults.length > 0 ? { faults } : { config };
+}
+
+/** What is wrong between settings that may be sound one by one. */
+function disagreements(config: Config): readonly string[] {
+  const { upstreamProfile, upstreamUrl, upstreamSuccessorUrl } = config;
+  const faults: string[] = [];
+  if (upstreamProfile !== 'v1' && upstreamUrl === undefined) {
+    faults.push(`UPSTREAM_URL: expected a base address for UPSTREAM_PROFILE=${upstreamProfile}, got none`);
+  }
+  if (upstreamProfile === 'auto' && upstreamSuccessorUrl === undefined) {
+    faults.push(
+      'UPSTREAM_SUCCESSOR_URL: expected the base address to change over to for UPSTREAM_PROFILE=auto, got none',
+    );
+  }
+  return faults;
 }
 
 function setting<Value>(name: string, fallback: Value, read: Read<Value>, meaning: string): Setting<Value> {

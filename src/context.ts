@@ -1,4 +1,4 @@
-import type { ListingStatus } from './listing/snapshots.js';
+import type { ListingStatus, StaleListing } from './listing/snapshots.js';
 import type { Loaders } from './loaders.js';
 import type { Logger } from './logger.js';
 
@@ -11,6 +11,8 @@ export interface GatewayContext {
   readonly oldestPriceAsOf: number;
   /** How the listings stand at the time of this operation. */
   readonly listings: () => readonly ListingStatus[];
+  /** Which of the snapshots that this operation has read so far were stale at its time. */
+  readonly staleListings: () => readonly StaleListing[];
 }
 
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;

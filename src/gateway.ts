@@ -3,23 +3,27 @@ import { type GatewayContext, requestIdOf } from './context.js';
 import type { Snapshots } from './listing/snapshots.js';
 import { createLoaders } from './loaders.js';
 import type { Logger } from './logger.js';
+import type { Metrics } from './metrics.js';
 import { type BodyLimitContext, useBodyLimit } from './plugins/use-body-limit.js';
 import { useCors } from './plugins/use-cors.js';
 import { useErrorCodes } from './plugins/use-error-codes.js';
 import { HEALTH_PATHS, useHealth } from './plugins/use-health.js';
 import { useLimits } from './plugins/use-limits.js';
+import { METRICS_PATH, useMetrics } from './plugins/use-metrics.js';
 import { useNoIntrospection } from './plugins/use-no-introspection.js';
 import { useNotFound } from './plugins/use-not-found.js';
 import { usePlayground } from './plugins/use-playground.js';
 import { useQueriesOnly } from './plugins/use-queries-only.js';
 import { useRequestLog } from './plugins/use-request-log.js';
 import { useSoundParameters } from './plugins/use-sound-parameters.js';
+import { useStaleHeader } from './plugins/use-stale-header.js';
 import { schema } from './schema/index.js';
 
 /** What {@link createGateway} takes. */
 export interface GatewayOptions {
   readonly snapshots: Snapshots;
   readonly log: Logger;
+  readonly metrics: Metrics;
   /** Whether the listings are demo data, which the playground then says. */
   readonly isDemo: boolean;
   /** True once the process is about to stop. */
@@ -49,19 +53,21 @@ export const GRAPHQL_PATH = '/graphql';
 
 /** Wires the graph to the snapshots. The plugins stand in the order in which a request meets them. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { snapshots, log, isDemo, isStopping, graphiql, introspection } = options;
+  const { snapshots, log, metrics, isDemo, isStopping, graphiql, introspection } = options;
 
   function createContext(request: Request): GatewayContext {
     const now = Date.now();
+    const view = snapshots.view();
     return {
       loaders: createLoaders({
-        view: snapshots.view(),
+        view,
         maxRoutes: options.maxRoutesPerOperation,
         maxRows: options.maxRows,
       }),
       log: log.child({ requestId: requestIdOf(request) }),
       oldestPriceAsOf: now - options.priceMaxAgeMs,
       listings: () => snapshots.status(now),
+      staleListings: () => view.staleReads(now),
     };
   }
 
@@ -71,10 +77,11 @@ export function createGateway(options: GatewayOptions): Gateway {
     context: ({ request }) => createContext(request),
     plugins: [
       // What every answer needs, refusals included.
-      useRequestLog({ log, quietPaths: HEALTH_PATHS }),
+      useRequestLog({ log, quietPaths: [...HEALTH_PATHS, METRICS_PATH] }),
       useCors({ origins: options.corsOrigins }),
       // What is answered without GraphQL.
       useHealth({ notReadyReason: () => notReadyReason(snapshots, isStopping()) }),
+      useMetrics({ metrics, log }),
       graphiql &&
         usePlayground({
           endpoint: GRAPHQL_PATH,
@@ -82,7 +89,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         }),
       useNotFound({
         home: graphiql ? GRAPHQL_PATH : undefined,
-        paths: [GRAPHQL_PATH, ...HEALTH_PATHS],
+        paths: [GRAPHQL_PATH, ...HEALTH_PATHS, METRICS_PATH],
         isKnown: (pathname) => pathname === GRAPHQL_PATH,
       }),
       // What is refused before it is executed.
@@ -91,8 +98,9 @@ export function createGateway(options: GatewayOptions): Gateway {
       useQueriesOnly(),
       useLimits(options),
       !introspection && useNoIntrospection(),
-      // What is said of errors met in execution.
+      // What is said of errors and of old snapshots met in execution.
       useErrorCodes(),
+      useStaleHeader(),
     ],
     // What useErrorCodes does not meet is masked as in production, whatever NODE_ENV says.
     maskedErrors: { isDev: false },

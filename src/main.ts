@@ -2,10 +2,12 @@ import closeWithGrace from 'close-with-grace';
 import { type Config, readConfig } from './config.js';
 import { startDemoUpstream } from './demo/upstream.js';
 import { createGateway, GRAPHQL_PATH } from './gateway.js';
-import { createUpstreamHttp } from './listing/http.js';
+import { createCeiling } from './listing/ceiling.js';
 import { createSnapshots } from './listing/snapshots.js';
-import { createV1Listing } from './listing/v1.js';
+import { openDiskStore } from './listing/store-disk.js';
+import { createUpstream, fleetMarkOf, servicesOf, upstreamMarkOf } from './listing/upstream.js';
 import { createLogger } from './logger.js';
+import { createMetrics } from './metrics.js';
 import { createGatewayServer } from './server.js';
 
 /** From the signal to the exit, whatever is still under way then. */
@@ -22,35 +24,83 @@ async function run(config: Config): Promise<void> {
   const log = await createLogger({
     level: config.logLevel,
     readable: isTerminal,
-    secrets: Object.values(config.upstreamHeaders),
+    secrets: [...Object.values(config.upstreamHeaders), ...passwordsOf(config.redisUrl)],
   });
   const demo = config.upstreamUrl === undefined ? await startDemoUpstream() : undefined;
-  const http = createUpstreamHttp({
-    baseUrl: config.upstreamUrl ?? demo?.url ?? '',
-    headers: config.upstreamHeaders,
-    timeoutMs: config.upstreamTimeoutMs,
-    retries: config.upstreamRetries,
-    requestsPerSecond: config.upstreamRequestsPerSecond,
-    maxBytes: config.upstreamMaxBytes,
+  const addresses = {
+    profile: config.upstreamProfile,
+    url: config.upstreamUrl ?? demo?.url ?? '',
+    successorUrl: config.upstreamSuccessorUrl,
+    isDemo: demo !== undefined,
+  };
+  const services = servicesOf(addresses);
+  const metrics = createMetrics();
+  const disk =
+    config.snapshotDir === undefined
+      ? undefined
+      : await openDiskStore({
+          directory: config.snapshotDir,
+          upstreamMark: upstreamMarkOf(addresses),
+          services,
+          log,
+        });
+  const fleet =
+    config.redisUrl === undefined
+      ? undefined
+      : // Loaded only where it is wanted: it costs a tenth of the time to the first answer.
+        (await import('./listing/store-redis.js')).createRedisFleet({
+          url: config.redisUrl,
+          scope: fleetMarkOf(addresses),
+          services,
+          onSharing: metrics.sharing,
+          log,
+        });
+  const ceiling = createCeiling(config.upstreamRequestsPerSecond);
+  const upstream = createUpstream({
+    ...config,
+    ...addresses,
+    ceiling: fleet?.share(ceiling, config.upstreamRequestsPerSecond) ?? ceiling,
+    onChangeOver(from, to) {
+      metrics.changedOver(from, to);
+      snapshots.hurry();
+    },
+    onAttempt: metrics.upstreamRequest,
+    onBreaker: metrics.breaker,
     log,
   });
-  const listing = createV1Listing({ http, source: demo ? 'demo' : 'v1' });
-  const snapshots = createSnapshots({ ...config, listing, log });
+  const snapshots = createSnapshots({
+    ...config,
+    listing: upstream.listing,
+    fleet,
+    disk,
+    onRefresh: metrics.refresh,
+    log,
+  });
+  metrics.watchListings(() => snapshots.status(Date.now()));
   let stopping = false;
   const gateway = createGateway({
     ...config,
     snapshots,
+    metrics,
     log,
     isDemo: demo !== undefined,
     isStopping: () => stopping,
   });
   const server = createGatewayServer({ gateway, maxBodyBytes: config.maxBodyBytes, log });
 
+  await snapshots.restore();
   snapshots.start();
   const address = await server.listen(config.host, config.port);
-  const upstream = demo ? 'the embedded demo listing' : config.upstreamUrl;
-  if (isTerminal) process.stdout.write(screen(address, upstream, demo !== undefined, config.graphiql));
-  else log.info({ address: `${address}${GRAPHQL_PATH}`, upstream, isDemo: demo !== undefined }, 'Listening');
+  const shownUpstream = demo ? 'the embedded demo listing' : config.upstreamUrl;
+  if (isTerminal) process.stdout.write(screen(address, shownUpstream, demo !== undefined, config.graphiql));
+  else {
+    const facts = {
+      address: `${address}${GRAPHQL_PATH}`,
+      upstream: shownUpstream,
+      isDemo: demo !== undefined,
+    };
+    log.info(facts, 'Listening');
+  }
 
   closeWithGrace(
     { delay: STOP_WITHIN_MS, logger: { error: (err) => log.error({ err }, 'Stopping') } },
@@ -59,11 +109,12 @@ async function run(config: Config): Promise<void> {
       else log.info({ signal: reason.signal }, 'Stopping: requests under way are still answered');
       stopping = true;
       snapshots.stop();
-      const giveUp = setTimeout(() => http.close(), GIVE_UP_UPSTREAM_AFTER_MS);
+      const giveUp = setTimeout(() => upstream.close(), GIVE_UP_UPSTREAM_AFTER_MS);
       // Whoever presses Ctrl-C at a terminal is not behind a load balancer.
       await server.drain(reason.signal === 'SIGINT' ? 0 : LAME_DUCK_MS, CUT_OFF_AFTER_MS);
       clearTimeout(giveUp);
-      await http.close();
+      await upstream.close();
+      fleet?.close();
       await demo?.close();
       log.info('Stopped');
     },
@@ -86,13 +137,19 @@ function screen(address: string, upstream: string | undefined, isDemo: boolean, 
 `;
 }
 
+/** What is to be in no line of the log. */
+function passwordsOf(url: string | undefined): readonly string[] {
+  const password = url === undefined ? '' : new URL(url).password;
+  return password ? [password, decodeURIComponent(password)] : [];
+}
+
 /** Ends the process with a message for a person, where it cannot even begin. */
 function giveUp(lines: readonly string[]): never {
   process.stderr.write(`${lines.join('\n')}\n`);
   process.exit(1);
 }
 
-function startFault(error: unknown, { host, port }: Config): readonly string[] {
+function startFault(error: unknown, { host, port, snapshotDir }: Config): readonly string[] {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE') {
     return [`Port ${port} on ${host} is taken. Set PORT to another one; PORT=0 takes a free one.`];
@@ -101,6 +158,9 @@ function startFault(error: unknown, { host, port }: Config): readonly string[] {
     return [
       `Cannot listen on ${host}, port ${port} (${code}). Set HOST and PORT to an address of this machine.`,
     ];
+  }
+  if (code === 'EEXIST' || code === 'ENOTDIR') {
+    return [`SNAPSHOT_DIR: expected a directory, got ${snapshotDir}, which is none. Set it to another path.`];
   }
   return ['The gateway could not start.', String(error instanceof Error ? error.stack : error)];
 }

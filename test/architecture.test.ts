@@ -17,7 +17,7 @@ const files: readonly SourceFile[] = readdirSync(SRC, { recursive: true, encodin
   .filter((path) => path.endsWith('.ts'))
   .map((path) => {
     const text = readFileSync(join(SRC, path), 'utf8');
-    const specifiers = [...text.matchAll(/(?:\bfrom|\bimport\(?)\s*['"]([^'"]+)['"]/g)].map(
+    const specifiers = [...text.matchAll(/(?<!['"])\b(?:from|import\(?)\s*['"]([^'"]+)['"]/g)].map(
       (match) => match[1] ?? '',
     );
     return {
@@ -55,6 +55,17 @@ describe('the walls', () => {
     ]);
   });
 
+  it.each([
+    ['ioredis', 'listing/store-redis'],
+    ['fs/promises', 'listing/store-disk'],
+    ['cockatiel', 'listing/guard'],
+    ['prom-client', 'metrics'],
+  ])('%s is known to %s alone', (imported, knower) => {
+    expect(files.filter(({ imports }) => imports.includes(imported)).map(({ name }) => name)).toEqual([
+      knower,
+    ]);
+  });
+
   it('GraphQL is unknown in the upstream half', () => {
     expect(
       strays(
@@ -68,14 +79,14 @@ describe('the walls', () => {
     expect(
       strays(
         /^(schema\/|loaders|context)/,
-        /^(?!http|https|net|undici|graphql-yoga|@whatwg-node|server|plugins\/|listing\/(http|v1|parse|keeper|routes))/,
+        /^(?!http|https|net|undici|graphql-yoga|@whatwg-node|server|plugins\/|listing\/(http|v1|value-transfer|auto|pages|unknown-token|parse|keeper|routes|guard|ceiling|upstream|fleet|store|record|kinds|redis))/,
       ),
     ).toEqual([]);
   });
 
   it('process and console are touched in main alone', () => {
     const touching = files.filter(({ text }) =>
-      /\b(process|console)\s*[.[]|['"](node:)?(process|console)['"]/.test(text),
+      /\b(process|console)(\s*\.\w|\[)|['"](node:)?(process|console)['"]/.test(text),
     );
     expect(touching.map(({ name }) => name)).toEqual(['main']);
   });
@@ -91,8 +102,9 @@ describe('who may know whom', () => {
     [
       'the upstream half knows itself, the errors and the log',
       /^listing\//,
-      /^(listing\/|errors$|logger$)|^(?!.*\/)(?!(config|context|gateway|loaders|main|server)$)|^(node:)?timers\//,
+      /^(listing\/|errors$|logger$)|^(?!.*\/)(?!(config|context|gateway|loaders|main|metrics|server)$)|^timers\/|^fs\/promises$/,
     ],
+    ['metrics know nothing of ours', /^metrics$/, /^prom-client$/],
     ['loaders know the listing', /^loaders$/, /^(dataloader|errors|listing\/(address|listing|snapshots))$/],
     [
       'types know the context, the loaders and the rows',

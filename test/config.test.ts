@@ -14,6 +14,8 @@ describe('settings', () => {
         host: '127.0.0.1',
         port: 4000,
         upstreamUrl: undefined,
+        upstreamProfile: 'v1',
+        upstreamSuccessorUrl: undefined,
         upstreamHeaders: {},
         upstreamTimeoutMs: 10000,
         upstreamRetries: 2,
@@ -23,6 +25,10 @@ describe('settings', () => {
         tokensFreshMs: 30000,
         destinationsFreshMs: 60000,
         priceMaxAgeMs: 3600000,
+        snapshotDir: undefined,
+        redisUrl: undefined,
+        holdBackShrink: 0.5,
+        holdBackTimes: 3,
         maxRoutesPerOperation: 10,
         corsOrigins: '*',
         graphiql: true,
@@ -92,6 +98,8 @@ describe('settings', () => {
     ['UPSTREAM_URL', 'https://exa mple.org/v1#secret', 'an address such as'],
     ['UPSTREAM_URL', 'https://example.org/v1?', 'an address without "?" and "#"'],
     ['UPSTREAM_URL', 'https://example.org/v1#', 'an address without "?" and "#"'],
+    ['UPSTREAM_PROFILE', 'v2', 'one of v1, value-transfer, auto, got "v2"'],
+    ['UPSTREAM_SUCCESSOR_URL', 'https://u:secret@example.org/v1', 'without user name and password'],
     ['UPSTREAM_HEADERS', '{"Host":"secret"}', 'none of them about the connection'],
     ['UPSTREAM_HEADERS', 'x-api-key: secret', 'a JSON object of header names and texts'],
     ['UPSTREAM_HEADERS', '["secret"]', 'a JSON object of header names and texts'],
@@ -107,6 +115,14 @@ describe('settings', () => {
     ['TOKENS_FRESH_MS', '0', 'a whole number from 1 to 2147483647'],
     ['DESTINATIONS_FRESH_MS', 'x', 'a whole number from 1 to 2147483647'],
     ['PRICE_MAX_AGE_MS', '-5', 'a whole number from 0 to 2147483647'],
+    ['SNAPSHOT_DIR', 'a\0b', 'a path'],
+    ['REDIS_URL', 'http://:secret@example.org', 'an address such as redis://127.0.0.1:6379, got another'],
+    ['REDIS_URL', 'redis://', 'an address such as redis://'],
+    ['REDIS_URL', '127.0.0.1:6379', 'an address such as redis://'],
+    ['HOLD_BACK_SHRINK', '1.1', 'a number from 0 to 1'],
+    ['HOLD_BACK_SHRINK', '-0.5', 'a number from 0 to 1'],
+    ['HOLD_BACK_SHRINK', '50%', 'a number from 0 to 1'],
+    ['HOLD_BACK_TIMES', '0', 'a whole number from 1 to'],
     ['MAX_ROUTES_PER_OPERATION', 'ten', 'a whole number from 0 to 1000'],
     ['CORS_ORIGINS', 'https://a.example/path', '* or origins such as'],
     ['CORS_ORIGINS', '*, https://a.example', '* or origins such as'],
@@ -132,6 +148,17 @@ describe('settings', () => {
       expect(faultsOf({ [name]: '\u0000' }), name).toHaveLength(1);
       expect(meaning).toMatch(/\.$/);
     }
+  });
+
+  it('must agree with each other', () => {
+    expect(faultsOf({ UPSTREAM_PROFILE: 'auto' })).toEqual([
+      'UPSTREAM_URL: expected a base address for UPSTREAM_PROFILE=auto, got none',
+      'UPSTREAM_SUCCESSOR_URL: expected the base address to change over to for UPSTREAM_PROFILE=auto, got none',
+    ]);
+    expect(faultsOf({ UPSTREAM_PROFILE: 'value-transfer', UPSTREAM_URL: 'nowhere', PORT: 'x' })).toEqual([
+      expect.stringMatching(/^PORT: /),
+      expect.stringMatching(/^UPSTREAM_URL: expected an address/),
+    ]);
   });
 
   it('with several faults end the process with status 1, and all of them are said', async () => {

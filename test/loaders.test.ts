@@ -26,6 +26,7 @@ function createColdView() {
       routesAsked.push(question);
       return [];
     },
+    staleReads: () => [],
   };
   return { view, lookedUp, routesAsked };
 }

@@ -1,7 +1,12 @@
-import { type ErrorCode, GatewayError } from '../errors.js';
+import { ERROR_CODES, type ErrorCode, GatewayError } from '../errors.js';
 
 /** The codes of what can go wrong with the upstream. */
 export type UpstreamErrorCode = Extract<ErrorCode, `UPSTREAM_${string}`>;
+
+/** All of them. */
+export const UPSTREAM_ERROR_CODES = ERROR_CODES.filter((code): code is UpstreamErrorCode =>
+  code.startsWith('UPSTREAM_'),
+);
 
 /** What {@link UpstreamError} takes beside code and message. */
 export interface UpstreamErrorOptions extends ErrorOptions {

@@ -1,8 +1,11 @@
-import { malformed, UpstreamError } from './errors.js';
+import { malformed, UpstreamError, type UpstreamErrorOptions } from './errors.js';
 
 const FIRST_RETRY_PAUSE_MS = 200;
 /** A longer Retry-After ends the question at once: its caller decides when to come again. */
 const MAX_RETRY_AFTER_MS = 10_000;
+/** For how long a service that says that it is gone is left alone, unless it asks for longer. */
+export const GONE_PAUSE_MS = 3_600_000;
+const SAYS_DEPRECATED = /(?<![a-z])deprecated(?![a-z])/i;
 
 /** Names an answer of another status than 200. */
 export function refused(status: number, retryAfter: string | null, url: string, body: string): UpstreamError {
@@ -11,13 +14,7 @@ export function refused(status: number, retryAfter: string | null, url: string, 
     detail: `${url}: HTTP ${status} ${body}`,
     retryAfterMs: millisecondsOf(retryAfter),
   };
-  if (status === 410) {
-    return new UpstreamError(
-      'UPSTREAM_GONE',
-      'The upstream says that it is gone for good (HTTP 410). Tell who runs this gateway.',
-      options,
-    );
-  }
+  if (status === 410 || (status >= 400 && SAYS_DEPRECATED.test(body))) return gone(options);
   if (status === 429) {
     return new UpstreamError(
       'UPSTREAM_RATE_LIMITED',
@@ -30,6 +27,32 @@ export function refused(status: number, retryAfter: string | null, url: string, 
     `Expected HTTP status 200 of the upstream, got ${status}. Try again in a minute.`,
     options,
   );
+}
+
+/** Names an answer of status 200 that is an error saying "deprecated"; undefined where it is none. */
+export function goneThough200(
+  json: unknown,
+  retryAfter: string | null,
+  url: string,
+): UpstreamError | undefined {
+  const error = memberOf(json, 'error');
+  const said = typeof error === 'string' ? error : memberOf(error, 'message');
+  if (typeof said !== 'string' || !SAYS_DEPRECATED.test(said)) return undefined;
+  const detail = `${url}: HTTP 200 with an error that says "deprecated"`;
+  return gone({ status: 200, detail, retryAfterMs: millisecondsOf(retryAfter) });
+}
+
+function gone({ status, retryAfterMs = 0, detail }: UpstreamErrorOptions): UpstreamError {
+  return new UpstreamError(
+    'UPSTREAM_GONE',
+    `The upstream says that it is ${status === 410 ? 'gone for good' : 'deprecated'} (HTTP ${status}). Tell who runs this gateway.`,
+    { status, detail, retryAfterMs: Math.max(retryAfterMs, GONE_PAUSE_MS) },
+  );
+}
+
+function memberOf(json: unknown, name: string): unknown {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
+  return Object.hasOwn(json, name) ? (json as Record<string, unknown>)[name] : undefined;
 }
 
 /** What a Retry-After header asks for, in seconds or as a date; undefined where it is neither. */

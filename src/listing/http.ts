@@ -3,8 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import PQueue from 'p-queue';
 import { Agent, fetch, Headers, type Response } from 'undici';
 import type { Logger } from '../logger.js';
+import type { Ceiling } from './ceiling.js';
 import { malformed, UpstreamError } from './errors.js';
-import { broken, pauseBefore, refused, stopped, timedOut } from './faults.js';
+import { broken, goneThough200, pauseBefore, refused, stopped, timedOut } from './faults.js';
+import { type BreakerState, createGuard } from './guard.js';
 
 /** What {@link createUpstreamHttp} takes. Times are in milliseconds. */
 export interface UpstreamHttpOptions {
@@ -16,16 +18,24 @@ export interface UpstreamHttpOptions {
   readonly timeoutMs: number;
   /** How many further attempts follow a first one that failed in a passing way. */
   readonly retries: number;
-  /** No second, wherever it begins, sees more attempts than this. */
-  readonly requestsPerSecond: number;
+  /** What lets an attempt through; shared by all services that are asked. */
+  readonly ceiling: Ceiling;
+  /** So many questions may wait for it; further ones are refused, but for those for listings. */
+  readonly maxWaiting: number;
   /** The limit on one answer, counted after decompression. */
   readonly maxBytes: number;
+  /** Called at the end of each attempt: `ok` or the error's code, and how long it took in seconds. */
+  readonly onAttempt: (path: string, outcome: string, seconds: number) => void;
+  /** Called whenever the breaker changes. */
+  readonly onBreaker: (state: BreakerState) => void;
   readonly log: Logger;
 }
 
 /** An answer of the upstream. */
 export interface UpstreamAnswer {
   readonly json: unknown;
+  /** Its length, counted after decompression. */
+  readonly bytes: number;
   /** When the attempt that brought it was sent (milliseconds since 1970). */
   readonly sentAt: number;
 }
@@ -53,16 +63,12 @@ export interface UpstreamHttp {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Beyond what the ceiling lets through in this time, questions are refused rather than queued. */
-const MAX_QUEUE_SECONDS = 30;
-/** A second as the upstream may measure it: what leaves here evenly can arrive a little bunched. */
-const CEILING_WINDOW_MS = 1_050;
 const LOGGED_BODY_LENGTH = 500;
 const JSON_TYPE = /^(application|text)\/([\w.-]+\+)?json\s*(;|$)/i;
 
-/** Makes the door to one upstream: one kept-alive pool, one ceiling, one set of limits. */
+/** Makes the door to one upstream: one kept-alive pool, one guard, one set of limits. */
 export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
-  const { baseUrl, headers, timeoutMs, retries, requestsPerSecond, maxBytes, log } = options;
+  const { baseUrl, headers, timeoutMs, retries, ceiling, maxWaiting, maxBytes, onAttempt, log } = options;
   const base = baseUrl.replace(/\/+$/, '');
   const connectTimeoutMs = Math.min(timeoutMs, CONNECT_TIMEOUT_MS);
   const sentHeaders = new Headers({ accept: 'application/json' });
@@ -74,7 +80,20 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  const ceiling = new PQueue({ intervalCap: requestsPerSecond, interval: CEILING_WINDOW_MS, strict: true });
+  let hasOpened = false;
+  const guard = createGuard({
+    onBreaker(state) {
+      // A try that fails is no news.
+      const isNews = state === 'closed' || (state === 'open' && !hasOpened);
+      hasOpened = state !== 'closed';
+      const level = !isNews ? 'debug' : state === 'closed' ? 'info' : 'warn';
+      log[level]({ upstream: base, breaker: state }, BREAKER_NEWS[state]);
+      options.onBreaker(state);
+    },
+    onPause: (ms) => ceiling.hold(ms),
+  });
+  // One at a time is let through; the listings' questions first.
+  const admission = new PQueue({ concurrency: 1 });
   const closing = new AbortController();
   // Everything that waits listens to it.
   setMaxListeners(0, closing.signal);
@@ -83,8 +102,9 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   async function getJson(question: UpstreamQuestion): Promise<UpstreamAnswer> {
     const url = addressOf(base, question);
     for (let attempt = 0; ; attempt++) {
+      const { answer } = await admitted(question, url);
       try {
-        return await underCeiling(question, () => send(url));
+        return await answer;
       } catch (thrown) {
         const error = thrown instanceof UpstreamError ? thrown : stopped(thrown);
         const pauseMs = pauseBefore(attempt, error);
@@ -93,24 +113,57 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
           { url, attempt, pauseMs, code: error.code, detail: error.detail },
           'Asking the upstream again',
         );
-        await sleep(pauseMs, undefined, { signal: closing.signal }).catch((reason) => {
-          throw stopped(reason);
-        });
+        await pause(pauseMs);
       }
     }
   }
 
-  async function underCeiling(
-    question: UpstreamQuestion,
-    task: () => Promise<UpstreamAnswer>,
-  ): Promise<UpstreamAnswer> {
-    if (!question.first && ceiling.size >= requestsPerSecond * MAX_QUEUE_SECONDS) {
+  /** Sends when guard and ceiling let it; wrapped, so that the next in line waits for that and no longer. */
+  async function admitted(
+    { first, path }: UpstreamQuestion,
+    url: string,
+  ): Promise<{ answer: Promise<UpstreamAnswer> }> {
+    if (!first && admission.size >= maxWaiting) {
       throw new UpstreamError(
         'UPSTREAM_RATE_LIMITED',
-        `At most ${requestsPerSecond} questions a second may go to the upstream, and ${ceiling.size} wait already. Try again in ${MAX_QUEUE_SECONDS} seconds.`,
+        `Only so many questions a second may go to the upstream, and ${admission.size} wait already. Try again in half a minute.`,
       );
     }
-    return ceiling.add(task, { priority: question.first ? 1 : 0, signal: closing.signal });
+    guard.check(url);
+    const letThrough = async () => {
+      for (;;) {
+        const waitMs = guard.check(url) || (await ceiling.take());
+        // What stood in the way may have come while the ceiling was asked.
+        if (waitMs === 0 && guard.check(url) === 0) break;
+        await pause(waitMs);
+      }
+      const answer = guard.run(url, () => observed(path, url));
+      // Whoever asked gets its failure, a moment after this.
+      answer.catch(() => {});
+      return { answer };
+    };
+    return admission.add(letThrough, { priority: first ? 1 : 0, signal: closing.signal }).catch((thrown) => {
+      throw thrown instanceof UpstreamError ? thrown : stopped(thrown);
+    });
+  }
+
+  async function pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: closing.signal }).catch((reason) => {
+      throw stopped(reason);
+    });
+  }
+
+  async function observed(path: string, url: string): Promise<UpstreamAnswer> {
+    const startedAt = performance.now();
+    let outcome = 'ok';
+    try {
+      return await send(url);
+    } catch (error) {
+      outcome = error instanceof UpstreamError ? error.code : 'INTERNAL';
+      throw error;
+    } finally {
+      onAttempt(path, outcome, (performance.now() - startedAt) / 1000);
+    }
   }
 
   async function send(url: string): Promise<UpstreamAnswer> {
@@ -127,10 +180,14 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
         redirect: 'manual',
         signal: controller.signal,
       });
+      const retryAfter = response.headers.get('retry-after');
       if (response.status !== 200) {
-        throw refused(response.status, response.headers.get('retry-after'), url, await headOf(response));
+        throw refused(response.status, retryAfter, url, await headOf(response));
       }
-      return { json: await readJson(response, url, maxBytes), sentAt };
+      const { json, bytes } = await readJson(response, url, maxBytes);
+      const gone = goneThough200(json, retryAfter, url);
+      if (gone) throw gone;
+      return { json, bytes, sentAt };
     } catch (error) {
       if (error instanceof UpstreamError) throw error;
       if (controller.signal.reason instanceof UpstreamError) throw controller.signal.reason;
@@ -153,13 +210,23 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   return { getJson, close };
 }
 
+const BREAKER_NEWS: Record<BreakerState, string> = {
+  open: 'The upstream fails again and again: it is left alone but for one try every two seconds',
+  'half-open': 'Trying whether the upstream is back',
+  closed: 'The upstream answers again',
+};
+
 function addressOf(base: string, { path, query = {} }: UpstreamQuestion): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
   const search = new URLSearchParams(given).toString();
   return `${base}/${path}${search && `?${search}`}`;
 }
 
-async function readJson(response: Response, url: string, maxBytes: number): Promise<unknown> {
+async function readJson(
+  response: Response,
+  url: string,
+  maxBytes: number,
+): Promise<Pick<UpstreamAnswer, 'json' | 'bytes'>> {
   const type = response.headers.get('content-type') ?? 'none';
   if (!JSON_TYPE.test(type)) {
     throw malformed('expected content of type application/json', `${url}: content-type ${type}`);
@@ -167,7 +234,8 @@ async function readJson(response: Response, url: string, maxBytes: number): Prom
   const bytes = await readBytes(response, maxBytes);
   if (!bytes) throw malformed(`expected at most ${maxBytes} bytes, got more`, url);
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    const json: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return { json, bytes: bytes.byteLength };
   } catch (cause) {
     throw malformed('expected JSON in UTF-8', `${url}: ${String(cause)}`, cause);
   }

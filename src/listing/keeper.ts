@@ -1,17 +1,30 @@
 import type { Logger } from '../logger.js';
+import { compare } from './comparison.js';
 import { UpstreamError } from './errors.js';
+import type { Fleet, Turn } from './fleet.js';
+import { type HeldBack, type HoldBackRules, judge } from './hold-back.js';
+import type { Kind } from './kinds.js';
+import type { ListingSource, Taken } from './listing.js';
 import type { Snapshot } from './snapshot.js';
+import type { DiskStore } from './store-disk.js';
 
 /** What {@link createKeeper} takes. Times are in milliseconds. */
-export interface KeeperOptions<Kept> {
-  /** The listing's name, for the log. */
-  readonly name: string;
-  /** Fetches a new snapshot; rejects with an UpstreamError. */
-  readonly take: () => Promise<Kept>;
+export interface KeeperOptions<Row, Kept extends Snapshot<Row>> {
+  readonly kind: Kind<Row>;
+  /** Asks the upstream; rejects with an UpstreamError. */
+  readonly take: () => Promise<Taken<Row>>;
+  readonly index: (taken: Taken<Row>) => Kept;
   /** The age after which a refresh runs. */
   readonly freshMs: number;
   /** The pause after a first failed refresh; each further one doubles it. */
   readonly firstPauseMs?: number;
+  readonly rules: HoldBackRules;
+  readonly fleet: Fleet;
+  readonly disk: DiskStore | undefined;
+  /** Called with the source of each snapshot that this process has not taken itself. */
+  readonly onSource: (source: ListingSource) => void;
+  /** Called at the end of each refresh: `taken`, `shared`, `held_back`, or an error's code. */
+  readonly onRefresh: (outcome: string) => void;
   readonly log: Logger;
 }
 
@@ -24,8 +37,12 @@ export interface Failure {
 
 /** Keeps one listing at hand: the last good snapshot, refreshed behind the requests, one refresh at a time. */
 export interface Keeper<Kept> {
-  /** Starts the first refresh; a failed one is repeated until one succeeds. Calling it again does nothing. */
+  /** Takes up what was kept on disk. To be called before `start`. */
+  restore(): Promise<void>;
+  /** Starts refreshing; a failed refresh is repeated until one succeeds. Calling it again does nothing. */
   start(): void;
+  /** Refreshes now, unless it does already. */
+  hurry(): void;
   /** The snapshot being served, if there has been one. */
   readonly snapshot: Kept | undefined;
   /**
@@ -37,83 +54,178 @@ export interface Keeper<Kept> {
   current(): Kept | Promise<Kept>;
   /** The last failed refresh, even if a later one succeeded. */
   readonly lastFailure: Failure | undefined;
+  /** Whether the upstream's last answer is held back, and an older snapshot served in its place. */
+  readonly isHeldBack: boolean;
   /** Ends the refreshing. */
   stop(): void;
 }
 
 const FIRST_PAUSE_MS = 1_000;
+/** The longest pause, for listings that may be older than that; it is never longer than their freshness. */
 const MAX_PAUSE_MS = 30_000;
 /** However long the upstream asks to be left alone, it is asked again after this. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
+/** So many of the rows that differ are told to the log; the rest are only counted. */
+const SHOWN_ROWS = 50;
+
+type OurTurn<Row> = Extract<Turn<Row>, { is: 'ours' }>;
+type TooEarly = Extract<Turn<never>, { is: 'too early' }>;
 
 /** Makes the keeper of one listing. */
-export function createKeeper<Kept extends Snapshot<unknown>>(options: KeeperOptions<Kept>): Keeper<Kept> {
-  const { name, take, freshMs, firstPauseMs = FIRST_PAUSE_MS, log } = options;
+export function createKeeper<Row, Kept extends Snapshot<Row>>(
+  options: KeeperOptions<Row, Kept>,
+): Keeper<Kept> {
+  const { kind, take, index, freshMs, rules, fleet, disk, onSource, onRefresh, log } = options;
+  const { firstPauseMs = FIRST_PAUSE_MS } = options;
+  const { name } = kind;
+  const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
   let snapshot: Kept | undefined;
   let lastFailure: Failure | undefined;
   let failuresInARow = 0;
+  let heldBack: HeldBack | undefined;
   let refreshing: Promise<Kept> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
   function refresh(): Promise<Kept> {
-    refreshing ??= take()
-      .then(accept, refuse)
-      .finally(() => {
-        refreshing = undefined;
-      });
+    refreshing ??= round().finally(() => {
+      refreshing = undefined;
+    });
     // Whoever waits for it sees the failure; if nobody does, it is in the log and in the status.
     refreshing.catch(() => {});
     return refreshing;
   }
 
-  function accept(taken: Kept): Kept {
-    const changed = taken.version !== snapshot?.version;
-    snapshot = taken;
-    failuresInARow = 0;
-    const { version, rows, rejected } = taken;
-    const counts = { listing: name, version, rows: rows.length, rejectedRows: rejected.count };
-    log[changed ? 'info' : 'debug'](counts, `Took a new snapshot of the ${name} listing`);
-    if (rejected.count > 0) {
+  async function round(): Promise<Kept> {
+    const turn = await fleet.turn(name, kind, snapshot?.takenAt ?? 0);
+    if (turn.is === 'taken') return accept(turn.taken, 'shared');
+    if (turn.is === 'too early') throw putOff(turn);
+    if (turn.setback) ({ failuresInARow, heldBack } = turn.setback);
+    let taken: Taken<Row>;
+    try {
+      taken = await take();
+    } catch (reason) {
+      const error = reason instanceof UpstreamError ? reason : unusable(reason);
+      const pauseMs = Math.min(firstPauseMs * 2 ** failuresInARow++, maxPauseMs) * (0.5 + Math.random() / 2);
+      const retryAfterMs = Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
+      throw refuse(error, error.code, Math.round(Math.max(pauseMs, retryAfterMs)), turn);
+    }
+    const verdict = judge(kind, snapshot, taken, heldBack, rules);
+    if (!verdict.isTaken) {
+      heldBack = verdict.heldBack;
+      throw refuse(verdict.error, 'held_back', freshMs, turn);
+    }
+    if (verdict.change)
+      log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${verdict.change}`);
+    const kept = accept(taken, 'taken');
+    turn.succeed(taken);
+    return kept;
+  }
+
+  function accept(taken: Taken<Row>, outcome: 'taken' | 'shared' | 'restored'): Kept {
+    const kept = index(taken);
+    const { version, rows, rejected, source } = kept;
+    const counts = { listing: name, version, source, rows: rows.length, rejectedRows: rejected.count };
+    const changed = version !== snapshot?.version;
+    log[changed ? 'info' : 'debug']({ ...counts, outcome }, `Took a new snapshot of the ${name} listing`);
+    if (rejected.count > 0 && outcome === 'taken') {
       log.warn({ ...counts, rejected: rejected.first }, `Left out bad rows of the ${name} listing`);
     }
+    if (snapshot && snapshot.source !== source) tellDifferences(snapshot, kept);
+    snapshot = kept;
+    failuresInARow = 0;
+    heldBack = undefined;
+    if (outcome !== 'taken') onSource(source);
+    if (outcome !== 'restored') {
+      onRefresh(outcome);
+      disk?.write(kind, taken);
+    }
+    fleet.holds(name, kind, taken);
     // Age counts from when it was asked for; but a slow upstream is not asked again as soon as it has answered.
     // Nor does a clock that was set back put the refresh off.
-    const leftMs = freshMs - (Date.now() - taken.takenAt);
-    schedule(Math.min(Math.max(leftMs, freshMs / 2), freshMs));
-    return taken;
+    const leastMs = outcome === 'taken' ? freshMs / 2 : 0;
+    schedule(Math.min(Math.max(freshMs - (Date.now() - taken.takenAt), leastMs), freshMs));
+    return kept;
   }
 
-  function refuse(reason: unknown): never {
-    const error =
-      reason instanceof UpstreamError
-        ? reason
-        : new UpstreamError('UPSTREAM_MALFORMED', "The upstream's answer cannot be used.", { cause: reason });
-    lastFailure = { error, at: Date.now() };
-    const pauseMs = Math.min(firstPauseMs * 2 ** failuresInARow++, MAX_PAUSE_MS) * (0.5 + Math.random() / 2);
-    const retryInMs = Math.round(Math.max(pauseMs, Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)));
-    if (!stopped) {
-      const { code, detail } = error;
-      const served = snapshot ? 'the last good snapshot is served' : 'there is none to serve yet';
-      log.warn(
-        { listing: name, code, detail, retryInMs, err: error.cause ?? error },
-        `The ${name} listing could not be refreshed: ${served}`,
-      );
-    }
-    schedule(retryInMs);
-    throw error;
+  function tellDifferences(before: Kept, after: Kept): void {
+    const { appeared, vanished, changedDecimals } = compare(kind, before.rows, after.rows);
+    log.warn(
+      {
+        listing: name,
+        from: before.source,
+        to: after.source,
+        appeared: { count: appeared.length, first: appeared.slice(0, SHOWN_ROWS) },
+        vanished: { count: vanished.length, first: vanished.slice(0, SHOWN_ROWS) },
+        changedDecimals: { count: changedDecimals.length, first: changedDecimals.slice(0, SHOWN_ROWS) },
+      },
+      `The ${name} listing now comes from another service; this is how the two differ`,
+    );
   }
+
+  function refuse(
+    error: UpstreamError,
+    outcome: string,
+    retryInMs: number,
+    turn: OurTurn<Row>,
+  ): UpstreamError {
+    const at = Date.now();
+    const { code, detail, message } = error;
+    lastFailure = { error, at };
+    if (stopped) {
+      turn.fail();
+      return error;
+    }
+    onRefresh(outcome);
+    turn.fail({ code, message, at, failuresInARow, heldBack }, retryInMs);
+    const served = snapshot ? 'the last good snapshot is served' : 'there is none to serve yet';
+    log.warn(
+      { listing: name, code, detail, retryInMs, err: error.cause ?? error },
+      `The ${name} listing could not be refreshed: ${served}`,
+    );
+    schedule(retryInMs);
+    return error;
+  }
+
+  /** Leaves the upstream alone after a failure that another gateway has met. */
+  function putOff({ setback, leftMs }: TooEarly): UpstreamError {
+    ({ failuresInARow, heldBack } = setback);
+    const { code, message, at } = setback;
+    const error = new UpstreamError(code, message, { retryAfterMs: leftMs });
+    if (lastFailure?.at !== at) {
+      lastFailure = { error, at };
+      const facts = { listing: name, code, retryInMs: leftMs };
+      log.info(facts, `Another gateway could not refresh the ${name} listing: ${message}`);
+    }
+    schedule(leftMs);
+    return error;
+  }
+
+  async function hear(): Promise<void> {
+    if (refreshing || stopped) return;
+    const taken = await fleet.newest(name, kind, snapshot?.takenAt ?? 0);
+    if (taken && taken.takenAt > (snapshot?.takenAt ?? 0)) accept(taken, 'shared');
+  }
+  fleet.onNews(name, hear);
 
   function schedule(delayMs: number): void {
-    if (stopped) return;
     clearTimeout(timer);
+    if (stopped) return;
     timer = setTimeout(refresh, delayMs);
     timer.unref();
   }
 
   return {
+    async restore() {
+      const taken = await disk?.read(kind);
+      if (taken && !snapshot) accept(taken, 'restored');
+    },
     start() {
-      if (!snapshot && !refreshing && !timer) refresh();
+      if (snapshot) hear();
+      else if (!refreshing && !timer) refresh();
+    },
+    hurry() {
+      if (!stopped) refresh();
     },
     get snapshot() {
       return snapshot;
@@ -126,9 +238,16 @@ export function createKeeper<Kept extends Snapshot<unknown>>(options: KeeperOpti
     get lastFailure() {
       return lastFailure;
     },
+    get isHeldBack() {
+      return heldBack !== undefined;
+    },
     stop() {
       stopped = true;
       clearTimeout(timer);
     },
   };
+}
+
+function unusable(cause: unknown): UpstreamError {
+  return new UpstreamError('UPSTREAM_MALFORMED', "The upstream's answer cannot be used.", { cause });
 }

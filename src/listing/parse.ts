@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { tokenKey } from './address.js';
 import { malformed } from './errors.js';
-import type { Chain, Origin, RejectedRows, Taken, Token } from './listing.js';
+import type { Chain, Origin, Price, RejectedRows, Taken, Token } from './listing.js';
 
 /** So many bad rows are told with their places; the rest are only counted. */
 const SHOWN_REJECTED_ROWS = 20;
@@ -26,8 +26,7 @@ const chainRow = v.object({
   }),
 });
 
-const tokenRow = v.object({
-  isBridgeable: v.boolean(),
+const tokenEntries = {
   chainKey: nonEmpty,
   address: nonEmpty,
   decimals,
@@ -37,7 +36,23 @@ const tokenRow = v.object({
   price: v.fallback(v.nullable(v.object({ usd: v.pipe(v.number(), v.finite(), v.minValue(0)) })), null),
   // Nor does a picture that a page had better not load.
   logoUrl: v.fallback(v.nullable(v.pipe(v.string(), v.maxLength(2048), v.url(), v.regex(/^https?:/i))), null),
-});
+};
+
+/** The form in which a service writes the rows of its token listing; each is read as the same row. */
+export type TokenForm = v.GenericSchema<
+  unknown,
+  Omit<Token, 'price'> & { readonly price: Pick<Price, 'usd'> | null }
+>;
+
+/** A token as v1 writes it. */
+export const v1Token: TokenForm = v.object({ isBridgeable: v.boolean(), ...tokenEntries });
+
+/** A token as the value-transfer service writes it. */
+export const valueTransferToken: TokenForm = v.pipe(
+  v.object({ isSupported: v.boolean(), ...tokenEntries }),
+  // In the order of the other form: equal rows are to have an equal digest, whichever service they are from.
+  v.transform(({ isSupported, ...row }) => ({ isBridgeable: isSupported, ...row })),
+);
 
 /**
  * Reads the answer to a question for the chain listing.
@@ -62,10 +77,16 @@ export function parseChains(json: unknown, { source, takenAt }: Origin): Taken<C
  * @param json the parsed body, of any form
  * @param origin where it is from, and when it was asked for: every price gets that as its `asOf`
  * @param mayBeEmpty true for routes; a listing without tokens is refused
+ * @param form how the service writes a token
  * @throws UpstreamError UPSTREAM_MALFORMED if it is not `{ tokens: [...] }`, or has rows and no good one
  */
-export function parseTokens(json: unknown, { source, takenAt }: Origin, mayBeEmpty: boolean): Taken<Token> {
-  const parsed = parseRows('tokens', json, tokenRow, (token) => tokenKey(token.chainKey, token.address));
+export function parseTokens(
+  json: unknown,
+  { source, takenAt }: Origin,
+  mayBeEmpty: boolean,
+  form: TokenForm = v1Token,
+): Taken<Token> {
+  const parsed = parseRows('tokens', json, form, (token) => tokenKey(token.chainKey, token.address));
   const { rejected } = parsed;
   if (parsed.rows.length === 0 && !(mayBeEmpty && rejected.count === 0)) throw noRows('tokens', rejected);
   const rows = parsed.rows.map(({ price, ...row }) =>
@@ -106,7 +127,12 @@ function parseRows<Schema extends v.GenericSchema>(
   return { rows, rejected: { count, first } };
 }
 
-function rowsOf(name: string, json: unknown): readonly unknown[] {
+/**
+ * The rows of an answer, of any form each.
+ *
+ * @throws UpstreamError UPSTREAM_MALFORMED if it is not `{ [name]: [...] }`
+ */
+export function rowsOf(name: string, json: unknown): readonly unknown[] {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
     throw malformed(`expected a JSON object with an array "${name}", got ${kindOf(json)}`);
   }
@@ -125,7 +151,8 @@ function reasonOf(issue: v.BaseIssue<unknown> | undefined): string {
   return `${path ? `${path}: ` : ''}${(issue?.message ?? 'not a row').slice(0, 200)}`;
 }
 
-function kindOf(value: unknown): string {
+/** What a value is, for saying that something else was expected; never the value itself. */
+export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (value === undefined) return 'nothing';
   return Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`;

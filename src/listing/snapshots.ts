@@ -1,7 +1,11 @@
 import type { Logger } from '../logger.js';
 import { isNativePlaceholder, NATIVE_PLACEHOLDER } from './address.js';
+import { ALONE, type Fleet } from './fleet.js';
+import type { HoldBackRules } from './hold-back.js';
 import { createKeeper, type Keeper } from './keeper.js';
+import { CHAINS, TOKENS } from './kinds.js';
 import type { Listing, ListingSource, Token, TokenFilter } from './listing.js';
+import { createPin, type Pin } from './pin.js';
 import { createRoutes } from './routes.js';
 import {
   type ChainSnapshot,
@@ -10,15 +14,22 @@ import {
   type Snapshot,
   type TokenSnapshot,
 } from './snapshot.js';
+import type { DiskStore } from './store-disk.js';
 
 /** What {@link createSnapshots} takes. Times are in milliseconds. */
-export interface SnapshotsOptions {
+export interface SnapshotsOptions extends HoldBackRules {
   readonly listing: Listing;
   readonly chainsFreshMs: number;
   readonly tokensFreshMs: number;
   readonly destinationsFreshMs: number;
   /** The pause after a first failed refresh of a listing. */
   readonly firstPauseMs?: number;
+  /** The gateways to share with; none unless given. */
+  readonly fleet?: Fleet | undefined;
+  /** Where the listings outlive the process; nowhere unless given. */
+  readonly disk?: DiskStore | undefined;
+  /** Called at the end of each refresh: `taken`, `shared`, `held_back`, or an error's code. */
+  readonly onRefresh?: (listing: string, outcome: string) => void;
   readonly log: Logger;
 }
 
@@ -37,10 +48,21 @@ export interface View {
   isRouteKept(question: TokenFilter): boolean;
   /** The upstream's own answer to the question; rejects with an UpstreamError. */
   routes(question: TokenFilter): Promise<readonly Token[]>;
+  /**
+   * Which of the snapshots given so far are stale at this time (milliseconds since 1970). What is read only
+   * to put a question to the upstream is not among them: nothing of it is in the answer.
+   */
+  staleReads(now: number): readonly StaleListing[];
 }
 
 /** How a listing stands by its age: not there yet, up to its freshness, beyond it. */
 export type ListingState = 'EMPTY' | 'FRESH' | 'STALE';
+
+/** A listing beyond its freshness. */
+export interface StaleListing {
+  readonly name: 'chains' | 'tokens';
+  readonly ageMs: number;
+}
 
 /** How one of the two listings stands. Times are milliseconds since 1970. */
 export interface ListingStatus {
@@ -52,13 +74,19 @@ export interface ListingStatus {
   readonly rows: number;
   readonly rejectedRows: number;
   readonly version: string | null;
+  /** Whether the upstream's last answer is held back, and an older snapshot served in its place. */
+  readonly isHeldBack: boolean;
   readonly lastFailure: { readonly code: string; readonly message: string; readonly at: number } | null;
 }
 
 /** Everything the gateway holds of the upstream. */
 export interface Snapshots {
+  /** Takes up what was kept on disk. To be awaited before `start`. */
+  restore(): Promise<void>;
   /** Begins to fetch both listings, and keeps them fresh from then on. */
   start(): void;
+  /** Refreshes both listings now. */
+  hurry(): void;
   /** What one operation reads; make one for each. */
   view(): View;
   /** How the two listings stand at this time (milliseconds since 1970). */
@@ -69,45 +97,69 @@ export interface Snapshots {
 
 /** Puts snapshots between the graph and one service. */
 export function createSnapshots(options: SnapshotsOptions): Snapshots {
-  const { listing, chainsFreshMs, tokensFreshMs, destinationsFreshMs, firstPauseMs, log } = options;
-  const shared = { log, ...(firstPauseMs === undefined ? {} : { firstPauseMs }) };
+  const { listing, chainsFreshMs, tokensFreshMs, destinationsFreshMs, log } = options;
+  const { fleet = ALONE, disk, firstPauseMs, onRefresh = () => {} } = options;
+  const shared = {
+    rules: options,
+    fleet,
+    disk,
+    onSource: (source: ListingSource) => listing.follow?.(source),
+    log,
+    ...(firstPauseMs === undefined ? {} : { firstPauseMs }),
+  };
   const chains = createKeeper({
     ...shared,
-    name: 'chains',
+    kind: CHAINS,
+    take: () => listing.chains(),
+    index: createChainSnapshot,
     freshMs: chainsFreshMs,
-    take: async () => createChainSnapshot(await listing.chains()),
+    onRefresh: (outcome) => onRefresh('chains', outcome),
   });
   const tokens = createKeeper({
     ...shared,
-    name: 'tokens',
+    kind: TOKENS,
+    take: () => listing.tokens({}),
+    index: createTokenSnapshot,
     freshMs: tokensFreshMs,
-    take: async () => createTokenSnapshot(await listing.tokens({})),
+    onRefresh: (outcome) => onRefresh('tokens', outcome),
   });
-  const routes = createRoutes({ listing, freshMs: destinationsFreshMs, log });
+  const routes = createRoutes({ listing, fleet, freshMs: destinationsFreshMs, log });
 
   function view(): View {
-    const pinnedTokens = pin(tokens);
+    const pinnedChains = createPin(chains);
+    const pinnedTokens = createPin(tokens);
     return {
-      chains: pin(chains),
-      tokens: pinnedTokens,
+      chains: pinnedChains.read,
+      tokens: pinnedTokens.read,
       async routeQuestion(filter) {
         const { srcChainKey, srcToken } = filter;
         if (srcToken === undefined) return filter;
         const asGiven = isNativePlaceholder(srcToken) ? NATIVE_PLACEHOLDER : srcToken;
         if (srcChainKey === undefined) return { srcToken: asGiven };
         // Without a listing the question goes out as it came: an answer may still be had.
-        const listed = await Promise.resolve(pinnedTokens()).catch(() => undefined);
+        const listed = await Promise.resolve(pinnedTokens.peek()).catch(() => undefined);
         return { srcChainKey, srcToken: listed?.byAddress(srcChainKey, srcToken)?.address ?? asGiven };
       },
       isRouteKept: routes.isKept,
       routes: routes.tokens,
+      staleReads: (now) => [
+        ...staleRead('chains', pinnedChains, chainsFreshMs, now),
+        ...staleRead('tokens', pinnedTokens, tokensFreshMs, now),
+      ],
     };
   }
 
   return {
+    async restore() {
+      await Promise.all([chains.restore(), tokens.restore()]);
+    },
     start() {
       chains.start();
       tokens.start();
+    },
+    hurry() {
+      chains.hurry();
+      tokens.hurry();
     },
     view,
     status: (now) => [
@@ -121,35 +173,43 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   };
 }
 
-function pin<Kept extends object>(keeper: Keeper<Kept>): () => Kept | Promise<Kept> {
-  let pinned: Kept | Promise<Kept> | undefined = keeper.snapshot;
-  return () => {
-    if (pinned === undefined) {
-      pinned = keeper.current();
-      // Whoever awaits it sees the failure; until somebody does, it is not to count as unhandled.
-      if (pinned instanceof Promise) pinned.catch(() => {});
-    }
-    return pinned;
-  };
+function staleRead(
+  name: StaleListing['name'],
+  { wasRead }: Pin<Snapshot<unknown>>,
+  freshMs: number,
+  now: number,
+): readonly StaleListing[] {
+  if (!wasRead) return [];
+  const ageMs = ageOf(wasRead, now);
+  return stateAt(ageMs, freshMs) === 'STALE' ? [{ name, ageMs }] : [];
+}
+
+function ageOf({ takenAt }: Snapshot<unknown>, now: number): number {
+  return Math.max(0, now - takenAt);
+}
+
+function stateAt(ageMs: number, freshMs: number): 'FRESH' | 'STALE' {
+  return ageMs <= freshMs ? 'FRESH' : 'STALE';
 }
 
 function statusOf(
   name: ListingStatus['name'],
   source: ListingSource,
-  { snapshot, lastFailure }: Keeper<Snapshot<unknown>>,
+  { snapshot, lastFailure, isHeldBack }: Keeper<Snapshot<unknown>>,
   freshMs: number,
   now: number,
 ): ListingStatus {
-  const ageMs = snapshot ? Math.max(0, now - snapshot.takenAt) : null;
+  const ageMs = snapshot ? ageOf(snapshot, now) : null;
   return {
     name,
-    source,
-    state: ageMs === null ? 'EMPTY' : ageMs <= freshMs ? 'FRESH' : 'STALE',
+    source: snapshot?.source ?? source,
+    state: ageMs === null ? 'EMPTY' : stateAt(ageMs, freshMs),
     takenAt: snapshot?.takenAt ?? null,
     ageMs,
     rows: snapshot?.rows.length ?? 0,
     rejectedRows: snapshot?.rejected.count ?? 0,
     version: snapshot?.version ?? null,
+    isHeldBack,
     lastFailure: lastFailure
       ? { code: lastFailure.error.code, message: lastFailure.error.message, at: lastFailure.at }
       : null,

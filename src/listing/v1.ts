@@ -1,7 +1,7 @@
-import { UpstreamError } from './errors.js';
 import type { UpstreamHttp } from './http.js';
 import type { Listing, ListingSource } from './listing.js';
 import { parseChains, parseTokens } from './parse.js';
+import { getRoutes } from './unknown-token.js';
 
 /** What {@link createV1Listing} takes. */
 export interface V1ListingOptions {
@@ -19,17 +19,9 @@ export function createV1Listing({ http, source }: V1ListingOptions): Listing {
     },
     async tokens({ srcChainKey, srcToken }) {
       const asksForRoutes = srcToken !== undefined;
-      try {
-        const query = { srcChainKey, srcToken };
-        const { json, sentAt } = await http.getJson({ path: 'tokens', query, first: !asksForRoutes });
-        return parseTokens(json, { source, takenAt: sentAt }, asksForRoutes);
-      } catch (error) {
-        // The service's way of saying that nothing can be reached from a token that it does not know.
-        if (asksForRoutes && error instanceof UpstreamError && error.status === 422) {
-          return { rows: [], rejected: { count: 0, first: [] }, source, takenAt: Date.now() };
-        }
-        throw error;
-      }
+      const question = { path: 'tokens', query: { srcChainKey, srcToken }, first: !asksForRoutes };
+      const { json, sentAt } = await (asksForRoutes ? getRoutes(http, question) : http.getJson(question));
+      return parseTokens(json, { source, takenAt: sentAt }, asksForRoutes);
     },
   };
 }

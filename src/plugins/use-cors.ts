@@ -29,7 +29,7 @@ export function useCors({ origins }: CorsOptions): Plugin {
         if (!origin || !allowed.has(origin)) return;
         headers.set('access-control-allow-origin', origin);
       }
-      headers.set('access-control-expose-headers', 'x-request-id');
+      headers.set('access-control-expose-headers', 'x-request-id, x-stale-listings');
       if (request.method !== 'OPTIONS') return;
       headers.set('access-control-allow-methods', METHODS);
       headers.set('access-control-max-age', PREFLIGHT_SECONDS);

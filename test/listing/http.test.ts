@@ -1,7 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { UpstreamError } from '../../src/listing/errors.js';
-import { createUpstreamHttp, type UpstreamHttpOptions } from '../../src/listing/http.js';
 import {
   type Answer,
   type FakeUpstream,
@@ -14,24 +13,14 @@ import {
   status,
   text,
 } from '../support/fake-upstream.js';
-import { createTestLog } from '../support/test-gateway.js';
+import { createTestHttp, type TestHttpOptions } from '../support/test-http.js';
 
 const GOOD = json({ tokens: [] });
 
-async function createTestHttp(answer: Answer, options: Partial<UpstreamHttpOptions> = {}) {
+async function askFor(answer: Answer, options: Partial<TestHttpOptions> = {}) {
   const upstream = await startFakeUpstream({ chains: [] });
   upstream.plan('tokens', answer);
-  const { log } = await createTestLog();
-  const http = createUpstreamHttp({
-    baseUrl: upstream.url,
-    headers: {},
-    timeoutMs: 2000,
-    retries: 2,
-    requestsPerSecond: 1000,
-    maxBytes: 1000,
-    log,
-    ...options,
-  });
+  const http = await createTestHttp({ baseUrl: upstream.url, retries: 2, maxBytes: 1000, ...options });
   onTestFinished(async () => {
     await http.close();
     await upstream.close();
@@ -62,16 +51,16 @@ describe('addresses', () => {
   it.each(['', '/', '//'])('has one slash before the path when the base ends with "%s"', async (end) => {
     const fake = await startFakeUpstream({ tokens: [] });
     onTestFinished(fake.close);
-    const { http } = await createTestHttp(GOOD, { baseUrl: `${fake.url}${end}` });
+    const { http } = await askFor(GOOD, { baseUrl: `${fake.url}${end}` });
     await http.getJson({ path: 'tokens', query: { srcChainKey: 'a&b', srcToken: undefined }, first: true });
     expect(fake.seen.map(({ url }) => url)).toEqual(['/v1/tokens?srcChainKey=a%26b']);
   });
 
   it('sends the configured headers', async () => {
-    const { upstream, getTokens } = await createTestHttp(GOOD, { headers: { 'x-api-key': 'key' } });
+    const { upstream, getTokens } = await askFor(GOOD, { headers: { 'x-api-key': 'key' } });
     await getTokens();
     expect(upstream.seen[0]?.headers).toMatchObject({ 'x-api-key': 'key', accept: 'application/json' });
-    const other = await createTestHttp(GOOD, { headers: { Accept: 'application/vnd.x+json' } });
+    const other = await askFor(GOOD, { headers: { Accept: 'application/vnd.x+json' } });
     await other.getTokens();
     expect(other.upstream.seen[0]?.headers.accept).toBe('application/vnd.x+json');
   });
@@ -91,7 +80,7 @@ describe('faults that pass are tried again', () => {
           .write('{', () => response.destroy()),
     ],
   ])('%s', async (_name, fault) => {
-    const { upstream, getTokens } = await createTestHttp(first(2, fault, GOOD));
+    const { upstream, getTokens } = await askFor(first(2, fault, GOOD));
     expect((await getTokens()).json).toEqual({ tokens: [] });
     expect(upstream.count()).toBe(3);
   });
@@ -99,7 +88,7 @@ describe('faults that pass are tried again', () => {
   it('a stall before the head and one in mid-body, each up to the limit of an attempt', async () => {
     const stallInBody: Answer = (response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).write('{');
-    const { upstream, getTokens } = await createTestHttp(first(1, stall, first(2, stallInBody, GOOD)), {
+    const { upstream, getTokens } = await askFor(first(1, stall, first(2, stallInBody, GOOD)), {
       timeoutMs: 100,
     });
     expect((await getTokens()).json).toEqual({ tokens: [] });
@@ -107,7 +96,7 @@ describe('faults that pass are tried again', () => {
   });
 
   it('up to the given number of further attempts, with growing pauses', async () => {
-    const { upstream, getTokens } = await createTestHttp(status(503), { retries: 2 });
+    const { upstream, getTokens } = await askFor(status(503), { retries: 2 });
     expect(await faultOf(getTokens())).toMatchObject({ code: 'UPSTREAM_STATUS', status: 503 });
     const [one, two, three, ...more] = upstream.seen.map(({ at }) => at);
     expect(more).toEqual([]);
@@ -116,13 +105,13 @@ describe('faults that pass are tried again', () => {
   });
 
   it('not before Retry-After is over', async () => {
-    const { upstream, getTokens } = await createTestHttp(first(1, status(429, { 'retry-after': '1' }), GOOD));
+    const { upstream, getTokens } = await askFor(first(1, status(429, { 'retry-after': '1' }), GOOD));
     await getTokens();
     expect((upstream.seen[1]?.at ?? 0) - (upstream.seen[0]?.at ?? 0)).toBeGreaterThanOrEqual(990);
   });
 
   it('at their own pace where Retry-After is neither a number nor a date', async () => {
-    const { upstream, getTokens } = await createTestHttp(
+    const { upstream, getTokens } = await askFor(
       first(1, status(503, { 'retry-after': 'wait until 2999' }), GOOD),
     );
     await getTokens();
@@ -131,7 +120,7 @@ describe('faults that pass are tried again', () => {
 
   it('and not at all when Retry-After is far away, which the error then says', async () => {
     const at = new Date(Date.now() + 3_600_000).toUTCString();
-    const { upstream, getTokens } = await createTestHttp(status(503, { 'retry-after': at }));
+    const { upstream, getTokens } = await askFor(status(503, { 'retry-after': at }));
     const fault = await faultOf(getTokens());
     expect(fault.retryAfterMs).toBeGreaterThan(3_590_000);
     expect(upstream.count()).toBe(1);
@@ -157,7 +146,7 @@ describe('faults that stay are not tried again', () => {
     ],
     ['an unsound compression', text('not gzip', { 'content-encoding': 'gzip' }), 'UPSTREAM_MALFORMED'],
   ])('%s', async (_name, answer, code) => {
-    const { upstream, getTokens } = await createTestHttp(answer);
+    const { upstream, getTokens } = await askFor(answer);
     const fault = await faultOf(getTokens());
     expect(fault.code).toBe(code);
     expect(fault.message).not.toMatch(/127\.0\.0\.1|secret/);
@@ -171,20 +160,20 @@ describe('faults that stay are not tried again', () => {
     'application/problem+json',
     'text/json',
   ])('and content of type %s is none', async (type) => {
-    const { getTokens } = await createTestHttp(text('{"tokens":[]}', { 'content-type': type }));
+    const { getTokens } = await askFor(text('{"tokens":[]}', { 'content-type': type }));
     expect((await getTokens()).json).toEqual({ tokens: [] });
   });
 
   it('a compressed answer of good size is none, either', async () => {
     const body = gzipSync('{"tokens":[]}');
-    const { getTokens } = await createTestHttp(text(body, { 'content-encoding': 'gzip' }));
+    const { getTokens } = await askFor(text(body, { 'content-encoding': 'gzip' }));
     expect((await getTokens()).json).toEqual({ tokens: [] });
   });
 });
 
 describe('what the log gets of a refusal', () => {
   it('is the head of the body, to the end of a word', async () => {
-    const { getTokens } = await createTestHttp(status(401, {}, `${'no '.repeat(165)}${'x'.repeat(100)}`));
+    const { getTokens } = await askFor(status(401, {}, `${'no '.repeat(165)}${'x'.repeat(100)}`));
     const { detail } = await faultOf(getTokens());
     expect(detail).toMatch(/HTTP 401 (no )+…$/);
   });
@@ -197,7 +186,7 @@ describe('limits on time', () => {
       const timer = setInterval(() => response.write(' '), 10);
       response.once('close', () => clearInterval(timer));
     };
-    const { getTokens } = await createTestHttp(drip, { timeoutMs: 150, retries: 0 });
+    const { getTokens } = await askFor(drip, { timeoutMs: 150, retries: 0 });
     const fault = await faultOf(getTokens());
     expect(fault).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
     expect(fault.message).toContain('within 150 ms');
@@ -206,12 +195,12 @@ describe('limits on time', () => {
   it('names a refused connection unreachable', async () => {
     const gone = await startFakeUpstream();
     await gone.close();
-    const { getTokens } = await createTestHttp(GOOD, { baseUrl: gone.url, retries: 0 });
+    const { getTokens } = await askFor(GOOD, { baseUrl: gone.url, retries: 0 });
     expect(await faultOf(getTokens())).toMatchObject({ code: 'UPSTREAM_UNREACHABLE' });
   });
 
   it('says when the answer was sent for', async () => {
-    const { getTokens } = await createTestHttp(late(50, GOOD));
+    const { getTokens } = await askFor(late(50, GOOD));
     const before = Date.now();
     const { sentAt } = await getTokens();
     expect(sentAt).toBeGreaterThanOrEqual(before);
@@ -221,7 +210,7 @@ describe('limits on time', () => {
 
 describe('the ceiling', () => {
   it('lets no second see more attempts than it, retries and bursts included', async () => {
-    const { upstream, getTokens } = await createTestHttp(first(3, status(503), GOOD), {
+    const { upstream, getTokens } = await askFor(first(3, status(503), GOOD), {
       requestsPerSecond: 3,
     });
     await Promise.all(Array.from({ length: 6 }, getTokens));
@@ -230,7 +219,7 @@ describe('the ceiling', () => {
   });
 
   it('lets listings go before routes that wait', async () => {
-    const { upstream, http } = await createTestHttp(GOOD, { requestsPerSecond: 1 });
+    const { upstream, http } = await askFor(GOOD, { requestsPerSecond: 1 });
     const ask = (srcToken: string | undefined) =>
       http.getJson({ path: 'tokens', query: { srcToken }, first: srcToken === undefined });
     await Promise.all([ask('a'), ask('b'), ask(undefined)]);
@@ -242,7 +231,7 @@ describe('the ceiling', () => {
   });
 
   it('refuses routes at once when too many wait already', async () => {
-    const { http, upstream } = await createTestHttp(GOOD, { requestsPerSecond: 1 });
+    const { http, upstream } = await askFor(GOOD, { requestsPerSecond: 1 });
     const answers = Array.from({ length: 40 }, (_, index) =>
       http
         .getJson({ path: 'tokens', query: { srcToken: `${index}` }, first: false })
@@ -258,7 +247,7 @@ describe('the ceiling', () => {
 
 describe('closing', () => {
   it('ends what is under way, what waits for its turn and what waits to try again', async () => {
-    const { http, upstream, getTokens } = await createTestHttp(stall, {
+    const { http, upstream, getTokens } = await askFor(stall, {
       requestsPerSecond: 1,
       timeoutMs: 10_000,
     });
@@ -271,7 +260,7 @@ describe('closing', () => {
   });
 
   it('ends a pause, too', async () => {
-    const { http, upstream, getTokens } = await createTestHttp(status(429, { 'retry-after': '9' }));
+    const { http, upstream, getTokens } = await askFor(status(429, { 'retry-after': '9' }));
     const answer = faultOf(getTokens());
     await expect.poll(() => upstream.count()).toBe(1);
     await http.close();

@@ -110,7 +110,7 @@ describe('/live and /ready', () => {
 
   it('/ready says what went wrong, and is 200 once there is something to serve', async () => {
     const upstream = await startFakeUpstream();
-    upstream.plan('chains', status(410));
+    upstream.plan('chains', status(404));
     const {
       fetch,
       snapshots,
@@ -119,7 +119,7 @@ describe('/live and /ready', () => {
     snapshots.start();
     await expect
       .poll(async () => ((await (await fetch('/ready')).json()) as { reason: string }).reason)
-      .toContain('There is no snapshot of the chains listing yet: UPSTREAM_GONE: ');
+      .toContain('There is no snapshot of the chains listing yet: UPSTREAM_STATUS: ');
     plan('chains', (response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).end(
         JSON.stringify({
@@ -147,7 +147,7 @@ describe('/live and /ready', () => {
       const response = await fetch(path);
       expect(response.status).toBe(404);
       expect(await response.json()).toEqual({
-        error: 'Nothing is here. Expected one of: /graphql, /live, /ready.',
+        error: 'Nothing is here. Expected one of: /graphql, /live, /ready, /metrics.',
       });
     },
   );

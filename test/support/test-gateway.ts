@@ -2,11 +2,13 @@ import { Writable } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { type Config, readConfig } from '../../src/config.js';
 import { createGateway, type Gateway } from '../../src/gateway.js';
-import { createUpstreamHttp } from '../../src/listing/http.js';
+import { createCeiling } from '../../src/listing/ceiling.js';
 import type { Listing } from '../../src/listing/listing.js';
 import { createSnapshots, type Snapshots } from '../../src/listing/snapshots.js';
-import { createV1Listing } from '../../src/listing/v1.js';
+import { openDiskStore } from '../../src/listing/store-disk.js';
+import { createUpstream, servicesOf, upstreamMarkOf } from '../../src/listing/upstream.js';
 import { createLogger, type Logger } from '../../src/logger.js';
+import { createMetrics, type Metrics } from '../../src/metrics.js';
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 
 /** An error of an answer, as a client sees it. */
@@ -29,6 +31,9 @@ export interface TestGateway {
   readonly gateway: Gateway;
   readonly snapshots: Snapshots;
   readonly upstream: FakeUpstream;
+  readonly metrics: Metrics;
+  /** How often one service has taken the place of another. */
+  changeOvers(): number;
   /** What was logged so far. */
   readonly logged: LogLine[];
   /** Asks by POST, as most clients do. */
@@ -65,32 +70,53 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
   const upstream = options.upstream ?? (await startFakeUpstream());
   const { log, logged } = await createTestLog();
   const config = { ...defaultConfig(), upstreamRequestsPerSecond: 1000, ...options.config };
-  const http = createUpstreamHttp({
-    baseUrl: upstream.url,
-    headers: config.upstreamHeaders,
-    timeoutMs: config.upstreamTimeoutMs,
-    retries: config.upstreamRetries,
-    requestsPerSecond: config.upstreamRequestsPerSecond,
-    maxBytes: config.upstreamMaxBytes,
+  const addresses = {
+    profile: config.upstreamProfile,
+    url: upstream.url,
+    successorUrl: config.upstreamSuccessorUrl,
+    isDemo: false,
+  };
+  const services = servicesOf(addresses);
+  const metrics = createMetrics();
+  let changeOvers = 0;
+  const service = createUpstream({
+    ...config,
+    ...addresses,
+    ceiling: createCeiling(config.upstreamRequestsPerSecond),
+    onChangeOver(from, to) {
+      changeOvers++;
+      metrics.changedOver(from, to);
+      snapshots.hurry();
+    },
+    onAttempt: metrics.upstreamRequest,
+    onBreaker: metrics.breaker,
     log,
   });
-  const listing = createV1Listing({ http, source: 'v1' });
+  const { snapshotDir: directory } = config;
   const snapshots = createSnapshots({
     ...config,
-    listing: options.decorate?.(listing) ?? listing,
+    listing: options.decorate?.(service.listing) ?? service.listing,
+    disk:
+      directory === undefined
+        ? undefined
+        : await openDiskStore({ directory, upstreamMark: upstreamMarkOf(addresses), services, log }),
+    onRefresh: metrics.refresh,
     log,
     ...(options.firstPauseMs === undefined ? {} : { firstPauseMs: options.firstPauseMs }),
   });
+  metrics.watchListings(() => snapshots.status(Date.now()));
+  await snapshots.restore();
   const gateway = createGateway({
     ...config,
     snapshots,
+    metrics,
     log,
     isDemo: false,
     isStopping: options.isStopping ?? (() => false),
   });
   onTestFinished(async () => {
     snapshots.stop();
-    await http.close();
+    await service.close();
     await upstream.close();
   });
 
@@ -101,6 +127,8 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
     gateway,
     snapshots,
     upstream,
+    metrics,
+    changeOvers: () => changeOvers,
     logged,
     fetch,
     async query<Data>(query: string, variables?: object) {

@@ -1,0 +1,41 @@
+/** Holds the upstream's limit on requests a second; bursts are no exception. */
+export interface Ceiling {
+  /**
+   * Takes the place of one request that is sent at once.
+   *
+   * @returns 0 when it is taken; otherwise how long to wait before asking again, in milliseconds
+   */
+  take(): number | Promise<number>;
+  /** Gives nobody a place for this long (milliseconds), where others stand under the same ceiling. */
+  hold(ms: number): void;
+}
+
+/** The ceiling of one process, under which a shared one can stand. */
+export interface LocalCeiling extends Ceiling {
+  take(): number;
+  /** Gives back the place that was taken last: nothing was sent. */
+  giveBack(): void;
+}
+
+/** A second as the upstream may measure it: what leaves here evenly can arrive a little bunched. */
+const WINDOW_MS = 1_050;
+
+/** Makes the ceiling of one process: no second, wherever it begins, sees more requests than this. */
+export function createCeiling(requestsPerSecond: number): LocalCeiling {
+  /** When the requests of the last second were sent, on a clock that nobody sets. */
+  const sent: number[] = [];
+  return {
+    take() {
+      const now = performance.now();
+      while (sent[0] !== undefined && sent[0] <= now - WINDOW_MS) sent.shift();
+      const oldest = sent[sent.length - requestsPerSecond];
+      if (oldest !== undefined) return oldest + WINDOW_MS - now;
+      sent.push(now);
+      return 0;
+    },
+    hold() {},
+    giveBack() {
+      sent.pop();
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import * as v from 'valibot';
+import type { Kind } from './kinds.js';
+import type { ListingSource, Taken } from './listing.js';
+
+/**
+ * The services whose rows may be served, each with a mark of the address that it is at. Rows of another
+ * service, or of the same one at another address, are not.
+ */
+export type Services = Readonly<Partial<Record<ListingSource, string>>>;
+
+/** A text that is not a record which may be served; the message completes "… is refused: ". */
+export class RefusedRecord extends Error {
+  override readonly name = 'RefusedRecord';
+  /** True where another moment may find it sound: its clock and ours differ. */
+  readonly isEarly: boolean;
+
+  constructor(reason: string, isEarly = false) {
+    super(reason);
+    this.isEarly = isEarly;
+  }
+}
+
+/** The form of records; one that this gateway cannot read has another number. */
+export const RECORD_FORMAT = 1;
+/** Clocks of machines that share records may differ by this. */
+const MAX_EARLY_MS = 60_000;
+
+const content = v.object({
+  name: v.string(),
+  source: v.picklist(['demo', 'v1', 'value-transfer']),
+  service: v.string(),
+  takenAt: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
+  rejected: v.object({ count: v.pipe(v.number(), v.safeInteger()), first: v.array(v.string()) }),
+  rows: v.unknown(),
+});
+
+/** A mark of an address, by which records of different upstreams are told apart without showing it. */
+export function markOf(address: string): string {
+  return digestOf(address.replace(/\/+$/, '')).slice(0, 16);
+}
+
+/** Writes an answer down for outside the process: a line that says what follows, with its digest, and JSON. */
+export function encodeRecord<Row>({ name }: Kind<Row>, taken: Taken<Row>, services: Services): string {
+  const { source, takenAt, rejected, rows } = taken;
+  const json = JSON.stringify({ name, source, service: services[source], takenAt, rejected, rows });
+  return `${headOf(json)}\n${json}`;
+}
+
+/**
+ * Reads what `encodeRecord` wrote.
+ *
+ * @param now milliseconds since 1970
+ * @throws RefusedRecord for anything else: half written, altered, of another form, listing or upstream, or
+ *   from the future
+ */
+export function decodeRecord<Row>(
+  kind: Kind<Row>,
+  text: string,
+  services: Services,
+  now: number,
+): Taken<Row> {
+  const end = text.indexOf('\n');
+  const json = text.slice(end + 1);
+  if (!text.startsWith(HEAD))
+    throw new RefusedRecord('it is not a record of this gateway, or of another format');
+  if (end < 0 || text.slice(0, end) !== headOf(json)) {
+    throw new RefusedRecord('its digest does not fit: it is half written or altered');
+  }
+  const { name, source, service, takenAt, rejected, rows } = readContent(json);
+  if (name !== kind.name)
+    throw new RefusedRecord(`expected the ${kind.name} listing, got ${name.slice(0, 50)}`);
+  if (service !== services[source]) throw new RefusedRecord('it is of another upstream');
+  if (takenAt > now + MAX_EARLY_MS) {
+    throw new RefusedRecord(`it is dated ${Math.round((takenAt - now) / 1000)} s in the future`, true);
+  }
+  try {
+    return { ...kind.parse(rows, { source, takenAt: Math.min(takenAt, now) }), rejected };
+  } catch (error) {
+    throw new RefusedRecord(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function readContent(json: string): v.InferOutput<typeof content> {
+  let read: unknown;
+  try {
+    read = JSON.parse(json);
+  } catch {
+    throw new RefusedRecord('it is not JSON');
+  }
+  const { success, output } = v.safeParse(content, read);
+  if (!success) throw new RefusedRecord('it does not have the form of a record');
+  return output;
+}
+
+const HEAD = `chains-and-tokens-gateway ${RECORD_FORMAT} `;
+
+function headOf(json: string): string {
+  return HEAD + digestOf(json);
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

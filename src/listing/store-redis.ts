@@ -1,0 +1,257 @@
+import { randomUUID } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import * as v from 'valibot';
+import type { Logger } from '../logger.js';
+import type { Ceiling, LocalCeiling } from './ceiling.js';
+import { UPSTREAM_ERROR_CODES } from './errors.js';
+import type { Fleet, Setback, Turn } from './fleet.js';
+import type { Kind } from './kinds.js';
+import type { Taken } from './listing.js';
+import { decodeRecord, encodeRecord, RECORD_FORMAT, RefusedRecord, type Services } from './record.js';
+import { DISCARD, FAIL, FORGET, NEWEST, PLACE, RENEW, TURN, WRITE } from './redis-scripts.js';
+
+/** What {@link createRedisFleet} takes. */
+export interface RedisFleetOptions {
+  readonly url: string;
+  /** Only gateways with the same scope share: a mark of the upstream and its profile. */
+  readonly scope: string;
+  readonly services: Services;
+  /** Called when sharing begins and when it ends. */
+  readonly onSharing: (isShared: boolean) => void;
+  readonly log: Logger;
+}
+
+/** The gateways that share through one Redis. While it cannot be used, each is on its own. */
+export interface RedisFleet extends Fleet {
+  /** A ceiling that holds for all of them together, or for this one while it is on its own. */
+  share(local: LocalCeiling, requestsPerSecond: number): Ceiling;
+  close(): void;
+}
+
+/** A Redis that takes longer is as good as none. */
+const COMMAND_TIMEOUT_MS = 1_000;
+/** For so long it is not asked again after it has failed. */
+const AWAY_MS = 1_000;
+const FIRST_CONNECTION_MS = 500;
+/** How long others wait for a gateway that died in mid-refresh; one that lives renews its lease. */
+const LEASE_MS = 5_000;
+/** How often a gateway looks for what another is about to share, should it miss the announcement. */
+const POLL_MS = 250;
+const PING_MS = 10_000;
+/** What nobody has renewed for so long is of a fleet that is gone. */
+const KEEP_MS = 30 * 86_400_000;
+const KEEP_SETBACK_MS = 3_600_000;
+/** A second as the upstream may measure it: more than the process's own, since the places come from afar. */
+const WINDOW_MS = 1_200;
+
+const setbackForm = v.object({
+  code: v.picklist(UPSTREAM_ERROR_CODES),
+  message: v.pipe(v.string(), v.maxLength(1000)),
+  at: v.pipe(v.number(), v.safeInteger()),
+  failuresInARow: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
+  heldBack: v.optional(v.object({ signature: v.string(), times: v.pipe(v.number(), v.safeInteger()) })),
+});
+
+/** Connects; it goes on trying for as long as it is not closed. */
+export function createRedisFleet({ url, scope, services, onSharing, log }: RedisFleetOptions): RedisFleet {
+  const gateway = randomUUID();
+  // The braces keep the keys together where Redis is a cluster.
+  const prefix = `{chains-and-tokens-gateway:${RECORD_FORMAT}:${scope}}`;
+  const channel = `${prefix}:news`;
+  const news = new EventEmitter().setMaxListeners(0);
+  const held = new Map<string, () => Promise<unknown>>();
+  let isShared: boolean | undefined;
+  let awayUntil = 0;
+  let isClosed = false;
+
+  const client = new Redis(url, {
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    socketTimeout: 2 * COMMAND_TIMEOUT_MS,
+    connectTimeout: 2_000,
+    // Whoever asks does not wait for a connection, but goes on alone.
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (times) => Math.min(50 * 2 ** times, 1_000),
+  });
+  const listener = client.duplicate({ autoResubscribe: false });
+  // Each failure meets whoever asked; a connection that cannot be had is told here.
+  client.on('error', (error) => goAway(error));
+  listener.on('error', () => {});
+  listener.on('message', (_channel: string, topic: string) => news.emit(`news:${topic}`));
+  listener.on('ready', () => listener.subscribe(channel).catch(() => {}));
+  // A connection that only listens would not find out by itself that nobody is there.
+  const ping = setInterval(() => listener.ping().catch(() => {}), PING_MS).unref();
+  const firstConnection = Promise.race([
+    once(client, 'ready').catch(() => {}),
+    sleep(FIRST_CONNECTION_MS, undefined, { ref: false }),
+  ]);
+  client.on('ready', () => {
+    awayUntil = 0;
+    // It may have lost what it held, or never had it; and what was announced meanwhile was not heard.
+    for (const [topic, offer] of held) offer().then(() => news.emit(`news:${topic}`));
+  });
+
+  function goAway(reason: unknown): void {
+    awayUntil = performance.now() + AWAY_MS;
+    if (isShared === false || isClosed) return;
+    isShared = false;
+    onSharing(false);
+    const text = reason instanceof Error ? reason.message : String(reason);
+    log.warn(
+      { reason: text },
+      'Redis cannot be used: this gateway goes on alone, and returns when it can be',
+    );
+  }
+
+  /** What the script returns; undefined while Redis cannot be used. */
+  async function run(script: string, keys: readonly string[], args: readonly (string | number)[]) {
+    if (performance.now() < awayUntil || isClosed) return undefined;
+    try {
+      const reply: unknown = await client.eval(script, keys.length, ...keys, ...args);
+      if (isShared !== true) {
+        isShared = true;
+        onSharing(true);
+        log.info('Sharing snapshots through Redis');
+      }
+      return { reply };
+    } catch (error) {
+      goAway(error);
+      return undefined;
+    }
+  }
+
+  const keysOf = (topic: string) =>
+    ['snapshot', 'setback', 'pause', 'lease'].map((part) => `${prefix}:${topic}:${part}`);
+
+  async function write<Row>(
+    topic: string,
+    kind: Kind<Row>,
+    taken: Taken<Row>,
+    keepMs: number,
+    endsTurn: boolean,
+  ): Promise<void> {
+    const text = encodeRecord(kind, taken, services);
+    const args = [gateway, taken.takenAt, text, keepMs, channel, topic, endsTurn ? 1 : 0];
+    await run(WRITE, keysOf(topic), args);
+  }
+
+  /** The snapshot in a reply; one that may not be served is told, and cleared away if it never may. */
+  async function read<Row>(
+    topic: string,
+    kind: Kind<Row>,
+    text: unknown,
+    takenAt: unknown,
+  ): Promise<Taken<Row> | undefined> {
+    try {
+      return decodeRecord(kind, String(text), services, Date.now());
+    } catch (error) {
+      if (!(error instanceof RefusedRecord)) throw error;
+      const reason = error.message;
+      log.warn({ topic, reason }, `What Redis holds of the ${kind.name} listing is refused: ${reason}`);
+      if (!error.isEarly) await run(DISCARD, keysOf(topic), [String(takenAt)]);
+      return undefined;
+    }
+  }
+
+  function ourTurn<Row>(topic: string, kind: Kind<Row>, setback: Setback | undefined): Turn<Row> {
+    const keys = keysOf(topic);
+    const renewal = setInterval(() => run(RENEW, keys.slice(3), [gateway, LEASE_MS]), LEASE_MS / 3).unref();
+    return {
+      is: 'ours',
+      setback,
+      async succeed(taken, keepMs = KEEP_MS) {
+        clearInterval(renewal);
+        await write(topic, kind, taken, keepMs, true);
+      },
+      async fail(met, retryInMs = 1) {
+        clearInterval(renewal);
+        const text = met ? JSON.stringify(met) : '';
+        const keepMs = retryInMs + KEEP_SETBACK_MS;
+        await run(FAIL, keys.slice(1), [gateway, text, keepMs, Math.max(1, retryInMs), channel, topic]);
+      },
+    };
+  }
+
+  async function turn<Row>(topic: string, kind: Kind<Row>, knownAt: number): Promise<Turn<Row>> {
+    await firstConnection;
+    const keys = keysOf(topic);
+    let newerThan = knownAt;
+    while (!isClosed) {
+      const ran = await run(TURN, keys, [gateway, LEASE_MS, newerThan]);
+      const [is, first, second] = Array.isArray(ran?.reply) ? (ran.reply as unknown[]) : [];
+      if (is === 'taken') {
+        const taken = await read(topic, kind, first, second);
+        if (taken) return { is, taken };
+        // What is from the future stays, and is not to be met again.
+        if (Number(second) > Date.now()) newerThan = Number(second);
+      } else if (is === 'early') {
+        const setback = readSetback(first);
+        if (setback) return { is: 'too early', setback, leftMs: Number(second) };
+        // Nobody can say why it is too early: then it is not.
+        await run(FORGET, keys.slice(1, 3), []);
+      } else if (is === 'theirs') {
+        await nextNews(topic);
+      } else {
+        return ourTurn(topic, kind, is === 'ours' ? readSetback(first) : undefined);
+      }
+    }
+    return ourTurn(topic, kind, undefined);
+  }
+
+  /** Resolves when another gateway has something new on it, and at the latest when it is time to look. */
+  async function nextNews(topic: string): Promise<void> {
+    const signal = AbortSignal.timeout(POLL_MS);
+    await once(news, `news:${topic}`, { signal }).catch(() => {});
+  }
+
+  return {
+    turn,
+    async newest(topic, kind, newerThan) {
+      const ran = await run(NEWEST, keysOf(topic).slice(0, 1), [newerThan]);
+      if (!Array.isArray(ran?.reply)) return undefined;
+      const [text, takenAt] = ran.reply as unknown[];
+      return read(topic, kind, text, takenAt);
+    },
+    onNews(topic, tell) {
+      news.on(`news:${topic}`, tell);
+    },
+    holds(topic, kind, taken) {
+      held.set(topic, () => write(topic, kind, taken, KEEP_MS, false));
+    },
+    share(local, requestsPerSecond) {
+      const hold = `${prefix}:hold`;
+      return {
+        async take() {
+          const waitMs = local.take();
+          if (waitMs > 0) return waitMs;
+          const args = [requestsPerSecond, WINDOW_MS, randomUUID()];
+          const ran = await run(PLACE, [`${prefix}:places`, hold], args);
+          const sharedWaitMs = Number(ran?.reply ?? 0);
+          if (sharedWaitMs > 0) local.giveBack();
+          return sharedWaitMs;
+        },
+        hold(ms) {
+          if (performance.now() >= awayUntil) client.set(hold, '1', 'PX', Math.ceil(ms)).catch(goAway);
+        },
+      };
+    },
+    close() {
+      isClosed = true;
+      clearInterval(ping);
+      client.disconnect();
+      listener.disconnect();
+    },
+  };
+}
+
+function readSetback(text: unknown): Setback | undefined {
+  try {
+    const { success, output } = v.safeParse(setbackForm, JSON.parse(String(text)));
+    return success ? { ...output, heldBack: output.heldBack } : undefined;
+  } catch {
+    return undefined;
+  }
+}

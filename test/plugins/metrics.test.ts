@@ -1,0 +1,280 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createMetrics } from '../../src/metrics.js';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
+
+const SAMPLE = /^([a-z_:][\w:]*(?:\{[a-z_]\w*="[^"]*"(?:,[a-z_]\w*="[^"]*")*\})?) (-?[\d.e+-]+|Nan|\+Inf)$/i;
+
+/** Each sample by its name and labels; fails on a line that is none, and on a sample that comes twice. */
+function samplesOf(text: string): Map<string, number> {
+  const samples = new Map<string, number>();
+  for (const line of text.split('\n').filter((each) => each !== '' && !each.startsWith('# '))) {
+    const [, series = '', value] = SAMPLE.exec(line) ?? [];
+    expect(series, line).not.toBe('');
+    expect(samples.has(series), line).toBe(false);
+    samples.set(series, Number(value));
+  }
+  return samples;
+}
+
+async function scrape({ fetch }: TestGateway): Promise<Map<string, number>> {
+  const response = await fetch('/metrics');
+  expect(response.status).toBe(200);
+  return samplesOf(await response.text());
+}
+
+/** Those of the samples whose names begin like this. */
+function startingWith(samples: Map<string, number>, start: string): Record<string, number> {
+  return Object.fromEntries([...samples].filter(([series]) => series.startsWith(start)));
+}
+
+/** Lets the clock, not the timers, be this much later. */
+function later(ms: number): void {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ms });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+}
+
+describe('/metrics', () => {
+  it('is in the exposition format, each metric with its help and type, and kept by nobody', async () => {
+    const { fetch } = await createTestGateway();
+    const response = await fetch('/metrics');
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    const text = await response.text();
+    const helped = [...text.matchAll(/^# HELP (\w+) \S/gm)].map(([, name]) => name);
+    const typed = [...text.matchAll(/^# TYPE (\w+) (?:counter|gauge|histogram)$/gm)].map(([, name]) => name);
+    expect(helped).toEqual(typed);
+    expect(helped).toEqual(
+      expect.arrayContaining([
+        'upstream_requests_total',
+        'upstream_request_duration_seconds',
+        'upstream_breaker_state',
+        'upstream_changeovers_total',
+        'listing_state',
+        'listing_age_seconds',
+        'listing_refreshes_total',
+        'process_resident_memory_bytes',
+        'nodejs_eventloop_lag_p99_seconds',
+        'nodejs_gc_duration_seconds',
+      ]),
+    );
+    expect(samplesOf(text).get('process_resident_memory_bytes')).toBeGreaterThan(1e6);
+  });
+
+  it('takes GET and HEAD alone', async () => {
+    const { fetch } = await createTestGateway();
+    const head = await fetch('/metrics', { method: 'HEAD' });
+    expect([head.status, head.headers.get('content-type')]).toEqual([
+      200,
+      'text/plain; version=0.0.4; charset=utf-8',
+    ]);
+    for (const method of ['POST', 'PUT', 'DELETE']) {
+      const response = await fetch('/metrics', { method });
+      expect([response.status, response.headers.get('allow')], method).toEqual([405, 'GET, HEAD']);
+      expect(await response.json()).toEqual({ error: `Expected GET or HEAD, got ${method}.` });
+    }
+  });
+
+  it.each(['/metrics/', '/Metrics', '/metricsx', '/x/metrics', '/graphql/metrics'])(
+    'has an exact path: %s is not it',
+    async (path) => {
+      const { fetch } = await createTestGateway();
+      expect((await fetch(path)).status).toBe(404);
+    },
+  );
+
+  it('is logged at debug, since it is asked all the time', async () => {
+    const gateway = await createTestGateway();
+    await scrape(gateway);
+    expect(gateway.logged.find(({ path }) => path === '/metrics')).toMatchObject({ level: 20, status: 200 });
+  });
+
+  it('says that it failed, and why in the log alone, and nothing else fails with it', async () => {
+    const gateway = await createTestGateway();
+    const { fetch, query, metrics, logged, snapshots } = gateway;
+    metrics.watchListings(() => {
+      throw new Error('secret-reason');
+    });
+    const response = await fetch('/metrics');
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain('secret-reason');
+    expect(logged.find(({ level }) => level === 50)).toMatchObject({ err: { message: 'secret-reason' } });
+    expect(await query('{ chain(chainKey: "base") { name } }')).toEqual({
+      data: { chain: { name: 'Base' } },
+    });
+    metrics.watchListings(() => snapshots.status(Date.now()));
+    expect((await scrape(gateway)).get('listing_rows{listing="chains"}')).toBeGreaterThan(0);
+  });
+
+  it('has no more series whatever clients send', async () => {
+    const gateway = await createTestGateway();
+    const { fetch, query } = gateway;
+    const ofOurs = async () =>
+      [...(await scrape(gateway)).keys()].filter((series) => /^(upstream|listing|redis)_/.test(series));
+    await query('{ chains { name } tokens { name } routes: tokens(srcToken: "0x0") { name } }');
+    const before = await ofOurs();
+    for (const odd of ['a', 'b', '"', '\\', '\n', '{', 'ü', 'x'.repeat(500)]) {
+      const text = `query ($odd: String!) {
+        chain(chainKey: $odd) { name }
+        token(chainKey: $odd, address: $odd) { name }
+        tokens(srcChainKey: $odd, srcToken: $odd) { name }
+      }`;
+      await query(text, { odd });
+      await query(`{ ${odd} }`);
+      await fetch(`/${encodeURIComponent(odd)}?${encodeURIComponent(odd)}`);
+      await fetch(`/metrics?${encodeURIComponent(odd)}=1`, { headers: { 'user-agent': 'odd' } });
+    }
+    expect(await ofOurs()).toEqual(before);
+  });
+});
+
+describe('the metrics of listings', () => {
+  it('say EMPTY, without an age, before there is a snapshot', async () => {
+    const samples = await scrape(await createTestGateway());
+    expect(startingWith(samples, 'listing_')).toEqual(
+      Object.fromEntries(
+        ['chains', 'tokens'].flatMap((listing) => [
+          [`listing_state{listing="${listing}",state="FRESH"}`, 0],
+          [`listing_state{listing="${listing}",state="STALE"}`, 0],
+          [`listing_state{listing="${listing}",state="EMPTY"}`, 1],
+          [`listing_rows{listing="${listing}"}`, 0],
+          [`listing_rejected_rows{listing="${listing}"}`, 0],
+          [`listing_source{listing="${listing}",source="v1"}`, 1],
+          [`listing_held_back{listing="${listing}"}`, 0],
+        ]),
+      ),
+    );
+  });
+
+  it('tell how the snapshots stand, and how they age once the upstream has gone', async () => {
+    const upstream = await startFakeUpstream();
+    const gateway = await createTestGateway({ upstream });
+    await gateway.query('{ chains { name } tokens { name } }');
+    const fresh = await scrape(gateway);
+    expect(fresh.get('listing_state{listing="tokens",state="FRESH"}')).toBe(1);
+    expect(fresh.get('listing_age_seconds{listing="tokens"}')).toBeLessThan(10);
+    expect(fresh.get('listing_rows{listing="chains"}')).toBe(108);
+
+    await upstream.close();
+    later(95_000);
+    const stale = await scrape(gateway);
+    expect(startingWith(stale, 'listing_state')).toEqual({
+      'listing_state{listing="chains",state="FRESH"}': 1,
+      'listing_state{listing="chains",state="STALE"}': 0,
+      'listing_state{listing="chains",state="EMPTY"}': 0,
+      'listing_state{listing="tokens",state="FRESH"}': 0,
+      'listing_state{listing="tokens",state="STALE"}': 1,
+      'listing_state{listing="tokens",state="EMPTY"}': 0,
+    });
+    const age = stale.get('listing_age_seconds{listing="tokens"}');
+    expect(age).toBeGreaterThanOrEqual(95);
+    expect(age).toBeLessThan(105);
+    expect(stale.get('listing_rows{listing="tokens"}')).toBe(fresh.get('listing_rows{listing="tokens"}'));
+  });
+
+  it('count the rows that were left out', async () => {
+    const upstream = await startFakeUpstream({ chains: [chainRow('a')] });
+    upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1'), tokenRow('a', '0x1'), { odd: true }] }));
+    const gateway = await createTestGateway({ upstream });
+    await gateway.query('{ tokens { name } }');
+    const samples = await scrape(gateway);
+    expect(samples.get('listing_rows{listing="tokens"}')).toBe(1);
+    expect(samples.get('listing_rejected_rows{listing="tokens"}')).toBe(2);
+    expect(samples.get('listing_rejected_rows{listing="chains"}')).toBe(0);
+  });
+
+  it('stay those of the last good snapshot when a refresh fails', async () => {
+    const upstream = await startFakeUpstream();
+    const gateway = await createTestGateway({ upstream, config: { tokensFreshMs: 20, upstreamRetries: 0 } });
+    await gateway.query('{ tokens { name } }');
+    upstream.plan('tokens', status(500));
+    await expect
+      .poll(async () => (await scrape(gateway)).get('listing_state{listing="tokens",state="STALE"}'))
+      .toBe(1);
+    expect((await scrape(gateway)).get('listing_rows{listing="tokens"}')).toBe(587);
+  });
+
+  it('forget a source that is served no more, and say what is held back', async () => {
+    const { metrics, ...gateway } = await createTestGateway();
+    const tokens = { name: 'tokens', state: 'FRESH', ageMs: 1500, rows: 3, rejectedRows: 0 } as const;
+    metrics.watchListings(() => [{ ...tokens, source: 'v1', isHeldBack: false }]);
+    await scrape({ metrics, ...gateway });
+    metrics.watchListings(() => [{ ...tokens, source: 'value-transfer', isHeldBack: true }]);
+    const samples = await scrape({ metrics, ...gateway });
+    expect(startingWith(samples, 'listing_source')).toEqual({
+      'listing_source{listing="tokens",source="value-transfer"}': 1,
+    });
+    expect(samples.get('listing_held_back{listing="tokens"}')).toBe(1);
+    expect(samples.get('listing_age_seconds{listing="tokens"}')).toBe(1.5);
+  });
+});
+
+describe('the metrics of the upstream', () => {
+  const exposed = async (metrics: ReturnType<typeof createMetrics>) =>
+    samplesOf((await metrics.expose()).text);
+
+  it('count the attempts by what came of them, and how long they took', async () => {
+    const metrics = createMetrics();
+    metrics.upstreamRequest('v1', 'tokens', 'ok', 0.2);
+    metrics.upstreamRequest('v1', 'tokens', 'ok', 0.3);
+    metrics.upstreamRequest('v1', 'chains', 'UPSTREAM_TIMEOUT', 10);
+    const samples = await exposed(metrics);
+    const labels = 'upstream="v1",path="tokens",outcome="ok"';
+    expect(samples.get(`upstream_requests_total{${labels}}`)).toBe(2);
+    expect(samples.get(`upstream_request_duration_seconds_count{${labels}}`)).toBe(2);
+    expect(samples.get(`upstream_request_duration_seconds_sum{${labels}}`)).toBe(0.5);
+    expect(
+      samples.get('upstream_requests_total{upstream="v1",path="chains",outcome="UPSTREAM_TIMEOUT"}'),
+    ).toBe(1);
+    const buckets = [...samples].filter(([series]) => /_bucket\{.*path="tokens"/.test(series));
+    expect(buckets.map(([series, count]) => [/le="([^"]+)"/.exec(series)?.[1], count])).toEqual([
+      ...[0.01, 0.025, 0.05, 0.1].map((le) => [String(le), 0]),
+      ['0.25', 1],
+      ...[0.5, 1, 2.5, 5, 10, 30, '+Inf'].map((le) => [String(le), 2]),
+    ]);
+  });
+
+  it('say the state of the breaker', async () => {
+    const metrics = createMetrics();
+    metrics.breaker('v1', 'open');
+    metrics.breaker('v1', 'half-open');
+    expect(startingWith(await exposed(metrics), 'upstream_breaker_state')).toEqual({
+      'upstream_breaker_state{upstream="v1",state="closed"}': 0,
+      'upstream_breaker_state{upstream="v1",state="half-open"}': 1,
+      'upstream_breaker_state{upstream="v1",state="open"}': 0,
+    });
+  });
+
+  it('count refreshes and changeovers', async () => {
+    const metrics = createMetrics();
+    for (const outcome of ['taken', 'taken', 'held_back', 'UPSTREAM_GONE'])
+      metrics.refresh('tokens', outcome);
+    metrics.changedOver('v1', 'value-transfer');
+    const samples = await exposed(metrics);
+    expect(startingWith(samples, 'listing_refreshes_total')).toEqual({
+      'listing_refreshes_total{listing="tokens",outcome="taken"}': 2,
+      'listing_refreshes_total{listing="tokens",outcome="held_back"}': 1,
+      'listing_refreshes_total{listing="tokens",outcome="UPSTREAM_GONE"}': 1,
+    });
+    expect(samples.get('upstream_changeovers_total{from="v1",to="value-transfer"}')).toBe(1);
+  });
+
+  it('say nothing of Redis unless there is sharing', async () => {
+    const metrics = createMetrics();
+    expect((await metrics.expose()).text).not.toContain('redis');
+    metrics.sharing(true);
+    expect((await exposed(metrics)).get('redis_connected')).toBe(1);
+    metrics.sharing(false);
+    expect((await exposed(metrics)).get('redis_connected')).toBe(0);
+  });
+
+  it('are those of one gateway, however many there are', async () => {
+    const [one, two] = [createMetrics(), createMetrics()];
+    one.refresh('tokens', 'taken');
+    expect(startingWith(await exposed(two), 'listing_refreshes_total')).toEqual({});
+  });
+});

@@ -1,0 +1,122 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { demoTokens } from '../fixtures/demo.js';
+import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { createTestGateway, type TestGateway, type TestGatewayOptions } from '../support/test-gateway.js';
+
+const HEADER = 'x-stale-listings';
+const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
+
+/** A gateway that has both listings, this many seconds after it took them. */
+async function createAged(seconds: number, options: TestGatewayOptions = {}): Promise<TestGateway> {
+  vi.useRealTimers();
+  const gateway = await createTestGateway(options);
+  await gateway.query('{ chains { name } tokens { name } }');
+  // The clock alone is moved, and no timer: nothing is refreshed.
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + seconds * 1000 });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  return gateway;
+}
+
+async function headerOf({ fetch }: TestGateway, query: string): Promise<string | null> {
+  const response = await fetch('/graphql', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query }),
+  });
+  await response.text();
+  return response.headers.get(HEADER);
+}
+
+const CHAINS = expect.stringMatching(/^chains;age=34\d$/);
+const TOKENS = expect.stringMatching(/^tokens;age=34\d$/);
+const BOTH = expect.stringMatching(/^chains;age=34\d, tokens;age=34\d$/);
+
+describe('x-stale-listings', () => {
+  it.each<[string, unknown]>([
+    ['{ chains { name } }', CHAINS],
+    ['{ chain(chainKey: "base") { name } }', CHAINS],
+    ['{ chain(chainKey: "nope") { name } }', CHAINS],
+    ['{ tokens { name } }', TOKENS],
+    ['{ tokens(srcChainKey: "base") { name price { usd } } }', TOKENS],
+    [`{ token(chainKey: "ethereum", address: "${USDC}") { name } }`, TOKENS],
+    ['{ tokens { name chain { name } } }', BOTH],
+    ['{ chains { tokenCount } }', BOTH],
+    ['{ chain(chainKey: "base") { tokens { name } } }', BOTH],
+    ['{ tokens { name } chains { name } listings { state } }', BOTH],
+    ['{ chain(chainKey: "nope") { tokens { name } } }', CHAINS],
+    ['{ listings { name state ageSeconds rows } }', null],
+    ['{ __typename }', null],
+    ['{ __schema { queryType { name } } }', null],
+    ['{ nonsense }', null],
+    ['query ($skip: Boolean = true) { tokens @skip(if: $skip) { name } __typename }', null],
+  ])('names the stale listings that were read: %s', async (query, expected) => {
+    expect(await headerOf(await createAged(340), query)).toEqual(expected);
+  });
+
+  it('names none that is fresh', async () => {
+    const query = '{ tokens { name chain { name } } }';
+    expect(await headerOf(await createAged(0), query)).toBeNull();
+    expect(await headerOf(await createAged(95), query)).toMatch(/^tokens;age=9\d$/);
+    const slowly = { config: { tokensFreshMs: 1_000_000 } };
+    expect(await headerOf(await createAged(340, slowly), query)).toMatch(/^chains;age=34\d$/);
+  });
+
+  it('comes once refreshes fail for longer than the freshness, and goes when one succeeds', async () => {
+    const upstream = await startFakeUpstream();
+    const gateway = await createTestGateway({
+      upstream,
+      config: { tokensFreshMs: 200, upstreamRetries: 0 },
+      firstPauseMs: 20,
+    });
+    expect(await headerOf(gateway, '{ tokens { name } }')).toBeNull();
+    upstream.plan('tokens', status(500));
+    await expect.poll(() => headerOf(gateway, '{ tokens { name } }')).toMatch(/^tokens;age=[12]$/);
+    expect(await headerOf(gateway, '{ chains { name } }')).toBeNull();
+    expect(await headerOf(gateway, '{ listings { state } }')).toBeNull();
+    upstream.plan('tokens', json({ tokens: demoTokens }));
+    await expect.poll(() => headerOf(gateway, '{ tokens { name } }'), { interval: 5 }).toBeNull();
+  });
+
+  it('says the age that `listings` says, whole seconds of it', async () => {
+    const { fetch } = await createAged(95);
+    const query = '{ tokens { name } listings { name ageSeconds } }';
+    const response = await fetch(`/graphql?query=${encodeURIComponent(query)}`);
+    const { data } = (await response.json()) as { data: { listings: { ageSeconds: number }[] } };
+    expect(response.headers.get(HEADER)).toBe(`tokens;age=${data.listings[1]?.ageSeconds}`);
+  });
+
+  it('is said of a snapshot that was old when it came', async () => {
+    const gateway = await createTestGateway({
+      decorate: (listing) => ({
+        ...listing,
+        tokens: async (filter) => ({ ...(await listing.tokens(filter)), takenAt: Date.now() - 95_500 }),
+      }),
+    });
+    expect(await headerOf(gateway, '{ tokens { name chain { name } } }')).toMatch(/^tokens;age=9\d$/);
+  });
+
+  it('is not said of routes, which are asked for anew, but of the chains joined to them', async () => {
+    const gateway = await createAged(340);
+    const routes = `tokens(srcChainKey: "ethereum", srcToken: "${USDC}")`;
+    expect(await headerOf(gateway, `{ ${routes} { name } }`)).toBeNull();
+    expect(await headerOf(gateway, `{ ${routes} { name chain { name } } }`)).toMatch(/^chains;age=34\d$/);
+  });
+
+  it('is not said of a listing that is not there at all', async () => {
+    const upstream = await startFakeUpstream();
+    upstream.plan('tokens', status(404));
+    const gateway = await createTestGateway({ upstream });
+    expect(await headerOf(gateway, '{ tokens { name } }')).toBeNull();
+  });
+
+  it('may be read by pages of other origins', async () => {
+    const { fetch } = await createAged(340);
+    const { headers } = await fetch(`/graphql?query=${encodeURIComponent('{ chains { name } }')}`, {
+      headers: { origin: 'https://any.example' },
+    });
+    expect(headers.get(HEADER)).toEqual(CHAINS);
+    expect(headers.get('access-control-expose-headers')?.split(', ')).toContain(HEADER);
+  });
+});

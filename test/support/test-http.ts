@@ -1,0 +1,27 @@
+import { createCeiling } from '../../src/listing/ceiling.js';
+import { createUpstreamHttp, type UpstreamHttp, type UpstreamHttpOptions } from '../../src/listing/http.js';
+import { createTestLog } from './test-gateway.js';
+
+/** What differs from an impatient door with a ceiling far away. */
+export interface TestHttpOptions extends Partial<UpstreamHttpOptions> {
+  readonly baseUrl: string;
+  readonly requestsPerSecond?: number;
+}
+
+/** The door to an upstream, by itself. */
+export async function createTestHttp(options: TestHttpOptions): Promise<UpstreamHttp> {
+  const { requestsPerSecond = 1000, ...rest } = options;
+  const { log } = await createTestLog();
+  return createUpstreamHttp({
+    headers: {},
+    timeoutMs: 2000,
+    retries: 0,
+    ceiling: createCeiling(requestsPerSecond),
+    maxWaiting: 30 * requestsPerSecond,
+    maxBytes: 1_000_000,
+    onAttempt() {},
+    onBreaker() {},
+    log,
+    ...rest,
+  });
+}
