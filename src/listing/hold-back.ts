@@ -53,7 +53,7 @@ export function judge<Row>(
   const signature = signatureOf(kind, come.rows);
   const times = heldBack?.signature === signature ? heldBack.times + 1 : 1;
   if (times >= holdBackTimes) return { isTaken: true, change };
-  const message = `The upstream's ${kind.name} listing is held back: ${change}. It has come ${times} times in a row, and is taken when it has come ${holdBackTimes} times.`;
+  const message = `The upstream's ${kind.name} listing is held back: ${change}. It is taken once it has come ${holdBackTimes} times in a row (so far: ${times}).`;
   const detail = [...changedDecimals, ...vanished].slice(0, SHOWN).join('; ');
   return {
     isTaken: false,

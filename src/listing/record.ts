@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
 import type { Kind } from './kinds.js';
-import type { ListingSource, Taken } from './listing.js';
+import type { ListingSource, Origin, Taken } from './listing.js';
 
 /**
  * The services whose rows may be served, each with a mark of the address that it is at. Rows of another
@@ -74,8 +74,17 @@ export function decodeRecord<Row>(
   if (takenAt > now + MAX_EARLY_MS) {
     throw new RefusedRecord(`it is dated ${Math.round((takenAt - now) / 1000)} s in the future`, true);
   }
+  const read = readRows(kind, rows, { source, takenAt: Math.min(takenAt, now) });
+  // Those that an upstream sends are left out one by one; of ours, one says that none can be trusted.
+  if (read.rejected.count > 0) {
+    throw new RefusedRecord(`${read.rejected.count} of its rows do not have the form of a row`);
+  }
+  return { ...read, rejected };
+}
+
+function readRows<Row>(kind: Kind<Row>, rows: unknown, origin: Origin): Taken<Row> {
   try {
-    return { ...kind.parse(rows, { source, takenAt: Math.min(takenAt, now) }), rejected };
+    return kind.parse(rows, origin);
   } catch (error) {
     throw new RefusedRecord(error instanceof Error ? error.message : String(error));
   }

@@ -1,0 +1,362 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { TOKENS } from '../../src/listing/kinds.js';
+import { openDiskStore } from '../../src/listing/store-disk.js';
+import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { type FakeUpstream, json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { ask, spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
+import {
+  codesOf,
+  createTestGateway,
+  createTestLog,
+  type TestGatewayOptions,
+} from '../support/test-gateway.js';
+
+const BOTH = '{ chains { chainKey } tokens { address decimals price { usd } } }';
+const DEAD = status(503);
+
+function makeDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'snapshots-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** The listings that the directory holds, without what is still being written. */
+function filesIn(directory: string) {
+  const names = readdirSync(directory).filter((name) => name.endsWith('.snapshot'));
+  const file = (listing: string) =>
+    join(directory, names.find((name) => name.startsWith(`${listing}-`)) ?? '');
+  return { names, chains: file('chains'), tokens: file('tokens') };
+}
+
+async function startSmallUpstream(): Promise<FakeUpstream> {
+  return startFakeUpstream({
+    chains: [chainRow('a')],
+    tokens: [tokenRow('a', '0x1', { price: { usd: 2 } })],
+  });
+}
+
+/** A directory that a gateway has filled, and the upstream that it has used, which now fails. */
+async function fill() {
+  const directory = makeDirectory();
+  const upstream = await startSmallUpstream();
+  const { query } = await createTestGateway({ upstream, config: { snapshotDir: directory } });
+  const answer = await query(BOTH);
+  await expect.poll(() => filesIn(directory).names).toHaveLength(2);
+  upstream.plan('chains', DEAD);
+  upstream.plan('tokens', DEAD);
+  const restart = (config: TestGatewayOptions['config'] = {}) =>
+    createTestGateway({
+      upstream,
+      config: { snapshotDir: directory, upstreamRetries: 0, ...config },
+      firstPauseMs: 20,
+    });
+  return { directory, upstream, answer, restart };
+}
+
+/** The record with its JSON changed, and a digest that fits if asked for. */
+function alter(
+  file: string,
+  change: (content: Record<string, unknown>) => object,
+  isDigestMended = true,
+): void {
+  const [head = '', json = ''] = readFileSync(file, 'utf8').split('\n');
+  const altered = JSON.stringify(change(JSON.parse(json)));
+  const digest = createHash('sha256').update(altered).digest('hex');
+  writeFileSync(file, `${isDigestMended ? head.replace(/\w+$/, digest) : head}\n${altered}`);
+}
+
+describe('SNAPSHOT_DIR', () => {
+  it('gives a gateway that starts with a dead upstream what was last good, with its true age', async () => {
+    const { answer, restart } = await fill();
+    const filledAt = Date.now();
+    await sleep(60);
+    const { query, snapshots } = await restart({ tokensFreshMs: 50, chainsFreshMs: 60_000 });
+    expect(await query(BOTH)).toEqual(answer);
+    const [chains, tokens] = snapshots.status(Date.now());
+    expect([chains.state, tokens.state]).toEqual(['FRESH', 'STALE']);
+    expect(chains.takenAt).toBeLessThanOrEqual(filledAt);
+    expect(tokens.ageMs).toBeGreaterThanOrEqual(60);
+  });
+
+  it('gives prices up to their age, and tokens beyond it', async () => {
+    const { restart } = await fill();
+    await sleep(20);
+    const { query } = await restart({ priceMaxAgeMs: 10 });
+    expect(await query('{ tokens { decimals price { usd } } }')).toEqual({
+      data: { tokens: [{ decimals: 6, price: null }] },
+    });
+  });
+
+  it('asks the upstream for nothing that is still fresh, and for the rest at once', async () => {
+    const { upstream, restart } = await fill();
+    const asked = upstream.count();
+    upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1', { price: { usd: 3 } })] }));
+    const { query, snapshots } = await restart({ tokensFreshMs: 1, chainsFreshMs: 60_000 });
+    snapshots.start();
+    const usd = async () =>
+      (await query<{ tokens: { price: { usd: number } }[] }>(BOTH)).data?.tokens[0]?.price.usd;
+    await expect.poll(usd).toBe(3);
+    expect(upstream.seen.slice(asked).every(({ path }) => path === 'tokens')).toBe(true);
+  });
+
+  it('is written at each refresh', async () => {
+    const { directory, upstream, restart } = await fill();
+    upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1', { name: 'Newer' })] }));
+    const { snapshots } = await restart({ tokensFreshMs: 1 });
+    snapshots.start();
+    await expect.poll(() => readFileSync(filesIn(directory).tokens, 'utf8')).toContain('Newer');
+  });
+
+  it('keeps the listings of several upstreams side by side', async () => {
+    const { directory } = await fill();
+    const other = await createTestGateway({ config: { snapshotDir: directory } });
+    await other.query(BOTH);
+    await expect.poll(() => filesIn(directory).names).toHaveLength(4);
+    expect(other.logged.filter(({ msg }) => msg.includes('refused'))).toEqual([]);
+  });
+});
+
+describe('a file that is not to be served', () => {
+  const DAY_MS = 86_400_000;
+  it.each<[string, RegExp, (file: string, chains: string) => void]>([
+    [
+      'cut off in the middle',
+      /half written or altered/,
+      (file) => {
+        writeFileSync(file, readFileSync(file, 'utf8').slice(0, -30));
+      },
+    ],
+    ['empty', /not a record of this gateway/, (file) => writeFileSync(file, '')],
+    [
+      'cut off in its first line',
+      /not a record|half written/,
+      (file) => {
+        writeFileSync(file, readFileSync(file, 'utf8').slice(0, 40));
+      },
+    ],
+    [
+      'of other bytes',
+      /not a record of this gateway/,
+      (file) => writeFileSync(file, Buffer.alloc(5000, 0x80)),
+    ],
+    [
+      'the plain answer of an upstream',
+      /not a record of this gateway/,
+      (file) => {
+        writeFileSync(file, JSON.stringify({ tokens: demoTokens }));
+      },
+    ],
+    [
+      'of a newer format',
+      /or of another format/,
+      (file) => {
+        writeFileSync(file, readFileSync(file, 'utf8').replace('gateway 1 ', 'gateway 2 '));
+      },
+    ],
+    [
+      'altered by one digit',
+      /half written or altered/,
+      (file) => {
+        alter(file, (content) => ({ ...content, rows: [tokenRow('a', '0x1', { decimals: 7 })] }), false);
+      },
+    ],
+    [
+      'the other listing',
+      /expected the tokens listing, got chains/,
+      (file, chains) => {
+        writeFileSync(file, readFileSync(chains));
+      },
+    ],
+    [
+      'of another upstream',
+      /of another upstream/,
+      (file) => {
+        alter(file, (content) => ({ ...content, service: 'another' }));
+      },
+    ],
+    [
+      'demo data under the name of a real upstream',
+      /of another upstream/,
+      (file) => {
+        alter(file, (content) => ({ ...content, source: 'demo', service: 'demo' }));
+      },
+    ],
+    [
+      'from the future',
+      /dated 86(39\d|400) s in the future/,
+      (file) => {
+        alter(file, (content) => ({ ...content, takenAt: Date.now() + DAY_MS }));
+      },
+    ],
+    [
+      'with rows of another form',
+      /none of the 1 rows/,
+      (file) => {
+        alter(file, (content) => ({ ...content, rows: [tokenRow('a', '0x1', { decimals: '6' })] }));
+      },
+    ],
+    [
+      'with one bad row among good ones',
+      /1 of its rows do not have the form/,
+      (file) => {
+        alter(file, (content) => ({ ...content, rows: [tokenRow('a', '0x1'), tokenRow('', '0x2')] }));
+      },
+    ],
+    [
+      'without rows',
+      /expected at least one row/,
+      (file) => alter(file, (content) => ({ ...content, rows: [] })),
+    ],
+    [
+      'without a time',
+      /form of a record/,
+      (file) => {
+        alter(file, ({ takenAt: _, ...content }) => content);
+      },
+    ],
+    [
+      'a directory',
+      /EISDIR/,
+      (file) => {
+        rmSync(file);
+        mkdirSync(file);
+      },
+    ],
+  ])('is one that is %s: it is refused with a line in the log', async (_name, reason, spoil) => {
+    const { directory, upstream, restart } = await fill();
+    const { tokens, chains } = filesIn(directory);
+    spoil(tokens, chains);
+    const { query, logged, snapshots } = await restart();
+    expect(logged.find(({ msg }) => msg.includes('is refused'))?.reason).toMatch(reason);
+    const answer = await query('{ chains { chainKey } tokens { decimals } }');
+    expect(codesOf(answer)).toEqual(['UPSTREAM_STATUS']);
+    expect(answer.data).toEqual({ chains: [{ chainKey: 'a' }], tokens: null });
+    upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1')] }));
+    await expect.poll(() => snapshots.status(Date.now())[1].state).toBe('FRESH');
+  });
+});
+
+describe('a directory that cannot be written', () => {
+  it('is told once, and again when it can be', async () => {
+    const { log, logged } = await createTestLog();
+    const directory = makeDirectory();
+    const store = await openDiskStore({ directory, upstreamMark: 'm', services: { v1: 'v1' }, log });
+    const taken = TOKENS.parse([tokenRow('a', '0x1')], { source: 'v1', takenAt: 1 });
+    rmSync(directory, { recursive: true });
+    for (let turn = 0; turn < 3; turn++) await store.write(TOKENS, taken);
+    const told = () => logged.filter(({ level }) => Number(level) >= 30).map(({ msg }) => msg);
+    expect(told()).toEqual([expect.stringContaining('could not be kept in SNAPSHOT_DIR')]);
+    mkdirSync(directory);
+    await store.write(TOKENS, taken);
+    expect(told()).toEqual([expect.anything(), 'SNAPSHOT_DIR can be written again']);
+    expect(await store.read(TOKENS)).toMatchObject({ rows: [{ decimals: 6 }], takenAt: 1 });
+  });
+
+  it('because it is a file ends the process at its start with a message', async () => {
+    const file = join(makeDirectory(), 'file');
+    writeFileSync(file, '');
+    const { output, exited } = spawnGateway({ PORT: '0', SNAPSHOT_DIR: file });
+    expect(await exited).toBe(1);
+    expect(output()).toContain(`SNAPSHOT_DIR: expected a directory, got ${file}`);
+  });
+
+  it('or read keeps no gateway from serving', async () => {
+    const directory = makeDirectory();
+    chmodSync(directory, 0);
+    const { query } = await createTestGateway({ config: { snapshotDir: join(directory, 'below') } });
+    expect(codesOf(await query(BOTH))).toEqual([]);
+  });
+});
+
+describe('a process that is killed', () => {
+  const DIST = fileURLToPath(new URL('../../dist/listing', import.meta.url));
+  const WRITER = fileURLToPath(new URL('../support/write-forever.js', import.meta.url));
+
+  it('in mid-write, fifty times, leaves a whole listing each time', { timeout: 120_000 }, async () => {
+    const directory = makeDirectory();
+    const { log, logged } = await createTestLog();
+    let turnsSeen = 0;
+    let cutWrites = 0;
+    for (let time = 0; time < 50; time++) {
+      const writer = spawn(process.execPath, [WRITER, DIST, directory, '20000'], { stdio: 'pipe' });
+      const exited = once(writer, 'exit');
+      // From the first whole write on, at any point of the ones that follow.
+      await once(writer.stdout, 'data');
+      await sleep(Math.random() * 60);
+      writer.kill('SIGKILL');
+      await exited;
+      const left = readdirSync(directory).filter((name) => name.endsWith('.tmp'));
+      if (left.length > 0) cutWrites++;
+      for (const name of left) rmSync(join(directory, name));
+      const store = await openDiskStore({ directory, upstreamMark: 'mark', services: { v1: 'v1' }, log });
+      const read = await store.read(TOKENS);
+      expect(read?.rows).toHaveLength(20_000);
+      expect(new Set(read?.rows.map(({ name }) => name)).size).toBe(1);
+      turnsSeen++;
+    }
+    expect(turnsSeen).toBe(50);
+    // Most of the time of a turn is spent in writing: were no write cut, this would show nothing.
+    expect(cutWrites).toBeGreaterThan(3);
+    expect(logged).toEqual([]);
+  });
+
+  it('leaves nothing behind for ever', async () => {
+    const directory = makeDirectory();
+    const { log } = await createTestLog();
+    const [old, young, other] = ['0123456789abcdef', 'fedcba9876543210']
+      .map((mark) => `tokens-m.snapshot.${mark}.tmp`)
+      .concat('notes.tmp') as [string, string, string];
+    const anHourAgo = Date.now() / 1000 - 3600;
+    for (const name of [old, young, other]) writeFileSync(join(directory, name), 'x');
+    for (const name of [old, other]) utimesSync(join(directory, name), anHourAgo, anHourAgo);
+    await openDiskStore({ directory, upstreamMark: 'm', services: {}, log });
+    expect(readdirSync(directory).sort()).toEqual([other, young].sort());
+  });
+
+  it('serves right answers again within a second of its start, though the upstream is dead', async () => {
+    const directory = makeDirectory();
+    const upstream = await startFakeUpstream();
+    const env = { UPSTREAM_URL: upstream.url, SNAPSHOT_DIR: directory };
+    const before = await startGatewayProcess(env);
+    await expect.poll(() => filesIn(directory).names).toHaveLength(2);
+    before.child.kill('SIGKILL');
+    await before.exited;
+    await upstream.close();
+    const after = await startGatewayProcess(env);
+    const { data } = await ask<{ tokens: unknown[]; listings: unknown[] }>(
+      after.address,
+      '{ chains { chainKey } tokens { chainKey address decimals symbol } listings { name rows source lastFailure { code } } }',
+    );
+    expect(data).toEqual({
+      chains: demoChains.map(({ chainKey }) => ({ chainKey })),
+      tokens: demoTokens.map(({ chainKey, address, decimals, symbol }) => ({
+        chainKey,
+        address,
+        decimals,
+        symbol,
+      })),
+      listings: [
+        { name: 'chains', rows: demoChains.length, source: 'v1', lastFailure: null },
+        { name: 'tokens', rows: demoTokens.length, source: 'v1', lastFailure: null },
+      ],
+    });
+  });
+});

@@ -1,0 +1,25 @@
+// Writes one listing into a directory again and again, until it is killed.
+// node write-forever.js <dist/listing> <directory> <rows>
+import { pathToFileURL } from 'node:url';
+
+const [, , dist, directory, count] = process.argv;
+const load = (name) => import(pathToFileURL(`${dist}/${name}.js`).href);
+const [{ openDiskStore }, { TOKENS }] = await Promise.all([load('store-disk'), load('kinds')]);
+const log = { warn: (facts) => process.stderr.write(`${JSON.stringify(facts)}\n`), info() {}, debug() {} };
+const store = await openDiskStore({ directory, upstreamMark: 'mark', services: { v1: 'v1' }, log });
+
+for (let turn = 0; ; turn++) {
+  const rows = Array.from({ length: Number(count) }, (_, index) => ({
+    isBridgeable: true,
+    chainKey: 'a',
+    address: `0x${index.toString(16)}`,
+    decimals: 6,
+    symbol: `T${index}`,
+    // Every row says which turn it is of: a mixture of two would be seen.
+    name: `turn ${turn}`,
+    price: null,
+    logoUrl: null,
+  }));
+  await store.write(TOKENS, { rows, rejected: { count: 0, first: [] }, source: 'v1', takenAt: Date.now() });
+  process.stdout.write('.');
+}
