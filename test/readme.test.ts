@@ -1,6 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,8 +7,10 @@ import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { SETTINGS } from '../src/config.js';
 import { ERROR_CODES } from '../src/errors.js';
-import { startFakeUpstream } from './support/fake-upstream.js';
+import { startFakeSuccessor } from './support/fake-successor.js';
+import { startFakeUpstream, status } from './support/fake-upstream.js';
 import { ask, startGatewayProcess } from './support/gateway-process.js';
+import { freePort, isRedisMissing } from './support/redis.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
@@ -23,23 +24,25 @@ const blocks: readonly Block[] = [...readme.matchAll(/^```(\w+)\n(.*?)^```$/gms)
   ([, language = '', text = '']) => ({ language, text: text.trim() }),
 );
 const commands = blocks.filter(({ language }) => language === 'sh').map(({ text }) => text);
-const [START = '', TEST = '', CURL = '', WITH_UPSTREAM = ''] = commands;
+const [
+  START = '',
+  TEST = '',
+  CURL = '',
+  WITH_UPSTREAM = '',
+  WITH_DIRECTORY = '',
+  WITH_SUCCESSOR = '',
+  REDIS = '',
+  WITH_REDIS = '',
+] = commands;
 
-/** A copy of the project as a newcomer has it: without anything installed or built. */
-function copyProject(): string {
+/** A copy of the project as a newcomer has it: without anything installed or built, unless it is named. */
+function copyProject(withLinks: readonly string[] = []): string {
   const copy = mkdtempSync(join(tmpdir(), 'gateway-'));
   onTestFinished(() => rmSync(copy, { recursive: true, force: true }));
-  const left = new Set(['node_modules', 'dist', 'build', '.git']);
+  const left = new Set(['node_modules', 'dist', 'build', 'snapshots', '.git']);
   cpSync(ROOT, copy, { recursive: true, filter: (path) => !left.has(basename(path)) });
+  for (const name of withLinks) symlinkSync(join(ROOT, name), join(copy, name));
   return copy;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address ? address.port : 0;
 }
 
 /** Runs a command of the README, in a process group of its own that ends with the test. */
@@ -64,12 +67,16 @@ function run(command: string, cwd: string, env: Record<string, string> = {}) {
 }
 
 describe('the README', () => {
-  it('gives four commands, and says no more of itself than these tests run', () => {
+  it('gives eight commands, and says no more of itself than these tests run', () => {
     expect(commands).toEqual([
       'npm ci && npm start',
       'npm ci && npm test',
       expect.stringMatching(/^curl /),
       expect.stringMatching(/^UPSTREAM_URL=\S+ npm start$/),
+      expect.stringMatching(/^SNAPSHOT_DIR=snapshots UPSTREAM_URL=\S+ npm start$/),
+      expect.stringMatching(/^UPSTREAM_PROFILE=auto .* npm start$/),
+      expect.stringMatching(/^redis-server /),
+      expect.stringMatching(/^REDIS_URL=\S+ UPSTREAM_URL=\S+ npm start$/),
     ]);
   });
 
@@ -93,11 +100,56 @@ describe('the README', () => {
     await expect.poll(() => upstream.count(), { timeout: 30_000 }).toBe(2);
     expect(other.output()).toContain(`"upstream":"${upstream.url}","isDemo":false`);
 
+    const kept = run(WITH_DIRECTORY.replace(/https:\S+/, upstream.url), copy, { ...env, PORT: '0' });
+    await expect
+      .poll(() => existsSync(join(copy, 'snapshots')) && readdirSync(join(copy, 'snapshots')).sort(), {
+        timeout: 30_000,
+      })
+      .toEqual([
+        expect.stringMatching(/^chains-.*\.snapshot$/),
+        expect.stringMatching(/^tokens-.*\.snapshot$/),
+      ]);
+    expect(kept.output()).toContain('"msg":"Listening"');
+
+    upstream.plan('chains', status(410));
+    upstream.plan('tokens', status(410));
+    const successor = await startFakeSuccessor();
+    onTestFinished(successor.close);
+    const services = [upstream.url, successor.url];
+    const changing = WITH_SUCCESSOR.replace(/https:\S+/g, () => services.shift() ?? '').replace(
+      'snapshots',
+      'new',
+    );
+    const changed = run(changing, copy, { ...env, PORT: '0' });
+    await expect
+      .poll(changed.output, { timeout: 30_000 })
+      .toContain('the listings are from the value-transfer service from now on');
+
     // The whole of it is what runs this test: one file of it shows that the command works there, too.
     const tested = run(`${TEST} -- schema-file`, copy, { ...env, CI: 'true' });
     expect(await tested.exited, tested.output()).toBe(0);
     expect(tested.output()).toMatch(/Tests\s+1 passed/);
   });
+
+  it.skipIf(isRedisMissing)(
+    'gives commands by which gateways share through Redis',
+    { timeout: 60_000 },
+    async () => {
+      const port = String(await freePort());
+      const copy = copyProject(['node_modules']);
+      run(REDIS.replace('6379', port), copy);
+      const upstream = await startFakeUpstream();
+      onTestFinished(upstream.close);
+      const command = WITH_REDIS.replace('6379', port).replace(/https:\S+/, upstream.url);
+      // One after the other: each builds what it starts.
+      for (let gateway = 0; gateway < 2; gateway++) {
+        const { output } = run(command, copy, { PORT: '0' });
+        await expect.poll(output, { timeout: 30_000 }).toContain('Sharing snapshots through Redis');
+        await expect.poll(output).toContain('Took a new snapshot of the tokens listing');
+      }
+      expect(upstream.count()).toBe(2);
+    },
+  );
 
   it('gives queries that are answered, each with rows', async () => {
     const { address } = await startGatewayProcess();
