@@ -2,10 +2,7 @@ import closeWithGrace from 'close-with-grace';
 import { type Config, readConfig } from './config.js';
 import { startDemoUpstream } from './demo/upstream.js';
 import { createGateway, GRAPHQL_PATH } from './gateway.js';
-import { createCeiling } from './listing/ceiling.js';
-import { createSnapshots } from './listing/snapshots.js';
-import { openDiskStore } from './listing/store-disk.js';
-import { createUpstream, fleetMarkOf, servicesOf, upstreamMarkOf } from './listing/upstream.js';
+import { openSnapshots } from './listing/open.js';
 import { createLogger } from './logger.js';
 import { createMetrics } from './metrics.js';
 import { createGatewayServer } from './server.js';
@@ -27,53 +24,16 @@ async function run(config: Config): Promise<void> {
     secrets: [...Object.values(config.upstreamHeaders), ...passwordsOf(config.redisUrl)],
   });
   const demo = config.upstreamUrl === undefined ? await startDemoUpstream() : undefined;
-  const addresses = {
-    profile: config.upstreamProfile,
-    url: config.upstreamUrl ?? demo?.url ?? '',
-    successorUrl: config.upstreamSuccessorUrl,
-    isDemo: demo !== undefined,
-  };
-  const services = servicesOf(addresses);
   const metrics = createMetrics();
-  const disk =
-    config.snapshotDir === undefined
-      ? undefined
-      : await openDiskStore({
-          directory: config.snapshotDir,
-          upstreamMark: upstreamMarkOf(addresses),
-          services,
-          log,
-        });
-  const fleet =
-    config.redisUrl === undefined
-      ? undefined
-      : // Loaded only where it is wanted: it costs a tenth of the time to the first answer.
-        (await import('./listing/store-redis.js')).createRedisFleet({
-          url: config.redisUrl,
-          scope: fleetMarkOf(addresses),
-          services,
-          onSharing: metrics.sharing,
-          log,
-        });
-  const ceiling = createCeiling(config.upstreamRequestsPerSecond);
-  const upstream = createUpstream({
+  const { snapshots, giveUp, close } = await openSnapshots({
     ...config,
-    ...addresses,
-    ceiling: fleet?.share(ceiling, config.upstreamRequestsPerSecond) ?? ceiling,
-    onChangeOver(from, to) {
-      metrics.changedOver(from, to);
-      snapshots.hurry();
+    addresses: {
+      profile: config.upstreamProfile,
+      url: config.upstreamUrl ?? demo?.url ?? '',
+      successorUrl: config.upstreamSuccessorUrl,
+      isDemo: demo !== undefined,
     },
-    onAttempt: metrics.upstreamRequest,
-    onBreaker: metrics.breaker,
-    log,
-  });
-  const snapshots = createSnapshots({
-    ...config,
-    listing: upstream.listing,
-    fleet,
-    disk,
-    onRefresh: metrics.refresh,
+    observer: metrics,
     log,
   });
   metrics.watchListings(() => snapshots.status(Date.now()));
@@ -88,17 +48,12 @@ async function run(config: Config): Promise<void> {
   });
   const server = createGatewayServer({ gateway, maxBodyBytes: config.maxBodyBytes, log });
 
-  await snapshots.restore();
   snapshots.start();
   const address = await server.listen(config.host, config.port);
-  const shownUpstream = demo ? 'the embedded demo listing' : config.upstreamUrl;
-  if (isTerminal) process.stdout.write(screen(address, shownUpstream, demo !== undefined, config.graphiql));
+  const upstream = demo ? 'the embedded demo listing' : config.upstreamUrl;
+  if (isTerminal) process.stdout.write(screen(address, upstream, demo !== undefined, config.graphiql));
   else {
-    const facts = {
-      address: `${address}${GRAPHQL_PATH}`,
-      upstream: shownUpstream,
-      isDemo: demo !== undefined,
-    };
+    const facts = { address: `${address}${GRAPHQL_PATH}`, upstream, isDemo: demo !== undefined };
     log.info(facts, 'Listening');
   }
 
@@ -109,12 +64,11 @@ async function run(config: Config): Promise<void> {
       else log.info({ signal: reason.signal }, 'Stopping: requests under way are still answered');
       stopping = true;
       snapshots.stop();
-      const giveUp = setTimeout(() => upstream.close(), GIVE_UP_UPSTREAM_AFTER_MS);
+      const givingUp = setTimeout(giveUp, GIVE_UP_UPSTREAM_AFTER_MS);
       // Whoever presses Ctrl-C at a terminal is not behind a load balancer.
       await server.drain(reason.signal === 'SIGINT' ? 0 : LAME_DUCK_MS, CUT_OFF_AFTER_MS);
-      clearTimeout(giveUp);
-      await upstream.close();
-      fleet?.close();
+      clearTimeout(givingUp);
+      await close();
       await demo?.close();
       log.info('Stopped');
     },
@@ -144,7 +98,7 @@ function passwordsOf(url: string | undefined): readonly string[] {
 }
 
 /** Ends the process with a message for a person, where it cannot even begin. */
-function giveUp(lines: readonly string[]): never {
+function endWith(lines: readonly string[]): never {
   process.stderr.write(`${lines.join('\n')}\n`);
   process.exit(1);
 }
@@ -167,10 +121,10 @@ function startFault(error: unknown, { host, port, snapshotDir }: Config): readon
 
 const settings = readConfig(process.env);
 if ('faults' in settings) {
-  giveUp([
+  endWith([
     'The gateway did not start; mend these settings:',
     ...settings.faults.map((fault) => `  ${fault}`),
   ]);
 }
 const { config } = settings;
-run(config).catch((error: unknown) => giveUp(startFault(error, config)));
+run(config).catch((error: unknown) => endWith(startFault(error, config)));

@@ -23,7 +23,7 @@ export interface SnapshotsOptions extends HoldBackRules {
   readonly tokensFreshMs: number;
   readonly destinationsFreshMs: number;
   /** The pause after a first failed refresh of a listing. */
-  readonly firstPauseMs?: number;
+  readonly firstPauseMs?: number | undefined;
   /** The gateways to share with; none unless given. */
   readonly fleet?: Fleet | undefined;
   /** Where the listings outlive the process; nowhere unless given. */

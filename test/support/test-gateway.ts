@@ -2,11 +2,9 @@ import { Writable } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { type Config, readConfig } from '../../src/config.js';
 import { createGateway, type Gateway } from '../../src/gateway.js';
-import { createCeiling } from '../../src/listing/ceiling.js';
 import type { Listing } from '../../src/listing/listing.js';
-import { createSnapshots, type Snapshots } from '../../src/listing/snapshots.js';
-import { openDiskStore } from '../../src/listing/store-disk.js';
-import { createUpstream, servicesOf, upstreamMarkOf } from '../../src/listing/upstream.js';
+import { openSnapshots } from '../../src/listing/open.js';
+import type { Snapshots } from '../../src/listing/snapshots.js';
 import { createLogger, type Logger } from '../../src/logger.js';
 import { createMetrics, type Metrics } from '../../src/metrics.js';
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
@@ -70,42 +68,28 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
   const upstream = options.upstream ?? (await startFakeUpstream());
   const { log, logged } = await createTestLog();
   const config = { ...defaultConfig(), upstreamRequestsPerSecond: 1000, ...options.config };
-  const addresses = {
-    profile: config.upstreamProfile,
-    url: upstream.url,
-    successorUrl: config.upstreamSuccessorUrl,
-    isDemo: false,
-  };
-  const services = servicesOf(addresses);
   const metrics = createMetrics();
   let changeOvers = 0;
-  const service = createUpstream({
+  const { snapshots, close } = await openSnapshots({
     ...config,
-    ...addresses,
-    ceiling: createCeiling(config.upstreamRequestsPerSecond),
-    onChangeOver(from, to) {
-      changeOvers++;
-      metrics.changedOver(from, to);
-      snapshots.hurry();
+    addresses: {
+      profile: config.upstreamProfile,
+      url: upstream.url,
+      successorUrl: config.upstreamSuccessorUrl,
+      isDemo: false,
     },
-    onAttempt: metrics.upstreamRequest,
-    onBreaker: metrics.breaker,
+    observer: {
+      ...metrics,
+      changedOver(from, to) {
+        changeOvers++;
+        metrics.changedOver(from, to);
+      },
+    },
+    firstPauseMs: options.firstPauseMs,
+    ...(options.decorate ? { decorate: options.decorate } : {}),
     log,
-  });
-  const { snapshotDir: directory } = config;
-  const snapshots = createSnapshots({
-    ...config,
-    listing: options.decorate?.(service.listing) ?? service.listing,
-    disk:
-      directory === undefined
-        ? undefined
-        : await openDiskStore({ directory, upstreamMark: upstreamMarkOf(addresses), services, log }),
-    onRefresh: metrics.refresh,
-    log,
-    ...(options.firstPauseMs === undefined ? {} : { firstPauseMs: options.firstPauseMs }),
   });
   metrics.watchListings(() => snapshots.status(Date.now()));
-  await snapshots.restore();
   const gateway = createGateway({
     ...config,
     snapshots,
@@ -115,8 +99,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
     isStopping: options.isStopping ?? (() => false),
   });
   onTestFinished(async () => {
-    snapshots.stop();
-    await service.close();
+    await close();
     await upstream.close();
   });
 

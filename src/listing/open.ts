@@ -1,0 +1,108 @@
+import type { Logger } from '../logger.js';
+import { createCeiling } from './ceiling.js';
+import type { Listing } from './listing.js';
+import { createSnapshots, type Snapshots, type SnapshotsOptions } from './snapshots.js';
+import { openDiskStore } from './store-disk.js';
+import {
+  type Addresses,
+  createUpstream,
+  fleetMarkOf,
+  servicesOf,
+  type UpstreamOptions,
+  upstreamMarkOf,
+} from './upstream.js';
+
+/** Whoever wants to know what happens between the gateway and its upstream. */
+export interface Observer {
+  /** One attempt: which service, which operation, `ok` or the error's code, how long in seconds. */
+  upstreamRequest(...attempt: Parameters<UpstreamOptions['onAttempt']>): void;
+  breaker(...change: Parameters<UpstreamOptions['onBreaker']>): void;
+  changedOver(...change: Parameters<UpstreamOptions['onChangeOver']>): void;
+  /** The end of a refresh: `taken`, `shared`, `held_back`, or an error's code. */
+  refresh(listing: string, outcome: string): void;
+  /** Whether snapshots are shared with other gateways now; never called where no sharing is set. */
+  sharing(isShared: boolean): void;
+}
+
+/** What {@link openSnapshots} takes. */
+export interface OpenOptions
+  extends Omit<SnapshotsOptions, 'listing' | 'fleet' | 'disk' | 'onRefresh'>,
+    Omit<UpstreamOptions, keyof Addresses | 'ceiling' | 'onAttempt' | 'onBreaker' | 'onChangeOver'> {
+  readonly addresses: Addresses;
+  /** Where the listings outlive the process; nowhere if undefined. */
+  readonly snapshotDir: string | undefined;
+  /** Through which they are shared; not at all if undefined. */
+  readonly redisUrl: string | undefined;
+  readonly observer: Observer;
+  /** Stands between the services and the snapshots. */
+  readonly decorate?: (listing: Listing) => Listing;
+  readonly log: Logger;
+}
+
+/** Snapshots with all that stands behind them. */
+export interface OpenSnapshots {
+  readonly snapshots: Snapshots;
+  /** Ends the questions to the upstream that are under way; whoever waits for one gets an UpstreamError. */
+  giveUp(): Promise<void>;
+  /** Ends everything. */
+  close(): Promise<void>;
+}
+
+/**
+ * Puts the upstream half together, and takes up what was kept on disk; it asks the upstream nothing yet.
+ *
+ * @throws what `node:fs` throws where `snapshotDir` is not the path of a directory
+ */
+export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots> {
+  const { addresses, snapshotDir, redisUrl, upstreamRequestsPerSecond, observer, decorate, log } = options;
+  const services = servicesOf(addresses);
+  const disk =
+    snapshotDir === undefined
+      ? undefined
+      : await openDiskStore({
+          directory: snapshotDir,
+          upstreamMark: upstreamMarkOf(addresses),
+          services,
+          log,
+        });
+  const fleet =
+    redisUrl === undefined
+      ? undefined
+      : // Loaded only where it is wanted: it would cost a tenth of the time to the first answer.
+        (await import('./store-redis.js')).createRedisFleet({
+          url: redisUrl,
+          scope: fleetMarkOf(addresses),
+          services,
+          onSharing: observer.sharing,
+          log,
+        });
+  const ceiling = createCeiling(upstreamRequestsPerSecond);
+  const upstream = createUpstream({
+    ...options,
+    ...addresses,
+    ceiling: fleet?.share(ceiling, upstreamRequestsPerSecond) ?? ceiling,
+    onChangeOver(from, to) {
+      observer.changedOver(from, to);
+      snapshots.hurry();
+    },
+    onAttempt: observer.upstreamRequest,
+    onBreaker: observer.breaker,
+  });
+  const snapshots = createSnapshots({
+    ...options,
+    listing: decorate?.(upstream.listing) ?? upstream.listing,
+    fleet,
+    disk,
+    onRefresh: observer.refresh,
+  });
+  await snapshots.restore();
+  return {
+    snapshots,
+    giveUp: upstream.close,
+    async close() {
+      snapshots.stop();
+      await upstream.close();
+      fleet?.close();
+    },
+  };
+}
