@@ -7,6 +7,7 @@ import {
   first,
   json,
   late,
+  mostInASecond,
   reset,
   stall,
   startFakeUpstream,
@@ -41,12 +42,6 @@ async function faultOf(answer: Promise<unknown>): Promise<UpstreamError> {
  * The most requests that came in any second, wherever it begins; less a tenth, since on a busy machine what was
  * sent evenly is taken up a little bunched.
  */
-function mostInASecond({ seen }: FakeUpstream): number {
-  return Math.max(
-    ...seen.map(({ at }) => seen.filter((other) => other.at >= at && other.at < at + 900).length),
-  );
-}
-
 describe('addresses', () => {
   it.each(['', '/', '//'])('has one slash before the path when the base ends with "%s"', async (end) => {
     const fake = await startFakeUpstream({ tokens: [] });
@@ -215,7 +210,7 @@ describe('the ceiling', () => {
     });
     await Promise.all(Array.from({ length: 6 }, getTokens));
     expect(upstream.count()).toBe(9);
-    expect(mostInASecond(upstream)).toBeLessThanOrEqual(3);
+    expect(mostInASecond(upstream.seen, 100)).toBeLessThanOrEqual(3);
   });
 
   it('lets listings go before routes that wait', async () => {

@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { demoChains, demoTokens } from '../fixtures/demo.js';
 
 /** Answers one request to the fake upstream; `nth` counts the requests for that path from 1. */
 export type Answer = (response: ServerResponse, request: IncomingMessage, nth: number) => void;
@@ -23,6 +22,10 @@ export interface FakeUpstream {
   count(path?: string): number;
   /** The written plan: how requests for a path are answered from now on. */
   plan(path: 'chains' | 'tokens', answer: Answer): void;
+  /** Ends all connections and refuses new ones: nobody listens on the port until {@link FakeUpstream.accept}. */
+  refuse(): Promise<void>;
+  /** Listens again, on the same port; does nothing where it does already. */
+  accept(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -34,7 +37,8 @@ export interface FakeListings {
 
 /** A real HTTP server in the form of the v1 service that counts requests and fails by a written plan. */
 export async function startFakeUpstream(listings: FakeListings = {}): Promise<FakeUpstream> {
-  const { chains = demoChains, tokens = demoTokens } = listings;
+  // Read only where it is wanted: compiled tests stand elsewhere than their sources, and the demo beside those.
+  const { chains = (await demo()).demoChains, tokens = (await demo()).demoTokens } = listings;
   const seen: SeenRequest[] = [];
   const plans = new Map<string, Answer>([
     ['chains', json({ chains })],
@@ -47,19 +51,49 @@ export async function startFakeUpstream(listings: FakeListings = {}): Promise<Fa
     const answer = plans.get(path) ?? status(404);
     answer(response, request, seen.filter((other) => other.path === path).length);
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
+  const listen = (port: number) =>
+    new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, '127.0.0.1', () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+  const close = async () => {
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    await closed;
+  };
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    url: `http://127.0.0.1:${port}/v1`,
     seen,
     count: (path) => seen.filter((request) => path === undefined || request.path === path).length,
     plan: (path, answer) => plans.set(path, answer),
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+    refuse: close,
+    async accept() {
+      if (!server.listening) await listen(port);
     },
+    close,
   };
+}
+
+const demo = () => import('../fixtures/demo.js');
+
+/**
+ * The most requests that came in any second, wherever it begins; less some slack in milliseconds, since on a
+ * busy machine what was sent evenly is taken up a little bunched.
+ */
+export function mostInASecond(seen: readonly SeenRequest[], slackMs = 100): number {
+  let most = 0;
+  let from = 0;
+  // They are in the order in which they came.
+  for (const [index, { at }] of seen.entries()) {
+    while ((seen[from]?.at ?? at) <= at - 1000 + slackMs) from++;
+    most = Math.max(most, index - from + 1);
+  }
+  return most;
 }
 
 /** Answers 200 with this value as JSON. */

@@ -16,10 +16,17 @@ export interface GatewayProcess {
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
-/** Starts the built gateway on a free port; the test's end ends it. */
-export async function startGatewayProcess(env: Record<string, string> = {}): Promise<GatewayProcess> {
+/**
+ * Starts the built gateway on a free port; the test's end ends it.
+ *
+ * @param atEnd what takes the ending of it; tests that run beside others have one of their own in their context
+ */
+export async function startGatewayProcess(
+  env: Record<string, string> = {},
+  atEnd: (end: () => Promise<void>) => void = onTestFinished,
+): Promise<GatewayProcess> {
   const { child, output, exited } = spawnGateway({ PORT: '0', ...env });
-  onTestFinished(async () => {
+  atEnd(async () => {
     child.kill('SIGKILL');
     await exited;
   });

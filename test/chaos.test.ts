@@ -1,0 +1,243 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, type ExpectStatic, it, vi } from 'vitest';
+import { demoChains as chains, demoTokens as tokens } from './fixtures/demo.js';
+import { type FakeUpstream, mostInASecond, startFakeUpstream } from './support/fake-upstream.js';
+import { FAULTS, type Fault, LASTING_FAULTS, mend, ODDITIES } from './support/faults.js';
+import { ask, type GatewayProcess, startGatewayProcess } from './support/gateway-process.js';
+import { type Load, questionsAbout, residentMegabytes, startLoad } from './support/load.js';
+
+/** How one listing stands; times are milliseconds since 1970. */
+interface Standing {
+  readonly state: string;
+  readonly takenAt: number;
+  /** The last failure since a time, as its code. */
+  readonly failure: string | undefined;
+}
+
+/** A warm gateway, the upstream behind it and the clients before it. */
+interface World {
+  readonly upstream: FakeUpstream;
+  readonly gateway: GatewayProcess;
+  readonly load: Load;
+  /** The most resident memory seen, beyond what it was when warm; NaN where the system does not tell. */
+  readonly grownMegabytes: () => number;
+}
+
+type AtEnd = (end: () => Promise<void>) => void;
+
+const GOOD = { chains, tokens };
+const QUESTIONS = questionsAbout(GOOD);
+/** Of each world; so all of them together leave the machine some time. */
+const QUESTIONS_PER_SECOND = 10;
+const CEILING = 3;
+/** While all is well the two listings cost 2.5 requests a second, which is below the ceiling. */
+const FRESH_MS = 800;
+const SETTINGS = {
+  CHAINS_FRESH_MS: String(FRESH_MS),
+  TOKENS_FRESH_MS: String(FRESH_MS),
+  UPSTREAM_TIMEOUT_MS: '300',
+  UPSTREAM_RETRIES: '1',
+  UPSTREAM_REQUESTS_PER_SECOND: String(CEILING),
+  UPSTREAM_MAX_BYTES: String(8 * 2 ** 20),
+  // A fault lasts long enough here for the same wrong rows to come more than three times.
+  HOLD_BACK_TIMES: '1000',
+  LOG_LEVEL: 'info',
+};
+/** What single groups of faults need otherwise: reading to the limit takes its time on a busy machine. */
+const SETTINGS_OF: Readonly<Record<string, Record<string, string>>> = {
+  size: { UPSTREAM_TIMEOUT_MS: '3000' },
+};
+
+/** A fault lasts at least so long, and beyond that until the gateway has told of it. */
+const FAULT_MS = 1_500;
+const TOLD_WITHIN_MS = 8_000;
+/** Two seconds until an open breaker lets a try through, one for the pause of each keeper, and two to spare. */
+const NEW_WITHIN_MS = 5_000;
+/**
+ * Some ten times what the gateway holds of an answer at its limit of 8 MB: as chunks, as one buffer, as text
+ * and as garbage of earlier attempts. It is well below the 200 MB that are sent.
+ */
+const GROWN_AT_MOST_MB = 150;
+
+/** By how much requests may come bunched; without a ceiling there would be four within a fifth of a second. */
+const BUNCHED_MS = 400;
+
+const OUTAGES = ['a stall before the head', '503'];
+const OUTAGE_MS = 10_000;
+/**
+ * Five attempts that open the breaker and one each two seconds from then on make ten; three more may be under
+ * way as it opens. The ceiling alone would let 30 through.
+ */
+const ASKED_IN_OUTAGE = 13;
+
+// Enough for the whole to end within a minute, and few enough for two cores.
+vi.setConfig({ maxConcurrency: 7 });
+
+async function startWorld(atEnd: AtEnd, settings: Record<string, string> = {}): Promise<World> {
+  const upstream = await startFakeUpstream(GOOD);
+  atEnd(upstream.close);
+  const gateway = await startGatewayProcess({ ...SETTINGS, ...settings, UPSTREAM_URL: upstream.url }, atEnd);
+  while ((await fetch(`${gateway.address}/ready`)).status !== 200) await sleep(20);
+  const load = startLoad(gateway.address, QUESTIONS, QUESTIONS_PER_SECOND);
+  atEnd(load.stop);
+  while (load.answered < QUESTIONS_PER_SECOND) await sleep(20);
+  const warm = residentMegabytes(gateway.child.pid);
+  let most = warm;
+  const watch = setInterval(() => {
+    most = Math.max(most, residentMegabytes(gateway.child.pid));
+  }, 50);
+  atEnd(async () => clearInterval(watch));
+  return { upstream, gateway, load, grownMegabytes: () => most - warm };
+}
+
+async function standings({ gateway }: World, since: number): Promise<readonly Standing[]> {
+  const { data } = await ask<{
+    listings: { state: string; takenAt: string; lastFailure: { code: string; at: string } | null }[];
+  }>(gateway.address, '{ listings { state takenAt lastFailure { code at } } }');
+  return data.listings.map(({ state, takenAt, lastFailure }) => ({
+    state,
+    takenAt: Date.parse(takenAt),
+    failure: lastFailure && Date.parse(lastFailure.at) >= since ? lastFailure.code : undefined,
+  }));
+}
+
+/** The process is the one that was started, it is ready, and it has not grown out of bounds. */
+async function expectAlive({ gateway, grownMegabytes }: World, expect: ExpectStatic): Promise<void> {
+  const { exitCode, signalCode, pid = 0 } = gateway.child;
+  expect([exitCode, signalCode, process.kill(pid, 0)]).toEqual([null, null, true]);
+  for (const path of ['/live', '/ready']) {
+    expect((await fetch(gateway.address + path)).status, path).toBe(200);
+  }
+  const grown = grownMegabytes();
+  if (!Number.isNaN(grown)) expect(grown).toBeLessThan(GROWN_AT_MOST_MB);
+}
+
+/** Both listings become fresh, by snapshots that were asked for after this time. */
+async function expectNewSnapshots(world: World, since: number, expect: ExpectStatic): Promise<void> {
+  const isNew = ({ state, takenAt }: Standing) => state === 'FRESH' && takenAt >= since;
+  await expect
+    .poll(async () => (await standings(world, since)).map(isNew), { timeout: NEW_WITHIN_MS })
+    .toEqual([true, true]);
+}
+
+/** Has the upstream fail until the gateway says so, and for a while: nobody is to notice. */
+async function outlive(world: World, fault: Fault, lastsMs: number, expect: ExpectStatic): Promise<void> {
+  const { upstream, load } = world;
+  const began = Date.now();
+  const [seenBefore, answeredBefore] = [upstream.count(), load.answered];
+  await fault.begin(upstream, GOOD);
+  const told = { state: 'STALE', failure: fault.code };
+  await expect
+    .poll(() => standings(world, began), { timeout: TOLD_WITHIN_MS })
+    .toMatchObject(fault.only ? [{ failure: undefined }, told] : [told, told]);
+  await sleep(Math.max(0, began + lastsMs - Date.now()));
+  await expectAlive(world, expect);
+
+  const seconds = (Date.now() - began) / 1000;
+  const requests = upstream.seen.slice(seenBefore);
+  // The one fault of which the upstream itself sees nothing.
+  if (fault.name !== 'a refused connection') expect(requests.length).toBeGreaterThan(0);
+  expect(requests.length).toBeLessThanOrEqual(CEILING * Math.ceil(seconds));
+  expect(mostInASecond(requests, BUNCHED_MS)).toBeLessThanOrEqual(CEILING);
+  expect(upstream.count('/trap')).toBe(0);
+  // Half of what was asked at least, so that it cannot hold for want of questions.
+  expect(load.answered - answeredBefore).toBeGreaterThan((QUESTIONS_PER_SECOND * lastsMs) / 2000);
+}
+
+/** The upstream answers again as it should: within a stated time the listings are fresh. */
+async function recover(world: World, expect: ExpectStatic): Promise<void> {
+  const mended = Date.now();
+  await mend(world.upstream, GOOD);
+  await expectNewSnapshots(world, mended, expect);
+  await expectAlive(world, expect);
+}
+
+function faultNamed(wanted: string): Fault {
+  const found = Object.values(FAULTS)
+    .flat()
+    .find(({ name }) => name === wanted);
+  if (!found) throw new Error(`No fault is named ${wanted}`);
+  return found;
+}
+
+// `describe.concurrent.for` runs them one after another.
+describe.concurrent.each(Object.keys(FAULTS))('a gateway outlives each fault of the kind %s:', (kind) => {
+  const ends: (() => Promise<void>)[] = [];
+  let world: World;
+  beforeAll(async () => {
+    world = await startWorld((end) => ends.unshift(end), SETTINGS_OF[kind]);
+  });
+  afterAll(async () => {
+    for (const end of ends) await end();
+  });
+
+  // One after another, in the life of one process.
+  it.sequential.for(FAULTS[kind] ?? [])('$name', async (fault, { expect, onTestFailed }) => {
+    // So that the next has as good a beginning.
+    onTestFailed(() => recover(world, expect));
+    const failuresBefore = world.load.failures.length;
+    await outlive(world, fault, FAULT_MS, expect);
+    await recover(world, expect);
+    expect(world.load.failures.slice(failuresBefore, failuresBefore + 3)).toEqual([]);
+  });
+});
+
+describe.concurrent('a gateway takes the rows of an answer that only looks wrong:', () => {
+  const ends: (() => Promise<void>)[] = [];
+  let world: World;
+  beforeAll(async () => {
+    world = await startWorld((end) => ends.unshift(end));
+  });
+  afterAll(async () => {
+    for (const end of ends) await end();
+  });
+
+  it.sequential.for(ODDITIES)('$name', async ({ begin }, { expect }) => {
+    const began = Date.now();
+    await begin(world.upstream, GOOD);
+    await expectNewSnapshots(world, began, expect);
+    expect(await standings(world, began)).toMatchObject([{ failure: undefined }, { failure: undefined }]);
+    await sleep(200);
+    await expectAlive(world, expect);
+    expect(world.load.failures.slice(0, 3)).toEqual([]);
+  });
+});
+
+describe.concurrent('a gateway spares an upstream', () => {
+  it.for(LASTING_FAULTS)('for an hour after $name', async (fault, { expect, onTestFinished }) => {
+    const world = await startWorld(onTestFinished);
+    await outlive(world, fault, FAULT_MS, expect);
+    await mend(world.upstream, GOOD);
+    const asked = world.upstream.count();
+    await sleep(4000);
+    expect(world.upstream.count()).toBe(asked);
+    expect(await standings(world, 0)).toMatchObject([{ failure: fault.code }, { failure: fault.code }]);
+    await expectAlive(world, expect);
+    expect(world.load.failures.slice(0, 3)).toEqual([]);
+  });
+
+  it('until Retry-After is over, whichever listing was told', async ({ expect, onTestFinished }) => {
+    const world = await startWorld(onTestFinished);
+    const asked = world.upstream.count();
+    await outlive(world, faultNamed('429 with Retry-After'), 4000, expect);
+    const at = world.upstream.seen.slice(asked).map((request) => request.at);
+    const pauses = at.slice(1).map((time, index) => time - (at[index] ?? 0));
+    expect(pauses.length).toBeGreaterThan(1);
+    // Two that were sent before the first answer came are nobody's fault.
+    expect(pauses.filter((pause) => pause > 100 && pause < 950)).toEqual([]);
+    await recover(world, expect);
+  });
+
+  it.for(OUTAGES)(
+    'through a long outage: %s',
+    { timeout: 40_000 },
+    async (name, { expect, onTestFinished }) => {
+      const world = await startWorld(onTestFinished);
+      const asked = world.upstream.count();
+      await outlive(world, faultNamed(name), OUTAGE_MS, expect);
+      expect(world.upstream.count() - asked).toBeLessThanOrEqual(ASKED_IN_OUTAGE);
+      await recover(world, expect);
+      expect(world.load.failures.slice(0, 3)).toEqual([]);
+    },
+  );
+});

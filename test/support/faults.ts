@@ -1,0 +1,197 @@
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import type { RawChain, RawToken } from '../fixtures/demo.js';
+import {
+  bomb,
+  closed,
+  DEEP,
+  drip,
+  HEAD,
+  huge,
+  interim,
+  interimForEver,
+  OLD_HEAD,
+  open,
+  redirect,
+  resetHard,
+  sized,
+} from './bad-answers.js';
+import { type Answer, type FakeUpstream, json, reset, stall, status, text } from './fake-upstream.js';
+
+/** The rows that the upstream has while all is well. */
+export interface GoodListings {
+  readonly chains: readonly RawChain[];
+  readonly tokens: readonly RawToken[];
+}
+
+/** A way in which the upstream can fail. */
+export interface Fault {
+  readonly name: string;
+  /** What `listings.lastFailure` says while it lasts. */
+  readonly code: `UPSTREAM_${string}`;
+  /** Has the upstream fail so, until {@link mend}. */
+  readonly begin: Begin;
+  /** The listing that it is about, where it is not about both. */
+  readonly only?: 'tokens';
+}
+
+/** A way of answering that looks wrong and is not: the rows are to be taken. */
+export type Oddity = Pick<Fault, 'name' | 'begin'>;
+
+type Begin = (upstream: FakeUpstream, good: GoodListings) => void | Promise<void>;
+type Row = RawChain | RawToken;
+
+const unreachable = { code: 'UPSTREAM_UNREACHABLE' } as const;
+const timeout = { code: 'UPSTREAM_TIMEOUT' } as const;
+const malformed = { code: 'UPSTREAM_MALFORMED' } as const;
+const refused = { code: 'UPSTREAM_STATUS' } as const;
+const gone = { code: 'UPSTREAM_GONE' } as const;
+const limited = { code: 'UPSTREAM_RATE_LIMITED' } as const;
+
+const GZIP = { 'content-encoding': 'gzip' };
+const BROTLI = { 'content-encoding': 'br' };
+const FAST = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
+const HTML = { 'content-type': 'text/html' };
+const DEPRECATED = '{"error":"This API is deprecated"}';
+const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`;
+const LONG_HEAD = `${HEAD}X-Long: ${'x'.repeat(100_000)}\r\n\r\n`;
+const INTERIMS = interim(103).repeat(100);
+const NO_ROWS = '{"chains":[],"tokens":[]';
+const NOT_UTF8 = Buffer.from('{"tokens":["\xff"],"chains":["\xff"]}', 'latin1');
+const BAD_ROWS = `null,7,"",[],{},${DEEP},{"name":${DEEP}},{"__proto__":{"chainKey":"a","address":"0x1"}}`;
+
+/** Faults that pass as soon as the upstream has mended; by what is at fault, and one on each line. */
+export const FAULTS: Readonly<Record<string, readonly Fault[]>> = {
+  connection: [
+    { name: 'a refused connection', ...unreachable, begin: (upstream) => upstream.refuse() },
+    { name: 'a reset connection', ...unreachable, begin: always(resetHard) },
+    { name: 'a connection that is closed without an answer', ...unreachable, begin: always(reset) },
+    { name: 'a stall before the head', ...timeout, begin: always(stall) },
+    { name: 'a stall in mid-head', ...timeout, begin: always(open(HEAD)) },
+    { name: 'a stall in mid-body', ...timeout, begin: always(open(sized('{', 99))) },
+    { name: 'a cut body', ...unreachable, begin: always(closed(sized('{', 99))) },
+    { name: 'a slow drip, a byte at a time', ...timeout, begin: always(drip) },
+  ],
+  framing: [
+    { name: 'a content-length too long', ...unreachable, begin: eachBody((b) => closed(sized(b, 9))) },
+    { name: 'a content-length too short', ...malformed, begin: eachBody((b) => open(sized(b, -9))) },
+    { name: 'something else than HTTP', ...unreachable, begin: always(closed('220 ready\r\n')) },
+    { name: 'a head of 100 kB', ...unreachable, begin: always(open(LONG_HEAD)) },
+    { name: 'interim answers without end', ...timeout, begin: always(interimForEver) },
+    { name: 'a 100 that nobody asked for', ...unreachable, begin: always(open(interim(100))) },
+    { name: 'a 101 that nobody asked for', ...unreachable, begin: always(open(interim(101))) },
+    { name: 'a chunk of no size', ...unreachable, begin: always(open(`${CHUNKED}x\r\n`)) },
+    { name: 'an HTTP/1.0 body cut short', ...malformed, begin: always(closed(`${OLD_HEAD}{"tokens":[`)) },
+  ],
+  content: [
+    { name: 'another content type', ...malformed, begin: eachBody((b) => text(b, HTML)) },
+    { name: 'no body', ...malformed, begin: always(text('')) },
+    { name: 'bad JSON', ...malformed, begin: eachBody((b) => text(b.slice(0, -1))) },
+    { name: 'JSON of 100,000 levels', ...malformed, begin: always(text(DEEP)) },
+    { name: 'a row of 100,000 levels', ...malformed, begin: always(rows(`[{"name":${DEEP}}]`)) },
+    { name: 'NUL bytes', ...malformed, begin: always(text(Buffer.alloc(100_000))) },
+    { name: 'broken UTF-8', ...malformed, begin: always(text(NOT_UTF8)) },
+    { name: 'UTF-16', ...malformed, begin: eachBody((b) => text(Buffer.from(b, 'utf16le'))) },
+    { name: 'an error with status 200', ...malformed, begin: always(json({ error: 'secret-body' })) },
+  ],
+  size: [
+    { name: 'a body of 200 MB', ...malformed, begin: always(huge(200)) },
+    { name: 'a refusal with a body of 200 MB', ...refused, begin: always(huge(500)) },
+    { name: '200 MB as gzip', ...malformed, begin: always(bomb('gzip')) },
+    { name: '200 MB as brotli', ...malformed, begin: always(bomb('br')) },
+    { name: '200 MB as gzip in gzip', ...malformed, begin: always(bomb('gzip, gzip')) },
+    { name: 'gzip cut short', ...malformed, begin: eachBody((b) => text(halfOf(gzipSync(b)), GZIP)) },
+    { name: 'gzip that is none', ...malformed, begin: eachBody((b) => text(b, GZIP)) },
+  ],
+  refusal: [
+    { name: '204', ...refused, begin: always((response) => response.writeHead(204).end()) },
+    { name: '301, which is not followed', ...refused, begin: always(redirect) },
+    { name: '401', ...refused, begin: always(status(401)) },
+    { name: '403', ...refused, begin: always(status(403)) },
+    { name: '404', ...refused, begin: always(status(404)) },
+    { name: '422', ...refused, begin: always(status(422)) },
+  ],
+  load: [
+    { name: '429', ...limited, begin: always(status(429)) },
+    { name: '429 with Retry-After', ...limited, begin: always(status(429, { 'retry-after': '1' })) },
+    { name: '500', ...refused, begin: always(status(500)) },
+    { name: '503', ...refused, begin: always(status(503)) },
+  ],
+  rows: [
+    { name: 'an empty listing', ...malformed, begin: always(rows('[]')) },
+    { name: 'less than half of a listing', ...malformed, begin: eachRows(lessThanHalf) },
+    { name: 'other decimals of one token', ...malformed, begin: eachRows(otherDecimals), only: 'tokens' },
+    { name: 'rows that are none', ...malformed, begin: always(rows('[null,7,"",[],{}]')) },
+    { name: 'rows by another name', ...malformed, begin: always(json({ rows: [{}] })) },
+    { name: 'an object for an array', ...malformed, begin: always(rows('{"0":{},"length":1}')) },
+    { name: 'rows in __proto__', ...malformed, begin: eachBody((b) => text(`{"__proto__":${b}}`)) },
+  ],
+};
+
+/** Faults that are remembered for an hour, however soon the upstream thinks better of it. */
+export const LASTING_FAULTS: readonly Fault[] = [
+  { name: '410', ...gone, begin: always(status(410)) },
+  { name: 'an error that says deprecated', ...gone, begin: always(status(400, {}, DEPRECATED)) },
+];
+
+/** Answers that only look like faults, one on each line. */
+export const ODDITIES: readonly Oddity[] = [
+  { name: 'an HTTP/1.0 body that ends with its connection', begin: eachBody((b) => closed(OLD_HEAD + b)) },
+  { name: 'a hundred interim answers first', begin: eachBody((b) => open(INTERIMS + sized(b))) },
+  { name: 'a byte order mark', begin: eachBody((b) => text(`\ufeff${b}`)) },
+  { name: 'gzip', begin: eachBody((b) => text(gzipSync(b), GZIP)) },
+  { name: 'brotli', begin: eachBody((b) => text(brotliCompressSync(b, FAST), BROTLI)) },
+  { name: 'rows given twice, first none', begin: eachBody((b) => text(`${NO_ROWS},${b.slice(1)}`)) },
+  { name: 'bad rows among the good', begin: eachBody((b) => text(b.replace(/\]\}$/, `,${BAD_ROWS}]}`))) },
+  { name: 'a row again, with other decimals', begin: eachRows((good) => [...good, ...otherDecimals(good)]) },
+];
+
+/** Ends whatever fault there is. */
+export async function mend(upstream: FakeUpstream, good: GoodListings): Promise<void> {
+  upstream.plan('chains', json({ chains: good.chains }));
+  upstream.plan('tokens', json({ tokens: good.tokens }));
+  await upstream.accept();
+}
+
+function always(answer: Answer): Begin {
+  return (upstream) => {
+    upstream.plan('chains', answer);
+    upstream.plan('tokens', answer);
+  };
+}
+
+/** Answers for each listing with something made of its good body. */
+function eachBody(answerOf: (body: string) => Answer): Begin {
+  return (upstream, { chains, tokens }) => {
+    upstream.plan('chains', answerOf(JSON.stringify({ chains })));
+    upstream.plan('tokens', answerOf(JSON.stringify({ tokens })));
+  };
+}
+
+/** Answers for each listing with rows made of its good ones. */
+function eachRows(rowsOf: (good: readonly Row[]) => readonly Row[]): Begin {
+  return (upstream, { chains, tokens }) => {
+    upstream.plan('chains', json({ chains: rowsOf(chains) }));
+    upstream.plan('tokens', json({ tokens: rowsOf(tokens) }));
+  };
+}
+
+/** This text as the rows of either listing. */
+function rows(array: string): Answer {
+  return text(`{"chains":${array},"tokens":${array}}`);
+}
+
+function halfOf(bytes: Buffer): Buffer {
+  return bytes.subarray(0, bytes.byteLength / 2);
+}
+
+function lessThanHalf(good: readonly Row[]): readonly Row[] {
+  return good.slice(0, Math.floor(good.length * 0.49));
+}
+
+/** One token in the middle says other decimals than it did; chains have none of their own. */
+function otherDecimals(good: readonly Row[]): readonly Row[] {
+  const middle = Math.floor(good.length / 2);
+  return good.map((row, index) =>
+    index === middle && 'decimals' in row ? { ...row, decimals: row.decimals === 6 ? 18 : 6 } : row,
+  );
+}
