@@ -90,9 +90,14 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
   function refresh(): Promise<Kept> {
     refreshing ??= round().finally(() => {
       refreshing = undefined;
+      // Every end of a round sets the time of the next; one that nobody foresaw must not be the last.
+      if (timer === undefined) schedule(maxPauseMs);
     });
     // Whoever waits for it sees the failure; if nobody does, it is in the log and in the status.
-    refreshing.catch(() => {});
+    refreshing.catch((error) => {
+      if (!(error instanceof UpstreamError))
+        log.error({ err: error, listing: name }, 'A refresh met an error of our own');
+    });
     return refreshing;
   }
 
@@ -203,15 +208,22 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
 
   async function hear(): Promise<void> {
     if (refreshing || stopped) return;
-    const taken = await fleet.newest(name, kind, snapshot?.takenAt ?? 0);
-    if (taken && taken.takenAt > (snapshot?.takenAt ?? 0)) accept(taken, 'shared');
+    try {
+      const taken = await fleet.newest(name, kind, snapshot?.takenAt ?? 0);
+      if (taken && taken.takenAt > (snapshot?.takenAt ?? 0)) accept(taken, 'shared');
+    } catch (err) {
+      log.error({ err, listing: name }, 'What another gateway shares could not be taken');
+    }
   }
   fleet.onNews(name, hear);
 
   function schedule(delayMs: number): void {
     clearTimeout(timer);
     if (stopped) return;
-    timer = setTimeout(refresh, delayMs);
+    timer = setTimeout(() => {
+      timer = undefined;
+      refresh();
+    }, delayMs);
     timer.unref();
   }
 

@@ -102,7 +102,7 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
     async close() {
       snapshots.stop();
       await upstream.close();
-      fleet?.close();
+      await fleet?.close();
     },
   };
 }

@@ -53,14 +53,14 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
   async function writeWaiting(file: string): Promise<void> {
     for (let encode = waiting.get(file); encode; encode = waiting.get(file)) {
       waiting.delete(file);
-      await writeFile(file, encode());
+      await writeFile(file, encode);
     }
     writing.delete(file);
   }
 
-  async function writeFile(file: string, text: string): Promise<void> {
+  async function writeFile(file: string, encode: () => string): Promise<void> {
     try {
-      await writeWhole(directory, file, text);
+      await writeWhole(directory, file, encode());
       if (isFailing) log.info({ file }, 'SNAPSHOT_DIR can be written again');
       isFailing = false;
     } catch (err) {

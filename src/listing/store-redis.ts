@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import * as v from 'valibot';
 import type { Logger } from '../logger.js';
@@ -27,7 +27,8 @@ export interface RedisFleetOptions {
 export interface RedisFleet extends Fleet {
   /** A ceiling that holds for all of them together, or for this one while it is on its own. */
   share(local: LocalCeiling, requestsPerSecond: number): Ceiling;
-  close(): void;
+  /** Disconnects, when what is under way is sent. */
+  close(): Promise<void>;
 }
 
 /** A Redis that takes longer is as good as none. */
@@ -133,9 +134,13 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
     keepMs: number,
     endsTurn: boolean,
   ): Promise<void> {
-    const text = encodeRecord(kind, taken, services);
-    const args = [gateway, taken.takenAt, text, keepMs, channel, topic, endsTurn ? 1 : 0];
-    await run(WRITE, keysOf(topic), args);
+    try {
+      const text = encodeRecord(kind, taken, services);
+      const args = [gateway, taken.takenAt, text, keepMs, channel, topic, endsTurn ? 1 : 0];
+      await run(WRITE, keysOf(topic), args);
+    } catch (err) {
+      log.error({ err, topic }, 'A snapshot could not be written down for other gateways');
+    }
   }
 
   /** The snapshot in a reply; one that may not be served is told, and cleared away if it never may. */
@@ -238,11 +243,13 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
         },
       };
     },
-    close() {
+    async close() {
+      // What ends a turn of ours is still to be sent: others wait for it.
+      await setImmediate();
       isClosed = true;
       clearInterval(ping);
-      client.disconnect();
       listener.disconnect();
+      await client.quit().catch(() => client.disconnect());
     },
   };
 }
