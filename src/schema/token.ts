@@ -104,7 +104,7 @@ builder.queryFields((t) => ({
       }),
       srcToken: t.arg.string({
         description:
-          'Address of a token: asks for the tokens that have a route from it. One address can live on several chains, so give `srcChainKey` too. The set is optimistic: only a quote shows that a route works.',
+          'Address of a token: asks for the tokens that have a route from it. One address can live on several chains, so give `srcChainKey` too; without it a value-transfer upstream cannot be asked, and the answer is BAD_USER_INPUT. The set is optimistic: only a quote shows that a route works.',
       }),
     },
     resolve(_query, args, { loaders }) {
