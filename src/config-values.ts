@@ -73,9 +73,21 @@ export function baseUrl(text: string): string {
 
 /** An address of a Redis server; its password is in it, so that nothing of it is ever said. */
 export function redisUrl(text: string): string {
-  const isRedis = URL.canParse(text) && /^rediss?:$/.test(new URL(text).protocol);
-  if (isRedis && new URL(text).hostname) return text;
-  throw new Fault('an address such as redis://127.0.0.1:6379', () => 'another text');
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.hostname && /^rediss?:$/.test(url.protocol) && isEncoded(url.password)) return text;
+  throw new Fault(
+    'an address such as redis://127.0.0.1:6379, with "%25" for a "%" in its password',
+    () => 'another text',
+  );
+}
+
+function isEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** A path in the file system. */

@@ -56,8 +56,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { snapshots, log, metrics, isDemo, isStopping, graphiql, introspection } = options;
 
   function createContext(request: Request): GatewayContext {
-    const now = Date.now();
     const view = snapshots.view();
+    const now = view.now();
     return {
       loaders: createLoaders({
         view,

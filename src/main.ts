@@ -93,8 +93,9 @@ function screen(address: string, upstream: string | undefined, isDemo: boolean, 
 
 /** What is to be in no line of the log. */
 function passwordsOf(url: string | undefined): readonly string[] {
-  const password = url === undefined ? '' : new URL(url).password;
-  return password ? [password, decodeURIComponent(password)] : [];
+  if (url === undefined) return [];
+  const { password, searchParams } = new URL(url);
+  return [password, decodeURIComponent(password), ...searchParams.values()];
 }
 
 /** Ends the process with a message for a person, where it cannot even begin. */

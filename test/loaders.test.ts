@@ -27,6 +27,7 @@ function createColdView() {
       return [];
     },
     staleReads: () => [],
+    now: () => Date.now(),
   };
   return { view, lookedUp, routesAsked };
 }

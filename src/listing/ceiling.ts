@@ -1,19 +1,21 @@
-/** Holds the upstream's limit on requests a second; bursts are no exception. */
+import type { ListingSource } from './listing.js';
+
+/** Holds the upstream's limit on requests a second, of all its services together; bursts are no exception. */
 export interface Ceiling {
   /**
    * Takes the place of one request that is sent at once.
    *
    * @returns 0 when it is taken; otherwise how long to wait before asking again, in milliseconds
    */
-  take(): number | Promise<number>;
-  /** Gives nobody a place for this long (milliseconds), where others stand under the same ceiling. */
-  hold(ms: number): void;
+  take(service: ListingSource): number | Promise<number>;
+  /** Gives nobody a place for this service for so long (milliseconds), where others stand under it, too. */
+  hold(service: ListingSource, ms: number): void;
 }
 
 /** The ceiling of one process, under which a shared one can stand. */
 export interface LocalCeiling extends Ceiling {
-  take(): number;
-  /** Gives back the place that was taken last: nothing was sent. */
+  take(service: ListingSource): number;
+  /** Gives back the place that was taken last: nothing was sent, or not yet. */
   giveBack(): void;
 }
 

@@ -9,8 +9,17 @@ export interface Differences {
   readonly changedDecimals: readonly string[];
 }
 
-/** Compares by key, whatever the order of the rows. */
-export function compare<Row>(kind: Kind<Row>, before: readonly Row[], after: readonly Row[]): Differences {
+/**
+ * Compares by key, whatever the order of the rows.
+ *
+ * @param decimalsBefore what is known of rows that are not among those before
+ */
+export function compare<Row>(
+  kind: Kind<Row>,
+  before: readonly Row[],
+  after: readonly Row[],
+  decimalsBefore: (key: string) => number | undefined = () => undefined,
+): Differences {
   const left = new Map(before.map((row) => [kind.keyOf(row), row]));
   const appeared: string[] = [];
   const changedDecimals: string[] = [];
@@ -18,12 +27,10 @@ export function compare<Row>(kind: Kind<Row>, before: readonly Row[], after: rea
     const key = kind.keyOf(row);
     const known = left.get(key);
     left.delete(key);
-    if (known === undefined) {
-      appeared.push(key);
-      continue;
-    }
-    const [was, is] = [kind.decimalsOf(known), kind.decimalsOf(row)];
-    if (was !== is) changedDecimals.push(`${key}: ${was} → ${is}`);
+    if (known === undefined) appeared.push(key);
+    const was = known === undefined ? decimalsBefore(key) : kind.decimalsOf(known);
+    const is = kind.decimalsOf(row);
+    if (was !== undefined && was !== is) changedDecimals.push(`${key}: ${was} → ${is}`);
   }
   return { appeared, vanished: [...left.keys()], changedDecimals };
 }

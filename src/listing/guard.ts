@@ -30,11 +30,13 @@ export interface Guard {
   /**
    * Whether this question may be sent now.
    *
+   * @param first whether it has the next try of an open breaker, and so waits for that: a listing's question
+   *   does, or routes that fail would keep the listings from being refreshed
    * @returns 0 if so; otherwise how long to wait before asking again, in milliseconds
    * @throws UpstreamError where waiting takes too long, with the code of what stands in the way and, as
    *   `retryAfterMs`, when to come again
    */
-  check(url: string): number;
+  check(url: string, first: boolean): number;
   /** Sends, and learns from what comes. A passed `check` must come right before it. */
   run<Answer>(url: string, send: () => Promise<Answer>): Promise<Answer>;
 }
@@ -43,6 +45,8 @@ export interface Guard {
 const FAILURES_TO_OPEN = 5;
 /** While it is open, one attempt is let through each time this has passed. */
 const OPEN_MS = 2_000;
+/** How often it is looked whether a try has ended. */
+const TRIED_MS = 50;
 /** A longer Retry-After is not waited for: whoever asks decides when to come again. */
 const MAX_WAIT_MS = 10_000;
 /** However long the upstream asks to be left alone, it is asked again after this. */
@@ -78,7 +82,7 @@ export function createGuard({ onBreaker, onPause }: GuardOptions): Guard {
   function breakerLeftMs(): number {
     if (breaker.state === CircuitState.Closed) return 0;
     // While one is tried, nobody else goes; what waited for it would leave all at once.
-    if (breaker.state === CircuitState.HalfOpen) return OPEN_MS;
+    if (breaker.state === CircuitState.HalfOpen) return TRIED_MS;
     return openedAt + OPEN_MS - performance.now();
   }
 
@@ -96,7 +100,7 @@ export function createGuard({ onBreaker, onPause }: GuardOptions): Guard {
   }
 
   return {
-    check(url) {
+    check(url, first) {
       // Where the operation itself is gone, so is each question of it.
       for (const key of new Set([url, url.replace(/\?.*/s, '')])) {
         const error = gone.get(key);
@@ -105,8 +109,8 @@ export function createGuard({ onBreaker, onPause }: GuardOptions): Guard {
       const pauseLeftMs = pausedUntil - performance.now();
       if (pausedBy && pauseLeftMs > MAX_WAIT_MS) throw unasked(pausedBy, pauseLeftMs);
       const leftMs = breakerLeftMs();
-      if (openedBy && leftMs > 0) throw unasked(openedBy, leftMs);
-      return Math.max(0, pauseLeftMs);
+      if (openedBy && leftMs > 0 && !first) throw unasked(openedBy, leftMs);
+      return Math.max(0, pauseLeftMs, leftMs);
     },
     async run(url, send) {
       try {
@@ -115,6 +119,7 @@ export function createGuard({ onBreaker, onPause }: GuardOptions): Guard {
         if (openedBy && isBrokenCircuitError(error)) {
           // Its clock is the wall clock: one that was set back would keep it open for as long.
           breaker = createBreaker();
+          onBreaker('closed');
           throw unasked(openedBy, OPEN_MS);
         }
         learn(url, error);

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { compare, signatureOf } from './comparison.js';
 import { UpstreamError } from './errors.js';
 import type { Kind } from './kinds.js';
@@ -25,7 +26,36 @@ export type Verdict =
     }
   | { readonly isTaken: false; readonly heldBack: HeldBack; readonly error: UpstreamError };
 
+/** What has been served before, for judging what comes. */
+export interface Memory<Row> {
+  /** Takes note of the rows that leave when one answer takes the place of another. */
+  replace(before: readonly Row[], after: readonly Row[]): void;
+  /** The decimals of a row that has left within a day. */
+  decimalsOf(key: string): number | undefined;
+}
+
 const SHOWN = 20;
+const REMEMBERED_MS = 86_400_000;
+const MAX_REMEMBERED = 100_000;
+
+/**
+ * Makes the memory of one listing: decimals that change while a row is away for one refresh are changed
+ * decimals.
+ */
+export function createMemory<Row>(kind: Kind<Row>): Memory<Row> {
+  const left = new LRUCache<string, number>({ max: MAX_REMEMBERED, ttl: REMEMBERED_MS });
+  return {
+    replace(before, after) {
+      const present = new Set(after.map(kind.keyOf));
+      for (const row of before) {
+        const key = kind.keyOf(row);
+        if (!present.has(key)) left.set(key, kind.decimalsOf(row));
+      }
+      for (const key of present) left.delete(key);
+    },
+    decimalsOf: (key) => left.get(key),
+  };
+}
 
 /**
  * Judges an answer by what is served now. One that loses too many of the known rows, or gives known ones
@@ -38,10 +68,11 @@ export function judge<Row>(
   served: Taken<Row> | undefined,
   come: Taken<Row>,
   heldBack: HeldBack | undefined,
+  memory: Memory<Row>,
   { holdBackShrink, holdBackTimes }: HoldBackRules,
 ): Verdict {
   if (!served) return { isTaken: true, change: undefined };
-  const { vanished, changedDecimals } = compare(kind, served.rows, come.rows);
+  const { vanished, changedDecimals } = compare(kind, served.rows, come.rows, memory.decimalsOf);
   const known = served.rows.length;
   const reasons: string[] = [];
   if (vanished.length > known * holdBackShrink)

@@ -7,9 +7,12 @@ import type { Ceiling } from './ceiling.js';
 import { malformed, UpstreamError } from './errors.js';
 import { broken, goneThough200, pauseBefore, refused, stopped, timedOut } from './faults.js';
 import { type BreakerState, createGuard } from './guard.js';
+import type { ListingSource } from './listing.js';
 
 /** What {@link createUpstreamHttp} takes. Times are in milliseconds. */
 export interface UpstreamHttpOptions {
+  /** What stands there. */
+  readonly service: ListingSource;
   /** Base address with its version segment, with or without a trailing slash. */
   readonly baseUrl: string;
   /** Headers for every request, such as a key that the service wants. */
@@ -63,12 +66,15 @@ export interface UpstreamHttp {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
+/** A place that is further away is not waited for: whoever asks decides when to come again. */
+const MAX_WAIT_MS = 10_000;
 const LOGGED_BODY_LENGTH = 500;
 const JSON_TYPE = /^(application|text)\/([\w.-]+\+)?json\s*(;|$)/i;
 
 /** Makes the door to one upstream: one kept-alive pool, one guard, one set of limits. */
 export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
-  const { baseUrl, headers, timeoutMs, retries, ceiling, maxWaiting, maxBytes, onAttempt, log } = options;
+  const { service, baseUrl, headers, timeoutMs, retries, ceiling, maxWaiting, maxBytes, onAttempt, log } =
+    options;
   const base = baseUrl.replace(/\/+$/, '');
   const connectTimeoutMs = Math.min(timeoutMs, CONNECT_TIMEOUT_MS);
   const sentHeaders = new Headers({ accept: 'application/json' });
@@ -90,7 +96,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
       log[level]({ upstream: base, breaker: state }, BREAKER_NEWS[state]);
       options.onBreaker(state);
     },
-    onPause: (ms) => ceiling.hold(ms),
+    onPause: (ms) => ceiling.hold(service, ms),
   });
   // One at a time is let through; the listings' questions first.
   const admission = new PQueue({ concurrency: 1 });
@@ -129,12 +135,13 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
         `Only so many questions a second may go to the upstream, and ${admission.size} wait already. Try again in half a minute.`,
       );
     }
-    guard.check(url);
+    guard.check(url, first);
     const letThrough = async () => {
       for (;;) {
-        const waitMs = guard.check(url) || (await ceiling.take());
+        const waitMs = guard.check(url, first) || (await ceiling.take(service));
         // What stood in the way may have come while the ceiling was asked.
-        if (waitMs === 0 && guard.check(url) === 0) break;
+        if (waitMs === 0 && guard.check(url, first) === 0) break;
+        if (waitMs > MAX_WAIT_MS) throw leftAlone(waitMs);
         await pause(waitMs);
       }
       const answer = guard.run(url, () => observed(path, url));
@@ -208,6 +215,12 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   }
 
   return { getJson, close };
+}
+
+/** Names a question that is not asked because the upstream has told another gateway to come later. */
+function leftAlone(retryAfterMs: number): UpstreamError {
+  const message = 'The upstream has asked to be left alone for a while. Try again in a minute.';
+  return new UpstreamError('UPSTREAM_RATE_LIMITED', message, { retryAfterMs });
 }
 
 const BREAKER_NEWS: Record<BreakerState, string> = {

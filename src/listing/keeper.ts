@@ -1,8 +1,8 @@
 import type { Logger } from '../logger.js';
 import { compare } from './comparison.js';
 import { UpstreamError } from './errors.js';
-import type { Fleet, Turn } from './fleet.js';
-import { type HeldBack, type HoldBackRules, judge } from './hold-back.js';
+import { ALONE, type Fleet, type Setback, type Turn } from './fleet.js';
+import { createMemory, type HeldBack, type HoldBackRules, judge } from './hold-back.js';
 import type { Kind } from './kinds.js';
 import type { ListingSource, Taken } from './listing.js';
 import type { Snapshot } from './snapshot.js';
@@ -64,7 +64,11 @@ const FIRST_PAUSE_MS = 1_000;
 /** The longest pause, for listings that may be older than that; it is never longer than their freshness. */
 const MAX_PAUSE_MS = 30_000;
 /** However long the upstream asks to be left alone, it is asked again after this. */
-const MAX_RETRY_AFTER_MS = 3_600_000;
+const LONGEST_PAUSE_MS = 3_600_000;
+/** Where gateways share, who has failed leaves the next try to the others by so much at most. */
+const STAND_BACK_MS = 1_000;
+/** What another shares is asked for anew no sooner than this. */
+const LEAST_PAUSE_MS = 100;
 /** So many of the rows that differ are told to the log; the rest are only counted. */
 const SHOWN_ROWS = 50;
 
@@ -83,6 +87,9 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
   let lastFailure: Failure | undefined;
   let failuresInARow = 0;
   let heldBack: HeldBack | undefined;
+  /** When what was held back last was asked for: another gateway may go on offering it. */
+  let heldBackAt = 0;
+  const memory = createMemory(kind);
   let refreshing: Promise<Kept> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -102,29 +109,55 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
   }
 
   async function round(): Promise<Kept> {
-    const turn = await fleet.turn(name, kind, snapshot?.takenAt ?? 0);
-    if (turn.is === 'taken') return accept(turn.taken, 'shared');
+    const turn = await fleet.turn(name, kind, newestAt());
+    if (turn.is === 'taken') return weigh(turn.taken, 'shared');
     if (turn.is === 'too early') throw putOff(turn);
-    if (turn.setback) ({ failuresInARow, heldBack } = turn.setback);
-    let taken: Taken<Row>;
+    learn(turn.setback);
     try {
-      taken = await take();
+      const taken = await ask(turn);
+      const kept = weigh(taken, 'taken', turn);
+      turn.succeed(taken);
+      return kept;
+    } catch (error) {
+      // All that is foreseen has ended the turn.
+      if (!(error instanceof UpstreamError)) turn.fail();
+      throw error;
+    }
+  }
+
+  async function ask(turn: OurTurn<Row>): Promise<Taken<Row>> {
+    try {
+      return await take();
     } catch (reason) {
       const error = reason instanceof UpstreamError ? reason : unusable(reason);
       const pauseMs = Math.min(firstPauseMs * 2 ** failuresInARow++, maxPauseMs) * (0.5 + Math.random() / 2);
-      const retryAfterMs = Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
-      throw refuse(error, error.code, Math.round(Math.max(pauseMs, retryAfterMs)), turn);
+      throw refuse(error, error.code, Math.max(pauseMs, error.retryAfterMs ?? 0), turn);
     }
-    const verdict = judge(kind, snapshot, taken, heldBack, rules);
+  }
+
+  /** Takes it or holds it back, by what is served here: whoever else has taken it may have had less to go by. */
+  function weigh(taken: Taken<Row>, outcome: 'taken' | 'shared', turn?: OurTurn<Row>): Kept {
+    const verdict = judge(kind, snapshot, taken, heldBack, memory, rules);
     if (!verdict.isTaken) {
       heldBack = verdict.heldBack;
+      heldBackAt = taken.takenAt;
       throw refuse(verdict.error, 'held_back', freshMs, turn);
     }
     if (verdict.change)
       log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${verdict.change}`);
-    const kept = accept(taken, 'taken');
-    turn.succeed(taken);
-    return kept;
+    return accept(taken, outcome);
+  }
+
+  /** Of when the newest is that is known here, taken or not (milliseconds since 1970). */
+  function newestAt(): number {
+    return Math.max(snapshot?.takenAt ?? 0, heldBackAt);
+  }
+
+  /** Goes on from what others have met since the snapshot that is served. */
+  function learn(setback: Setback | undefined): void {
+    if (!setback || setback.at <= (snapshot?.takenAt ?? 0)) return;
+    failuresInARow = setback.failuresInARow;
+    heldBack = setback.heldBack ?? heldBack;
   }
 
   function accept(taken: Taken<Row>, outcome: 'taken' | 'shared' | 'restored'): Kept {
@@ -137,6 +170,8 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
       log.warn({ ...counts, rejected: rejected.first }, `Left out bad rows of the ${name} listing`);
     }
     if (snapshot && snapshot.source !== source) tellDifferences(snapshot, kept);
+    if (snapshot) memory.replace(snapshot.rows, rows);
+    const isFirst = snapshot === undefined;
     snapshot = kept;
     failuresInARow = 0;
     heldBack = undefined;
@@ -147,9 +182,8 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     }
     fleet.holds(name, kind, taken);
     // Age counts from when it was asked for; but a slow upstream is not asked again as soon as it has answered.
-    // Nor does a clock that was set back put the refresh off.
-    const leastMs = outcome === 'taken' ? freshMs / 2 : 0;
-    schedule(Math.min(Math.max(freshMs - (Date.now() - taken.takenAt), leastMs), freshMs));
+    const leastMs = isFirst && outcome !== 'taken' ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
+    schedule(Math.min(Math.max(freshMs - kept.ageAt(Date.now()), leastMs), freshMs));
     return kept;
   }
 
@@ -171,30 +205,31 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
   function refuse(
     error: UpstreamError,
     outcome: string,
-    retryInMs: number,
-    turn: OurTurn<Row>,
+    pauseMs: number,
+    turn?: OurTurn<Row>,
   ): UpstreamError {
     const at = Date.now();
     const { code, detail, message } = error;
     lastFailure = { error, at };
     if (stopped) {
-      turn.fail();
+      turn?.fail();
       return error;
     }
+    const retryInMs = Math.round(Math.min(pauseMs, LONGEST_PAUSE_MS));
     onRefresh(outcome);
-    turn.fail({ code, message, at, failuresInARow, heldBack }, retryInMs);
+    turn?.fail({ code, message, at, failuresInARow, heldBack }, retryInMs);
     const served = snapshot ? 'the last good snapshot is served' : 'there is none to serve yet';
     log.warn(
       { listing: name, code, detail, retryInMs, err: error.cause ?? error },
       `The ${name} listing could not be refreshed: ${served}`,
     );
-    schedule(retryInMs);
+    schedule(fleet === ALONE ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));
     return error;
   }
 
   /** Leaves the upstream alone after a failure that another gateway has met. */
   function putOff({ setback, leftMs }: TooEarly): UpstreamError {
-    ({ failuresInARow, heldBack } = setback);
+    learn(setback);
     const { code, message, at } = setback;
     const error = new UpstreamError(code, message, { retryAfterMs: leftMs });
     if (lastFailure?.at !== at) {
@@ -209,9 +244,10 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
   async function hear(): Promise<void> {
     if (refreshing || stopped) return;
     try {
-      const taken = await fleet.newest(name, kind, snapshot?.takenAt ?? 0);
-      if (taken && taken.takenAt > (snapshot?.takenAt ?? 0)) accept(taken, 'shared');
+      const taken = await fleet.newest(name, kind, newestAt());
+      if (taken && taken.takenAt > newestAt()) weigh(taken, 'shared');
     } catch (err) {
+      if (err instanceof UpstreamError) return;
       log.error({ err, listing: name }, 'What another gateway shares could not be taken');
     }
   }

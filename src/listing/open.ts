@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../logger.js';
 import { createCeiling } from './ceiling.js';
 import type { Listing } from './listing.js';
@@ -47,6 +48,9 @@ export interface OpenSnapshots {
   /** Ends everything. */
   close(): Promise<void>;
 }
+
+/** How long a listing may still be written to disk at the end, in milliseconds. */
+const WRITTEN_WITHIN_MS = 1_000;
 
 /**
  * Puts the upstream half together, and takes up what was kept on disk; it asks the upstream nothing yet.
@@ -103,6 +107,7 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
       snapshots.stop();
       await upstream.close();
       await fleet?.close();
+      if (disk) await Promise.race([disk.settled(), sleep(WRITTEN_WITHIN_MS, undefined, { ref: false })]);
     },
   };
 }

@@ -74,7 +74,7 @@ export function decodeRecord<Row>(
   if (takenAt > now + MAX_EARLY_MS) {
     throw new RefusedRecord(`it is dated ${Math.round((takenAt - now) / 1000)} s in the future`, true);
   }
-  const read = readRows(kind, rows, { source, takenAt: Math.min(takenAt, now) });
+  const read = readRows(kind, rows, { source, takenAt });
   // Those that an upstream sends are left out one by one; of ours, one says that none can be trusted.
   if (read.rejected.count > 0) {
     throw new RefusedRecord(`${read.rejected.count} of its rows do not have the form of a row`);

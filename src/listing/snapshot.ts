@@ -6,6 +6,12 @@ import type { Chain, Taken, Token } from './listing.js';
 export interface Snapshot<Row> extends Taken<Row> {
   /** A digest of the rows in their order; equal ones have an equal version, whenever they were taken. */
   readonly version: string;
+  /**
+   * How old it is, in milliseconds.
+   *
+   * @param now milliseconds since 1970; a clock that was set back meanwhile makes nothing young
+   */
+  ageAt(now: number): number;
 }
 
 /** The chain listing with its indexes. */
@@ -31,6 +37,7 @@ export function createChainSnapshot(taken: Taken<Chain>): ChainSnapshot {
   return {
     ...taken,
     version: digestOf(rows),
+    ageAt: agingFrom(taken.takenAt),
     byKey: (chainKey) => byKey.get(chainKey),
     matching(search, chainTypes) {
       const words = [...new Set(foldText(search).split(/\s+/).filter(Boolean))];
@@ -52,9 +59,16 @@ export function createTokenSnapshot(taken: Taken<Token>): TokenSnapshot {
   return {
     ...taken,
     version: digestOf(rows.map(({ price, ...row }) => [row, price?.usd])),
+    ageAt: agingFrom(taken.takenAt),
     byChain: (chainKey) => byChain.get(chainKey) ?? NONE,
     byAddress: (chainKey, address) => byAddress.get(tokenKey(chainKey, address)),
   };
+}
+
+function agingFrom(takenAt: number): (now: number) => number {
+  const ageThen = Math.max(0, Date.now() - takenAt);
+  const then = performance.now();
+  return (now) => Math.max(now - takenAt, ageThen + performance.now() - then);
 }
 
 function groupByChain(tokens: readonly Token[]): ReadonlyMap<string, readonly Token[]> {

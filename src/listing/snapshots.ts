@@ -38,6 +38,11 @@ export interface SnapshotsOptions extends HoldBackRules {
  * its end, whatever is refreshed meanwhile.
  */
 export interface View {
+  /**
+   * The time by which the prices that it reads are to be judged (milliseconds since 1970): the present, or
+   * later where the clock was set back since the token listing was taken.
+   */
+  now(): number;
   /** At once where a snapshot is at hand; rejects with an UpstreamError. */
   chains(): ChainSnapshot | Promise<ChainSnapshot>;
   /** At once where a snapshot is at hand; rejects with an UpstreamError. */
@@ -129,6 +134,11 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     const pinnedChains = createPin(chains);
     const pinnedTokens = createPin(tokens);
     return {
+      now() {
+        const { snapshot } = tokens;
+        const now = Date.now();
+        return snapshot ? snapshot.takenAt + snapshot.ageAt(now) : now;
+      },
       chains: pinnedChains.read,
       tokens: pinnedTokens.read,
       async routeQuestion(filter) {
@@ -180,12 +190,8 @@ function staleRead(
   now: number,
 ): readonly StaleListing[] {
   if (!wasRead) return [];
-  const ageMs = ageOf(wasRead, now);
+  const ageMs = wasRead.ageAt(now);
   return stateAt(ageMs, freshMs) === 'STALE' ? [{ name, ageMs }] : [];
-}
-
-function ageOf({ takenAt }: Snapshot<unknown>, now: number): number {
-  return Math.max(0, now - takenAt);
 }
 
 function stateAt(ageMs: number, freshMs: number): 'FRESH' | 'STALE' {
@@ -199,7 +205,7 @@ function statusOf(
   freshMs: number,
   now: number,
 ): ListingStatus {
-  const ageMs = snapshot ? ageOf(snapshot, now) : null;
+  const ageMs = snapshot ? snapshot.ageAt(now) : null;
   return {
     name,
     source: snapshot?.source ?? source,

@@ -22,6 +22,8 @@ export interface DiskStore {
   read<Row>(kind: Kind<Row>): Promise<Taken<Row> | undefined>;
   /** Puts this answer in the place of the last; whoever reads gets either of them, and never a part. */
   write<Row>(kind: Kind<Row>, taken: Taken<Row>): Promise<void>;
+  /** Resolves when nothing is left to be written. */
+  settled(): Promise<void>;
 }
 
 /** What a process that was killed left behind is older than this, in milliseconds. */
@@ -89,6 +91,9 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
       const written = writing.get(file) ?? writeWaiting(file);
       writing.set(file, written);
       return written;
+    },
+    async settled() {
+      await Promise.all(writing.values());
     },
   };
 }

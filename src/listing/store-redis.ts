@@ -35,6 +35,8 @@ export interface RedisFleet extends Fleet {
 const COMMAND_TIMEOUT_MS = 1_000;
 /** For so long it is not asked again after it has failed. */
 const AWAY_MS = 1_000;
+/** It is back when nothing has failed for so long beyond that. */
+const STEADY_MS = 2_000;
 const FIRST_CONNECTION_MS = 500;
 /** How long others wait for a gateway that died in mid-refresh; one that lives renews its lease. */
 const LEASE_MS = 5_000;
@@ -76,6 +78,8 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     retryStrategy: (times) => Math.min(50 * 2 ** times, 1_000),
+    // What was the primary may stand behind the same name as another by now.
+    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
   });
   const listener = client.duplicate({ autoResubscribe: false });
   // Each failure meets whoever asked; a connection that cannot be had is told here.
@@ -90,7 +94,7 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
     sleep(FIRST_CONNECTION_MS, undefined, { ref: false }),
   ]);
   client.on('ready', () => {
-    awayUntil = 0;
+    awayUntil = -STEADY_MS;
     // It may have lost what it held, or never had it; and what was announced meanwhile was not heard.
     for (const [topic, offer] of held) offer().then(() => news.emit(`news:${topic}`));
   });
@@ -112,7 +116,8 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
     if (performance.now() < awayUntil || isClosed) return undefined;
     try {
       const reply: unknown = await client.eval(script, keys.length, ...keys, ...args);
-      if (isShared !== true) {
+      // A Redis that is full refuses some and not others: that is no return.
+      if (isShared === undefined || (!isShared && performance.now() > awayUntil + STEADY_MS)) {
         isShared = true;
         onSharing(true);
         log.info('Sharing snapshots through Redis');
@@ -151,7 +156,10 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
     takenAt: unknown,
   ): Promise<Taken<Row> | undefined> {
     try {
-      return decodeRecord(kind, String(text), services, Date.now());
+      const taken = decodeRecord(kind, String(text), services, Date.now());
+      if (taken.takenAt !== Number(takenAt))
+        throw new RefusedRecord('it is of another time than is said of it');
+      return taken;
     } catch (error) {
       if (!(error instanceof RefusedRecord)) throw error;
       const reason = error.message;
@@ -227,19 +235,22 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
       held.set(topic, () => write(topic, kind, taken, KEEP_MS, false));
     },
     share(local, requestsPerSecond) {
-      const hold = `${prefix}:hold`;
+      const holdOf = (service: string) => `${prefix}:hold:${service}`;
       return {
-        async take() {
-          const waitMs = local.take();
+        async take(service) {
+          const waitMs = local.take(service);
           if (waitMs > 0) return waitMs;
           const args = [requestsPerSecond, WINDOW_MS, randomUUID()];
-          const ran = await run(PLACE, [`${prefix}:places`, hold], args);
+          const ran = await run(PLACE, [`${prefix}:places`, holdOf(service)], args);
+          // Until Redis has answered the place has grown old, and it is now that the request is sent.
+          local.giveBack();
           const sharedWaitMs = Number(ran?.reply ?? 0);
-          if (sharedWaitMs > 0) local.giveBack();
-          return sharedWaitMs;
+          return sharedWaitMs > 0 ? sharedWaitMs : local.take(service);
         },
-        hold(ms) {
-          if (performance.now() >= awayUntil) client.set(hold, '1', 'PX', Math.ceil(ms)).catch(goAway);
+        hold(service, ms) {
+          if (performance.now() >= awayUntil) {
+            client.set(holdOf(service), '1', 'PX', Math.ceil(ms)).catch(goAway);
+          }
         },
       };
     },

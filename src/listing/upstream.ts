@@ -73,6 +73,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 
   function open(source: ListingSource, baseUrl: string): UpstreamHttp {
     const http = createUpstreamHttp({
+      service: source,
       baseUrl,
       headers: options.upstreamHeaders,
       timeoutMs: options.upstreamTimeoutMs,

@@ -13,6 +13,7 @@ export async function createTestHttp(options: TestHttpOptions): Promise<Upstream
   const { requestsPerSecond = 1000, ...rest } = options;
   const { log } = await createTestLog();
   return createUpstreamHttp({
+    service: 'v1',
     headers: {},
     timeoutMs: 2000,
     retries: 0,
