@@ -5,16 +5,17 @@ export interface Ceiling {
   /**
    * Takes the place of one request that is sent at once.
    *
+   * @param isFirst whether it goes before what others under the same ceiling wait for
    * @returns 0 when it is taken; otherwise how long to wait before asking again, in milliseconds
    */
-  take(service: ListingSource): number | Promise<number>;
+  take(service: ListingSource, isFirst: boolean): number | Promise<number>;
   /** Gives nobody a place for this service for so long (milliseconds), where others stand under it, too. */
   hold(service: ListingSource, ms: number): void;
 }
 
 /** The ceiling of one process, under which a shared one can stand. */
 export interface LocalCeiling extends Ceiling {
-  take(service: ListingSource): number;
+  take(service: ListingSource, isFirst: boolean): number;
   /** Gives back the place that was taken last: nothing was sent, or not yet. */
   giveBack(): void;
 }

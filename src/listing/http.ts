@@ -100,6 +100,8 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   });
   // One at a time is let through; the listings' questions first.
   const admission = new PQueue({ concurrency: 1 });
+  /** How many of these wait; what is before them in line is then in as great a hurry. */
+  let firstWaiting = 0;
   const closing = new AbortController();
   // Everything that waits listens to it.
   setMaxListeners(0, closing.signal);
@@ -138,7 +140,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     guard.check(url, first);
     const letThrough = async () => {
       for (;;) {
-        const waitMs = guard.check(url, first) || (await ceiling.take(service));
+        const waitMs = guard.check(url, first) || (await ceiling.take(service, firstWaiting > 0));
         // What stood in the way may have come while the ceiling was asked.
         if (waitMs === 0 && guard.check(url, first) === 0) break;
         if (waitMs > MAX_WAIT_MS) throw leftAlone(waitMs);
@@ -149,9 +151,14 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
       answer.catch(() => {});
       return { answer };
     };
-    return admission.add(letThrough, { priority: first ? 1 : 0, signal: closing.signal }).catch((thrown) => {
+    if (first) firstWaiting++;
+    try {
+      return await admission.add(letThrough, { priority: first ? 1 : 0, signal: closing.signal });
+    } catch (thrown) {
       throw thrown instanceof UpstreamError ? thrown : stopped(thrown);
-    });
+    } finally {
+      if (first) firstWaiting--;
+    }
   }
 
   async function pause(ms: number): Promise<void> {

@@ -12,9 +12,11 @@ local function now()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
+-- Of nothing, of no time (nan is like no number, not even itself) and from the far future: nil.
 local function takenAt(key)
   expect(key, 'hash')
-  return tonumber(redis.call('HGET', key, 'takenAt') or '')
+  local at = tonumber(redis.call('HGET', key, 'takenAt') or '')
+  if at and at == at and at <= now() + 60000 then return at end
 end
 `;
 
@@ -43,7 +45,7 @@ for key = 2, 4 do expect(KEYS[key], 'string') end
 local left = redis.call('PTTL', KEYS[3])
 if left > 0 and left <= 3700000 then return { 'early', redis.call('GET', KEYS[2]) or '', left } end
 local lease = redis.call('PTTL', KEYS[4])
-if lease == -1 or lease > 60000 then redis.call('DEL', KEYS[4]) end
+if lease == -1 or lease > 10000 then redis.call('DEL', KEYS[4]) end
 if redis.call('SET', KEYS[4], ARGV[1], 'NX', 'PX', ARGV[2]) or redis.call('GET', KEYS[4]) == ARGV[1] then
   return { 'ours', redis.call('GET', KEYS[2]) or '' }
 end
@@ -64,7 +66,7 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARG
  */
 export const WRITE = `${HELPERS}
 local at = takenAt(KEYS[1])
-local isNew = not at or at < tonumber(ARGV[2]) or at > now() + 60000
+local isNew = not at or at < tonumber(ARGV[2])
 if isNew then
   redis.call('HSET', KEYS[1], 'takenAt', ARGV[2], 'text', ARGV[3])
   redis.call('PEXPIRE', KEYS[1], ARGV[4])
@@ -105,7 +107,8 @@ export const FORGET = `redis.call('DEL', unpack(KEYS))`;
 /**
  * Takes one place under the ceiling of all gateways together.
  *
- * KEYS places, hold; ARGV places in a window, the window in ms, a name for the place.
+ * KEYS places, hold, first; ARGV places in a window, the window in ms, a name for the place, whether it goes
+ * before others (1 or 0): then the next place is kept for it, as long as it comes back for it.
  * Returns 0 when it is taken, or else how many ms to wait.
  */
 export const PLACE = `${HELPERS}
@@ -116,11 +119,15 @@ local at = now()
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', at - ARGV[2])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], at + 1, '+inf')
 local taken = redis.call('ZCARD', KEYS[1])
+local first = redis.call('PTTL', KEYS[3])
+if ARGV[4] == '0' and first > 0 and first <= 2 * ARGV[2] then return 50 end
 if taken < tonumber(ARGV[1]) then
+  redis.call('DEL', KEYS[3])
   redis.call('ZADD', KEYS[1], at, ARGV[3])
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
   return 0
 end
+if ARGV[4] == '1' then redis.call('SET', KEYS[3], '1', 'PX', 2 * ARGV[2]) end
 local oldest = redis.call('ZRANGE', KEYS[1], taken - ARGV[1], taken - ARGV[1], 'WITHSCORES')
 return math.max(1, oldest[2] + ARGV[2] - at)
 `;

@@ -37,7 +37,7 @@ const COMMAND_TIMEOUT_MS = 1_000;
 const AWAY_MS = 1_000;
 /** It is back when nothing has failed for so long beyond that. */
 const STEADY_MS = 2_000;
-const FIRST_CONNECTION_MS = 500;
+const FIRST_CONNECTION_MS = 1_000;
 /** How long others wait for a gateway that died in mid-refresh; one that lives renews its lease. */
 const LEASE_MS = 5_000;
 /** How often a gateway looks for what another is about to share, should it miss the announcement. */
@@ -52,7 +52,7 @@ const WINDOW_MS = 1_200;
 const setbackForm = v.object({
   code: v.picklist(UPSTREAM_ERROR_CODES),
   message: v.pipe(v.string(), v.maxLength(1000)),
-  at: v.pipe(v.number(), v.safeInteger()),
+  at: v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(8.64e15)),
   failuresInARow: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
   heldBack: v.optional(v.object({ signature: v.string(), times: v.pipe(v.number(), v.safeInteger()) })),
 });
@@ -78,8 +78,6 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     retryStrategy: (times) => Math.min(50 * 2 ** times, 1_000),
-    // What was the primary may stand behind the same name as another by now.
-    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
   });
   const listener = client.duplicate({ autoResubscribe: false });
   // Each failure meets whoever asked; a connection that cannot be had is told here.
@@ -148,15 +146,17 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
     }
   }
 
-  /** The snapshot in a reply; one that may not be served is told, and cleared away if it never may. */
+  /** The snapshot in a reply; one that may not be served is told, and cleared away unless it may be later. */
   async function read<Row>(
     topic: string,
     kind: Kind<Row>,
     text: unknown,
     takenAt: unknown,
-  ): Promise<Taken<Row> | undefined> {
+  ): Promise<Taken<Row> | 'early' | undefined> {
+    const now = Date.now();
     try {
-      const taken = decodeRecord(kind, String(text), services, Date.now());
+      const taken = decodeRecord(kind, String(text), services, now);
+      // By the one it is found to be newer, by the other it is served.
       if (taken.takenAt !== Number(takenAt))
         throw new RefusedRecord('it is of another time than is said of it');
       return taken;
@@ -164,7 +164,8 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
       if (!(error instanceof RefusedRecord)) throw error;
       const reason = error.message;
       log.warn({ topic, reason }, `What Redis holds of the ${kind.name} listing is refused: ${reason}`);
-      if (!error.isEarly) await run(DISCARD, keysOf(topic), [String(takenAt)]);
+      if (error.isEarly && Number(takenAt) > now) return 'early';
+      await run(DISCARD, keysOf(topic), [String(takenAt)]);
       return undefined;
     }
   }
@@ -197,9 +198,9 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
       const [is, first, second] = Array.isArray(ran?.reply) ? (ran.reply as unknown[]) : [];
       if (is === 'taken') {
         const taken = await read(topic, kind, first, second);
-        if (taken) return { is, taken };
         // What is from the future stays, and is not to be met again.
-        if (Number(second) > Date.now()) newerThan = Number(second);
+        if (taken === 'early') newerThan = Number(second);
+        else if (taken) return { is, taken };
       } else if (is === 'early') {
         const setback = readSetback(first);
         if (setback) return { is: 'too early', setback, leftMs: Number(second) };
@@ -226,7 +227,8 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
       const ran = await run(NEWEST, keysOf(topic).slice(0, 1), [newerThan]);
       if (!Array.isArray(ran?.reply)) return undefined;
       const [text, takenAt] = ran.reply as unknown[];
-      return read(topic, kind, text, takenAt);
+      const taken = await read(topic, kind, text, takenAt);
+      return taken === 'early' ? undefined : taken;
     },
     onNews(topic, tell) {
       news.on(`news:${topic}`, tell);
@@ -237,15 +239,16 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
     share(local, requestsPerSecond) {
       const holdOf = (service: string) => `${prefix}:hold:${service}`;
       return {
-        async take(service) {
-          const waitMs = local.take(service);
+        async take(service, isFirst) {
+          const waitMs = local.take(service, isFirst);
           if (waitMs > 0) return waitMs;
-          const args = [requestsPerSecond, WINDOW_MS, randomUUID()];
-          const ran = await run(PLACE, [`${prefix}:places`, holdOf(service)], args);
+          const args = [requestsPerSecond, WINDOW_MS, randomUUID(), isFirst ? 1 : 0];
+          const keys = [`${prefix}:places`, holdOf(service), `${prefix}:first`];
+          const ran = await run(PLACE, keys, args);
           // Until Redis has answered the place has grown old, and it is now that the request is sent.
           local.giveBack();
           const sharedWaitMs = Number(ran?.reply ?? 0);
-          return sharedWaitMs > 0 ? sharedWaitMs : local.take(service);
+          return sharedWaitMs > 0 ? sharedWaitMs : local.take(service, isFirst);
         },
         hold(service, ms) {
           if (performance.now() >= awayUntil) {

@@ -17,9 +17,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { TOKENS } from '../../src/listing/kinds.js';
+import { markOf } from '../../src/listing/record.js';
 import { openDiskStore } from '../../src/listing/store-disk.js';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
-import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
 import { type FakeUpstream, json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { ask, spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
 import {
@@ -316,6 +317,26 @@ describe('a process that is killed', () => {
     // Most of the time of a turn is spent in writing: were no write cut, this would show nothing.
     expect(cutWrites).toBeGreaterThan(3);
     expect(logged).toEqual([]);
+  });
+
+  it('or told to stop, has written down what it serves', async () => {
+    const directory = makeDirectory();
+    const upstream = await startFakeUpstream(generatedListings(10, 40_000));
+    onTestFinished(upstream.close);
+    const { child, output, exited } = await startGatewayProcess({
+      UPSTREAM_URL: upstream.url,
+      SNAPSHOT_DIR: directory,
+    });
+    await expect.poll(output, { interval: 5 }).toContain('Took a new snapshot of the tokens listing');
+    child.kill('SIGINT');
+    expect(await exited).toBe(0);
+    const store = await openDiskStore({
+      directory,
+      upstreamMark: markOf(upstream.url),
+      services: { v1: markOf(upstream.url) },
+      log: (await createTestLog()).log,
+    });
+    expect((await store.read(TOKENS))?.rows).toHaveLength(40_000);
   });
 
   it('leaves nothing behind for ever', async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import {
@@ -134,6 +135,26 @@ describe('the breaker', () => {
       .toBeGreaterThan(openedAt + OPEN_MS - 300);
     expect(Date.now() - openedAt).toBeLessThan(OPEN_MS + 2000);
   });
+});
+
+describe('routes that fail', () => {
+  it.each([500, 403])(
+    'with HTTP %i all the time do not keep the listings from being refreshed',
+    async (code) => {
+      const { upstream, routeCode, snapshots } = await serve({ chainsFreshMs: 400 });
+      upstream.plan('tokens', status(code));
+      let oldest = 0;
+      const until = performance.now() + 7_000;
+      while (performance.now() < until) {
+        await routeCode();
+        oldest = Math.max(oldest, snapshots.status(Date.now())[0].ageMs ?? 0);
+        await sleep(20);
+      }
+      // Its freshness, the time of an open breaker, and a try of a route that may be under way.
+      expect(oldest).toBeLessThan(400 + OPEN_MS + 1500);
+      expect(upstream.count('chains')).toBeGreaterThan(2);
+    },
+  );
 });
 
 describe('Retry-After', () => {

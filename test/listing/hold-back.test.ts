@@ -147,6 +147,19 @@ describe('a refresh that changes decimals', () => {
     expect(decimalsOf(await served())).toBe(6);
   });
 
+  it('is one, too, where the row was away meanwhile', async () => {
+    const { upstream, served, from, tokens, count } = await serveTen();
+    upstream.plan('tokens', json({ tokens: rows(10).slice(1) }));
+    await expect.poll(count).toBe(9);
+    const asked = from();
+    upstream.plan('tokens', (response, request, nth) => {
+      (asked() < 3 ? flipped(18) : listing(10))(response, request, nth);
+    });
+    await expect.poll(() => tokens().lastFailure?.message).toContain('changes the decimals of 1 known rows');
+    await expect.poll(count).toBe(10);
+    expect(decimalsOf(await served())).toBe(6);
+  });
+
   it('is not one with new rows, other prices, names or another order', async () => {
     const { upstream, count, heldBack } = await serveTen();
     upstream.plan('tokens', json({ tokens: rows(12, { name: 'new', price: { usd: 7 } }).reverse() }));

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { json, late, stall, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { codesOf, createTestGateway } from '../support/test-gateway.js';
@@ -145,6 +145,27 @@ describe('a failed refresh', () => {
     await query(TOKENS);
     const line = logged.find(({ msg }) => msg.includes('could not be refreshed'));
     expect(line?.retryInMs).toBe(3_600_000);
+  });
+});
+
+describe('a clock that is set back', () => {
+  it('makes neither a listing nor a price young', async () => {
+    const upstream = await startSmallUpstream();
+    const { query } = await createTestGateway({
+      upstream,
+      config: { tokensFreshMs: 300, priceMaxAgeMs: 900, upstreamRetries: 0 },
+      firstPauseMs: 20,
+    });
+    const now = Date.now.bind(Date);
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 7_200_000);
+    onTestFinished(() => clock.mockRestore());
+    expect((await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd).toBe(1);
+    upstream.plan('tokens', status(500));
+    clock.mockRestore();
+    await expect
+      .poll(async () => (await query<Status>(STATUS)).data?.listings[1])
+      .toMatchObject({ state: 'STALE', ageSeconds: 0 });
+    await expect.poll(async () => (await query<Tokens>(TOKENS)).data?.tokens[0]?.price).toBeNull();
   });
 });
 

@@ -1,0 +1,235 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { demoTokens } from './fixtures/demo.js';
+import { type FakeUpstream, json, late, reset, startFakeUpstream } from './support/fake-upstream.js';
+import { prefixOf, split } from './support/fleet.js';
+import { type GatewayProcess, startGatewayProcess } from './support/gateway-process.js';
+import { isRedisMissing, startRedis } from './support/redis.js';
+
+const QUERY =
+  '{ tokens(srcChainKey: "degen") { symbol chain { name } } chains(search: "degen") { chainKey } }';
+const REQUESTS_PER_SECOND = 3;
+/** A gateway that is started again answers rightly by then, counted from when it listens. */
+const BACK_WITHIN_MS = 1_000;
+/** No client waits longer for an answer, whoever is killed meanwhile. */
+const ANSWER_WITHIN_MS = 3_000;
+
+interface Answer {
+  readonly data?: {
+    readonly tokens?: readonly {
+      readonly symbol: string;
+      readonly chain: { readonly name: string } | null;
+    }[];
+    readonly chains?: readonly { readonly chainKey: string }[];
+  };
+  readonly errors?: unknown;
+}
+
+/** What is wrong with an answer of a gateway; nothing if it is right. */
+async function faultOf(response: Response): Promise<string | undefined> {
+  const text = await response.text();
+  if (response.status !== 200) return `HTTP ${response.status}`;
+  const { data, errors } = JSON.parse(text) as Answer;
+  const symbols = data?.tokens?.map(({ symbol }) => symbol).join();
+  const isRight =
+    !errors &&
+    symbols ===
+      demoTokens
+        .filter(({ chainKey }) => chainKey === 'degen')
+        .map(({ symbol }) => symbol)
+        .join() &&
+    data?.tokens?.every(({ chain }) => chain?.name === 'Degen') &&
+    data.chains?.map(({ chainKey }) => chainKey).join() === 'degen';
+  return isRight ? undefined : text.slice(0, 300);
+}
+
+function post(address: string, query: string): Promise<Response> {
+  return fetch(`${address}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query }),
+    signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+  });
+}
+
+/** Gateways that can be killed, behind what a load balancer does: who does not take a connection is passed over. */
+function startBalancer(start: () => Promise<GatewayProcess>) {
+  const slots: (GatewayProcess | undefined)[] = [];
+  let next = 0;
+  return {
+    async fill(count: number): Promise<void> {
+      slots.push(...(await Promise.all(Array.from({ length: count }, start))));
+    },
+    async kill(slot: number): Promise<void> {
+      const victim = slots[slot];
+      // Until it is gone, it is asked: that is when its clients meet a connection that breaks off.
+      victim?.child.kill('SIGKILL');
+      await victim?.exited;
+      slots[slot] = undefined;
+    },
+    /** Starts one in the place of one that was killed; its address, once it listens. */
+    async restart(slot: number): Promise<string> {
+      const started = await start();
+      slots[slot] = started;
+      return started.address;
+    },
+    /** Whether each shares now, as it says itself. */
+    connected(): Promise<readonly (string | undefined)[]> {
+      return Promise.all(
+        slots.map(async (gateway) => {
+          const metrics = gateway ? await (await fetch(`${gateway.address}/metrics`)).text() : '';
+          return /^redis_connected (\d)$/m.exec(metrics)?.[1];
+        }),
+      );
+    },
+    /** The answer of the first that gives one. */
+    async ask(query: string): Promise<Response> {
+      for (const _each of [...slots, ...slots]) {
+        const gateway = slots[next++ % slots.length];
+        if (!gateway) continue;
+        try {
+          const response = await post(gateway.address, query);
+          // Its body may break off, too.
+          return new Response(await response.text(), response);
+        } catch (error) {
+          if (error instanceof Error && error.name === 'TimeoutError') throw error;
+        }
+      }
+      throw new Error('No gateway took the question');
+    },
+  };
+}
+
+/** Asks until the test ends: how many answers were right, and what was wrong with the others. */
+function startClients(count: number, ask: (query: string) => Promise<Response>) {
+  const seen = { right: 0, wrong: [] as string[] };
+  let isOver = false;
+  async function run(): Promise<void> {
+    while (!isOver) {
+      const fault = await ask(QUERY).then(faultOf, String);
+      if (fault === undefined) seen.right++;
+      else seen.wrong.push(fault);
+      await sleep(10);
+    }
+  }
+  const running = Array.from({ length: count }, run);
+  const stop = async () => {
+    isOver = true;
+    await Promise.all(running);
+  };
+  onTestFinished(stop);
+  return { seen, stop };
+}
+
+/** Asks for ever other routes, so that there is always something that wants to go to the upstream. */
+function startFlood(count: number, ask: (query: string) => Promise<Response>): () => Promise<void> {
+  let isOver = false;
+  let asked = 0;
+  const running = Array.from({ length: count }, async () => {
+    while (!isOver) {
+      await ask(`{ tokens(srcChainKey: "degen", srcToken: "0xa${asked++}") { symbol } }`).catch(() => {});
+      await sleep(20);
+    }
+  });
+  const stop = async () => {
+    isOver = true;
+    await Promise.all(running);
+  };
+  onTestFinished(stop);
+  return stop;
+}
+
+/** While it goes on alone, a gateway has a ceiling of its own: from when it says so to a second after its end. */
+function spansAlone({ output }: GatewayProcess): readonly { from: number; to: number }[] {
+  const said = [
+    ...output().matchAll(/"time":"([^"]+)".*"msg":"(Redis cannot be used|Sharing snapshots)/g),
+  ].map(([, time = '', what]) => ({
+    at: Date.parse(time) - performance.timeOrigin,
+    isAlone: what?.startsWith('R'),
+  }));
+  return said.flatMap(({ at, isAlone }, index) =>
+    isAlone ? [{ from: at, to: (said[index + 1]?.at ?? at) + 1000 }] : [],
+  );
+}
+
+/** A second, but for what a busy machine takes to bring a request to the upstream. */
+const SECOND_MS = 800;
+
+/** The most requests that came within one second, of those that begin in none of these spans of time. */
+function mostInASecond({ seen }: FakeUpstream, except: readonly { from: number; to: number }[]): number {
+  const isExcepted = (at: number) => except.some(({ from, to }) => at + SECOND_MS > from && at < to);
+  const counts = seen
+    .filter(({ at }) => !isExcepted(at))
+    .map(({ at }) => seen.filter((other) => other.at >= at && other.at < at + SECOND_MS).length);
+  return Math.max(0, ...counts);
+}
+
+describe.skipIf(isRedisMissing)('gateways behind a load balancer, with one Redis', () => {
+  it('answer every question rightly, whichever is killed, Redis too, and with the upstream dead', async () => {
+    const redis = await startRedis();
+    const upstream = await startFakeUpstream();
+    onTestFinished(upstream.close);
+    // Slow enough that some are killed while they wait for it.
+    upstream.plan('tokens', late(150, split(json({ tokens: [] }), json({ tokens: demoTokens }))));
+    const listingsTaken = () => upstream.seen.filter(({ url }) => url.endsWith('/tokens')).length;
+    const started: GatewayProcess[] = [];
+    const balancer = startBalancer(async () => {
+      const gateway = await startGatewayProcess({
+        UPSTREAM_URL: upstream.url,
+        REDIS_URL: redis.url,
+        CHAINS_FRESH_MS: '1500',
+        TOKENS_FRESH_MS: '1000',
+        UPSTREAM_REQUESTS_PER_SECOND: String(REQUESTS_PER_SECOND),
+      });
+      started.push(gateway);
+      return gateway;
+    });
+    await balancer.fill(3);
+    await expect.poll(() => balancer.ask(QUERY).then(faultOf)).toBeUndefined();
+    const { seen, stop } = startClients(4, balancer.ask);
+    const stopFlood = startFlood(4, balancer.ask);
+
+    async function killEachGateway(): Promise<void> {
+      for (const slot of [0, 1, 2]) {
+        await balancer.kill(slot);
+        const address = await balancer.restart(slot);
+        const listensAt = performance.now();
+        expect(await post(address, QUERY).then(faultOf)).toBeUndefined();
+        expect(performance.now() - listensAt).toBeLessThan(BACK_WITHIN_MS);
+      }
+    }
+
+    async function killRedis(): Promise<void> {
+      await redis.kill();
+      await expect.poll(balancer.connected).toEqual(['0', '0', '0']);
+      const { right } = seen;
+      await expect.poll(() => seen.right - right).toBeGreaterThan(100);
+      await redis.start();
+      await expect.poll(balancer.connected).toEqual(['1', '1', '1']);
+      const keys = ['chains', 'tokens'].map((name) => `${prefixOf(upstream.url)}${name}:snapshot`);
+      await expect.poll(() => redis.client.exists(keys)).toBe(2);
+    }
+
+    await killEachGateway();
+    await killRedis();
+    await stopFlood();
+    await killEachGateway();
+    const refreshed = listingsTaken();
+    await expect.poll(() => listingsTaken() - refreshed).toBeGreaterThan(2);
+
+    upstream.plan('chains', reset);
+    upstream.plan('tokens', reset);
+    const count = upstream.count();
+    await expect.poll(() => upstream.count()).toBeGreaterThan(count);
+    await killEachGateway();
+    await killRedis();
+    await killEachGateway();
+
+    await stop();
+    expect(seen.wrong).toEqual([]);
+    expect(seen.right).toBeGreaterThan(500);
+    expect(mostInASecond(upstream, started.flatMap(spansAlone))).toBe(REQUESTS_PER_SECOND);
+    // At the worst, what one had just sent that was killed, and then what three send alone.
+    expect(mostInASecond(upstream, [])).toBeLessThanOrEqual(4 * REQUESTS_PER_SECOND);
+  }, 60_000);
+});

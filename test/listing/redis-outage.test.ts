@@ -1,0 +1,206 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { reset } from '../support/fake-upstream.js';
+import {
+  isConnected,
+  prefixOf,
+  refreshes,
+  SYMBOLS,
+  startFleet,
+  startMovingUpstream,
+  statusOf,
+  symbolsOf,
+} from '../support/fleet.js';
+import { startGatewayProcess } from '../support/gateway-process.js';
+import { freePort, isRedisMissing, startRedis, type TestRedis } from '../support/redis.js';
+import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
+
+/** By when each gateway has found out that Redis cannot be used, and by when that it can be used again. */
+const GONE_WITHIN_MS = 5_000;
+const BACK_WITHIN_MS = 8_000;
+/** A client that has to wait for Redis waits for longer than this. */
+const AT_ONCE_MS = 200;
+/** By when a gateway gives its first answer that has only the upstream. */
+const FIRST_ANSWER_WITHIN_MS = 2_000;
+
+interface Outage {
+  readonly canBeRead?: boolean;
+  begin(redis: TestRedis): Promise<unknown>;
+  end(redis: TestRedis): Promise<unknown>;
+}
+
+const OUTAGES: readonly [string, Outage][] = [
+  [
+    'is full',
+    {
+      canBeRead: true,
+      async begin({ client }) {
+        await client.config('SET', 'maxmemory-policy', 'noeviction');
+        await client.config('SET', 'maxmemory', '1mb');
+      },
+      end: ({ client }) => client.config('SET', 'maxmemory', '0'),
+    },
+  ],
+  [
+    'may only be read',
+    {
+      canBeRead: true,
+      begin: ({ client }) => client.replicaof('127.0.0.1', 1),
+      end: ({ client }) => client.replicaof('NO', 'ONE'),
+    },
+  ],
+  [
+    'wants a password that nobody has',
+    {
+      async begin({ client }) {
+        await client.config('SET', 'requirepass', 'nobody-has-it');
+        // Whoever is connected is not asked for it.
+        await client.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+        await client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+      },
+      end: ({ client }) => client.config('SET', 'requirepass', ''),
+    },
+  ],
+  [
+    'answers nothing',
+    {
+      begin: async (redis) => redis.freeze(true),
+      end: async (redis) => redis.freeze(false),
+    },
+  ],
+  ['is killed and started again, empty', { begin: (redis) => redis.kill(), end: (redis) => redis.start() }],
+];
+
+/** Asks each gateway all the time until the test ends: what came that is no right answer, and the longest wait. */
+function watch(gateways: readonly TestGateway[]) {
+  const seen = { wrong: [] as unknown[], answers: 0, longestMs: 0 };
+  let isOver = false;
+  const watching = gateways.map(async (gateway) => {
+    while (!isOver) {
+      const askedAt = performance.now();
+      const symbols = await symbolsOf(gateway);
+      seen.longestMs = Math.max(seen.longestMs, performance.now() - askedAt);
+      seen.answers++;
+      if (symbols.join() !== SYMBOLS.join()) seen.wrong.push(symbols);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  });
+  onTestFinished(async () => {
+    isOver = true;
+    await Promise.all(watching);
+  });
+  return seen;
+}
+
+/** How often each gateway has said that it goes on alone, and that it shares. */
+function said(gateways: readonly TestGateway[], start: string): readonly number[] {
+  return gateways.map(({ logged }) => logged.filter(({ msg }) => msg.startsWith(start)).length);
+}
+
+const ALONE = 'Redis cannot be used';
+const SHARING = 'Sharing snapshots';
+
+describe.skipIf(isRedisMissing)('while Redis', () => {
+  it.each(OUTAGES)(
+    '%s, each goes on alone, and returns when it can',
+    async (_name, { begin, end, canBeRead }) => {
+      const { redis, upstream, gateways } = await startFleet(3, { config: { tokensFreshMs: 400 } });
+      for (const gateway of gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
+      const connected = () => Promise.all(gateways.map(isConnected));
+      await expect.poll(connected).toEqual([1, 1, 1]);
+      const seen = watch(gateways);
+
+      await begin(redis);
+      await expect.poll(connected, { timeout: GONE_WITHIN_MS }).toEqual([0, 0, 0]);
+      const alone = await Promise.all(gateways.map((gateway) => refreshes([gateway], 'tokens', 'taken')));
+      for (const [index, gateway] of gateways.entries()) {
+        await expect
+          .poll(() => refreshes([gateway], 'tokens', 'taken'))
+          .toBeGreaterThan((alone[index] ?? 0) + 3);
+      }
+      // Where it can still be read, what one had just shared may be taken once more before nothing comes.
+      const times = said(gateways, ALONE);
+      for (const each of times) expect(each).toBeLessThan(canBeRead ? 3 : 2);
+      expect(said(gateways, SHARING)).toEqual(times);
+
+      await end(redis);
+      await expect.poll(connected, { timeout: BACK_WITHIN_MS }).toEqual([1, 1, 1]);
+      const shared = () => refreshes(gateways, 'tokens', 'shared');
+      const begun = { taken: upstream.count('tokens'), shared: await shared() };
+      await expect.poll(async () => (await shared()) - begun.shared).toBeGreaterThan(9);
+      // Three share: two take over what the third has taken.
+      expect(upstream.count('tokens') - begun.taken).toBeLessThan(9);
+      expect(said(gateways, ALONE)).toEqual(times);
+      expect(said(gateways, SHARING)).toEqual(times.map((each) => each + 1));
+      expect(seen.wrong).toEqual([]);
+      expect(seen.answers).toBeGreaterThan(50);
+      expect(seen.longestMs).toBeLessThan(AT_ONCE_MS);
+    },
+  );
+
+  it('has lost everything, it is offered again what they have, though the upstream is dead', async () => {
+    const { redis, upstream, gateways, join, key } = await startFleet(2);
+    for (const gateway of gateways) {
+      await expect
+        .poll(() => statusOf(gateway))
+        .toMatchObject({ chains: { state: 'FRESH' }, tokens: { state: 'FRESH' } });
+    }
+    await redis.kill();
+    upstream.plan('chains', reset);
+    upstream.plan('tokens', reset);
+    await redis.start();
+    await expect
+      .poll(() => redis.client.exists(key('chains:snapshot'), key('tokens:snapshot')), {
+        timeout: BACK_WITHIN_MS,
+      })
+      .toBe(2);
+    const asked = upstream.count();
+    const fresh = await join();
+    expect(await symbolsOf(fresh)).toEqual(SYMBOLS);
+    expect(statusOf(fresh).tokens.takenAt).toBe(gateways[0] && statusOf(gateways[0]).tokens.takenAt);
+    expect(upstream.count()).toBe(asked);
+  });
+});
+
+describe.skipIf(isRedisMissing)('a gateway that starts while Redis', () => {
+  async function firstAnswer(redisUrl: string): Promise<TestGateway> {
+    const upstream = await startMovingUpstream();
+    const startedAt = performance.now();
+    const gateway = await createTestGateway({ upstream, config: { redisUrl } });
+    gateway.snapshots.start();
+    expect(await symbolsOf(gateway)).toEqual(SYMBOLS);
+    expect(performance.now() - startedAt).toBeLessThan(FIRST_ANSWER_WITHIN_MS);
+    expect(await isConnected(gateway)).toBe(0);
+    return gateway;
+  }
+
+  it('cannot be reached answers from the upstream', async () => {
+    await firstAnswer(`redis://127.0.0.1:${await freePort()}`);
+  });
+
+  it('answers nothing answers from the upstream, and shares once Redis does', async () => {
+    const redis = await startRedis();
+    redis.freeze(true);
+    const gateway = await firstAnswer(redis.url);
+    redis.freeze(false);
+    await expect.poll(() => isConnected(gateway), { timeout: BACK_WITHIN_MS }).toBe(1);
+    await expect.poll(() => redis.client.exists(`${prefixOf(gateway.upstream.url)}tokens:snapshot`)).toBe(1);
+  });
+});
+
+describe.skipIf(isRedisMissing)('the password of Redis', () => {
+  it.each(['wrong-password', 'wrong%2Fpassword%20of%20words'])(
+    'is in no line of the log: %s',
+    async (password) => {
+      const redis = await startRedis();
+      await redis.client.config('SET', 'requirepass', 'the-right-one');
+      const { address, output } = await startGatewayProcess({
+        REDIS_URL: redis.url.replace('redis://', `redis://:${password}@`),
+        LOG_LEVEL: 'trace',
+      });
+      await expect.poll(output).toContain(ALONE);
+      await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
+      expect(output()).toContain('WRONGPASS');
+      for (const secret of [password, decodeURIComponent(password)]) expect(output()).not.toContain(secret);
+    },
+  );
+});

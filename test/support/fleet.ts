@@ -1,0 +1,105 @@
+import { fleetMarkOf } from '../../src/listing/upstream.js';
+import { tokenRow } from '../fixtures/rows.js';
+import { type Answer, type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';
+import { startRedis, type TestRedis } from './redis.js';
+import { createTestGateway, type TestGateway, type TestGatewayOptions } from './test-gateway.js';
+
+/** Several whole gateways in one process that share one upstream through one real Redis. */
+export interface TestFleet {
+  readonly redis: TestRedis;
+  readonly upstream: FakeUpstream;
+  /** Those that there were from the beginning; they fetch from then on. */
+  readonly gateways: readonly TestGateway[];
+  /** One more, which fetches from now on. */
+  join(options?: TestGatewayOptions): Promise<TestGateway>;
+  /** The name of a key of theirs, such as `tokens:snapshot`. */
+  key(name: string): string;
+}
+
+/** What differs from the defaults. */
+export interface TestFleetOptions extends TestGatewayOptions {
+  /** One whose token listing moves unless given. */
+  readonly upstream?: FakeUpstream;
+  readonly redis?: TestRedis;
+}
+
+/** Starts so many gateways; the test's end ends them. */
+export async function startFleet(count: number, options: TestFleetOptions = {}): Promise<TestFleet> {
+  const { redis = await startRedis(), upstream = await startMovingUpstream(), ...rest } = options;
+  async function join(others: TestGatewayOptions = {}): Promise<TestGateway> {
+    const config = { upstreamRetries: 0, redisUrl: redis.url, ...rest.config, ...others.config };
+    const gateway = await createTestGateway({ ...rest, upstream, ...others, config });
+    gateway.snapshots.start();
+    return gateway;
+  }
+  const gateways = await Promise.all(Array.from({ length: count }, () => join()));
+  return { redis, upstream, gateways, join, key: (name) => prefixOf(upstream.url) + name };
+}
+
+/** What the names of the keys begin with that gateways of this upstream share. */
+export function prefixOf(url: string, format = 1): string {
+  const scope = fleetMarkOf({ profile: 'v1', url, isDemo: false });
+  return `{chains-and-tokens-gateway:${format}:${scope}}:`;
+}
+
+/** An upstream whose every answer of the token listing has another price, and so another version. */
+export async function startMovingUpstream(): Promise<FakeUpstream> {
+  const upstream = await startFakeUpstream();
+  upstream.plan('tokens', moving());
+  return upstream;
+}
+
+/** The chain that the tokens of {@link moving} are on. */
+export const CHAIN = 'ethereum';
+/** The symbols of {@link moving}, in their order. */
+export const SYMBOLS = ['ONE', 'TWO', 'THREE', 'FOUR'] as const;
+
+/** Answers the question for the token listing with the same tokens at another price each time. */
+export function moving(): Answer {
+  return (response, request, nth) => {
+    const tokens = SYMBOLS.map((symbol, index) =>
+      tokenRow(CHAIN, `0x${index + 1}`, { symbol, price: { usd: nth } }),
+    );
+    json({ tokens })(response, request, nth);
+  };
+}
+
+/** Answers questions for routes in one way and those for the listing in the other. */
+export function split(routes: Answer, listing: Answer = moving()): Answer {
+  return (response, request, nth) =>
+    (request.url?.includes('srcToken') ? routes : listing)(response, request, nth);
+}
+
+/** How often refreshes of a listing ended so, in all of these gateways together. */
+export async function refreshes(
+  gateways: readonly TestGateway[],
+  listing: string,
+  outcome: string,
+): Promise<number> {
+  const name = `listing_refreshes_total{listing="${listing}",outcome="${outcome}"}`;
+  const each = await Promise.all(gateways.map((gateway) => sample(gateway, name)));
+  return each.reduce<number>((sum, value) => sum + (value ?? 0), 0);
+}
+
+/** 1 while it shares, 0 while it goes on alone, undefined before the first of either. */
+export function isConnected(gateway: TestGateway): Promise<number | undefined> {
+  return sample(gateway, 'redis_connected');
+}
+
+async function sample({ metrics }: TestGateway, series: string): Promise<number | undefined> {
+  const { text } = await metrics.expose();
+  const line = text.split('\n').find((each) => each.startsWith(`${series} `));
+  return line === undefined ? undefined : Number(line.slice(series.length + 1));
+}
+
+/** The two listings of a gateway, as its status tells. */
+export function statusOf({ snapshots }: TestGateway) {
+  const [chains, tokens] = snapshots.status(Date.now());
+  return { chains, tokens };
+}
+
+/** What a client gets for the token listing: its symbols, or the codes of the errors. */
+export async function symbolsOf({ query }: TestGateway): Promise<readonly (string | undefined)[]> {
+  const { data, errors } = await query<{ tokens: readonly { symbol: string }[] }>('{ tokens { symbol } }');
+  return errors?.map(({ extensions }) => extensions?.code) ?? data?.tokens.map(({ symbol }) => symbol) ?? [];
+}
