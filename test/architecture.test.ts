@@ -56,7 +56,7 @@ describe('the walls', () => {
   });
 
   it.each([
-    ['ioredis', 'listing/store-redis'],
+    ['ioredis', 'listing/redis-link'],
     ['fs/promises', 'listing/store-disk'],
     ['cockatiel', 'listing/guard'],
     ['prom-client', 'metrics'],

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { compare, signatureOf } from './comparison.js';
+import { compare, type Differences, signatureOf } from './comparison.js';
 import { UpstreamError } from './errors.js';
 import type { Kind } from './kinds.js';
 import type { Taken } from './listing.js';
@@ -21,74 +21,86 @@ export interface HeldBack {
 /** What is to become of an answer. */
 export type Verdict =
   | {
-      readonly isTaken: true /** What was held back at its first coming. */;
+      readonly isTaken: true;
+      /** For what it was held back at its first coming; undefined where it was not. */
       readonly change: string | undefined;
     }
-  | { readonly isTaken: false; readonly heldBack: HeldBack; readonly error: UpstreamError };
+  | { readonly isTaken: false; readonly error: UpstreamError };
 
-/** What has been served before, for judging what comes. */
-export interface Memory<Row> {
-  /** Takes note of the rows that leave when one answer takes the place of another. */
-  replace(before: readonly Row[], after: readonly Row[]): void;
-  /** The decimals of a row that has left within a day. */
-  decimalsOf(key: string): number | undefined;
+/**
+ * Judges what comes by what is served. An answer that loses too many of the known rows, or gives known ones
+ * other decimals, is more often a fault of the upstream than the truth; but sometimes it is the truth.
+ */
+export interface Judge<Row> {
+  /** What is to become of this answer; where it is taken, it is served from now on. */
+  weigh(served: Taken<Row> | undefined, come: Taken<Row>): Verdict;
+  /** Counts on from what others have held back, where that is known. */
+  learn(heldBack: HeldBack | undefined): void;
+  /** What is held back now, if nothing has been taken since. */
+  readonly heldBack: HeldBack | undefined;
+  /** When what was held back last was asked for (milliseconds since 1970); 0 before. */
+  readonly heldBackAt: number;
 }
 
 const SHOWN = 20;
 const REMEMBERED_MS = 86_400_000;
 const MAX_REMEMBERED = 100_000;
 
-/**
- * Makes the memory of one listing: decimals that change while a row is away for one refresh are changed
- * decimals.
- */
-export function createMemory<Row>(kind: Kind<Row>): Memory<Row> {
-  const left = new LRUCache<string, number>({ max: MAX_REMEMBERED, ttl: REMEMBERED_MS });
-  return {
-    replace(before, after) {
-      const present = new Set(after.map(kind.keyOf));
-      for (const row of before) {
-        const key = kind.keyOf(row);
-        if (!present.has(key)) left.set(key, kind.decimalsOf(row));
-      }
-      for (const key of present) left.delete(key);
-    },
-    decimalsOf: (key) => left.get(key),
-  };
-}
+/** Makes the judge of one listing. */
+export function createJudge<Row>(kind: Kind<Row>, rules: HoldBackRules): Judge<Row> {
+  /** The decimals of rows that have left: they may come back with others. */
+  const departed = new LRUCache<string, number>({ max: MAX_REMEMBERED, ttl: REMEMBERED_MS });
+  let heldBack: HeldBack | undefined;
+  let heldBackAt = 0;
 
-/**
- * Judges an answer by what is served now. One that loses too many of the known rows, or gives known ones
- * other decimals, is more often a fault of the upstream than the truth; but sometimes it is the truth.
- *
- * @param heldBack what was held back last, if nothing has been taken since
- */
-export function judge<Row>(
-  kind: Kind<Row>,
-  served: Taken<Row> | undefined,
-  come: Taken<Row>,
-  heldBack: HeldBack | undefined,
-  memory: Memory<Row>,
-  { holdBackShrink, holdBackTimes }: HoldBackRules,
-): Verdict {
-  if (!served) return { isTaken: true, change: undefined };
-  const { vanished, changedDecimals } = compare(kind, served.rows, come.rows, memory.decimalsOf);
-  const known = served.rows.length;
-  const reasons: string[] = [];
-  if (vanished.length > known * holdBackShrink)
-    reasons.push(`it lacks ${vanished.length} of ${known} known rows`);
-  if (changedDecimals.length > 0)
-    reasons.push(`it changes the decimals of ${changedDecimals.length} known rows`);
-  if (reasons.length === 0) return { isTaken: true, change: undefined };
-  const change = reasons.join(', and ');
-  const signature = signatureOf(kind, come.rows);
-  const times = heldBack?.signature === signature ? heldBack.times + 1 : 1;
-  if (times >= holdBackTimes) return { isTaken: true, change };
-  const message = `The upstream's ${kind.name} listing is held back: ${change}. It is taken once it has come ${holdBackTimes} times in a row (so far: ${times}).`;
-  const detail = [...changedDecimals, ...vanished].slice(0, SHOWN).join('; ');
+  function take(served: readonly Row[], { vanished, appeared }: Differences): void {
+    heldBack = undefined;
+    for (const key of appeared) departed.delete(key);
+    if (vanished.length === 0) return;
+    const left = new Set(vanished);
+    for (const row of served) {
+      const key = kind.keyOf(row);
+      if (left.has(key)) departed.set(key, kind.decimalsOf(row));
+    }
+  }
+
   return {
-    isTaken: false,
-    heldBack: { signature, times },
-    error: new UpstreamError('UPSTREAM_MALFORMED', message, { detail }),
+    weigh(served, come) {
+      if (!served) {
+        heldBack = undefined;
+        return { isTaken: true, change: undefined };
+      }
+      const known = served.rows.length;
+      const differences = compare(kind, served.rows, come.rows, (key) => departed.get(key));
+      const { vanished, changedDecimals } = differences;
+      const reasons: string[] = [];
+      if (vanished.length > known * rules.holdBackShrink) {
+        reasons.push(`it lacks ${vanished.length} of ${known} known rows`);
+      }
+      if (changedDecimals.length > 0) {
+        reasons.push(`it changes the decimals of ${changedDecimals.length} known rows`);
+      }
+      const change = reasons.join(', and ') || undefined;
+      const signature = change === undefined ? '' : signatureOf(kind, come.rows);
+      const times = heldBack?.signature === signature ? heldBack.times + 1 : 1;
+      if (change === undefined || times >= rules.holdBackTimes) {
+        take(served.rows, differences);
+        return { isTaken: true, change };
+      }
+      heldBack = { signature, times };
+      heldBackAt = come.takenAt;
+      const message = `The upstream's ${kind.name} listing is held back: ${change}. It is taken once it has come ${rules.holdBackTimes} times in a row (so far: ${times}).`;
+      const detail = [...changedDecimals, ...vanished].slice(0, SHOWN).join('; ');
+      return { isTaken: false, error: new UpstreamError('UPSTREAM_MALFORMED', message, { detail }) };
+    },
+    learn(others) {
+      heldBack = others ?? heldBack;
+    },
+    get heldBack() {
+      return heldBack;
+    },
+    get heldBackAt() {
+      return heldBackAt;
+    },
   };
 }

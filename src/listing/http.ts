@@ -1,10 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import PQueue from 'p-queue';
-import { Agent, fetch, Headers, type Response } from 'undici';
+import { Agent, fetch, Headers } from 'undici';
 import type { Logger } from '../logger.js';
+import { headOf, readJson } from './body.js';
 import type { Ceiling } from './ceiling.js';
-import { malformed, UpstreamError } from './errors.js';
+import { UpstreamError } from './errors.js';
 import { broken, goneThough200, pauseBefore, refused, stopped, timedOut } from './faults.js';
 import { type BreakerState, createGuard } from './guard.js';
 import type { ListingSource } from './listing.js';
@@ -68,8 +69,6 @@ export interface UpstreamHttp {
 const CONNECT_TIMEOUT_MS = 5_000;
 /** A place that is further away is not waited for: whoever asks decides when to come again. */
 const MAX_WAIT_MS = 10_000;
-const LOGGED_BODY_LENGTH = 500;
-const JSON_TYPE = /^(application|text)\/([\w.-]+\+)?json\s*(;|$)/i;
 
 /** Makes the door to one upstream: one kept-alive pool, one guard, one set of limits. */
 export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
@@ -240,48 +239,4 @@ function addressOf(base: string, { path, query = {} }: UpstreamQuestion): string
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
   const search = new URLSearchParams(given).toString();
   return `${base}/${path}${search && `?${search}`}`;
-}
-
-async function readJson(
-  response: Response,
-  url: string,
-  maxBytes: number,
-): Promise<Pick<UpstreamAnswer, 'json' | 'bytes'>> {
-  const type = response.headers.get('content-type') ?? 'none';
-  if (!JSON_TYPE.test(type)) {
-    throw malformed('expected content of type application/json', `${url}: content-type ${type}`);
-  }
-  const bytes = await readBytes(response, maxBytes);
-  if (!bytes) throw malformed(`expected at most ${maxBytes} bytes, got more`, url);
-  try {
-    const json: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-    return { json, bytes: bytes.byteLength };
-  } catch (cause) {
-    throw malformed('expected JSON in UTF-8', `${url}: ${String(cause)}`, cause);
-  }
-}
-
-/** The decompressed body, or undefined if it passes the limit. */
-async function readBytes(response: Response, maxBytes: number): Promise<Buffer | undefined> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of response.body ?? []) {
-    length += chunk.byteLength;
-    if (length > maxBytes) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, length);
-}
-
-/** The beginning of a body for the log, to the end of a word: half a secret would not be known as one. */
-async function headOf(response: Response): Promise<string> {
-  try {
-    const first = await response.body?.getReader().read();
-    const text = Buffer.from(first?.value ?? []).toString('utf8');
-    return text.length > LOGGED_BODY_LENGTH
-      ? `${text.slice(0, LOGGED_BODY_LENGTH).replace(/\S*$/, '')}…`
-      : text;
-  } catch {
-    return '';
-  }
 }

@@ -2,7 +2,7 @@ import type { Logger } from '../logger.js';
 import { compare } from './comparison.js';
 import { UpstreamError } from './errors.js';
 import { ALONE, type Fleet, type Setback, type Turn } from './fleet.js';
-import { createMemory, type HeldBack, type HoldBackRules, judge } from './hold-back.js';
+import { createJudge, type HoldBackRules } from './hold-back.js';
 import type { Kind } from './kinds.js';
 import type { ListingSource, Taken } from './listing.js';
 import type { Snapshot } from './snapshot.js';
@@ -86,10 +86,7 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
   let snapshot: Kept | undefined;
   let lastFailure: Failure | undefined;
   let failuresInARow = 0;
-  let heldBack: HeldBack | undefined;
-  /** When what was held back last was asked for: another gateway may go on offering it. */
-  let heldBackAt = 0;
-  const memory = createMemory(kind);
+  const judge = createJudge(kind, rules);
   let refreshing: Promise<Kept> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -137,12 +134,8 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
 
   /** Takes it or holds it back, by what is served here: whoever else has taken it may have had less to go by. */
   function weigh(taken: Taken<Row>, outcome: 'taken' | 'shared', turn?: OurTurn<Row>): Kept {
-    const verdict = judge(kind, snapshot, taken, heldBack, memory, rules);
-    if (!verdict.isTaken) {
-      heldBack = verdict.heldBack;
-      heldBackAt = taken.takenAt;
-      throw refuse(verdict.error, 'held_back', freshMs, turn);
-    }
+    const verdict = judge.weigh(snapshot, taken);
+    if (!verdict.isTaken) throw refuse(verdict.error, 'held_back', freshMs, turn);
     if (verdict.change)
       log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${verdict.change}`);
     return accept(taken, outcome);
@@ -150,14 +143,14 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
 
   /** Of when the newest is that is known here, taken or not (milliseconds since 1970). */
   function newestAt(): number {
-    return Math.max(snapshot?.takenAt ?? 0, heldBackAt);
+    return Math.max(snapshot?.takenAt ?? 0, judge.heldBackAt);
   }
 
   /** Goes on from what others have met since the snapshot that is served. */
   function learn(setback: Setback | undefined): void {
     if (!setback || setback.at <= (snapshot?.takenAt ?? 0)) return;
     failuresInARow = setback.failuresInARow;
-    heldBack = setback.heldBack ?? heldBack;
+    judge.learn(setback.heldBack);
   }
 
   function accept(taken: Taken<Row>, outcome: 'taken' | 'shared' | 'restored'): Kept {
@@ -170,11 +163,9 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
       log.warn({ ...counts, rejected: rejected.first }, `Left out bad rows of the ${name} listing`);
     }
     if (snapshot && snapshot.source !== source) tellDifferences(snapshot, kept);
-    if (snapshot) memory.replace(snapshot.rows, rows);
     const isFirst = snapshot === undefined;
     snapshot = kept;
     failuresInARow = 0;
-    heldBack = undefined;
     if (outcome !== 'taken') onSource(source);
     if (outcome !== 'restored') {
       onRefresh(outcome);
@@ -217,7 +208,7 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     }
     const retryInMs = Math.round(Math.min(pauseMs, LONGEST_PAUSE_MS));
     onRefresh(outcome);
-    turn?.fail({ code, message, at, failuresInARow, heldBack }, retryInMs);
+    turn?.fail({ code, message, at, failuresInARow, heldBack: judge.heldBack }, retryInMs);
     const served = snapshot ? 'the last good snapshot is served' : 'there is none to serve yet';
     log.warn(
       { listing: name, code, detail, retryInMs, err: error.cause ?? error },
@@ -287,7 +278,7 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
       return lastFailure;
     },
     get isHeldBack() {
-      return heldBack !== undefined;
+      return judge.heldBack !== undefined;
     },
     stop() {
       stopped = true;

@@ -104,6 +104,9 @@ if redis.call('HGET', KEYS[1], 'takenAt') == ARGV[1] then redis.call('DEL', KEYS
 /** Clears keys away. */
 export const FORGET = `redis.call('DEL', unpack(KEYS))`;
 
+/** Gives nobody a place for a while. KEYS hold; ARGV ms. */
+export const HOLD = `redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])`;
+
 /**
  * Takes one place under the ceiling of all gateways together.
  *

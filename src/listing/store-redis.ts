@@ -1,7 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { EventEmitter, once } from 'node:events';
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { Redis } from 'ioredis';
 import * as v from 'valibot';
 import type { Logger } from '../logger.js';
 import type { Ceiling, LocalCeiling } from './ceiling.js';
@@ -10,7 +7,8 @@ import type { Fleet, Setback, Turn } from './fleet.js';
 import type { Kind } from './kinds.js';
 import type { Taken } from './listing.js';
 import { decodeRecord, encodeRecord, RECORD_FORMAT, RefusedRecord, type Services } from './record.js';
-import { DISCARD, FAIL, FORGET, NEWEST, PLACE, RENEW, TURN, WRITE } from './redis-scripts.js';
+import { createRedisLink } from './redis-link.js';
+import { DISCARD, FAIL, FORGET, HOLD, NEWEST, PLACE, RENEW, TURN, WRITE } from './redis-scripts.js';
 
 /** What {@link createRedisFleet} takes. */
 export interface RedisFleetOptions {
@@ -31,18 +29,10 @@ export interface RedisFleet extends Fleet {
   close(): Promise<void>;
 }
 
-/** A Redis that takes longer is as good as none. */
-const COMMAND_TIMEOUT_MS = 1_000;
-/** For so long it is not asked again after it has failed. */
-const AWAY_MS = 1_000;
-/** It is back when nothing has failed for so long beyond that. */
-const STEADY_MS = 2_000;
-const FIRST_CONNECTION_MS = 1_000;
 /** How long others wait for a gateway that died in mid-refresh; one that lives renews its lease. */
 const LEASE_MS = 5_000;
 /** How often a gateway looks for what another is about to share, should it miss the announcement. */
 const POLL_MS = 250;
-const PING_MS = 10_000;
 /** What nobody has renewed for so long is of a fleet that is gone. */
 const KEEP_MS = 30 * 86_400_000;
 const KEEP_SETBACK_MS = 3_600_000;
@@ -63,69 +53,13 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
   // The braces keep the keys together where Redis is a cluster.
   const prefix = `{chains-and-tokens-gateway:${RECORD_FORMAT}:${scope}}`;
   const channel = `${prefix}:news`;
-  const news = new EventEmitter().setMaxListeners(0);
   const held = new Map<string, () => Promise<unknown>>();
-  let isShared: boolean | undefined;
-  let awayUntil = 0;
-  let isClosed = false;
-
-  const client = new Redis(url, {
-    commandTimeout: COMMAND_TIMEOUT_MS,
-    socketTimeout: 2 * COMMAND_TIMEOUT_MS,
-    connectTimeout: 2_000,
-    // Whoever asks does not wait for a connection, but goes on alone.
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: (times) => Math.min(50 * 2 ** times, 1_000),
-  });
-  const listener = client.duplicate({ autoResubscribe: false });
-  // Each failure meets whoever asked; a connection that cannot be had is told here.
-  client.on('error', (error) => goAway(error));
-  listener.on('error', () => {});
-  listener.on('message', (_channel: string, topic: string) => news.emit(`news:${topic}`));
-  listener.on('ready', () => listener.subscribe(channel).catch(() => {}));
-  // A connection that only listens would not find out by itself that nobody is there.
-  const ping = setInterval(() => listener.ping().catch(() => {}), PING_MS).unref();
-  const firstConnection = Promise.race([
-    once(client, 'ready').catch(() => {}),
-    sleep(FIRST_CONNECTION_MS, undefined, { ref: false }),
-  ]);
-  client.on('ready', () => {
-    awayUntil = -STEADY_MS;
+  const link = createRedisLink({ url, channel, onSharing, log });
+  const { run } = link;
+  link.onConnection(() => {
     // It may have lost what it held, or never had it; and what was announced meanwhile was not heard.
-    for (const [topic, offer] of held) offer().then(() => news.emit(`news:${topic}`));
+    for (const [topic, offer] of held) offer().then(() => link.tell(topic));
   });
-
-  function goAway(reason: unknown): void {
-    awayUntil = performance.now() + AWAY_MS;
-    if (isShared === false || isClosed) return;
-    isShared = false;
-    onSharing(false);
-    const text = reason instanceof Error ? reason.message : String(reason);
-    log.warn(
-      { reason: text },
-      'Redis cannot be used: this gateway goes on alone, and returns when it can be',
-    );
-  }
-
-  /** What the script returns; undefined while Redis cannot be used. */
-  async function run(script: string, keys: readonly string[], args: readonly (string | number)[]) {
-    if (performance.now() < awayUntil || isClosed) return undefined;
-    try {
-      const reply: unknown = await client.eval(script, keys.length, ...keys, ...args);
-      // A Redis that is full refuses some and not others: that is no return.
-      if (isShared === undefined || (!isShared && performance.now() > awayUntil + STEADY_MS)) {
-        isShared = true;
-        onSharing(true);
-        log.info('Sharing snapshots through Redis');
-      }
-      return { reply };
-    } catch (error) {
-      goAway(error);
-      return undefined;
-    }
-  }
 
   const keysOf = (topic: string) =>
     ['snapshot', 'setback', 'pause', 'lease'].map((part) => `${prefix}:${topic}:${part}`);
@@ -190,10 +124,10 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
   }
 
   async function turn<Row>(topic: string, kind: Kind<Row>, knownAt: number): Promise<Turn<Row>> {
-    await firstConnection;
+    await link.isTried;
     const keys = keysOf(topic);
     let newerThan = knownAt;
-    while (!isClosed) {
+    while (!link.isClosed) {
       const ran = await run(TURN, keys, [gateway, LEASE_MS, newerThan]);
       const [is, first, second] = Array.isArray(ran?.reply) ? (ran.reply as unknown[]) : [];
       if (is === 'taken') {
@@ -207,18 +141,12 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
         // Nobody can say why it is too early: then it is not.
         await run(FORGET, keys.slice(1, 3), []);
       } else if (is === 'theirs') {
-        await nextNews(topic);
+        await link.nextNews(topic, POLL_MS);
       } else {
         return ourTurn(topic, kind, is === 'ours' ? readSetback(first) : undefined);
       }
     }
     return ourTurn(topic, kind, undefined);
-  }
-
-  /** Resolves when another gateway has something new on it, and at the latest when it is time to look. */
-  async function nextNews(topic: string): Promise<void> {
-    const signal = AbortSignal.timeout(POLL_MS);
-    await once(news, `news:${topic}`, { signal }).catch(() => {});
   }
 
   return {
@@ -230,9 +158,7 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
       const taken = await read(topic, kind, text, takenAt);
       return taken === 'early' ? undefined : taken;
     },
-    onNews(topic, tell) {
-      news.on(`news:${topic}`, tell);
-    },
+    onNews: link.onNews,
     holds(topic, kind, taken) {
       held.set(topic, () => write(topic, kind, taken, KEEP_MS, false));
     },
@@ -251,20 +177,11 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
           return sharedWaitMs > 0 ? sharedWaitMs : local.take(service, isFirst);
         },
         hold(service, ms) {
-          if (performance.now() >= awayUntil) {
-            client.set(holdOf(service), '1', 'PX', Math.ceil(ms)).catch(goAway);
-          }
+          run(HOLD, [holdOf(service)], [Math.ceil(ms)]);
         },
       };
     },
-    async close() {
-      // What ends a turn of ours is still to be sent: others wait for it.
-      await setImmediate();
-      isClosed = true;
-      clearInterval(ping);
-      listener.disconnect();
-      await client.quit().catch(() => client.disconnect());
-    },
+    close: link.close,
   };
 }
 

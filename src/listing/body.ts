@@ -1,0 +1,67 @@
+import { malformed } from './errors.js';
+
+/** What is read of an answer: as much of a response as it takes. */
+export interface Readable {
+  readonly headers: { get(name: string): string | null };
+  readonly body: AsyncIterable<Uint8Array> | null;
+}
+
+/** The JSON of an answer, and its length in bytes, counted after decompression. */
+export interface ReadJson {
+  readonly json: unknown;
+  readonly bytes: number;
+}
+
+const JSON_TYPE = /^(application|text)\/([\w.-]+\+)?json\s*(;|$)/i;
+const LOGGED_BODY_LENGTH = 500;
+
+/**
+ * Reads a body no further than it may be long.
+ *
+ * @throws UpstreamError UPSTREAM_MALFORMED if it is longer, not JSON in UTF-8, or does not say that it is
+ */
+export async function readJson(
+  { headers, body }: Readable,
+  url: string,
+  maxBytes: number,
+): Promise<ReadJson> {
+  const type = headers.get('content-type') ?? 'none';
+  if (!JSON_TYPE.test(type)) {
+    throw malformed('expected content of type application/json', `${url}: content-type ${type}`);
+  }
+  const bytes = await readBytes(body, maxBytes);
+  if (!bytes) throw malformed(`expected at most ${maxBytes} bytes, got more`, url);
+  try {
+    const json: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return { json, bytes: bytes.byteLength };
+  } catch (cause) {
+    throw malformed('expected JSON in UTF-8', `${url}: ${String(cause)}`, cause);
+  }
+}
+
+/** The decompressed body, or undefined if it passes the limit. */
+async function readBytes(body: Readable['body'], maxBytes: number): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    length += chunk.byteLength;
+    if (length > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, length);
+}
+
+/** The beginning of a body for the log, to the end of a word: half a secret would not be known as one. */
+export async function headOf({ body }: Readable): Promise<string> {
+  try {
+    for await (const chunk of body ?? []) {
+      const text = Buffer.from(chunk).toString('utf8');
+      return text.length > LOGGED_BODY_LENGTH
+        ? `${text.slice(0, LOGGED_BODY_LENGTH).replace(/\S*$/, '')}…`
+        : text;
+    }
+  } catch {
+    // What cannot be read is not told.
+  }
+  return '';
+}
