@@ -1,17 +1,34 @@
 import { defineConfig } from 'vitest/config';
 
+/** What starts many processes and holds them to times: by themselves, after all else. */
+const HEAVY = ['chaos.test.ts', 'kill.test.ts'];
+
 export default defineConfig({
   // Some dependencies ask for graphql's CommonJS files and some for its modules: two realms, unless all
   // are sent to one of them.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     root: import.meta.dirname,
-    include: ['**/*.test.ts'],
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
-    // Most of the time is spent in waiting for other processes.
-    maxWorkers: 4,
     // On a busy machine what is waited for can take its time.
-    expect: { poll: { timeout: 10_000 } },
+    testTimeout: 40_000,
+    hookTimeout: 40_000,
+    expect: { poll: { timeout: 15_000 } },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'most',
+          include: ['**/*.test.ts'],
+          exclude: HEAVY,
+          sequence: { groupOrder: 0 },
+          // Most of the time is spent in waiting for other processes.
+          maxWorkers: 4,
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'heavy', include: HEAVY, sequence: { groupOrder: 1 }, maxWorkers: 1 },
+      },
+    ],
   },
 });
