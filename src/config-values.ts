@@ -77,7 +77,7 @@ export function redisUrl(text: string): string {
   if (url?.hostname && /^rediss?:$/.test(url.protocol) && isEncoded(url.password)) return text;
   throw new Fault(
     'an address such as redis://127.0.0.1:6379, with "%25" for a "%" in its password',
-    () => 'another text',
+    () => `${text.length} other characters`,
   );
 }
 

@@ -50,7 +50,8 @@ async function run(config: Config): Promise<void> {
 
   snapshots.start();
   const address = await server.listen(config.host, config.port);
-  const upstream = demo ? 'the embedded demo listing' : config.upstreamUrl;
+  const successor = config.upstreamProfile === 'auto' ? `, then ${config.upstreamSuccessorUrl}` : '';
+  const upstream = demo ? 'the embedded demo listing' : `${config.upstreamUrl}${successor}`;
   if (isTerminal) process.stdout.write(screen(address, upstream, demo !== undefined, config.graphiql));
   else {
     const facts = { address: `${address}${GRAPHQL_PATH}`, upstream, isDemo: demo !== undefined };

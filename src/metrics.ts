@@ -75,7 +75,7 @@ export function createMetrics(): Metrics {
   });
   const changeovers = new Counter({
     name: 'upstream_changeovers_total',
-    help: 'Changes from one service to its successor.',
+    help: 'Changes from one service to its successor that this gateway was the first to find.',
     labelNames: ['from', 'to'],
     registers,
   });

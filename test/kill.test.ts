@@ -228,7 +228,9 @@ describe.skipIf(isRedisMissing)('gateways behind a load balancer, with one Redis
     await stop();
     expect(seen.wrong).toEqual([]);
     expect(seen.right).toBeGreaterThan(500);
-    expect(mostInASecond(upstream, started.flatMap(spansAlone))).toBeLessThanOrEqual(REQUESTS_PER_SECOND);
+    const together = mostInASecond(upstream, started.flatMap(spansAlone));
+    expect(together).toBeGreaterThan(1);
+    expect(together).toBeLessThanOrEqual(REQUESTS_PER_SECOND);
     // At the worst, what one had just sent that was killed, and then what three send alone.
     expect(mostInASecond(upstream, [])).toBeLessThanOrEqual(4 * REQUESTS_PER_SECOND);
   }, 120_000);

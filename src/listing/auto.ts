@@ -44,7 +44,7 @@ export function createAutoListing({ v1, successor, log, onChangeOver }: AutoList
     hasChangedOver = true;
     log.warn(
       { code, detail },
-      'The v1 service says that it is gone, and its successor has answered: the listings are from the value-transfer service from now on. Set UPSTREAM_PROFILE=value-transfer, and UPSTREAM_URL to the address of the successor, so that the next start does not ask v1 first',
+      'The v1 service says that it is gone, and its successor has answered: the listings are from the value-transfer service from now on. When it suits you, set UPSTREAM_PROFILE=value-transfer, and UPSTREAM_URL to the address of the successor',
     );
     onChangeOver();
   }
@@ -60,7 +60,9 @@ export function createAutoListing({ v1, successor, log, onChangeOver }: AutoList
     follow(source) {
       if (source !== successor.source || hasChangedOver) return;
       hasChangedOver = true;
-      log.info('The last rows were from the value-transfer service: v1 is not asked again');
+      log.info(
+        'The listings are from the value-transfer service already, as an earlier start or another gateway has found: v1 is not asked again. When it suits you, set UPSTREAM_PROFILE=value-transfer, and UPSTREAM_URL to the address of the successor',
+      );
     },
   };
 }

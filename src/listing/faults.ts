@@ -3,7 +3,7 @@ import { malformed, UpstreamError, type UpstreamErrorOptions } from './errors.js
 const FIRST_RETRY_PAUSE_MS = 200;
 /** A longer Retry-After ends the question at once: its caller decides when to come again. */
 const MAX_RETRY_AFTER_MS = 10_000;
-/** For how long a service that says that it is gone is left alone, unless it asks for longer. */
+/** For how long a service that says that it is gone is left alone. */
 export const GONE_PAUSE_MS = 3_600_000;
 const SAYS_DEPRECATED = /(?<![a-z])deprecated(?![a-z])/i;
 
@@ -30,23 +30,19 @@ export function refused(status: number, retryAfter: string | null, url: string, 
 }
 
 /** Names an answer of status 200 that is an error saying "deprecated"; undefined where it is none. */
-export function goneThough200(
-  json: unknown,
-  retryAfter: string | null,
-  url: string,
-): UpstreamError | undefined {
+export function goneThough200(json: unknown, url: string): UpstreamError | undefined {
   const error = memberOf(json, 'error');
   const said = typeof error === 'string' ? error : memberOf(error, 'message');
   if (typeof said !== 'string' || !SAYS_DEPRECATED.test(said)) return undefined;
   const detail = `${url}: HTTP 200 with an error that says "deprecated"`;
-  return gone({ status: 200, detail, retryAfterMs: millisecondsOf(retryAfter) });
+  return gone({ status: 200, detail });
 }
 
-function gone({ status, retryAfterMs = 0, detail }: UpstreamErrorOptions): UpstreamError {
+function gone({ status, detail }: UpstreamErrorOptions): UpstreamError {
   return new UpstreamError(
     'UPSTREAM_GONE',
     `The upstream says that it is ${status === 410 ? 'gone for good' : 'deprecated'} (HTTP ${status}). Tell who runs this gateway.`,
-    { status, detail, retryAfterMs: Math.max(retryAfterMs, GONE_PAUSE_MS) },
+    { status, detail, retryAfterMs: GONE_PAUSE_MS },
   );
 }
 

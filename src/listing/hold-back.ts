@@ -78,7 +78,7 @@ export function createJudge<Row>(kind: Kind<Row>, rules: HoldBackRules): Judge<R
         reasons.push(`it lacks ${vanished.length} of ${known} known rows`);
       }
       if (changedDecimals.length > 0) {
-        reasons.push(`it changes the decimals of ${changedDecimals.length} known rows`);
+        reasons.push(`it changes the decimals of ${changedDecimals.length} of ${known} known rows`);
       }
       const change = reasons.join(', and ') || undefined;
       const signature = change === undefined ? '' : signatureOf(kind, come.rows);

@@ -30,7 +30,7 @@ export interface UpstreamHttpOptions {
   readonly maxBytes: number;
   /** Called at the end of each attempt: `ok` or the error's code, and how long it took in seconds. */
   readonly onAttempt: (path: string, outcome: string, seconds: number) => void;
-  /** Called whenever the breaker changes. */
+  /** Called with how the breaker stands, at first and whenever it changes. */
   readonly onBreaker: (state: BreakerState) => void;
   readonly log: Logger;
 }
@@ -97,6 +97,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     },
     onPause: (ms) => ceiling.hold(service, ms),
   });
+  options.onBreaker('closed');
   // One at a time is let through; the listings' questions first.
   const admission = new PQueue({ concurrency: 1 });
   /** How many of these wait; what is before them in line is then in as great a hurry. */
@@ -172,7 +173,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     try {
       return await send(url);
     } catch (error) {
-      outcome = error instanceof UpstreamError ? error.code : 'INTERNAL';
+      if (error instanceof UpstreamError) outcome = error.code;
       throw error;
     } finally {
       onAttempt(path, outcome, (performance.now() - startedAt) / 1000);
@@ -193,12 +194,11 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
         redirect: 'manual',
         signal: controller.signal,
       });
-      const retryAfter = response.headers.get('retry-after');
       if (response.status !== 200) {
-        throw refused(response.status, retryAfter, url, await headOf(response));
+        throw refused(response.status, response.headers.get('retry-after'), url, await headOf(response));
       }
       const { json, bytes } = await readJson(response, url, maxBytes);
-      const gone = goneThough200(json, retryAfter, url);
+      const gone = goneThough200(json, url);
       if (gone) throw gone;
       return { json, bytes, sentAt };
     } catch (error) {
@@ -230,7 +230,7 @@ function leftAlone(retryAfterMs: number): UpstreamError {
 }
 
 const BREAKER_NEWS: Record<BreakerState, string> = {
-  open: 'The upstream fails again and again: it is left alone but for one try every two seconds',
+  open: 'The upstream fails again and again: it is left alone, but for at most one try every two seconds',
   'half-open': 'Trying whether the upstream is back',
   closed: 'The upstream answers again',
 };

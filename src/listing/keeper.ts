@@ -39,7 +39,7 @@ export interface Failure {
 export interface Keeper<Kept> {
   /** Takes up what was kept on disk. To be called before `start`. */
   restore(): Promise<void>;
-  /** Starts refreshing; a failed refresh is repeated until one succeeds. Calling it again does nothing. */
+  /** Starts refreshing; a failed refresh is repeated until one succeeds. */
   start(): void;
   /** Refreshes now, unless it does already. */
   hurry(): void;
@@ -61,7 +61,7 @@ export interface Keeper<Kept> {
 }
 
 const FIRST_PAUSE_MS = 1_000;
-/** The longest pause, for listings that may be older than that; it is never longer than their freshness. */
+/** The longest pause after a failed refresh, where the listing is fresh for longer than that. */
 const MAX_PAUSE_MS = 30_000;
 /** However long the upstream asks to be left alone, it is asked again after this. */
 const LONGEST_PAUSE_MS = 3_600_000;
@@ -158,7 +158,12 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     const { version, rows, rejected, source } = kept;
     const counts = { listing: name, version, source, rows: rows.length, rejectedRows: rejected.count };
     const changed = version !== snapshot?.version;
-    log[changed ? 'info' : 'debug']({ ...counts, outcome }, `Took a new snapshot of the ${name} listing`);
+    const ageSeconds = Math.floor(kept.ageAt(Date.now()) / 1000);
+    const news = outcome === 'restored' ? 'Took up the kept' : 'Took a new';
+    log[changed ? 'info' : 'debug'](
+      { ...counts, outcome, ageSeconds },
+      `${news} snapshot of the ${name} listing`,
+    );
     if (rejected.count > 0 && outcome === 'taken') {
       log.warn({ ...counts, rejected: rejected.first }, `Left out bad rows of the ${name} listing`);
     }
@@ -209,10 +214,14 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     const retryInMs = Math.round(Math.min(pauseMs, LONGEST_PAUSE_MS));
     onRefresh(outcome);
     turn?.fail({ code, message, at, failuresInARow, heldBack: judge.heldBack }, retryInMs);
+    const advice =
+      code === 'UPSTREAM_GONE' && snapshot?.source !== 'value-transfer'
+        ? ' To have its successor take over, set UPSTREAM_PROFILE=auto and UPSTREAM_SUCCESSOR_URL.'
+        : '';
     const served = snapshot ? 'the last good snapshot is served' : 'there is none to serve yet';
     log.warn(
-      { listing: name, code, detail, retryInMs, err: error.cause ?? error },
-      `The ${name} listing could not be refreshed: ${served}`,
+      { listing: name, code, detail, retryInMs, ...(error.cause ? { err: error.cause } : {}) },
+      `The ${name} listing could not be refreshed: ${served}. ${message}${advice}`,
     );
     schedule(fleet === ALONE ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));
     return error;

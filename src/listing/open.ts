@@ -4,14 +4,7 @@ import { createCeiling } from './ceiling.js';
 import type { Listing } from './listing.js';
 import { createSnapshots, type Snapshots, type SnapshotsOptions } from './snapshots.js';
 import { openDiskStore } from './store-disk.js';
-import {
-  type Addresses,
-  createUpstream,
-  fleetMarkOf,
-  servicesOf,
-  type UpstreamOptions,
-  upstreamMarkOf,
-} from './upstream.js';
+import { type Addresses, createUpstream, fleetMarkOf, servicesOf, type UpstreamOptions } from './upstream.js';
 
 /** Whoever wants to know what happens between the gateway and its upstream. */
 export interface Observer {
@@ -61,14 +54,7 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
   const { addresses, snapshotDir, redisUrl, upstreamRequestsPerSecond, observer, decorate, log } = options;
   const services = servicesOf(addresses);
   const disk =
-    snapshotDir === undefined
-      ? undefined
-      : await openDiskStore({
-          directory: snapshotDir,
-          upstreamMark: upstreamMarkOf(addresses),
-          services,
-          log,
-        });
+    snapshotDir === undefined ? undefined : await openDiskStore({ directory: snapshotDir, services, log });
   const fleet =
     redisUrl === undefined
       ? undefined

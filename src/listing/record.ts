@@ -24,7 +24,7 @@ export class RefusedRecord extends Error {
 /** The form of records; one that this gateway cannot read has another number. */
 export const RECORD_FORMAT = 1;
 /** Clocks of machines that share records may differ by this. */
-const MAX_EARLY_MS = 60_000;
+export const MAX_EARLY_MS = 60_000;
 
 const content = v.object({
   name: v.string(),

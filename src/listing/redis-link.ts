@@ -77,6 +77,7 @@ export function createRedisLink({ url, channel, onSharing, log }: RedisLinkOptio
     sleep(FIRST_CONNECTION_MS, undefined, { ref: false }),
   ]);
   client.on('ready', () => {
+    // As if nothing had failed for long.
     awayUntil = -STEADY_MS;
   });
 
@@ -88,7 +89,7 @@ export function createRedisLink({ url, channel, onSharing, log }: RedisLinkOptio
     const text = reason instanceof Error ? reason.message : String(reason);
     log.warn(
       { reason: text },
-      'Redis cannot be used: this gateway goes on alone, and returns when it can be',
+      'Redis cannot be used: this gateway goes on alone, and returns when it can be. If that lasts, look at REDIS_URL and at the server',
     );
   }
 

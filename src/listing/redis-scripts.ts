@@ -1,7 +1,14 @@
+import { MAX_EARLY_MS } from './record.js';
+
 /*
  * What gateways do in Redis, each in one step that no other gateway can come in between of. A key of another
  * type than expected, or one that should expire and does not, is rubbish and is cleared away.
  */
+
+/** What asks for a longer pause is rubbish. */
+const LONGEST_MS = 3_700_000;
+/** So is what holds a lease for longer. */
+const LONGEST_LEASE_MS = 10_000;
 
 const HELPERS = `
 local function expect(key, kind)
@@ -16,7 +23,7 @@ end
 local function takenAt(key)
   expect(key, 'hash')
   local at = tonumber(redis.call('HGET', key, 'takenAt') or '')
-  if at and at == at and at <= now() + 60000 then return at end
+  if at and at == at and at <= now() + ${MAX_EARLY_MS} then return at end
 end
 `;
 
@@ -43,9 +50,9 @@ if at and at > tonumber(ARGV[3]) then
 end
 for key = 2, 4 do expect(KEYS[key], 'string') end
 local left = redis.call('PTTL', KEYS[3])
-if left > 0 and left <= 3700000 then return { 'early', redis.call('GET', KEYS[2]) or '', left } end
+if left > 0 and left <= ${LONGEST_MS} then return { 'early', redis.call('GET', KEYS[2]) or '', left } end
 local lease = redis.call('PTTL', KEYS[4])
-if lease == -1 or lease > 10000 then redis.call('DEL', KEYS[4]) end
+if lease == -1 or lease > ${LONGEST_LEASE_MS} then redis.call('DEL', KEYS[4]) end
 if redis.call('SET', KEYS[4], ARGV[1], 'NX', 'PX', ARGV[2]) or redis.call('GET', KEYS[4]) == ARGV[1] then
   return { 'ours', redis.call('GET', KEYS[2]) or '' }
 end
@@ -116,7 +123,7 @@ export const HOLD = `redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])`;
  */
 export const PLACE = `${HELPERS}
 local held = redis.call('PTTL', KEYS[2])
-if held > 0 and held <= 3700000 then return held end
+if held > 0 and held <= ${LONGEST_MS} then return held end
 expect(KEYS[1], 'zset')
 local at = now()
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', at - ARGV[2])

@@ -10,15 +10,14 @@ import { decodeRecord, encodeRecord, type Services } from './record.js';
 export interface DiskStoreOptions {
   /** It is made if there is none. */
   readonly directory: string;
-  /** A mark of the upstream: several may be kept side by side. */
-  readonly upstreamMark: string;
+  /** Whose listings may be served; those of others stay where they are. */
   readonly services: Services;
   readonly log: Logger;
 }
 
-/** Where the last good listings outlive the process. Neither method rejects: what fails is in the log. */
+/** Where the last good listings outlive the process. Nothing rejects: what fails is in the log. */
 export interface DiskStore {
-  /** The listing as it was last written, or undefined where there is none that may be served. */
+  /** The newest of the listings that were written, or undefined where there is none that may be served. */
   read<Row>(kind: Kind<Row>): Promise<Taken<Row> | undefined>;
   /** Puts this answer in the place of the last; whoever reads gets either of them, and never a part. */
   write<Row>(kind: Kind<Row>, taken: Taken<Row>): Promise<void>;
@@ -36,8 +35,7 @@ const TEMPORARY = /^(chains|tokens)-\w+\.snapshot\.[0-9a-f]{16}\.tmp$/;
  * @throws what `node:fs` throws where the path is not one of a directory
  */
 export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStore> {
-  const { directory, upstreamMark, services, log } = options;
-  const fileOf = (name: string) => `${name}-${upstreamMark}.snapshot`;
+  const { directory, services, log } = options;
   try {
     await mkdir(directory, { recursive: true });
     await sweep(directory);
@@ -72,21 +70,26 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
     }
   }
 
+  async function readFrom<Row>(kind: Kind<Row>, file: string): Promise<Taken<Row> | undefined> {
+    try {
+      const text = await readFile(join(directory, file), 'utf8');
+      return decodeRecord(kind, text, services, Date.now());
+    } catch (error) {
+      if (isOneOf(error, 'ENOENT')) return undefined;
+      const reason = error instanceof Error ? error.message : String(error);
+      log.warn({ file, reason }, `The kept ${kind.name} listing is refused, and fetched anew: ${reason}`);
+      return undefined;
+    }
+  }
+
   return {
     async read(kind) {
-      const file = fileOf(kind.name);
-      try {
-        const text = await readFile(join(directory, file), 'utf8');
-        return decodeRecord(kind, text, services, Date.now());
-      } catch (error) {
-        if (isOneOf(error, 'ENOENT')) return undefined;
-        const reason = error instanceof Error ? error.message : String(error);
-        log.warn({ file, reason }, `The kept ${kind.name} listing is refused, and fetched anew: ${reason}`);
-        return undefined;
-      }
+      const files = Object.values(services).map((mark) => fileOf(kind.name, mark));
+      const kept = await Promise.all(files.map((file) => readFrom(kind, file)));
+      return kept.filter((taken) => taken !== undefined).sort((one, other) => other.takenAt - one.takenAt)[0];
     },
     write(kind, taken) {
-      const file = fileOf(kind.name);
+      const file = fileOf(kind.name, services[taken.source]);
       waiting.set(file, () => encodeRecord(kind, taken, services));
       const written = writing.get(file) ?? writeWaiting(file);
       writing.set(file, written);
@@ -96,6 +99,11 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
       await Promise.all(writing.values());
     },
   };
+}
+
+/** One file for each service that rows are from, so that none takes the place of another's. */
+function fileOf(name: string, mark: string | undefined): string {
+  return `${name}-${mark}.snapshot`;
 }
 
 /** Temporary file, fsync, rename: a crash at any point leaves the old file or the new one. */

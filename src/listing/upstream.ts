@@ -56,11 +56,6 @@ export function servicesOf({ profile, url, successorUrl, isDemo }: Addresses): S
   };
 }
 
-/** A mark of the first service's address: what is kept for one upstream does not take another's place. */
-export function upstreamMarkOf({ url, isDemo }: Addresses): string {
-  return isDemo ? 'demo' : markOf(url);
-}
-
 /** A mark of everything that gateways which share must agree in. */
 export function fleetMarkOf({ profile, url, successorUrl, isDemo }: Addresses): string {
   return isDemo ? 'demo' : markOf(JSON.stringify([profile, markOf(url), markOf(successorUrl ?? '')]));

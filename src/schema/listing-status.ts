@@ -5,7 +5,9 @@ const ListingStateType = builder.enumType('ListingState', {
   description: 'How a listing stands, by the age of its snapshot alone.',
   values: {
     FRESH: { description: 'Its snapshot is no older than the age at which a refresh runs.' },
-    STALE: { description: 'Its snapshot is older than that: a refresh is under way, or fails.' },
+    STALE: {
+      description: 'Its snapshot is older than that: a refresh is under way, fails, or is held back.',
+    },
     EMPTY: { description: 'There has been no snapshot yet; questions to it are answered with an error.' },
   } satisfies Record<ListingState, object>,
 });
@@ -13,9 +15,12 @@ const ListingStateType = builder.enumType('ListingState', {
 type ListingFailure = NonNullable<ListingStatus['lastFailure']>;
 
 const ListingFailureType = builder.objectRef<ListingFailure>('ListingFailure').implement({
-  description: 'A refresh that failed.',
+  description: 'A refresh that failed, or brought what is held back.',
   fields: (t) => ({
-    code: t.exposeString('code', { description: 'What went wrong, such as UPSTREAM_TIMEOUT.' }),
+    code: t.exposeString('code', {
+      description:
+        'What went wrong, such as UPSTREAM_TIMEOUT; UPSTREAM_MALFORMED also for an answer that is held back.',
+    }),
     message: t.exposeString('message', { description: 'The same for a person to read.' }),
     at: t.expose('at', { type: 'DateTime', description: 'When it failed.' }),
   }),
@@ -51,7 +56,8 @@ const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').impl
     lastFailure: t.expose('lastFailure', {
       type: ListingFailureType,
       nullable: true,
-      description: 'The last refresh that failed, even if a later one succeeded; null when none has.',
+      description:
+        'The last refresh that failed or was held back, even if a later one succeeded; null when none has.',
     }),
   }),
 });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import {
   type Answer,
@@ -117,6 +117,18 @@ describe('the breaker', () => {
     await tried;
   });
 
+  it('lets one through in its time, though the clock was set back meanwhile', async () => {
+    const { upstream, routeCode, routeCodes, breaker } = await serve();
+    upstream.plan('tokens', status(500));
+    await routeCodes(5);
+    const now = Date.now.bind(Date);
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() - 7_200_000);
+    onTestFinished(() => clock.mockRestore());
+    upstream.plan('tokens', GOOD);
+    await expect.poll(routeCode).toBeUndefined();
+    expect(await breaker()).toBe('closed');
+  });
+
   it.each([400, 404, 409])('is not opened by HTTP %i, which is about one question', async (code) => {
     const { upstream, routeCodes, from } = await serve();
     upstream.plan('tokens', status(code));
@@ -196,6 +208,25 @@ describe('an upstream that is gone', () => {
     expect(codesOf(routes)).toEqual(['UPSTREAM_GONE']);
     expect(upstream.count('tokens')).toBe(asked);
     expect(await query('{ tokens { symbol } }')).toEqual({ data: { tokens: [{ symbol: 'USDC' }] } });
+  });
+
+  it('is asked again when the hour is over', async () => {
+    const { upstream, snapshots } = await serve();
+    upstream.plan('tokens', status(410));
+    snapshots.hurry();
+    await expect.poll(() => snapshots.status(Date.now())[1].lastFailure?.code).toBe('UPSTREAM_GONE');
+    upstream.plan('tokens', GOOD);
+    const asked = upstream.count('tokens');
+    const now = performance.now.bind(performance);
+    const clock = vi.spyOn(performance, 'now');
+    onTestFinished(() => clock.mockRestore());
+    clock.mockImplementation(() => now() + 3_590_000);
+    snapshots.hurry();
+    await sleep(100);
+    expect(upstream.count('tokens')).toBe(asked);
+    clock.mockImplementation(() => now() + 3_610_000);
+    snapshots.hurry();
+    await expect.poll(() => upstream.count('tokens')).toBe(asked + 1);
   });
 
   it('for one question is there for all others', async () => {

@@ -297,4 +297,12 @@ describe.skipIf(isRedisMissing)('the lease of a refresh', () => {
   it('delays nobody where it would never expire', async () => {
     expect(await withLease()).toBeLessThan(2000);
   });
+
+  it('is renewed for as long as it takes', async () => {
+    const upstream = await startMovingUpstream();
+    upstream.plan('tokens', late(6500, moving()));
+    const { gateways } = await startFleet(2, { upstream });
+    for (const answer of await Promise.all(gateways.map(symbolsOf))) expect(answer).toEqual(SYMBOLS);
+    expect(upstream.count('tokens')).toBe(1);
+  });
 });

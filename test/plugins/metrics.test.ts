@@ -217,6 +217,26 @@ describe('the metrics of the upstream', () => {
   const exposed = async (metrics: ReturnType<typeof createMetrics>) =>
     samplesOf((await metrics.expose()).text);
 
+  it('are those of the requests that the gateway sends', async () => {
+    const upstream = await startFakeUpstream();
+    upstream.plan('tokens', status(404));
+    const gateway = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
+    const before = await scrape(gateway);
+    expect(before.get('upstream_breaker_state{upstream="v1",state="closed"}')).toBe(1);
+    await gateway.query('{ chains { name } tokens { name } }');
+    const samples = await scrape(gateway);
+    expect(startingWith(samples, 'upstream_requests_total')).toEqual({
+      'upstream_requests_total{upstream="v1",path="chains",outcome="ok"}': 1,
+      'upstream_requests_total{upstream="v1",path="tokens",outcome="UPSTREAM_STATUS"}': 1,
+    });
+    const counted = 'upstream_request_duration_seconds_count{upstream="v1",path="chains",outcome="ok"}';
+    expect(samples.get(counted)).toBe(1);
+    expect(startingWith(samples, 'listing_refreshes_total')).toEqual({
+      'listing_refreshes_total{listing="chains",outcome="taken"}': 1,
+      'listing_refreshes_total{listing="tokens",outcome="UPSTREAM_STATUS"}': 1,
+    });
+  });
+
   it('count the attempts by what came of them, and how long they took', async () => {
     const metrics = createMetrics();
     metrics.upstreamRequest('v1', 'tokens', 'ok', 0.2);
