@@ -36,8 +36,9 @@ export interface Fleet {
    *
    * @param topic what it is about: a listing's name, or a route
    * @param newerThan what is not newer than this (milliseconds since 1970) is known already
+   * @param withinMs how long to wait for another; after that it is our turn, too
    */
-  turn<Row>(topic: string, kind: Kind<Row>, newerThan: number): Promise<Turn<Row>>;
+  turn<Row>(topic: string, kind: Kind<Row>, newerThan: number, withinMs?: number): Promise<Turn<Row>>;
   /** What another has taken, if it is newer. */
   newest<Row>(topic: string, kind: Kind<Row>, newerThan: number): Promise<Taken<Row> | undefined>;
   /** Calls whenever another gateway has something new on the topic. */

@@ -30,13 +30,13 @@ export interface Guard {
   /**
    * Whether this question may be sent now.
    *
-   * @param first whether it has the next try of an open breaker, and so waits for that: a listing's question
+   * @param waits whether it has the next try of an open breaker, and so waits for that: a listing's question
    *   does, or routes that fail would keep the listings from being refreshed
    * @returns 0 if so; otherwise how long to wait before asking again, in milliseconds
    * @throws UpstreamError where waiting takes too long, with the code of what stands in the way and, as
    *   `retryAfterMs`, when to come again
    */
-  check(url: string, first: boolean): number;
+  check(url: string, waits: boolean): number;
   /** Sends, and learns from what comes. A passed `check` must come right before it. */
   run<Answer>(url: string, send: () => Promise<Answer>): Promise<Answer>;
 }
@@ -100,7 +100,7 @@ export function createGuard({ onBreaker, onPause }: GuardOptions): Guard {
   }
 
   return {
-    check(url, first) {
+    check(url, waits) {
       // Where the operation itself is gone, so is each question of it.
       for (const key of new Set([url, url.replace(/\?.*/s, '')])) {
         const error = gone.get(key);
@@ -109,7 +109,7 @@ export function createGuard({ onBreaker, onPause }: GuardOptions): Guard {
       const pauseLeftMs = pausedUntil - performance.now();
       if (pausedBy && pauseLeftMs > MAX_WAIT_MS) throw unasked(pausedBy, pauseLeftMs);
       const leftMs = breakerLeftMs();
-      if (openedBy && leftMs > 0 && !first) throw unasked(openedBy, leftMs);
+      if (openedBy && leftMs > 0 && !waits) throw unasked(openedBy, leftMs);
       return Math.max(0, pauseLeftMs, leftMs);
     },
     async run(url, send) {

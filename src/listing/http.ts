@@ -110,7 +110,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   async function getJson(question: UpstreamQuestion): Promise<UpstreamAnswer> {
     const url = addressOf(base, question);
     for (let attempt = 0; ; attempt++) {
-      const { answer } = await admitted(question, url);
+      const { answer } = await admitted(question, url, attempt === 0);
       try {
         return await answer;
       } catch (thrown) {
@@ -130,6 +130,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   async function admitted(
     { first, path }: UpstreamQuestion,
     url: string,
+    isFirstAttempt: boolean,
   ): Promise<{ answer: Promise<UpstreamAnswer> }> {
     if (!first && admission.size >= maxWaiting) {
       throw new UpstreamError(
@@ -137,12 +138,14 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
         `Only so many questions a second may go to the upstream, and ${admission.size} wait already. Try again in half a minute.`,
       );
     }
-    guard.check(url, first);
+    // Further attempts fail at once where the breaker is open: whoever asks comes again after a pause.
+    const waits = first && isFirstAttempt;
+    guard.check(url, waits);
     const letThrough = async () => {
       for (;;) {
-        const waitMs = guard.check(url, first) || (await ceiling.take(service, firstWaiting > 0));
+        const waitMs = guard.check(url, waits) || (await ceiling.take(service, firstWaiting > 0));
         // What stood in the way may have come while the ceiling was asked.
-        if (waitMs === 0 && guard.check(url, first) === 0) break;
+        if (waitMs === 0 && guard.check(url, waits) === 0) break;
         if (waitMs > MAX_WAIT_MS) throw leftAlone(waitMs);
         await pause(waitMs);
       }

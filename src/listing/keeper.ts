@@ -1,10 +1,10 @@
 import type { Logger } from '../logger.js';
-import { compare } from './comparison.js';
 import { UpstreamError } from './errors.js';
 import { ALONE, type Fleet, type Setback, type Turn } from './fleet.js';
 import { createJudge, type HoldBackRules } from './hold-back.js';
 import type { Kind } from './kinds.js';
 import type { ListingSource, Taken } from './listing.js';
+import { type Came, tellRefused, tellTaken } from './refresh-log.js';
 import type { Snapshot } from './snapshot.js';
 import type { DiskStore } from './store-disk.js';
 
@@ -69,8 +69,6 @@ const LONGEST_PAUSE_MS = 3_600_000;
 const STAND_BACK_MS = 1_000;
 /** What another shares is asked for anew no sooner than this. */
 const LEAST_PAUSE_MS = 100;
-/** So many of the rows that differ are told to the log; the rest are only counted. */
-const SHOWN_ROWS = 50;
 
 type OurTurn<Row> = Extract<Turn<Row>, { is: 'ours' }>;
 type TooEarly = Extract<Turn<never>, { is: 'too early' }>;
@@ -86,6 +84,8 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
   let snapshot: Kept | undefined;
   let lastFailure: Failure | undefined;
   let failuresInARow = 0;
+  /** Of when the last snapshot was that another gateway took: its clock may be ahead of ours. */
+  let sharedAt = 0;
   const judge = createJudge(kind, rules);
   let refreshing: Promise<Kept> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -143,7 +143,7 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
 
   /** Of when the newest is that is known here, taken or not (milliseconds since 1970). */
   function newestAt(): number {
-    return Math.max(snapshot?.takenAt ?? 0, judge.heldBackAt);
+    return Math.max(snapshot?.takenAt ?? 0, sharedAt, judge.heldBackAt);
   }
 
   /** Goes on from what others have met since the snapshot that is served. */
@@ -153,49 +153,23 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     judge.learn(setback.heldBack);
   }
 
-  function accept(taken: Taken<Row>, outcome: 'taken' | 'shared' | 'restored'): Kept {
+  function accept(taken: Taken<Row>, came: Came): Kept {
     const kept = index(taken);
-    const { version, rows, rejected, source } = kept;
-    const counts = { listing: name, version, source, rows: rows.length, rejectedRows: rejected.count };
-    const changed = version !== snapshot?.version;
-    const ageSeconds = Math.floor(kept.ageAt(Date.now()) / 1000);
-    const news = outcome === 'restored' ? 'Took up the kept' : 'Took a new';
-    log[changed ? 'info' : 'debug'](
-      { ...counts, outcome, ageSeconds },
-      `${news} snapshot of the ${name} listing`,
-    );
-    if (rejected.count > 0 && outcome === 'taken') {
-      log.warn({ ...counts, rejected: rejected.first }, `Left out bad rows of the ${name} listing`);
-    }
-    if (snapshot && snapshot.source !== source) tellDifferences(snapshot, kept);
+    tellTaken(log, kind, snapshot, kept, came);
     const isFirst = snapshot === undefined;
     snapshot = kept;
     failuresInARow = 0;
-    if (outcome !== 'taken') onSource(source);
-    if (outcome !== 'restored') {
-      onRefresh(outcome);
+    if (came !== 'taken') onSource(taken.source);
+    if (came === 'shared') sharedAt = taken.takenAt;
+    if (came !== 'restored') {
+      onRefresh(came);
       disk?.write(kind, taken);
     }
     fleet.holds(name, kind, taken);
     // Age counts from when it was asked for; but a slow upstream is not asked again as soon as it has answered.
-    const leastMs = isFirst && outcome !== 'taken' ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
+    const leastMs = isFirst && came !== 'taken' ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
     schedule(Math.min(Math.max(freshMs - kept.ageAt(Date.now()), leastMs), freshMs));
     return kept;
-  }
-
-  function tellDifferences(before: Kept, after: Kept): void {
-    const { appeared, vanished, changedDecimals } = compare(kind, before.rows, after.rows);
-    log.warn(
-      {
-        listing: name,
-        from: before.source,
-        to: after.source,
-        appeared: { count: appeared.length, first: appeared.slice(0, SHOWN_ROWS) },
-        vanished: { count: vanished.length, first: vanished.slice(0, SHOWN_ROWS) },
-        changedDecimals: { count: changedDecimals.length, first: changedDecimals.slice(0, SHOWN_ROWS) },
-      },
-      `The ${name} listing now comes from another service; this is how the two differ`,
-    );
   }
 
   function refuse(
@@ -205,7 +179,7 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     turn?: OurTurn<Row>,
   ): UpstreamError {
     const at = Date.now();
-    const { code, detail, message } = error;
+    const { code, message } = error;
     lastFailure = { error, at };
     if (stopped) {
       turn?.fail();
@@ -214,15 +188,7 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     const retryInMs = Math.round(Math.min(pauseMs, LONGEST_PAUSE_MS));
     onRefresh(outcome);
     turn?.fail({ code, message, at, failuresInARow, heldBack: judge.heldBack }, retryInMs);
-    const advice =
-      code === 'UPSTREAM_GONE' && snapshot?.source !== 'value-transfer'
-        ? ' To have its successor take over, set UPSTREAM_PROFILE=auto and UPSTREAM_SUCCESSOR_URL.'
-        : '';
-    const served = snapshot ? 'the last good snapshot is served' : 'there is none to serve yet';
-    log.warn(
-      { listing: name, code, detail, retryInMs, ...(error.cause ? { err: error.cause } : {}) },
-      `The ${name} listing could not be refreshed: ${served}. ${message}${advice}`,
-    );
+    tellRefused(log, kind, snapshot, error, retryInMs);
     schedule(fleet === ALONE ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));
     return error;
   }
@@ -280,8 +246,9 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     },
     current() {
       if (snapshot) return snapshot;
-      if (refreshing) return refreshing;
-      return lastFailure ? Promise.reject(lastFailure.error) : refresh();
+      // A try that follows a failed one may take long: whoever asks is not to wait for it.
+      if (lastFailure) return Promise.reject(lastFailure.error);
+      return refreshing ?? refresh();
     },
     get lastFailure() {
       return lastFailure;

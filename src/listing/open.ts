@@ -36,7 +36,7 @@ export interface OpenOptions
 /** Snapshots with all that stands behind them. */
 export interface OpenSnapshots {
   readonly snapshots: Snapshots;
-  /** Ends the questions to the upstream that are under way; whoever waits for one gets an UpstreamError. */
+  /** Ends the questions to the upstream, and the waiting for other gateways; who waits gets an UpstreamError. */
   giveUp(): Promise<void>;
   /** Ends everything. */
   close(): Promise<void>;
@@ -88,7 +88,10 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
   await snapshots.restore();
   return {
     snapshots,
-    giveUp: upstream.close,
+    async giveUp() {
+      fleet?.giveUp();
+      await upstream.close();
+    },
     async close() {
       snapshots.stop();
       await upstream.close();

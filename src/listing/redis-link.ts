@@ -31,7 +31,10 @@ export interface RedisLink {
   tell(topic: string): void;
   /** Resolves at the next news on the topic, and at the latest after this time (milliseconds). */
   nextNews(topic: string, withinMs: number): Promise<void>;
-  readonly isClosed: boolean;
+  /** Whether it is about to close, and nothing is waited for. */
+  readonly isEnding: boolean;
+  /** Says that it is. */
+  giveUp(): void;
   /** Disconnects, when what is under way is sent. */
   close(): Promise<void>;
 }
@@ -52,6 +55,7 @@ export function createRedisLink({ url, channel, onSharing, log }: RedisLinkOptio
   const eventOf = (topic: string) => `news:${topic}`;
   let isShared: boolean | undefined;
   let awayUntil = 0;
+  let isEnding = false;
   let isClosed = false;
 
   const client = new Redis(url, {
@@ -125,12 +129,16 @@ export function createRedisLink({ url, channel, onSharing, log }: RedisLinkOptio
     async nextNews(topic, withinMs) {
       await once(news, eventOf(topic), { signal: AbortSignal.timeout(withinMs) }).catch(() => {});
     },
-    get isClosed() {
-      return isClosed;
+    get isEnding() {
+      return isEnding;
+    },
+    giveUp() {
+      isEnding = true;
     },
     async close() {
       // What ends a turn of ours is still to be sent: others wait for it.
       await setImmediate();
+      isEnding = true;
       isClosed = true;
       clearInterval(ping);
       listener.disconnect();

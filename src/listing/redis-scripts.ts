@@ -30,11 +30,12 @@ end
 /**
  * KEYS snapshot; ARGV newer than.
  *
- * Returns `[text, takenAt]` of a newer snapshot, or nothing.
+ * Returns `[text, takenAt]` of a newer snapshot, `none` where there is none at all, or nothing.
  */
 export const NEWEST = `${HELPERS}
 local at = takenAt(KEYS[1])
-if not at or at <= tonumber(ARGV[1]) then return false end
+if not at then return 'none' end
+if at <= tonumber(ARGV[1]) then return false end
 return { redis.call('HGET', KEYS[1], 'text') or '', redis.call('HGET', KEYS[1], 'takenAt') }
 `;
 
@@ -66,14 +67,14 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARG
 `;
 
 /**
- * Writes a snapshot unless there is a newer one; one from the far future counts as none.
+ * Writes a snapshot unless there is a newer one; one from the future counts as none.
  *
  * KEYS snapshot, setback, pause, lease; ARGV gateway, takenAt, text, ms to keep it, channel, topic, whether
  * it ends a turn (1 or 0).
  */
 export const WRITE = `${HELPERS}
 local at = takenAt(KEYS[1])
-local isNew = not at or at < tonumber(ARGV[2])
+local isNew = not at or at < tonumber(ARGV[2]) or at > now()
 if isNew then
   redis.call('HSET', KEYS[1], 'takenAt', ARGV[2], 'text', ARGV[3])
   redis.call('PEXPIRE', KEYS[1], ARGV[4])
@@ -87,20 +88,24 @@ if isNew then redis.call('PUBLISH', ARGV[5], ARGV[6]) end
 `;
 
 /**
- * Ends a turn that brought nothing.
+ * Ends a turn that brought nothing, if it is not over already.
  *
  * KEYS setback, pause, lease; ARGV gateway, setback or nothing, ms to keep it, ms until the next try, channel,
  * topic.
  */
 export const FAIL = `${HELPERS}
+expect(KEYS[3], 'string')
+if redis.call('GET', KEYS[3]) ~= ARGV[1] then return end
 if ARGV[2] ~= '' then
   redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
   redis.call('SET', KEYS[2], '1', 'PX', ARGV[4])
 end
-expect(KEYS[3], 'string')
-if redis.call('GET', KEYS[3]) == ARGV[1] then redis.call('DEL', KEYS[3]) end
+redis.call('DEL', KEYS[3])
 redis.call('PUBLISH', ARGV[5], ARGV[6])
 `;
+
+/** Asks whoever has a snapshot that Redis has lost to write it again. ARGV channel, topic. */
+export const CALL = `redis.call('PUBLISH', ARGV[1], ARGV[2])`;
 
 /** Clears a snapshot that cannot be read away, unless another has come. KEYS snapshot; ARGV takenAt. */
 export const DISCARD = `${HELPERS}

@@ -33,6 +33,8 @@ export interface Routes {
   tokens(filter: TokenFilter): Promise<readonly Token[]>;
 }
 
+/** How long the answer to another gateway's question is waited for, before asking oneself. */
+const MAX_WAIT_MS = 2_000;
 const MAX_BYTES = 64 * 2 ** 20;
 /** What a token takes, and an entry beside its key and tokens; found by measuring, with room to spare. */
 const TOKEN_BYTES = 600;
@@ -43,7 +45,7 @@ export function createRoutes(options: RoutesOptions): Routes {
   const { listing, fleet, freshMs, maxBytes = MAX_BYTES, log } = options;
 
   async function take(key: string, filter: TokenFilter): Promise<Taken<Token>> {
-    const turn = await fleet.turn(`route:${markOf(key)}`, ROUTES, Date.now() - freshMs);
+    const turn = await fleet.turn(`route:${markOf(key)}`, ROUTES, Date.now() - freshMs, MAX_WAIT_MS);
     if (turn.is === 'taken') return turn.taken;
     try {
       const taken = await listing.tokens(filter);

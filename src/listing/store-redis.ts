@@ -8,7 +8,7 @@ import type { Kind } from './kinds.js';
 import type { Taken } from './listing.js';
 import { decodeRecord, encodeRecord, RECORD_FORMAT, RefusedRecord, type Services } from './record.js';
 import { createRedisLink } from './redis-link.js';
-import { DISCARD, FAIL, FORGET, HOLD, NEWEST, PLACE, RENEW, TURN, WRITE } from './redis-scripts.js';
+import { CALL, DISCARD, FAIL, FORGET, HOLD, NEWEST, PLACE, RENEW, TURN, WRITE } from './redis-scripts.js';
 
 /** What {@link createRedisFleet} takes. */
 export interface RedisFleetOptions {
@@ -25,12 +25,18 @@ export interface RedisFleetOptions {
 export interface RedisFleet extends Fleet {
   /** A ceiling that holds for all of them together, or for this one while it is on its own. */
   share(local: LocalCeiling, requestsPerSecond: number): Ceiling;
+  /** Lets nobody wait for other gateways any longer. */
+  giveUp(): void;
   /** Disconnects, when what is under way is sent. */
   close(): Promise<void>;
 }
 
 /** How long others wait for a gateway that died in mid-refresh; one that lives renews its lease. */
 const LEASE_MS = 5_000;
+/** A refresh that takes longer than this and a lease is no longer waited for: others may be luckier. */
+const MAX_TURN_MS = 10_000;
+/** How long a gateway that has nothing waits for what others hold and Redis has lost. */
+const CALL_MS = 1_000;
 /** How often a gateway looks for what another is about to share, should it miss the announcement. */
 const POLL_MS = 250;
 /** What nobody has renewed for so long is of a fleet that is gone. */
@@ -106,7 +112,10 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
 
   function ourTurn<Row>(topic: string, kind: Kind<Row>, setback: Setback | undefined): Turn<Row> {
     const keys = keysOf(topic);
-    const renewal = setInterval(() => run(RENEW, keys.slice(3), [gateway, LEASE_MS]), LEASE_MS / 3).unref();
+    const until = performance.now() + MAX_TURN_MS;
+    const renewal = setInterval(() => {
+      if (performance.now() < until) run(RENEW, keys.slice(3), [gateway, LEASE_MS]);
+    }, LEASE_MS / 3).unref();
     return {
       is: 'ours',
       setback,
@@ -119,15 +128,24 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
         const text = met ? JSON.stringify(met) : '';
         const keepMs = retryInMs + KEEP_SETBACK_MS;
         await run(FAIL, keys.slice(1), [gateway, text, keepMs, Math.max(1, retryInMs), channel, topic]);
+        // Redis may have lost it; nobody will bring it anew for now.
+        await held.get(topic)?.();
       },
     };
   }
 
-  async function turn<Row>(topic: string, kind: Kind<Row>, knownAt: number): Promise<Turn<Row>> {
+  async function turn<Row>(
+    topic: string,
+    kind: Kind<Row>,
+    knownAt: number,
+    withinMs = Number.POSITIVE_INFINITY,
+  ): Promise<Turn<Row>> {
     await link.isTried;
     const keys = keysOf(topic);
+    const until = performance.now() + withinMs;
     let newerThan = knownAt;
-    while (!link.isClosed) {
+    let hasCalled = false;
+    while (!link.isEnding && performance.now() < until) {
       const ran = await run(TURN, keys, [gateway, LEASE_MS, newerThan]);
       const [is, first, second] = Array.isArray(ran?.reply) ? (ran.reply as unknown[]) : [];
       if (is === 'taken') {
@@ -137,9 +155,13 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
         else if (taken) return { is, taken };
       } else if (is === 'early') {
         const setback = readSetback(first);
-        if (setback) return { is: 'too early', setback, leftMs: Number(second) };
+        if (knownAt === 0 && !hasCalled) {
+          hasCalled = true;
+          run(CALL, [], [channel, topic]);
+          await link.nextNews(topic, CALL_MS);
+        } else if (setback) return { is: 'too early', setback, leftMs: Number(second) };
         // Nobody can say why it is too early: then it is not.
-        await run(FORGET, keys.slice(1, 3), []);
+        else await run(FORGET, keys.slice(1, 3), []);
       } else if (is === 'theirs') {
         await link.nextNews(topic, POLL_MS);
       } else {
@@ -153,6 +175,7 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
     turn,
     async newest(topic, kind, newerThan) {
       const ran = await run(NEWEST, keysOf(topic).slice(0, 1), [newerThan]);
+      if (ran?.reply === 'none') await held.get(topic)?.();
       if (!Array.isArray(ran?.reply)) return undefined;
       const [text, takenAt] = ran.reply as unknown[];
       const taken = await read(topic, kind, text, takenAt);
@@ -181,6 +204,7 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
         },
       };
     },
+    giveUp: link.giveUp,
     close: link.close,
   };
 }

@@ -1,15 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { TOKENS } from '../../src/listing/kinds.js';
+import { encodeRecord, markOf } from '../../src/listing/record.js';
 import { tokenRow } from '../fixtures/rows.js';
-import { json, mostInASecond } from '../support/fake-upstream.js';
-import { moving, split, startFleet, statusOf } from '../support/fleet.js';
-import { isRedisMissing } from '../support/redis.js';
+import { json, mostInASecond, status } from '../support/fake-upstream.js';
+import {
+  CHAIN,
+  moving,
+  SYMBOLS,
+  split,
+  startFleet,
+  startMovingUpstream,
+  statusOf,
+} from '../support/fleet.js';
+import { isRedisMissing, startRedis } from '../support/redis.js';
 import type { TestGateway } from '../support/test-gateway.js';
 
 const PATIENT = { config: { tokensFreshMs: 600_000 } };
 /** What the upstream says for a while, and is not so. */
-const GLITCH = json({ tokens: [tokenRow('ethereum', '0x1', { symbol: 'ONE', decimals: 18 })] });
-const GOOD = json({ tokens: [tokenRow('ethereum', '0x1', { symbol: 'ONE', decimals: 6 })] });
+const GLITCH = json({
+  tokens: SYMBOLS.map((symbol, index) => tokenRow(CHAIN, `0x${index + 1}`, { symbol, decimals: 18 })),
+});
+const GOOD = moving();
 
 async function decimalsOf(gateway: TestGateway): Promise<number | undefined> {
   const { data } = await gateway.query<{ tokens: { decimals: number }[] }>('{ tokens { decimals } }');
@@ -18,11 +30,10 @@ async function decimalsOf(gateway: TestGateway): Promise<number | undefined> {
 
 describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
   it('that one took who had nothing to compare it with is held back by those who had', async () => {
-    const { redis, upstream, gateways, join } = await startFleet(1, PATIENT);
+    const { redis, upstream, gateways, join, key } = await startFleet(1, PATIENT);
     const [good] = gateways as [TestGateway];
-    upstream.plan('tokens', GOOD);
-    good.snapshots.hurry();
-    await expect.poll(() => decimalsOf(good)).toBe(6);
+    await expect.poll(() => statusOf(good).tokens.state).toBe('FRESH');
+    await expect.poll(() => redis.client.exists(key('tokens:snapshot'))).toBe(1);
     // Nothing is left of what they share, such as after a restart of Redis, and no connection was lost.
     await redis.client.flushall();
     upstream.plan('tokens', GLITCH);
@@ -46,9 +57,8 @@ describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
   it('that came twice before a good answer counts for nothing when it comes again', async () => {
     const { redis, upstream, gateways, key } = await startFleet(1, PATIENT);
     const [gateway] = gateways as [TestGateway];
-    upstream.plan('tokens', GOOD);
-    gateway.snapshots.hurry();
-    await expect.poll(() => decimalsOf(gateway)).toBe(6);
+    await expect.poll(() => statusOf(gateway).tokens.state).toBe('FRESH');
+    await expect.poll(() => redis.client.exists(key('tokens:snapshot'))).toBe(1);
     upstream.plan('tokens', GLITCH);
     const held = () => statusOf(gateway).tokens.lastFailure?.message ?? '';
     for (const times of [1, 2]) {
@@ -67,6 +77,75 @@ describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
     gateway.snapshots.hurry();
     await expect.poll(held).toContain('so far: 1');
     expect(await decimalsOf(gateway)).toBe(6);
+  });
+});
+
+describe.skipIf(isRedisMissing)('a gateway that has nothing', () => {
+  it('is given what another holds and Redis has lost, though the upstream fails', async () => {
+    const { redis, upstream, gateways, join, key } = await startFleet(1, { config: { tokensFreshMs: 300 } });
+    const [good] = gateways as [TestGateway];
+    await expect.poll(() => statusOf(good).tokens.state).toBe('FRESH');
+    for (const path of ['chains', 'tokens'] as const)
+      upstream.plan(path, status(503, { 'retry-after': '600' }));
+    await expect.poll(() => redis.client.exists(key('tokens:pause'))).toBe(1);
+    await redis.client.del(key('tokens:snapshot'));
+    const fresh = await join();
+    await expect.poll(() => decimalsOf(fresh)).toBe(6);
+    expect(statusOf(fresh).tokens.takenAt).toBe(statusOf(good).tokens.takenAt);
+  });
+});
+
+describe.skipIf(isRedisMissing)('a record of a gateway whose clock is ahead', () => {
+  it('is taken once, and does not come back over newer ones', async () => {
+    const { redis, upstream, gateways, key } = await startFleet(1, { config: { tokensFreshMs: 200 } });
+    const [gateway] = gateways as [TestGateway];
+    await expect.poll(() => statusOf(gateway).tokens.state).toBe('FRESH');
+    const services = { v1: markOf(upstream.url) };
+    const ahead = TOKENS.parse(
+      [...SYMBOLS, 'AHEAD'].map((symbol, index) => tokenRow(CHAIN, `0x${index + 1}`, { symbol })),
+      {
+        source: 'v1',
+        takenAt: Date.now() + 30_000,
+      },
+    );
+    const text = encodeRecord(TOKENS, ahead, services);
+    await redis.client.hset(key('tokens:snapshot'), { takenAt: ahead.takenAt, text });
+    await expect.poll(() => statusOf(gateway).tokens.rows).toBe(5);
+    await expect.poll(() => statusOf(gateway).tokens.rows).toBe(4);
+    const asked = upstream.count('tokens');
+    while (upstream.count('tokens') < asked + 4) {
+      expect(statusOf(gateway).tokens.rows).toBe(4);
+      await sleep(10);
+    }
+  });
+});
+
+describe.skipIf(isRedisMissing)('a gateway whose upstream hangs', () => {
+  it('keeps no other from refreshing, nor the clients of another waiting', async () => {
+    const redis = await startRedis();
+    const upstream = await startMovingUpstream();
+    const config = { tokensFreshMs: 1000, upstreamTimeoutMs: 60_000 };
+    const { gateways, join } = await startFleet(1, { redis, upstream, config });
+    const [good] = gateways as [TestGateway];
+    await expect.poll(() => statusOf(good).tokens.state).toBe('FRESH');
+    // The same to Redis, and another connection to the upstream: what it asks hangs.
+    const hanging = await join({
+      decorate: (listing) => ({
+        ...listing,
+        tokens: () => new Promise(() => {}),
+        chains: () => new Promise(() => {}),
+      }),
+    });
+    let oldest = 0;
+    const until = performance.now() + 18_000;
+    while (performance.now() < until) {
+      oldest = Math.max(oldest, statusOf(good).tokens.ageMs ?? 0);
+      await sleep(50);
+    }
+    expect(statusOf(hanging).tokens.takenAt).not.toBeNull();
+    // Its freshness, a turn of the other that is waited for, and a lease that runs out.
+    expect(oldest).toBeLessThan(1000 + 15_000 + 3000);
+    expect(statusOf(good).tokens.ageMs).toBeLessThan(19_000);
   });
 });
 
