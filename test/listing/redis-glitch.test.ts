@@ -29,7 +29,9 @@ async function decimalsOf(gateway: TestGateway): Promise<number | undefined> {
 }
 
 describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
-  it('that one took who had nothing to compare it with is held back by those who had', async () => {
+  it('that one took who had nothing to compare it with is held back by those who had', {
+    retry: 2,
+  }, async () => {
     const { redis, upstream, gateways, join, key } = await startFleet(1, PATIENT);
     const [good] = gateways as [TestGateway];
     await expect.poll(() => statusOf(good).tokens.state).toBe('FRESH');
