@@ -43,7 +43,7 @@ describe('a stop', () => {
     expect(await exited).toBe(0);
     expect(performance.now() - stoppedAt).toBeLessThan(10_000);
     const answered = outcomes.filter((outcome) => outcome === 'answered');
-    expect(answered.length).toBeGreaterThan(100);
+    expect(answered.length).toBeGreaterThan(20);
     // The port is closed at the end; until then nobody met anything but an answer.
     expect(outcomes.filter((outcome) => outcome !== 'answered')).toEqual(Array(8).fill('ECONNREFUSED'));
   });

@@ -22,12 +22,13 @@ export default defineConfig({
           exclude: HEAVY,
           sequence: { groupOrder: 0 },
           // Most of the time is spent in waiting for other processes.
-          maxWorkers: 6,
+          maxWorkers: 5,
+          isolate: false,
         },
       },
       {
         extends: true,
-        test: { name: 'heavy', include: HEAVY, sequence: { groupOrder: 1 }, maxWorkers: 3 },
+        test: { name: 'heavy', include: HEAVY, sequence: { groupOrder: 1 }, maxWorkers: 3, isolate: false },
       },
     ],
   },
