@@ -28,7 +28,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'heavy', include: HEAVY, sequence: { groupOrder: 1 }, maxWorkers: 3, isolate: false },
+        test: { name: 'heavy', include: HEAVY, sequence: { groupOrder: 1 }, maxWorkers: 4, isolate: false },
       },
     ],
   },
