@@ -1,7 +1,20 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** What starts many gateways and counts what they ask for: on a busy machine Redis is too slow for them. */
 const HEAVY = ['chaos.test.ts', 'kill.test.ts', 'listing/redis*.test.ts'];
+
+/** Those that take longest, which begin first, so that no worker is left with one of them at the end. */
+const LONG = ['stop', 'listing/redis', 'listing/disk', 'playground', 'listing/guard', 'readme', 'chaos'];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) =>
+      LONG.some((name) => moduleId.includes(`/test/${name}`) && moduleId.endsWith('.test.ts'));
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 export default defineConfig({
   // Some dependencies ask for graphql's CommonJS files and some for its modules: two realms, unless all
@@ -13,6 +26,7 @@ export default defineConfig({
     testTimeout: 40_000,
     hookTimeout: 40_000,
     expect: { poll: { timeout: 15_000 } },
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,
@@ -22,7 +36,7 @@ export default defineConfig({
           exclude: HEAVY,
           sequence: { groupOrder: 0 },
           // Most of the time is spent in waiting for other processes.
-          maxWorkers: 5,
+          maxWorkers: 6,
           isolate: false,
         },
       },
