@@ -43,7 +43,7 @@ export interface Guard {
 
 /** So many failed attempts in a row open the breaker. */
 const FAILURES_TO_OPEN = 5;
-/** While it is open, one attempt is let through each time this has passed. */
+/** While it is open, an attempt is let through when this has passed since the last, if there is one. */
 const OPEN_MS = 2_000;
 /** How often it is looked whether a try has ended. */
 const TRIED_MS = 50;

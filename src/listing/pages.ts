@@ -15,7 +15,8 @@ const MAX_PAGES = 100;
 
 /**
  * The rows of all pages of one answer in their order, of any form each. A listing that is known to be cut
- * short is refused whole, since what it lacks would look as if it were no longer there.
+ * short is refused whole, since what it lacks would look as if it were no longer there; a page that names one
+ * for the second time is the last.
  *
  * @param question what the first page answers; its path is the name of the rows, too
  * @param firstPage the answer to it

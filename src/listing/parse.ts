@@ -45,7 +45,7 @@ export type TokenForm = v.GenericSchema<
 >;
 
 /** A token as v1 writes it. */
-export const v1Token: TokenForm = v.object({ isBridgeable: v.boolean(), ...tokenEntries });
+const v1Token: TokenForm = v.object({ isBridgeable: v.boolean(), ...tokenEntries });
 
 /** A token as the value-transfer service writes it. */
 export const valueTransferToken: TokenForm = v.pipe(

@@ -155,7 +155,6 @@ describe('once v1 says that it is gone', () => {
     successor.plan('tokens', json({ tokens }));
     planBoth(v1, GONE);
     await expect.poll(sources).toEqual(['value-transfer', 'value-transfer']);
-    // A change of service is held to the same rules as any other refresh.
     expect(logged.some(({ msg }) => msg.includes('tokens listing is held back: it lacks 2 of 3'))).toBe(true);
     expect(
       logged.find(({ msg, listing }) => msg.includes('another service') && listing === 'tokens'),
