@@ -58,14 +58,16 @@ export function createGateway(options: GatewayOptions): Gateway {
   function createContext(request: Request): GatewayContext {
     const view = snapshots.view();
     const now = view.now();
+    const oldestPriceAsOf = now - options.priceMaxAgeMs;
     return {
       loaders: createLoaders({
         view,
+        oldestPriceAsOf,
         maxRoutes: options.maxRoutesPerOperation,
         maxRows: options.maxRows,
       }),
       log: log.child({ requestId: requestIdOf(request) }),
-      oldestPriceAsOf: now - options.priceMaxAgeMs,
+      oldestPriceAsOf,
       listings: () => snapshots.status(now),
       staleListings: () => view.staleReads(now),
     };

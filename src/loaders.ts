@@ -3,6 +3,7 @@ import { GatewayError, RowLimitError } from './errors.js';
 import { tokenFilterKey, tokenKey } from './listing/address.js';
 import type { Chain, Token, TokenFilter } from './listing/listing.js';
 import type { View } from './listing/snapshots.js';
+import type { TokenPage, TokenSearchRequest } from './listing/token-search.js';
 
 /** What may be there already: a list of 10,000 tokens must not cost 10,000 promises. */
 export type MaybePromise<Value> = Value | Promise<Value>;
@@ -11,6 +12,8 @@ export type MaybePromise<Value> = Value | Promise<Value>;
 export interface LoadersOptions {
   /** The state of the world that this operation reads. */
   readonly view: View;
+  /** A price asked for before this (milliseconds since 1970) is as good as none. */
+  readonly oldestPriceAsOf: number;
   /** How many distinct questions for routes this operation may cost the upstream. */
   readonly maxRoutes: number;
   /** How many rows the lists of this operation may come to in all. */
@@ -33,10 +36,14 @@ export interface Loaders {
   tokensByChain(chainKey: string): MaybePromise<readonly Token[] | null>;
   /** How many tokens are listed on one chain. */
   tokenCountByChain(chainKey: string): MaybePromise<number>;
+  /** A page of what was searched for; null once the operation has listed too many rows. */
+  tokenSearch(request: Omit<TokenSearchRequest, 'arePricesGood'>): Promise<TokenPage | null>;
+  /** The same keys, one of which is to give one row; none of them once too many rows are listed. */
+  withinRows<Key>(keys: readonly Key[]): readonly Key[];
 }
 
 /** Makes the loaders of one operation. */
-export function createLoaders({ view, maxRoutes, maxRows }: LoadersOptions): Loaders {
+export function createLoaders({ view, oldestPriceAsOf, maxRoutes, maxRows }: LoadersOptions): Loaders {
   const chainLoader = new DataLoader<string, Chain | null>(async (chainKeys) => {
     const chains = await view.chains();
     return chainKeys.map((chainKey) => chains.byKey(chainKey) ?? null);
@@ -84,7 +91,20 @@ export function createLoaders({ view, maxRoutes, maxRows }: LoadersOptions): Loa
     return rows;
   }
 
+  async function tokenSearch(request: Omit<TokenSearchRequest, 'arePricesGood'>): Promise<TokenPage | null> {
+    const named = Promise.resolve(view.chains());
+    const [tokens, chains] = await Promise.all([
+      view.tokens(),
+      // Names are worth having, and no reason to fail; types cannot be told without the listing.
+      request.filter.chainTypes ? named : named.catch(() => undefined),
+    ]);
+    const page = tokens.search({ ...request, arePricesGood: tokens.takenAt >= oldestPriceAsOf }, chains);
+    return listed(page.tokens) && page;
+  }
+
   return {
+    tokenSearch,
+    withinRows: (keys) => listed(keys) ?? [],
     chainsBySearch: async (search, chainTypes) => listed((await view.chains()).matching(search, chainTypes)),
     chainByKey(chainKey) {
       const chains = view.chains();

@@ -105,11 +105,15 @@ describe('who may know whom', () => {
       /^(listing\/|errors$|logger$)|^(?!.*\/)(?!(config|context|gateway|loaders|main|metrics|server)$)|^timers\/|^fs\/promises$/,
     ],
     ['metrics know nothing of ours', /^metrics$/, /^prom-client$/],
-    ['loaders know the listing', /^loaders$/, /^(dataloader|errors|listing\/(address|listing|snapshots))$/],
+    [
+      'loaders know the listing',
+      /^loaders$/,
+      /^(dataloader|errors|listing\/(address|listing|snapshots|token-search))$/,
+    ],
     [
       'types know the context, the loaders and the rows',
       /^schema\//,
-      /^(@pothos\/core|graphql|fs|context|errors|schema\/.*|listing\/(address|listing|snapshots))$/,
+      /^(@pothos\/core|graphql|fs|context|errors|schema\/.*|listing\/(address|listing|snapshots|token-order|token-search))$/,
     ],
     [
       'plugins know neither the schema nor each other',

@@ -5,7 +5,7 @@ import type { View } from '../src/listing/snapshots.js';
 import { createLoaders } from '../src/loaders.js';
 import { createTestGateway } from './support/test-gateway.js';
 
-const LIMITS = { maxRoutes: 10, maxRows: 1000 };
+const LIMITS = { oldestPriceAsOf: 0, maxRoutes: 10, maxRows: 1000 };
 
 /** A view whose chain listing comes later, and which counts how often a chain is looked up in it. */
 function createColdView() {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import {
   type GraphQLField,
   getNamedType,
+  isInterfaceType,
   isLeafType,
   isListType,
   isNonNullType,
@@ -16,6 +17,17 @@ import { createTestGateway } from './support/test-gateway.js';
 const keys = fc.constantFrom('ethereum', 'base', 'solana', 'nope', '');
 const addresses = fc.constantFrom(...demoTokens.slice(0, 5).map(({ address }) => address), 'nope');
 
+const ORDERS = ['RELEVANCE', 'SYMBOL', 'NAME', 'PRICE_DESC', 'PRICE_ASC'];
+
+/** A value as GraphQL writes it. */
+function literal(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
+  if (typeof value === 'object' && value !== null) {
+    return `{ ${Object.entries(value).map(([name, inner]) => `${name}: ${literal(inner)}`)} }`;
+  }
+  return ORDERS.includes(String(value)) ? String(value) : JSON.stringify(value);
+}
+
 /** Valid arguments for a field, none of which asks for routes. */
 function argumentsOf(field: GraphQLField<unknown, unknown>): fc.Arbitrary<string> {
   const values: Record<string, fc.Arbitrary<unknown>> = {
@@ -24,11 +36,33 @@ function argumentsOf(field: GraphQLField<unknown, unknown>): fc.Arbitrary<string
     srcChainKey: fc.option(keys),
     chainKey: keys,
     address: addresses,
+    chainKeys: fc.array(keys),
+    keys: fc.array(fc.record({ chainKey: keys, address: addresses })),
+    id: fc.constantFrom('', 'nope', 'WyJDaGFpbiIsImV0aGVyZXVtIl0'),
+    ids: fc.array(fc.constantFrom('nope', 'WyJDaGFpbiIsImV0aGVyZXVtIl0')),
+    query: fc.constantFrom(null, '', 'eth', 'usdc base', 'nope'),
+    filter: fc.option(
+      fc.record(
+        {
+          chainKeys: fc.array(keys),
+          chainTypes: fc.constantFrom([], ['EVM']),
+          symbols: fc.constantFrom(['usdc', 'ETH'], null),
+          isBridgeable: fc.boolean(),
+          isNative: fc.boolean(),
+          hasPrice: fc.boolean(),
+          minPriceUsd: fc.constantFrom(0, 1.5),
+          maxPriceUsd: fc.constantFrom(1, 1e9),
+        },
+        { requiredKeys: [] },
+      ),
+    ),
+    orderBy: fc.constantFrom(...ORDERS),
+    first: fc.constantFrom(null, 1, 100),
   };
   const chosen = field.args
     .filter(({ name }) => name !== 'srcToken')
     .map(({ name, type }) => {
-      const given = (values[name] ?? fc.constant(null)).map((value) => `${name}: ${JSON.stringify(value)}`);
+      const given = (values[name] ?? fc.constant(null)).map((value) => `${name}: ${literal(value)}`);
       return isNonNullType(type) ? given : fc.option(given, { nil: '' });
     });
   if (chosen.length === 0) return fc.constant('');
@@ -41,8 +75,17 @@ function argumentsOf(field: GraphQLField<unknown, unknown>): fc.Arbitrary<string
 /** A selection set of this type, with aliases, of which lists in lists are few. */
 function selectionOf(typeName: string, listsLeft: number): fc.Arbitrary<string> {
   const type = schema.getType(typeName);
+  if (isInterfaceType(type)) {
+    const inner = fc.tuple(selectionOf('Chain', listsLeft), selectionOf('Token', listsLeft));
+    // Aliases of one name must mean the same on either type.
+    return inner.map(
+      ([chain, token]) =>
+        `id ... on Chain { ${chain} } ... on Token { ${token.replace(/\bf(\d+):/g, 't$1:')} }`,
+    );
+  }
   if (!isObjectType(type)) throw new Error(`Expected an object type, got ${typeName}`);
   const fields = Object.values(type.getFields())
+    .filter(({ name }) => name !== 'destinations')
     .filter((field) => isLeafType(getNamedType(field.type)) || listsLeft > 0)
     .map((field) => {
       const below = getNamedType(field.type);

@@ -1,4 +1,4 @@
-import type { TokenFilter } from './listing.js';
+import type { Chain, Token, TokenFilter } from './listing.js';
 
 /** The address that stands for a chain's native asset in listings, as it is most often written. */
 export const NATIVE_PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
@@ -22,6 +22,12 @@ export function foldAddress(address: string): string {
 /** Whether this address, however written, stands for the native asset of whatever chain it is on. */
 export function isNativePlaceholder(address: string): boolean {
   return foldAddress(address) === FOLDED_PLACEHOLDER;
+}
+
+/** Whether this token is the native asset of its chain; where that is not known, by the placeholder alone. */
+export function isNativeOf(chain: Chain | null | undefined, { address }: Pick<Token, 'address'>): boolean {
+  if (isNativePlaceholder(address)) return true;
+  return chain != null && foldAddress(chain.nativeCurrency.address) === foldAddress(address);
 }
 
 /** One key for a token's identity: its chain and its address as compared. */

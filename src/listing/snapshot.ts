@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import { tokenKey } from './address.js';
 import type { Chain, Taken, Token } from './listing.js';
+import { createTextIndex, foldText, PLACES, type Place, type SearchWord, wordsOf } from './text.js';
+import { groupRows } from './token-ranks.js';
+import { createTokenSearch, type KnownChains, type TokenSearch } from './token-search.js';
 
 /** One whole listing as it was when fetched: immutable, and never changed once it is served. */
 export interface Snapshot<Row> extends Taken<Row> {
@@ -15,9 +18,11 @@ export interface Snapshot<Row> extends Taken<Row> {
 }
 
 /** The chain listing with its indexes. */
-export interface ChainSnapshot extends Snapshot<Chain> {
-  byKey(chainKey: string): Chain | undefined;
-  /** The chains of any of these types, whatever their letter case, whose names hold each word of `search`. */
+export interface ChainSnapshot extends Snapshot<Chain>, KnownChains {
+  /**
+   * The chains of any of these types, whatever their letter case, whose names hold each word of `search`;
+   * where there are none, those known by their native currencies.
+   */
   matching(search: string, chainTypes?: readonly string[]): readonly Chain[];
 }
 
@@ -27,34 +32,68 @@ export interface TokenSnapshot extends Snapshot<Token> {
   byChain(chainKey: string): readonly Token[];
   /** The token at this address, in any writing of it. */
   byAddress(chainKey: string, address: string): Token | undefined;
+  readonly search: TokenSearch;
 }
 
 /** Indexes an answer to a question for the chain listing. */
 export function createChainSnapshot(taken: Taken<Chain>): ChainSnapshot {
   const { rows } = taken;
   const byKey = new Map(rows.map((chain) => [chain.chainKey, chain]));
-  const searchTexts = rows.map((chain) => foldText(`${chain.chainKey} ${chain.shortName} ${chain.name}`));
+  const names = createTextIndex(rows.map(namesOf));
+  const currencies = rows.map(({ nativeCurrency }) => foldText(nativeCurrency.symbol));
+
+  function named(word: SearchWord, byCurrency: boolean): ReadonlyMap<string, Place> {
+    const found = new Map<string, Place>();
+    names.find(word.letters, (row, place) => {
+      const chain = rows[row];
+      if (chain) found.set(chain.chainKey, place);
+    });
+    for (const [row, { chainKey }] of byCurrency ? rows.entries() : []) {
+      if (currencies[row] === word.folded) found.set(chainKey, PLACES.word);
+    }
+    return found;
+  }
+
+  function searched(search: string): readonly Chain[] {
+    const words = wordsOf(search);
+    if (words.length === 0) return rows;
+    const namedBy = (byCurrency: boolean) => {
+      const found = words.map((word) => named(word, byCurrency));
+      return rows.filter(({ chainKey }) => found.every((chainKeys) => chainKeys.has(chainKey)));
+    };
+    const byName = namedBy(false);
+    return byName.length > 0 ? byName : namedBy(true);
+  }
+
   return {
     ...taken,
     version: digestOf(rows),
     ageAt: agingFrom(taken.takenAt),
     byKey: (chainKey) => byKey.get(chainKey),
+    named,
     matching(search, chainTypes) {
-      const words = [...new Set(foldText(search).split(/\s+/).filter(Boolean))];
       const types = chainTypes && new Set(chainTypes.map((type) => type.toLowerCase()));
-      if (words.length === 0 && !types) return rows;
-      return rows.filter(
-        (chain, index) =>
-          (!types || types.has(chain.chainType)) && words.every((word) => searchTexts[index]?.includes(word)),
-      );
+      const found = searched(search);
+      return types ? found.filter(({ chainType }) => types.has(chainType)) : found;
     },
   };
+}
+
+/** The names of a chain; each also in one word, as "opmainnet". */
+function namesOf({ chainKey, shortName, name }: Chain): string {
+  return [chainKey, shortName, name].flatMap((text) => [text, text.replace(/\s+/g, '')]).join(' ');
 }
 
 /** Indexes an answer to a question for the token listing. */
 export function createTokenSnapshot(taken: Taken<Token>): TokenSnapshot {
   const { rows } = taken;
-  const byChain = groupByChain(rows);
+  const rowsOfChain = groupRows(rows.map(({ chainKey }) => chainKey));
+  const byChain = new Map(
+    [...rowsOfChain].map(([chainKey, numbers]) => [
+      chainKey,
+      Object.freeze(numbers.flatMap((row) => rows[row] ?? [])),
+    ]),
+  );
   const byAddress = new Map(rows.map((token) => [tokenKey(token.chainKey, token.address), token]));
   return {
     ...taken,
@@ -62,6 +101,7 @@ export function createTokenSnapshot(taken: Taken<Token>): TokenSnapshot {
     ageAt: agingFrom(taken.takenAt),
     byChain: (chainKey) => byChain.get(chainKey) ?? NONE,
     byAddress: (chainKey, address) => byAddress.get(tokenKey(chainKey, address)),
+    search: createTokenSearch(rows, rowsOfChain),
   };
 }
 
@@ -71,22 +111,7 @@ function agingFrom(takenAt: number): (now: number) => number {
   return (now) => Math.max(now - takenAt, ageThen + performance.now() - then);
 }
 
-function groupByChain(tokens: readonly Token[]): ReadonlyMap<string, readonly Token[]> {
-  const groups = new Map<string, Token[]>();
-  for (const token of tokens) {
-    const group = groups.get(token.chainKey);
-    if (group) group.push(token);
-    else groups.set(token.chainKey, [token]);
-  }
-  return groups;
-}
-
 const NONE: readonly Token[] = Object.freeze([]);
-
-/** Makes full-width letters narrow and capitals small, so that what a person types is found. */
-function foldText(text: string): string {
-  return text.normalize('NFKC').toLowerCase();
-}
 
 function digestOf(content: unknown): string {
   return createHash('sha256').update(JSON.stringify(content)).digest('base64url').slice(0, 22);

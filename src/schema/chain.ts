@@ -3,10 +3,12 @@ import { atMost } from './arguments.js';
 import { builder } from './builder.js';
 import { idOfChain } from './ids.js';
 import { NativeCurrencyType } from './native-currency.js';
+import { NodeType } from './node.js';
 
 /** Chain in the graph, without its tokens, which token.ts adds. */
 export const ChainType = builder.objectRef<Chain>('Chain').implement({
   description: 'A network that tokens can be moved from or to. Its identity is `chainKey`.',
+  interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({
       description: 'Opaque id, unique in the whole graph and stable; for caches and for finding it again.',
@@ -49,7 +51,7 @@ builder.queryFields((t) => ({
     args: {
       search: t.arg.string({
         description:
-          'Keeps the chains of which `chainKey`, `shortName` or `name` hold each of these words or parts of words. Letter case does not matter; blank keeps all.',
+          'Keeps the chains of which `chainKey`, `shortName` or `name` hold each of these words or parts of words, or, where there are none, those which charge fees in a currency of this symbol. Letter case does not matter; blank keeps all.',
       }),
       chainTypes: t.arg.stringList({
         description:
@@ -73,5 +75,18 @@ builder.queryFields((t) => ({
       }),
     },
     resolve: (_query, { chainKey }, { loaders }) => loaders.chainByKey(chainKey),
+  }),
+  chainsByKey: t.field({
+    type: [ChainType],
+    nullable: { list: false, items: true },
+    description:
+      'The chains with these keys: one item for each, in the order asked, null where it is unknown.',
+    args: {
+      chainKeys: t.arg.stringList({
+        required: true,
+        description: 'Exact keys; each may come more than once.',
+      }),
+    },
+    resolve: (_query, { chainKeys }, { loaders }) => loaders.withinRows(chainKeys).map(loaders.chainByKey),
   }),
 }));

@@ -1,15 +1,18 @@
-import { foldAddress, isNativePlaceholder } from '../listing/address.js';
-import type { Chain, Token } from '../listing/listing.js';
+import type { GatewayContext } from '../context.js';
+import { isNativeOf, isNativePlaceholder } from '../listing/address.js';
+import type { Token } from '../listing/listing.js';
 import { atMost } from './arguments.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { idOfToken } from './ids.js';
+import { NodeType } from './node.js';
 import { PriceType } from './price.js';
 
 /** Token in the graph. */
 export const TokenType = builder.objectRef<Token>('Token').implement({
   description:
     'A transferable asset on one chain. Its identity is `chainKey` and `address` together; neither the address nor the symbol alone is unique.',
+  interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({
       description:
@@ -68,9 +71,18 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
   }),
 });
 
-function isNativeOf(chain: Chain | null, { address }: Token): boolean {
-  return chain !== null && foldAddress(chain.nativeCurrency.address) === foldAddress(address);
-}
+builder.objectField(TokenType, 'destinations', (t) =>
+  t.field({
+    type: [TokenType],
+    nullable: true,
+    description:
+      'What this token can be moved to on other chains. Costs the upstream one request for each distinct token whose answer is not at hand, of which one operation may cause few: beyond them it is null with the code ROUTE_BUDGET_EXCEEDED. Ask it of a chosen token, not of a list. The set is optimistic: only a quote shows that a route works.',
+    async resolve({ chainKey, address }, _args, { loaders }) {
+      const tokens = await routesFrom(chainKey, address, loaders);
+      return tokens?.filter((token) => token.chainKey !== chainKey);
+    },
+  }),
+);
 
 builder.objectFields(ChainType, (t) => ({
   tokens: t.field({
@@ -91,6 +103,34 @@ builder.objectFields(ChainType, (t) => ({
 /** No key of anything is longer. */
 const MAX_KEY_LENGTH = 512;
 
+/**
+ * The upstream's own answer to a pair; null once the operation has listed too many rows.
+ *
+ * @throws GatewayError
+ */
+export async function routesFrom(
+  chainKey: string | undefined,
+  address: string,
+  { tokensByFilter }: GatewayContext['loaders'],
+): Promise<readonly Token[] | null> {
+  const srcChainKey = atMost(MAX_KEY_LENGTH, 'srcChainKey', chainKey);
+  const srcToken = atMost(MAX_KEY_LENGTH, 'srcToken', address);
+  // An empty parameter would ask the upstream for a whole listing, and pass that off as routes.
+  return srcToken === '' || srcChainKey === '' ? [] : tokensByFilter({ srcChainKey, srcToken });
+}
+
+const TokenKeyInput = builder.inputType('TokenKey', {
+  description: 'The identity of a token.',
+  fields: (t) => ({
+    chainKey: t.string({ required: true, description: 'Exact `chainKey`, such as "ethereum".' }),
+    address: t.string({
+      required: true,
+      description:
+        'Its address. Letter case does not matter where the whole address is hex; the zero address and the native placeholder stand for each other.',
+    }),
+  }),
+});
+
 builder.queryFields((t) => ({
   tokens: t.field({
     type: [TokenType],
@@ -108,12 +148,9 @@ builder.queryFields((t) => ({
       }),
     },
     resolve(_query, args, { loaders }) {
-      if (args.srcToken == null)
-        return loaders.tokensByFilter({ srcChainKey: args.srcChainKey ?? undefined });
-      const srcChainKey = atMost(MAX_KEY_LENGTH, 'srcChainKey', args.srcChainKey);
-      const srcToken = atMost(MAX_KEY_LENGTH, 'srcToken', args.srcToken);
-      // An empty parameter would ask the upstream for a whole listing, and pass that off as routes.
-      return srcToken === '' || srcChainKey === '' ? [] : loaders.tokensByFilter({ srcChainKey, srcToken });
+      const srcChainKey = args.srcChainKey ?? undefined;
+      if (args.srcToken == null) return loaders.tokensByFilter({ srcChainKey });
+      return routesFrom(srcChainKey, args.srcToken, loaders);
     },
   }),
   token: t.field({
@@ -129,5 +166,20 @@ builder.queryFields((t) => ({
       }),
     },
     resolve: (_query, { chainKey, address }, { loaders }) => loaders.tokenByAddress(chainKey, address),
+  }),
+  tokensByKey: t.field({
+    type: [TokenType],
+    nullable: { list: false, items: true },
+    description:
+      'The listed tokens with these keys: one item for each, in the order asked, null where it is unknown.',
+    args: {
+      keys: t.arg({
+        type: [TokenKeyInput],
+        required: true,
+        description: 'Chain and address of each; each may come more than once.',
+      }),
+    },
+    resolve: (_query, { keys }, { loaders }) =>
+      loaders.withinRows(keys).map(({ chainKey, address }) => loaders.tokenByAddress(chainKey, address)),
   }),
 }));

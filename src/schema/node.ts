@@ -1,0 +1,38 @@
+import type { GatewayContext } from '../context.js';
+import type { Chain, Token } from '../listing/listing.js';
+import { builder } from './builder.js';
+import { identityOf } from './ids.js';
+
+/** Node in the graph: a Chain or a Token, each in its own file. */
+export const NodeType = builder.interfaceRef<Chain | Token>('Node').implement({
+  description: 'What has an id of its own, by which caches keep it and `node` finds it again.',
+  resolveType: (row) => ('nativeCurrency' in row ? 'Chain' : 'Token'),
+  fields: (t) => ({
+    id: t.id({ description: 'Opaque id, unique in the whole graph and stable.' }),
+  }),
+});
+
+builder.queryFields((t) => ({
+  node: t.field({
+    type: NodeType,
+    nullable: true,
+    description: 'The chain or token with this id; null when it is unknown.',
+    args: { id: t.arg.id({ required: true, description: 'The `id` of a Chain or a Token.' }) },
+    resolve: (_query, { id }, { loaders }) => nodeOf(id, loaders),
+  }),
+  nodes: t.field({
+    type: [NodeType],
+    nullable: { list: false, items: true },
+    description:
+      'The chains and tokens with these ids: one item for each, in the order asked, null where it is unknown.',
+    args: { ids: t.arg.idList({ required: true, description: 'The ids; each may come more than once.' }) },
+    resolve: (_query, { ids }, { loaders }) => loaders.withinRows(ids).map((id) => nodeOf(id, loaders)),
+  }),
+}));
+
+function nodeOf(id: string, { chainByKey, tokenByAddress }: GatewayContext['loaders']) {
+  const identity = identityOf(id);
+  if (!identity) return null;
+  const { chainKey } = identity;
+  return identity.type === 'Chain' ? chainByKey(chainKey) : tokenByAddress(chainKey, identity.address);
+}
