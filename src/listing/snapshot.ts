@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { tokenKey } from './address.js';
 import type { Chain, Taken, Token } from './listing.js';
-import { createTextIndex, foldText, PLACES, type Place, type SearchWord, wordsOf } from './text.js';
+import { createTextIndex, foldText, type Place, type SearchWord, wordsOf } from './text.js';
 import { groupRows } from './token-ranks.js';
 import { createTokenSearch, type KnownChains, type TokenSearch } from './token-search.js';
 
@@ -49,7 +49,7 @@ export function createChainSnapshot(taken: Taken<Chain>): ChainSnapshot {
       if (chain) found.set(chain.chainKey, place);
     });
     for (const [row, { chainKey }] of byCurrency ? rows.entries() : []) {
-      if (currencies[row] === word.folded) found.set(chainKey, PLACES.word);
+      if (currencies[row] === word.folded) found.set(chainKey, 0);
     }
     return found;
   }

@@ -8,11 +8,11 @@ export interface SearchWord {
   readonly letters: string;
 }
 
-/** How a word was found in a text, the best way of several: the lower, the better. */
-export const PLACES = { word: 0, wordStart: 1, inside: 2 } as const;
-
-/** One of {@link PLACES}. */
-export type Place = (typeof PLACES)[keyof typeof PLACES];
+/**
+ * How well a word was found in a text: the lower, the better. 0 if the text begins with it and has it as a
+ * whole word, 1 if it only begins with it, 2 for a word elsewhere, 3 for the beginning of one, 4 for a part.
+ */
+export type Place = number;
 
 /** Texts in which words and parts of words are found. */
 export interface TextIndex {
@@ -83,8 +83,8 @@ function narrow(text: string): string {
 
 function placeIn(line: string, letters: string): Place {
   const padded = ` ${line} `;
-  if (padded.includes(` ${letters} `)) return PLACES.word;
-  return padded.includes(` ${letters}`) ? PLACES.wordStart : PLACES.inside;
+  if (!padded.includes(` ${letters}`)) return 4;
+  return (line.startsWith(letters) ? 0 : 2) + (padded.includes(` ${letters} `) ? 0 : 1);
 }
 
 /** The last of the ascending `starts`, from the one at `low` on, that is not beyond `position`. */

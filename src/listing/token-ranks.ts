@@ -16,8 +16,8 @@ export interface ChainNames {
 export type Ranks = Int32Array;
 
 /**
- * Ranks the rows of a listing; undefined where a blank text finds all of them alike. Of the chains the names
- * count, or their keys alone where no chains are known.
+ * Ranks the rows of a listing; undefined where a blank text finds all of them alike. A chain
+ * that is not known counts by its key alone.
  */
 export type RankRows = (typed: string, chains: ChainNames | undefined) => Ranks | undefined;
 
@@ -29,8 +29,8 @@ const FITS = {
   address: 2,
   symbolPart: 3,
   name: 4,
-  chain: 7,
-  none: 10,
+  chain: 9,
+  none: 14,
 } as const;
 
 const NOT_FOUND = -1;
@@ -66,11 +66,10 @@ export function createTokenRanks(
     symbols.find(word.letters, (symbol, _place, ofSymbol) => mark(ofSymbol, fitOfSymbol(symbol, word)));
     names.find(word.letters, (_name, place, ofName) => mark(ofName, FITS.name + place));
     mark(rowsOfAddress.get(foldAddress(word.typed)), FITS.address);
-    if (chains) {
-      for (const [chainKey, place] of chains.named(word, byCurrency)) {
-        mark(rowsOfChain.get(chainKey), FITS.chain + place);
-      }
-    } else chainKeys.find(word.letters, (_key, place, ofChain) => mark(ofChain, FITS.chain + place));
+    chainKeys.find(word.letters, (_key, place, ofChain) => mark(ofChain, FITS.chain + place));
+    for (const [chainKey, place] of chains?.named(word, byCurrency) ?? []) {
+      mark(rowsOfChain.get(chainKey), FITS.chain + place);
+    }
     return fits;
   }
 

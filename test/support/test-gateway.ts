@@ -49,6 +49,8 @@ export interface TestGatewayOptions {
   /** Stands between the upstream half and the graph half. */
   readonly decorate?: (listing: Listing) => Listing;
   readonly isStopping?: () => boolean;
+  /** What takes the ending of it; a gateway that serves several tests ends after all of them. */
+  readonly atEnd?: (end: () => Promise<void>) => void;
 }
 
 /** A log that a test can read. */
@@ -98,7 +100,8 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
     isDemo: false,
     isStopping: options.isStopping ?? (() => false),
   });
-  onTestFinished(async () => {
+  const { atEnd = onTestFinished } = options;
+  atEnd(async () => {
     await close();
     await upstream.close();
   });
