@@ -159,7 +159,7 @@ describe('the README', () => {
         text.startsWith('query ') && next?.language === 'json' ? JSON.parse(next.text) : undefined;
       return language === 'graphql' ? [{ text, variables }] : [];
     });
-    expect(queries).toHaveLength(4);
+    expect(queries).toHaveLength(5);
     for (const { text, variables } of queries) {
       const answer = await ask<Record<string, unknown>>(address, text, variables);
       expect(answer, text).not.toHaveProperty('errors');

@@ -9,8 +9,8 @@ export interface SearchWord {
 }
 
 /**
- * How well a word was found in a text: the lower, the better. 0 if the text begins with it and has it as a
- * whole word, 1 if it only begins with it, 2 for a word elsewhere, 3 for the beginning of one, 4 for a part.
+ * How well a word was found in a text: the lower, the better. 0 for the first word, 1 for the beginning of
+ * it, 2 for another word, 3 for the beginning of that, 4 for a part.
  */
 export type Place = number;
 
@@ -20,11 +20,16 @@ export interface TextIndex {
   find(letters: string, found: (text: number, place: Place) => void): void;
 }
 
+/** Most texts are, and need no more than small letters. */
+const PLAIN = /^[ -~]*$/;
+const ONLY_LETTERS = /^[a-z0-9]*$/;
+
 /** Letters that stand for others in symbols. */
 const LOOK_ALIKES: Readonly<Record<string, string>> = { '₮': 't', '₿': 'b' };
 
 /** Makes one of the writings of a text: narrow, small, without accents and what cannot be seen. */
 export function foldText(text: string): string {
+  if (PLAIN.test(text)) return text.toLowerCase();
   return narrow(text)
     .toLowerCase()
     .normalize('NFKD')
@@ -46,45 +51,53 @@ export function wordsOf(search: string): readonly SearchWord[] {
 
 /** Makes an index of these texts, each known by its place among them. */
 export function createTextIndex(texts: readonly string[]): TextIndex {
-  const lines = texts.map((text) => foldText(text).split(/\s+/).map(lettersOf).filter(Boolean).join(' '));
-  // One long text is searched many times faster than many short ones.
-  const joined = lines.join('\n');
-  const starts = new Uint32Array(lines.length);
-  let length = 0;
-  for (const [index, line] of lines.entries()) {
+  const starts = new Uint32Array(texts.length);
+  let length = 1;
+  const lines = texts.map((text, index) => {
+    const line = foldText(text).split(/\s+/).map(lettersOf).filter(Boolean).join(' ');
     starts[index] = length;
     length += line.length + 1;
+    return line;
+  });
+  // One long text is searched many times faster than many short ones.
+  const joined = `\n${lines.join('\n')}\n`;
+
+  function placeAt(at: number, letters: string): Place {
+    const before = joined[at - 1];
+    if (before !== '\n' && before !== ' ') return 4;
+    const behind = joined[at + letters.length];
+    return (before === '\n' ? 0 : 2) + (behind === '\n' || behind === ' ' ? 0 : 1);
   }
 
   return {
     find(letters, found) {
       if (letters === '') return;
-      let from = 0;
       let text = 0;
-      for (;;) {
-        const at = joined.indexOf(letters, from);
-        if (at === -1) return;
-        text = lastStartUpTo(starts, at, text);
-        found(text, placeIn(lines[text] ?? '', letters));
-        from = starts[text + 1] ?? joined.length;
+      let best: Place | undefined;
+      for (let at = joined.indexOf(letters); at !== -1; at = joined.indexOf(letters, at + 1)) {
+        const its = lastStartUpTo(starts, at, text);
+        if (best !== undefined && its !== text) {
+          found(text, best);
+          best = undefined;
+        }
+        text = its;
+        best = Math.min(best ?? 4, placeAt(at, letters));
       }
+      if (best !== undefined) found(text, best);
     },
   };
 }
 
-/** Its letters and digits: "USDC.e" and "S*USDC" are found by "usdce" and "susdc", too; what has no letters at all stays as it is. */
+/**
+ * The letters and digits of a folded word, so that "usdce" and "susdc" find "USDC.e" and "S*USDC", too; a
+ * word that has none stays as it is.
+ */
 export function lettersOf(folded: string): string {
-  return folded.replace(/[^\p{L}\p{N}]/gu, '') || folded;
+  return ONLY_LETTERS.test(folded) ? folded : folded.replace(/[^\p{L}\p{N}]/gu, '') || folded;
 }
 
 function narrow(text: string): string {
   return text.normalize('NFKC').replace(/\p{Cf}/gu, '');
-}
-
-function placeIn(line: string, letters: string): Place {
-  const padded = ` ${line} `;
-  if (!padded.includes(` ${letters}`)) return 4;
-  return (line.startsWith(letters) ? 0 : 2) + (padded.includes(` ${letters} `) ? 0 : 1);
 }
 
 /** The last of the ascending `starts`, from the one at `low` on, that is not beyond `position`. */

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { foldAddress, isNativeOf } from './address.js';
 import type { Chain, Token } from './listing.js';
 import { comparePlaces, createTokenOrders, type OrderPlace, type TokenOrder } from './token-order.js';
@@ -60,6 +61,9 @@ export interface KnownChains extends ChainNames {
  */
 export type TokenSearch = (request: TokenSearchRequest, chains: KnownChains | undefined) => TokenPage;
 
+/** What was found is kept until it comes to so many whole listings: at 10,000 tokens, about a megabyte. */
+const KEPT_LISTINGS = 20;
+
 /**
  * Makes the search of these rows; its indexes are made when it is first asked.
  *
@@ -91,41 +95,74 @@ function createIndexedSearch(
     return isByPrice && arePricesGood ? orders.byPrice(order) : orders.bySymbol();
   }
 
-  return (request, chains) => {
-    const { query, order, first, after, arePricesGood } = request;
+  /** What was found lately, for the further pages of a search; good for one snapshot of the chains. */
+  const kept = new LRUCache<string, Found>({
+    maxSize: KEPT_LISTINGS * rows.length,
+    sizeCalculation: ({ rows: found }, key) => found.length + key.length,
+  });
+  let keptFor: KnownChains | undefined;
+  let nativeRows: Uint8Array | undefined;
+
+  function find(request: TokenSearchRequest, chains: KnownChains | undefined): Found {
+    const { query, filter, order, arePricesGood } = request;
+    const key = JSON.stringify([query, filter, order, arePricesGood]);
+    if (chains !== keptFor) {
+      kept.clear();
+      nativeRows = undefined;
+      keptFor = chains;
+    }
+    const known = kept.get(key);
+    if (known) return known;
+    if (filter.isNative !== undefined) {
+      nativeRows ??= Uint8Array.from(rows, (row) => Number(isNativeOf(chains?.byKey(row.chainKey), row)));
+    }
     const ranks = ranksOf(query, chains);
-    const isKept = filterOf(request, chains, rowsOfSymbol);
-    const priceOf = ({ price }: Token) => (arePricesGood ? (price?.usd ?? null) : null);
-    const rankOf = (row: number, token: Token) =>
-      (ranks?.[row] ?? 0) +
-      (token.isBridgeable ? 0 : NOT_BRIDGEABLE) +
-      (priceOf(token) === null ? NOT_PRICED : 0);
-
-    function placeOf(row: number): OrderPlace {
+    const isKept = filterOf(request, chains, rowsOfSymbol, nativeRows);
+    const found = rowsIn(order, arePricesGood).filter((row) => {
       const token = rows[row];
+      return token !== undefined && isFound(ranks, row) && isKept(token, row);
+    });
+    const made =
+      order === 'RELEVANCE' ? sortByRank(found, (row) => rankOf(row, ranks, arePricesGood)) : { rows: found };
+    kept.set(key, made);
+    return made;
+  }
+
+  function rankOf(row: number, ranks: Ranks | undefined, arePricesGood: boolean): number {
+    const token = rows[row];
+    const isPriced = arePricesGood && token?.price;
+    return (ranks?.[row] ?? 0) + (token?.isBridgeable ? 0 : NOT_BRIDGEABLE) + (isPriced ? 0 : NOT_PRICED);
+  }
+
+  return (request, chains) => {
+    const { order, first, after, arePricesGood } = request;
+    const found = find(request, chains);
+
+    function placeOf(position: number): OrderPlace {
+      const row = found.rows[position] ?? 0;
       const tie = orders.tieOf(row);
-      if (!token || order === 'SYMBOL') return { order, value: null, tie };
+      if (order === 'SYMBOL') return { order, value: null, tie };
       if (order === 'NAME') return { order, value: orders.nameOf(row), tie };
-      return { order, value: order === 'RELEVANCE' ? rankOf(row, token) : priceOf(token), tie };
+      if (order === 'RELEVANCE') return { order, value: found.ranks?.[position] ?? 0, tie };
+      return { order, value: arePricesGood ? (rows[row]?.price?.usd ?? null) : null, tie };
     }
 
-    let found: number[] = [];
-    for (const row of rowsIn(order, arePricesGood)) {
-      const token = rows[row];
-      if (token && isFound(ranks, row) && isKept(token, row)) found.push(row);
-    }
-    if (order === 'RELEVANCE') found = sortByRank(found, rows, rankOf);
-
-    const start = after ? firstBehind(after, found, placeOf) : 0;
-    const page = found.slice(start, start + first);
+    const start = after ? firstBehind(after, found.rows.length, placeOf) : 0;
+    const page = found.rows.subarray(start, start + first);
     return {
-      tokens: page.flatMap((row) => rows[row] ?? []),
-      placeOf: (index) => placeOf(page[index] ?? 0),
-      totalCount: found.length,
+      tokens: Array.from(page).flatMap((row) => rows[row] ?? []),
+      placeOf: (index) => placeOf(start + index),
+      totalCount: found.rows.length,
       hasPrevious: start > 0,
-      hasNext: start + page.length < found.length,
+      hasNext: start + page.length < found.rows.length,
     };
   };
+}
+
+/** The numbers of the rows that were found, in their order, with their ranks where that is by them. */
+interface Found {
+  readonly rows: Uint32Array;
+  readonly ranks?: Int32Array;
 }
 
 function isFound(ranks: Ranks | undefined, row: number): boolean {
@@ -137,6 +174,7 @@ function filterOf(
   { filter, arePricesGood }: TokenSearchRequest,
   chains: KnownChains | undefined,
   rowsOfSymbol: ReadonlyMap<string, readonly number[]>,
+  nativeRows: Uint8Array | undefined,
 ): (token: Token, row: number) => boolean {
   const { isBridgeable, isNative, hasPrice, minPriceUsd, maxPriceUsd } = filter;
   const onChains = filter.chainKeys && new Set(filter.chainKeys);
@@ -153,42 +191,38 @@ function filterOf(
     if (hasPrice !== undefined && (usd !== undefined) !== hasPrice) return false;
     if (needsPrice && usd === undefined) return false;
     if (usd !== undefined && (usd < (minPriceUsd ?? usd) || usd > (maxPriceUsd ?? usd))) return false;
-    if (!types && isNative === undefined) return true;
-    const chain = chains?.byKey(token.chainKey);
-    if (types && !(chain && types.has(chain.chainType))) return false;
-    return isNative === undefined || isNativeOf(chain, token) === isNative;
+    if (isNative !== undefined && (nativeRows?.[row] === 1) !== isNative) return false;
+    return !types || types.has(chains?.byKey(token.chainKey)?.chainType ?? '');
   };
 }
 
-/** Rows of equal rank stay in their order; the ranks are few, so that nothing needs to be compared. */
-function sortByRank(
-  found: readonly number[],
-  rows: readonly Token[],
-  rankOf: (row: number, token: Token) => number,
-): number[] {
+/** Rows of equal rank stay in their order. The ranks are few, so that the rows need not be compared. */
+function sortByRank(found: Uint32Array, rankOf: (row: number) => number): Found {
   const groups = new Map<number, number[]>();
   for (const row of found) {
-    const token = rows[row];
-    if (!token) continue;
-    const rank = rankOf(row, token);
+    const rank = rankOf(row);
     const group = groups.get(rank);
     if (group) group.push(row);
     else groups.set(rank, [row]);
   }
-  return [...groups].sort(([a], [b]) => a - b).flatMap(([, group]) => group);
+  const rows = new Uint32Array(found.length);
+  const ranks = new Int32Array(found.length);
+  let position = 0;
+  for (const [rank, group] of [...groups].sort(([a], [b]) => a - b)) {
+    rows.set(group, position);
+    ranks.fill(rank, position, position + group.length);
+    position += group.length;
+  }
+  return { rows, ranks };
 }
 
-/** The first of what was found, which is in order, that comes behind this place. */
-function firstBehind(
-  after: OrderPlace,
-  found: readonly number[],
-  placeOf: (row: number) => OrderPlace,
-): number {
+/** The first position that comes behind this place, of so many which are in order. */
+function firstBehind(after: OrderPlace, count: number, placeOf: (position: number) => OrderPlace): number {
   let low = 0;
-  let high = found.length;
+  let high = count;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (comparePlaces(placeOf(found[middle] ?? 0), after) > 0) high = middle;
+    if (comparePlaces(placeOf(middle), after) > 0) high = middle;
     else low = middle + 1;
   }
   return low;

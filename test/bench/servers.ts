@@ -12,10 +12,13 @@ export interface BareAnswers {
   readonly answers: readonly (readonly [requestBody: string, answer: string])[];
 }
 
-/** `/<milliseconds>/v1/<listing>` answers after that time; `/count` says how many such requests came. */
+/** `/<milliseconds>/<tokens>/v1/<listing>` answers after that time; `/count` says how many such requests came. */
 function upstream(): Server {
   const bodies = new Map(
-    Object.entries(listings).map(([name, rows]) => [name, JSON.stringify({ [name]: rows })]),
+    Object.entries(listings).flatMap(([count, { chains, tokens }]) => [
+      [`${count}/v1/chains`, JSON.stringify({ chains })],
+      [`${count}/v1/tokens`, JSON.stringify({ tokens })],
+    ]),
   );
   let count = 0;
   return createServer(({ url = '' }, response) => {
@@ -24,8 +27,8 @@ function upstream(): Server {
       return;
     }
     count += 1;
-    const [, delayMs, , name = ''] = url.split('/');
-    const body = bodies.get(name);
+    const [, delayMs, ...path] = url.split('/');
+    const body = bodies.get(path.join('/'));
     setTimeout(() => {
       response.writeHead(body ? 200 : 404, { 'content-type': 'application/json' }).end(body);
     }, Number(delayMs));
@@ -55,16 +58,16 @@ function bare(): Server {
   });
 }
 
-/** The gateway knows nothing of the process that started it: should that one be killed, it is ended here. */
-let gatewayPid: number | undefined;
-process.on('message', (pid: number) => {
-  gatewayPid = pid;
-});
+/** The gateways know nothing of the process that started them: should that one be killed, they are ended here. */
+const gatewayPids = new Set<number>();
+process.on('message', (pid: number) => gatewayPids.add(pid));
 process.on('disconnect', () => {
-  try {
-    if (gatewayPid !== undefined) process.kill(gatewayPid, 'SIGKILL');
-  } catch {
-    // It has ended by itself.
+  for (const pid of gatewayPids) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has ended by itself.
+    }
   }
   process.exit();
 });
