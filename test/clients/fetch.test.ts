@@ -1,0 +1,88 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { startSharedGateway } from '../support/shared-gateway.js';
+import {
+  CHAIN_PICKER,
+  type ChainPicker,
+  DESTINATION_PICKER,
+  type DestinationPicker,
+  ethChains,
+  SEARCHED,
+  searchedTokens,
+  sorted,
+  TOKEN_PICKER,
+  type TokenPicker,
+  USDC,
+  usdcDestinations,
+} from './pickers.js';
+import { ask } from './recipes/fetch.js';
+
+const ORIGIN = 'https://page.example';
+
+describe('fetch alone', () => {
+  let endpoint: string;
+  beforeAll(async () => {
+    const gateway = await startSharedGateway();
+    endpoint = gateway.endpoint;
+    return gateway.end;
+  });
+
+  it('fills each of the three pickers with one query', async () => {
+    const chains = await ask<ChainPicker>(CHAIN_PICKER, { search: 'eth' }, endpoint);
+    expect(chains.data.chains).toMatchObject(ethChains);
+    expect(chains.errors).toEqual([]);
+
+    const tokens = await ask<TokenPicker>(TOKEN_PICKER, { query: SEARCHED, first: 100 }, endpoint);
+    expect(sorted(tokens.data.tokenSearch.edges.map(({ node }) => node))).toMatchObject(searchedTokens);
+
+    const destinations = await ask<DestinationPicker>(DESTINATION_PICKER, USDC, endpoint);
+    expect(destinations.data.destinations).toMatchObject(usdcDestinations);
+  });
+
+  it('asks by GET what has no more than a query and variables', async () => {
+    const address = new URL(endpoint);
+    address.searchParams.set('query', CHAIN_PICKER);
+    address.searchParams.set('variables', JSON.stringify({ search: 'eth' }));
+    const response = await fetch(address, { headers: { accept: 'application/json' } });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ data: { chains: ethChains } });
+  });
+
+  it('gets what could be answered, and the errors of what could not with their codes', async () => {
+    const query = '{ tokenSearch(first: 101) { totalCount } chain(chainKey: "base") { name } }';
+    const { data, errors } = await ask<object>(query, {}, endpoint);
+    expect(data).toEqual({ tokenSearch: null, chain: { name: 'Base' } });
+    expect(errors).toMatchObject([{ path: ['tokenSearch'], extensions: { code: 'BAD_USER_INPUT' } }]);
+  });
+
+  it('fails with the messages where nothing could be answered', async () => {
+    await expect(ask('{ chains { nickname } }', {}, endpoint)).rejects.toThrow(
+      /Cannot query field "nickname"/,
+    );
+    await expect(ask('{', {}, endpoint)).rejects.toThrow(/Syntax Error/);
+  });
+
+  it('may be used by a page of another origin: its browser is told so before and with the answer', async () => {
+    const preflight = await fetch(endpoint, {
+      method: 'OPTIONS',
+      headers: {
+        origin: ORIGIN,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'content-type',
+      },
+    });
+    const allowed = (name: string) => preflight.headers.get(`access-control-allow-${name}`) ?? '';
+    expect(preflight.ok).toBe(true);
+    expect(['*', ORIGIN]).toContain(allowed('origin'));
+    expect(allowed('methods')).toMatch(/\bPOST\b/);
+    expect(allowed('headers')).toMatch(/\bcontent-type\b/i);
+    expect(allowed('credentials')).toBe('');
+
+    const response = await fetch(endpoint, {
+      method: 'POST',
+      headers: { origin: ORIGIN, 'content-type': 'application/json' },
+      body: JSON.stringify({ query: CHAIN_PICKER }),
+    });
+    expect(['*', ORIGIN]).toContain(response.headers.get('access-control-allow-origin'));
+    expect(response.headers.get('access-control-expose-headers')).toContain('x-stale-listings');
+  });
+});

@@ -1,0 +1,177 @@
+import { expect } from 'vitest';
+import { demoChains, demoTokens, type RawToken } from '../fixtures/demo.js';
+
+/** Which chain: what a person types, and the chains that it finds. */
+export const CHAIN_PICKER = /* GraphQL */ `
+  query ChainPicker($search: String) {
+    chains(search: $search) {
+      id
+      chainKey
+      name
+      tokenCount
+      nativeCurrency {
+        symbol
+      }
+    }
+  }
+`;
+
+export interface ChainPicker {
+  readonly chains: readonly {
+    readonly id: string;
+    readonly chainKey: string;
+    readonly name: string;
+    readonly tokenCount: number;
+    readonly nativeCurrency: { readonly symbol: string };
+  }[];
+}
+
+/** Which token: what a person types, and the tokens that it finds, page by page. */
+export const TOKEN_PICKER = /* GraphQL */ `
+  query TokenPicker($query: String, $filter: TokenFilter, $first: Int, $after: String) {
+    tokenSearch(query: $query, filter: $filter, first: $first, after: $after) {
+      totalCount
+      edges {
+        cursor
+        node {
+          id
+          symbol
+          name
+          decimals
+          address
+          price {
+            usd
+            asOf
+          }
+          chain {
+            id
+            name
+          }
+        }
+      }
+      pageInfo {
+        hasNextPage
+        hasPreviousPage
+        startCursor
+        endCursor
+      }
+    }
+  }
+`;
+
+export interface PickedToken {
+  readonly id: string;
+  readonly symbol: string;
+  readonly name: string;
+  readonly decimals: number;
+  readonly address: string;
+  readonly price: { readonly usd: number; readonly asOf: string } | null;
+  readonly chain: { readonly id: string; readonly name: string } | null;
+}
+
+export interface TokenPicker {
+  readonly tokenSearch: {
+    readonly totalCount: number;
+    readonly edges: readonly { readonly cursor: string; readonly node: PickedToken }[];
+    readonly pageInfo: {
+      readonly hasNextPage: boolean;
+      readonly hasPreviousPage: boolean;
+      readonly startCursor: string | null;
+      readonly endCursor: string | null;
+    };
+  };
+}
+
+/** Where to: the tokens that a chosen one can be moved to, chain by chain. */
+export const DESTINATION_PICKER = /* GraphQL */ `
+  query DestinationPicker($srcChainKey: String!, $srcToken: String!) {
+    destinations(srcChainKey: $srcChainKey, srcToken: $srcToken) {
+      chainKey
+      chain {
+        id
+        name
+      }
+      tokens {
+        id
+        symbol
+        decimals
+        address
+      }
+    }
+  }
+`;
+
+export interface DestinationPicker {
+  readonly destinations: readonly {
+    readonly chainKey: string;
+    readonly chain: { readonly id: string; readonly name: string } | null;
+    readonly tokens: readonly {
+      readonly id: string;
+      readonly symbol: string;
+      readonly decimals: number;
+      readonly address: string;
+    }[];
+  }[];
+}
+
+/** USDC on Ethereum. */
+export const USDC = { srcChainKey: 'ethereum', srcToken: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48' };
+
+/** Finds 65 tokens: four pages of 20, or of fewer. */
+export const SEARCHED = 'usdt';
+
+const nameOf = (key: string) => demoChains.find(({ chainKey }) => chainKey === key)?.name;
+
+/** Whether `search` is in its symbol or its name, as the gateway reads letters. */
+const isFoundBy = (search: string, { symbol, name }: RawToken) =>
+  `${symbol} ${name}`.replaceAll('₮', 'T').toLowerCase().includes(search);
+
+const identityOf = ({ chain, address }: Pick<PickedToken, 'chain' | 'address'>) =>
+  `${chain?.name} ${address}`;
+
+/** Tokens by the names of their chains and by their addresses: an order for comparing by. */
+export function sorted<Picked extends Pick<PickedToken, 'chain' | 'address'>>(
+  tokens: readonly Picked[],
+): readonly Picked[] {
+  return [...tokens].sort((one, other) => (identityOf(one) < identityOf(other) ? -1 : 1));
+}
+
+/** What the token picker shows for {@link SEARCHED} on all pages together, by the demo rows, {@link sorted}. */
+export const searchedTokens = sorted(
+  demoTokens
+    .filter((token) => isFoundBy(SEARCHED, token))
+    .map(({ chainKey, address, symbol, name, decimals, price: { usd } }) => ({
+      symbol,
+      name,
+      decimals,
+      address,
+      price: { usd: expect.closeTo(usd, 1), asOf: expect.stringMatching(/^20.*Z$/) },
+      chain: { id: expect.any(String), name: nameOf(chainKey) ?? '' },
+    })),
+);
+
+/** What the chain picker shows for "eth", by the demo rows. */
+export const ethChains = demoChains
+  .filter(({ chainKey, shortName, name }) => /eth/i.test(`${chainKey} ${shortName} ${name}`))
+  .map(({ chainKey, name, nativeCurrency }) => ({
+    chainKey,
+    name,
+    tokenCount: demoTokens.filter((token) => token.chainKey === chainKey).length,
+    nativeCurrency: { symbol: nativeCurrency.symbol },
+  }));
+
+const reachable = demoTokens.filter(
+  ({ symbol, isBridgeable, chainKey }) => symbol === 'USDC' && isBridgeable && chainKey !== USDC.srcChainKey,
+);
+
+/** What the destination picker shows for {@link USDC}, by the demo rows and the demo's rule of routes. */
+export const usdcDestinations = [...new Set(reachable.map(({ chainKey }) => chainKey))].map((key) => ({
+  chainKey: key,
+  chain: { name: nameOf(key) },
+  tokens: reachable
+    .filter(({ chainKey }) => chainKey === key)
+    .map(({ symbol, decimals, address }) => ({ symbol, decimals, address })),
+}));
+
+/** What programs are asked that fill the pickers in processes of their own. */
+export const QUESTIONS = { chains: 'eth', tokens: SEARCHED, source: USDC };

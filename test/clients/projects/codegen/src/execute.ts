@@ -1,0 +1,10 @@
+import type { TypedDocumentString } from './gql/graphql.js';
+import { post } from './post.js';
+
+export function execute<Result, Variables>(
+  endpoint: string,
+  document: TypedDocumentString<Result, Variables>,
+  variables: Variables,
+): Promise<Result> {
+  return post(endpoint, document.toString(), variables);
+}

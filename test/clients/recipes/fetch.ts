@@ -1,0 +1,13 @@
+const ENDPOINT = 'http://127.0.0.1:4000/graphql';
+
+export async function ask<Data>(query: string, variables: object = {}, endpoint = ENDPOINT) {
+  const response = await fetch(endpoint, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query, variables }),
+  });
+  type Fault = { message: string; path?: (string | number)[]; extensions: { code: string } };
+  const { data, errors = [] } = (await response.json()) as { data?: Data | null; errors?: Fault[] };
+  if (!data) throw new Error(errors.map(({ message }) => message).join(' '));
+  return { data, errors };
+}

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type ClientProject,
+  createClientProject,
+  type Ended,
+  isHeavyMissing,
+} from '../support/heavy-clients.js';
+import { startSharedGateway } from '../support/shared-gateway.js';
+import {
+  type ChainPicker,
+  type DestinationPicker,
+  ethChains,
+  type PickedToken,
+  QUESTIONS,
+  searchedTokens,
+  sorted,
+  usdcDestinations,
+} from './pickers.js';
+
+/** What the page prints that was compiled. */
+interface Report extends ChainPicker, DestinationPicker {
+  readonly picked: {
+    readonly lengths: readonly number[];
+    readonly totalCount: number;
+    readonly nodes: readonly PickedToken[];
+  };
+  readonly refetched: { readonly before: string; readonly after: string };
+  /** The text of each operation, as it was asked. */
+  readonly asked: readonly string[];
+}
+
+const WRONG = `import type { pages_token$data } from './__generated__/pages_token.graphql';
+export const asOf = ({ price }: pages_token$data): number | undefined => price?.asOf;
+`;
+
+describe.skipIf(isHeavyMissing)('Relay', () => {
+  let project: ClientProject;
+  let compiled: Ended;
+  let errors: readonly string[];
+  let ran: Ended;
+  let report: Report;
+  beforeAll(async () => {
+    project = createClientProject('relay');
+    project.write('src/wrong.ts', WRONG);
+    compiled = await project.tool('relay-compiler');
+    errors = await project.compile();
+    const { endpoint, end } = await startSharedGateway({ TOKENS_FRESH_MS: '100' });
+    ran = await project.node('run.mjs', JSON.stringify({ endpoint, ...QUESTIONS }));
+    await end();
+    report = JSON.parse(ran.stdout || '{}') as Report;
+  });
+  afterAll(() => project?.remove());
+
+  it('compiles a page against schema.graphql, and lets none compile that uses a time as a number', () => {
+    expect(compiled).toMatchObject({ status: 0, stderr: '' });
+    expect(errors).toEqual([
+      expect.stringMatching(/^src\/wrong\.ts.*Type 'string' is not assignable to type 'number'/s),
+    ]);
+  });
+
+  it('runs that page without a complaint', () => {
+    expect(ran).toMatchObject({ status: 0, stderr: '' });
+  });
+
+  it('fills each of the three pickers with one query', () => {
+    expect(report.chains).toMatchObject(ethChains);
+    expect(report.destinations).toMatchObject(usdcDestinations);
+    const count = (name: string) => report.asked.filter((text) => text.startsWith(`query ${name}(`)).length;
+    expect([count('appChainsQuery'), count('pagesPickerQuery'), count('appDestinationsQuery')]).toEqual([
+      1, 1, 1,
+    ]);
+  });
+
+  it('joins the pages of a search to one list in which each token comes once', () => {
+    const { lengths, totalCount, nodes } = report.picked;
+    expect(lengths).toEqual([20, 40, 60, searchedTokens.length]);
+    expect(totalCount).toBe(searchedTokens.length);
+    expect(sorted(nodes)).toMatchObject(searchedTokens);
+    expect(report.asked.filter((text) => text.startsWith('query TokenPickerPageQuery('))).toHaveLength(3);
+  });
+
+  it('asks for one token again by its id', () => {
+    const { before, after } = report.refetched;
+    expect(before).toMatch(/^USDC 20.*Z$/);
+    expect(after).toMatch(/^USDC 20.*Z$/);
+    expect(after > before).toBe(true);
+    expect(report.asked).toContainEqual(
+      expect.stringMatching(/^query pagesTokenRefetchQuery\([^)]*\) \{\s+node\(id: \$id\) \{/),
+    );
+  });
+});

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startGatewayProcess } from '../support/gateway-process.js';
+import { type ClientProject, createClientProject, isHeavyMissing } from '../support/heavy-clients.js';
+import {
+  type ChainPicker,
+  type DestinationPicker,
+  ethChains,
+  QUESTIONS,
+  searchedTokens,
+  sorted,
+  type TokenPicker,
+  usdcDestinations,
+} from './pickers.js';
+
+const PRICED = [
+  "import { graphql } from './graphql.js';",
+  'export const PRICED = graphql(`',
+  '  query Priced($query: String) { tokenSearch(query: $query) { edges { node { price { asOf } } } } }',
+  '`);',
+].join('\n');
+const USE = `
+  import { execute } from './execute.js';
+  import { PRICED } from './priced.js';
+  export const { tokenSearch } = await execute('', PRICED, { query: 'usdc' });
+`;
+
+/** Each is right but for one thing, and how a compiler names that. */
+const WRONG = {
+  'a time used as a number': [
+    'export const asOf: number | undefined = tokenSearch?.edges[0]?.node.price?.asOf;',
+    "Type 'string' is not assignable to type 'number'",
+  ],
+  'a price used as if there always was one': [
+    'export const asOf = tokenSearch?.edges.map(({ node }) => node.price.asOf);',
+    "'node.price' is possibly 'null'",
+  ],
+  'a field that was not asked for': [
+    'export const ids = tokenSearch?.edges.map(({ node }) => node.id);',
+    "Property 'id' does not exist",
+  ],
+  'a variable of another type': [
+    "await execute('', PRICED, { query: 7 });",
+    "Type 'number' is not assignable to type 'string'",
+  ],
+} as const;
+
+describe.skipIf(isHeavyMissing).each([
+  ['GraphQL Code Generator', 'codegen', ['graphql-codegen']],
+  ['gql.tada', 'tada', ['gql.tada', 'generate-output']],
+] as const)('%s', (_client, folder, [tool, ...args]) => {
+  let project: ClientProject;
+  let errors: readonly string[];
+  const wrongFile = (name: string) => `src/wrong-${Object.keys(WRONG).indexOf(name)}.ts`;
+  beforeAll(async () => {
+    project = createClientProject('typed', folder);
+    project.write('src/priced.ts', PRICED);
+    for (const [name, [wrong]] of Object.entries(WRONG)) project.write(wrongFile(name), USE + wrong);
+    expect(await project.tool(tool, ...args)).toMatchObject({ status: 0 });
+    errors = await project.compile();
+  });
+  afterAll(() => project?.remove());
+
+  it('gives types under which a page with the three pickers compiles, and its documents are answered', async () => {
+    expect(errors.filter((error) => !error.startsWith('src/wrong-'))).toEqual([]);
+
+    const { address } = await startGatewayProcess();
+    const questions = JSON.stringify({ endpoint: `${address}/graphql`, ...QUESTIONS });
+    const { stdout, stderr } = await project.node('out/app.js', questions);
+    expect(stderr).toBe('');
+    const { chains, tokenSearch, destinations, times } = JSON.parse(stdout) as Report;
+    expect(chains).toMatchObject(ethChains);
+    expect(sorted(tokenSearch.edges.map(({ node }) => node))).toMatchObject(searchedTokens);
+    expect(destinations).toMatchObject(usdcDestinations);
+    expect(times).toHaveLength(searchedTokens.length);
+  });
+
+  it.each(Object.entries(WRONG))('lets %s not compile', (name, [, error]) => {
+    expect(errors.filter((text) => text.startsWith(wrongFile(name)))).toEqual([
+      expect.stringContaining(error),
+    ]);
+  });
+});
+
+/** What the page prints. */
+interface Report extends ChainPicker, TokenPicker, DestinationPicker {
+  readonly times: readonly string[];
+}

@@ -1,0 +1,239 @@
+import { readFileSync } from 'node:fs';
+import { Client, fetchExchange } from '@urql/core';
+import { cacheExchange } from '@urql/exchange-graphcache';
+import { relayPagination } from '@urql/exchange-graphcache/extras';
+import { buildSchema, isObjectType, parse, TypeInfo, visit, visitWithTypeInfo } from 'graphql';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { ask, startGatewayProcess } from '../support/gateway-process.js';
+import { watchRequests } from '../support/seen-requests.js';
+import { startSharedGateway } from '../support/shared-gateway.js';
+import {
+  CHAIN_PICKER,
+  type ChainPicker,
+  DESTINATION_PICKER,
+  type DestinationPicker,
+  ethChains,
+  SEARCHED,
+  searchedTokens,
+  sorted,
+  TOKEN_PICKER,
+  type TokenPicker,
+  USDC,
+  usdcDestinations,
+} from './pickers.js';
+import { createClient, keys } from './recipes/urql.js';
+
+const PRICED = 'id symbol price { usd asOf }';
+const TOKEN = `query ($srcChainKey: String!, $srcToken: String!) {
+  token(chainKey: $srcChainKey, address: $srcToken) { ${PRICED} }
+}`;
+const ROWS = `query ($srcChainKey: String!) { tokens(srcChainKey: $srcChainKey) { ${PRICED} } }`;
+
+interface PricedToken {
+  readonly id: string;
+  readonly symbol: string;
+  readonly price: { readonly usd: number; readonly asOf: string };
+}
+
+/** Together they select every field of every type. */
+const EVERYTHING = [
+  `fragment Row on Token { id isBridgeable chainKey address decimals symbol name isNative logoUrl price { usd asOf } }
+  query ($after: String) {
+    chains(search: "base") {
+      id chainKey chainType chainId shortName name tokenCount caip2
+      nativeCurrency { chainKey name symbol decimals address }
+      tokens { ...Row chain { id } }
+    }
+    tokenSearch(query: "usdc", first: 3, after: $after) {
+      totalCount
+      edges { cursor node { ...Row } }
+      pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+    }
+  }`,
+  `query ($srcChainKey: String!, $srcToken: String!) {
+    destinations(srcChainKey: $srcChainKey, srcToken: $srcToken) { chainKey chain { id name } tokens { id symbol } }
+    token(chainKey: $srcChainKey, address: $srcToken) { id destinations { id symbol } }
+    chain(chainKey: $srcChainKey) { id nativeCurrency { symbol } }
+    chainsByKey(chainKeys: [$srcChainKey, "nope"]) { id nativeCurrency { symbol } }
+    tokensByKey(keys: [{ chainKey: $srcChainKey, address: $srcToken }]) { id price { usd } }
+  }`,
+  `{ listings { name source state takenAt ageSeconds rows rejectedRows version lastFailure { code message at } } }`,
+];
+
+describe('urql', () => {
+  let endpoint: string;
+  beforeAll(async () => {
+    const gateway = await startSharedGateway();
+    endpoint = gateway.endpoint;
+    return gateway.end;
+  });
+
+  it('fills each of the three pickers with one query, each a GET', async () => {
+    const sent = watchRequests();
+    const client = createClient(endpoint);
+
+    const chains = await client.query<ChainPicker>(CHAIN_PICKER, { search: 'eth' });
+    expect(chains.error?.message).toBeUndefined();
+    expect(chains.data?.chains).toMatchObject(ethChains);
+
+    const tokens = await client.query<TokenPicker>(TOKEN_PICKER, {
+      query: SEARCHED,
+      filter: { hasPrice: true },
+      first: 100,
+    });
+    expect(tokens.error?.message).toBeUndefined();
+    const found = tokens.data?.tokenSearch;
+    expect(sorted(found?.edges.map(({ node }) => node) ?? [])).toMatchObject(searchedTokens);
+    expect(found?.totalCount).toBe(searchedTokens.length);
+
+    const destinations = await client.query<DestinationPicker>(DESTINATION_PICKER, USDC);
+    expect(destinations.error?.message).toBeUndefined();
+    expect(destinations.data?.destinations).toMatchObject(usdcDestinations);
+
+    expect(sent.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET']);
+    expect(sent.map(({ url }) => new URL(url).searchParams.get('operationName'))).toEqual([
+      'ChainPicker',
+      'TokenPicker',
+      'DestinationPicker',
+    ]);
+  });
+
+  it('asks by POST what is too long for an address', async () => {
+    const sent = watchRequests();
+    const chainKeys = Array.from({ length: 150 }, (_, index) => `a-chain-with-a-long-name-${index}`);
+    const { data, error } = await createClient(endpoint).query<TokenPicker>(TOKEN_PICKER, {
+      filter: { chainKeys: [...chainKeys, 'degen'] },
+    });
+    expect(error?.message).toBeUndefined();
+    expect(data?.tokenSearch.totalCount).toBe(4);
+    expect(sent.map(({ method }) => method)).toEqual(['POST']);
+  });
+
+  it('keeps what several queries hold once, by its id, and shows what one of them brings anew in all', async () => {
+    const { address } = await startGatewayProcess({ TOKENS_FRESH_MS: '100' });
+    const client = createClient(`${address}/graphql`);
+    const shown: PricedToken[] = [];
+    const { unsubscribe } = client
+      .query<{ tokens: PricedToken[] }>(ROWS, USDC)
+      .subscribe(({ data }) => shown.push(...(data?.tokens ?? []).filter(({ symbol }) => symbol === 'USDC')));
+    onTestFinished(unsubscribe);
+    await expect.poll(() => shown.length).toBe(1);
+
+    const refetch = async () => {
+      const options = { requestPolicy: 'network-only' as const };
+      const { data } = await client.query<{ token: PricedToken }>(TOKEN, USDC, options);
+      return data?.token;
+    };
+    await expect.poll(async () => (await refetch())?.price.asOf).not.toBe(shown[0]?.price.asOf);
+    await expect.poll(() => shown.at(-1)).toEqual(client.readQuery(TOKEN, USDC)?.data?.token);
+    expect(shown.at(-1)?.price).not.toEqual(shown[0]?.price);
+  });
+
+  it('reads what it holds without a request', async () => {
+    const client = createClient(endpoint);
+    const first = await client.query<TokenPicker>(TOKEN_PICKER, { query: SEARCHED });
+    const sent = watchRequests();
+    const { data } = await client.query<TokenPicker>(TOKEN_PICKER, { query: SEARCHED });
+    expect(data).toEqual(first.data);
+    expect(sent).toEqual([]);
+  });
+
+  it('joins the pages of a search to one list in which each token comes once, in order', async () => {
+    const resolvers = { Query: { tokenSearch: relayPagination() } };
+    const exchanges = [cacheExchange({ keys, resolvers }), fetchExchange];
+    const client = new Client({ url: endpoint, exchanges });
+    const search = async (first: number, after: string | null = null) => {
+      const { data } = await client.query<TokenPicker>(TOKEN_PICKER, { query: SEARCHED, first, after });
+      return data?.tokenSearch;
+    };
+    let shown = await search(20);
+    const lengths = [shown?.edges.length];
+    while (shown?.pageInfo.hasNextPage && lengths.length < 10) {
+      shown = await search(20, shown.pageInfo.endCursor);
+      lengths.push(shown?.edges.length);
+    }
+
+    expect(lengths).toEqual([20, 40, 60, searchedTokens.length]);
+    const whole = await createClient(endpoint).query<TokenPicker>(TOKEN_PICKER, {
+      query: SEARCHED,
+      first: 100,
+    });
+    expect(shown?.edges).toEqual(whole.data?.tokenSearch.edges);
+    expect(sorted(shown?.edges.map(({ node }) => node) ?? [])).toMatchObject(searchedTokens);
+    expect(shown?.totalCount).toBe(searchedTokens.length);
+    expect(shown?.pageInfo).toMatchObject({ hasPreviousPage: false, hasNextPage: false });
+  });
+
+  it('gets errors with their code', async () => {
+    const { error } = await createClient(endpoint).query(TOKEN_PICKER, { first: 101 });
+    expect(error?.graphQLErrors).toMatchObject([
+      { path: ['tokenSearch'], extensions: { code: 'BAD_USER_INPUT' } },
+    ]);
+  });
+});
+
+describe('graphcache', () => {
+  it('is tried with every type that there is', () => {
+    const schema = buildSchema(readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8'));
+    const types = Object.values(schema.getTypeMap()).filter(
+      (type) => isObjectType(type) && !type.name.startsWith('__'),
+    );
+    const selected = new Set<string | undefined>();
+    const typeInfo = new TypeInfo(schema);
+    for (const document of EVERYTHING) {
+      const note = { Field: () => void selected.add(typeInfo.getParentType()?.name) };
+      visit(parse(document), visitWithTypeInfo(typeInfo, note));
+    }
+    expect([...selected].sort()).toEqual(types.map(({ name }) => name).sort());
+  });
+
+  it('warns of nothing with the five keys alone, and of each of the five types without them', async () => {
+    const address = await startGatewayWithAFailure();
+    const client = (options: object) =>
+      new Client({ url: `${address}/graphql`, exchanges: [cacheExchange(options), fetchExchange] });
+
+    expect(await warningsOf(client({ keys }))).toEqual([]);
+
+    const warnings = (await warningsOf(client({}))).map(
+      (text) => /`keys` config for `(\w+)`/.exec(text)?.[1],
+    );
+    expect([...new Set(warnings)].sort()).toEqual(Object.keys(keys).sort());
+  });
+});
+
+/** A gateway of which one refresh failed, and no other. */
+async function startGatewayWithAFailure(): Promise<string> {
+  const upstream = await startFakeUpstream({ chains: demoChains, tokens: demoTokens });
+  onTestFinished(upstream.close);
+  const rows = json({ tokens: demoTokens });
+  upstream.plan('tokens', (response, request, nth) =>
+    (nth === 2 ? status(500) : rows)(response, request, nth),
+  );
+  const settings = { UPSTREAM_URL: upstream.url, UPSTREAM_RETRIES: '0', TOKENS_FRESH_MS: '100' };
+  const { address } = await startGatewayProcess(settings);
+  await expect
+    .poll(async () => (await ask<unknown>(address, '{ listings { state lastFailure { code } } }')).data)
+    .toMatchObject({ listings: [{ state: 'FRESH' }, { lastFailure: { code: 'UPSTREAM_STATUS' } }] });
+  return address;
+}
+
+/** What the console gets while the client asks for everything, from the gateway and then from its cache. */
+async function warningsOf(client: Client): Promise<readonly string[]> {
+  const spies = [vi.spyOn(console, 'warn'), vi.spyOn(console, 'error')].map((spy) =>
+    spy.mockImplementation(() => {}),
+  );
+  onTestFinished(() => {
+    for (const spy of spies) spy.mockRestore();
+  });
+  for (const _time of ['asked', 'kept']) {
+    for (const document of EVERYTHING) {
+      const { data, error } = await client.query<Partial<TokenPicker>>(document, USDC);
+      expect(error?.message).toBeUndefined();
+      const after = data?.tokenSearch?.pageInfo.endCursor;
+      if (after) expect((await client.query(document, { ...USDC, after })).error?.message).toBeUndefined();
+    }
+  }
+  return spies.flatMap(({ mock }) => mock.calls.map(([text]) => String(text)));
+}

@@ -1,0 +1,75 @@
+import { execFile } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const CLIENTS = join(ROOT, 'test', 'clients');
+const INSTALLED = join(CLIENTS, 'node_modules');
+
+// npm writes it when all is installed.
+const isInstalled = existsSync(join(INSTALLED, '.package-lock.json'));
+
+/**
+ * Whether tests of clients that bring compilers of their own are to be skipped. In CI they never are: clients that
+ * are missing there fail them.
+ */
+export const isHeavyMissing = !isInstalled && !process.env.CI;
+
+if (isHeavyMissing) {
+  process.stderr.write(
+    'Relay and code generators are not installed: tests of them are skipped. To get them: npm ci --prefix test/clients\n',
+  );
+}
+
+/** How a command ended. */
+export interface Ended {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A client's project in a directory of its own, outside of the repository. */
+export interface ClientProject {
+  /** Runs a command of an installed package there. */
+  tool(name: string, ...args: readonly string[]): Promise<Ended>;
+  /** Runs a script of the project with Node. */
+  node(script: string, ...args: readonly string[]): Promise<Ended>;
+  /** Compiles the project as its tsconfig.json says, also where it is wrong, and gives each error. */
+  compile(): Promise<readonly string[]>;
+  write(path: string, text: string): void;
+  remove(): void;
+}
+
+/** Lays folders of test/clients/projects over each other, adds schema.graphql, and generates nothing. */
+export function createClientProject(...folders: readonly string[]): ClientProject {
+  if (!isInstalled) {
+    throw new Error(
+      'npm ci --prefix test/clients has not been run, and in CI nothing may be skipped for that.',
+    );
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'client-'));
+  for (const folder of folders) {
+    cpSync(join(CLIENTS, 'projects', folder), directory, { recursive: true });
+  }
+  cpSync(join(ROOT, 'schema.graphql'), join(directory, 'schema.graphql'));
+  symlinkSync(INSTALLED, join(directory, 'node_modules'));
+
+  const run = (file: string, args: readonly string[]) =>
+    new Promise<Ended>((resolve) => {
+      execFile(file, args, { cwd: directory, timeout: 30_000 }, (error, stdout, stderr) => {
+        resolve({ status: error ? Number(error.code ?? 1) : 0, stdout, stderr });
+      });
+    });
+  return {
+    tool: (name, ...args) => run(join(INSTALLED, '.bin', name), args),
+    node: (script, ...args) => run(process.execPath, [join(directory, script), ...args]),
+    async compile() {
+      const { stdout, stderr } = await run(join(ROOT, 'node_modules', '.bin', 'tsc'), ['--pretty', 'false']);
+      return (stdout + stderr).split(/\n(?=\S)/).filter((error) => error.trim() !== '');
+    },
+    write: (path, text) => writeFileSync(join(directory, path), text),
+    remove: () => rmSync(directory, { recursive: true, force: true }),
+  };
+}

@@ -1,0 +1,20 @@
+import { onTestFinished, vi } from 'vitest';
+
+/** A request that a client sent. */
+export interface SentRequest {
+  readonly method: string;
+  readonly url: string;
+}
+
+/** Every request that `fetch` sends from now on, as it is sent; the test's end forgets it. */
+export function watchRequests(): readonly SentRequest[] {
+  const sent: SentRequest[] = [];
+  const real = globalThis.fetch;
+  const spy = vi.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
+    const { method, url } = new Request(input, init);
+    sent.push({ method, url });
+    return real(input, init);
+  });
+  onTestFinished(() => spy.mockRestore());
+  return sent;
+}
