@@ -36,14 +36,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** An operation that lists more rows than one may; it has no data at all. */
-export class RowLimitError extends GatewayError {
-  override readonly name = 'RowLimitError';
-
-  constructor(maxRows: number, cameTo: number) {
-    super(
-      'LIMIT_EXCEEDED',
-      `The lists of an operation may come to at most ${maxRows} rows in all (MAX_ROWS); these came to ${cameTo} and were stopped there. Nest fewer lists in each other, or ask for fewer at a time.`,
-    );
-  }
+/** An operation that goes so far beyond a limit that all of it is refused; it has no data at all. */
+export class OperationLimitError extends GatewayError {
+  override readonly name = 'OperationLimitError';
 }

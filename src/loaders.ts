@@ -1,9 +1,9 @@
 import DataLoader from 'dataloader';
-import { GatewayError, RowLimitError } from './errors.js';
+import { GatewayError, OperationLimitError } from './errors.js';
 import { tokenFilterKey, tokenKey } from './listing/address.js';
 import type { Chain, Token, TokenFilter } from './listing/listing.js';
 import type { View } from './listing/snapshots.js';
-import type { TokenPage, TokenSearchRequest } from './listing/token-search.js';
+import { needsChains, type TokenPage, type TokenSearchRequest } from './listing/token-search.js';
 
 /** What may be there already: a list of 10,000 tokens must not cost 10,000 promises. */
 export type MaybePromise<Value> = Value | Promise<Value>;
@@ -30,8 +30,14 @@ export interface Loaders {
   chainByKey(chainKey: string): MaybePromise<Chain | null>;
   /** The token at this address, in any writing of it. */
   tokenByAddress(chainKey: string, address: string): MaybePromise<Token | null>;
-  /** What the upstream's token operation means by the filter; null once too many rows are listed. */
-  tokensByFilter(filter: TokenFilter): Promise<readonly Token[] | null>;
+  /** The token listing, or what of it is on one chain; null once too many rows are listed. */
+  tokensListed(srcChainKey: string | undefined): Promise<readonly Token[] | null>;
+  /**
+   * The upstream's own answer to a question for routes; null once too many rows are listed.
+   *
+   * @throws GatewayError ROUTE_BUDGET_EXCEEDED, at once
+   */
+  routesFrom(filter: TokenFilter & { readonly srcToken: string }): Promise<readonly Token[] | null> | null;
   /** The listed tokens of one chain; null once the operation has listed too many rows. */
   tokensByChain(chainKey: string): MaybePromise<readonly Token[] | null>;
   /** How many tokens are listed on one chain. */
@@ -63,20 +69,25 @@ export function createLoaders({ view, oldestPriceAsOf, maxRoutes, maxRows }: Loa
   );
 
   async function tokensOf(filter: TokenFilter): Promise<readonly Token[]> {
-    if (filter.srcToken !== undefined) return routes(filter);
+    if (filter.srcToken !== undefined) return view.routes(await view.routeQuestion(filter));
     const tokens = await view.tokens();
     return filter.srcChainKey === undefined ? tokens.rows : tokens.byChain(filter.srcChainKey);
   }
 
-  const asked = new Set<string>();
-  async function routes(filter: TokenFilter): Promise<readonly Token[]> {
-    const question = await view.routeQuestion(filter);
-    const key = tokenFilterKey(question);
-    if (!asked.has(key) && !view.isRouteKept(question)) {
-      if (asked.size >= maxRoutes) throw routeBudgetExceeded(maxRoutes);
-      asked.add(key);
+  const routesAsked = new Set<string>();
+  let refusedRoutes = 0;
+  /** Null once too many were refused; throws what one that is refused is to say. */
+  function withinBudget(filter: TokenFilter): TokenFilter | null {
+    const key = tokenFilterKey(filter);
+    if (routesAsked.has(key) || view.isRouteKept(filter)) return filter;
+    if (routesAsked.size < maxRoutes) {
+      routesAsked.add(key);
+      return filter;
     }
-    return view.routes(question);
+    refusedRoutes++;
+    if (refusedRoutes > MAX_REFUSED_ROUTES + 1) return null;
+    // At once, and not as a promise: a list asks for as many as it has rows.
+    throw refusedRoutes > MAX_REFUSED_ROUTES ? tooManyRefused(maxRoutes) : routeBudgetExceeded(maxRoutes);
   }
 
   // Lists multiply, by aliases and more so within each other, and would fill any memory.
@@ -87,24 +98,31 @@ export function createLoaders({ view, oldestPriceAsOf, maxRoutes, maxRows }: Loa
     const wasExceeded = listedRows > maxRows;
     listedRows += rows.length;
     if (wasExceeded) return null;
-    if (listedRows > maxRows) throw new RowLimitError(maxRows, listedRows);
+    if (listedRows > maxRows) throw tooManyRows(maxRows, listedRows);
     return rows;
   }
 
   async function tokenSearch(request: Omit<TokenSearchRequest, 'arePricesGood'>): Promise<TokenPage | null> {
-    const named = Promise.resolve(view.chains());
-    const [tokens, chains] = await Promise.all([
-      view.tokens(),
-      // Names are worth having, and no reason to fail; types cannot be told without the listing.
-      request.filter.chainTypes ? named : named.catch(() => undefined),
-    ]);
+    const [tokens, chains] = await Promise.all([view.tokens(), chainsFor(request)]);
     const page = tokens.search({ ...request, arePricesGood: tokens.takenAt >= oldestPriceAsOf }, chains);
-    return listed(page.tokens) && page;
+    return listed(page.tokens) === null ? null : page;
+  }
+
+  /** Names are worth having, and no reason to fail; types cannot be told without the listing. */
+  async function chainsFor(request: Pick<TokenSearchRequest, 'query' | 'filter'>) {
+    if (!needsChains(request)) return undefined;
+    const chains = Promise.resolve(view.chains());
+    return request.filter.chainTypes ? chains : chains.catch(() => undefined);
   }
 
   return {
     tokenSearch,
+    // Nothing of an operation that went beyond is shown, so what the rest of it gets does not matter.
     withinRows: (keys) => listed(keys) ?? [],
+    routesFrom(filter) {
+      const question = withinBudget(filter);
+      return question && filterLoader.load(question).then(listed);
+    },
     chainsBySearch: async (search, chainTypes) => listed((await view.chains()).matching(search, chainTypes)),
     chainByKey(chainKey) {
       const chains = view.chains();
@@ -116,7 +134,7 @@ export function createLoaders({ view, oldestPriceAsOf, maxRoutes, maxRows }: Loa
         ? tokenLoader.load({ chainKey, address })
         : (tokens.byAddress(chainKey, address) ?? null);
     },
-    tokensByFilter: async (filter) => listed(await filterLoader.load(filter)),
+    tokensListed: async (srcChainKey) => listed(await filterLoader.load({ srcChainKey })),
     tokensByChain(chainKey) {
       const tokens = view.tokens();
       return tokens instanceof Promise
@@ -132,10 +150,25 @@ export function createLoaders({ view, oldestPriceAsOf, maxRoutes, maxRows }: Loa
   };
 }
 
+/** So many fields get an error of their own; an answer of nothing but errors helps nobody. */
+const MAX_REFUSED_ROUTES = 1000;
+
 function routeBudgetExceeded(maxRoutes: number): GatewayError {
-  return new GatewayError(
-    'ROUTE_BUDGET_EXCEEDED',
-    `One operation may ask for the routes from at most ${maxRoutes} distinct tokens that are not at hand; this one asks for more. Ask for the rest in a further operation.`,
+  return new GatewayError('ROUTE_BUDGET_EXCEEDED', budgetMessage(maxRoutes));
+}
+
+function tooManyRefused(maxRoutes: number): OperationLimitError {
+  return new OperationLimitError('ROUTE_BUDGET_EXCEEDED', budgetMessage(maxRoutes));
+}
+
+function budgetMessage(maxRoutes: number): string {
+  return `One operation may ask for the routes from at most ${maxRoutes} distinct tokens that are not at hand; this one asks for more. Ask for the rest in a further operation.`;
+}
+
+function tooManyRows(maxRows: number, cameTo: number): OperationLimitError {
+  return new OperationLimitError(
+    'LIMIT_EXCEEDED',
+    `The lists of an operation may come to at most ${maxRows} rows in all (MAX_ROWS); these came to ${cameTo} and were stopped there. Nest fewer lists in each other, or ask for fewer at a time.`,
   );
 }
 

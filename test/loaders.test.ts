@@ -44,13 +44,9 @@ describe('loaders', () => {
 
   it('ask for equal routes once in one operation', async () => {
     const { view, routesAsked } = createColdView();
-    const { tokensByFilter } = createLoaders({ view, ...LIMITS });
+    const { routesFrom } = createLoaders({ view, ...LIMITS });
     const filter = { srcChainKey: 'a', srcToken: '0x1' };
-    await Promise.all([
-      tokensByFilter(filter),
-      tokensByFilter({ ...filter }),
-      tokensByFilter({ srcToken: '0x1' }),
-    ]);
+    await Promise.all([routesFrom(filter), routesFrom({ ...filter }), routesFrom({ srcToken: '0x1' })]);
     expect(routesAsked).toEqual([filter, { srcToken: '0x1' }]);
   });
 

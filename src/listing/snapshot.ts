@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { tokenKey } from './address.js';
+import { createChainNames } from './chain-names.js';
+import { groupRows } from './groups.js';
 import type { Chain, Taken, Token } from './listing.js';
-import { createTextIndex, foldText, type Place, type SearchWord, wordsOf } from './text.js';
-import { groupRows } from './token-ranks.js';
+import { readingsOf } from './text.js';
 import { createTokenSearch, type KnownChains, type TokenSearch } from './token-search.js';
 
 /** One whole listing as it was when fetched: immutable, and never changed once it is served. */
@@ -20,8 +21,10 @@ export interface Snapshot<Row> extends Taken<Row> {
 /** The chain listing with its indexes. */
 export interface ChainSnapshot extends Snapshot<Chain>, KnownChains {
   /**
-   * The chains of any of these types, whatever their letter case, whose names hold each word of `search`;
-   * where there are none, those known by their native currencies.
+   * The chains of any of these types, whatever their letter case, that are meant by `search`, as tokens are
+   * by what is typed.
+   *
+   * @throws GatewayError BAD_USER_INPUT where too many words were typed
    */
   matching(search: string, chainTypes?: readonly string[]): readonly Chain[];
 }
@@ -39,49 +42,25 @@ export interface TokenSnapshot extends Snapshot<Token> {
 export function createChainSnapshot(taken: Taken<Chain>): ChainSnapshot {
   const { rows } = taken;
   const byKey = new Map(rows.map((chain) => [chain.chainKey, chain]));
-  const names = createTextIndex(rows.map(namesOf));
-  const currencies = rows.map(({ nativeCurrency }) => foldText(nativeCurrency.symbol));
-
-  function named(word: SearchWord, byCurrency: boolean): ReadonlyMap<string, Place> {
-    const found = new Map<string, Place>();
-    names.find(word.letters, (row, place) => {
-      const chain = rows[row];
-      if (chain) found.set(chain.chainKey, place);
-    });
-    for (const [row, { chainKey }] of byCurrency ? rows.entries() : []) {
-      if (currencies[row] === word.folded) found.set(chainKey, 0);
-    }
-    return found;
-  }
-
-  function searched(search: string): readonly Chain[] {
-    const words = wordsOf(search);
-    if (words.length === 0) return rows;
-    const namedBy = (byCurrency: boolean) => {
-      const found = words.map((word) => named(word, byCurrency));
-      return rows.filter(({ chainKey }) => found.every((chainKeys) => chainKeys.has(chainKey)));
-    };
-    const byName = namedBy(false);
-    return byName.length > 0 ? byName : namedBy(true);
-  }
-
+  const names = createChainNames(rows);
   return {
     ...taken,
     version: digestOf(rows),
     ageAt: agingFrom(taken.takenAt),
     byKey: (chainKey) => byKey.get(chainKey),
-    named,
+    named: names.named,
     matching(search, chainTypes) {
       const types = chainTypes && new Set(chainTypes.map((type) => type.toLowerCase()));
-      const found = searched(search);
-      return types ? found.filter(({ chainType }) => types.has(chainType)) : found;
+      const candidates = types ? rows.filter(({ chainType }) => types.has(chainType)) : rows;
+      const readings = readingsOf(search);
+      for (const { words, byCurrency } of readings) {
+        const named = words.map((word) => names.named(word, byCurrency));
+        const found = candidates.filter(({ chainKey }) => named.every((keys) => keys.has(chainKey)));
+        if (found.length > 0) return found;
+      }
+      return readings.length === 0 ? candidates : [];
     },
   };
-}
-
-/** The names of a chain; each also in one word, as "opmainnet". */
-function namesOf({ chainKey, shortName, name }: Chain): string {
-  return [chainKey, shortName, name].flatMap((text) => [text, text.replace(/\s+/g, '')]).join(' ');
 }
 
 /** Indexes an answer to a question for the token listing. */

@@ -36,7 +36,7 @@ const MAX_TEXT_LENGTH = 64;
 const MAX_KEY_LENGTH = 128;
 
 /**
- * Makes the orders of a listing, each when it is first asked for.
+ * Makes the orders of a listing; each is sorted when it is first asked for.
  *
  * @param addresses the rows' addresses as compared
  */
@@ -114,5 +114,8 @@ function textKey(text: string): string {
 }
 
 function boundedKey(key: string): string {
-  return key.length <= MAX_KEY_LENGTH ? key : createHash('sha256').update(key).digest('base64url');
+  // As JSON, since lone surrogates are all alike in UTF-8.
+  return key.length <= MAX_KEY_LENGTH
+    ? key
+    : createHash('sha256').update(JSON.stringify(key)).digest('base64url');
 }

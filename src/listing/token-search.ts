@@ -1,15 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import { foldAddress, isNativeOf } from './address.js';
+import type { ChainNames } from './chain-names.js';
+import type { RowGroups } from './groups.js';
 import type { Chain, Token } from './listing.js';
+import { readingsOf } from './text.js';
 import { comparePlaces, createTokenOrders, type OrderPlace, type TokenOrder } from './token-order.js';
-import {
-  type ChainNames,
-  createTokenRanks,
-  groupRows,
-  NOT_BRIDGEABLE,
-  NOT_PRICED,
-  type Ranks,
-} from './token-ranks.js';
+import { createTokenRanks, NOT_FOUND, type Ranks, rankWith } from './token-ranks.js';
 
 /** Which tokens to keep: those of which all that is given holds. */
 export interface TokenSearchFilter {
@@ -55,24 +51,31 @@ export interface KnownChains extends ChainNames {
   byKey(chainKey: string): Chain | undefined;
 }
 
+/** Whether the answer to this request depends on what is known of the chains. */
+export function needsChains({ query, filter }: Pick<TokenSearchRequest, 'query' | 'filter'>): boolean {
+  return query.trim() !== '' || filter.chainTypes !== undefined || filter.isNative !== undefined;
+}
+
 /**
- * Searches one token listing. Names, types and native currencies of chains are those that are known; where
- * none are, no token has a chain type, and native is what has the placeholder as its address.
+ * Searches one token listing. The chains are to be given where they are needed and known. Where none are, no
+ * token has a chain type, and native is what has the placeholder as its address.
+ *
+ * @throws GatewayError BAD_USER_INPUT where too many words were typed
  */
 export type TokenSearch = (request: TokenSearchRequest, chains: KnownChains | undefined) => TokenPage;
 
-/** What was found is kept until it comes to so many whole listings: at 10,000 tokens, about a megabyte. */
-const KEPT_LISTINGS = 20;
+/** The numbers of the rows that were found, in their order, with their ranks where that is by them. */
+interface Found {
+  readonly rows: Uint32Array;
+  readonly ranks?: Int32Array;
+}
 
-/**
- * Makes the search of these rows; its indexes are made when it is first asked.
- *
- * @param rowsOfChain the numbers of the rows on each chain
- */
-export function createTokenSearch(
-  rows: readonly Token[],
-  rowsOfChain: ReadonlyMap<string, readonly number[]>,
-): TokenSearch {
+/** Bounds what is kept for the further pages of searches. */
+const KEPT_BYTES = 4 * 2 ** 20;
+const ENTRY_BYTES = 500;
+
+/** Makes the search of these rows; its indexes when it is first asked. */
+export function createTokenSearch(rows: readonly Token[], rowsOfChain: RowGroups): TokenSearch {
   let search: TokenSearch | undefined;
   return (request, chains) => {
     search ??= createIndexedSearch(rows, rowsOfChain);
@@ -80,58 +83,81 @@ export function createTokenSearch(
   };
 }
 
-function createIndexedSearch(
-  rows: readonly Token[],
-  rowsOfChain: ReadonlyMap<string, readonly number[]>,
-): TokenSearch {
+function createIndexedSearch(rows: readonly Token[], rowsOfChain: RowGroups): TokenSearch {
   const addresses = rows.map(({ address }) => foldAddress(address));
   const orders = createTokenOrders(rows, addresses);
   const ranksOf = createTokenRanks(rows, addresses, rowsOfChain);
-  const rowsOfSymbol = groupRows(rows.map(({ symbol }) => symbol.toLowerCase()));
+  const symbols = rows.map(({ symbol }) => symbol.toLowerCase());
 
-  function rowsIn(order: TokenOrder, arePricesGood: boolean): Uint32Array {
+  /** Good for one snapshot of the chains. */
+  let kept = createKept();
+  let keptFor: KnownChains | undefined;
+
+  function createKept() {
+    return {
+      found: new LRUCache<string, Found>({
+        maxSize: KEPT_BYTES,
+        sizeCalculation: (found, key) => ENTRY_BYTES + 2 * key.length + 8 * found.rows.length,
+      }),
+      /** The readings of what was typed last, which often comes with one filter after the other. */
+      typed: undefined as undefined | { readonly query: string; readonly ranks: (Ranks | undefined)[] },
+      nativeRows: undefined as undefined | Uint8Array,
+    };
+  }
+
+  function find(request: TokenSearchRequest, chains: KnownChains | undefined): Found {
+    if (chains && chains !== keptFor) {
+      kept = createKept();
+      keptFor = chains;
+    }
+    const { query, filter, order, arePricesGood } = request;
+    const key = JSON.stringify([query, filter, order, arePricesGood]);
+    const known = kept.found.get(key);
+    if (known) return known;
+    const found = findAnew(request, chains);
+    kept.found.set(key, found);
+    return found;
+  }
+
+  function findAnew(request: TokenSearchRequest, chains: KnownChains | undefined): Found {
+    const { query, filter, order } = request;
+    if (filter.isNative !== undefined) {
+      kept.nativeRows ??= Uint8Array.from(rows, (row) =>
+        Number(isNativeOf(chains?.byKey(row.chainKey), row)),
+      );
+    }
+    const isKept = filterOf(request, chains, symbols, kept.nativeRows);
+    const candidates = rowsIn(request).filter((row) => isKept(at(rows, row), row));
+    const readings = readingsOf(query);
+    if (readings.length === 0) return inOrder(candidates, undefined, request);
+    if (kept.typed?.query !== query) kept.typed = { query, ranks: [] };
+    const { ranks: known } = kept.typed;
+    for (const [nth, reading] of readings.entries()) {
+      if (known.length <= nth) known.push(ranksOf(reading, chains));
+      const ranks = known[nth];
+      const found = ranks && candidates.filter((row) => ranks[row] !== NOT_FOUND);
+      if (found && found.length > 0) return inOrder(found, ranks, request);
+    }
+    return { rows: new Uint32Array(), ...(order === 'RELEVANCE' ? { ranks: new Int32Array() } : {}) };
+  }
+
+  function rowsIn({ order, arePricesGood }: TokenSearchRequest): Uint32Array {
     if (order === 'NAME') return orders.byName();
     const isByPrice = order === 'PRICE_ASC' || order === 'PRICE_DESC';
     return isByPrice && arePricesGood ? orders.byPrice(order) : orders.bySymbol();
   }
 
-  /** What was found lately, for the further pages of a search; good for one snapshot of the chains. */
-  const kept = new LRUCache<string, Found>({
-    maxSize: KEPT_LISTINGS * rows.length,
-    sizeCalculation: ({ rows: found }, key) => found.length + key.length,
-  });
-  let keptFor: KnownChains | undefined;
-  let nativeRows: Uint8Array | undefined;
-
-  function find(request: TokenSearchRequest, chains: KnownChains | undefined): Found {
-    const { query, filter, order, arePricesGood } = request;
-    const key = JSON.stringify([query, filter, order, arePricesGood]);
-    if (chains !== keptFor) {
-      kept.clear();
-      nativeRows = undefined;
-      keptFor = chains;
-    }
-    const known = kept.get(key);
-    if (known) return known;
-    if (filter.isNative !== undefined) {
-      nativeRows ??= Uint8Array.from(rows, (row) => Number(isNativeOf(chains?.byKey(row.chainKey), row)));
-    }
-    const ranks = ranksOf(query, chains);
-    const isKept = filterOf(request, chains, rowsOfSymbol, nativeRows);
-    const found = rowsIn(order, arePricesGood).filter((row) => {
-      const token = rows[row];
-      return token !== undefined && isFound(ranks, row) && isKept(token, row);
+  /** What was found, and is in all other orders already, also in the order of relevance. */
+  function inOrder(
+    found: Uint32Array,
+    ranks: Ranks | undefined,
+    { order, arePricesGood }: TokenSearchRequest,
+  ): Found {
+    if (order !== 'RELEVANCE') return { rows: found };
+    return sortByRank(found, (row) => {
+      const { isBridgeable, price } = at(rows, row);
+      return rankWith(ranks ? at(ranks, row) : 0, isBridgeable, arePricesGood && price !== null);
     });
-    const made =
-      order === 'RELEVANCE' ? sortByRank(found, (row) => rankOf(row, ranks, arePricesGood)) : { rows: found };
-    kept.set(key, made);
-    return made;
-  }
-
-  function rankOf(row: number, ranks: Ranks | undefined, arePricesGood: boolean): number {
-    const token = rows[row];
-    const isPriced = arePricesGood && token?.price;
-    return (ranks?.[row] ?? 0) + (token?.isBridgeable ? 0 : NOT_BRIDGEABLE) + (isPriced ? 0 : NOT_PRICED);
   }
 
   return (request, chains) => {
@@ -139,18 +165,18 @@ function createIndexedSearch(
     const found = find(request, chains);
 
     function placeOf(position: number): OrderPlace {
-      const row = found.rows[position] ?? 0;
+      const row = at(found.rows, position);
       const tie = orders.tieOf(row);
       if (order === 'SYMBOL') return { order, value: null, tie };
       if (order === 'NAME') return { order, value: orders.nameOf(row), tie };
-      if (order === 'RELEVANCE') return { order, value: found.ranks?.[position] ?? 0, tie };
-      return { order, value: arePricesGood ? (rows[row]?.price?.usd ?? null) : null, tie };
+      if (found.ranks) return { order, value: at(found.ranks, position), tie };
+      return { order, value: arePricesGood ? (at(rows, row).price?.usd ?? null) : null, tie };
     }
 
     const start = after ? firstBehind(after, found.rows.length, placeOf) : 0;
     const page = found.rows.subarray(start, start + first);
     return {
-      tokens: Array.from(page).flatMap((row) => rows[row] ?? []),
+      tokens: Array.from(page, (row) => at(rows, row)),
       placeOf: (index) => placeOf(start + index),
       totalCount: found.rows.length,
       hasPrevious: start > 0,
@@ -159,40 +185,30 @@ function createIndexedSearch(
   };
 }
 
-/** The numbers of the rows that were found, in their order, with their ranks where that is by them. */
-interface Found {
-  readonly rows: Uint32Array;
-  readonly ranks?: Int32Array;
-}
-
-function isFound(ranks: Ranks | undefined, row: number): boolean {
-  return ranks === undefined || (ranks[row] ?? 0) >= 0;
-}
-
 /** Whether a row is to be kept, whatever was typed. */
 function filterOf(
   { filter, arePricesGood }: TokenSearchRequest,
   chains: KnownChains | undefined,
-  rowsOfSymbol: ReadonlyMap<string, readonly number[]>,
+  symbols: readonly string[],
   nativeRows: Uint8Array | undefined,
 ): (token: Token, row: number) => boolean {
   const { isBridgeable, isNative, hasPrice, minPriceUsd, maxPriceUsd } = filter;
   const onChains = filter.chainKeys && new Set(filter.chainKeys);
   const types = filter.chainTypes && new Set(filter.chainTypes.map((type) => type.toLowerCase()));
-  const ofSymbols =
-    filter.symbols &&
-    new Set(filter.symbols.flatMap((symbol) => rowsOfSymbol.get(symbol.toLowerCase()) ?? []));
+  const ofSymbols = filter.symbols && new Set(filter.symbols.map((symbol) => symbol.toLowerCase()));
   const needsPrice = minPriceUsd !== undefined || maxPriceUsd !== undefined;
   return (token, row) => {
     if (onChains && !onChains.has(token.chainKey)) return false;
-    if (ofSymbols && !ofSymbols.has(row)) return false;
+    if (ofSymbols && !ofSymbols.has(at(symbols, row))) return false;
     if (isBridgeable !== undefined && token.isBridgeable !== isBridgeable) return false;
     const usd = arePricesGood ? token.price?.usd : undefined;
     if (hasPrice !== undefined && (usd !== undefined) !== hasPrice) return false;
     if (needsPrice && usd === undefined) return false;
     if (usd !== undefined && (usd < (minPriceUsd ?? usd) || usd > (maxPriceUsd ?? usd))) return false;
     if (isNative !== undefined && (nativeRows?.[row] === 1) !== isNative) return false;
-    return !types || types.has(chains?.byKey(token.chainKey)?.chainType ?? '');
+    if (!types) return true;
+    const chainType = chains?.byKey(token.chainKey)?.chainType;
+    return chainType !== undefined && types.has(chainType);
   };
 }
 
@@ -226,4 +242,10 @@ function firstBehind(after: OrderPlace, count: number, placeOf: (position: numbe
     else low = middle + 1;
   }
   return low;
+}
+
+function at<Item>(items: { readonly [index: number]: Item; readonly length: number }, index: number): Item {
+  const item = items[index];
+  if (item === undefined) throw new Error(`Expected an index below ${items.length}, got ${index}`);
+  return item;
 }

@@ -1,7 +1,7 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { GatewayContext } from '../context.js';
-import { type ErrorCode, GatewayError, RowLimitError } from '../errors.js';
+import { type ErrorCode, GatewayError, OperationLimitError } from '../errors.js';
 import type { Logger } from '../logger.js';
 
 /**
@@ -20,6 +20,9 @@ export function useErrorCodes(): Plugin<GatewayContext> {
 }
 
 function withCodes(result: ExecutionResult, errors: readonly GraphQLError[], log: Logger): ExecutionResult {
+  // Looked for first: there can be thousands of others, none of which is shown.
+  const refused = errors.find((error) => causeOf(error) instanceof OperationLimitError);
+  if (refused) return { errors: [withCode(refused, causeOf(refused))] };
   const logged = new Set<unknown>();
   const coded = errors.map((error) => {
     const cause = causeOf(error);
@@ -30,8 +33,7 @@ function withCodes(result: ExecutionResult, errors: readonly GraphQLError[], log
     logged.add(cause);
     return withCode(error, cause);
   });
-  const tooManyRows = coded.find((_error, index) => causeOf(errors[index]) instanceof RowLimitError);
-  return tooManyRows ? { errors: [tooManyRows] } : { ...result, errors: coded };
+  return { ...result, errors: coded };
 }
 
 /** What the GraphQL server finds wrong with variables, for all of the operation or for one field of it. */

@@ -51,7 +51,7 @@ builder.queryFields((t) => ({
     args: {
       search: t.arg.string({
         description:
-          'Keeps the chains of which `chainKey`, `shortName` or `name` hold each of these words or parts of words, or, where there are none, those which charge fees in a currency of this symbol. Letter case does not matter; blank keeps all.',
+          'Keeps the chains of which `chainKey`, `shortName` or `name` hold each of these words or parts of words, in the order of the listing; where there are none, those which charge fees in a currency of this symbol. Letter case does not matter; blank keeps all; more than 8 words are BAD_USER_INPUT.',
       }),
       chainTypes: t.arg.stringList({
         description:

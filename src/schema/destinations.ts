@@ -1,7 +1,7 @@
 import type { Token } from '../listing/listing.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
-import { routesFrom, TokenType } from './token.js';
+import { routesOfPair, TokenType } from './token.js';
 
 interface ChainDestinations {
   readonly chainKey: string;
@@ -49,7 +49,7 @@ builder.queryField('destinations', (t) =>
       }),
     },
     async resolve(_query, { srcChainKey, srcToken, includeSourceChain }, { loaders }) {
-      const tokens = await routesFrom(srcChainKey, srcToken, loaders);
+      const tokens = await routesOfPair(srcChainKey, srcToken, loaders);
       return (
         tokens &&
         groupByChain(tokens).filter(({ chainKey }) => includeSourceChain || chainKey !== srcChainKey)

@@ -106,11 +106,11 @@ builder.queryField('tokenSearch', (t) =>
     type: TokenConnectionType,
     nullable: true,
     description:
-      'Finds listed tokens by what a person types or pastes, a page at a time. A cursor marks a place in the order: while the listing stays as it is (`listings { version }`), going on from `endCursor` gives each token exactly once, and across a refresh only tokens whose place in the order moved can come twice or not at all. Null, with an error, before there is a token listing.',
+      'Finds listed tokens by what a person types or pastes, a page at a time. A cursor marks a place in the order: while both listings stay as they are (`listings { version }`) and prices do not grow too old, going on from `endCursor` gives each token exactly once; across such a change only tokens whose place in the order moved can come twice or not at all. Null, with an error, before there is a token listing.',
     args: {
       query: t.arg.string({
         description:
-          'Words, or parts of words, of symbol, name and chain ("eth arb"), or a whole address. Keeps what has all of them; letter case, accents and the width of letters do not matter. Blank keeps all. A chain is also meant by the symbol of its native currency where nothing is found otherwise.',
+          'Words, or parts of words, of symbol, name and chain ("eth arb"), or a whole address. Keeps what has all of them; letter case, accents and the width of letters do not matter. Blank keeps all; more than 8 words are BAD_USER_INPUT. Where nothing is found so, words that name nothing ("on", "token") and marks between words are passed over, and then a chain is also meant by the symbol of its native currency.',
       }),
       filter: t.arg({
         type: TokenFilterInput,
@@ -123,7 +123,7 @@ builder.queryField('tokenSearch', (t) =>
       }),
       after: t.arg.string({
         description:
-          'Cursor behind which the page begins; null is the beginning. From a page in the same order.',
+          'Cursor behind which the page begins; null is the beginning. From a page of the same search: behind one of another search begins another part of the order, and what comes before it is left out.',
       }),
     },
     resolve(_query, { query, filter, orderBy, first, after }, { loaders }) {

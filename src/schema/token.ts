@@ -77,9 +77,9 @@ builder.objectField(TokenType, 'destinations', (t) =>
     nullable: true,
     description:
       'What this token can be moved to on other chains. Costs the upstream one request for each distinct token whose answer is not at hand, of which one operation may cause few: beyond them it is null with the code ROUTE_BUDGET_EXCEEDED. Ask it of a chosen token, not of a list. The set is optimistic: only a quote shows that a route works.',
-    async resolve({ chainKey, address }, _args, { loaders }) {
-      const tokens = await routesFrom(chainKey, address, loaders);
-      return tokens?.filter((token) => token.chainKey !== chainKey);
+    resolve({ chainKey, address }, _args, { loaders }) {
+      const routes = loaders.routesFrom({ srcChainKey: chainKey, srcToken: address });
+      return routes?.then((tokens) => tokens?.filter((token) => token.chainKey !== chainKey));
     },
   }),
 );
@@ -104,19 +104,19 @@ builder.objectFields(ChainType, (t) => ({
 const MAX_KEY_LENGTH = 512;
 
 /**
- * The upstream's own answer to a pair; null once the operation has listed too many rows.
+ * The upstream's own answer to a pair that a client gave; null once the operation has listed too many rows.
  *
  * @throws GatewayError
  */
-export async function routesFrom(
+export function routesOfPair(
   chainKey: string | undefined,
   address: string,
-  { tokensByFilter }: GatewayContext['loaders'],
-): Promise<readonly Token[] | null> {
+  { routesFrom }: GatewayContext['loaders'],
+): Promise<readonly Token[] | null> | readonly Token[] | null {
   const srcChainKey = atMost(MAX_KEY_LENGTH, 'srcChainKey', chainKey);
-  const srcToken = atMost(MAX_KEY_LENGTH, 'srcToken', address);
+  const srcToken = atMost(MAX_KEY_LENGTH, 'srcToken', address) ?? '';
   // An empty parameter would ask the upstream for a whole listing, and pass that off as routes.
-  return srcToken === '' || srcChainKey === '' ? [] : tokensByFilter({ srcChainKey, srcToken });
+  return srcToken === '' || srcChainKey === '' ? [] : routesFrom({ srcChainKey, srcToken });
 }
 
 const TokenKeyInput = builder.inputType('TokenKey', {
@@ -149,8 +149,8 @@ builder.queryFields((t) => ({
     },
     resolve(_query, args, { loaders }) {
       const srcChainKey = args.srcChainKey ?? undefined;
-      if (args.srcToken == null) return loaders.tokensByFilter({ srcChainKey });
-      return routesFrom(srcChainKey, args.srcToken, loaders);
+      if (args.srcToken == null) return loaders.tokensListed(srcChainKey);
+      return routesOfPair(srcChainKey, args.srcToken, loaders);
     },
   }),
   token: t.field({

@@ -172,4 +172,17 @@ describe('the budget for routes', () => {
     expect(codesOf(answer)).toEqual(Array(demoTokens.length - 10).fill('ROUTE_BUDGET_EXCEEDED'));
     expect(upstream.routesAsked()).toHaveLength(10);
   });
+
+  it('ends an operation that would get more than a thousand errors', async () => {
+    const upstream = await startRoutingUpstream([]);
+    const { query } = await createTestGateway({ upstream });
+    const lists = Array.from(
+      { length: 12 },
+      (_nothing, nth) => `a${nth}: tokens { destinations { symbol } }`,
+    );
+    const refused = await query(`{ ${lists.join(' ')} }`);
+    expect(refused.data).toBeUndefined();
+    expect(codesOf(refused)).toEqual(['ROUTE_BUDGET_EXCEEDED']);
+    expect(upstream.routesAsked().length).toBeLessThanOrEqual(20);
+  });
 });

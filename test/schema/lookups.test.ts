@@ -47,6 +47,19 @@ describe('node and nodes', () => {
     expect(data?.nodes[0]?.id).toBe(data?.nodes[1]?.id);
   });
 
+  it('have the same id in whatever letter case the upstream writes an address', async () => {
+    const idIn = async (address: string) => {
+      const upstream = await startFakeUpstream({
+        chains: [chainRow('base')],
+        tokens: [tokenRow('base', address)],
+      });
+      const { query } = await createTestGateway({ upstream });
+      return (await query<{ tokens: [{ id: string }] }>('{ tokens { id } }')).data?.tokens[0].id;
+    };
+    expect(await idIn(USDC)).toBe(await idIn(USDC.toLowerCase()));
+    expect(await idIn(`${USDC}g`)).not.toBe(await idIn(`${USDC.toLowerCase()}g`));
+  });
+
   it('are null for what is unknown or was never an id', async () => {
     const { query } = await createTestGateway();
     const unknown = [

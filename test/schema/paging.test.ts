@@ -88,9 +88,11 @@ describe('all pages together', () => {
         evm.has(chainKey) && isBridgeable && /usd/i.test(`${symbol} ${name}`),
     );
     const [first, ...rest] = await pagesOf(gateway, { query: 'usd', filter, orderBy, first: 7 });
-    const keys = nodesOf(first ? [first, ...rest] : []).map(keyOf);
+    const found = nodesOf(first ? [first, ...rest] : []);
+    const keys = found.map(keyOf);
     expect(keys).toEqual([...new Set(keys)]);
     expect(keys).toEqual(expect.arrayContaining(expected.map(keyOf)));
+    expect(found.every(({ chainKey, isBridgeable }) => evm.has(chainKey) && isBridgeable)).toBe(true);
     expect(keys).toHaveLength(first?.totalCount ?? 0);
     expect(rest.length).toBeGreaterThan(10);
   });
@@ -361,6 +363,19 @@ describe('a cursor', () => {
       expect(pages).toHaveLength(3);
       for (const { pageInfo } of pages) expect(pageInfo.endCursor?.length).toBeLessThan(4096);
     }
+  });
+});
+
+describe('a token', () => {
+  it('is told from every other, also by what differs in lone surrogates alone', async () => {
+    const address = (last: string) => `${'a'.repeat(130)}${last}`;
+    const upstream = await startFakeUpstream({
+      chains: demoChains,
+      tokens: ['\ud800', '\ud801', '\ufffd'].map((last) => tokenRow('base', address(last))),
+    });
+    const odd = await createTestGateway({ upstream });
+    const pages = await pagesOf(odd, { orderBy: 'SYMBOL', first: 1 });
+    expect(pages).toHaveLength(3);
   });
 });
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { startFakeUpstream, status } from '../support/fake-upstream.js';
-import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
+import { json, stall, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { type Answered, codesOf, createTestGateway, type TestGateway } from '../support/test-gateway.js';
 
 interface FoundToken {
   readonly symbol: string;
@@ -92,7 +92,7 @@ describe('what a person types', () => {
     ['tether', 'USDT USDt'],
     ['coin usd', 'USDC'],
     ['usd coin', 'USDC'],
-    ['stargate', 'USD₮0 STG'],
+    ['stargate', 'STG USD₮0'],
     ['layerzero', 'ZRO'],
     ['pudgy', 'PENGU'],
     ['pengu', 'PENGU'],
@@ -116,6 +116,10 @@ describe('what a person types', () => {
     ['pokémon', 'POKÉ'],
     ['🚀', '🚀'],
     ['btcx', '₿TCx'],
+    ['usdcoin', 'USDC'],
+    ['usd-coin', 'USDC'],
+    ['native usdc', 'USDC USDC.e'],
+    ['usdc token', 'USDC USDC.e'],
   ])('"%s" finds first %s', async (typed, symbols) => {
     const { found } = await search(typed);
     const expected = symbols.split(' ');
@@ -146,6 +150,25 @@ describe('what a person types', () => {
     ['usdc matic', 'USDC', 'polygon'],
     ['lost unlisted', 'LOST', 'unlisted'],
     ['viction', 'VIC', 'tomo'],
+    // Marks that join words, and words that name nothing.
+    ['usdc/base', 'USDC S*USDC', 'base'],
+    ['usdc-base', 'USDC S*USDC', 'base'],
+    ['usdc@base', 'USDC S*USDC', 'base'],
+    ['base:usdc', 'USDC S*USDC', 'base'],
+    ['usdc (base)', 'USDC S*USDC', 'base'],
+    ['usdc on base', 'USDC S*USDC', 'base'],
+    ['usdc to base chain', 'USDC S*USDC', 'base'],
+    ['avax network', 'AVAX', 'avalanche'],
+    // What people call chains.
+    ['usdc arbitrum one', 'USDC', 'arbitrum'],
+    ['usdc arb one', 'USDC', 'arbitrum'],
+    ['usdt binance', 'USDT S*USDT', 'bsc'],
+    ['usdt bnb smart chain', 'USDT S*USDT', 'bsc'],
+    ['usdc polygon pos', 'USDC S*USDC', 'polygon'],
+    ['weth berachain', 'WETH', 'bera'],
+    ['usdt ethereum mainnet', 'USDT S*USDT', 'ethereum'],
+    ['eth mainnet', 'ETH', 'ethereum optimism celo'],
+    ['usdc mainnet', 'USDC', 'ethereum celo optimism'],
   ])('"%s" finds %s on %s', async (typed, symbols, chainKeys) => {
     const { found } = await search(typed);
     const expected = symbols.split(' ');
@@ -159,6 +182,12 @@ describe('what a person types', () => {
     ['one in small letters', USDC_ON_ETHEREUM.toLowerCase(), USDC_ON_ETHEREUM],
     ['one in capitals', `0X${USDC_ON_ETHEREUM.slice(2).toUpperCase()}`, USDC_ON_ETHEREUM],
     ['one with spaces around it', `  ${USDC_ON_ETHEREUM}\n`, USDC_ON_ETHEREUM],
+    ['one in quotes', `"${USDC_ON_ETHEREUM}"`, USDC_ON_ETHEREUM],
+    ['one with a comma', `${USDC_ON_ETHEREUM},`, USDC_ON_ETHEREUM],
+    ['one with a prefix', `ethereum:${USDC_ON_ETHEREUM}`, USDC_ON_ETHEREUM],
+    ['one by CAIP-19', `eip155:1/erc20:${USDC_ON_ETHEREUM}`, USDC_ON_ETHEREUM],
+    ['one in a link', `https://example.org/token/${USDC_ON_ETHEREUM}#code`, USDC_ON_ETHEREUM],
+    ['one that is not hex with a comma', `${ON_SOLANA},`, ON_SOLANA],
     ['one that lives on several chains', STG.toLowerCase(), STG],
     ['one that is not hex', ON_SOLANA, ON_SOLANA],
     [
@@ -212,6 +241,33 @@ describe('what a person types', () => {
       [true, false],
       [false, true],
     ]);
+  });
+
+  it('of a chain that is named the native asset comes first among those that can be bridged', async () => {
+    const { found } = await search('ethereum');
+    expect(found[0]).toMatchObject({ symbol: 'ETH', chainKey: 'ethereum' });
+  });
+
+  it('what a filter leaves decides whether anything was found', async () => {
+    // There is an AVAX, which cannot be bridged.
+    const { found } = await search('avax', { isBridgeable: true });
+    expect(found.length).toBeGreaterThan(1);
+    expect(new Set(found.map(({ chainKey }) => chainKey))).toEqual(new Set(['avalanche']));
+  });
+
+  it('a token on a chain that is not listed is of no chain type', async () => {
+    for (const chainTypes of [[''], ['evm'], ['undefined']]) {
+      expect((await search('lost', { chainTypes })).totalCount).toBe(0);
+    }
+    expect((await search('lost')).totalCount).toBe(1);
+  });
+
+  it('of more words than anyone types is BAD_USER_INPUT', async () => {
+    const answer = await gateway.query('{ tokenSearch(query: "a b c d e f g h i") { totalCount } }');
+    expect(answer.errors?.[0]).toMatchObject({
+      message: 'Expected at most 8 words to search for, got 9.',
+      extensions: { code: 'BAD_USER_INPUT' },
+    });
   });
 
   it('every token is found by its own symbol, name, chain and address', async () => {
@@ -269,5 +325,101 @@ describe('where no chain listing is known', () => {
     expect(answer.errors).toEqual([
       expect.objectContaining({ path: ['typed'], extensions: { code: 'UPSTREAM_STATUS' } }),
     ]);
+  });
+
+  it('tokens are listed at once while it is being fetched, where nothing of it is needed', async () => {
+    const upstream = await startFakeUpstream({
+      chains: [chainRow('base')],
+      tokens: [tokenRow('base', '0x2')],
+    });
+    upstream.plan('chains', stall);
+    const { query } = await createTestGateway({
+      upstream,
+      config: { upstreamTimeoutMs: 2000, upstreamRetries: 0 },
+    });
+    const began = performance.now();
+    const plain = await query('{ tokenSearch(query: " ", filter: { hasPrice: true }) { totalCount } }');
+    expect(performance.now() - began).toBeLessThan(1500);
+    expect(plain.data).toEqual({ tokenSearch: { totalCount: 1 } });
+    // Names could decide here, so they are waited for.
+    const named = await query('{ tokenSearch(query: "usdc") { totalCount } }');
+    expect(named.data).toEqual({ tokenSearch: { totalCount: 1 } });
+    expect(performance.now() - began).toBeGreaterThan(1500);
+  });
+});
+
+describe('odd rows', () => {
+  it('are found by what they have', async () => {
+    const upstream = await startFakeUpstream({
+      chains: [chainRow('base')],
+      tokens: [
+        tokenRow('base', '0x1', { symbol: 'USDC.x', name: 'a' }),
+        tokenRow('base', '0x2', { symbol: 'USDC \n', name: 'b' }),
+        tokenRow('base', '0x3', { symbol: 'US DC', name: 'c' }),
+        tokenRow('base', '0x4', { symbol: 'xusdc usdc', name: 'd' }),
+      ],
+    });
+    const { query } = await createTestGateway({ upstream });
+    const { data } = await query<{ tokenSearch: { edges: { node: { name: string } }[] } }>(
+      '{ tokenSearch(query: "usdc") { edges { node { name } } } }',
+    );
+    expect(data?.tokenSearch.edges.map(({ node }) => node.name)).toEqual(['b', 'a', 'd']);
+  });
+});
+
+const CURRENCY = { chainKey: 'two', name: 'Two', symbol: 'TWO', decimals: 18 };
+
+describe('what was found is kept', () => {
+  it('no longer than the chains are the same', async () => {
+    const upstream = await startFakeUpstream({
+      chains: [chainRow('one', { name: 'First' }), chainRow('two', { name: 'Second' })],
+      tokens: [tokenRow('one', '0x1'), tokenRow('two', '0x2')],
+    });
+    const { query, snapshots } = await createTestGateway({
+      upstream,
+      config: { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 },
+    });
+    const document = `{
+      named: tokenSearch(query: "first") { edges { node { chainKey } } }
+      native: tokenSearch(filter: { isNative: true }) { edges { node { chainKey } } }
+    }`;
+    const keysOf = (
+      answer: Answered<Record<'named' | 'native', { edges: { node: { chainKey: string } }[] }>>,
+    ) => Object.values(answer.data ?? {}).map(({ edges }) => edges.map(({ node }) => node.chainKey));
+    expect(keysOf(await query(document))).toEqual([['one'], []]);
+    upstream.plan(
+      'chains',
+      json({
+        chains: [
+          chainRow('one', { name: 'Third' }),
+          chainRow('two', { name: 'First', nativeCurrency: { ...CURRENCY, address: '0x2' } }),
+        ],
+      }),
+    );
+    const version = () => snapshots.status(Date.now())[0].version;
+    const before = version();
+    snapshots.hurry();
+    await expect.poll(version, { interval: 5 }).not.toBe(before);
+    expect(keysOf(await query(document))).toEqual([['two'], ['two']]);
+  });
+
+  it('no longer than prices are believed', async () => {
+    const { query } = await createTestGateway({
+      config: { tokensFreshMs: 3_600_000, priceMaxAgeMs: 1500 },
+    });
+    const count = async () => {
+      const { data } = await query<{ tokenSearch: { totalCount: number } }>(
+        '{ tokenSearch(filter: { hasPrice: true }) { totalCount } }',
+      );
+      return data?.tokenSearch.totalCount;
+    };
+    expect(await count()).toBe(demoTokens.length);
+    await expect.poll(count).toBe(0);
+  });
+
+  it('and counts among the rows of an operation', async () => {
+    const { query } = await createTestGateway({ config: { maxRows: 30 } });
+    const answer = await query('{ a: tokenSearch { totalCount } b: tokenSearch { totalCount } }');
+    expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
   });
 });

@@ -1,0 +1,52 @@
+import type { Chain } from './listing.js';
+import { createTextIndex, foldText, PLACES, type Place, type SearchWord } from './text.js';
+
+/** What is known of the chains by their names. */
+export interface ChainNames {
+  /**
+   * The keys of the chains of which a name has this word or part of a word, and the best place of it.
+   *
+   * @param byCurrency whether the symbol of what a chain charges fees in is a name of it, too
+   */
+  named(word: SearchWord, byCurrency: boolean): ReadonlyMap<string, Place>;
+}
+
+/** What people call some chains beside the names that listings give them. */
+const NICKNAMES: Readonly<Record<string, readonly string[]>> = {
+  arbitrum: ['Arbitrum One'],
+  avalanche: ['Avalanche C-Chain'],
+  bera: ['Berachain'],
+  bsc: ['Binance Smart Chain', 'BNB Smart Chain'],
+  ethereum: ['Mainnet', 'Ethereum Mainnet'],
+  polygon: ['Polygon PoS'],
+};
+
+/** Indexes the names of these chains: their keys, short and full names, each also in one word, and what people call them. */
+export function createChainNames(chains: readonly Chain[]): ChainNames {
+  const names = chains.flatMap(({ chainKey, shortName, name }) =>
+    [...new Set([chainKey, shortName, name, ...(NICKNAMES[chainKey] ?? [])])]
+      .flatMap((text) => [...new Set([text, text.replace(/\s+/g, '')])])
+      .map((text) => ({ chainKey, text })),
+  );
+  const index = createTextIndex(names.map(({ text }) => text));
+  const currencies = chains.map(({ chainKey, nativeCurrency }) => ({
+    chainKey,
+    symbol: foldText(nativeCurrency.symbol),
+  }));
+
+  return {
+    named(word, byCurrency) {
+      const found = new Map<string, Place>();
+      index.find(word.letters, (number, place) => {
+        const chainKey = names[number]?.chainKey;
+        if (chainKey === undefined) return;
+        const known = found.get(chainKey);
+        if (known === undefined || place < known) found.set(chainKey, place);
+      });
+      for (const { chainKey, symbol } of byCurrency ? currencies : []) {
+        if (symbol === word.folded) found.set(chainKey, PLACES.firstWord);
+      }
+      return found;
+    },
+  };
+}
