@@ -12,7 +12,7 @@ import { useLimits } from './plugins/use-limits.js';
 import { METRICS_PATH, useMetrics } from './plugins/use-metrics.js';
 import { useNoIntrospection } from './plugins/use-no-introspection.js';
 import { useNotFound } from './plugins/use-not-found.js';
-import { usePlayground } from './plugins/use-playground.js';
+import { type ServedPage, usePages } from './plugins/use-pages.js';
 import { useQueriesOnly } from './plugins/use-queries-only.js';
 import { useRequestLog } from './plugins/use-request-log.js';
 import { useSoundParameters } from './plugins/use-sound-parameters.js';
@@ -24,7 +24,7 @@ export interface GatewayOptions {
   readonly snapshots: Snapshots;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Whether the listings are demo data, which the playground then says. */
+  /** Whether the listings are demo data, which the pages for browsers then say. */
   readonly isDemo: boolean;
   /** True once the process is about to stop. */
   readonly isStopping: () => boolean;
@@ -84,13 +84,20 @@ export function createGateway(options: GatewayOptions): Gateway {
       // What is answered without GraphQL.
       useHealth({ notReadyReason: () => notReadyReason(snapshots, isStopping()) }),
       useMetrics({ metrics, log }),
-      graphiql &&
-        usePlayground({
-          endpoint: GRAPHQL_PATH,
-          load: async () => (await import('./playground/playground.js')).createPlayground({ isDemo }),
-        }),
+      usePages([
+        {
+          path: '/',
+          assets: '/picker/',
+          load: async () =>
+            (await import('./picker/picker.js')).createPicker({
+              endpoint: GRAPHQL_PATH,
+              hasPlayground: graphiql,
+              isDemo,
+            }),
+        },
+        ...(graphiql ? [playground(isDemo)] : []),
+      ]),
       useNotFound({
-        home: graphiql ? GRAPHQL_PATH : undefined,
         paths: [GRAPHQL_PATH, ...HEALTH_PATHS, METRICS_PATH],
         isKnown: (pathname) => pathname === GRAPHQL_PATH,
       }),
@@ -125,6 +132,14 @@ export function createGateway(options: GatewayOptions): Gateway {
   return {
     Request: yoga.fetchAPI.Request,
     fetch: (request, serverContext) => yoga.handleRequest(request, serverContext),
+  };
+}
+
+function playground(isDemo: boolean): ServedPage {
+  return {
+    path: GRAPHQL_PATH,
+    assets: '/playground/',
+    load: async () => (await import('./playground/playground.js')).createPlayground({ isDemo }),
   };
 }
 

@@ -83,7 +83,8 @@ function screen(address: string, upstream: string | undefined, isDemo: boolean, 
   return `
   Chains and tokens gateway
 
-  Open      ${address}${GRAPHQL_PATH}${graphiql ? '  (a playground, with queries to try)' : ''}
+  Open      ${address}  (a token picker)
+  Graph     ${address}${GRAPHQL_PATH}${graphiql ? '  (in a browser a playground, with queries to try)' : ''}
   Upstream  ${upstream}${isDemo ? DEMO_NOTE : ''}
   Try       curl -s ${address}${GRAPHQL_PATH} -H 'content-type: application/json' \\
               -d '{"query":"{ token(chainKey: \\"ethereum\\", address: \\"0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48\\") { symbol decimals price { usd asOf } chain { name } } }"}'

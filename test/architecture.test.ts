@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 const SRC = fileURLToPath(new URL('../src', import.meta.url));
 
 interface SourceFile {
-  /** Path below src, without its ending. */
+  /** Path below src, without its ending: `picker/picker` is the gateway's, `picker/page/main` runs in browsers. */
   readonly name: string;
   readonly text: string;
   /** Files of ours, as `name`, and packages. */
@@ -14,14 +14,14 @@ interface SourceFile {
 }
 
 const files: readonly SourceFile[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts'))
+  .filter((path) => /\.[jt]s$/.test(path))
   .map((path) => {
     const text = readFileSync(join(SRC, path), 'utf8');
     const specifiers = [...text.matchAll(/(?<!['"])\b(?:from|import\(?)\s*['"]([^'"]+)['"]/g)].map(
       (match) => match[1] ?? '',
     );
     return {
-      name: path.replace(/\.ts$/, ''),
+      name: path.replace(/\.[jt]s$/, ''),
       text,
       imports: specifiers.map((specifier) =>
         specifier.startsWith('.')
@@ -84,6 +84,13 @@ describe('the walls', () => {
     ).toEqual([]);
   });
 
+  it('the page makes no markup of text', () => {
+    const making = files.filter(({ text }) =>
+      /innerHTML|outerHTML|insertAdjacent|document\.write/.test(text),
+    );
+    expect(making).toEqual([]);
+  });
+
   it('process and console are touched in main alone', () => {
     const touching = files.filter(({ text }) =>
       /\b(process|console)(\s*\.\w|\[)|['"](node:)?(process|console)['"]/.test(text),
@@ -118,18 +125,22 @@ describe('who may know whom', () => {
     [
       'plugins know neither the schema nor each other',
       /^plugins\//,
-      /^(?!schema\/|plugins\/|listing\/|gateway|server|main)/,
+      /^(?!schema\/|plugins\/|listing\/|playground\/|picker\/|gateway|server|main)/,
     ],
     [
       'the server knows the gateway',
       /^server$/,
       /^(gateway|logger|events|http|net|timers\/promises|@whatwg-node\/server)$/,
     ],
+    ['what pages have in common knows nothing of ours', /^pages\//, /^(crypto|util|zlib)$/],
     [
-      'the playground knows itself',
+      'the playground knows itself, and what pages have in common',
       /^playground\//,
-      /^(playground\/|crypto$|util$|zlib$|@graphql-yoga\/render-graphiql)/,
+      /^(playground\/|pages\/page$|@graphql-yoga\/render-graphiql)/,
     ],
+    ['the picker is files and what pages have in common', /^picker\/picker$/, /^(fs|pages\/page)$/],
+    ["the picker's page knows itself, and the graph by asking it", /^picker\/page\//, /^picker\/page\//],
+    ['nobody else knows what runs in browsers', /^(?!picker\/page\/)/, /^(?!picker\/page\/)/],
     ['only main knows main, the demo and the settings', /^(?!main$)/, /^(?!main$|demo\/|config$)/],
   ])('%s', (_name, from, allowed) => {
     expect(files.some(({ name }) => from.test(name))).toBe(true);

@@ -5,7 +5,16 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const HEAVY = ['chaos.test.ts', 'kill.test.ts', 'listing/redis*.test.ts'];
 
 /** Those that take longest, which begin first, so that no worker is left with one of them at the end. */
-const LONG = ['stop', 'listing/redis', 'listing/disk', 'playground', 'listing/guard', 'readme', 'chaos'];
+const LONG = [
+  'stop',
+  'listing/redis',
+  'listing/disk',
+  'picker',
+  'playground',
+  'listing/guard',
+  'readme',
+  'chaos',
+];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

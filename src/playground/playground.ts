@@ -1,7 +1,5 @@
-import { createHash } from 'node:crypto';
-import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
 import * as graphiql from '@graphql-yoga/render-graphiql/graphiql';
+import { createAsset, createDocument, DEMO_LABEL, digestOf, type Page } from '../pages/page.js';
 import { TABS } from './tabs.js';
 
 /** What {@link createPlayground} takes. */
@@ -9,28 +7,6 @@ export interface PlaygroundOptions {
   /** Whether what it shows is to be labelled as demo data. */
   readonly isDemo: boolean;
 }
-
-/** A body with the headers that go with it. */
-export interface PlaygroundFile {
-  readonly body: Uint8Array<ArrayBuffer>;
-  readonly headers: Readonly<Record<string, string>> & { readonly etag: string };
-}
-
-/** GraphiQL as files of our own: a small page, and assets which change their address when they change. */
-export interface Playground {
-  /** @param encodings the request's Accept-Encoding */
-  page(encodings: string): Promise<PlaygroundFile>;
-  /** Undefined where there is no such file. @param encodings the request's Accept-Encoding */
-  asset(pathname: string, encodings: string): Promise<PlaygroundFile | undefined>;
-}
-
-type Encoding = 'br' | 'gzip' | 'identity';
-
-const compressors: Readonly<Record<Encoding, (body: Buffer) => Promise<Buffer>>> = {
-  br: (body) => promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
-  gzip: promisify<Buffer, Buffer>(gzip),
-  identity: async (body) => body,
-};
 
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -43,13 +19,10 @@ const CONTENT_SECURITY_POLICY = [
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
-].join('; ');
+];
 
 const FAVICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="none" stroke="#d64292" stroke-width="3"><rect x="2" y="9" width="16" height="14" rx="7"/><rect x="14" y="9" width="16" height="14" rx="7"/></svg>';
-
-const DEMO_LABEL =
-  'Demo data: prices and some flags are made up. For a real listing set UPSTREAM_URL and start again.';
 
 const STYLE = `
 body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidden}
@@ -67,8 +40,8 @@ body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidd
 }
 `;
 
-/** Makes the playground; its files are compressed when they are first asked for, off the event loop. */
-export function createPlayground({ isDemo }: PlaygroundOptions): Playground {
+/** Makes the playground, GraphiQL as files of our own. */
+export function createPlayground({ isDemo }: PlaygroundOptions): Page {
   const script = asset('graphiql.js', 'text/javascript', graphiql.js);
   const style = asset('graphiql.css', 'text/css', graphiql.css + STYLE);
   const icon = asset('favicon.svg', 'image/svg+xml', FAVICON);
@@ -86,11 +59,7 @@ export function createPlayground({ isDemo }: PlaygroundOptions): Playground {
       Object.fromEntries(Object.entries(workers).map(([label, worker]) => [label, worker.path])),
     ),
   );
-  const assets = new Map(
-    [script, style, icon, start, ...Object.values(workers)].map((file) => [file.path, file]),
-  );
-  const page = createFile(
-    `<!doctype html>
+  const html = `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
@@ -107,73 +76,41 @@ export function createPlayground({ isDemo }: PlaygroundOptions): Playground {
     <script src="${start.path}"></script>
   </body>
 </html>
-`,
-    {
-      'content-type': 'text/html; charset=utf-8',
-      'cache-control': 'no-cache',
-      'content-security-policy': CONTENT_SECURITY_POLICY,
-      // The same address answers queries by GET.
-      vary: 'Accept, Accept-Encoding',
-      'x-content-type-options': 'nosniff',
-    },
-  );
+`;
   return {
-    page,
-    async asset(pathname, encodings) {
-      return assets.get(pathname)?.file(encodings);
-    },
+    document: createDocument(html, CONTENT_SECURITY_POLICY),
+    assets: new Map(
+      [script, style, icon, start, ...Object.values(workers)].map(({ path, file }) => [path, file]),
+    ),
   };
 }
 
+/**
+ * The address has the query and its variables, so that a link can open both, in a tab of their own; and keeps up with
+ * them, since on the next visit variables would else be taken for those of another query.
+ */
 function startScript(options: object, workerPaths: Readonly<Record<string, string>>): string {
   return `self.MonacoEnvironment = { globalAPI: false, getWorkerUrl: (_module, label) => (${JSON.stringify(workerPaths)})[label] };
-YogaGraphiQL.renderYogaGraphiQL(document.querySelector('#root'), ${JSON.stringify(options)});
+const options = ${JSON.stringify(options)};
+const { searchParams } = new URL(location.href);
+const query = searchParams.get('query');
+const variables = searchParams.get('variables') ?? undefined;
+if (query) options.defaultTabs = [{ query, variables }, ...options.defaultTabs.filter((tab) => tab.query !== query)];
+const keepInAddress = (name) => (value) => {
+  const address = new URL(location.href);
+  if (value) address.searchParams.set(name, value);
+  else address.searchParams.delete(name);
+  history.replaceState(null, '', address);
+};
+YogaGraphiQL.renderYogaGraphiQL(document.querySelector('#root'), {
+  ...options,
+  variables,
+  onEditQuery: keepInAddress('query'),
+  onEditVariables: keepInAddress('variables'),
+});
 `;
 }
 
 function asset(name: string, type: string, content: string) {
-  const path = `/playground/${digestOf(content)}/${name}`;
-  const file = createFile(content, {
-    'content-type': `${type}; charset=utf-8`,
-    'cache-control': 'public, max-age=31536000, immutable',
-    vary: 'Accept-Encoding',
-    'x-content-type-options': 'nosniff',
-  });
-  return { path, file };
-}
-
-/** A file in each encoding, made when it is first asked for and kept. */
-function createFile(content: string, headers: Readonly<Record<string, string>>) {
-  const etag = `"${digestOf(content)}"`;
-  const kept = new Map<Encoding, Promise<Uint8Array<ArrayBuffer>>>();
-  return async (encodings: string): Promise<PlaygroundFile> => {
-    const encoding = bestOf(encodings);
-    const making =
-      kept.get(encoding) ?? compressors[encoding](Buffer.from(content)).then((body) => new Uint8Array(body));
-    kept.set(encoding, making);
-    return {
-      body: await making,
-      headers: {
-        ...headers,
-        etag: encoding === 'identity' ? etag : etag.replace(/"$/, `-${encoding}"`),
-        ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
-      },
-    };
-  };
-}
-
-function bestOf(encodings: string): Encoding {
-  const accepted = new Set(
-    encodings
-      .toLowerCase()
-      .split(',')
-      .filter((encoding) => !/;\s*q=0(\.0*)?\s*$/.test(encoding))
-      .map((encoding) => encoding.split(';')[0]?.trim()),
-  );
-  if (accepted.has('br')) return 'br';
-  return accepted.has('gzip') ? 'gzip' : 'identity';
-}
-
-function digestOf(content: string): string {
-  return createHash('sha256').update(content).digest('base64url').slice(0, 16);
+  return { path: `/playground/${digestOf(content)}/${name}`, file: createAsset(type, content) };
 }

@@ -51,6 +51,51 @@ query TokensOfOneChain($srcChainKey: String!) {
     variables: '{\n  "srcChainKey": "ethereum"\n}',
   },
   {
+    query: `# Tokens by what a person types: symbol, name,
+# chain, or a pasted address.
+query FindTokens($query: String, $after: String) {
+  tokenSearch(query: $query, first: 10, after: $after) {
+    totalCount
+    edges {
+      node {
+        symbol
+        name
+        address
+        decimals
+        isBridgeable
+        chain {
+          name
+        }
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+`,
+    variables: '{\n  "query": "usdc arb"\n}',
+  },
+  {
+    query: `# Where a token can be moved to, by chain.
+query WhereTo($srcChainKey: String!, $srcToken: String!) {
+  destinations(srcChainKey: $srcChainKey, srcToken: $srcToken) {
+    chain {
+      name
+    }
+    tokens {
+      symbol
+      decimals
+      address
+    }
+  }
+}
+`,
+    variables:
+      '{\n  "srcChainKey": "ethereum",\n  "srcToken": "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"\n}',
+  },
+  {
     query: `# One token and one chain, looked up. The letter
 # case of a hex address does not matter.
 query LookUp {

@@ -2,8 +2,6 @@ import type { Plugin } from 'graphql-yoga';
 
 /** What {@link useNotFound} takes. */
 export interface NotFoundOptions {
-  /** Where browsers that open `/` are sent; undefined sends them nowhere. */
-  readonly home: string | undefined;
   /** The paths that are answered, for the message. */
   readonly paths: readonly string[];
   /** Whether this path is answered. */
@@ -11,16 +9,13 @@ export interface NotFoundOptions {
 }
 
 /** Says on every other path which paths there are. */
-export function useNotFound({ home, paths, isKnown }: NotFoundOptions): Plugin {
+export function useNotFound({ paths, isKnown }: NotFoundOptions): Plugin {
   return {
     onRequest({ url, endResponse, fetchAPI }) {
       if (isKnown(url.pathname)) return;
-      if (url.pathname === '/' && home) {
-        endResponse(new fetchAPI.Response(null, { status: 302, headers: { location: home } }));
-        return;
-      }
       const body = JSON.stringify({ error: `Nothing is here. Expected one of: ${paths.join(', ')}.` });
-      const headers = { 'content-type': 'application/json; charset=utf-8' };
+      // The same address can have a page for browsers.
+      const headers = { 'content-type': 'application/json; charset=utf-8', vary: 'Accept' };
       endResponse(new fetchAPI.Response(body, { status: 404, headers }));
     },
   };

@@ -1,16 +1,22 @@
-import { type IncomingHttpHeaders, request } from 'node:http';
-import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isBrowserMissing, launchBrowser } from '../support/browser.js';
+import { getAsBrowser as get } from '../support/browser-get.js';
 import { startFakeUpstream } from '../support/fake-upstream.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
 
 const BROWSER_TEST = { timeout: 90_000 };
 const SLOW = { timeout: 20_000 };
 
-const TABS = ['ChainsWithNativeCurrency', 'TokensOfOneChain', 'LookUp', 'StateOfTheListings'];
+const TABS = [
+  'ChainsWithNativeCurrency',
+  'TokensOfOneChain',
+  'FindTokens',
+  'WhereTo',
+  'LookUp',
+  'StateOfTheListings',
+];
 
 describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TEST, () => {
   it('loads without an error and without a request that leaves this machine', async () => {
@@ -60,6 +66,12 @@ describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TE
     );
     expect(await answerOf(page, 'TokensOfOneChain', '"chain"')).toMatch(
       /"symbol": "ETH", .*"price": \{ "usd": 3120\.45, .*"name": "Ethereum", "nativeCurrency": \{ "symbol": "ETH" \}/,
+    );
+    expect(await answerOf(page, 'FindTokens', '"totalCount"')).toMatch(
+      /"symbol": "USDC", "name": "USD Coin", .*"chain": \{ "name": "Arbitrum" \}.*"hasNextPage"/,
+    );
+    expect(await answerOf(page, 'WhereTo', '"destinations"')).toMatch(
+      /"chain": \{ "name": "Arbitrum" \}, "tokens": \[ \{ "symbol": "USDC", "decimals": 6,/,
     );
     expect(await answerOf(page, 'LookUp', '"tokenCount"')).toMatch(
       /"symbol": "USDC", "name": "USD Coin", "decimals": 6, .*"name": "Ethereum", "caip2": "eip155:1"/,
@@ -232,25 +244,6 @@ async function answerOf(page: Page, tab: string, part: string): Promise<string> 
   const seen = async () => (await page.locator('.result-window').innerText()).replace(/\s+/g, ' ');
   await expect.poll(seen, SLOW).toContain(part);
   return seen();
-}
-
-/** An answer as it came over the wire. */
-interface Got {
-  readonly status: number | undefined;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-}
-
-/** Asks as a browser does, but leaves the body as it came over the wire, which `fetch` would not. */
-async function get(address: string, path: string, headers: Record<string, string> = {}): Promise<Got> {
-  return new Promise((resolve, reject) => {
-    request(`${address}${path}`, { headers: { accept: 'text/html,*/*;q=0.8', ...headers } }, (response) => {
-      const { statusCode: status, headers } = response;
-      buffer(response).then((body) => resolve({ status, headers, body }), reject);
-    })
-      .on('error', reject)
-      .end();
-  });
 }
 
 /** The addresses of all assets: those which the page names, and the workers, which its script names. */

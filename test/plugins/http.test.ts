@@ -187,12 +187,19 @@ describe('switches', () => {
     );
   });
 
-  it('browsers that open / are sent to the playground where there is one', async () => {
-    const on = await createTestGateway();
-    const response = await on.fetch('/', { redirect: 'manual' });
-    expect([response.status, response.headers.get('location')]).toEqual([302, '/graphql']);
-    const off = await createTestGateway({ config: { graphiql: false } });
-    expect((await off.fetch('/')).status).toBe(404);
+  it('browsers that open / get a page, and other clients the paths, with the playground or without', async () => {
+    for (const graphiql of [true, false]) {
+      const { fetch } = await createTestGateway({ config: { graphiql } });
+      const page = await fetch('/', { headers: { accept: 'text/html,*/*;q=0.8' } });
+      expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+      for (const accept of ['*/*', 'application/json']) {
+        const other = await fetch('/', { headers: { accept } });
+        expect([other.status, other.headers.get('vary')]).toEqual([404, 'Accept']);
+        expect(await other.json()).toEqual({
+          error: 'Nothing is here. Expected one of: /graphql, /live, /ready, /metrics.',
+        });
+      }
+    }
   });
 });
 

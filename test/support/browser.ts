@@ -23,8 +23,14 @@ if (isBrowserMissing) {
   );
 }
 
-/** Starts a real headless Chromium that can reach no name but this machine's; the test's end ends it. */
-export async function launchBrowser(): Promise<Browser> {
+/**
+ * Starts a real headless Chromium that can reach no name but this machine's; the test's end ends it.
+ *
+ * @param atEnd what takes the ending of it; one that several tests share ends after them
+ */
+export async function launchBrowser(
+  atEnd: (end: () => Promise<void>) => void = onTestFinished,
+): Promise<Browser> {
   if (!executable) throw new Error('Chromium is not installed, and in CI nothing may be skipped for that.');
   const browser = await chromium.launch({
     executablePath: executable,
@@ -40,6 +46,6 @@ export async function launchBrowser(): Promise<Browser> {
       '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
     ],
   });
-  onTestFinished(() => browser.close());
+  atEnd(() => browser.close());
   return browser;
 }

@@ -1,0 +1,77 @@
+const PAGE_ROWS = 8;
+
+/**
+ * Moves through a list by keyboard, from the list itself and from the box that searches it. The focus stays where it
+ * is: one row is active, as in the listbox pattern of the ARIA practices.
+ *
+ * @param {object} options
+ * @param {HTMLInputElement} options.box
+ * @param {HTMLElement} options.list
+ * @param {() => Promise<void>} options.onEnd when it is to go on behind the last row
+ * @param {() => void} options.onEnter
+ * @param {() => void} options.onEscape
+ */
+export function createListKeys({ box, list, onEnd, onEnter, onEscape }) {
+  let active = -1;
+
+  /**
+   * @param {number} index -1 for none
+   * @param {{ scroll?: boolean }} [options]
+   */
+  function setActive(index, { scroll = true } = {}) {
+    list.querySelector('.active')?.classList.remove('active');
+    const row = list.children[index];
+    active = row ? index : -1;
+    row?.classList.add('active');
+    if (scroll) row?.scrollIntoView({ block: 'nearest' });
+    for (const element of [box, list]) {
+      if (row) element.setAttribute('aria-activedescendant', row.id);
+      else element.removeAttribute('aria-activedescendant');
+    }
+  }
+
+  /** @param {number} index */
+  async function moveTo(index) {
+    if (index >= list.children.length) await onEnd();
+    setActive(Math.min(index, list.children.length - 1));
+  }
+
+  /** @param {KeyboardEvent} event */
+  function onKey(event) {
+    if (event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
+    const inList = event.currentTarget === list;
+    /** @type {Record<string, (() => void) | false>} */
+    const keys = {
+      ArrowDown: () => moveTo(active + 1),
+      ArrowUp: () => setActive(Math.max(active - 1, inList ? 0 : -1)),
+      PageDown: () => moveTo(active + PAGE_ROWS),
+      PageUp: () => setActive(Math.max(active - PAGE_ROWS, 0)),
+      // In the box these are the caret's until a row is active.
+      Home: (inList || active >= 0) && (() => setActive(0)),
+      End: (inList || active >= 0) && (() => setActive(list.children.length - 1)),
+      ' ': inList && onEnter,
+      Enter: onEnter,
+      Escape: onEscape,
+    };
+    const act = keys[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  box.addEventListener('keydown', onKey);
+  list.addEventListener('keydown', onKey);
+  list.addEventListener('focus', () => {
+    if (active < 0)
+      setActive(
+        Math.max(
+          0,
+          [...list.children].findIndex((row) => row.ariaSelected === 'true'),
+        ),
+      );
+  });
+  // The focus that a press would give to the list comes with the click, when the row is known.
+  list.addEventListener('mousedown', (event) => event.preventDefault());
+
+  return { setActive, active: () => active };
+}

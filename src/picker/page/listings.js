@@ -1,0 +1,93 @@
+import { age } from './clock.js';
+import { byId, make } from './dom.js';
+import { showFault } from './graph.js';
+import { LISTINGS } from './queries.js';
+
+const POLL_MS = 10_000;
+/** While something is missing. */
+const POLL_SOON_MS = 3_000;
+
+/** @typedef {import('./queries.js').ListingStatus} ListingStatus */
+
+/**
+ * Shows how the listings stand, and asks again and again for as long as somebody can see it.
+ *
+ * @param {import('./graph.js').Ask} ask
+ * @param {(listings: ListingStatus[]) => void} onAnswer
+ */
+export function watchListings(ask, onAnswer) {
+  const fault = byId('listings-fault', HTMLElement);
+  const rows = byId('listings', HTMLElement);
+  const failures = byId('failures', HTMLElement);
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let next;
+
+  async function poll() {
+    clearTimeout(next);
+    let isWell = false;
+    try {
+      const { listings } = await ask(LISTINGS, {}, { quiet: true });
+      isWell = listings.every(({ state }) => state !== 'EMPTY');
+      showFault(fault);
+      show(listings);
+      onAnswer(listings);
+    } catch (error) {
+      showFault(fault, error, poll);
+    }
+    clearTimeout(next);
+    if (document.visibilityState === 'visible') next = setTimeout(poll, isWell ? POLL_MS : POLL_SOON_MS);
+  }
+
+  /** @param {ListingStatus[]} listings */
+  function show(listings) {
+    rows.replaceChildren(...listings.map(row));
+    for (const { name, lastFailure } of listings) {
+      const id = `failure-of-${name}-${lastFailure?.at}`;
+      // One that is there already stays, perhaps opened.
+      if (document.getElementById(id)) continue;
+      document.querySelector(`[id^="failure-of-${name}-"]`)?.remove();
+      if (lastFailure) failures.append(failure(id, name, lastFailure));
+    }
+  }
+
+  document.addEventListener('visibilitychange', () => {
+    if (document.visibilityState === 'visible') poll();
+  });
+  poll();
+
+  return {
+    /** Looks soon whether what is missing is back. */
+    lookSoon() {
+      clearTimeout(next);
+      next = setTimeout(poll, POLL_SOON_MS);
+    },
+  };
+}
+
+/** @param {ListingStatus} listing */
+function row({ name, source, state, takenAt, rows, rejectedRows }) {
+  return make(
+    'tr',
+    {},
+    make('th', { scope: 'row' }, name),
+    make('td', {}, make('span', { class: `state ${state.toLowerCase()}` }, state)),
+    make('td', {}, ...(takenAt ? [age(takenAt, 'old')] : ['none'])),
+    make('td', {}, String(rows)),
+    make('td', {}, String(rejectedRows)),
+    make('td', {}, source),
+  );
+}
+
+/**
+ * @param {string} id
+ * @param {string} name
+ * @param {import('./queries.js').ListingFailure} failure
+ */
+function failure(id, name, { code, message, at }) {
+  return make(
+    'details',
+    { id },
+    make('summary', {}, `Last failure of ${name}, `, age(at)),
+    make('p', {}, `${message} `, make('code', {}, code)),
+  );
+}

@@ -1,0 +1,25 @@
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+
+/** An answer as it came over the wire. */
+export interface Got {
+  readonly status: number | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** Asks as a browser does, but leaves the body as it came over the wire, which `fetch` would not. */
+export async function getAsBrowser(
+  address: string,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<Got> {
+  return new Promise((resolve, reject) => {
+    request(`${address}${path}`, { headers: { accept: 'text/html,*/*;q=0.8', ...headers } }, (response) => {
+      const { statusCode: status, headers } = response;
+      buffer(response).then((body) => resolve({ status, headers, body }), reject);
+    })
+      .on('error', reject)
+      .end();
+  });
+}
