@@ -9,6 +9,8 @@ export interface GatewayContext {
   readonly log: Logger;
   /** A price asked for before this (milliseconds since 1970) is too old to be believed. */
   readonly oldestPriceAsOf: number;
+  /** Whether the schema may be asked for. */
+  readonly introspection: boolean;
   /** How the listings stand at the time of this operation. */
   readonly listings: () => readonly ListingStatus[];
   /** Which of the snapshots that this operation has read so far were stale at its time. */

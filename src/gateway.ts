@@ -1,5 +1,6 @@
 import { createYoga } from 'graphql-yoga';
 import { type GatewayContext, requestIdOf } from './context.js';
+import { withFederation } from './federation/federated.js';
 import type { Snapshots } from './listing/snapshots.js';
 import { createLoaders } from './loaders.js';
 import type { Logger } from './logger.js';
@@ -51,6 +52,9 @@ export interface Gateway {
 /** The GraphQL endpoint. */
 export const GRAPHQL_PATH = '/graphql';
 
+/** The schema with what other graphs ask for; it depends on no setting. */
+const graph = withFederation(schema);
+
 /** Wires the graph to the snapshots. The plugins stand in the order in which a request meets them. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { snapshots, log, metrics, isDemo, isStopping, graphiql, introspection } = options;
@@ -68,13 +72,14 @@ export function createGateway(options: GatewayOptions): Gateway {
       }),
       log: log.child({ requestId: requestIdOf(request) }),
       oldestPriceAsOf,
+      introspection,
       listings: () => snapshots.status(now),
       staleListings: () => view.staleReads(now),
     };
   }
 
   const yoga = createYoga<BodyLimitContext, GatewayContext>({
-    schema,
+    schema: graph,
     graphqlEndpoint: GRAPHQL_PATH,
     context: ({ request }) => createContext(request),
     plugins: [

@@ -78,7 +78,7 @@ describe('the walls', () => {
   it('HTTP is unknown in the graph half', () => {
     expect(
       strays(
-        /^(schema\/|loaders|context)/,
+        /^(schema\/|federation\/|loaders|context)/,
         /^(?!http|https|net|undici|graphql-yoga|@whatwg-node|server|plugins\/|listing\/(http|v1|value-transfer|auto|pages|unknown-token|parse|keeper|routes|guard|ceiling|upstream|fleet|store|record|kinds|redis))/,
       ),
     ).toEqual([]);
@@ -121,6 +121,16 @@ describe('who may know whom', () => {
       'types know the context, the loaders and the rows',
       /^schema\//,
       /^(@pothos\/core|graphql|fs|context|errors|schema\/.*|listing\/(address|listing|snapshots|token-order|token-search))$/,
+    ],
+    [
+      'other graphs are told of the schema, and know nothing of how it is served',
+      /^federation\//,
+      /^(graphql|fs|context|errors|federation\/.*|schema\/.*|listing\/listing)$/,
+    ],
+    [
+      'the gateway knows the schema, the loaders, the context, the plugins and the snapshots',
+      /^gateway$/,
+      /^(graphql-yoga|context|loaders|logger|metrics|(federation|picker|playground|plugins|schema)\/.*|listing\/snapshots)$/,
     ],
     [
       'plugins know neither the schema nor each other',

@@ -13,6 +13,7 @@ const LONG = [
   'playground',
   'listing/guard',
   'readme',
+  'federation/routers',
   'chaos',
 ];
 

@@ -1,0 +1,284 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { startFakeUpstream, status } from '../support/fake-upstream.js';
+import { type Answered, codesOf, createTestGateway } from '../support/test-gateway.js';
+
+const PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
+const ZERO = `0x${'0'.repeat(40)}`;
+const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
+
+const ENTITIES = `query ($representations: [_Any!]!) {
+  _entities(representations: $representations) {
+    __typename
+    ... on Chain { chainKey }
+    ... on Token { chainKey address }
+  }
+}`;
+
+interface Entities {
+  readonly _entities: readonly ({ __typename: string; chainKey: string; address?: string } | null)[];
+}
+
+const chain = (chainKey: unknown) => ({ __typename: 'Chain', chainKey });
+const token = (chainKey: unknown, address: unknown) => ({ __typename: 'Token', chainKey, address });
+const encoded = (...parts: string[]) => Buffer.from(JSON.stringify(parts)).toString('base64url');
+const chainById = (...parts: string[]) => ({ __typename: 'Chain', id: encoded('Chain', ...parts) });
+const tokenById = (...parts: string[]) => ({ __typename: 'Token', id: encoded('Token', ...parts) });
+
+/** What cannot be meant, by what is wrong with it. */
+const MALFORMED: Readonly<Record<string, unknown>> = {
+  'a string': 'Chain',
+  'a number': 7,
+  'a truth value': true,
+  'a list': [chain('base')],
+  'an empty object': {},
+  'without __typename': { chainKey: 'base' },
+  'of a type that is no entity': { __typename: 'NativeCurrency', chainKey: 'base', address: ZERO },
+  'of a type that there is not': { __typename: 'Wallet', chainKey: 'base' },
+  'of a type that every object knows': { __typename: '__proto__', chainKey: 'base' },
+  'of a type in another case': { __typename: 'chain', chainKey: 'base' },
+  'of a type that is no string': { __typename: ['Chain'], chainKey: 'base' },
+  'a chain without a key': { __typename: 'Chain' },
+  'a chain with another key': { __typename: 'Chain', name: 'Base' },
+  'a chain whose key is a number': chain(8453),
+  'a chain whose key is null': chain(null),
+  'a chain whose key is a list': chain(['base']),
+  'a chain whose id is a number': { __typename: 'Chain', id: 1 },
+  'a token without a chain': { __typename: 'Token', address: USDC },
+  'a token without an address': { __typename: 'Token', chainKey: 'ethereum' },
+  'a token whose address is null': token('ethereum', null),
+  'a token whose address is an object': token('ethereum', { toString: 'x' }),
+  'a token whose id is null': { __typename: 'Token', id: null },
+};
+
+/** Each error's place in the list, and how often it has one. */
+const placesOf = ({ errors = [] }: Answered<unknown>) => errors.map(({ path }) => path?.slice(0, 2));
+
+describe('_entities', () => {
+  it('finds chains and tokens by either key, in the order asked, null without an error for the unknown', async () => {
+    const { query } = await createTestGateway();
+    const answer = await query<Entities>(ENTITIES, {
+      representations: [
+        token('ethereum', USDC),
+        chain('base'),
+        chain('nope'),
+        tokenById('ethereum', USDC),
+        chainById('base'),
+        chainById('nope'),
+        token('base', USDC),
+        token('nope', USDC),
+        chain('base'),
+        chain('BASE'),
+        chain('__proto__'),
+        { __typename: 'Chain', id: 'never an id' },
+        { __typename: 'Chain', id: encoded('Token', 'ethereum', USDC) },
+        { ...tokenById('ethereum', USDC), chainKey: 'ethereum' },
+        { ...token('ethereum', USDC), id: 'left aside', symbol: 'and more' },
+      ],
+    });
+    const usdc = { __typename: 'Token', chainKey: 'ethereum', address: USDC };
+    const base = { __typename: 'Chain', chainKey: 'base' };
+    expect(answer).toEqual({
+      data: {
+        _entities: [
+          ...[usdc, base, null, usdc, base, null, null, null, base],
+          ...[null, null, null, null, usdc, usdc],
+        ],
+      },
+    });
+  });
+
+  it('finds tokens by hex addresses in any case, and native ones by either address, in keys and in ids', async () => {
+    const { query } = await createTestGateway();
+    const writings = [USDC, USDC.toLowerCase(), USDC.toUpperCase(), ZERO, PLACEHOLDER.toLowerCase()];
+    const { data, errors } = await query<Entities>(ENTITIES, {
+      representations: writings.flatMap((address) => [
+        token('ethereum', address),
+        tokenById('ethereum', address),
+      ]),
+    });
+    expect(errors).toBeUndefined();
+    expect(data?._entities.map((found) => found?.address)).toEqual([
+      ...Array(6).fill(USDC),
+      ...Array(4).fill(PLACEHOLDER),
+    ]);
+    const mint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+    const exact = { representations: [token('solana', mint), token('solana', mint.toLowerCase())] };
+    expect((await query<Entities>(ENTITIES, exact)).data?._entities).toEqual([token('solana', mint), null]);
+  });
+
+  it('answers a malformed one with null and one error of its own, which harms no other', async () => {
+    const { query } = await createTestGateway();
+    for (const [what, malformed] of Object.entries(MALFORMED)) {
+      const representations = [chain('base'), malformed, chain('bsc')];
+      const answer = await query<Entities>(ENTITIES, { representations });
+      expect(answer.data, what).toEqual({ _entities: [chain('base'), null, chain('bsc')] });
+      expect(answer.errors, what).toEqual([
+        expect.objectContaining({
+          path: ['_entities', 1],
+          message: expect.stringMatching(/^Expected of a representation .+, got .+\.$/),
+          extensions: { code: 'BAD_USER_INPUT' },
+        }),
+      ]);
+    }
+  });
+
+  it('says in few words what came, however long or deep it is and however often it comes', async () => {
+    const { fetch } = await createTestGateway();
+    const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+    const places = '$long $deep '.repeat(100);
+    const response = await fetch('/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: `{
+        "query": "query ($long: _Any!, $deep: _Any!) { _entities(representations: [${places}]) { __typename } }",
+        "variables": {
+          "long": { "__typename": "${'x'.repeat(400_000)}" },
+          "deep": { "__typename": "Chain", "chainKey": ${deep} }
+        }
+      }`,
+    });
+    const { data, errors } = (await response.json()) as Answered<Entities>;
+    expect(data).toEqual({ _entities: Array(200).fill(null) });
+    expect(errors).toHaveLength(200);
+    for (const { message } of errors ?? []) expect(message.length).toBeLessThan(250);
+  });
+
+  it('refuses what its type does not allow, a null among them, as any other operation', async () => {
+    const { query } = await createTestGateway();
+    for (const representations of [[chain('base'), null], null]) {
+      const answer = await query(ENTITIES, { representations });
+      expect(answer.data).toBeUndefined();
+      expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
+    }
+    expect(await query(ENTITIES, { representations: [] })).toEqual({ data: { _entities: [] } });
+  });
+
+  it('takes representations that are written into the document', async () => {
+    const { query } = await createTestGateway();
+    const written = `[{ __typename: "Chain", chainKey: "base" }, 7, { __typename: "Token", chainKey: $on, address: "${ZERO}" }]`;
+    const answer = await query(
+      `query ($on: String!) { _entities(representations: ${written}) { ... on Chain { name } ... on Token { symbol } } }`,
+      { on: 'base' },
+    );
+    expect(answer.data).toEqual({ _entities: [{ name: 'Base' }, null, { symbol: 'ETH' }] });
+    expect(placesOf(answer)).toEqual([['_entities', 1]]);
+  });
+
+  it('answers 1,000 shuffled, repeated, unknown and malformed ones in order, at no request to the upstream while fresh', async () => {
+    const { query, upstream } = await createTestGateway();
+    await query('{ chains { id } tokens { id } }');
+    expect(upstream.count()).toBe(2);
+    const kinds = [
+      ...demoChains.map(({ chainKey }) => ({ asked: chain(chainKey), found: chain(chainKey) })),
+      ...demoChains.map(({ chainKey }) => ({ asked: chainById(chainKey), found: chain(chainKey) })),
+      ...demoTokens.map(({ chainKey, address }) => ({
+        asked: token(chainKey, address),
+        found: token(chainKey, address),
+      })),
+      ...[chain('nope'), token('nope', USDC), tokenById('base', 'nope')].map((asked) => ({
+        asked,
+        found: null,
+      })),
+      ...Object.values(MALFORMED).map((asked) => ({ asked, found: null, isMalformed: true })),
+    ];
+    // A fixed shuffle; the stride and the number of kinds have no divisor in common.
+    const asked = Array.from({ length: 1000 }, (_, index) => kinds[(index * 7919) % kinds.length]);
+    const answer = await query<Entities>(ENTITIES, { representations: asked.map((kind) => kind?.asked) });
+    expect(answer.data?._entities).toEqual(asked.map((kind) => kind?.found));
+    const malformed = asked.flatMap((kind, index) =>
+      kind && 'isMalformed' in kind ? [['_entities', index]] : [],
+    );
+    expect(malformed.length).toBeGreaterThan(20);
+    expect(placesOf(answer)).toEqual(malformed);
+    expect(new Set(codesOf(answer))).toEqual(new Set(['BAD_USER_INPUT']));
+    expect(upstream.count()).toBe(2);
+  });
+
+  it('costs one batch for each type while there is no snapshot yet', async () => {
+    const { query, upstream } = await createTestGateway();
+    const tokens = demoTokens.map(({ chainKey, address }) => token(chainKey, address));
+    await query(ENTITIES, { representations: tokens });
+    expect(upstream.seen.map(({ path }) => path)).toEqual(['tokens']);
+    const mixed = [...tokens, ...demoChains.map(({ chainKey }) => chain(chainKey)), ...tokens];
+    const { data } = await query<Entities>(ENTITIES, { representations: mixed });
+    expect(data?._entities).toEqual(mixed);
+    expect(upstream.seen.map(({ path }) => path)).toEqual(['tokens', 'chains']);
+  });
+
+  it('loses only those whose listing fails', async () => {
+    const upstream = await startFakeUpstream({
+      chains: [chainRow('base')],
+      tokens: [tokenRow('base', '0x1')],
+    });
+    upstream.plan('chains', status(500));
+    const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
+    const representations = [chain('base'), token('base', '0X1'), 'bad'];
+    const answer = await query<Entities>(ENTITIES, { representations });
+    expect(answer.data?._entities).toEqual([null, token('base', '0x1'), null]);
+    const faults = answer.errors?.map(({ path, extensions }) => [path?.at(1), extensions?.code]);
+    expect(faults?.sort()).toEqual([
+      [0, 'UPSTREAM_STATUS'],
+      [2, 'BAD_USER_INPUT'],
+    ]);
+  });
+
+  it('counts among the rows of an operation', async () => {
+    const { query } = await createTestGateway({ config: { maxRows: 100 } });
+    const asked = (count: number) => ({ representations: Array(count).fill(chain('base')) });
+    expect((await query<Entities>(ENTITIES, asked(100))).data?._entities).toHaveLength(100);
+    const refused = await query(ENTITIES, asked(101));
+    expect(refused.data).toBeUndefined();
+    expect(codesOf(refused)).toEqual(['LIMIT_EXCEEDED']);
+  });
+
+  it('finds exactly what the look-ups of the query type find, whatever the keys', async () => {
+    const { query } = await createTestGateway();
+    const keys = fc.oneof(fc.constantFrom(...demoChains.map(({ chainKey }) => chainKey)), fc.string());
+    const known = fc.constantFrom(...demoTokens);
+    const inAnyCase = (address: string) =>
+      fc.constantFrom(address, address.toLowerCase(), address.toUpperCase());
+    const tokenKeys = fc.oneof(
+      known.chain(({ chainKey, address }) =>
+        fc.record({ chainKey: fc.constant(chainKey), address: inAnyCase(address) }),
+      ),
+      fc.record({
+        chainKey: keys,
+        address: fc.oneof(
+          known.chain((row) => inAnyCase(row.address)),
+          fc.string(),
+        ),
+      }),
+    );
+    await fc.assert(
+      fc.asyncProperty(keys, tokenKeys, async (chainKey, key) => {
+        const answer = await query<{ chain: unknown; token: unknown; _entities: unknown[] }>(
+          `query ($chainKey: String!, $onChain: String!, $address: String!, $representations: [_Any!]!) {
+            chain(chainKey: $chainKey) { ...all }
+            token(chainKey: $onChain, address: $address) { ...every }
+            _entities(representations: $representations) { ...all ...every }
+          }
+          fragment all on Chain { __typename id name nativeCurrency { symbol } tokenCount }
+          fragment every on Token { __typename id symbol isNative price { usd } chain { id } }`,
+          {
+            chainKey,
+            onChain: key.chainKey,
+            address: key.address,
+            representations: [
+              chain(chainKey),
+              chainById(chainKey),
+              token(key.chainKey, key.address),
+              tokenById(key.chainKey, key.address),
+            ],
+          },
+        );
+        expect(answer.errors).toBeUndefined();
+        const { data } = answer;
+        expect(data?._entities).toEqual([data?.chain, data?.chain, data?.token, data?.token]);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

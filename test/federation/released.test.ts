@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { stitchingSdlOf } from '../../src/federation/stitching.js';
+import { subgraphSdlOf } from '../../src/federation/subgraph.js';
+import { schema } from '../../src/schema/index.js';
+import { sdlOf } from '../../src/schema/sdl.js';
+import { breakingChanges } from './support/breaking-changes.js';
+
+/**
+ * Breaking changes since the release that are meant, as the test names them. `npm run schema:release` takes
+ * what there is now for released, after which none may stand here.
+ */
+const MEANT: Readonly<Record<string, readonly string[]>> = {
+  'schema.graphql': [],
+  'subgraph.graphql': [],
+  'stitching.graphql': [],
+};
+
+const NOW: Readonly<Record<string, string>> = {
+  'schema.graphql': sdlOf(schema),
+  'subgraph.graphql': subgraphSdlOf(schema),
+  'stitching.graphql': stitchingSdlOf(schema),
+};
+
+const released = (file: string) => readFileSync(new URL(`released/${file}`, import.meta.url), 'utf8');
+
+describe('what is released', () => {
+  it.each(Object.keys(NOW))('%s breaks nothing of it that is not meant', (file) => {
+    expect(breakingChanges(released(file), NOW[file] ?? '')).toEqual(MEANT[file]);
+  });
+
+  it.each<[change: string, file: string, from: string | RegExp, to: string, found: string]>([
+    [
+      'a field',
+      'schema.graphql',
+      'isBridgeable: Boolean!',
+      'canMove: Boolean!',
+      'Token.isBridgeable was removed.',
+    ],
+    ['a query', 'subgraph.graphql', /^ {2}listings:/m, '  state:', 'Query.listings was removed.'],
+    [
+      'an enum value',
+      'schema.graphql',
+      /^ {2}STALE$/m,
+      '  OLD',
+      'STALE was removed from enum type ListingState.',
+    ],
+    [
+      'what is never null',
+      'schema.graphql',
+      '  chainId: Float!',
+      '  chainId: Float',
+      'Chain.chainId changed type from Float! to Float.',
+    ],
+    [
+      'an argument that may be left out',
+      'schema.graphql',
+      '    query: String\n',
+      '    query: String!\n',
+      'Query.tokenSearch arg query has changed type from String to String!.',
+    ],
+    [
+      'an interface',
+      'schema.graphql',
+      'type Chain implements Node {',
+      'type Chain {',
+      'Chain no longer implements interface Node.',
+    ],
+    ['a key', 'subgraph.graphql', ' @key(fields: "id") {', ' {', 'Chain @key(fields: "id") was removed.'],
+    [
+      'what is shared',
+      'subgraph.graphql',
+      'type Price @shareable',
+      'type Price',
+      'Price @shareable was removed.',
+    ],
+    [
+      'a merge',
+      'stitching.graphql',
+      ' @merge(keyField: "chainKey")',
+      '',
+      'Query.chainsByKey @merge(keyField: "chainKey") was removed.',
+    ],
+  ])('%s that %s loses is found', (_change, file, from, to, found) => {
+    const now = NOW[file] ?? '';
+    const changed = now.replace(from, to);
+    expect(changed).not.toBe(now);
+    expect(breakingChanges(now, changed)).toEqual([found]);
+  });
+
+  it('may be added to', () => {
+    const now = NOW['schema.graphql'] ?? '';
+    const more = now.replace('type Query {', 'type Query {\n  more(than: String): Wallet\n');
+    expect(breakingChanges(now, `${more}\ntype Wallet { id: ID! }\n`)).toEqual([]);
+  });
+});

@@ -1,0 +1,121 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { buildSchema, isInterfaceType, isNonNullType, isObjectType, parse, print } from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { withDirectives } from '../../src/federation/directives.js';
+import { schema } from '../../src/schema/index.js';
+import { createTestGateway } from '../support/test-gateway.js';
+
+const SDLS = '{ _service { sdl } _sdl }';
+
+interface Sdls {
+  readonly _service: { readonly sdl: string };
+  readonly _sdl: string | null;
+}
+
+/** The graph as other graphs get it. */
+async function sdls(): Promise<{ subgraph: string; stitching: string }> {
+  const { query } = await createTestGateway();
+  const { data } = await query<Sdls>(SDLS);
+  return { subgraph: data?._service.sdl ?? '', stitching: data?._sdl ?? '' };
+}
+
+const ROOT = new URL('../../', import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8');
+
+/** The types of an SDL, as they stand there. */
+const typesOf = (sdl: string) =>
+  parse(sdl).definitions.flatMap((definition) =>
+    'name' in definition && definition.kind !== 'DirectiveDefinition' ? [definition.name?.value] : [],
+  );
+
+describe('the SDL for other graphs', () => {
+  it('makes entities of Chain and Token by both keys, and shares the value types', async () => {
+    const { subgraph } = await sdls();
+    for (const line of [
+      'type Chain @key(fields: "chainKey") @key(fields: "id") {',
+      'type Token @key(fields: "chainKey address") @key(fields: "id") {',
+      'type NativeCurrency @shareable {',
+      'type Price @shareable {',
+      'type PageInfo @shareable {',
+    ]) {
+      expect(subgraph).toContain(`\n${line}\n`);
+    }
+    expect(typesOf(subgraph)).not.toContain('Node');
+    expect(subgraph).not.toMatch(/^ {2}(nodes?\(|_)/m);
+  });
+
+  it('names the look-ups in bulk by which stitched types are merged', async () => {
+    const { stitching } = await sdls();
+    expect(stitching).toContain('type Chain implements Node @canonical @key(selectionSet: "{ chainKey }") {');
+    expect(stitching).toContain(
+      'type Token implements Node @canonical @key(selectionSet: "{ chainKey address }") {',
+    );
+    expect(stitching).toContain('): [Chain]! @merge(keyField: "chainKey")');
+    expect(stitching).toContain('): [Token]! @merge(key: ["chainKey", "address"], keyArg: "keys")');
+    expect(() => buildSchema(stitching)).not.toThrow();
+  });
+
+  it('is sorted, described and always the same', async () => {
+    const first = await sdls();
+    expect(await sdls()).toEqual(first);
+    for (const sdl of Object.values(first)) {
+      expect(typesOf(sdl)).toEqual(typesOf(sdl).toSorted());
+      expect(print(parse(sdl))).toBe(sdl.trimEnd());
+      expect(sdl).toContain('"""\n  Opaque id, unique in the whole graph and stable;');
+    }
+  });
+
+  it('says of the graph what schema.graphql says', async () => {
+    const withoutDirectives = (sdl: string) =>
+      sdl.replace(/ @(?!specifiedBy|deprecated)\w+(\([^)]*\))?/g, '');
+    const file = read('schema.graphql');
+    const { stitching } = await sdls();
+    expect(withoutDirectives(stitching).split('\n\n').slice(3).join('\n\n')).toBe(`${print(parse(file))}\n`);
+    expect(file).not.toMatch(/\b_\w+[({:]/);
+  });
+
+  it('is written to files by the script that `npm run schema` ends with', async () => {
+    await promisify(execFile)(process.execPath, [fileURLToPath(new URL('dist/federation/print.js', ROOT))]);
+    const { subgraph, stitching } = await sdls();
+    expect(read('build/subgraph.graphql')).toBe(subgraph);
+    expect(read('build/stitching.graphql')).toBe(stitching);
+  });
+
+  it('is told where introspection is switched off only as composing needs it', async () => {
+    const { query } = await createTestGateway({ config: { introspection: false } });
+    const { data, errors } = await query<Sdls>(SDLS);
+    expect(errors).toBeUndefined();
+    expect(data?._sdl).toBeNull();
+    expect(data?._service.sdl).toBe((await sdls()).subgraph);
+    expect((await query('{ __schema { types { name } } }')).data).toBeUndefined();
+  });
+
+  it('does not say less than it was told to say', () => {
+    const named = (name: string) => () =>
+      withDirectives(schema, { prelude: 'scalar X', types: { [name]: '@x' } });
+    expect(named('Chain')).not.toThrow();
+    expect(named('Chian')).toThrow('Expected in the schema: Chian');
+  });
+
+  it('keeps the directives that the schema has of its own', () => {
+    const odd = buildSchema('type Query { old: String @deprecated(reason: "Use new.") new: String }');
+    const flavour = { prelude: 'scalar X', types: {}, fields: { 'Query.old': '@x' } };
+    expect(print(withDirectives(odd, flavour))).toContain('old: String @deprecated(reason: "Use new.") @x');
+  });
+});
+
+describe('the look-ups of the query type', () => {
+  it.each(['chain', 'token', 'node'])('%s is such that @lookup can be put on it as it is', (name) => {
+    const field = schema.getQueryType()?.getFields()[name];
+    if (!isObjectType(field?.type) && !isInterfaceType(field?.type)) throw new Error('It must be nullable');
+    const ofType = field.type.getFields();
+    expect(field.args.length).toBeGreaterThan(0);
+    for (const argument of field.args) {
+      expect(isNonNullType(argument.type)).toBe(true);
+      expect(String(ofType[argument.name]?.type)).toBe(String(argument.type));
+    }
+  });
+});

@@ -1,0 +1,111 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { startGatewayProcess } from '../../support/gateway-process.js';
+import { freePort } from '../../support/redis.js';
+import { type CountingProxy, startCountingProxy } from './counting-proxy.js';
+import { startStatsSubgraph } from './stats-subgraph.js';
+
+const HOME = fileURLToPath(new URL('..', import.meta.url));
+const PACKAGES = `${HOME}routers/`;
+const ARE_INSTALLED = existsSync(`${PACKAGES}node_modules`);
+const INSTALL = 'npm ci --ignore-scripts --prefix test/federation/routers';
+
+/**
+ * Whether tests that need composers and routers are to be skipped. In CI they never are: packages that are missing
+ * there fail them.
+ */
+export const areRoutersMissing = !ARE_INSTALLED && !process.env.CI;
+
+if (areRoutersMissing) {
+  process.stderr.write(
+    `Composers and routers are not installed: tests of larger graphs are skipped. Install them: ${INSTALL}\n`,
+  );
+}
+
+/** What takes the ending of what was started. */
+export type AtEnd = (end: () => Promise<void>) => void;
+
+/** The built gateway over demo data that stay as they are, and the subgraph of another team. */
+export interface Subgraphs {
+  /** Where the gateway itself is asked. */
+  readonly address: string;
+  /** Where others ask it. */
+  readonly gateway: CountingProxy;
+  readonly stats: { readonly url: string };
+}
+
+/** Starts both subgraphs, and in front of ours what keeps the requests to it. */
+export async function startSubgraphs(atEnd: AtEnd, env: Record<string, string> = {}): Promise<Subgraphs> {
+  if (!ARE_INSTALLED) throw new Error(`Nothing may be skipped in CI: ${INSTALL}`);
+  const settled = { CHAINS_FRESH_MS: '3600000', TOKENS_FRESH_MS: '3600000' };
+  const { address } = await startGatewayProcess({ ...settled, ...env }, atEnd);
+  const gateway = await startCountingProxy(address);
+  atEnd(gateway.close);
+  const stats = await startStatsSubgraph();
+  atEnd(stats.close);
+  return { address, gateway, stats };
+}
+
+/** A recipe of the README, with these addresses in place of those that it gives. */
+export function recipe(name: string, { gateway, stats }: Subgraphs, port = 4002): string {
+  const ports = new Map([
+    ['4000', new URL(gateway.url).port],
+    ['4001', new URL(stats.url).port],
+    ['4002', String(port)],
+  ]);
+  const text = readFileSync(`${HOME}recipes/${name}`, 'utf8');
+  return text.replace(/\b400[012]\b/g, (written) => ports.get(written) ?? written);
+}
+
+/** Runs a script of the packages' own, and gives what it writes. */
+export async function runScript(name: string, ...args: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [`${PACKAGES}${name}`, ...args]);
+  return stdout;
+}
+
+/** Starts what serves both subgraphs as one graph; gives its address when it answers. */
+export async function startRouter(
+  router: 'apollo-gateway' | 'hive-gateway' | 'stitching',
+  subgraphs: Subgraphs,
+  atEnd: AtEnd,
+): Promise<string> {
+  const port = await freePort();
+  const args =
+    router === 'apollo-gateway'
+      ? ['apollo-gateway.js', recipe('apollo-router.yaml', subgraphs), String(port)]
+      : ['--input-type=module', '--eval', recipe(`${router}.js`, subgraphs, port)];
+  const env = { PATH: process.env.PATH ?? '', NODE_ENV: 'production' };
+  const child: ChildProcess = spawn(process.execPath, args, { cwd: PACKAGES, env });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk) => {
+      output += String(chunk);
+    });
+  }
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  atEnd(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  const address = `http://127.0.0.1:${port}`;
+  while (!(await isAnswering(address))) {
+    if (child.exitCode !== null) throw new Error(`${router} ended: ${output}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return address;
+}
+
+async function isAnswering(address: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${address}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"query":"{ __typename }"}',
+    });
+    return (await response.text()).includes('"Query"');
+  } catch {
+    return false;
+  }
+}
