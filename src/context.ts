@@ -1,3 +1,4 @@
+import type { Basis, Reads } from './basis.js';
 import type { ListingStatus, StaleListing } from './listing/snapshots.js';
 import type { Loaders } from './loaders.js';
 import type { Logger } from './logger.js';
@@ -7,14 +8,18 @@ export interface GatewayContext {
   readonly loaders: Loaders;
   /** Marks each line with the request's id. */
   readonly log: Logger;
-  /** A price asked for before this (milliseconds since 1970) is too old to be believed. */
-  readonly oldestPriceAsOf: number;
+  /** Whether a price of that time (milliseconds since 1970) is young enough to be believed. */
+  readonly isBelieved: (asOf: number) => boolean;
+  /** What else the answer depends on. */
+  readonly reads: Reads;
   /** Whether the schema may be asked for. */
   readonly introspection: boolean;
   /** How the listings stand at the time of this operation. */
   readonly listings: () => readonly ListingStatus[];
   /** Which of the snapshots that this operation has read so far were stale at its time. */
   readonly staleListings: () => readonly StaleListing[];
+  /** What the answer is made from, once it is; undefined where it is good for this moment alone. */
+  readonly basis: () => Basis | undefined;
 }
 
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
@@ -27,8 +32,12 @@ const requestIds = new WeakMap<Request, string>();
 export function requestIdOf(request: Request): string {
   const known = requestIds.get(request);
   if (known) return known;
-  const given = request.headers.get('x-request-id');
-  const id = given && REQUEST_ID.test(given) ? given : crypto.randomUUID();
+  const id = requestIdFrom(request.headers.get('x-request-id'));
   requestIds.set(request, id);
   return id;
+}
+
+/** The id of a request with this `x-request-id`. */
+export function requestIdFrom(given: string | null | undefined): string {
+  return given && REQUEST_ID.test(given) ? given : crypto.randomUUID();
 }

@@ -1,23 +1,27 @@
 import { createYoga } from 'graphql-yoga';
+import { type Basis, basisOf, createReads, isGood, type Whole } from './basis.js';
 import { type GatewayContext, requestIdOf } from './context.js';
 import { withFederation } from './federation/federated.js';
 import type { Snapshots } from './listing/snapshots.js';
 import { createLoaders } from './loaders.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
+import { useBasis } from './plugins/use-basis.js';
 import { type BodyLimitContext, useBodyLimit } from './plugins/use-body-limit.js';
 import { useCors } from './plugins/use-cors.js';
 import { useErrorCodes } from './plugins/use-error-codes.js';
 import { HEALTH_PATHS, useHealth } from './plugins/use-health.js';
+import { useJit } from './plugins/use-jit.js';
 import { useLimits } from './plugins/use-limits.js';
 import { METRICS_PATH, useMetrics } from './plugins/use-metrics.js';
 import { useNoIntrospection } from './plugins/use-no-introspection.js';
 import { useNotFound } from './plugins/use-not-found.js';
 import { type ServedPage, usePages } from './plugins/use-pages.js';
+import { usePersistedQueries } from './plugins/use-persisted-queries.js';
 import { useQueriesOnly } from './plugins/use-queries-only.js';
 import { useRequestLog } from './plugins/use-request-log.js';
 import { useSoundParameters } from './plugins/use-sound-parameters.js';
-import { useStaleHeader } from './plugins/use-stale-header.js';
+import { staleHeaderOf, useStaleHeader } from './plugins/use-stale-header.js';
 import { schema } from './schema/index.js';
 
 /** What {@link createGateway} takes. */
@@ -42,11 +46,29 @@ export interface GatewayOptions {
   readonly introspection: boolean;
 }
 
+/** What the HTTP server and the gateway tell each other of one request. */
+export interface ServerContext extends BodyLimitContext {
+  /** Called where the answer is whole and could be given again. */
+  readonly onWhole?: (whole: Whole) => void;
+}
+
 /** A handler of requests in the form of `fetch`; it opens no port. */
 export interface Gateway {
   /** The Request class that it reads fastest. */
   readonly Request: typeof Request;
-  fetch(request: Request, serverContext: BodyLimitContext): Promise<Response> | Response;
+  fetch(request: Request, serverContext: ServerContext): Promise<Response> | Response;
+  /** How an answer stands now that was made from this; undefined where it would be another now. */
+  standing(basis: Basis): Standing | undefined;
+}
+
+/** How an answer stands that is still good. */
+export interface Standing {
+  /** For the header `x-stale-listings`; undefined where all that was read is fresh. */
+  readonly stale: string | undefined;
+  /** How long until what was read is refreshed, or is good no more, in milliseconds; at least 0. */
+  readonly freshForMs: number;
+  /** When the oldest of the snapshots that were read was fetched (milliseconds since 1970); infinite for none. */
+  readonly takenAt: number;
 }
 
 /** The GraphQL endpoint. */
@@ -62,23 +84,36 @@ export function createGateway(options: GatewayOptions): Gateway {
   function createContext(request: Request): GatewayContext {
     const view = snapshots.view();
     const now = view.now();
-    const oldestPriceAsOf = now - options.priceMaxAgeMs;
+    const reads = createReads();
+    const isBelieved = (asOf: number): boolean => {
+      if (asOf < now - options.priceMaxAgeMs) {
+        reads.times = true;
+        return false;
+      }
+      reads.pricesGoodUntil = Math.min(reads.pricesGoodUntil, asOf + options.priceMaxAgeMs);
+      return true;
+    };
     return {
       loaders: createLoaders({
         view,
-        oldestPriceAsOf,
+        isBelieved,
         maxRoutes: options.maxRoutesPerOperation,
         maxRows: options.maxRows,
       }),
       log: log.child({ requestId: requestIdOf(request) }),
-      oldestPriceAsOf,
+      isBelieved,
+      reads,
       introspection,
-      listings: () => snapshots.status(now),
+      listings() {
+        reads.status = true;
+        return snapshots.status(now);
+      },
       staleListings: () => view.staleReads(now),
+      basis: () => basisOf(view.wasRead(), reads),
     };
   }
 
-  const yoga = createYoga<BodyLimitContext, GatewayContext>({
+  const yoga = createYoga<ServerContext, GatewayContext>({
     schema: graph,
     graphqlEndpoint: GRAPHQL_PATH,
     context: ({ request }) => createContext(request),
@@ -108,13 +143,17 @@ export function createGateway(options: GatewayOptions): Gateway {
       }),
       // What is refused before it is executed.
       useBodyLimit(options),
+      usePersistedQueries(),
       useSoundParameters(),
       useQueriesOnly(),
       useLimits(options),
       !introspection && useNoIntrospection(),
+      // How it is executed.
+      useJit(),
       // What is said of errors and of old snapshots met in execution.
       useErrorCodes(),
       useStaleHeader(),
+      useBasis(),
     ],
     // What useErrorCodes does not meet is masked as in production, whatever NODE_ENV says.
     maskedErrors: { isDev: false },
@@ -137,6 +176,20 @@ export function createGateway(options: GatewayOptions): Gateway {
   return {
     Request: yoga.fetchAPI.Request,
     fetch: (request, serverContext) => yoga.handleRequest(request, serverContext),
+    standing(basis) {
+      const now = Date.now();
+      const current = snapshots.current();
+      if (!isGood(basis, current, now)) return undefined;
+      const stands = snapshots.standing(
+        { chains: basis.chains !== undefined, tokens: basis.tokens !== undefined },
+        now,
+      );
+      return {
+        stale: staleHeaderOf(stands.stale),
+        freshForMs: Math.max(0, Math.min(stands.freshForMs, basis.goodUntil - now)),
+        takenAt: stands.takenAt,
+      };
+    },
   };
 }
 

@@ -12,8 +12,8 @@ export type MaybePromise<Value> = Value | Promise<Value>;
 export interface LoadersOptions {
   /** The state of the world that this operation reads. */
   readonly view: View;
-  /** A price asked for before this (milliseconds since 1970) is as good as none. */
-  readonly oldestPriceAsOf: number;
+  /** Whether a price of that time (milliseconds since 1970) is young enough to be believed. */
+  readonly isBelieved: (asOf: number) => boolean;
   /** How many distinct questions for routes this operation may cost the upstream. */
   readonly maxRoutes: number;
   /** How many rows the lists of this operation may come to in all. */
@@ -49,7 +49,7 @@ export interface Loaders {
 }
 
 /** Makes the loaders of one operation. */
-export function createLoaders({ view, oldestPriceAsOf, maxRoutes, maxRows }: LoadersOptions): Loaders {
+export function createLoaders({ view, isBelieved, maxRoutes, maxRows }: LoadersOptions): Loaders {
   const chainLoader = new DataLoader<string, Chain | null>(async (chainKeys) => {
     const chains = await view.chains();
     return chainKeys.map((chainKey) => chains.byKey(chainKey) ?? null);
@@ -104,7 +104,7 @@ export function createLoaders({ view, oldestPriceAsOf, maxRoutes, maxRows }: Loa
 
   async function tokenSearch(request: Omit<TokenSearchRequest, 'arePricesGood'>): Promise<TokenPage | null> {
     const [tokens, chains] = await Promise.all([view.tokens(), chainsFor(request)]);
-    const page = tokens.search({ ...request, arePricesGood: tokens.takenAt >= oldestPriceAsOf }, chains);
+    const page = tokens.search({ ...request, arePricesGood: isBelieved(tokens.takenAt) }, chains);
     return listed(page.tokens) === null ? null : page;
   }
 

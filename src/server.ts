@@ -3,14 +3,20 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { sendNodeResponse } from '@whatwg-node/server';
-import type { Gateway } from './gateway.js';
+import { createAnswers, createKeptAnswer, type KeptAnswer, type Question, questionOf } from './answers.js';
+import type { Whole } from './basis.js';
+import { requestIdFrom } from './context.js';
+import { type Gateway, GRAPHQL_PATH } from './gateway.js';
 import type { Logger } from './logger.js';
+import { sendAnswer } from './send.js';
 
 /** What {@link createGatewayServer} takes. */
 export interface GatewayServerOptions {
   readonly gateway: Gateway;
   /** A body is read no further than this. */
   readonly maxBodyBytes: number;
+  /** How many bytes kept answers may take in all. */
+  readonly maxAnswerBytes?: number;
   readonly log: Logger;
 }
 
@@ -31,6 +37,7 @@ export interface GatewayServer {
   drain(lameDuckMs: number, withinMs: number): Promise<void>;
 }
 
+const MAX_ANSWER_BYTES = 64 * 2 ** 20;
 /** How long a client may take to send a request, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Longer than the idle limit of common load balancers, so that they close first and lose no request. */
@@ -41,12 +48,34 @@ const NEXT_REQUEST_GRACE_MS = 1_000;
 const REFUSED_BODY_GRACE_MS = 2_000;
 
 /** Makes the server; it opens no port before `listen`. */
-export function createGatewayServer({ gateway, maxBodyBytes, log }: GatewayServerOptions): GatewayServer {
+export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
+  const { gateway, maxBodyBytes, maxAnswerBytes = MAX_ANSWER_BYTES, log } = options;
+  const answers = createAnswers(maxAnswerBytes, GRAPHQL_PATH);
   let isPortClosed = false;
   /** Connections that have not sent a whole request head yet; browsers open some ahead of need. */
   const silent = new Set<Socket>();
 
-  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Answers with what is kept, if that is what would be answered now. */
+  function answerKept(question: Question, response: ServerResponse): boolean {
+    const answer = answers.find(question);
+    const standing = answer && gateway.standing(answer.basis);
+    if (!answer || !standing) return false;
+    const requestId = requestIdFrom(question.requestId);
+    sendAnswer(question, response, answer, standing, requestId, isPortClosed);
+    if (log.isLevelEnabled('info')) {
+      const { statusCode: status } = response;
+      const about = { requestId, method: question.method, path: GRAPHQL_PATH, status };
+      log.info({ ...about, operation: answer.operation, ms: 0 }, 'Answered');
+    }
+    return true;
+  }
+
+  async function answerAnew(
+    question: Question | undefined,
+    { body, bytesOverLimit, isCutOff = false }: ReadBody,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
     const url = urlOf(request);
     if (!url) {
       response.writeHead(400, { 'content-type': 'application/json', connection: 'close' });
@@ -55,7 +84,7 @@ export function createGatewayServer({ gateway, maxBodyBytes, log }: GatewayServe
     }
     const closed = new AbortController();
     response.once('close', () => closed.abort());
-    const { body, bytesOverLimit, isCutOff = false } = await readBody(request, maxBodyBytes);
+    let whole: Whole | undefined;
     const answer = await gateway.fetch(
       new gateway.Request(url, {
         method: request.method ?? 'GET',
@@ -63,21 +92,45 @@ export function createGatewayServer({ gateway, maxBodyBytes, log }: GatewayServe
         body: body ?? null,
         signal: closed.signal,
       }),
-      { bodyBytesOverLimit: bytesOverLimit },
+      {
+        bodyBytesOverLimit: bytesOverLimit,
+        onWhole(what) {
+          whole = what;
+        },
+      },
     );
     // Asked as late as this, so that the connection of a request which came before the stop ends with it, too.
-    if (isPortClosed || isCutOff) response.setHeader('connection', 'close');
+    const isLast = isPortClosed || isCutOff;
+    const standing = whole && answer.status === 200 ? gateway.standing(whole.basis) : undefined;
+    if (question && whole && standing) {
+      const made = await keptAnswerOf(answer, whole);
+      answers.keep(question, made);
+      sendAnswer(question, response, made, standing, answer.headers.get('x-request-id') ?? '', isLast);
+      return;
+    }
+    if (isLast) response.setHeader('connection', 'close');
+    if (url.pathname === GRAPHQL_PATH && !answer.headers.has('cache-control')) {
+      response.setHeader('cache-control', 'no-store');
+    }
     await sendNodeResponse(answer, response, request, false);
   }
 
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
     silent.delete(request.socket);
-    handle(request, response).catch((err) => {
+    const fail = (err: unknown) => {
       // A client that went away in mid-request is no fault of ours.
       if (response.destroyed) return;
       log.error({ err }, 'A request met an error of our own');
       if (response.headersSent) response.destroy();
       else response.writeHead(500, { connection: 'close' }).end();
+    };
+    // Called back, since most requests are answered with what is kept, and a promise would be half of that.
+    readBody(request, maxBodyBytes, fail, (read) => {
+      const { method = 'GET', url = '/', rawHeaders } = request;
+      const isWhole = read.bytesOverLimit === undefined;
+      const question = isWhole ? questionOf(method, url, rawHeaders, read.body ?? '') : undefined;
+      if (question && answerKept(question, response)) return;
+      answerAnew(question, read, request, response).catch(fail);
     });
   });
   server.on('connection', (socket) => {
@@ -127,29 +180,50 @@ interface ReadBody {
  * Reads the body up to the limit. What is beyond it is let go by for a while, since a client that is still
  * sending when the connection closes never gets to read why it was refused.
  */
-function readBody(request: IncomingMessage, maxBodyBytes: number): Promise<ReadBody> | ReadBody {
-  if (request.method === 'GET' || request.method === 'HEAD') return {};
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    let grace: NodeJS.Timeout | undefined;
-    request.on('data', (chunk: Buffer) => {
-      bytes += chunk.byteLength;
-      if (bytes <= maxBodyBytes) chunks.push(chunk);
-      else
-        grace ??= setTimeout(() => resolve({ bytesOverLimit: bytes, isCutOff: true }), REFUSED_BODY_GRACE_MS);
-    });
-    request.once('end', () => {
-      clearTimeout(grace);
-      resolve(
-        bytes > maxBodyBytes ? { bytesOverLimit: bytes } : { body: Buffer.concat(chunks).toString('utf8') },
-      );
-    });
-    request.once('error', (error) => {
-      clearTimeout(grace);
-      reject(error);
-    });
+function readBody(
+  request: IncomingMessage,
+  maxBodyBytes: number,
+  fail: (error: unknown) => void,
+  done: (read: ReadBody) => void,
+): void {
+  if (request.method === 'GET' || request.method === 'HEAD') {
+    done({});
+    return;
+  }
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let grace: NodeJS.Timeout | undefined;
+  let isDone = false;
+  const finish = (read: ReadBody) => {
+    if (isDone) return;
+    isDone = true;
+    clearTimeout(grace);
+    done(read);
+  };
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.byteLength;
+    if (bytes <= maxBodyBytes) chunks.push(chunk);
+    else grace ??= setTimeout(() => finish({ bytesOverLimit: bytes, isCutOff: true }), REFUSED_BODY_GRACE_MS);
   });
+  request.once('end', () => {
+    const [first] = chunks;
+    if (bytes > maxBodyBytes) finish({ bytesOverLimit: bytes });
+    else finish({ body: (chunks.length === 1 && first ? first : Buffer.concat(chunks)).toString('utf8') });
+  });
+  request.once('error', (error) => {
+    clearTimeout(grace);
+    if (!isDone) fail(error);
+  });
+}
+
+/** Without what each request has of its own, and what is said anew of its size and state. */
+const NOT_KEPT = new Set(['x-request-id', 'x-stale-listings', 'content-length']);
+
+async function keptAnswerOf(answer: Response, { basis, operation }: Whole): Promise<KeptAnswer> {
+  const headers = [...answer.headers].filter(([name]) => !NOT_KEPT.has(name)).flat();
+  headers.push('vary', 'Accept, Accept-Encoding');
+  const body = Buffer.from(await answer.arrayBuffer());
+  return createKeptAnswer({ basis, operation, headers, body });
 }
 
 /**

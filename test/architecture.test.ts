@@ -130,7 +130,7 @@ describe('who may know whom', () => {
     [
       'the gateway knows the schema, the loaders, the context, the plugins and the snapshots',
       /^gateway$/,
-      /^(graphql-yoga|context|loaders|logger|metrics|(federation|picker|playground|plugins|schema)\/.*|listing\/snapshots)$/,
+      /^(graphql-yoga|basis|context|loaders|logger|metrics|(federation|picker|playground|plugins|schema)\/.*|listing\/snapshots)$/,
     ],
     [
       'plugins know neither the schema nor each other',
@@ -138,11 +138,19 @@ describe('who may know whom', () => {
       /^(?!schema\/|plugins\/|listing\/|playground\/|picker\/|gateway|server|main)/,
     ],
     [
-      'the server knows the gateway',
+      'the server knows the gateway, and what it answered',
       /^server$/,
-      /^(gateway|logger|events|http|net|timers\/promises|@whatwg-node\/server)$/,
+      /^(answers|basis|context|gateway|logger|send|events|http|net|timers\/promises|@whatwg-node\/server)$/,
     ],
-    ['what pages have in common knows nothing of ours', /^pages\//, /^(crypto|util|zlib)$/],
+    ['an answer is sent as it was kept', /^send$/, /^(answers|encodings|gateway|http)$/],
+    [
+      'kept answers know what they were made from',
+      /^answers$/,
+      /^(basis|encodings|crypto|graphql|lru-cache)$/,
+    ],
+    ['what answers are made from are snapshots', /^basis$/, /^listing\/snapshots$/],
+    ['encodings know nothing of ours', /^encodings$/, /^(util|zlib)$/],
+    ['pages have in common how they are written', /^pages\//, /^(crypto|encodings)$/],
     [
       'the playground knows itself, and what pages have in common',
       /^playground\//,

@@ -5,7 +5,7 @@ import type { View } from '../src/listing/snapshots.js';
 import { createLoaders } from '../src/loaders.js';
 import { createTestGateway } from './support/test-gateway.js';
 
-const LIMITS = { oldestPriceAsOf: 0, maxRoutes: 10, maxRows: 1000 };
+const LIMITS = { isBelieved: () => true, maxRoutes: 10, maxRows: 1000 };
 
 /** A view whose chain listing comes later, and which counts how often a chain is looked up in it. */
 function createColdView() {
@@ -27,6 +27,7 @@ function createColdView() {
       return [];
     },
     staleReads: () => [],
+    wasRead: () => ({ chains, tokens: undefined, isMissing: false, routesGoodUntil: 0 }),
     now: () => Date.now(),
   };
   return { view, lookedUp, routesAsked };

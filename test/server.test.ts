@@ -49,7 +49,11 @@ describe('an error of our own', () => {
   it.each(['GET', 'POST'])('on %s is answered with 500, and logged', async (method) => {
     const { log, logged } = await createTestLog();
     const server = createGatewayServer({
-      gateway: { Request, fetch: () => Promise.reject(new Error('secret-bug')) },
+      gateway: {
+        Request,
+        fetch: () => Promise.reject(new Error('secret-bug')),
+        standing: () => undefined,
+      },
       maxBodyBytes: 1000,
       log,
     });

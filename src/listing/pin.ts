@@ -8,6 +8,8 @@ export interface Pin<Kept> {
   peek(): Kept | Promise<Kept>;
   /** What `read` was asked for, once it is there; undefined before, or where nothing was read. */
   readonly wasRead: Kept | undefined;
+  /** Whether `read` was asked in vain so far. */
+  readonly isMissed: boolean;
 }
 
 /** Pins what the keeper has now; where it has none, what it has at the first look. */
@@ -39,6 +41,9 @@ export function createPin<Kept extends object>(keeper: Keeper<Kept>): Pin<Kept> 
     peek,
     get wasRead() {
       return isRead ? arrived : undefined;
+    },
+    get isMissed() {
+      return isRead && arrived === undefined;
     },
   };
 }

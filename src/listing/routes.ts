@@ -24,6 +24,8 @@ export interface RoutesOptions {
 export interface Routes {
   /** Whether the answer is at hand, so that asking costs the upstream nothing. */
   isKept(filter: TokenFilter): boolean;
+  /** Until when the kept answer is given (milliseconds since 1970); now, where there is none. */
+  goodUntil(filter: TokenFilter): number;
   /**
    * The upstream's own answer to the filter. Equal questions under way share one request. A kept answer that
    * is no longer fresh and cannot be had anew is given for as long again: its prices say how old it is.
@@ -86,6 +88,7 @@ export function createRoutes(options: RoutesOptions): Routes {
   });
   return {
     isKept: (filter) => kept.has(tokenFilterKey(filter)),
+    goodUntil: (filter) => Date.now() + kept.getRemainingTTL(tokenFilterKey(filter)),
     async tokens(filter) {
       const tokens = await kept.fetch(tokenFilterKey(filter), { context: filter });
       if (!tokens) throw new Error('Expected routes or an error from the cache of routes, got neither');

@@ -31,6 +31,8 @@ export interface ChainSnapshot extends Snapshot<Chain>, KnownChains {
 
 /** The token listing with its indexes. */
 export interface TokenSnapshot extends Snapshot<Token> {
+  /** The same digest without the prices. */
+  readonly rowsVersion: string;
   /** The tokens of one chain; none where the listing has none. */
   byChain(chainKey: string): readonly Token[];
   /** The token at this address, in any writing of it. */
@@ -74,9 +76,11 @@ export function createTokenSnapshot(taken: Taken<Token>): TokenSnapshot {
     ]),
   );
   const byAddress = new Map(rows.map((token) => [tokenKey(token.chainKey, token.address), token]));
+  const rowsVersion = digestOf(rows.map(({ price, ...row }) => row));
   return {
     ...taken,
-    version: digestOf(rows.map(({ price, ...row }) => [row, price?.usd])),
+    rowsVersion,
+    version: digestOf([rowsVersion, rows.map(({ price }) => price?.usd)]),
     ageAt: agingFrom(taken.takenAt),
     byChain: (chainKey) => byChain.get(chainKey) ?? NONE,
     byAddress: (chainKey, address) => byAddress.get(tokenKey(chainKey, address)),

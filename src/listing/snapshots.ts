@@ -58,6 +58,22 @@ export interface View {
    * to put a question to the upstream is not among them: nothing of it is in the answer.
    */
   staleReads(now: number): readonly StaleListing[];
+  /** What was given so far. */
+  wasRead(): WasRead;
+}
+
+/** The snapshots that are served now; undefined where there is none yet. */
+export interface Current {
+  readonly chains: ChainSnapshot | undefined;
+  readonly tokens: TokenSnapshot | undefined;
+}
+
+/** What one operation has read; undefined where it has not. */
+export interface WasRead extends Current {
+  /** Whether a listing was asked for that there is none of: what was answered without it is another with it. */
+  readonly isMissing: boolean;
+  /** Until when the routes in it are given without asking again (milliseconds since 1970). */
+  readonly routesGoodUntil: number;
 }
 
 /** How a listing stands by its age: not there yet, up to its freshness, beyond it. */
@@ -67,6 +83,15 @@ export type ListingState = 'EMPTY' | 'FRESH' | 'STALE';
 export interface StaleListing {
   readonly name: 'chains' | 'tokens';
   readonly ageMs: number;
+}
+
+/** How some of the listings stand together. */
+export interface ListingsStanding {
+  readonly stale: readonly StaleListing[];
+  /** How long until the first of them is stale, in milliseconds; 0 where one is, infinite for none. */
+  readonly freshForMs: number;
+  /** When the oldest of them was taken (milliseconds since 1970); infinite for none. */
+  readonly takenAt: number;
 }
 
 /** How one of the two listings stands. Times are milliseconds since 1970. */
@@ -94,6 +119,9 @@ export interface Snapshots {
   hurry(): void;
   /** What one operation reads; make one for each. */
   view(): View;
+  current(): Current;
+  /** How these listings stand together at this time (milliseconds since 1970). */
+  standing(read: Readonly<Record<StaleListing['name'], boolean>>, now: number): ListingsStanding;
   /** How the two listings stand at this time (milliseconds since 1970). */
   status(now: number): readonly [chains: ListingStatus, tokens: ListingStatus];
   /** Ends the refreshing. */
@@ -133,6 +161,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   function view(): View {
     const pinnedChains = createPin(chains);
     const pinnedTokens = createPin(tokens);
+    let routesGoodUntil = Number.POSITIVE_INFINITY;
     return {
       now() {
         const { snapshot } = tokens;
@@ -151,7 +180,17 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
         return { srcChainKey, srcToken: listed?.byAddress(srcChainKey, srcToken)?.address ?? asGiven };
       },
       isRouteKept: routes.isKept,
-      routes: routes.tokens,
+      async routes(question) {
+        const tokens = await routes.tokens(question);
+        routesGoodUntil = Math.min(routesGoodUntil, routes.goodUntil(question));
+        return tokens;
+      },
+      wasRead: () => ({
+        chains: pinnedChains.wasRead,
+        tokens: pinnedTokens.wasRead,
+        isMissing: pinnedChains.isMissed || pinnedTokens.isMissed,
+        routesGoodUntil,
+      }),
       staleReads: (now) => [
         ...staleRead('chains', pinnedChains, chainsFreshMs, now),
         ...staleRead('tokens', pinnedTokens, tokensFreshMs, now),
@@ -172,6 +211,22 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       tokens.hurry();
     },
     view,
+    current: () => ({ chains: chains.snapshot, tokens: tokens.snapshot }),
+    standing(read, now) {
+      let stale: readonly StaleListing[] = NONE;
+      let freshForMs = Number.POSITIVE_INFINITY;
+      let takenAt = Number.POSITIVE_INFINITY;
+      for (const name of LISTINGS) {
+        if (!read[name]) continue;
+        const { snapshot } = name === 'chains' ? chains : tokens;
+        const freshMs = name === 'chains' ? chainsFreshMs : tokensFreshMs;
+        const ageMs = snapshot ? snapshot.ageAt(now) : Number.POSITIVE_INFINITY;
+        if (stateAt(ageMs, freshMs) === 'STALE') stale = [...stale, { name, ageMs }];
+        freshForMs = Math.min(freshForMs, Math.max(0, freshMs - ageMs));
+        takenAt = Math.min(takenAt, snapshot?.takenAt ?? takenAt);
+      }
+      return { stale, freshForMs, takenAt };
+    },
     status: (now) => [
       statusOf('chains', listing.source, chains, chainsFreshMs, now),
       statusOf('tokens', listing.source, tokens, tokensFreshMs, now),
@@ -182,6 +237,9 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     },
   };
 }
+
+const LISTINGS = ['chains', 'tokens'] as const;
+const NONE: readonly StaleListing[] = [];
 
 function staleRead(
   name: StaleListing['name'],

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
+import { type Encoding, encode, encodingFor } from '../encodings.js';
 
 /** A body with the headers that go with it. */
 export interface PageFile {
@@ -21,14 +20,6 @@ export interface Page {
 /** What pages say of themselves while the listings are demo data. */
 export const DEMO_LABEL =
   'Demo data: prices and some flags are made up. For a real listing set UPSTREAM_URL and start again.';
-
-type Encoding = 'br' | 'gzip' | 'identity';
-
-const compressors: Readonly<Record<Encoding, (body: Buffer) => Promise<Buffer>>> = {
-  br: (body) => promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
-  gzip: promisify<Buffer, Buffer>(gzip),
-  identity: async (body) => body,
-};
 
 /** Makes the document of a page, whose address also answers clients that are no browsers. */
 export function createDocument(html: string, contentSecurityPolicy: readonly string[]): Encoded {
@@ -61,9 +52,9 @@ function createFile(content: string, headers: Readonly<Record<string, string>>):
   const etag = `"${digestOf(content)}"`;
   const kept = new Map<Encoding, Promise<Uint8Array<ArrayBuffer>>>();
   return async (encodings) => {
-    const encoding = bestOf(encodings);
+    const encoding = encodingFor(encodings);
     const making =
-      kept.get(encoding) ?? compressors[encoding](Buffer.from(content)).then((body) => new Uint8Array(body));
+      kept.get(encoding) ?? encode(Buffer.from(content), encoding).then((body) => new Uint8Array(body));
     kept.set(encoding, making);
     return {
       body: await making,
@@ -74,16 +65,4 @@ function createFile(content: string, headers: Readonly<Record<string, string>>):
       },
     };
   };
-}
-
-function bestOf(encodings: string): Encoding {
-  const accepted = new Set(
-    encodings
-      .toLowerCase()
-      .split(',')
-      .filter((encoding) => !/;\s*q=0(\.0*)?\s*$/.test(encoding))
-      .map((encoding) => encoding.split(';')[0]?.trim()),
-  );
-  if (accepted.has('br')) return 'br';
-  return accepted.has('gzip') ? 'gzip' : 'identity';
 }

@@ -1,4 +1,4 @@
-import { type ExecutionResult, GraphQLError } from 'graphql';
+import { type ExecutionResult, GraphQLError, type GraphQLErrorExtensions } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { GatewayContext } from '../context.js';
 import { type ErrorCode, GatewayError, OperationLimitError } from '../errors.js';
@@ -37,18 +37,13 @@ function withCodes(result: ExecutionResult, errors: readonly GraphQLError[], log
 }
 
 /** What the GraphQL server finds wrong with variables, for all of the operation or for one field of it. */
-function withBadInput({ message, nodes, source, positions, path }: GraphQLError): GraphQLError {
+function withBadInput(error: GraphQLError): GraphQLError {
   const code: ErrorCode = 'BAD_USER_INPUT';
-  return new GraphQLError(message, {
-    nodes: nodes ?? null,
-    source: source ?? null,
-    positions: positions ?? null,
-    path: path ?? null,
-    extensions: path ? { code } : { code, http: { spec: true, status: 400 } },
-  });
+  const extensions = error.path ? { code } : { code, http: { spec: true, status: 400 } };
+  return remade(error, error.message, extensions);
 }
 
-function withCode({ nodes, source, positions, path }: GraphQLError, cause: unknown): GraphQLError {
+function withCode(error: GraphQLError, cause: unknown): GraphQLError {
   const [code, message] =
     cause instanceof GatewayError
       ? [cause.code, cause.message]
@@ -56,13 +51,17 @@ function withCode({ nodes, source, positions, path }: GraphQLError, cause: unkno
           'INTERNAL_SERVER_ERROR',
           'Something went wrong in the gateway itself. Try again; if it persists, report it with the x-request-id of this answer.',
         ];
-  return new GraphQLError(message, {
-    nodes: nodes ?? null,
-    source: source ?? null,
-    positions: positions ?? null,
-    path: path ?? null,
-    extensions: { code },
-  });
+  return remade(error, message, { code });
+}
+
+/** The same error at the same place, with nothing of its cause. */
+function remade(
+  { locations, path }: GraphQLError,
+  message: string,
+  extensions: GraphQLErrorExtensions,
+): GraphQLError {
+  // Errors of compiled operations know their locations, but not the nodes that these are of.
+  return Object.assign(new GraphQLError(message, { path: path ?? null, extensions }), { locations });
 }
 
 /** What was thrown below the GraphQL errors that wrap it; undefined where one of them is all there is. */

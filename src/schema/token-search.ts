@@ -126,7 +126,9 @@ builder.queryField('tokenSearch', (t) =>
           'Cursor behind which the page begins; null is the beginning. From a page of the same search: behind one of another search begins another part of the order, and what comes before it is left out.',
       }),
     },
-    resolve(_query, { query, filter, orderBy, first, after }, { loaders }) {
+    resolve(_query, { query, filter, orderBy, first, after }, { loaders, reads }) {
+      // Whether a token has a price is part of each order.
+      reads.prices = true;
       const order = orderBy ?? 'RELEVANCE';
       return loaders.tokenSearch({
         query: atMost(MAX_QUERY_LENGTH, 'query', query) ?? '',

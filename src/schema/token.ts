@@ -40,8 +40,10 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
       type: PriceType,
       nullable: true,
       description: 'Price with its time; null when it is unknown or too old to be believed.',
-      resolve: ({ price }, _args, { oldestPriceAsOf }) =>
-        price && price.asOf >= oldestPriceAsOf ? price : null,
+      resolve({ price }, _args, { reads, isBelieved }) {
+        reads.prices = true;
+        return price && isBelieved(price.asOf) ? price : null;
+      },
     }),
     chain: t.field({
       type: ChainType,

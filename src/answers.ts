@@ -1,0 +1,235 @@
+import { createHash } from 'node:crypto';
+import { stripIgnoredCharacters } from 'graphql';
+import { LRUCache } from 'lru-cache';
+import type { Basis } from './basis.js';
+import { type Encoding, encode } from './encodings.js';
+
+/** A whole answer without errors, ready to be sent. */
+export interface KeptAnswer {
+  readonly basis: Basis;
+  /** The operation's name, for the log. */
+  readonly operation: string | undefined;
+  /** Names and values in turn: those that are the same for every request with this key. */
+  readonly headers: readonly string[];
+  readonly body: Uint8Array;
+  /** The body in an encoding: at once where it was written so before. Small ones stay as they are. */
+  encoded(encoding: Encoding): EncodedBody | Promise<EncodedBody>;
+  /** A strong tag of the body as it is in this encoding. */
+  etag(encoding: Encoding): string;
+}
+
+/** A body and how it is written. */
+export interface EncodedBody {
+  readonly encoding: Encoding;
+  readonly bytes: Uint8Array;
+}
+
+/** A request, as far as its answer depends on it. */
+export interface Question {
+  readonly method: string;
+  /** With its query string. */
+  readonly url: string;
+  readonly accept: string | undefined;
+  readonly origin: string | undefined;
+  readonly contentType: string | undefined;
+  readonly acceptEncoding: string | undefined;
+  readonly ifNoneMatch: string | undefined;
+  readonly requestId: string | undefined;
+  /** Empty where the method has none. */
+  readonly body: string;
+}
+
+const HEADERS = {
+  accept: 'accept',
+  origin: 'origin',
+  'content-type': 'contentType',
+  'accept-encoding': 'acceptEncoding',
+  'if-none-match': 'ifNoneMatch',
+  'x-request-id': 'requestId',
+} as const;
+
+/**
+ * What is asked; undefined where one of the headers that matter comes twice.
+ *
+ * @param rawHeaders names and values in turn: the object that Node makes of them costs more than all of this
+ */
+export function questionOf(
+  method: string,
+  url: string,
+  rawHeaders: readonly string[],
+  body: string,
+): Question | undefined {
+  const headers: Record<(typeof HEADERS)[keyof typeof HEADERS], string | undefined> = {
+    accept: undefined,
+    origin: undefined,
+    contentType: undefined,
+    acceptEncoding: undefined,
+    ifNoneMatch: undefined,
+    requestId: undefined,
+  };
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const written = rawHeaders[index] ?? '';
+    if (!LENGTHS.has(written.length)) continue;
+    const name = HEADERS[written.toLowerCase() as keyof typeof HEADERS];
+    if (name === undefined) continue;
+    if (headers[name] !== undefined) return undefined;
+    headers[name] = rawHeaders[index + 1];
+  }
+  return { method, url, body, ...headers };
+}
+
+const LENGTHS = new Set(Object.keys(HEADERS).map(({ length }) => length));
+
+/** Answers by the questions that they answer, of bounded size in all. */
+export interface Answers {
+  /** What was kept under this question or one that means the same, whether it is still good or not. */
+  find(question: Question): KeptAnswer | undefined;
+  /** Keeps the answer to this question in the place of an older one. */
+  keep(question: Question, answer: KeptAnswer): void;
+}
+
+/** Up to here answers are small, and have a place of their own, so that big ones cannot push them out. */
+const SMALL_BYTES = 65_536;
+/** A longer question is read anew each time. */
+const MAX_RAW_LENGTH = 16_384;
+/** Smaller bodies gain nothing by being compressed. */
+const MIN_COMPRESSED_BYTES = 1_024;
+/** What an entry takes beside its key and body. */
+const ENTRY_BYTES = 500;
+
+/**
+ * Makes the place where answers are kept.
+ *
+ * @param maxBytes of all of them together, as far as that can be told
+ * @param path the path that is asked, such as `/graphql`
+ */
+export function createAnswers(maxBytes: number, path: string): Answers {
+  const placeFor = (share: number) =>
+    new LRUCache<string, KeptAnswer>({
+      maxSize: Math.ceil(maxBytes * share),
+      maxEntrySize: Math.ceil((maxBytes * share) / 2),
+      sizeCalculation: ({ body }, key) => ENTRY_BYTES + 2 * key.length + 2 * body.byteLength,
+    });
+  const small = placeFor(0.3);
+  const large = placeFor(0.6);
+  // The very bytes of a question lead to what it means, and that to its answer.
+  const meanings = new LRUCache<string, string>({
+    maxSize: Math.ceil(maxBytes * 0.1),
+    sizeCalculation: (meaning, raw) => ENTRY_BYTES + 2 * (raw.length + meaning.length),
+  });
+
+  function keyOf(question: Question): string | undefined {
+    const { method, url, accept, origin, contentType, body } = question;
+    const raw = `${method}\n${url}\n${accept}\n${origin}\n${contentType}\n${body}`;
+    const known = meanings.get(raw);
+    if (known !== undefined) return known;
+    const meaning = meaningOf(question, path);
+    if (meaning !== undefined && raw.length <= MAX_RAW_LENGTH) meanings.set(raw, meaning);
+    return meaning;
+  }
+
+  return {
+    find(question) {
+      const key = keyOf(question);
+      return key === undefined ? undefined : (small.get(key) ?? large.get(key));
+    },
+    keep(question, answer) {
+      const key = keyOf(question);
+      if (key === undefined) return;
+      const [place, other] = answer.body.byteLength <= SMALL_BYTES ? [small, large] : [large, small];
+      other.delete(key);
+      place.set(key, answer);
+    },
+  };
+}
+
+/** Makes an answer of what was answered. */
+export function createKeptAnswer(
+  made: Pick<KeptAnswer, 'basis' | 'operation' | 'headers' | 'body'>,
+): KeptAnswer {
+  const { body } = made;
+  const plain: EncodedBody = { encoding: 'identity', bytes: body };
+  const written = new Map<Encoding, EncodedBody | Promise<EncodedBody>>([['identity', plain]]);
+  let digest: string | undefined;
+  return {
+    ...made,
+    encoded(encoding) {
+      if (body.byteLength < MIN_COMPRESSED_BYTES) return plain;
+      const known = written.get(encoding);
+      if (known) return known;
+      const writing = encode(body, encoding).then((bytes) => {
+        const done = bytes.byteLength < body.byteLength ? { encoding, bytes } : plain;
+        written.set(encoding, done);
+        return done;
+      });
+      written.set(encoding, writing);
+      return writing;
+    },
+    etag(encoding) {
+      digest ??= createHash('sha1').update(body).digest('base64url');
+      return encoding === 'identity' ? `"${digest}"` : `"${digest}-${encoding}"`;
+    },
+  };
+}
+
+/**
+ * What a question means, whatever its white space and the order of its parts; undefined where it is not one
+ * of the plain kind, which is then answered anew each time.
+ */
+function meaningOf(question: Question, path: string): string | undefined {
+  const { method, accept, origin } = question;
+  const parameters = method === 'POST' ? fromBody(question, path) : fromUrl(question, path);
+  if (!parameters) return undefined;
+  const { query, variables, operationName, extensions, ...others } = parameters;
+  if (Object.keys(others).length > 0) return undefined;
+  try {
+    // Without a text there is a hash among the extensions, or there will be no answer to keep.
+    const document = typeof query === 'string' ? stripIgnoredCharacters(query) : null;
+    const asked = [document, operationName ?? null, variables ?? null, extensions ?? null].map(inOrder);
+    return createHash('sha256')
+      .update(JSON.stringify([method, accept, origin, ...asked]))
+      .digest('base64url');
+  } catch {
+    return undefined;
+  }
+}
+
+function fromBody({ url, contentType = '', body }: Question, path: string) {
+  if (url !== path || !/^application\/json\b/i.test(contentType)) return undefined;
+  return parsed(body);
+}
+
+function fromUrl({ method, url }: Question, path: string): Record<string, unknown> | undefined {
+  if (method !== 'GET' || !url.startsWith(`${path}?`)) return undefined;
+  const search = new URLSearchParams(url.slice(path.length + 1));
+  // Which of two is meant is for the GraphQL server to say.
+  if (new Set(search.keys()).size < [...search.keys()].length) return undefined;
+  const { variables, extensions, ...plain } = Object.fromEntries(search);
+  return {
+    ...plain,
+    variables: variables === undefined ? undefined : (parsed(variables) ?? variables),
+    extensions: extensions === undefined ? undefined : (parsed(extensions) ?? extensions),
+  };
+}
+
+function parsed(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same value with the members of its objects in the order of their names. */
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, member]) => [name, inOrder(member)]),
+  );
+}

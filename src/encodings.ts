@@ -1,0 +1,54 @@
+import { promisify } from 'node:util';
+import * as zlib from 'node:zlib';
+
+/** How a body is written in an answer. */
+export type Encoding = 'br' | 'zstd' | 'gzip' | 'identity';
+
+type Compress = (body: Uint8Array) => Promise<Uint8Array>;
+
+/** Node has it from 22.15 on. */
+const { zstdCompress } = zlib as {
+  zstdCompress?: (body: Uint8Array, done: (error: Error | null, compressed: Buffer) => void) => void;
+};
+
+/** The best first. Each works off the event loop. */
+const COMPRESSORS: ReadonlyMap<Encoding, Compress> = new Map<Encoding, Compress>([
+  [
+    'br',
+    (body) =>
+      promisify<Uint8Array, zlib.BrotliOptions, Buffer>(zlib.brotliCompress)(body, {
+        params: {
+          [zlib.constants.BROTLI_PARAM_QUALITY]: 4,
+          [zlib.constants.BROTLI_PARAM_SIZE_HINT]: body.byteLength,
+        },
+      }),
+  ],
+  ...(zstdCompress ? [['zstd', promisify(zstdCompress)] as const] : []),
+  ['gzip', promisify<Uint8Array, Buffer>(zlib.gzip)],
+]);
+
+/** Accept-Encoding comes in few forms; whatever else is sent is read anew each time. */
+const MAX_KNOWN = 100;
+const known = new Map<string, Encoding>();
+
+/** The best encoding that a request takes, by its Accept-Encoding. */
+export function encodingFor(acceptEncoding: string | undefined): Encoding {
+  if (!acceptEncoding) return 'identity';
+  const remembered = known.get(acceptEncoding);
+  if (remembered) return remembered;
+  const accepted = new Set(
+    acceptEncoding
+      .toLowerCase()
+      .split(',')
+      .filter((encoding) => !/;\s*q=0(\.0*)?\s*$/.test(encoding))
+      .map((encoding) => encoding.split(';')[0]?.trim()),
+  );
+  const best = [...COMPRESSORS.keys()].find((encoding) => accepted.has(encoding)) ?? 'identity';
+  if (known.size < MAX_KNOWN) known.set(acceptEncoding, best);
+  return best;
+}
+
+/** The body in this encoding. */
+export async function encode(body: Uint8Array, encoding: Encoding): Promise<Uint8Array> {
+  return (await COMPRESSORS.get(encoding)?.(body)) ?? body;
+}

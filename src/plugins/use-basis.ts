@@ -1,0 +1,17 @@
+import type { Plugin } from 'graphql-yoga';
+import type { Whole } from '../basis.js';
+import type { GatewayContext } from '../context.js';
+
+/** Tells the HTTP server of each whole answer what it was made from, so that it can be given again. */
+export function useBasis(): Plugin<GatewayContext & { readonly onWhole?: (whole: Whole) => void }> {
+  return {
+    onExecute: () => ({
+      onExecuteDone({ result, args: { contextValue } }) {
+        if (Symbol.asyncIterator in result || result.errors) return;
+        const basis = contextValue.basis();
+        const operation = contextValue.params.operationName;
+        if (basis) contextValue.onWhole?.({ basis, operation: operation?.slice(0, 100) });
+      },
+    }),
+  };
+}

@@ -1,0 +1,63 @@
+import type { ServerResponse } from 'node:http';
+import type { EncodedBody, KeptAnswer, Question } from './answers.js';
+import { type Encoding, encodingFor } from './encodings.js';
+import type { Standing } from './gateway.js';
+
+/** How long what is no longer fresh may be shown while a new answer is fetched, or cannot be had, in seconds. */
+const STALE_WHILE_REVALIDATE = 60;
+const STALE_IF_ERROR = 86_400;
+
+/**
+ * Sends a whole answer: compressed as the client takes it, and for GET with what lets caches hold it and ask
+ * whether it has changed.
+ *
+ * @param isLast whether the client is to use the connection no more
+ */
+export function sendAnswer(
+  question: Question,
+  response: ServerResponse,
+  answer: KeptAnswer,
+  standing: Standing,
+  requestId: string,
+  isLast: boolean,
+): void {
+  const wanted = encodingFor(question.acceptEncoding);
+  const body = answer.encoded(wanted);
+  if (body instanceof Promise) {
+    body.then(
+      (encoded) => send(encoded),
+      (error: Error) => response.destroy(error),
+    );
+  } else send(body);
+
+  function send({ encoding, bytes }: EncodedBody): void {
+    const headers = [...answer.headers, 'x-request-id', requestId];
+    if (standing.stale !== undefined) headers.push('x-stale-listings', standing.stale);
+    if (encoding !== 'identity') headers.push('content-encoding', encoding);
+    if (isLast) headers.push('connection', 'close');
+    if (question.method === 'GET') {
+      headers.push(...forCaches(answer.etag(encoding), standing));
+      if (hasTag(question.ifNoneMatch, answer, encoding)) {
+        response.writeHead(304, headers).end();
+        return;
+      }
+    }
+    headers.push('content-length', String(bytes.byteLength));
+    response.writeHead(200, headers).end(bytes);
+  }
+}
+
+function forCaches(etag: string, { freshForMs, takenAt }: Standing): readonly string[] {
+  const maxAge = Math.floor(Math.min(freshForMs / 1000, STALE_IF_ERROR));
+  const control = `public, max-age=${maxAge}, stale-while-revalidate=${STALE_WHILE_REVALIDATE}, stale-if-error=${STALE_IF_ERROR}`;
+  const headers = ['etag', etag, 'cache-control', control, 'age', '0'];
+  if (takenAt < Number.POSITIVE_INFINITY) headers.push('last-modified', new Date(takenAt).toUTCString());
+  return headers;
+}
+
+/** Compares weakly: a proxy may have weakened the tag on its way to the client. */
+function hasTag(ifNoneMatch: string | undefined, answer: KeptAnswer, encoding: Encoding): boolean {
+  if (ifNoneMatch === undefined) return false;
+  const etag = answer.etag(encoding);
+  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+}

@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
+
+const QUERY = 'query Chain($key: String!) { chain(chainKey: $key) { name } }';
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+function ask({ fetch }: TestGateway, hash: unknown, query?: string, version: unknown = 1): Promise<Response> {
+  const parameters = new URLSearchParams({
+    variables: '{"key":"base"}',
+    extensions: JSON.stringify({ persistedQuery: { version, sha256Hash: hash } }),
+  });
+  if (query !== undefined) parameters.set('query', query);
+  return fetch(`/graphql?${parameters}`);
+}
+
+describe('a persisted query', () => {
+  it('is asked for once, and answered by its hash from then on, also by POST', async () => {
+    const gateway = await createTestGateway();
+    const unknown = await ask(gateway, sha256(QUERY));
+    expect(unknown.status).toBe(200);
+    expect(await unknown.json()).toMatchObject({
+      errors: [{ message: 'PersistedQueryNotFound', extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } }],
+    });
+    expect(await (await ask(gateway, sha256(QUERY), QUERY)).json()).toEqual({
+      data: { chain: { name: 'Base' } },
+    });
+    expect(await (await ask(gateway, sha256(QUERY))).json()).toEqual({ data: { chain: { name: 'Base' } } });
+    const posted = await gateway.fetch('/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        variables: { key: 'sei' },
+        extensions: { persistedQuery: { version: 1, sha256Hash: sha256(QUERY) } },
+      }),
+    });
+    expect(await posted.json()).toEqual({ data: { chain: { name: 'SEI' } } });
+  });
+
+  it('is refused under a hash that is not its own, and not kept', async () => {
+    const gateway = await createTestGateway();
+    const other = sha256('something else');
+    const refused = await ask(gateway, other, QUERY);
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({
+      errors: [{ extensions: { code: 'PERSISTED_QUERY_MISMATCH' } }],
+    });
+    expect(await (await ask(gateway, other)).json()).toMatchObject({
+      errors: [{ extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } }],
+    });
+  });
+
+  it.each([
+    ['no hash', 5, 1],
+    ['another version', sha256(QUERY), 2],
+    ['a hash of another form', 'ABC', 1],
+  ])('is passed over with %s', async (_name, hash, version) => {
+    const gateway = await createTestGateway();
+    expect(await (await ask(gateway, hash, QUERY, version)).json()).toEqual({
+      data: { chain: { name: 'Base' } },
+    });
+    const unasked = await ask(gateway, hash, undefined, version);
+    expect(await unasked.json()).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] });
+  });
+
+  it('is bounded in what is kept: the oldest are asked for again', async () => {
+    const gateway = await createTestGateway();
+    const long = (nth: number) => `# ${'x'.repeat(300_000)}${nth}\n${QUERY}`;
+    for (let nth = 0; nth < 8; nth++) {
+      const posted = await gateway.fetch('/graphql', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({
+          query: long(nth),
+          variables: { key: 'base' },
+          extensions: { persistedQuery: { version: 1, sha256Hash: sha256(long(nth)) } },
+        }),
+      });
+      expect(posted.status).toBe(200);
+    }
+    expect(await (await ask(gateway, sha256(long(7)))).json()).toHaveProperty('data');
+    expect(await (await ask(gateway, sha256(long(0)))).json()).toHaveProperty('errors');
+  });
+});
