@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { stripIgnoredCharacters } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Basis } from './basis.js';
@@ -39,46 +40,25 @@ export interface Question {
   readonly body: string;
 }
 
-const HEADERS = {
-  accept: 'accept',
-  origin: 'origin',
-  'content-type': 'contentType',
-  'accept-encoding': 'acceptEncoding',
-  'if-none-match': 'ifNoneMatch',
-  'x-request-id': 'requestId',
-} as const;
-
-/**
- * What is asked; undefined where one of the headers that matter comes twice.
- *
- * @param rawHeaders names and values in turn: the object that Node makes of them costs more than all of this
- */
-export function questionOf(
-  method: string,
-  url: string,
-  rawHeaders: readonly string[],
-  body: string,
-): Question | undefined {
-  const headers: Record<(typeof HEADERS)[keyof typeof HEADERS], string | undefined> = {
-    accept: undefined,
-    origin: undefined,
-    contentType: undefined,
-    acceptEncoding: undefined,
-    ifNoneMatch: undefined,
-    requestId: undefined,
+/** What is asked. */
+export function questionOf({ method = 'GET', url = '/', headers }: IncomingMessage, body: string): Question {
+  return {
+    method,
+    url,
+    accept: headers.accept,
+    origin: headers.origin,
+    contentType: headers['content-type'],
+    acceptEncoding: one(headers['accept-encoding']),
+    ifNoneMatch: headers['if-none-match'],
+    requestId: one(headers['x-request-id']),
+    body,
   };
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const written = rawHeaders[index] ?? '';
-    if (!LENGTHS.has(written.length)) continue;
-    const name = HEADERS[written.toLowerCase() as keyof typeof HEADERS];
-    if (name === undefined) continue;
-    if (headers[name] !== undefined) return undefined;
-    headers[name] = rawHeaders[index + 1];
-  }
-  return { method, url, body, ...headers };
 }
 
-const LENGTHS = new Set(Object.keys(HEADERS).map(({ length }) => length));
+/** A header that comes more than once is one with commas between. */
+function one(values: string | string[] | undefined): string | undefined {
+  return typeof values === 'object' ? values.join(', ') : values;
+}
 
 /** Answers by the questions that they answer, of bounded size in all. */
 export interface Answers {
@@ -91,11 +71,28 @@ export interface Answers {
 /** Up to here answers are small, and have a place of their own, so that big ones cannot push them out. */
 const SMALL_BYTES = 65_536;
 /** A longer question is read anew each time. */
-const MAX_RAW_LENGTH = 16_384;
+const MAX_TEXT_LENGTH = 16_384;
+/** How many are kept of one text: the clients of one page send it alike. */
+const MAX_READINGS = 8;
 /** Smaller bodies gain nothing by being compressed. */
 const MIN_COMPRESSED_BYTES = 1_024;
 /** What an entry takes beside its key and body. */
 const ENTRY_BYTES = 500;
+
+/** What a text meant with these headers. */
+interface Reading extends Pick<Question, 'method' | 'url' | 'accept' | 'origin' | 'contentType'> {
+  readonly meaning: string;
+}
+
+function isOf(reading: Reading, question: Question): boolean {
+  return (
+    reading.method === question.method &&
+    reading.url === question.url &&
+    reading.accept === question.accept &&
+    reading.contentType === question.contentType &&
+    reading.origin === question.origin
+  );
+}
 
 /**
  * Makes the place where answers are kept.
@@ -112,19 +109,23 @@ export function createAnswers(maxBytes: number, path: string): Answers {
     });
   const small = placeFor(0.3);
   const large = placeFor(0.6);
-  // The very bytes of a question lead to what it means, and that to its answer.
-  const meanings = new LRUCache<string, string>({
+  // The very text of a question leads to what it means, and that to its answer.
+  const readings = new LRUCache<string, readonly Reading[]>({
     maxSize: Math.ceil(maxBytes * 0.1),
-    sizeCalculation: (meaning, raw) => ENTRY_BYTES + 2 * (raw.length + meaning.length),
+    sizeCalculation: (read, text) => ENTRY_BYTES * (1 + read.length) + 2 * text.length,
   });
 
   function keyOf(question: Question): string | undefined {
-    const { method, url, accept, origin, contentType, body } = question;
-    const raw = `${method}\n${url}\n${accept}\n${origin}\n${contentType}\n${body}`;
-    const known = meanings.get(raw);
-    if (known !== undefined) return known;
+    // Looked up as it came: to put all that matters into one string costs more than everything else here.
+    const text = question.method === 'POST' ? question.body : question.url;
+    const read = readings.get(text) ?? [];
+    for (const reading of read) if (isOf(reading, question)) return reading.meaning;
     const meaning = meaningOf(question, path);
-    if (meaning !== undefined && raw.length <= MAX_RAW_LENGTH) meanings.set(raw, meaning);
+    if (meaning !== undefined && text.length <= MAX_TEXT_LENGTH) {
+      const { method, url, accept, origin, contentType } = question;
+      const reading = { method, url, accept, origin, contentType, meaning };
+      readings.set(text, [reading, ...read.slice(0, MAX_READINGS - 1)]);
+    }
     return meaning;
   }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Basis, Reads } from './basis.js';
 import type { ListingStatus, StaleListing } from './listing/snapshots.js';
 import type { Loaders } from './loaders.js';
@@ -39,5 +40,14 @@ export function requestIdOf(request: Request): string {
 
 /** The id of a request with this `x-request-id`. */
 export function requestIdFrom(given: string | null | undefined): string {
-  return given && REQUEST_ID.test(given) ? given : crypto.randomUUID();
+  return given && REQUEST_ID.test(given) ? given : nextId();
+}
+
+const PROCESS_ID = randomUUID().slice(0, 24);
+let count = 0;
+
+/** An id in the form of a UUID, of this process and counted: to draw lots for each costs much of a small answer. */
+function nextId(): string {
+  count += 1;
+  return `${PROCESS_ID}${count.toString(16).padStart(12, '0')}`;
 }

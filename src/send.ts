@@ -21,30 +21,37 @@ export function sendAnswer(
   requestId: string,
   isLast: boolean,
 ): void {
-  const wanted = encodingFor(question.acceptEncoding);
-  const body = answer.encoded(wanted);
-  if (body instanceof Promise) {
+  const body = answer.encoded(encodingFor(question.acceptEncoding));
+  const headers = [...answer.headers, 'x-request-id', requestId];
+  if (standing.stale !== undefined) headers.push('x-stale-listings', standing.stale);
+  if (isLast) headers.push('connection', 'close');
+  if (!(body instanceof Promise)) send(question, response, answer, standing, headers, body);
+  else {
     body.then(
-      (encoded) => send(encoded),
+      (encoded) => send(question, response, answer, standing, headers, encoded),
       (error: Error) => response.destroy(error),
     );
-  } else send(body);
-
-  function send({ encoding, bytes }: EncodedBody): void {
-    const headers = [...answer.headers, 'x-request-id', requestId];
-    if (standing.stale !== undefined) headers.push('x-stale-listings', standing.stale);
-    if (encoding !== 'identity') headers.push('content-encoding', encoding);
-    if (isLast) headers.push('connection', 'close');
-    if (question.method === 'GET') {
-      headers.push(...forCaches(answer.etag(encoding), standing));
-      if (hasTag(question.ifNoneMatch, answer, encoding)) {
-        response.writeHead(304, headers).end();
-        return;
-      }
-    }
-    headers.push('content-length', String(bytes.byteLength));
-    response.writeHead(200, headers).end(bytes);
   }
+}
+
+function send(
+  { method, ifNoneMatch }: Question,
+  response: ServerResponse,
+  answer: KeptAnswer,
+  standing: Standing,
+  headers: string[],
+  { encoding, bytes }: EncodedBody,
+): void {
+  if (encoding !== 'identity') headers.push('content-encoding', encoding);
+  if (method === 'GET') {
+    headers.push(...forCaches(answer.etag(encoding), standing));
+    if (hasTag(ifNoneMatch, answer, encoding)) {
+      response.writeHead(304, headers).end();
+      return;
+    }
+  }
+  headers.push('content-length', String(bytes.byteLength));
+  response.writeHead(200, headers).end(bytes);
 }
 
 function forCaches(etag: string, { freshForMs, takenAt }: Standing): readonly string[] {

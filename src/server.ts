@@ -125,10 +125,9 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       else response.writeHead(500, { connection: 'close' }).end();
     };
     // Called back, since most requests are answered with what is kept, and a promise would be half of that.
-    readBody(request, maxBodyBytes, fail, (read) => {
-      const { method = 'GET', url = '/', rawHeaders } = request;
+    readBody(request, maxBodyBytes, (read) => {
       const isWhole = read.bytesOverLimit === undefined;
-      const question = isWhole ? questionOf(method, url, rawHeaders, read.body ?? '') : undefined;
+      const question = isWhole ? questionOf(request, read.body ?? '') : undefined;
       if (question && answerKept(question, response)) return;
       answerAnew(question, read, request, response).catch(fail);
     });
@@ -180,12 +179,7 @@ interface ReadBody {
  * Reads the body up to the limit. What is beyond it is let go by for a while, since a client that is still
  * sending when the connection closes never gets to read why it was refused.
  */
-function readBody(
-  request: IncomingMessage,
-  maxBodyBytes: number,
-  fail: (error: unknown) => void,
-  done: (read: ReadBody) => void,
-): void {
+function readBody(request: IncomingMessage, maxBodyBytes: number, done: (read: ReadBody) => void): void {
   if (request.method === 'GET' || request.method === 'HEAD') {
     done({});
     return;
@@ -193,27 +187,24 @@ function readBody(
   const chunks: Buffer[] = [];
   let bytes = 0;
   let grace: NodeJS.Timeout | undefined;
-  let isDone = false;
-  const finish = (read: ReadBody) => {
-    if (isDone) return;
-    isDone = true;
-    clearTimeout(grace);
-    done(read);
-  };
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.byteLength;
     if (bytes <= maxBodyBytes) chunks.push(chunk);
-    else grace ??= setTimeout(() => finish({ bytesOverLimit: bytes, isCutOff: true }), REFUSED_BODY_GRACE_MS);
+    else grace ??= setTimeout(cutOff, REFUSED_BODY_GRACE_MS);
   });
-  request.once('end', () => {
-    const [first] = chunks;
-    if (bytes > maxBodyBytes) finish({ bytesOverLimit: bytes });
-    else finish({ body: (chunks.length === 1 && first ? first : Buffer.concat(chunks)).toString('utf8') });
-  });
-  request.once('error', (error) => {
+  request.on('end', finish);
+
+  function finish(): void {
     clearTimeout(grace);
-    if (!isDone) fail(error);
-  });
+    const [first] = chunks;
+    if (bytes > maxBodyBytes) done({ bytesOverLimit: bytes });
+    else done({ body: (chunks.length === 1 && first ? first : Buffer.concat(chunks)).toString('utf8') });
+  }
+
+  function cutOff(): void {
+    request.off('end', finish);
+    if (!request.destroyed) done({ bytesOverLimit: bytes, isCutOff: true });
+  }
 }
 
 /** Without what each request has of its own, and what is said anew of its size and state. */

@@ -146,7 +146,7 @@ describe('who may know whom', () => {
     [
       'kept answers know what they were made from',
       /^answers$/,
-      /^(basis|encodings|crypto|graphql|lru-cache)$/,
+      /^(basis|encodings|crypto|graphql|http|lru-cache)$/,
     ],
     ['what answers are made from are snapshots', /^basis$/, /^listing\/snapshots$/],
     ['encodings know nothing of ours', /^encodings$/, /^(util|zlib)$/],
