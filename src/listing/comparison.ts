@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { keyedRows } from './keyed-rows.js';
 import type { Kind } from './kinds.js';
 
 /** How two states of one listing differ; rows are named by their keys. */
@@ -20,23 +21,24 @@ export function compare<Row>(
   after: readonly Row[],
   decimalsBefore: (key: string) => number | undefined = () => undefined,
 ): Differences {
-  const left = new Map(before.map((row) => [kind.keyOf(row), row]));
+  const knownRows = keyedRows(before, kind.keyOf);
+  const rows = keyedRows(after, kind.keyOf);
   const appeared: string[] = [];
   const changedDecimals: string[] = [];
-  for (const row of after) {
-    const key = kind.keyOf(row);
-    const known = left.get(key);
-    left.delete(key);
+  for (const [key, row] of rows) {
+    const known = knownRows.get(key);
     if (known === undefined) appeared.push(key);
     const was = known === undefined ? decimalsBefore(key) : kind.decimalsOf(known);
     const is = kind.decimalsOf(row);
     if (was !== undefined && was !== is) changedDecimals.push(`${key}: ${was} → ${is}`);
   }
-  return { appeared, vanished: [...left.keys()], changedDecimals };
+  const vanished = [...knownRows.keys()].filter((key) => !rows.has(key));
+  return { appeared, vanished, changedDecimals };
 }
 
 /** Equal for two answers with equal keys and decimals, whatever the order of the rows and the prices in them. */
 export function signatureOf<Row>(kind: Kind<Row>, rows: readonly Row[]): string {
-  const marks = rows.map((row) => `${kind.keyOf(row)} ${kind.decimalsOf(row)}`).sort();
+  const keyed = [...keyedRows(rows, kind.keyOf)];
+  const marks = keyed.map(([key, row]) => `${key} ${kind.decimalsOf(row)}`).sort();
   return createHash('sha256').update(marks.join('\n')).digest('base64url').slice(0, 22);
 }

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { compare, type Differences, signatureOf } from './comparison.js';
 import { UpstreamError } from './errors.js';
+import { keyedRows } from './keyed-rows.js';
 import type { Kind } from './kinds.js';
 import type { Taken } from './listing.js';
 
@@ -57,10 +58,10 @@ export function createJudge<Row>(kind: Kind<Row>, rules: HoldBackRules): Judge<R
     heldBack = undefined;
     for (const key of appeared) departed.delete(key);
     if (vanished.length === 0) return;
-    const left = new Set(vanished);
-    for (const row of served) {
-      const key = kind.keyOf(row);
-      if (left.has(key)) departed.set(key, kind.decimalsOf(row));
+    const known = keyedRows(served, kind.keyOf);
+    for (const key of vanished) {
+      const row = known.get(key);
+      if (row) departed.set(key, kind.decimalsOf(row));
     }
   }
 

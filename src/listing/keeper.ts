@@ -13,7 +13,8 @@ export interface KeeperOptions<Row, Kept extends Snapshot<Row>> {
   readonly kind: Kind<Row>;
   /** Asks the upstream; rejects with an UpstreamError. */
   readonly take: () => Promise<Taken<Row>>;
-  readonly index: (taken: Taken<Row>) => Kept;
+  /** Makes it ready to be served. */
+  readonly index: (taken: Taken<Row>, before: Kept | undefined) => Kept | Promise<Kept>;
   /** The age after which a refresh runs. */
   readonly freshMs: number;
   /** The pause after a first failed refresh; each further one doubles it. */
@@ -107,13 +108,13 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
 
   async function round(): Promise<Kept> {
     const turn = await fleet.turn(name, kind, newestAt());
-    if (turn.is === 'taken') return weigh(turn.taken, 'shared');
+    if (turn.is === 'taken') return weigh(await index(turn.taken, snapshot), 'shared');
     if (turn.is === 'too early') throw putOff(turn);
     learn(turn.setback);
     try {
-      const taken = await ask(turn);
-      const kept = weigh(taken, 'taken', turn);
-      turn.succeed(taken);
+      const kept = await index(await ask(turn), snapshot);
+      weigh(kept, 'taken', turn);
+      turn.succeed(kept);
       return kept;
     } catch (error) {
       // All that is foreseen has ended the turn.
@@ -133,12 +134,12 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
   }
 
   /** Takes it or holds it back, by what is served here: whoever else has taken it may have had less to go by. */
-  function weigh(taken: Taken<Row>, outcome: 'taken' | 'shared', turn?: OurTurn<Row>): Kept {
-    const verdict = judge.weigh(snapshot, taken);
+  function weigh(kept: Kept, outcome: 'taken' | 'shared', turn?: OurTurn<Row>): Kept {
+    const verdict = judge.weigh(snapshot, kept);
     if (!verdict.isTaken) throw refuse(verdict.error, 'held_back', freshMs, turn);
     if (verdict.change)
       log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${verdict.change}`);
-    return accept(taken, outcome);
+    return accept(kept, outcome);
   }
 
   /** Of when the newest is that is known here, taken or not (milliseconds since 1970). */
@@ -153,19 +154,18 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     judge.learn(setback.heldBack);
   }
 
-  function accept(taken: Taken<Row>, came: Came): Kept {
-    const kept = index(taken);
+  function accept(kept: Kept, came: Came): Kept {
     tellTaken(log, kind, snapshot, kept, came);
     const isFirst = snapshot === undefined;
     snapshot = kept;
     failuresInARow = 0;
-    if (came !== 'taken') onSource(taken.source);
-    if (came === 'shared') sharedAt = taken.takenAt;
+    if (came !== 'taken') onSource(kept.source);
+    if (came === 'shared') sharedAt = kept.takenAt;
     if (came !== 'restored') {
       onRefresh(came);
-      disk?.write(kind, taken);
+      disk?.write(kind, kept);
     }
-    fleet.holds(name, kind, taken);
+    fleet.holds(name, kind, kept);
     // Age counts from when it was asked for; but a slow upstream is not asked again as soon as it has answered.
     const leastMs = isFirst && came !== 'taken' ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
     schedule(Math.min(Math.max(freshMs - kept.ageAt(Date.now()), leastMs), freshMs));
@@ -211,7 +211,9 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     if (refreshing || stopped) return;
     try {
       const taken = await fleet.newest(name, kind, newestAt());
-      if (taken && taken.takenAt > newestAt()) weigh(taken, 'shared');
+      if (!taken || taken.takenAt <= newestAt()) return;
+      const kept = await index(taken, snapshot);
+      if (kept.takenAt > newestAt()) weigh(kept, 'shared');
     } catch (err) {
       if (err instanceof UpstreamError) return;
       log.error({ err, listing: name }, 'What another gateway shares could not be taken');
@@ -232,7 +234,9 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
   return {
     async restore() {
       const taken = await disk?.read(kind);
-      if (taken && !snapshot) accept(taken, 'restored');
+      if (!taken) return;
+      const kept = await index(taken, undefined);
+      if (!snapshot) accept(kept, 'restored');
     },
     start() {
       if (snapshot) hear();

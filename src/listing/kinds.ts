@@ -9,9 +9,9 @@ export interface Kind<Row> {
    * Reads rows in the form in which the gateway itself writes them, with all the checks that an answer of
    * the upstream meets.
    *
-   * @throws UpstreamError UPSTREAM_MALFORMED
+   * @throws UpstreamError UPSTREAM_MALFORMED by rejection
    */
-  readonly parse: (rows: unknown, origin: Origin) => Taken<Row>;
+  readonly parse: (rows: unknown, origin: Origin) => Promise<Taken<Row>>;
   /** Equal for two rows that mean the same. */
   readonly keyOf: (row: Row) => string;
   readonly decimalsOf: (row: Row) => number;

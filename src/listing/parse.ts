@@ -1,7 +1,9 @@
 import * as v from 'valibot';
 import { tokenKey } from './address.js';
 import { malformed } from './errors.js';
+import { keepKeyedRows } from './keyed-rows.js';
 import type { Chain, Origin, Price, RejectedRows, Taken, Token } from './listing.js';
+import { forEachSlice } from './slices.js';
 
 /** So many bad rows are told with their places; the rest are only counted. */
 const SHOWN_REJECTED_ROWS = 20;
@@ -59,16 +61,22 @@ export const valueTransferToken: TokenForm = v.pipe(
  *
  * @param json the parsed body, of any form
  * @param origin where it is from, and when it was asked for
- * @throws UpstreamError UPSTREAM_MALFORMED if it is not `{ chains: [...] }` with at least one good row
+ * @throws UpstreamError UPSTREAM_MALFORMED by rejection, if it is not `{ chains: [...] }` with at least one
+ *   good row
  */
-export function parseChains(json: unknown, { source, takenAt }: Origin): Taken<Chain> {
-  const { rows, rejected } = parseRows('chains', json, chainRow, (chain) => chain.chainKey);
+export async function parseChains(json: unknown, { source, takenAt }: Origin): Promise<Taken<Chain>> {
+  const { rows, rejected } = await parseRows(
+    'chains',
+    json,
+    chainRow,
+    ({ chainKey }) => chainKey,
+    (chain) => {
+      Object.freeze(chain.nativeCurrency);
+      return Object.freeze(chain);
+    },
+  );
   if (rows.length === 0) throw noRows('chains', rejected);
-  for (const chain of rows) {
-    Object.freeze(chain.nativeCurrency);
-    Object.freeze(chain);
-  }
-  return { rows: Object.freeze(rows), rejected, source, takenAt };
+  return { rows, rejected, source, takenAt };
 }
 
 /**
@@ -78,52 +86,62 @@ export function parseChains(json: unknown, { source, takenAt }: Origin): Taken<C
  * @param origin where it is from, and when it was asked for: every price gets that as its `asOf`
  * @param mayBeEmpty true for routes; a listing without tokens is refused
  * @param form how the service writes a token
- * @throws UpstreamError UPSTREAM_MALFORMED if it is not `{ tokens: [...] }`, or has rows and no good one
+ * @throws UpstreamError UPSTREAM_MALFORMED by rejection, if it is not `{ tokens: [...] }`, or has rows and no
+ *   good one
  */
-export function parseTokens(
+export async function parseTokens(
   json: unknown,
   { source, takenAt }: Origin,
   mayBeEmpty: boolean,
   form: TokenForm = v1Token,
-): Taken<Token> {
-  const parsed = parseRows('tokens', json, form, (token) => tokenKey(token.chainKey, token.address));
-  const { rejected } = parsed;
-  if (parsed.rows.length === 0 && !(mayBeEmpty && rejected.count === 0)) throw noRows('tokens', rejected);
-  const rows = parsed.rows.map(({ price, ...row }) =>
-    Object.freeze({ ...row, price: price && Object.freeze({ usd: price.usd, asOf: takenAt }) }),
+): Promise<Taken<Token>> {
+  const { rows, rejected } = await parseRows(
+    'tokens',
+    json,
+    form,
+    ({ chainKey, address }) => tokenKey(chainKey, address),
+    ({ price, ...row }): Token =>
+      Object.freeze({ ...row, price: price && Object.freeze({ usd: price.usd, asOf: takenAt }) }),
   );
-  return { rows: Object.freeze(rows), rejected, source, takenAt };
+  if (rows.length === 0 && !(mayBeEmpty && rejected.count === 0)) throw noRows('tokens', rejected);
+  return { rows, rejected, source, takenAt };
 }
 
-function parseRows<Schema extends v.GenericSchema>(
+async function parseRows<Schema extends v.GenericSchema, Row>(
   name: 'chains' | 'tokens',
   json: unknown,
   schema: Schema,
   keyOf: (row: v.InferOutput<Schema>) => string,
-): { rows: v.InferOutput<Schema>[]; rejected: RejectedRows } {
-  const rows: v.InferOutput<Schema>[] = [];
+  finish: (row: v.InferOutput<Schema>) => Row,
+): Promise<{ rows: readonly Row[]; rejected: RejectedRows }> {
+  const keyed = new Map<string, Row>();
   const first: string[] = [];
   let count = 0;
   const reject = (place: string, reason: string) => {
     if (count++ < SHOWN_REJECTED_ROWS) first.push(`${place}: ${reason}`);
   };
   const firstPlaces = new Map<string, string>();
-  for (const [index, unknownRow] of rowsOf(name, json).entries()) {
+  const read = (unknownRow: unknown, index: number) => {
     const place = `${name}[${index}]`;
     const { success, output, issues } = v.safeParse(schema, unknownRow, { abortEarly: true });
     if (!success) {
       reject(place, reasonOf(issues[0]));
-      continue;
+      return;
     }
     const key = keyOf(output);
     const firstPlace = firstPlaces.get(key);
     if (firstPlace !== undefined) {
       reject(place, `duplicate of ${firstPlace}`);
-      continue;
+      return;
     }
     firstPlaces.set(key, place);
-    rows.push(output);
-  }
+    keyed.set(key, finish(output));
+  };
+  await forEachSlice(rowsOf(name, json), (slice, offset) => {
+    for (const [index, row] of slice.entries()) read(row, offset + index);
+  });
+  const rows = Object.freeze([...keyed.values()]);
+  keepKeyedRows(rows, keyed);
   return { rows, rejected: { count, first } };
 }
 

@@ -51,15 +51,15 @@ export function encodeRecord<Row>({ name }: Kind<Row>, taken: Taken<Row>, servic
  * Reads what `encodeRecord` wrote.
  *
  * @param now milliseconds since 1970
- * @throws RefusedRecord for anything else: half written, altered, of another form, listing or upstream, or
+ * @throws RefusedRecord by rejection, for anything else: half written, altered, of another form, listing or upstream, or
  *   from the future
  */
-export function decodeRecord<Row>(
+export async function decodeRecord<Row>(
   kind: Kind<Row>,
   text: string,
   services: Services,
   now: number,
-): Taken<Row> {
+): Promise<Taken<Row>> {
   const end = text.indexOf('\n');
   const json = text.slice(end + 1);
   if (!text.startsWith(HEAD))
@@ -74,7 +74,7 @@ export function decodeRecord<Row>(
   if (takenAt > now + MAX_EARLY_MS) {
     throw new RefusedRecord(`it is dated ${Math.round((takenAt - now) / 1000)} s in the future`, true);
   }
-  const read = readRows(kind, rows, { source, takenAt });
+  const read = await readRows(kind, rows, { source, takenAt });
   // Those that an upstream sends are left out one by one; of ours, one says that none can be trusted.
   if (read.rejected.count > 0) {
     throw new RefusedRecord(`${read.rejected.count} of its rows do not have the form of a row`);
@@ -82,9 +82,9 @@ export function decodeRecord<Row>(
   return { ...read, rejected };
 }
 
-function readRows<Row>(kind: Kind<Row>, rows: unknown, origin: Origin): Taken<Row> {
+async function readRows<Row>(kind: Kind<Row>, rows: unknown, origin: Origin): Promise<Taken<Row>> {
   try {
-    return kind.parse(rows, origin);
+    return await kind.parse(rows, origin);
   } catch (error) {
     throw new RefusedRecord(error instanceof Error ? error.message : String(error));
   }

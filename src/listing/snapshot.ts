@@ -1,9 +1,12 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { tokenKey } from './address.js';
 import { createChainNames } from './chain-names.js';
-import { groupRows } from './groups.js';
+import { keyedRows } from './keyed-rows.js';
+import { CHAINS, TOKENS } from './kinds.js';
 import type { Chain, Taken, Token } from './listing.js';
+import { forEachSlice } from './slices.js';
 import { readingsOf } from './text.js';
+import { createTokenIndexes, type TokenIndexes } from './token-indexes.js';
 import { createTokenSearch, type KnownChains, type TokenSearch } from './token-search.js';
 
 /** One whole listing as it was when fetched: immutable, and never changed once it is served. */
@@ -38,12 +41,14 @@ export interface TokenSnapshot extends Snapshot<Token> {
   /** The token at this address, in any writing of it. */
   byAddress(chainKey: string, address: string): Token | undefined;
   readonly search: TokenSearch;
+  /** What the search finds rows by. */
+  readonly indexes: TokenIndexes;
 }
 
 /** Indexes an answer to a question for the chain listing. */
 export function createChainSnapshot(taken: Taken<Chain>): ChainSnapshot {
   const { rows } = taken;
-  const byKey = new Map(rows.map((chain) => [chain.chainKey, chain]));
+  const byKey = keyedRows(rows, CHAINS.keyOf);
   const names = createChainNames(rows);
   return {
     ...taken,
@@ -65,26 +70,43 @@ export function createChainSnapshot(taken: Taken<Chain>): ChainSnapshot {
   };
 }
 
-/** Indexes an answer to a question for the token listing. */
-export function createTokenSnapshot(taken: Taken<Token>): TokenSnapshot {
+/**
+ * Indexes an answer to a question for the token listing, a little at a time, so that requests are answered
+ * meanwhile.
+ *
+ * @param before an older snapshot: where its rows differ in nothing but prices, its indexes hold for these, too
+ */
+export async function createTokenSnapshot(
+  taken: Taken<Token>,
+  before?: TokenSnapshot,
+): Promise<TokenSnapshot> {
   const { rows } = taken;
-  const rowsOfChain = groupRows(rows.map(({ chainKey }) => chainKey));
-  const byChain = new Map(
-    [...rowsOfChain].map(([chainKey, numbers]) => [
-      chainKey,
-      Object.freeze(numbers.flatMap((row) => rows[row] ?? [])),
-    ]),
-  );
-  const byAddress = new Map(rows.map((token) => [tokenKey(token.chainKey, token.address), token]));
-  const rowsVersion = digestOf(rows.map(({ price, ...row }) => row));
+  const byAddress = keyedRows(rows, TOKENS.keyOf);
+  const rowsDigest = createHash('sha256');
+  const pricesDigest = createHash('sha256');
+  const byChain = new Map<string, Token[]>();
+  await forEachSlice(rows, (slice) => {
+    rowsDigest.update(JSON.stringify(slice.map(({ price, ...row }) => row)));
+    pricesDigest.update(JSON.stringify(slice.map(({ price }) => price?.usd)));
+    for (const token of slice) {
+      const ofChain = byChain.get(token.chainKey);
+      if (ofChain) ofChain.push(token);
+      else byChain.set(token.chainKey, [token]);
+    }
+  });
+  for (const ofChain of byChain.values()) Object.freeze(ofChain);
+  const rowsVersion = shortened(rowsDigest);
+  const isKnown = before?.rowsVersion === rowsVersion;
+  const indexes = isKnown ? before.indexes : await createTokenIndexes(rows);
   return {
     ...taken,
     rowsVersion,
-    version: digestOf([rowsVersion, rows.map(({ price }) => price?.usd)]),
+    version: digestOf([rowsVersion, shortened(pricesDigest)]),
     ageAt: agingFrom(taken.takenAt),
     byChain: (chainKey) => byChain.get(chainKey) ?? NONE,
     byAddress: (chainKey, address) => byAddress.get(tokenKey(chainKey, address)),
-    search: createTokenSearch(rows, rowsOfChain),
+    indexes,
+    search: createTokenSearch(rows, indexes),
   };
 }
 
@@ -97,5 +119,9 @@ function agingFrom(takenAt: number): (now: number) => number {
 const NONE: readonly Token[] = Object.freeze([]);
 
 function digestOf(content: unknown): string {
-  return createHash('sha256').update(JSON.stringify(content)).digest('base64url').slice(0, 22);
+  return shortened(createHash('sha256').update(JSON.stringify(content)));
+}
+
+function shortened(digest: Hash): string {
+  return digest.digest('base64url').slice(0, 22);
 }

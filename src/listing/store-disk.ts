@@ -73,7 +73,7 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
   async function readFrom<Row>(kind: Kind<Row>, file: string): Promise<Taken<Row> | undefined> {
     try {
       const text = await readFile(join(directory, file), 'utf8');
-      return decodeRecord(kind, text, services, Date.now());
+      return await decodeRecord(kind, text, services, Date.now());
     } catch (error) {
       if (isOneOf(error, 'ENOENT')) return undefined;
       const reason = error instanceof Error ? error.message : String(error);

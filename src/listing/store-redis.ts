@@ -95,7 +95,7 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
   ): Promise<Taken<Row> | 'early' | undefined> {
     const now = Date.now();
     try {
-      const taken = decodeRecord(kind, String(text), services, now);
+      const taken = await decodeRecord(kind, String(text), services, now);
       // By the one it is found to be newer, by the other it is served.
       if (taken.takenAt !== Number(takenAt))
         throw new RefusedRecord('it is of another time than is said of it');

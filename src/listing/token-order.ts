@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Token } from './listing.js';
+import { forEachSlice, step } from './slices.js';
 
 /** What the tokens of a search can be ordered by. */
 export type TokenOrder = 'RELEVANCE' | 'SYMBOL' | 'NAME' | 'PRICE_DESC' | 'PRICE_ASC';
@@ -19,13 +19,11 @@ export interface OrderPlace {
 /** Symbol, chain and address as they are ordered: different for any two tokens, and of bounded length. */
 export type Tie = readonly [symbol: string, chainKey: string, address: string];
 
-/** The orders of one token listing that do not depend on what is searched for; rows by their number. */
+/** The orders of one token listing by its texts; rows by their number. */
 export interface TokenOrders {
   /** All rows by their ties, which is the order by symbol. */
-  bySymbol(): Uint32Array;
-  byName(): Uint32Array;
-  /** Those without a price last, whichever the direction. */
-  byPrice(direction: 'PRICE_DESC' | 'PRICE_ASC'): Uint32Array;
+  readonly bySymbol: Uint32Array;
+  readonly byName: Uint32Array;
   nameOf(row: number): string;
   tieOf(row: number): Tie;
 }
@@ -35,50 +33,50 @@ const MAX_TEXT_LENGTH = 64;
 /** Longer keys and addresses count by their digest. */
 const MAX_KEY_LENGTH = 128;
 
-/**
- * Makes the orders of a listing; each is sorted when it is first asked for.
- *
- * @param addresses the rows' addresses as compared
- */
-export function createTokenOrders(rows: readonly Token[], addresses: readonly string[]): TokenOrders {
-  const ties = rows.map<Tie>(({ symbol, chainKey }, row) => [
-    textKey(symbol),
-    boundedKey(chainKey),
-    boundedKey(addresses[row] ?? ''),
-  ]);
-  const names = rows.map(({ name }) => textKey(name));
-  const orders = new Map<TokenOrder, Uint32Array>();
+/** The texts of a listing's rows, by the row's number. The rows themselves are not held by what is made of them. */
+export interface TokenTexts {
+  readonly chainKeys: readonly string[];
+  /** As compared. */
+  readonly addresses: readonly string[];
+  readonly symbols: readonly string[];
+  readonly names: readonly string[];
+}
 
-  function order(name: TokenOrder, make: () => Uint32Array): Uint32Array {
-    const made = orders.get(name) ?? make();
-    orders.set(name, made);
-    return made;
-  }
-  // Sorting is stable: what these sort further is ordered by ties within equal values.
-  const bySymbol = () =>
-    order('SYMBOL', () => Uint32Array.from(rows.keys()).sort((a, b) => compareTies(tieOf(a), tieOf(b))));
-  function tieOf(row: number): Tie {
-    return ties[row] ?? ['', '', ''];
-  }
+/** Makes the orders of a listing, step by step. */
+export async function createTokenOrders(texts: TokenTexts): Promise<TokenOrders> {
+  const ties: Tie[] = [];
+  await forEachSlice(texts.symbols, (slice, offset) => {
+    for (const [index, symbol] of slice.entries()) {
+      const row = offset + index;
+      ties.push([
+        textKey(symbol),
+        boundedKey(texts.chainKeys[row] ?? ''),
+        boundedKey(texts.addresses[row] ?? ''),
+      ]);
+    }
+  });
+  const names = await step(() => texts.names.map(textKey));
+  const tieOf = (row: number): Tie => ties[row] ?? ['', '', ''];
   const nameOf = (row: number) => names[row] ?? '';
-  return {
-    bySymbol,
-    byName: () =>
-      order('NAME', () =>
-        bySymbol()
-          .slice()
-          .sort((a, b) => compare(nameOf(a), nameOf(b))),
-      ),
-    byPrice: (direction) =>
-      order(direction, () => {
-        const prices = rows.map(({ price }) => price?.usd ?? null);
-        return bySymbol()
-          .slice()
-          .sort((a, b) => comparePrices(direction, prices[a] ?? null, prices[b] ?? null));
-      }),
-    nameOf,
-    tieOf,
-  };
+  const bySymbol = await step(() =>
+    Uint32Array.from(ties.keys()).sort((a, b) => compareTies(tieOf(a), tieOf(b))),
+  );
+  // Sorting is stable: what is sorted further is ordered by ties within equal values.
+  const byName = await step(() => bySymbol.slice().sort((a, b) => compare(nameOf(a), nameOf(b))));
+  return { bySymbol, byName, tieOf, nameOf };
+}
+
+/**
+ * The rows of these prices in their order, those without one last, whichever the direction.
+ *
+ * @param bySymbol all rows in the order that holds within equal prices
+ */
+export function sortByPrice(
+  prices: readonly (number | null)[],
+  bySymbol: Uint32Array,
+  direction: 'PRICE_DESC' | 'PRICE_ASC',
+): Uint32Array {
+  return bySymbol.slice().sort((a, b) => comparePrices(direction, prices[a] ?? null, prices[b] ?? null));
 }
 
 /** Less than 0 where `a` comes before `b`; both of one order. */

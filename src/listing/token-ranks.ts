@@ -1,7 +1,7 @@
 import { foldAddress, isNativePlaceholder } from './address.js';
 import type { ChainNames } from './chain-names.js';
 import { groupRows, type RowGroups } from './groups.js';
-import type { Token } from './listing.js';
+import { step } from './slices.js';
 import {
   createTextIndex,
   foldText,
@@ -11,6 +11,7 @@ import {
   type Reading,
   type SearchWord,
 } from './text.js';
+import type { TokenTexts } from './token-order.js';
 
 /** The rank of each row by a reading of what was typed; {@link NOT_FOUND} where it is not meant. */
 export type Ranks = Int32Array;
@@ -43,25 +44,20 @@ const SUMS = MAX_WORDS * FITS.none + 1;
 const STATES = 4;
 
 /**
- * Makes the indexes by which rows are found.
- *
- * @param addresses the rows' addresses as compared
- * @param rowsOfChain the rows on each chain
+ * Makes the indexes by which rows are found, step by step.
  */
-export function createTokenRanks(
-  rows: readonly Token[],
-  addresses: readonly string[],
-  rowsOfChain: RowGroups,
-): RankRows {
-  const rowsOfAddress = groupRows(addresses);
-  const isNative = Uint8Array.from(addresses, (address) => Number(isNativePlaceholder(address)));
-  const symbols = createColumn(groupRows(rows.map(({ symbol }) => symbol)), (symbol) => [symbol]);
-  const names = createColumn(groupRows(rows.map(({ name }) => name)), inOneWordToo);
+export async function createTokenRanks(texts: TokenTexts): Promise<RankRows> {
+  const count = texts.symbols.length;
+  const rowsOfAddress = await step(() => groupRows(texts.addresses));
+  const rowsOfChain = await step(() => groupRows(texts.chainKeys));
+  const isNative = Uint8Array.from(texts.addresses, (address) => Number(isNativePlaceholder(address)));
+  const symbols = await step(() => createColumn(groupRows(texts.symbols), (symbol) => [symbol]));
+  const names = await step(() => createColumn(groupRows(texts.names), inOneWordToo));
   const chainKeys = createColumn(rowsOfChain, (chainKey) => [chainKey]);
 
   /** How well each row fits one word; undefined where none does. */
   function fitsOf(word: SearchWord, chains: ChainNames | undefined, byCurrency: boolean) {
-    const fits = new Uint8Array(rows.length).fill(FITS.none);
+    const fits = new Uint8Array(count).fill(FITS.none);
     let isAnyMarked = false;
     const mark = (marked: readonly number[] = [], fit: number) => {
       for (const row of marked) if (fit < (fits[row] ?? 0)) fits[row] = fit;
@@ -91,9 +87,9 @@ export function createTokenRanks(
       if (!fits) return undefined;
       fitsOfWords.push(fits);
     }
-    const ranks = new Int32Array(rows.length);
+    const ranks = new Int32Array(count);
     let isAnyFound = false;
-    for (let row = 0; row < rows.length; row++) {
+    for (let row = 0; row < count; row++) {
       const rank = rankOf(row, fitsOfWords);
       ranks[row] = rank;
       isAnyFound ||= rank !== NOT_FOUND;

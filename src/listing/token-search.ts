@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import { foldAddress, isNativeOf } from './address.js';
+import { isNativeOf } from './address.js';
 import type { ChainNames } from './chain-names.js';
-import type { RowGroups } from './groups.js';
 import type { Chain, Token } from './listing.js';
 import { readingsOf } from './text.js';
-import { comparePlaces, createTokenOrders, type OrderPlace, type TokenOrder } from './token-order.js';
-import { createTokenRanks, NOT_FOUND, type Ranks, rankWith } from './token-ranks.js';
+import type { TokenIndexes } from './token-indexes.js';
+import { comparePlaces, type OrderPlace, sortByPrice, type TokenOrder } from './token-order.js';
+import { NOT_FOUND, type Ranks, rankWith } from './token-ranks.js';
 
 /** Which tokens to keep: those of which all that is given holds. */
 export interface TokenSearchFilter {
@@ -74,24 +74,23 @@ interface Found {
 const KEPT_BYTES = 4 * 2 ** 20;
 const ENTRY_BYTES = 500;
 
-/** Makes the search of these rows; its indexes when it is first asked. */
-export function createTokenSearch(rows: readonly Token[], rowsOfChain: RowGroups): TokenSearch {
-  let search: TokenSearch | undefined;
-  return (request, chains) => {
-    search ??= createIndexedSearch(rows, rowsOfChain);
-    return search(request, chains);
-  };
-}
-
-function createIndexedSearch(rows: readonly Token[], rowsOfChain: RowGroups): TokenSearch {
-  const addresses = rows.map(({ address }) => foldAddress(address));
-  const orders = createTokenOrders(rows, addresses);
-  const ranksOf = createTokenRanks(rows, addresses, rowsOfChain);
-  const symbols = rows.map(({ symbol }) => symbol.toLowerCase());
-
+/** Makes the search of these rows. */
+export function createTokenSearch(
+  rows: readonly Token[],
+  { orders, ranksOf, symbols }: TokenIndexes,
+): TokenSearch {
   /** Good for one snapshot of the chains. */
   let kept = createKept();
   let keptFor: KnownChains | undefined;
+
+  const pricesInOrder = new Map<TokenOrder, Uint32Array>();
+
+  function byPrice(direction: 'PRICE_ASC' | 'PRICE_DESC'): Uint32Array {
+    const prices = () => rows.map(({ price }) => price?.usd ?? null);
+    const made = pricesInOrder.get(direction) ?? sortByPrice(prices(), orders.bySymbol, direction);
+    pricesInOrder.set(direction, made);
+    return made;
+  }
 
   function createKept() {
     return {
@@ -142,9 +141,9 @@ function createIndexedSearch(rows: readonly Token[], rowsOfChain: RowGroups): To
   }
 
   function rowsIn({ order, arePricesGood }: TokenSearchRequest): Uint32Array {
-    if (order === 'NAME') return orders.byName();
+    if (order === 'NAME') return orders.byName;
     const isByPrice = order === 'PRICE_ASC' || order === 'PRICE_DESC';
-    return isByPrice && arePricesGood ? orders.byPrice(order) : orders.bySymbol();
+    return isByPrice && arePricesGood ? byPrice(order) : orders.bySymbol;
   }
 
   /** What was found, and is in all other orders already, also in the order of relevance. */

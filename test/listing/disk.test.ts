@@ -260,7 +260,7 @@ describe('a directory that cannot be written', () => {
     const { log, logged } = await createTestLog();
     const directory = makeDirectory();
     const store = await openDiskStore({ directory, services: { v1: 'm' }, log });
-    const taken = TOKENS.parse([tokenRow('a', '0x1')], { source: 'v1', takenAt: 1 });
+    const taken = await TOKENS.parse([tokenRow('a', '0x1')], { source: 'v1', takenAt: 1 });
     rmSync(directory, { recursive: true });
     for (let turn = 0; turn < 3; turn++) await store.write(TOKENS, taken);
     const told = () => logged.filter(({ level }) => Number(level) >= 30).map(({ msg }) => msg);

@@ -103,7 +103,7 @@ describe.skipIf(isRedisMissing)('a record of a gateway whose clock is ahead', ()
     const [gateway] = gateways as [TestGateway];
     await expect.poll(() => statusOf(gateway).tokens.state).toBe('FRESH');
     const services = { v1: markOf(upstream.url) };
-    const ahead = TOKENS.parse(
+    const ahead = await TOKENS.parse(
       [...SYMBOLS, 'AHEAD'].map((symbol, index) => tokenRow(CHAIN, `0x${index + 1}`, { symbol })),
       {
         source: 'v1',

@@ -138,9 +138,8 @@ describe.skipIf(isRedisMissing)('rubbish in Redis', () => {
     await expect
       .poll(async () => {
         const text = await redis.client.hget(key, 'text');
-        return decodeRecord(TOKENS, text ?? '', servicesAt(upstream.url), Date.now()).rows.map(
-          ({ symbol }) => symbol,
-        );
+        const { rows } = await decodeRecord(TOKENS, text ?? '', servicesAt(upstream.url), Date.now());
+        return rows.map(({ symbol }) => symbol);
       })
       .toEqual(SYMBOLS);
   });
