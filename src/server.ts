@@ -83,7 +83,10 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       return;
     }
     const closed = new AbortController();
-    response.once('close', () => closed.abort());
+    response.once('close', () => {
+      // Of a whole answer nobody is waiting for the end, and an abort costs as much as a small one.
+      if (!response.writableFinished) closed.abort();
+    });
     let whole: Whole | undefined;
     const answer = await gateway.fetch(
       new gateway.Request(url, {
