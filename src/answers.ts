@@ -184,9 +184,11 @@ function meaningOf(question: Question, path: string): string | undefined {
   const { query, variables, operationName, extensions, ...others } = parameters;
   if (Object.keys(others).length > 0) return undefined;
   try {
-    // Without a text there is a hash among the extensions, or there will be no answer to keep.
-    const document = typeof query === 'string' ? stripIgnoredCharacters(query) : null;
-    const asked = [document, operationName ?? null, variables ?? null, extensions ?? null].map(inOrder);
+    // A hash among the extensions is of the very text; without a text there must be one.
+    const document = typeof query === 'string' && !extensions ? stripIgnoredCharacters(query) : query;
+    const asked = [document ?? null, operationName ?? null, variables ?? null, extensions ?? null].map(
+      inOrder,
+    );
     return createHash('sha256')
       .update(JSON.stringify([method, accept, origin, ...asked]))
       .digest('base64url');
@@ -196,7 +198,7 @@ function meaningOf(question: Question, path: string): string | undefined {
 }
 
 function fromBody({ url, contentType = '', body }: Question, path: string) {
-  if (url !== path || !/^application\/json\b/i.test(contentType)) return undefined;
+  if (url !== path || !/^application\/json(;|$)/.test(contentType)) return undefined;
   return parsed(body);
 }
 
@@ -224,8 +226,10 @@ function parsed(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** The same value with the members of its objects in the order of their names. */
+/** The same value with the members of its objects in the order of their names; throws where JSON has none for it. */
 function inOrder(value: unknown): unknown {
+  // 1e999 is read as infinite, and would be written as null.
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new RangeError('Expected a finite number');
   if (Array.isArray(value)) return value.map(inOrder);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(

@@ -177,7 +177,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     Request: yoga.fetchAPI.Request,
     fetch: (request, serverContext) => yoga.handleRequest(request, serverContext),
     standing(basis) {
-      const now = Date.now();
+      const now = snapshots.now();
       const current = snapshots.current();
       if (!isGood(basis, current, now)) return undefined;
       const stands = snapshots.standing(

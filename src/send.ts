@@ -66,5 +66,6 @@ function forCaches(etag: string, { freshForMs, takenAt }: Standing): readonly st
 function hasTag(ifNoneMatch: string | undefined, answer: KeptAnswer, encoding: Encoding): boolean {
   if (ifNoneMatch === undefined) return false;
   const etag = answer.etag(encoding);
-  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+  const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return tags.includes(etag) || tags.includes('*');
 }

@@ -104,7 +104,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     );
     // Asked as late as this, so that the connection of a request which came before the stop ends with it, too.
     const isLast = isPortClosed || isCutOff;
-    const standing = whole && answer.status === 200 ? gateway.standing(whole.basis) : undefined;
+    const standing = whole && isPlain(answer) ? gateway.standing(whole.basis) : undefined;
     if (question && whole && standing) {
       const made = await keptAnswerOf(answer, whole);
       answers.keep(question, made);
@@ -208,6 +208,11 @@ function readBody(request: IncomingMessage, maxBodyBytes: number, done: (read: R
     request.off('end', finish);
     if (!request.destroyed) done({ bytesOverLimit: bytes, isCutOff: true });
   }
+}
+
+/** Whether it is good, and one piece of JSON: a stream of parts or events says of itself how it is sent. */
+function isPlain({ status, headers }: Response): boolean {
+  return status === 200 && /^application\/([\w-]+\+)?json\b/.test(headers.get('content-type') ?? '');
 }
 
 /** Without what each request has of its own, and what is said anew of its size and state. */

@@ -38,10 +38,7 @@ export interface SnapshotsOptions extends HoldBackRules {
  * its end, whatever is refreshed meanwhile.
  */
 export interface View {
-  /**
-   * The time by which the prices that it reads are to be judged (milliseconds since 1970): the present, or
-   * later where the clock was set back since the token listing was taken.
-   */
+  /** As {@link Snapshots.now}. */
   now(): number;
   /** At once where a snapshot is at hand; rejects with an UpstreamError. */
   chains(): ChainSnapshot | Promise<ChainSnapshot>;
@@ -117,6 +114,11 @@ export interface Snapshots {
   start(): void;
   /** Refreshes both listings now. */
   hurry(): void;
+  /**
+   * The time by which prices are to be judged (milliseconds since 1970): the present, or later where the
+   * clock was set back since the token listing was taken.
+   */
+  now(): number;
   /** What one operation reads; make one for each. */
   view(): View;
   current(): Current;
@@ -158,16 +160,18 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   });
   const routes = createRoutes({ listing, fleet, freshMs: destinationsFreshMs, log });
 
+  function now(): number {
+    const { snapshot } = tokens;
+    const now = Date.now();
+    return snapshot ? snapshot.takenAt + snapshot.ageAt(now) : now;
+  }
+
   function view(): View {
     const pinnedChains = createPin(chains);
     const pinnedTokens = createPin(tokens);
     let routesGoodUntil = Number.POSITIVE_INFINITY;
     return {
-      now() {
-        const { snapshot } = tokens;
-        const now = Date.now();
-        return snapshot ? snapshot.takenAt + snapshot.ageAt(now) : now;
-      },
+      now,
       chains: pinnedChains.read,
       tokens: pinnedTokens.read,
       async routeQuestion(filter) {
@@ -210,6 +214,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       chains.hurry();
       tokens.hurry();
     },
+    now,
     view,
     current: () => ({ chains: chains.snapshot, tokens: tokens.snapshot }),
     standing(read, now) {

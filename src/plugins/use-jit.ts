@@ -76,7 +76,7 @@ function compile(
   document: DocumentNode,
   name: string | undefined,
 ): CompiledQuery | null {
-  if (hasListOfNullables(schema, document)) return null;
+  if (!isForCompiler(schema, document)) return null;
   const compiled = compileQuery(schema, document, name, {
     customJSONSerializer: false,
     disablingCapturingStackErrors: true,
@@ -85,23 +85,38 @@ function compile(
 }
 
 /**
- * Whether a list is asked for whose items can fail one by one. Compiled code puts the nulls of those that
- * fail at the end of the list, so that what follows them would stand in for another.
+ * The compiler writes strings into its code, and runs what follows certain marks in them: so that none of
+ * these can come, underscores and all but the most usual letters are left to graphql-js.
  */
-function hasListOfNullables(schema: GraphQLSchema, document: DocumentNode): boolean {
+const HARMLESS = /^[a-z0-9 .:/-]*$/i;
+
+/**
+ * Whether the compiler can be trusted with the document. It cannot with
+ * - a string with other than harmless letters;
+ * - directives: whether one field of a fragment is shown would decide it for all places that use the fragment;
+ * - names that every object has, such as `constructor`: as aliases or variables they are lost or mistaken;
+ * - a list whose items can fail one by one: the nulls of those that fail come at its end, so that what
+ *   follows them would stand in for another.
+ */
+function isForCompiler(schema: GraphQLSchema, document: DocumentNode): boolean {
   const types = new TypeInfo(schema);
-  let isFound = false;
+  let isTrusted = true;
+  const refuse = () => {
+    isTrusted = false;
+    return BREAK;
+  };
   visit(
     document,
     visitWithTypeInfo(types, {
+      StringValue: ({ value }) => (HARMLESS.test(value) ? undefined : refuse()),
+      Directive: refuse,
+      Name: ({ value }) => (value in Object.prototype ? refuse() : undefined),
       Field() {
         const type = types.getType();
         const list = type && getNullableType(type);
-        if (!isListType(list) || isNonNullType(list.ofType)) return undefined;
-        isFound = true;
-        return BREAK;
+        return isListType(list) && !isNonNullType(list.ofType) ? refuse() : undefined;
       },
     }),
   );
-  return isFound;
+  return isTrusted;
 }

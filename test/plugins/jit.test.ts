@@ -15,6 +15,8 @@ describe('an operation that is asked again, and so is compiled', () => {
       upstream,
       config: { maxAliases: 10_000, chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 },
     });
+    // The first is not to be the one that finds nothing there yet.
+    await query('{ chains { name } tokens { name } }');
     const withoutAge = (answer: object) => JSON.stringify(answer).replace(/"(f\d+)":\d+/g, '"$1":0');
     await fc.assert(
       fc.asyncProperty(selectionOf('Query', 2), async (selection) => {
@@ -53,6 +55,24 @@ describe('an operation that is asked again, and so is compiled', () => {
       { y: true },
     ],
     [
+      'a fragment in two places, of which one is left out',
+      'query ($y: Boolean!) { a: chain(chainKey: "base") { ...C @include(if: $y) } b: chain(chainKey: "sei") { ...C } } fragment C on Chain { name }',
+      { y: false },
+    ],
+    [
+      'a fragment twice in one place, of which one is left out',
+      'query ($y: Boolean!) { chain(chainKey: "base") { ...C @include(if: $y) ...C @skip(if: $y) } } fragment C on Chain { name }',
+      { y: false },
+    ],
+    [
+      'aliases that every object has',
+      '{ __proto__: chain(chainKey: "base") { __proto__: name constructor: chainKey toString: chainId } }',
+    ],
+    [
+      'variables that every object has',
+      'query ($constructor: String, $toString: [String!]) { chains(search: $constructor, chainTypes: $toString) { name } }',
+    ],
+    [
       'fragments',
       '{ node(id: "WyJDaGFpbiIsImJhc2UiXQ") { __typename ...C } } fragment C on Chain { name tokens { symbol } }',
     ],
@@ -72,7 +92,7 @@ describe('an operation that is asked again, and so is compiled', () => {
       const executed = await query(text, variables);
       for (let nth = 0; nth < 3; nth++) {
         const again = await query(text, variables);
-        expect(again.data).toEqual(executed.data);
+        expect(JSON.stringify(again.data)).toBe(JSON.stringify(executed.data));
         expect(sorted(again.errors)).toEqual(sorted(executed.errors));
       }
     }
@@ -83,6 +103,33 @@ describe('an operation that is asked again, and so is compiled', () => {
     const text = 'query ($k: String!) { chain(chainKey: $k) { chainKey } }';
     for (const k of ['base', 'sei', 'base', 'nope', 'solana']) {
       expect((await query(text, { k })).data).toEqual({ chain: k === 'nope' ? null : { chainKey: k } });
+    }
+  });
+
+  it('runs no text of the client as code', async () => {
+    const { query } = await createTestGateway();
+    // As the compiler marks values that JSON lacks: what follows its mark of a time is put into what it compiles.
+    const mark = '__MAGIC_DATE__33a9e76d_02e0_4128_8e92_3530ad3da74d';
+    for (const quotes of ['"', '"""']) {
+      const text = `{ chain(chainKey: ${quotes}${mark}globalThis.wasRun=1${quotes}) { name } }`;
+      for (let nth = 0; nth < 3; nth++) {
+        expect(await query(text)).toEqual({ data: { chain: null } });
+        expect(globalThis).not.toHaveProperty('wasRun');
+      }
+    }
+  });
+
+  it('shows in one operation of a document what another leaves out', async () => {
+    const { fetch } = await createTestGateway();
+    const query =
+      'query A($y: Boolean!) { chain(chainKey: "base") { ...C @include(if: $y) } } query B { chain(chainKey: "base") { ...C } } fragment C on Chain { name }';
+    for (const operationName of ['A', 'A', 'B', 'B', 'B']) {
+      const response = await fetch('/graphql', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ query, operationName, variables: { y: true } }),
+      });
+      expect(await response.json()).toEqual({ data: { chain: { name: 'Base' } } });
     }
   });
 

@@ -37,6 +37,20 @@ describe('a persisted query', () => {
     expect(await posted.json()).toEqual({ data: { chain: { name: 'SEI' } } });
   });
 
+  it.each([
+    ['null', null, 'PERSISTED_QUERY_NOT_FOUND'],
+    ['no text', 5, 'BAD_REQUEST'],
+  ])('whose text is %s is no error of the gateway', async (_name, query, code) => {
+    const { fetch } = await createTestGateway();
+    const extensions = { persistedQuery: { version: 1, sha256Hash: sha256(QUERY) } };
+    const answer = await fetch('/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query, extensions }),
+    });
+    expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code } }] });
+  });
+
   it('is refused under a hash that is not its own, and not kept', async () => {
     const gateway = await createTestGateway();
     const other = sha256('something else');

@@ -1,0 +1,343 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { RawChain, RawToken } from './fixtures/demo.js';
+import { chainRow, tokenRow } from './fixtures/rows.js';
+import { json, late, startFakeUpstream, status } from './support/fake-upstream.js';
+import { type Asked, plainOf, type Received, startServer, type TestServer } from './support/test-server.js';
+
+/** For longer runs: how many times as many orders of events are tried. */
+const TIMES = Number(process.env.DIFFERENTIAL_TIMES ?? 1);
+
+/** The rows that the upstream has. */
+interface World {
+  readonly chains: readonly RawChain[];
+  readonly tokens: readonly RawToken[];
+}
+
+const FIRST: World = {
+  chains: ['alpha', 'beta', 'gamma'].map((key) => chainRow(key) as RawChain),
+  tokens: Array.from(
+    { length: 8 },
+    (_nothing, nth) =>
+      tokenRow(['alpha', 'beta'][nth % 2] ?? '', `0x${String(nth + 1).repeat(40)}`, {
+        symbol: `T${nth}`,
+        name: `Token ${nth}`,
+        decimals: nth,
+        price: { usd: 1 + nth },
+      }) as RawToken,
+  ),
+};
+
+const changeAt = <Row>(rows: readonly Row[], nth: number, change: (row: Row) => Partial<Row>) =>
+  rows.map((row, index) => (index === nth % rows.length ? { ...row, ...change(row) } : row));
+
+/** What can become of the rows until the next refresh; `nth` chooses a row, and `stamp` is another each time. */
+const CHANGES: Readonly<Record<string, (world: World, nth: number, stamp: number) => World>> = {
+  nothing: (world) => world,
+  'a name': ({ chains, tokens }, nth, stamp) => ({
+    chains,
+    tokens: changeAt(tokens, nth, () => ({ name: `Name ${stamp}` })),
+  }),
+  'a price': ({ chains, tokens }, nth, stamp) => ({
+    chains,
+    tokens: changeAt(tokens, nth, () => ({ price: { usd: 100 + stamp } })),
+  }),
+  'decimals, which are held back': ({ chains, tokens }, nth, stamp) => ({
+    chains,
+    tokens: changeAt(tokens, nth, ({ decimals }) => ({ decimals: (decimals + 1 + (stamp % 200)) % 256 })),
+  }),
+  'an address': ({ chains, tokens }, nth, stamp) => ({
+    chains,
+    tokens: changeAt(tokens, nth, () => ({ address: `0x${stamp.toString(16).padStart(40, 'a')}` })),
+  }),
+  'the order of rows': ({ chains, tokens }) => ({
+    chains,
+    tokens: [...tokens.slice(1), ...tokens.slice(0, 1)],
+  }),
+  'one row less': ({ chains, tokens }, nth) => ({
+    chains,
+    tokens: tokens.length > 3 ? tokens.filter((_row, index) => index !== nth % tokens.length) : tokens,
+  }),
+  'one row more': ({ chains, tokens }, _nth, stamp) => ({
+    chains,
+    tokens: [
+      ...tokens,
+      tokenRow('gamma', `0x${stamp.toString(16).padStart(40, 'b')}`, { symbol: `N${stamp}` }) as RawToken,
+    ],
+  }),
+  'nearly all rows gone, which is held back': ({ chains, tokens }) => ({
+    chains,
+    tokens: tokens.slice(0, 2),
+  }),
+  'the name of a chain': ({ chains, tokens }, nth, stamp) => ({
+    chains: changeAt(chains, nth, () => ({ name: `Chain ${stamp}` })),
+    tokens,
+  }),
+  'a name and the name of a chain': ({ chains, tokens }, nth, stamp) => ({
+    chains: changeAt(chains, nth, () => ({ name: `Chain ${stamp}` })),
+    tokens: changeAt(tokens, nth, () => ({ name: `Name ${stamp}` })),
+  }),
+};
+
+/** The rows that the gateway serves at one moment, and when the token listing was taken. */
+interface Served extends World {
+  readonly takenAt: number;
+}
+
+/** A question, and its answer as it follows from the rows, told here anew and without any index. */
+interface Question {
+  readonly asked: Asked;
+  answer(served: Served): unknown;
+}
+
+const KEYS = FIRST.tokens.slice(0, 3).map(({ chainKey, address }) => ({ chainKey, address }));
+const [KEY] = KEYS;
+const find = ({ tokens }: World, key: (typeof KEYS)[number] | undefined) =>
+  tokens.find(({ chainKey, address }) => chainKey === key?.chainKey && address === key.address);
+const nameOf = ({ chains }: World, key: string) => ({
+  name: chains.find(({ chainKey }) => chainKey === key)?.name,
+});
+
+const QUESTIONS: readonly Question[] = [
+  {
+    asked: { query: '{ tokens { address decimals symbol name price { usd } chain { name } } }' },
+    answer: (served) => ({
+      tokens: served.tokens.map(({ address, decimals, symbol, name, price, chainKey }) => {
+        return { address, decimals, symbol, name, price, chain: nameOf(served, chainKey) };
+      }),
+    }),
+  },
+  {
+    asked: { query: '{ tokens { address name } }' },
+    answer: ({ tokens }) => ({ tokens: tokens.map(({ address, name }) => ({ address, name })) }),
+  },
+  {
+    asked: { query: '{ chains { chainKey name tokenCount } }' },
+    answer: ({ chains, tokens }) => ({
+      chains: chains.map(({ chainKey, name }) => {
+        return { chainKey, name, tokenCount: tokens.filter((token) => token.chainKey === chainKey).length };
+      }),
+    }),
+  },
+  {
+    asked: { query: '{ chains { name } }' },
+    answer: ({ chains }) => ({ chains: chains.map(({ name }) => ({ name })) }),
+  },
+  {
+    asked: {
+      query:
+        'query ($chainKey: String!, $address: String!) { token(chainKey: $chainKey, address: $address) { decimals price { usd asOf } } }',
+      ...(KEY ? { variables: KEY } : {}),
+    },
+    answer(served) {
+      const token = find(served, KEY);
+      const asOf = new Date(served.takenAt).toISOString();
+      return { token: token ? { decimals: token.decimals, price: { usd: token.price.usd, asOf } } : null };
+    },
+  },
+  {
+    asked: {
+      query: 'query ($keys: [TokenKey!]!) { tokensByKey(keys: $keys) { decimals name } }',
+      variables: { keys: KEYS },
+    },
+    answer: (served) => ({
+      tokensByKey: KEYS.map((key) => find(served, key))
+        .map((token) => token && { decimals: token.decimals, name: token.name })
+        .map((token) => token ?? null),
+    }),
+  },
+  {
+    asked: {
+      query:
+        '{ tokenSearch(filter: { minPriceUsd: 50 }, first: 100) { totalCount edges { node { address } } } }',
+    },
+    answer({ tokens }) {
+      const found = tokens.filter(({ price }) => price.usd >= 50);
+      // In the order of the listing here: only what is found is compared.
+      return {
+        tokenSearch: { totalCount: found.length, addresses: found.map(({ address }) => address).sort() },
+      };
+    },
+  },
+  {
+    asked: { query: '{ chain(chainKey: "beta") { name tokens { address decimals price { usd } } } }' },
+    answer: (served) => ({
+      chain: {
+        ...nameOf(served, 'beta'),
+        tokens: served.tokens
+          .filter(({ chainKey }) => chainKey === 'beta')
+          .map(({ address, decimals, price }) => ({ address, decimals, price })),
+      },
+    }),
+  },
+];
+
+const questions = fc.record({
+  /** Which of the questions. */
+  of: fc.nat(QUESTIONS.length - 1),
+  method: fc.constantFrom('GET', 'POST'),
+  encoding: fc.constantFrom('', 'br', 'gzip'),
+  hasTags: fc.boolean(),
+});
+type Choice = typeof questions extends fc.Arbitrary<infer Chosen> ? Chosen : never;
+
+const events = fc.oneof(
+  { weight: 3, arbitrary: questions.map((question) => ({ ask: question })) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      change: fc.constantFrom(...Object.keys(CHANGES)),
+      nth: fc.nat(20),
+      fails: fc.constantFrom(false, false, false, false, false, true),
+      meanwhile: fc.array(questions, { maxLength: 5 }),
+    }),
+  },
+);
+
+/** What the gateway says that it serves, as the upstream writes it. */
+function servedBy({ snapshots }: TestServer): Served {
+  const { chains, tokens } = snapshots.current();
+  if (!chains || !tokens) throw new Error('Expected both listings to be there');
+  return {
+    chains: chains.rows as readonly RawChain[],
+    tokens: tokens.rows as unknown as readonly RawToken[],
+    takenAt: tokens.takenAt,
+  };
+}
+
+/** What of each listing is in answers. */
+function shown({ chains, tokens }: World): readonly string[] {
+  const rows = [
+    chains.map(({ chainKey, name }) => [chainKey, name]),
+    tokens.map(({ chainKey, address, decimals, name, price }) => [
+      chainKey,
+      address,
+      decimals,
+      name,
+      price.usd,
+    ]),
+  ];
+  return rows.map((shown) => JSON.stringify(shown));
+}
+
+/** Waits for the end of a refresh of both listings, whatever comes of it. */
+async function refresh({ snapshots }: TestServer): Promise<void> {
+  const ends = () =>
+    snapshots.status(Date.now()).map(({ takenAt, lastFailure }) => `${takenAt} ${lastFailure?.at}`);
+  // Two of them are told apart by the millisecond.
+  await new Promise((resolve) => setTimeout(resolve, 2));
+  const before = ends();
+  snapshots.hurry();
+  await expect.poll(() => ends().every((end, nth) => end !== before[nth]), { interval: 1 }).toBe(true);
+}
+
+/** Asks, and compares what comes with each pair of listings that was served at some time from then to now. */
+async function check(server: TestServer, choice: Choice, tags: Map<string, string>): Promise<void> {
+  const { of: nth, method, encoding, hasTags } = choice;
+  const of = QUESTIONS[nth];
+  if (!of) throw new Error(`Expected one of ${QUESTIONS.length} questions, got ${nth}`);
+  const key = JSON.stringify(of.asked);
+  const known = [...tags.keys()].filter((tag) => tag.startsWith(key)).map((tag) => tag.slice(key.length));
+  const headers: Record<string, string> = { 'accept-encoding': encoding };
+  if (hasTags && known.length > 0) headers['if-none-match'] = known.join(', ');
+  const before = servedBy(server);
+  const answer = await server.ask({ ...of.asked, method, headers });
+  const after = servedBy(server);
+  const body = bodyOf(answer, key, tags);
+  const could = [before, after].flatMap(({ chains }) =>
+    [before, after].map(({ tokens, takenAt }) =>
+      JSON.stringify(of.answer(plain({ chains, tokens, takenAt }))),
+    ),
+  );
+  expect(could, 'what is served now or was when it was asked').toContain(JSON.stringify(comparable(body)));
+}
+
+/** The body, or for 304 the one that came with this tag before. */
+function bodyOf(answer: Received, key: string, tags: Map<string, string>): string {
+  const tag = key + answer.headers.etag;
+  if (answer.status === 304) return tags.get(tag) ?? 'none that was ever sent';
+  expect(answer.status).toBe(200);
+  const body = plainOf(answer).toString();
+  if (answer.headers.etag !== undefined) {
+    expect(tags.get(tag) ?? body, 'the body of this tag').toBe(body);
+    const encoding = answer.headers['content-encoding'] ?? '';
+    const isSame = ([other, its]: [string, string]) =>
+      other.startsWith(key) && its === body && (other.match(/-(br|gzip)"$/)?.[1] ?? '') === encoding;
+    expect([...tags].find(isSame)?.[0] ?? tag, 'the tag of this body').toBe(tag);
+    tags.set(tag, body);
+  }
+  return body;
+}
+
+function comparable(body: string): unknown {
+  const { data } = JSON.parse(body) as {
+    data: { tokenSearch?: { totalCount: number; edges: { node: { address: string } }[] } };
+  };
+  if (!data.tokenSearch) return data;
+  const { totalCount, edges } = data.tokenSearch;
+  return { tokenSearch: { totalCount, addresses: edges.map(({ node }) => node.address).sort() } };
+}
+
+/** Without the times of prices. */
+function plain({ chains, tokens, takenAt }: Served): Served {
+  return { chains, tokens: tokens.map((token) => ({ ...token, price: { usd: token.price.usd } })), takenAt };
+}
+
+describe('an answer', () => {
+  it('is wholly from what is served, in whatever order questions and refreshes come', async () => {
+    let held = 0;
+    let taken = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(events, { minLength: 5, maxLength: 12, size: 'max' }), async (order) => {
+        const upstream = await startFakeUpstream(FIRST);
+        const server = await startServer({
+          upstream,
+          config: { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, upstreamRetries: 0 },
+          firstPauseMs: 3_600_000,
+        });
+        await refresh(server);
+        const tags = new Map<string, string>();
+        let world = FIRST;
+        let stamp = 0;
+        for (const event of order) {
+          if ('ask' in event) {
+            await check(server, event.ask, tags);
+            continue;
+          }
+          stamp++;
+          const { change, nth, fails, meanwhile } = event;
+          const next = CHANGES[change]?.(world, nth, stamp) ?? world;
+          if (!fails) world = next;
+          for (const path of ['chains', 'tokens'] as const) {
+            upstream.plan(path, fails ? status(500) : late(nth % 4, json({ [path]: next[path] })));
+          }
+          const before = shown(servedBy(server));
+          const inFlight = refresh(server);
+          // One after the other, so that some are asked before it lands and some at about that time.
+          const asked = (async () => {
+            for (const choice of meanwhile)
+              await Promise.all([check(server, choice, tags), check(server, choice, tags)]);
+          })();
+          await Promise.all([inFlight, asked]);
+          const now = shown(servedBy(server));
+          const come = shown(world);
+          const listings = server.snapshots.status(Date.now());
+          for (const [nth, listing] of listings.entries()) {
+            const isOld = fails || listing.isHeldBack;
+            expect(now[nth], `what is served of ${listing.name}`).toBe((isOld ? before : come)[nth]);
+            if (listing.isHeldBack) held++;
+            else if (!fails) taken++;
+          }
+          // All that was kept before is asked for again.
+          for (const of of QUESTIONS.keys()) {
+            const method = nth % 2 === 0 ? 'GET' : 'POST';
+            await check(server, { of, method, encoding: '', hasTags: nth % 3 === 0 }, tags);
+          }
+        }
+      }),
+      { numRuns: 15 * TIMES },
+    );
+    expect(taken).toBeGreaterThan(10 * TIMES);
+    expect(held).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,289 @@
+import fc from 'fast-check';
+import {
+  type GraphQLArgument,
+  type GraphQLInputType,
+  type GraphQLNamedType,
+  getNamedType,
+  isAbstractType,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+} from 'graphql';
+import { withFederation } from '../../src/federation/federated.js';
+import { idOfChain, idOfToken } from '../../src/schema/ids.js';
+import { schema as ownSchema } from '../../src/schema/index.js';
+import { demoTokens } from '../fixtures/demo.js';
+
+/** A request as a client makes it. */
+export interface Operation {
+  readonly query: string;
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly operationName?: string;
+}
+
+export interface OperationsOptions {
+  /** The fields (`Type.field`) that are not asked for. */
+  readonly without?: readonly string[];
+  /** Whether routes are asked for, from few tokens and never from within a list. */
+  readonly hasRoutes?: boolean;
+}
+
+const schema = withFederation(ownSchema);
+const KEYS = ['ethereum', 'base', 'solana', 'nope', '', 'été "☃" \u{1f41f}'];
+const ADDRESSES = [...demoTokens.slice(0, 4).map(({ address }) => address), 'nope'];
+const [SOME_TOKEN] = demoTokens;
+const CHAIN_ID = idOfChain({ chainKey: 'base' } as Parameters<typeof idOfChain>[0]);
+const TOKEN_ID = idOfToken(SOME_TOKEN as unknown as Parameters<typeof idOfToken>[0]);
+const REPRESENTATIONS: readonly unknown[] = [
+  { __typename: 'Chain', chainKey: 'base' },
+  { __typename: 'Token', id: TOKEN_ID },
+  { __typename: 'Token', chainKey: 'ethereum' },
+  { __typename: 'Chain', id: 5 },
+  'nope',
+];
+
+/** Values of leaf arguments and input fields by their names; a few are of the wrong size, none of a wrong type. */
+const VALUES: Readonly<Record<string, readonly unknown[]>> = {
+  search: ['', 'eth', 'kaia'],
+  chainTypes: ['evm', 'SOLANA', 'x'],
+  srcChainKey: KEYS,
+  srcToken: ADDRESSES,
+  chainKey: KEYS,
+  chainKeys: KEYS,
+  address: ADDRESSES,
+  id: [CHAIN_ID, TOKEN_ID, 'nope', 5],
+  ids: [CHAIN_ID, TOKEN_ID, 'nope'],
+  symbols: ['usdc', 'ETH', 'weth'],
+  query: ['', 'eth', 'usdc base', 'nope', 'a b c d e f g h i'],
+  minPriceUsd: [0, 1, 1.5, -1e300],
+  maxPriceUsd: [1, 2_000, 1e300],
+  orderBy: ['RELEVANCE', 'SYMBOL', 'NAME', 'PRICE_DESC', 'PRICE_ASC'],
+  first: [1, 3, 100, 0, 101],
+  after: ['nope'],
+  representations: REPRESENTATIONS,
+  name: ['Token', 'Node', 'nope'],
+};
+
+/** What is nobody's value, for variables of wrong types. */
+const WRONG = [{}, [[]], 2 ** 31, 'BEST', { chainKey: 'base' }, true, 0.5];
+
+/** How deep fields may stand in each other. */
+const MAX_DEPTH = 4;
+
+/**
+ * Operations that are valid for the graph, of which few are refused for their variables: with arguments as
+ * literals and as variables of all input types (also null, missing, and with defaults), aliases, fields asked
+ * for twice, fragments within each other, directives, and often a second operation in the document.
+ */
+export function operationsOf(options: OperationsOptions = {}): fc.Arbitrary<Operation> {
+  return fc.gen().map((g) =>
+    operationOf((items) => {
+      const item = items[g(fc.nat, { max: items.length - 1 })];
+      return item as (typeof items)[number];
+    }, options),
+  );
+}
+
+type Choose = <Item>(items: readonly Item[]) => Item;
+
+function operationOf(choose: Choose, { without = [], hasRoutes = false }: OperationsOptions): Operation {
+  const outOf = (times: number) => choose(Array.from({ length: times }, (_, nth) => nth)) === 0;
+  const variables: Record<string, unknown> = {};
+  let definitions: string[] = [];
+  const fragments: string[] = [];
+  const hasDirectives = outOf(3);
+  let named = 0;
+
+  function define(type: string, value: unknown, defaultTo?: string): string {
+    const name = `v${named++}`;
+    definitions.push(`$${name}: ${type}${defaultTo === undefined ? '' : ` = ${defaultTo}`}`);
+    if (value !== undefined) variables[name] = value;
+    return `$${name}`;
+  }
+
+  function directives(): string {
+    if (!hasDirectives || !outOf(3)) return '';
+    const condition = () =>
+      choose([
+        () => 'true',
+        () => 'false',
+        () => define('Boolean!', choose([true, false])),
+        () => define('Boolean', choose([true, undefined]), 'false'),
+      ])();
+    return choose([
+      () => ` @include(if: ${condition()})`,
+      () => ` @skip(if: ${condition()})`,
+      () => ` @skip(if: ${condition()}) @include(if: ${condition()})`,
+    ])();
+  }
+
+  /** A JSON value of this type. */
+  function jsonOf(type: GraphQLInputType, name: string): unknown {
+    if (isNonNullType(type)) {
+      for (;;) {
+        const value = jsonOf(type.ofType, name);
+        if (value !== null) return value;
+      }
+    }
+    if (outOf(8)) return null;
+    if (isListType(type)) {
+      // What is no list stands for a list of itself.
+      if (outOf(5)) return jsonOf(type.ofType, name);
+      return Array.from({ length: choose([0, 1, 2, 3]) }, () => jsonOf(type.ofType, name));
+    }
+    if (isInputObjectType(type)) {
+      const fields = Object.values(type.getFields()).filter((field) => isNonNullType(field.type) || outOf(3));
+      return Object.fromEntries(fields.map((field) => [field.name, jsonOf(field.type, field.name)]));
+    }
+    if (getNamedType(type).name === 'Boolean') return choose([true, false]);
+    const values = VALUES[name];
+    if (!values) throw new Error(`Expected values for ${name}`);
+    return choose(values);
+  }
+
+  /** The same as a document writes it; parts of it are variables. */
+  function literalOf(type: GraphQLInputType, name: string, value: unknown): string {
+    const inner = isNonNullType(type) ? type.ofType : type;
+    if (value === null) return 'null';
+    if (isListType(inner) && Array.isArray(value)) {
+      return `[${value.map((item) => partOf(inner.ofType, name, item)).join(', ')}]`;
+    }
+    if (isListType(inner)) return literalOf(inner.ofType, name, value);
+    if (isInputObjectType(inner)) {
+      const given = value as Record<string, unknown>;
+      const fields = Object.values(inner.getFields()).filter((field) => Object.hasOwn(given, field.name));
+      return `{ ${fields.map((field) => `${field.name}: ${partOf(field.type, field.name, given[field.name])}`).join(', ')} }`;
+    }
+    return isEnumType(inner) ? String(value) : untypedOf(value);
+  }
+
+  function partOf(type: GraphQLInputType, name: string, value: unknown): string {
+    return outOf(4) ? define(String(type), value) : literalOf(type, name, value);
+  }
+
+  function argumentOf({ name, type }: GraphQLArgument): string | undefined {
+    const isRequired = isNonNullType(type);
+    if (!isRequired && outOf(2)) return undefined;
+    const value = jsonOf(type, name);
+    return choose([
+      () => `${name}: ${literalOf(type, name, value)}`,
+      () => `${name}: ${define(String(type), outOf(15) ? choose(WRONG) : value)}`,
+      () => {
+        const nullable = isRequired ? type.ofType : type;
+        const given = choose([value, undefined, null]);
+        const byDefault = constantOf(type, jsonOf(type, name));
+        return `${name}: ${define(String(nullable), given, byDefault)}`;
+      },
+      () => {
+        if (!isRequired) return `${name}: ${define(String(type), choose([undefined, null]))}`;
+        return `${name}: ${define(String(type), outOf(15) ? undefined : value)}`;
+      },
+    ])();
+  }
+
+  function selectionOf(
+    type: GraphQLNamedType,
+    depth: number,
+    isInList: boolean,
+    without: readonly string[],
+  ): string {
+    const parts = Array.from({ length: choose([1, 2, 3]) }, () =>
+      partOfSelection(type, depth, isInList, without),
+    );
+    return parts.join(' ');
+  }
+
+  function partOfSelection(
+    type: GraphQLNamedType,
+    depth: number,
+    isInList: boolean,
+    without: readonly string[],
+  ): string {
+    if (isAbstractType(type)) {
+      const own = isInterfaceType(type) ? ['id', '__typename'] : ['__typename'];
+      const on = choose(schema.getPossibleTypes(type));
+      const inner = () => selectionOf(on, depth, isInList, without);
+      return choose([
+        () => choose(own) + directives(),
+        () => `... on ${on.name}${directives()} { ${inner()} }`,
+        () => spread(on.name, inner()),
+      ])();
+    }
+    if (outOf(6)) {
+      const inner = selectionOf(type, depth, isInList, without);
+      return choose([
+        () => `... on ${type.name}${directives()} { ${inner} }`,
+        () => `...${directives()} { ${inner} }`,
+        () => spread(type.name, inner),
+        () => `${spread(type.name, inner)} ...F${fragments.length - 1}${directives()}`,
+      ])();
+    }
+    return fieldOf(type, depth, isInList, without);
+  }
+
+  function spread(on: string, inner: string): string {
+    fragments.push(`fragment F${fragments.length} on ${on} { ${inner} }`);
+    return `...F${fragments.length - 1}${directives()}`;
+  }
+
+  function fieldOf(
+    type: GraphQLNamedType,
+    depth: number,
+    isInList: boolean,
+    without: readonly string[],
+  ): string {
+    if (!isObjectType(type)) throw new Error(`Expected an object type, got ${type.name}`);
+    const isRoute = (name: string) => name === 'destinations';
+    const fields = Object.values(type.getFields())
+      .filter(({ name }) => !without.includes(`${type.name}.${name}`))
+      .filter(({ name }) => !isRoute(name) || (hasRoutes && !isInList))
+      .filter((field) => isLeafType(getNamedType(field.type)) || depth < MAX_DEPTH);
+    const field = choose([undefined, ...fields]);
+    if (!field) return outOf(2) ? '__typename' : `a${named++}: __typename${directives()}`;
+    const below = getNamedType(field.type);
+    const args = field.args
+      .filter(({ name }) => name !== 'srcToken' || (hasRoutes && !isInList))
+      .map(argumentOf)
+      .filter((argument) => argument !== undefined);
+    const isPlain = isLeafType(below) && args.length === 0;
+    const head = `${isPlain && outOf(2) ? '' : `a${named++}: `}${field.name}${args.length ? `(${args.join(', ')})` : ''}`;
+    if (isLeafType(below)) return outOf(8) ? `${head}${directives()} ${head}` : head + directives();
+    const list = isNonNullType(field.type) ? field.type.ofType : field.type;
+    const inner = () => selectionOf(below, depth + 1, isInList || isListType(list), without);
+    const once = () => `${head}${directives()} { ${inner()} }`;
+    return outOf(6) ? `${once()} ${once()}` : once();
+  }
+
+  const query = schema.getQueryType();
+  if (!query) throw new Error('Expected a query type');
+  const queries: string[] = [];
+  const names = outOf(3) ? ['A', 'B'] : [outOf(2) ? 'A' : ''];
+  for (const name of names) {
+    definitions = [];
+    const selection = selectionOf(query, 0, false, without);
+    queries.push(
+      `query ${name}${definitions.length > 0 ? `(${definitions.join(', ')})` : ''} { ${selection} }`,
+    );
+  }
+  const operationName = names.length > 1 ? choose(names) : choose([undefined, names[0]]);
+  const text = [...queries, ...fragments].join('\n');
+  return operationName ? { query: text, variables, operationName } : { query: text, variables };
+}
+
+/** A value without variables as a document writes it, of this type. */
+function constantOf(type: GraphQLInputType, value: unknown): string {
+  const named = getNamedType(type);
+  return isEnumType(named) ? String(value) : untypedOf(value);
+}
+
+function untypedOf(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(untypedOf).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  return `{ ${Object.entries(value)
+    .map(([name, inner]) => `${name}: ${untypedOf(inner)}`)
+    .join(', ')} }`;
+}

@@ -1,0 +1,147 @@
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import * as zlib from 'node:zlib';
+import { expect, onTestFinished } from 'vitest';
+import { createGatewayServer } from '../../src/server.js';
+import { demoChains } from '../fixtures/demo.js';
+import { json } from './fake-upstream.js';
+import {
+  createTestGateway,
+  createTestLog,
+  type LogLine,
+  type TestGateway,
+  type TestGatewayOptions,
+} from './test-gateway.js';
+
+/** What came over the wire. */
+export interface Received {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** A request to `/graphql`, as far as it is not the usual one. */
+export interface Asked {
+  readonly query?: string;
+  readonly variables?: object;
+  readonly operationName?: string;
+  readonly method?: string;
+  readonly headers?: Record<string, string | string[]>;
+  /** In the place of what the parts above would make. */
+  readonly body?: string;
+  readonly path?: string;
+}
+
+/** A gateway behind its real HTTP server. */
+export interface TestServer extends TestGateway {
+  /** Such as `http://127.0.0.1:4000`. */
+  readonly address: string;
+  ask(asked: Asked): Promise<Received>;
+  /** How many of these were executed, and what each of them answered. */
+  countExecuted(...questions: Asked[]): Promise<{ count: number; bodies: string[] }>;
+  readonly serverLog: LogLine[];
+}
+
+export interface TestServerOptions extends TestGatewayOptions {
+  /** 1 keeps nothing. */
+  readonly maxAnswerBytes?: number;
+}
+
+/** Starts a gateway behind its real HTTP server, which counts how often an operation is executed. */
+export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const gateway = await createTestGateway(options);
+  const { log, logged } = await createTestLog();
+  let executed = 0;
+  const server = createGatewayServer({
+    gateway: {
+      ...gateway.gateway,
+      fetch(asked, context) {
+        executed++;
+        return gateway.gateway.fetch(asked, context);
+      },
+    },
+    maxBodyBytes: 1_048_576,
+    ...(options.maxAnswerBytes ? { maxAnswerBytes: options.maxAnswerBytes } : {}),
+    log,
+  });
+  const address = await server.listen('127.0.0.1', 0);
+  const { atEnd = onTestFinished } = options;
+  atEnd(() => server.drain(0, 100));
+
+  async function ask(asked: Asked): Promise<Received> {
+    const { query, variables, operationName, method = 'POST', headers } = asked;
+    const path = asked.path ?? (method === 'POST' ? '/graphql' : pathOf(asked));
+    const posted = method === 'POST' ? JSON.stringify({ query, variables, operationName }) : undefined;
+    const sent = asked.body ?? posted;
+    return new Promise((resolve, reject) => {
+      const type = sent === undefined ? {} : { 'content-type': 'application/json' };
+      request(`${address}${path}`, { method, headers: { ...type, ...headers } })
+        .once('response', async (response) =>
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            body: await buffer(response),
+          }),
+        )
+        .once('error', reject)
+        .end(sent);
+    });
+  }
+  return {
+    ...gateway,
+    address,
+    ask,
+    async countExecuted(...questions) {
+      const before = executed;
+      const bodies: string[] = [];
+      for (const question of questions) bodies.push((await ask(question)).body.toString());
+      return { count: executed - before, bodies };
+    },
+    serverLog: logged,
+  };
+}
+
+/** The path and query string that ask this by GET. */
+export function pathOf({ query, variables, operationName }: Asked): string {
+  const parameters = new URLSearchParams({ query: query ?? '' });
+  if (variables) parameters.set('variables', JSON.stringify(variables));
+  if (operationName !== undefined) parameters.set('operationName', operationName);
+  return `/graphql?${parameters}`;
+}
+
+/** Whether this Node has zstd. */
+export const hasZstd = 'zstdDecompressSync' in zlib;
+
+/** The body as it was before it was compressed. */
+export function plainOf({ headers, body }: Received): Buffer {
+  const { zstdDecompressSync } = zlib as { zstdDecompressSync?: (body: Buffer) => Buffer };
+  switch (headers['content-encoding']) {
+    case undefined:
+      return body;
+    case 'br':
+      return zlib.brotliDecompressSync(body);
+    case 'gzip':
+      return zlib.gunzipSync(body);
+    case 'zstd':
+      if (zstdDecompressSync) return zstdDecompressSync(body);
+      break;
+  }
+  throw new Error(`Expected a known encoding, got ${headers['content-encoding']}`);
+}
+
+/** Has the upstream list these tokens, and waits until the gateway has them. */
+export async function refreshWith(
+  { snapshots, upstream }: Pick<TestGateway, 'snapshots' | 'upstream'>,
+  tokens: readonly unknown[],
+  chains: readonly unknown[] = demoChains,
+): Promise<void> {
+  upstream.plan('tokens', json({ tokens }));
+  upstream.plan('chains', json({ chains }));
+  const takenAt = () => snapshots.status(Date.now()).map((listing) => listing.takenAt);
+  const before = takenAt();
+  await new Promise((resolve) => setTimeout(resolve, 2));
+  snapshots.hurry();
+  await expect
+    .poll(() => takenAt().every((time, index) => time !== before[index]), { interval: 5 })
+    .toBe(true);
+}
