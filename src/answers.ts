@@ -105,7 +105,8 @@ export function createAnswers(maxBytes: number, path: string): Answers {
     new LRUCache<string, KeptAnswer>({
       maxSize: Math.ceil(maxBytes * share),
       maxEntrySize: Math.ceil((maxBytes * share) / 2),
-      sizeCalculation: ({ body }, key) => ENTRY_BYTES + 2 * key.length + 2 * body.byteLength,
+      // With room for the same in encodings, which take less.
+      sizeCalculation: ({ body }, key) => ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * body.byteLength),
     });
   const small = placeFor(0.3);
   const large = placeFor(0.6);

@@ -37,7 +37,7 @@ export interface GatewayServer {
   drain(lameDuckMs: number, withinMs: number): Promise<void>;
 }
 
-const MAX_ANSWER_BYTES = 64 * 2 ** 20;
+const MAX_ANSWER_BYTES = 48 * 2 ** 20;
 /** How long a client may take to send a request, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Longer than the idle limit of common load balancers, so that they close first and lose no request. */
