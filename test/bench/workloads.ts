@@ -1,13 +1,14 @@
 import { parse, print } from 'graphql';
 import type { RawChain, RawToken } from '../fixtures/demo.js';
-import { generatedListings } from '../fixtures/rows.js';
+import { type Listings, listingsOf } from './listings.js';
 
 /** What clients ask. */
 export interface Workload {
   readonly name: string;
   readonly about: string;
   /** How many tokens are listed where it is asked. */
-  readonly listed: ListedTokens;
+  readonly listed: number;
+  readonly connections: number;
   /** The bodies to post. */
   readonly bodies: readonly string[];
   /** By the upstream's rows, the {@link facts} of the answer to each body. */
@@ -24,80 +25,102 @@ export type Answer =
   | { tokens: readonly AnsweredToken[] }
   | { tokenSearch: { edges: readonly { node: AnsweredToken }[] } };
 
-/** The sizes of the token listing that are measured. */
-export type ListedTokens = 1000 | 10000;
-
-function listingsOf(count: ListedTokens) {
-  const { chains, tokens } = generatedListings(80, count);
-  return { chains: chains as readonly RawChain[], tokens: tokens as readonly RawToken[] };
-}
-
-/** The upstream's rows, by the number of tokens. */
-export const listings = { 1000: listingsOf(1000), 10000: listingsOf(10000) } as const;
-
-const { chains, tokens } = listings[1000];
-
-const fields = `{ symbol address decimals price { usd __typename }
-  chain { name nativeCurrency { symbol __typename } __typename } __typename }`;
-const allFields = `{ id address chainKey decimals isBridgeable isNative name symbol price { usd asOf __typename }
-  chain { id chainKey chainId chainType name shortName __typename } __typename }`;
-
+const CONNECTIONS = 16;
+/** Enough for answers of megabytes: more of them would only wait longer. */
+const FEW_CONNECTIONS = 4;
 const PAGE = 20;
 
-/** A small answer, a middling one, a large one, and many that differ. */
-export const workloads: readonly Workload[] = [
-  {
-    name: 'Q1',
-    about: 'every chain, two fields',
-    listed: 1000,
-    bodies: [body('query Q1 { chains { chainKey name __typename } }')],
-    expected: [facts({ chains })],
-  },
-  {
-    name: 'Q2',
-    about: 'the tokens of a chain that has many, with price and chain',
-    listed: 1000,
-    bodies: [body(`query Q2 { tokens(srcChainKey: "ethereum") ${fields} }`)],
-    expected: [facts({ tokens: tokensOf('ethereum') })],
-  },
-  {
-    name: 'Q3',
-    about: 'every token, every field, with chain',
-    listed: 1000,
-    bodies: [body(`query Q3 { tokens ${allFields} }`)],
-    expected: [facts({ tokens: tokensOf() })],
-  },
-  {
-    name: 'Q4',
-    about: `Q2 by a variable that runs over all ${chains.length} chains`,
-    listed: 1000,
-    bodies: chains.map(({ chainKey: srcChainKey }) =>
-      body(`query Q4($srcChainKey: String) { tokens(srcChainKey: $srcChainKey) ${fields} }`, { srcChainKey }),
-    ),
-    expected: chains.map(({ chainKey }) => facts({ tokens: tokensOf(chainKey) })),
-  },
-  {
-    name: 'K x10k',
-    about: 'an ordinary question for 20 rows of 10,000, by their keys, each time others',
-    listed: 10000,
-    ...lookUps(),
-  },
-  {
-    name: 'S x10k',
-    about: 'a search that finds 111 rows of 10,000, of which the first 20 are given, each time another',
-    listed: 10000,
-    ...searches(),
-  },
-];
+const FIELDS = `{ symbol address decimals price { usd __typename }
+  chain { name nativeCurrency { symbol __typename } __typename } __typename }`;
+const ALL_FIELDS = `{ id address chainKey decimals isBridgeable isNative name symbol price { usd asOf __typename }
+  chain { id chainKey chainId chainType name shortName __typename } __typename }`;
 
-function lookUps(): Pick<Workload, 'bodies' | 'expected'> {
-  const all = withChains(listings[10000]);
-  const pages = Array.from({ length: 500 }, (_nothing, nth) =>
-    all.filter((_token, row) => row % 500 === nth),
+/** Every chain, two fields. */
+export const q1: Workload = {
+  name: 'Q1',
+  about: 'every chain, two fields',
+  listed: 1000,
+  connections: CONNECTIONS,
+  bodies: [bodyOf('query Q1 { chains { chainKey name __typename } }')],
+  expected: [facts({ chains: listingsOf(1000).chains })],
+};
+
+/** The tokens of a chain that has many. */
+export const q2: Workload = {
+  name: 'Q2',
+  about: 'the tokens of a chain that has many, with price and chain',
+  listed: 1000,
+  connections: CONNECTIONS,
+  bodies: [bodyOf(`query Q2 { tokens(srcChainKey: "ethereum") ${FIELDS} }`)],
+  expected: [facts({ tokens: withChains(listingsOf(1000), 'ethereum') })],
+};
+
+/** Every token, every field. */
+export const q3: Workload = {
+  name: 'Q3',
+  about: 'every token, every field, with chain',
+  listed: 1000,
+  connections: CONNECTIONS,
+  bodies: [bodyOf(`query Q3 { tokens ${ALL_FIELDS} }`)],
+  expected: [facts({ tokens: withChains(listingsOf(1000)) })],
+};
+
+/** Q2 with all chains in turn. */
+export const q4: Workload = {
+  name: 'Q4',
+  about: 'Q2 by a variable that runs over all 80 chains',
+  listed: 1000,
+  connections: CONNECTIONS,
+  bodies: listingsOf(1000).chains.map(({ chainKey: srcChainKey }) =>
+    bodyOf(`query Q4($srcChainKey: String) { tokens(srcChainKey: $srcChainKey) ${FIELDS} }`, { srcChainKey }),
+  ),
+  expected: listingsOf(1000).chains.map(({ chainKey }) =>
+    facts({ tokens: withChains(listingsOf(1000), chainKey) }),
+  ),
+};
+
+/** Q3 where 10,000 tokens are listed. */
+export const q3x10k: Workload = {
+  ...q3,
+  name: 'Q3 x10k',
+  about: 'Q3 where 10,000 tokens are listed: 5.5 MB',
+  listed: 10_000,
+  connections: FEW_CONNECTIONS,
+  expected: [facts({ tokens: withChains(listingsOf(10_000)) })],
+};
+
+/** What is asked of every server. */
+export const common: readonly Workload[] = [q1, q2, q3, q4, q3x10k];
+
+/** The rows of 500 sets of keys in turn; each is asked for again before the answers to all are too many to keep. */
+export const lookUps: Workload = {
+  name: 'K x10k',
+  about: '20 rows of 10,000 by their keys, 500 sets of keys in turn',
+  listed: 10_000,
+  connections: CONNECTIONS,
+  ...lookUpsIn(10_000, 500),
+};
+
+/** More searches, by a bound that keeps nothing out, than the gateway keeps the places of. */
+export const searches: Workload = {
+  name: 'S x10k',
+  about:
+    'a search that finds 111 rows of 10,000, of which the first 20 are given, 2,700 in turn: too many to keep',
+  listed: 10_000,
+  connections: CONNECTIONS,
+  ...allSearches(),
+};
+
+/** Questions for 20 rows by their keys, so many of them. */
+export function lookUpsIn(listed: number, sets: number): Pick<Workload, 'bodies' | 'expected'> {
+  const all = withChains(listingsOf(listed));
+  const apart = Math.floor(all.length / PAGE);
+  const pages = Array.from({ length: sets }, (_nothing, nth) =>
+    all.filter((_token, row) => row % apart === nth % apart).slice(0, PAGE),
   );
   return {
     bodies: pages.map((page) =>
-      body(`query K($keys: [TokenKey!]!) { tokens: tokensByKey(keys: $keys) ${fields} }`, {
+      bodyOf(`query K($keys: [TokenKey!]!) { tokens: tokensByKey(keys: $keys) ${FIELDS} }`, {
         keys: page.map(({ chainKey, address }) => ({ chainKey, address })),
       }),
     ),
@@ -105,9 +128,18 @@ function lookUps(): Pick<Workload, 'bodies' | 'expected'> {
   };
 }
 
-/** More of them, by a bound that keeps nothing out, than the gateway keeps the places of. */
-function searches(): Pick<Workload, 'bodies' | 'expected'> {
-  const all = withChains(listings[10000]);
+/** A search for what begins so; the least price tells it from others and keeps nothing out below one dollar. */
+export function searchFor(typed: string, minPriceUsd: number): string {
+  return bodyOf(
+    `query S($query: String, $filter: TokenFilter) {
+      tokenSearch(query: $query, filter: $filter, first: ${PAGE}) {
+        totalCount edges { cursor node ${FIELDS} __typename } __typename } }`,
+    { query: typed, filter: { minPriceUsd } },
+  );
+}
+
+function allSearches(): Pick<Workload, 'bodies' | 'expected'> {
+  const all = withChains(listingsOf(10_000));
   const bodies: string[] = [];
   const expected: unknown[] = [];
   for (let number = 10; number < 100; number++) {
@@ -116,18 +148,39 @@ function searches(): Pick<Workload, 'bodies' | 'expected'> {
       .sort((a, b) => (a.symbol < b.symbol ? -1 : 1))
       .slice(0, PAGE);
     for (let cents = 0; cents < 30; cents++) {
-      bodies.push(
-        body(
-          `query S($query: String, $filter: TokenFilter) {
-            tokenSearch(query: $query, filter: $filter, first: ${PAGE}) {
-              totalCount edges { cursor node ${fields} __typename } __typename } }`,
-          { query: `tok${number}`, filter: { minPriceUsd: cents / 100 } },
-        ),
-      );
+      bodies.push(searchFor(`tok${number}`, cents / 100));
       expected.push(facts({ tokens: found }));
     }
   }
   return { bodies, expected };
+}
+
+let asked = 0;
+
+/** The workload's questions in turn, each as an operation of another name: documents that were never sent before. */
+export function inNewWords({ bodies }: Pick<Workload, 'bodies'>): () => string {
+  const parts = bodies.map((body) => body.split(/(?<=query |"operationName":")\w+/));
+  return () => {
+    asked++;
+    return (parts[asked % parts.length] ?? []).join(`M${asked}`);
+  };
+}
+
+/** Q4, and a chain that is not listed: one document, and never the same variables. */
+export function withNewVariables(): () => string {
+  const { chains } = listingsOf(1000);
+  const nobody = 'nobody';
+  const parts = chains.map(({ chainKey: srcChainKey }) =>
+    bodyOf(
+      `query V($srcChainKey: String, $other: String!) {
+        tokens(srcChainKey: $srcChainKey) ${FIELDS} chain(chainKey: $other) { name __typename } }`,
+      { srcChainKey, other: nobody },
+    ).split(nobody),
+  );
+  return () => {
+    asked++;
+    return (parts[asked % parts.length] ?? []).join(`none-${asked}`);
+  };
 }
 
 /** What tells whether an answer is right: for each of its rows, in order, the values that matter. */
@@ -144,16 +197,14 @@ export function facts(answer: Answer): unknown {
 }
 
 /** As Apollo Client writes it: `__typename` everywhere, and printed over many lines. */
-function body(query: string, variables = {}): string {
+function bodyOf(query: string, variables = {}): string {
   const operationName = /^query (\w+)/.exec(query)?.[1];
   return JSON.stringify({ operationName, variables, query: print(parse(query)) });
 }
 
-function tokensOf(only?: string): AnsweredToken[] {
-  return withChains({ chains, tokens }).filter(({ chainKey }) => only === undefined || chainKey === only);
-}
-
-function withChains({ chains, tokens }: { chains: readonly RawChain[]; tokens: readonly RawToken[] }) {
+function withChains({ chains, tokens }: Listings, only?: string): (RawToken & AnsweredToken)[] {
   const names = new Map(chains.map(({ chainKey, name }) => [chainKey, name]));
-  return tokens.map((token) => ({ ...token, chain: { name: names.get(token.chainKey) ?? '' } }));
+  return tokens
+    .filter(({ chainKey }) => only === undefined || chainKey === only)
+    .map((token) => ({ ...token, chain: { name: names.get(token.chainKey) ?? '' } }));
 }

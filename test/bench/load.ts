@@ -1,0 +1,98 @@
+import { askOn } from './connection.js';
+
+/** What is asked, over how many connections at once. */
+export interface Load {
+  readonly connections: number;
+  readonly method?: 'GET' | 'POST';
+  /** From the path to the query string; `/graphql` alone unless given. */
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What is posted, round and round. */
+  readonly bodies?: readonly string[];
+  /** What is posted each time, in the place of those. */
+  readonly next?: () => string;
+  /** 200 unless given. */
+  readonly status?: number;
+}
+
+/** What one run gave. Times are in milliseconds but for CPU time. */
+export interface LoadRun {
+  readonly answers: number;
+  readonly seconds: number;
+  readonly p50: number;
+  readonly p99: number;
+  /** How much of a core sending took. */
+  readonly busy: number;
+}
+
+/** How Apollo Client asks. */
+export const HEADERS = {
+  accept: 'application/graphql-response+json,application/json;q=0.9',
+  'accept-encoding': 'identity',
+  'content-type': 'application/json',
+};
+
+const ANSWER_SECONDS = 60;
+
+/**
+ * Asks for so long as fast as it is answered. What is under way at the end is waited for.
+ *
+ * @throws Error where an answer is lost or has another status
+ */
+export async function runLoad(url: string, load: Load, seconds: number): Promise<LoadRun> {
+  const { connections, status: expected = 200 } = load;
+  const next = requestsOf(url, load);
+  const latencies: number[] = [];
+  const ownBefore = process.cpuUsage();
+  const began = performance.now();
+  const isOver = () => performance.now() - began >= seconds * 1000;
+  const connection = () =>
+    askOn(
+      url,
+      () => (isOver() ? undefined : next()),
+      (status, ms) => {
+        if (status !== expected) throw new Error(`${url} answered ${status}, not ${expected}`);
+        latencies.push(ms);
+      },
+    );
+  await Promise.all(Array.from({ length: connections }, connection));
+  const ms = performance.now() - began;
+  const own = process.cpuUsage(ownBefore);
+  const sorted = Float64Array.from(latencies).sort();
+  return {
+    answers: sorted.length,
+    seconds: ms / 1000,
+    p50: sorted[Math.floor(sorted.length * 0.5)] ?? Number.NaN,
+    p99: sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN,
+    busy: (own.user + own.system) / 1000 / ms,
+  };
+}
+
+/** The bytes of one request after the other. */
+export function requestsOf(url: string, load: Load): () => Uint8Array {
+  const { method = 'POST', path = '/graphql', headers = HEADERS, next, bodies = [''] } = load;
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const head = `${method} ${path} HTTP/1.1\r\nhost: ${new URL(url).host}\r\n${lines.join('')}`;
+  const bytesOf = (body: string) =>
+    Buffer.from(
+      method === 'GET' ? `${head}\r\n` : `${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    );
+  if (next) return () => bytesOf(next());
+  const ready = bodies.map(bytesOf);
+  let nth = 0;
+  return () => ready[nth++ % ready.length] ?? Buffer.alloc(0);
+}
+
+/** Posts one question, and gives the text of the answer. */
+export async function ask(url: string, body: string): Promise<string> {
+  return (await send(url, { method: 'POST', headers: HEADERS, body })).text();
+}
+
+/** @throws Error where the status is no good one; TypeError where nothing answers */
+export async function send(url: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(ANSWER_SECONDS * 1000) });
+  if (!response.ok && response.status !== 304) {
+    throw new Error(`${url} answered ${response.status}: ${await response.text()}`);
+  }
+  return response;
+}

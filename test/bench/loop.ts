@@ -1,0 +1,43 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cpuMicrosOf } from './processes.js';
+import { requestsOf, type Target } from './targets.js';
+
+/** What happened to a gateway's event loop in some time. */
+export interface LoopWatch {
+  readonly refreshes: number;
+  /** The longest blocks, as many as there were refreshes, the longest first. */
+  readonly blockedMs: readonly number[];
+  readonly cpuMs: number;
+  readonly ms: number;
+}
+
+const POLL_MS = 100;
+
+/** Watches a probed gateway until so many refreshes have ended, or time is up. */
+export async function watchLoop(
+  upstream: Target,
+  gateway: Target,
+  until: { readonly refreshes: number; readonly ms: number },
+): Promise<LoopWatch> {
+  await blocks(gateway);
+  const began = performance.now();
+  const cpuBefore = cpuMicrosOf(gateway.child.pid);
+  const before = await requestsOf(upstream, gateway, 'tokens');
+  let refreshes = 0;
+  while (refreshes < until.refreshes && performance.now() - began < until.ms) {
+    await sleep(POLL_MS);
+    refreshes = (await requestsOf(upstream, gateway, 'tokens')) - before;
+  }
+  // The upstream has counted the last one when it was asked.
+  await sleep(until.refreshes > 0 ? 500 : 0);
+  const ms = performance.now() - began;
+  const blockedMs = (await blocks(gateway)).toSorted((a, b) => b - a).slice(0, Math.max(1, refreshes));
+  return { refreshes, blockedMs, cpuMs: (cpuMicrosOf(gateway.child.pid) - cpuBefore) / 1000, ms };
+}
+
+async function blocks({ child }: Target): Promise<readonly number[]> {
+  child.send('tell');
+  const [blockedMs] = (await once(child, 'message')) as [readonly number[]];
+  return blockedMs;
+}

@@ -1,0 +1,80 @@
+import { type Contest, cpuRatio, type Entry, middle, rateRatio } from './rounds.js';
+
+/** What is to be shown, and what was measured of it. */
+export interface Goal {
+  readonly goal: string;
+  readonly measured: string;
+  readonly isMet: boolean;
+}
+
+/** What one part of the bench found, as Markdown. */
+export interface Findings {
+  readonly title: string;
+  readonly text: string;
+  readonly goals: readonly Goal[];
+}
+
+/** A table in Markdown that can also be read as it is; all but the first columns are numbers. */
+export function table(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  textColumns: number,
+): string {
+  const widths = head.map((name, column) =>
+    Math.max(name.length, 3, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (cells: readonly string[]) =>
+    `| ${widths.map((width, i) => (i < textColumns ? (cells[i] ?? '').padEnd(width) : (cells[i] ?? '').padStart(width))).join(' | ')} |`;
+  const rule = widths.map((width, i) => (i < textColumns ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`));
+  return [line(head), line(rule), ...rows.map(line)].join('\n');
+}
+
+/** A table of contests, with how many times as good as it the first entry of each is in the line of every other. */
+export function contestTable(contests: readonly Contest[]): string {
+  return table(
+    ['', 'server', 'req/s', 'p50 ms', 'p99 ms', 'CPU µs/req', 'MB', 'upstream', '× by CPU', '× by req/s'],
+    contests.flatMap(({ label, entries }) =>
+      entries.map((entry, nth) => [
+        nth === 0 ? label : '',
+        entry.name,
+        ...cells(entry),
+        ...ratios(entries, nth),
+      ]),
+    ),
+    2,
+  );
+}
+
+function cells(entry: Entry): string[] {
+  const { samples } = entry;
+  return [
+    shown(middle(entry, 'perSecond')),
+    shown(middle(entry, 'p50'), 2),
+    shown(middle(entry, 'p99'), 2),
+    shown(middle(entry, 'cpuMicros')),
+    shown(Math.max(...samples.map(({ megabytes }) => megabytes)), 0),
+    shown(
+      samples.reduce((sum, { upstreamRequests }) => sum + upstreamRequests, 0),
+      0,
+    ),
+  ];
+}
+
+function ratios(entries: readonly Entry[], nth: number): string[] {
+  const entry = entries[nth];
+  const lead = leadOf(entries, entry);
+  if (!entry || !lead || lead === entry) return ['', ''];
+  return [shown(cpuRatio(lead, entry), 2), shown(rateRatio(lead, entry), 2)];
+}
+
+/** The entry whose multiple of another is shown. */
+function leadOf(entries: readonly Entry[], entry: Entry | undefined): Entry | undefined {
+  return entry?.against === undefined ? entries[0] : entries.find(({ name }) => name === entry.against);
+}
+
+/** A number as it is worth showing; a dash for none. */
+export function shown(value: number, digits?: number): string {
+  if (!Number.isFinite(value)) return '–';
+  const { maximumFractionDigits } = { maximumFractionDigits: digits ?? (Math.abs(value) < 100 ? 1 : 0) };
+  return value.toLocaleString('en', { maximumFractionDigits, minimumFractionDigits: digits ?? 0 });
+}

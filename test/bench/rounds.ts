@@ -1,0 +1,127 @@
+import { ask, type Load, type LoadRun, runLoad } from './load.js';
+import { cpuMicrosOf, megabytesOf } from './processes.js';
+import { requestsOf, type Target } from './targets.js';
+
+/** What one run of a server gave; NaN where the system does not tell. */
+export interface Sample {
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  /** CPU time of the server for each answer. */
+  readonly cpuMicros: number;
+  /** The most of resident memory seen. */
+  readonly megabytes: number;
+  readonly upstreamRequests: number;
+  readonly loadBusy: number;
+}
+
+/** One server under one load. */
+export interface Entry {
+  readonly name: string;
+  readonly target: Target;
+  readonly load: Load;
+  readonly samples: Sample[];
+  /** The name of the entry of the same contest that it is set against; the first unless given. */
+  readonly against?: string;
+}
+
+/** Entries that are measured side by side. */
+export interface Contest {
+  readonly label: string;
+  readonly entries: readonly Entry[];
+}
+
+/** How the rounds are run. */
+export interface RoundsOptions {
+  readonly upstream: Target;
+  /** Of each run. */
+  readonly seconds: number;
+  readonly rounds?: number;
+}
+
+/** How often everything is measured, unless told otherwise. */
+export const ROUNDS = 3;
+const WARM_UP_SECONDS = 1;
+
+/** An entry that nothing has been measured of. */
+export function entry(name: string, target: Target, load: Load, against?: string): Entry {
+  return { name, target, load, samples: [], ...(against === undefined ? {} : { against }) };
+}
+
+/** Measures all entries of all contests in each round, in turn forwards and backwards. */
+export async function runRounds(contests: readonly Contest[], options: RoundsOptions): Promise<void> {
+  const { upstream, seconds, rounds = ROUNDS } = options;
+  for (const { label, entries } of contests) {
+    for (const { name, target, load } of entries) {
+      tell(`${label}: ${name} is warming up`);
+      await runLoad(target.url, load, WARM_UP_SECONDS);
+    }
+  }
+  for (let round = 1; round <= rounds; round++) {
+    for (const { label, entries } of contests) {
+      tell(`${label}: round ${round} of ${rounds}`);
+      for (const entry of round % 2 === 1 ? entries : entries.toReversed()) {
+        entry.samples.push(await measure(entry, upstream, seconds));
+      }
+    }
+  }
+  tell('');
+}
+
+async function measure({ target, load }: Entry, upstream: Target, seconds: number): Promise<Sample> {
+  const { pid } = target.child;
+  // Since the last round it may have fetched new rows, so that this one would begin with a question that is new.
+  if (load.bodies?.[0] !== undefined) await ask(target.url, load.bodies[0]);
+  const megabytes: number[] = [];
+  const watch = setInterval(() => megabytes.push(megabytesOf(pid).now), 200);
+  const upstreamBefore = await requestsOf(upstream, target);
+  const cpuBefore = cpuMicrosOf(pid);
+  let run: LoadRun;
+  try {
+    run = await runLoad(target.url, load, seconds);
+  } finally {
+    clearInterval(watch);
+  }
+  const cpuMicros = cpuMicrosOf(pid) - cpuBefore;
+  return {
+    perSecond: run.answers / run.seconds,
+    p50: run.p50,
+    p99: run.p99,
+    cpuMicros: cpuMicros / run.answers,
+    megabytes: Math.max(...megabytes, megabytesOf(pid).now),
+    upstreamRequests: (await requestsOf(upstream, target)) - upstreamBefore,
+    loadBusy: run.busy,
+  };
+}
+
+/** The median over the rounds. */
+export function middle({ samples }: Entry, key: keyof Sample): number {
+  return median(samples.map((sample) => sample[key]));
+}
+
+/** How many times less than another an entry takes for an answer: the median of the ratios in each round. */
+export function cpuRatio(entry: Entry, other: Entry): number {
+  return ratio(other, entry, 'cpuMicros');
+}
+
+/** How many times as often as another it answers. */
+export function rateRatio(entry: Entry, other: Entry): number {
+  return ratio(entry, other, 'perSecond');
+}
+
+function ratio(over: Entry, under: Entry, key: keyof Sample): number {
+  return median(
+    over.samples.map((sample, round) => sample[key] / (under.samples[round]?.[key] ?? Number.NaN)),
+  );
+}
+
+/** The middle one; NaN of none. */
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+/** Says what is being done, to whoever watches. */
+export function tell(what: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${what}`);
+  else if (what) process.stderr.write(`${what}\n`);
+}

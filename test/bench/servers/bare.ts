@@ -1,0 +1,32 @@
+/** The least that a server on `node:http` can do: kept bytes by the text of the request. */
+import { createServer } from 'node:http';
+import { serve } from './serve.js';
+
+/** What it gives, put to it as JSON. */
+export interface BareAnswers {
+  readonly contentType: string;
+  readonly answers: readonly (readonly [requestBody: string, answer: string])[];
+}
+
+let contentType = '';
+const answers = new Map<string, Buffer>();
+
+serve(
+  createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const text = Buffer.concat(chunks).toString();
+      if (request.method === 'PUT') {
+        const put = JSON.parse(text) as BareAnswers;
+        contentType = put.contentType;
+        for (const [body, answer] of put.answers) answers.set(body, Buffer.from(answer));
+        response.end();
+        return;
+      }
+      const answer = answers.get(text);
+      const headers = { 'content-type': contentType, 'content-length': answer?.byteLength ?? 0 };
+      response.writeHead(answer ? 200 : 404, headers).end(answer);
+    });
+  }),
+);

@@ -1,0 +1,49 @@
+/** Mercurius with its JIT and its cache, over the upstream: `mercurius.js <upstream>`. */
+import type { Server } from 'node:http';
+import type { RawToken } from '../../fixtures/demo.js';
+import { requirePeer } from '../peers.js';
+import { createUpstreamReads, rowResolvers, SDL } from './graph.js';
+import { serve } from './serve.js';
+
+/** As much of it as is used here: the types are not installed where only types are checked. */
+interface Fastify {
+  readonly server: Server;
+  register(plugin: unknown, options: unknown): void;
+  ready(): Promise<void>;
+}
+
+/** Longer than any run of the bench: once it has an answer, it never asks again. */
+const KEPT_SECONDS = 86_400;
+
+const fastify = requirePeer('fastify') as () => Fastify;
+const app = fastify();
+const reads = createUpstreamReads(process.argv[2] ?? '');
+
+async function chainByKey(chainKey: string) {
+  return (await reads.chains()).find((chain) => chain.chainKey === chainKey) ?? null;
+}
+
+app.register(requirePeer('mercurius'), {
+  schema: SDL,
+  jit: 1,
+  resolvers: {
+    ...rowResolvers,
+    Query: {
+      chains: () => reads.chains(),
+      chain: (_root: unknown, { chainKey }: { chainKey: string }) => chainByKey(chainKey),
+      tokens: (_root: unknown, { srcChainKey }: { srcChainKey?: string | null }) =>
+        reads.tokens(srcChainKey ?? undefined),
+    },
+    Token: { ...rowResolvers.Token, chain: ({ chainKey }: RawToken) => chainByKey(chainKey) },
+  },
+});
+app.register(requirePeer('mercurius-cache'), {
+  ttl: KEPT_SECONDS,
+  policy: {
+    Query: { chains: true, chain: true, tokens: true },
+    // By the one value that it depends on: without it the whole row would be its key.
+    Token: { chain: { key: ({ self }: { self: RawToken }) => self.chainKey } },
+  },
+});
+await app.ready();
+serve(app.server);

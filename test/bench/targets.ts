@@ -1,0 +1,148 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { ask, send } from './load.js';
+import { keep, pin } from './processes.js';
+import type { Counts } from './servers/upstream.js';
+
+/** A server in a process of its own. */
+export interface Target {
+  readonly name: string;
+  /** Where it is asked. */
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** How the upstream knows it; empty where it asks nothing. */
+  readonly asker: string;
+}
+
+/** The upstream as a server meets it. */
+export interface UpstreamOptions {
+  readonly listed: number;
+  readonly delayMs?: number;
+  /** Whether a price is another each time it is asked. */
+  readonly isMoving?: boolean;
+}
+
+/** What {@link startGateway} takes. */
+export interface GatewayOptions extends UpstreamOptions {
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Whether it is to tell how long its event loop was blocked. */
+  readonly isProbed?: boolean;
+  /** Whether it is not kept to one core. */
+  readonly hasAllCores?: boolean;
+}
+
+/** How long the upstream takes for an answer, unless told otherwise. */
+export const UPSTREAM_DELAY_MS = 50;
+
+const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+const PROBE = new URL('servers/loop-probe.js', import.meta.url).href;
+const ANY_QUESTION = JSON.stringify({ query: '{ chains { chainKey } }' });
+
+let askers = 0;
+let logged = '';
+
+/** What the gateways have logged, from `warn` on. */
+export function gatewayLog(): string {
+  return logged.slice(0, 2000);
+}
+
+/** Starts one of the servers beside the gateway. */
+export async function startServer(name: string, file: string, ...args: readonly string[]): Promise<Target> {
+  const child = keep(
+    fork(fileURLToPath(new URL(`servers/${file}.js`, import.meta.url)), args, {
+      env: { ...process.env, NODE_ENV: 'production' },
+    }),
+  );
+  pin(child.pid, file === 'upstream' || file === 'fetcher' ? 'load' : 'server');
+  const ended = once(child, 'exit').then(() => []);
+  const [port] = (await Promise.race([once(child, 'message'), ended])) as [number?];
+  if (port === undefined) throw new Error(`${name} did not start`);
+  return { name, url: `http://127.0.0.1:${port}/graphql`, child, asker: '' };
+}
+
+/** Starts one of them that asks the upstream. */
+export async function startPeer(
+  name: string,
+  upstream: Target,
+  options: UpstreamOptions,
+  file: string,
+  ...args: readonly string[]
+): Promise<Target> {
+  const { address, asker } = addressFor(upstream, options);
+  return { ...(await startServer(name, file, address, ...args)), asker };
+}
+
+/** Starts the built gateway as `npm start` does, with the settings given here alone, and waits for its first answer. */
+export async function startGateway(
+  upstream: Target,
+  options: GatewayOptions,
+  question = ANY_QUESTION,
+): Promise<Target & { readonly firstAnswerMs: number }> {
+  const { settings = {}, isProbed = false, hasAllCores = false } = options;
+  const { address, asker } = addressFor(upstream, options);
+  const port = await freePort();
+  const env = { PORT: String(port), UPSTREAM_URL: address, LOG_LEVEL: 'warn', ...settings };
+  const began = performance.now();
+  const child = keep(
+    spawn(process.execPath, [...(isProbed ? ['--import', PROBE] : []), MAIN], {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe', ...(isProbed ? ['ipc' as const] : [])],
+    }),
+  );
+  pin(child.pid, hasAllCores ? 'any' : 'server');
+  // It knows nothing of this process: should this one be killed, the upstream ends it.
+  upstream.child.send({ pid: child.pid, hasEnded: false });
+  child.once('exit', () => {
+    if (upstream.child.connected) upstream.child.send({ pid: child.pid, hasEnded: true });
+  });
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (text) => {
+      logged += text;
+    });
+  }
+  const url = `http://127.0.0.1:${port}/graphql`;
+  while (child.exitCode === null) {
+    try {
+      await ask(url, question);
+      return { name: 'gateway', url, child, asker, firstAnswerMs: performance.now() - began };
+    } catch (error) {
+      // What `fetch` throws before the port is open.
+      if (!(error instanceof TypeError)) throw error;
+      await sleep(1);
+    }
+  }
+  throw new Error(`The gateway did not start: ${logged}`);
+}
+
+/** How many requests the upstream has had: all of them, or those for one listing. */
+export async function requestsOf(
+  upstream: Target,
+  { asker }: Pick<Target, 'asker'>,
+  only?: string,
+): Promise<number> {
+  const counts = (await (await send(new URL('/count', upstream.url).href, {})).json()) as Counts;
+  return Object.entries(counts[asker] ?? {})
+    .filter(([listing]) => only === undefined || listing === only)
+    .reduce((sum, [, count]) => sum + count, 0);
+}
+
+function addressFor(
+  upstream: Target,
+  { listed, delayMs = UPSTREAM_DELAY_MS, isMoving = false }: UpstreamOptions,
+) {
+  const asker = String(++askers);
+  const path = `/${asker}/${delayMs}/${listed}/${isMoving ? 'moving' : 'still'}/v1`;
+  return { asker, address: new URL(path, upstream.url).href };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
