@@ -48,8 +48,8 @@ export interface GatewayOptions {
 
 /** What the HTTP server and the gateway tell each other of one request. */
 export interface ServerContext extends BodyLimitContext {
-  /** Called where the answer is whole and could be given again. */
-  readonly onWhole?: (whole: Whole) => void;
+  /** Where the gateway says of an answer that it is whole and could be given again. */
+  readonly said?: { whole?: Whole };
 }
 
 /** A handler of requests in the form of `fetch`; it opens no port. */

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import closeWithGrace from 'close-with-grace';
 import { type Config, readConfig } from './config.js';
 import { startDemoUpstream } from './demo/upstream.js';
@@ -15,6 +16,16 @@ const LAME_DUCK_MS = 1_500;
 const GIVE_UP_UPSTREAM_AFTER_MS = 7_500;
 /** When connections are cut off whose clients send or read no further. */
 const CUT_OFF_AFTER_MS = 8_500;
+
+/**
+ * Lets less garbage pile up than V8 does of itself, which takes twice the memory and hardly less time: a gateway
+ * makes much of it at each refresh and with each long answer, and next to none in between. To be called before
+ * there is any.
+ */
+function keepHeapSmall(): void {
+  setFlagsFromString('--heap-growing-percent=20');
+  setFlagsFromString('--semi-space-growth-factor=1');
+}
 
 async function run(config: Config): Promise<void> {
   const isTerminal = process.stdout.isTTY === true;
@@ -130,4 +141,5 @@ if ('faults' in settings) {
   ]);
 }
 const { config } = settings;
+keepHeapSmall();
 run(config).catch((error: unknown) => endWith(startFault(error, config)));

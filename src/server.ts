@@ -87,7 +87,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       // Of a whole answer nobody is waiting for the end, and an abort costs as much as a small one.
       if (!response.writableFinished) closed.abort();
     });
-    let whole: Whole | undefined;
+    const said: { whole?: Whole } = {};
     const answer = await gateway.fetch(
       new gateway.Request(url, {
         method: request.method ?? 'GET',
@@ -95,13 +95,9 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         body: body ?? null,
         signal: closed.signal,
       }),
-      {
-        bodyBytesOverLimit: bytesOverLimit,
-        onWhole(what) {
-          whole = what;
-        },
-      },
+      { bodyBytesOverLimit: bytesOverLimit, said },
     );
+    const { whole } = said;
     // Asked as late as this, so that the connection of a request which came before the stop ends with it, too.
     const isLast = isPortClosed || isCutOff;
     const standing = whole && isPlain(answer) ? gateway.standing(whole.basis) : undefined;

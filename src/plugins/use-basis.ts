@@ -3,14 +3,15 @@ import type { Whole } from '../basis.js';
 import type { GatewayContext } from '../context.js';
 
 /** Tells the HTTP server of each whole answer what it was made from, so that it can be given again. */
-export function useBasis(): Plugin<GatewayContext & { readonly onWhole?: (whole: Whole) => void }> {
+export function useBasis(): Plugin<GatewayContext & { readonly said?: { whole?: Whole } }> {
   return {
     onExecute: () => ({
       onExecuteDone({ result, args: { contextValue } }) {
         if (Symbol.asyncIterator in result || result.errors) return;
         const basis = contextValue.basis();
         const operation = contextValue.params.operationName;
-        if (basis) contextValue.onWhole?.({ basis, operation: operation?.slice(0, 100) });
+        if (basis && contextValue.said)
+          contextValue.said.whole = { basis, operation: operation?.slice(0, 100) };
       },
     }),
   };
