@@ -62,10 +62,12 @@ function one(values: string | string[] | undefined): string | undefined {
 
 /** Answers by the questions that they answer, of bounded size in all. */
 export interface Answers {
-  /** What was kept under this question or one that means the same, whether it is still good or not. */
-  find(question: Question): KeptAnswer | undefined;
-  /** Keeps the answer to this question in the place of an older one. */
-  keep(question: Question, answer: KeptAnswer): void;
+  /** Equal for questions that mean the same; undefined where it is none whose answer could be kept. */
+  keyOf(question: Question): string | undefined;
+  /** What was kept under this key, whether it is still good or not. */
+  find(key: string): KeptAnswer | undefined;
+  /** Keeps an answer in the place of an older one. */
+  keep(key: string, answer: KeptAnswer): void;
 }
 
 /** Up to here answers are small, and have a place of their own, so that big ones cannot push them out. */
@@ -131,13 +133,9 @@ export function createAnswers(maxBytes: number, path: string): Answers {
   }
 
   return {
-    find(question) {
-      const key = keyOf(question);
-      return key === undefined ? undefined : (small.get(key) ?? large.get(key));
-    },
-    keep(question, answer) {
-      const key = keyOf(question);
-      if (key === undefined) return;
+    keyOf,
+    find: (key) => small.get(key) ?? large.get(key),
+    keep(key, answer) {
       const [place, other] = answer.body.byteLength <= SMALL_BYTES ? [small, large] : [large, small];
       other.delete(key);
       place.set(key, answer);

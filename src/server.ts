@@ -6,8 +6,9 @@ import { sendNodeResponse } from '@whatwg-node/server';
 import { createAnswers, createKeptAnswer, type KeptAnswer, type Question, questionOf } from './answers.js';
 import type { Whole } from './basis.js';
 import { requestIdFrom } from './context.js';
-import { type Gateway, GRAPHQL_PATH } from './gateway.js';
+import { type Gateway, GRAPHQL_PATH, type Standing } from './gateway.js';
 import type { Logger } from './logger.js';
+import { type ReadBody, readBody } from './read-body.js';
 import { sendAnswer } from './send.js';
 
 /** What {@link createGatewayServer} takes. */
@@ -38,26 +39,28 @@ export interface GatewayServer {
 }
 
 const MAX_ANSWER_BYTES = 48 * 2 ** 20;
+/** For so long what is asked while the same is executed waits for the answer to that. */
+const SAME_ANSWER_WITHIN_MS = 1_000;
 /** How long a client may take to send a request, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Longer than the idle limit of common load balancers, so that they close first and lose no request. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** How long a connection that is open when the port closes has to send its next request. */
 const NEXT_REQUEST_GRACE_MS = 1_000;
-/** How long a client whose body is too large may go on sending before it is cut off. */
-const REFUSED_BODY_GRACE_MS = 2_000;
 
 /** Makes the server; it opens no port before `listen`. */
 export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
   const { gateway, maxBodyBytes, maxAnswerBytes = MAX_ANSWER_BYTES, log } = options;
   const answers = createAnswers(maxAnswerBytes, GRAPHQL_PATH);
+  /** What is being executed, by what it is the answer to. */
+  const executing = new Map<string, Promise<void>>();
   let isPortClosed = false;
   /** Connections that have not sent a whole request head yet; browsers open some ahead of need. */
   const silent = new Set<Socket>();
 
   /** Answers with what is kept, if that is what would be answered now. */
-  function answerKept(question: Question, response: ServerResponse): boolean {
-    const answer = answers.find(question);
+  function answerKept(key: string, question: Question, response: ServerResponse): boolean {
+    const answer = answers.find(key);
     const standing = answer && gateway.standing(answer.basis);
     if (!answer || !standing) return false;
     const requestId = requestIdFrom(question.requestId);
@@ -70,23 +73,57 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     return true;
   }
 
+  /** Answers what is not kept; what means the same is executed once, whoever else asks for it meanwhile. */
   async function answerAnew(
-    question: Question | undefined,
-    { body, bytesOverLimit, isCutOff = false }: ReadBody,
+    key: string | undefined,
+    question: Question,
+    read: ReadBody,
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
+    const others = key === undefined ? undefined : executing.get(key);
+    if (key !== undefined && others) {
+      // No longer than for what is at hand: it may be the upstream that they wait for.
+      await Promise.race([others, sleep(SAME_ANSWER_WITHIN_MS, undefined, { ref: false })]);
+      if (answerKept(key, question, response)) return;
+    }
     const url = urlOf(request);
     if (!url) {
       response.writeHead(400, { 'content-type': 'application/json', connection: 'close' });
       response.end(JSON.stringify({ error: 'Expected a path, such as /graphql.' }));
       return;
     }
+    const executed = execute(key, url, read, request, response);
+    if (key !== undefined) share(key, executed);
+    const { answer, kept } = await executed;
+    // Asked as late as this, so that the connection of a request which came before the stop ends with it, too.
+    const isLast = isPortClosed || read.isCutOff === true;
+    if (kept) {
+      const requestId = answer.headers.get('x-request-id') ?? '';
+      sendAnswer(question, response, kept.answer, kept.standing, requestId, isLast);
+      return;
+    }
+    if (isLast) response.setHeader('connection', 'close');
+    if (url.pathname === GRAPHQL_PATH && !answer.headers.has('cache-control')) {
+      response.setHeader('cache-control', 'no-store');
+    }
+    await sendNodeResponse(answer, response, request, false);
+  }
+
+  /** Has the gateway answer, and keeps that under the key where it is whole and will be good for others. */
+  async function execute(
+    key: string | undefined,
+    url: URL,
+    { body, bytesOverLimit }: ReadBody,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<Executed> {
     const closed = new AbortController();
     response.once('close', () => {
       // Of a whole answer nobody is waiting for the end, and an abort costs as much as a small one.
       if (!response.writableFinished) closed.abort();
     });
+    // Not a function that is called back: such a one has held on to every request after its own.
     const said: { whole?: Whole } = {};
     const answer = await gateway.fetch(
       new gateway.Request(url, {
@@ -98,20 +135,20 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       { bodyBytesOverLimit: bytesOverLimit, said },
     );
     const { whole } = said;
-    // Asked as late as this, so that the connection of a request which came before the stop ends with it, too.
-    const isLast = isPortClosed || isCutOff;
     const standing = whole && isPlain(answer) ? gateway.standing(whole.basis) : undefined;
-    if (question && whole && standing) {
-      const made = await keptAnswerOf(answer, whole);
-      answers.keep(question, made);
-      sendAnswer(question, response, made, standing, answer.headers.get('x-request-id') ?? '', isLast);
-      return;
-    }
-    if (isLast) response.setHeader('connection', 'close');
-    if (url.pathname === GRAPHQL_PATH && !answer.headers.has('cache-control')) {
-      response.setHeader('cache-control', 'no-store');
-    }
-    await sendNodeResponse(answer, response, request, false);
+    if (key === undefined || !whole || !standing) return { answer };
+    const made = await keptAnswerOf(answer, whole);
+    answers.keep(key, made);
+    return { answer, kept: { answer: made, standing } };
+  }
+
+  /** Lets others who ask for the same know when it has been executed, with whatever outcome. */
+  function share(key: string, executed: Promise<unknown>): void {
+    const done = () => {
+      if (executing.get(key) === settled) executing.delete(key);
+    };
+    const settled = executed.then(done, done);
+    executing.set(key, settled);
   }
 
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
@@ -125,10 +162,10 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     };
     // Called back, since most requests are answered with what is kept, and a promise would be half of that.
     readBody(request, maxBodyBytes, (read) => {
-      const isWhole = read.bytesOverLimit === undefined;
-      const question = isWhole ? questionOf(request, read.body ?? '') : undefined;
-      if (question && answerKept(question, response)) return;
-      answerAnew(question, read, request, response).catch(fail);
+      const question = questionOf(request, read.body ?? '');
+      const key = read.bytesOverLimit === undefined ? answers.keyOf(question) : undefined;
+      if (key !== undefined && answerKept(key, question, response)) return;
+      answerAnew(key, question, read, request, response).catch(fail);
     });
   });
   server.on('connection', (socket) => {
@@ -166,44 +203,10 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   };
 }
 
-interface ReadBody {
-  readonly body?: string;
-  /** How many bytes came, where they were too many. */
-  readonly bytesOverLimit?: number;
-  /** Whether more of them were still coming. */
-  readonly isCutOff?: boolean;
-}
-
-/**
- * Reads the body up to the limit. What is beyond it is let go by for a while, since a client that is still
- * sending when the connection closes never gets to read why it was refused.
- */
-function readBody(request: IncomingMessage, maxBodyBytes: number, done: (read: ReadBody) => void): void {
-  if (request.method === 'GET' || request.method === 'HEAD') {
-    done({});
-    return;
-  }
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  let grace: NodeJS.Timeout | undefined;
-  request.on('data', (chunk: Buffer) => {
-    bytes += chunk.byteLength;
-    if (bytes <= maxBodyBytes) chunks.push(chunk);
-    else grace ??= setTimeout(cutOff, REFUSED_BODY_GRACE_MS);
-  });
-  request.on('end', finish);
-
-  function finish(): void {
-    clearTimeout(grace);
-    const [first] = chunks;
-    if (bytes > maxBodyBytes) done({ bytesOverLimit: bytes });
-    else done({ body: (chunks.length === 1 && first ? first : Buffer.concat(chunks)).toString('utf8') });
-  }
-
-  function cutOff(): void {
-    request.off('end', finish);
-    if (!request.destroyed) done({ bytesOverLimit: bytes, isCutOff: true });
-  }
+interface Executed {
+  readonly answer: Response;
+  /** In the place of its body, where it was kept. */
+  readonly kept?: { readonly answer: KeptAnswer; readonly standing: Standing };
 }
 
 /** Whether it is good, and one piece of JSON: a stream of parts or events says of itself how it is sent. */

@@ -20,6 +20,13 @@ describe('a question that was answered before', () => {
     expect(JSON.parse(bodies[0] ?? '')).toMatchObject({ data: { tokens: expect.arrayContaining([]) } });
   });
 
+  it('is executed once, however many ask for it at the same moment', async () => {
+    const { ask, executed } = await startServer(LONG);
+    const received = await Promise.all(Array.from({ length: 20 }, () => ask(BASE)));
+    expect(new Set(received.map(({ body }) => body.toString())).size).toBe(1);
+    expect(executed()).toBe(1);
+  });
+
   it.each<[string, Asked]>([
     ['in other white space', { ...BASE, query: TOKENS.replaceAll(' ', '\n   ') }],
     [

@@ -140,7 +140,7 @@ describe('who may know whom', () => {
     [
       'the server knows the gateway, and what it answered',
       /^server$/,
-      /^(answers|basis|context|gateway|logger|send|events|http|net|timers\/promises|@whatwg-node\/server)$/,
+      /^(answers|basis|context|gateway|logger|read-body|send|events|http|net|timers\/promises|@whatwg-node\/server)$/,
     ],
     ['an answer is sent as it was kept', /^send$/, /^(answers|encodings|gateway|http)$/],
     [

@@ -39,6 +39,8 @@ export interface TestServer extends TestGateway {
   ask(asked: Asked): Promise<Received>;
   /** How many of these were executed, and what each of them answered. */
   countExecuted(...questions: Asked[]): Promise<{ count: number; bodies: string[] }>;
+  /** How many were executed so far. */
+  executed(): number;
   readonly serverLog: LogLine[];
 }
 
@@ -51,12 +53,12 @@ export interface TestServerOptions extends TestGatewayOptions {
 export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
   const gateway = await createTestGateway(options);
   const { log, logged } = await createTestLog();
-  let executed = 0;
+  let executions = 0;
   const server = createGatewayServer({
     gateway: {
       ...gateway.gateway,
       fetch(asked, context) {
-        executed++;
+        executions++;
         return gateway.gateway.fetch(asked, context);
       },
     },
@@ -92,11 +94,12 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     address,
     ask,
     async countExecuted(...questions) {
-      const before = executed;
+      const before = executions;
       const bodies: string[] = [];
       for (const question of questions) bodies.push((await ask(question)).body.toString());
-      return { count: executed - before, bodies };
+      return { count: executions - before, bodies };
     },
+    executed: () => executions,
     serverLog: logged,
   };
 }
