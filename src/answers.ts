@@ -68,6 +68,8 @@ export interface Answers {
   find(key: string): KeptAnswer | undefined;
   /** Keeps an answer in the place of an older one. */
   keep(key: string, answer: KeptAnswer): void;
+  /** Makes room of an answer that is good no more. */
+  drop(key: string): void;
 }
 
 /** Up to here answers are small, and have a place of their own, so that big ones cannot push them out. */
@@ -139,6 +141,10 @@ export function createAnswers(maxBytes: number, path: string): Answers {
       const [place, other] = answer.body.byteLength <= SMALL_BYTES ? [small, large] : [large, small];
       other.delete(key);
       place.set(key, answer);
+    },
+    drop(key) {
+      small.delete(key);
+      large.delete(key);
     },
   };
 }

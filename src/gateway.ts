@@ -1,4 +1,6 @@
+import type { DocumentNode } from 'graphql';
 import { createYoga } from 'graphql-yoga';
+import { LRUCache } from 'lru-cache';
 import { type Basis, basisOf, createReads, isGood, type Whole } from './basis.js';
 import { type GatewayContext, requestIdOf } from './context.js';
 import { withFederation } from './federation/federated.js';
@@ -71,6 +73,18 @@ export interface Standing {
   readonly takenAt: number;
 }
 
+/** A parsed document takes some fifty times its text, and what is asked only once fills any cache. */
+const MAX_KEPT_TEXT = 300_000;
+const MAX_KEPT_TEXTS = 300;
+
+function boundedByText<Value extends object>(): LRUCache<string, Value> {
+  return new LRUCache<string, Value>({
+    max: MAX_KEPT_TEXTS,
+    maxSize: MAX_KEPT_TEXT,
+    sizeCalculation: (_value, text) => Math.max(1, text.length),
+  });
+}
+
 /** The GraphQL endpoint. */
 export const GRAPHQL_PATH = '/graphql';
 
@@ -116,6 +130,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   const yoga = createYoga<ServerContext, GatewayContext>({
     schema: graph,
     graphqlEndpoint: GRAPHQL_PATH,
+    parserAndValidationCache: {
+      documentCache: boundedByText<DocumentNode>(),
+      errorCache: boundedByText<Error>(),
+    },
     context: ({ request }) => createContext(request),
     plugins: [
       // What every answer needs, refusals included.

@@ -16,7 +16,11 @@ export interface ReadBody {
  * Reads the body up to the limit. What is beyond it is let go by for a while, since a client that is still
  * sending when the connection closes never gets to read why it was refused.
  */
-export function readBody(request: IncomingMessage, maxBodyBytes: number, done: (read: ReadBody) => void): void {
+export function readBody(
+  request: IncomingMessage,
+  maxBodyBytes: number,
+  done: (read: ReadBody) => void,
+): void {
   if (request.method === 'GET' || request.method === 'HEAD') {
     done({});
     return;
@@ -43,4 +47,3 @@ export function readBody(request: IncomingMessage, maxBodyBytes: number, done: (
     if (!request.destroyed) done({ bytesOverLimit: bytes, isCutOff: true });
   }
 }
-

@@ -3,6 +3,8 @@ import type { EncodedBody, KeptAnswer, Question } from './answers.js';
 import { type Encoding, encodingFor } from './encodings.js';
 import type { Standing } from './gateway.js';
 
+/** What the system takes off our hands at once. */
+const ENDED_AT_ONCE_BYTES = 65_536;
 /** How long what is no longer fresh may be shown while a new answer is fetched, or cannot be had, in seconds. */
 const STALE_WHILE_REVALIDATE = 60;
 const STALE_IF_ERROR = 86_400;
@@ -51,7 +53,10 @@ function send(
     }
   }
   headers.push('content-length', String(bytes.byteLength));
-  response.writeHead(200, headers).end(bytes);
+  response.writeHead(200, headers);
+  // A connection counts as idle as soon as its answer has ended, be it sent or not, and is closed at a stop.
+  if (bytes.byteLength > ENDED_AT_ONCE_BYTES) response.write(bytes, () => response.end());
+  else response.end(bytes);
 }
 
 function forCaches(etag: string, { freshForMs, takenAt }: Standing): readonly string[] {

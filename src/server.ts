@@ -61,8 +61,12 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   /** Answers with what is kept, if that is what would be answered now. */
   function answerKept(key: string, question: Question, response: ServerResponse): boolean {
     const answer = answers.find(key);
-    const standing = answer && gateway.standing(answer.basis);
-    if (!answer || !standing) return false;
+    if (!answer) return false;
+    const standing = gateway.standing(answer.basis);
+    if (!standing) {
+      answers.drop(key);
+      return false;
+    }
     const requestId = requestIdFrom(question.requestId);
     sendAnswer(question, response, answer, standing, requestId, isPortClosed);
     if (log.isLevelEnabled('info')) {

@@ -91,11 +91,11 @@ describe('the walls', () => {
     expect(making).toEqual([]);
   });
 
-  it('process and console are touched in main alone', () => {
+  it('process and console are touched in start alone', () => {
     const touching = files.filter(({ text }) =>
       /\b(process|console)(\s*\.\w|\[)|['"](node:)?(process|console)['"]/.test(text),
     );
-    expect(touching.map(({ name }) => name)).toEqual(['main']);
+    expect(touching.map(({ name }) => name)).toEqual(['start']);
   });
 });
 
@@ -104,12 +104,12 @@ describe('who may know whom', () => {
     [
       'the words of the domain know nothing of ours',
       /^(listing\/listing|errors|config|config-values|logger)$/,
-      /^(?!\w+\/\w+$|gateway|main|server|loaders|context)|^(http|net|crypto)$/,
+      /^(?!\w+\/\w+$|gateway|main|start|server|loaders|context)|^(http|net|crypto)$/,
     ],
     [
       'the upstream half knows itself, the errors and the log',
       /^listing\//,
-      /^(listing\/|errors$|logger$)|^(?!.*\/)(?!(config|context|gateway|loaders|main|metrics|server)$)|^timers\/|^fs\/promises$/,
+      /^(listing\/|errors$|logger$)|^(?!.*\/)(?!(config|context|gateway|loaders|main|metrics|server|start)$)|^timers\/|^fs\/promises$/,
     ],
     ['metrics know nothing of ours', /^metrics$/, /^prom-client$/],
     [
@@ -130,12 +130,12 @@ describe('who may know whom', () => {
     [
       'the gateway knows the schema, the loaders, the context, the plugins and the snapshots',
       /^gateway$/,
-      /^(graphql-yoga|basis|context|loaders|logger|metrics|(federation|picker|playground|plugins|schema)\/.*|listing\/snapshots)$/,
+      /^(graphql|graphql-yoga|lru-cache|basis|context|loaders|logger|metrics|(federation|picker|playground|plugins|schema)\/.*|listing\/snapshots)$/,
     ],
     [
       'plugins know neither the schema nor each other',
       /^plugins\//,
-      /^(?!schema\/|plugins\/|listing\/|playground\/|picker\/|gateway|server|main)/,
+      /^(?!schema\/|plugins\/|listing\/|playground\/|picker\/|gateway|server|main|start)/,
     ],
     [
       'the server knows the gateway, and what it answered',
@@ -159,7 +159,9 @@ describe('who may know whom', () => {
     ['the picker is files and what pages have in common', /^picker\/picker$/, /^(fs|pages\/page)$/],
     ["the picker's page knows itself, and the graph by asking it", /^picker\/page\//, /^picker\/page\//],
     ['nobody else knows what runs in browsers', /^(?!picker\/page\/)/, /^(?!picker\/page\/)/],
-    ['only main knows main, the demo and the settings', /^(?!main$)/, /^(?!main$|demo\/|config$)/],
+    ['main knows only what it starts', /^main$/, /^(start|v8)$/],
+    ['nobody else knows what is started', /^(?!main$)/, /^(?!main$|start$)/],
+    ['only start knows the demo and the settings', /^(?!start$)/, /^(?!demo\/|config$)/],
   ])('%s', (_name, from, allowed) => {
     expect(files.some(({ name }) => from.test(name))).toBe(true);
     expect(strays(from, allowed)).toEqual([]);

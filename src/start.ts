@@ -1,0 +1,133 @@
+import closeWithGrace from 'close-with-grace';
+import { type Config, readConfig } from './config.js';
+import { startDemoUpstream } from './demo/upstream.js';
+import { createGateway, GRAPHQL_PATH } from './gateway.js';
+import { openSnapshots } from './listing/open.js';
+import { createLogger } from './logger.js';
+import { createMetrics } from './metrics.js';
+import { createGatewayServer } from './server.js';
+
+/** From the signal to the exit, whatever is still under way then. */
+const STOP_WITHIN_MS = 10_000;
+/** For how long load balancers can see at `/ready` that no more requests should come. */
+const LAME_DUCK_MS = 1_500;
+/** When clients that still wait for the upstream are told that it will not come to that. */
+const GIVE_UP_UPSTREAM_AFTER_MS = 7_500;
+/** When connections are cut off whose clients send or read no further. */
+const CUT_OFF_AFTER_MS = 8_500;
+
+async function run(config: Config): Promise<void> {
+  const isTerminal = process.stdout.isTTY === true;
+  const log = await createLogger({
+    level: config.logLevel,
+    readable: isTerminal,
+    secrets: [...Object.values(config.upstreamHeaders), ...passwordsOf(config.redisUrl)],
+  });
+  const demo = config.upstreamUrl === undefined ? await startDemoUpstream() : undefined;
+  const metrics = createMetrics();
+  const { snapshots, giveUp, close } = await openSnapshots({
+    ...config,
+    addresses: {
+      profile: config.upstreamProfile,
+      url: config.upstreamUrl ?? demo?.url ?? '',
+      successorUrl: config.upstreamSuccessorUrl,
+      isDemo: demo !== undefined,
+    },
+    observer: metrics,
+    log,
+  });
+  metrics.watchListings(() => snapshots.status(Date.now()));
+  let stopping = false;
+  const gateway = createGateway({
+    ...config,
+    snapshots,
+    metrics,
+    log,
+    isDemo: demo !== undefined,
+    isStopping: () => stopping,
+  });
+  const server = createGatewayServer({ gateway, maxBodyBytes: config.maxBodyBytes, log });
+
+  snapshots.start();
+  const address = await server.listen(config.host, config.port);
+  const successor = config.upstreamProfile === 'auto' ? `, then ${config.upstreamSuccessorUrl}` : '';
+  const upstream = demo ? 'the embedded demo listing' : `${config.upstreamUrl}${successor}`;
+  if (isTerminal) process.stdout.write(screen(address, upstream, demo !== undefined, config.graphiql));
+  else {
+    const facts = { address: `${address}${GRAPHQL_PATH}`, upstream, isDemo: demo !== undefined };
+    log.info(facts, 'Listening');
+  }
+
+  closeWithGrace(
+    { delay: STOP_WITHIN_MS, logger: { error: (err) => log.error({ err }, 'Stopping') } },
+    async (reason) => {
+      if (reason.err) log.fatal({ err: reason.err }, 'Stopping because of an error that nothing expected');
+      else log.info({ signal: reason.signal }, 'Stopping: requests under way are still answered');
+      stopping = true;
+      snapshots.stop();
+      const givingUp = setTimeout(giveUp, GIVE_UP_UPSTREAM_AFTER_MS);
+      // Whoever presses Ctrl-C at a terminal is not behind a load balancer.
+      await server.drain(reason.signal === 'SIGINT' ? 0 : LAME_DUCK_MS, CUT_OFF_AFTER_MS);
+      clearTimeout(givingUp);
+      await close();
+      await demo?.close();
+      log.info('Stopped');
+    },
+  );
+}
+
+const DEMO_NOTE = `: DEMO DATA, prices are made up
+            For a real listing set UPSTREAM_URL, such as https://example.org/v1`;
+
+function screen(address: string, upstream: string | undefined, isDemo: boolean, graphiql: boolean): string {
+  return `
+  Chains and tokens gateway
+
+  Open      ${address}  (a token picker)
+  Graph     ${address}${GRAPHQL_PATH}${graphiql ? '  (in a browser a playground, with queries to try)' : ''}
+  Upstream  ${upstream}${isDemo ? DEMO_NOTE : ''}
+  Try       curl -s ${address}${GRAPHQL_PATH} -H 'content-type: application/json' \\
+              -d '{"query":"{ token(chainKey: \\"ethereum\\", address: \\"0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48\\") { symbol decimals price { usd asOf } chain { name } } }"}'
+  Stop      Ctrl-C
+
+`;
+}
+
+/** What is to be in no line of the log. */
+function passwordsOf(url: string | undefined): readonly string[] {
+  if (url === undefined) return [];
+  const { password, searchParams } = new URL(url);
+  return [password, decodeURIComponent(password), ...searchParams.values()];
+}
+
+/** Ends the process with a message for a person, where it cannot even begin. */
+function endWith(lines: readonly string[]): never {
+  process.stderr.write(`${lines.join('\n')}\n`);
+  process.exit(1);
+}
+
+function startFault(error: unknown, { host, port, snapshotDir }: Config): readonly string[] {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'EADDRINUSE') {
+    return [`Port ${port} on ${host} is taken. Set PORT to another one; PORT=0 takes a free one.`];
+  }
+  if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+    return [
+      `Cannot listen on ${host}, port ${port} (${code}). Set HOST and PORT to an address of this machine.`,
+    ];
+  }
+  if (code === 'EEXIST' || code === 'ENOTDIR') {
+    return [`SNAPSHOT_DIR: expected a directory, got ${snapshotDir}, which is none. Set it to another path.`];
+  }
+  return ['The gateway could not start.', String(error instanceof Error ? error.stack : error)];
+}
+
+const settings = readConfig(process.env);
+if ('faults' in settings) {
+  endWith([
+    'The gateway did not start; mend these settings:',
+    ...settings.faults.map((fault) => `  ${fault}`),
+  ]);
+}
+const { config } = settings;
+run(config).catch((error: unknown) => endWith(startFault(error, config)));
