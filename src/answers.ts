@@ -116,16 +116,30 @@ export function createAnswers(maxBytes: number, path: string): Answers {
   const large = placeFor(0.6);
   // The very text of a question leads to what it means, and that to its answer.
   const readings = new LRUCache<string, readonly Reading[]>({
-    maxSize: Math.ceil(maxBytes * 0.1),
+    maxSize: Math.ceil(maxBytes * 0.08),
     sizeCalculation: (read, text) => ENTRY_BYTES * (1 + read.length) + 2 * text.length,
   });
+
+  // One document is asked with many variables.
+  const documents = new LRUCache<string, string>({
+    maxSize: Math.ceil(maxBytes * 0.02),
+    sizeCalculation: (stripped, document) => ENTRY_BYTES + 2 * (stripped.length + document.length),
+  });
+
+  function strip(document: string): string {
+    const known = documents.get(document);
+    if (known !== undefined) return known;
+    const stripped = stripIgnoredCharacters(document);
+    documents.set(document, stripped);
+    return stripped;
+  }
 
   function keyOf(question: Question): string | undefined {
     // Looked up as it came: to put all that matters into one string costs more than everything else here.
     const text = question.method === 'POST' ? question.body : question.url;
     const read = readings.get(text) ?? [];
     for (const reading of read) if (isOf(reading, question)) return reading.meaning;
-    const meaning = meaningOf(question, path);
+    const meaning = meaningOf(question, path, strip);
     if (meaning !== undefined && text.length <= MAX_TEXT_LENGTH) {
       const { method, url, accept, origin, contentType } = question;
       const reading = { method, url, accept, origin, contentType, meaning };
@@ -182,7 +196,11 @@ export function createKeptAnswer(
  * What a question means, whatever its white space and the order of its parts; undefined where it is not one
  * of the plain kind, which is then answered anew each time.
  */
-function meaningOf(question: Question, path: string): string | undefined {
+function meaningOf(
+  question: Question,
+  path: string,
+  strip: (document: string) => string,
+): string | undefined {
   const { method, accept, origin } = question;
   const parameters = method === 'POST' ? fromBody(question, path) : fromUrl(question, path);
   if (!parameters) return undefined;
@@ -190,7 +208,7 @@ function meaningOf(question: Question, path: string): string | undefined {
   if (Object.keys(others).length > 0) return undefined;
   try {
     // A hash among the extensions is of the very text; without a text there must be one.
-    const document = typeof query === 'string' && !extensions ? stripIgnoredCharacters(query) : query;
+    const document = typeof query === 'string' && !extensions ? strip(query) : query;
     const asked = [document ?? null, operationName ?? null, variables ?? null, extensions ?? null].map(
       inOrder,
     );

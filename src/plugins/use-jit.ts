@@ -12,12 +12,14 @@ import {
   visit,
   visitWithTypeInfo,
 } from 'graphql';
-import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
+import type { CompiledQuery } from 'graphql-jit';
 import type { Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 
 /** Compiled operations that are kept; each takes some tens of kilobytes. */
 const MAX_COMPILED = 200;
+
+type Jit = Pick<typeof import('graphql-jit'), 'compileQuery' | 'isCompiledQuery'>;
 
 /** One operation of a document: how often it was asked, and, once that pays, compiled. */
 interface Known {
@@ -34,6 +36,13 @@ interface Known {
 export function useJit(): Plugin {
   // A document is one object as long as the parser's cache has it.
   const known = new LRUCache<DocumentNode, Map<string, Known>>({ max: MAX_COMPILED });
+  let jit: Jit | undefined;
+  let loading: Promise<void> | undefined;
+
+  /** Not before it is needed: it would take a tenth of the time in which a gateway starts. */
+  async function load(): Promise<void> {
+    jit = await import('graphql-jit');
+  }
 
   function compiledOf(schema: GraphQLSchema, document: DocumentNode, name: string | null | undefined) {
     const operations = known.get(document) ?? new Map<string, Known>();
@@ -42,7 +51,8 @@ export function useJit(): Plugin {
     operations.set(name ?? '', operation);
     operation.asked++;
     if (operation.asked > 1 && operation.compiled === undefined) {
-      operation.compiled = compile(schema, document, name ?? undefined);
+      if (jit) operation.compiled = compile(jit, schema, document, name ?? undefined);
+      else loading ??= load();
     }
     return operation.compiled;
   }
@@ -72,6 +82,7 @@ function hasNullForDefault(
 }
 
 function compile(
+  { compileQuery, isCompiledQuery }: Jit,
   schema: GraphQLSchema,
   document: DocumentNode,
   name: string | undefined,
