@@ -137,7 +137,7 @@ describe('a generated operation', () => {
             );
           }
         }),
-        { numRuns: 40 * TIMES },
+        { numRuns: 24 * TIMES },
       );
       expect(kept).toBeGreaterThan(5);
     },

@@ -26,7 +26,7 @@ describe('properties', () => {
           await upstream.close();
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 
@@ -67,7 +67,7 @@ describe('properties', () => {
         snapshots.stop();
         await upstream.close();
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 });

@@ -296,7 +296,7 @@ describe('a process that is killed', () => {
     const { log, logged } = await createTestLog();
     let cutWrites = 0;
     for (let time = 0; time < 50; time++) {
-      const writer = spawn(process.execPath, [WRITER, DIST, directory, '6000'], { stdio: 'pipe' });
+      const writer = spawn(process.execPath, [WRITER, DIST, directory, '2500'], { stdio: 'pipe' });
       const exited = once(writer, 'exit');
       // From the first whole write on, at any point of the ones that follow.
       await once(writer.stdout, 'data');
@@ -308,7 +308,7 @@ describe('a process that is killed', () => {
       for (const name of left) rmSync(join(directory, name));
       const store = await openDiskStore({ directory, services: { v1: 'mark' }, log });
       const read = await store.read(TOKENS);
-      expect(read?.rows).toHaveLength(6_000);
+      expect(read?.rows).toHaveLength(2_500);
       expect(new Set(read?.rows.map(({ name }) => name)).size).toBe(1);
     }
     // Most of the time of a turn is spent in writing: were no write cut, this would show nothing.

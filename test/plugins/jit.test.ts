@@ -25,7 +25,7 @@ describe('an operation that is asked again, and so is compiled', () => {
           expect(withoutAge(await query(`{ ${selection} }`))).toBe(withoutAge(executed));
         }
       }),
-      { numRuns: 100 },
+      { numRuns: 40 },
     );
   });
 
