@@ -1,4 +1,5 @@
 import { malformed } from './errors.js';
+import { step } from './slices.js';
 
 /** What is read of an answer: as much of a response as it takes. */
 export interface Readable {
@@ -32,7 +33,8 @@ export async function readJson(
   const bytes = await readBytes(body, maxBytes);
   if (!bytes) throw malformed(`expected at most ${maxBytes} bytes, got more`, url);
   try {
-    const json: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    const text = await step(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    const json = await step((): unknown => JSON.parse(text));
     return { json, bytes: bytes.byteLength };
   } catch (cause) {
     throw malformed('expected JSON in UTF-8', `${url}: ${String(cause)}`, cause);

@@ -1,5 +1,5 @@
 import type { Chain } from './listing.js';
-import { createTextIndex, foldText, PLACES, type Place, type SearchWord } from './text.js';
+import { createTextIndex, foldText, lineOf, PLACES, type Place, type SearchWord } from './text.js';
 
 /** What is known of the chains by their names. */
 export interface ChainNames {
@@ -28,7 +28,7 @@ export function createChainNames(chains: readonly Chain[]): ChainNames {
       .flatMap((text) => [...new Set([text, text.replace(/\s+/g, '')])])
       .map((text) => ({ chainKey, text })),
   );
-  const index = createTextIndex(names.map(({ text }) => text));
+  const index = createTextIndex(names.map(({ text }) => lineOf(text)));
   const currencies = chains.map(({ chainKey, nativeCurrency }) => ({
     chainKey,
     symbol: foldText(nativeCurrency.symbol),

@@ -91,16 +91,19 @@ export function readingsOf(typed: string): readonly Reading[] {
   ];
 }
 
-/** Makes an index of these texts, each known by its number among them. */
-export function createTextIndex(texts: readonly string[]): TextIndex {
-  const starts = new Uint32Array(texts.length);
+/** What is found of a text: its words by their letters, with a space between. */
+export function lineOf(text: string): string {
+  return foldText(text).split(/\s+/).map(lettersOf).filter(Boolean).join(' ');
+}
+
+/** Makes an index of these lines, each known by its number among them. */
+export function createTextIndex(lines: readonly string[]): TextIndex {
+  const starts = new Uint32Array(lines.length);
   let length = 1;
-  const lines = texts.map((text, index) => {
-    const line = foldText(text).split(/\s+/).map(lettersOf).filter(Boolean).join(' ');
+  for (const [index, line] of lines.entries()) {
     starts[index] = length;
     length += line.length + 1;
-    return line;
-  });
+  }
   // One long text is searched many times faster than many short ones.
   const joined = `\n${lines.join('\n')}\n`;
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { forEachSlice, step } from './slices.js';
+import { forEachSlice, sortInSlices, step } from './slices.js';
 
 /** What the tokens of a search can be ordered by. */
 export type TokenOrder = 'RELEVANCE' | 'SYMBOL' | 'NAME' | 'PRICE_DESC' | 'PRICE_ASC';
@@ -58,11 +58,14 @@ export async function createTokenOrders(texts: TokenTexts): Promise<TokenOrders>
   const names = await step(() => texts.names.map(textKey));
   const tieOf = (row: number): Tie => ties[row] ?? ['', '', ''];
   const nameOf = (row: number) => names[row] ?? '';
-  const bySymbol = await step(() =>
-    Uint32Array.from(ties.keys()).sort((a, b) => compareTies(tieOf(a), tieOf(b))),
+  const bySymbol = await sortInSlices(ties.length, (a, b) => compareTies(tieOf(a), tieOf(b)));
+  // What is equal by name stays in the order of ties.
+  const places = new Uint32Array(bySymbol.length);
+  for (const [place, row] of bySymbol.entries()) places[row] = place;
+  const byName = await sortInSlices(
+    names.length,
+    (a, b) => compare(nameOf(a), nameOf(b)) || (places[a] ?? 0) - (places[b] ?? 0),
   );
-  // Sorting is stable: what is sorted further is ordered by ties within equal values.
-  const byName = await step(() => bySymbol.slice().sort((a, b) => compare(nameOf(a), nameOf(b))));
   return { bySymbol, byName, tieOf, nameOf };
 }
 

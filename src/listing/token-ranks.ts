@@ -1,10 +1,11 @@
 import { foldAddress, isNativePlaceholder } from './address.js';
 import type { ChainNames } from './chain-names.js';
 import { groupRows, type RowGroups } from './groups.js';
-import { step } from './slices.js';
+import { forEachSlice, step } from './slices.js';
 import {
   createTextIndex,
   foldText,
+  lineOf,
   MAX_WORDS,
   PLACES,
   type Place,
@@ -51,9 +52,9 @@ export async function createTokenRanks(texts: TokenTexts): Promise<RankRows> {
   const rowsOfAddress = await step(() => groupRows(texts.addresses));
   const rowsOfChain = await step(() => groupRows(texts.chainKeys));
   const isNative = Uint8Array.from(texts.addresses, (address) => Number(isNativePlaceholder(address)));
-  const symbols = await step(() => createColumn(groupRows(texts.symbols), (symbol) => [symbol]));
-  const names = await step(() => createColumn(groupRows(texts.names), inOneWordToo));
-  const chainKeys = createColumn(rowsOfChain, (chainKey) => [chainKey]);
+  const symbols = await createColumn(await step(() => groupRows(texts.symbols)), (symbol) => [symbol]);
+  const names = await createColumn(await step(() => groupRows(texts.names)), inOneWordToo);
+  const chainKeys = await createColumn(rowsOfChain, (chainKey) => [chainKey]);
 
   /** How well each row fits one word; undefined where none does. */
   function fitsOf(word: SearchWord, chains: ChainNames | undefined, byCurrency: boolean) {
@@ -126,11 +127,18 @@ function inOneWordToo(text: string): readonly string[] {
 }
 
 /** The distinct texts of a column, found by their parts, each with the rows that have it. */
-function createColumn(rowsOfText: RowGroups, writingsOf: (text: string) => readonly string[]) {
-  const texts = [...rowsOfText].flatMap(([text, rows]) =>
-    writingsOf(text).map((writing) => ({ text, rows, writing })),
-  );
-  const index = createTextIndex(texts.map(({ writing }) => writing));
+async function createColumn(rowsOfText: RowGroups, writingsOf: (text: string) => readonly string[]) {
+  const texts: { readonly text: string; readonly rows: readonly number[] }[] = [];
+  const lines: string[] = [];
+  await forEachSlice([...rowsOfText], (slice) => {
+    for (const [text, rows] of slice) {
+      for (const writing of writingsOf(text)) {
+        texts.push({ text, rows });
+        lines.push(lineOf(writing));
+      }
+    }
+  });
+  const index = await step(() => createTextIndex(lines));
   return {
     find(letters: string, found: (text: string, place: Place, rows: readonly number[]) => void): void {
       index.find(letters, (number, place) => {
