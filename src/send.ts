@@ -8,6 +8,8 @@ const ENDED_AT_ONCE_BYTES = 65_536;
 /** How long what is no longer fresh may be shown while a new answer is fetched, or cannot be had, in seconds. */
 const STALE_WHILE_REVALIDATE = 60;
 const STALE_IF_ERROR = 86_400;
+/** How long caches may hold what is of no listing, in seconds: another release may know more types. */
+const MAX_AGE_OF_SCHEMA = 300;
 
 /**
  * Sends a whole answer: compressed as the client takes it, and for GET with what lets caches hold it and ask
@@ -60,7 +62,7 @@ function send(
 }
 
 function forCaches(etag: string, { freshForMs, takenAt }: Standing): readonly string[] {
-  const maxAge = Math.floor(Math.min(freshForMs / 1000, STALE_IF_ERROR));
+  const maxAge = Math.floor(Number.isFinite(freshForMs) ? freshForMs / 1000 : MAX_AGE_OF_SCHEMA);
   const control = `public, max-age=${maxAge}, stale-while-revalidate=${STALE_WHILE_REVALIDATE}, stale-if-error=${STALE_IF_ERROR}`;
   const headers = ['etag', etag, 'cache-control', control, 'age', '0'];
   if (takenAt < Number.POSITIVE_INFINITY) headers.push('last-modified', new Date(takenAt).toUTCString());

@@ -249,6 +249,13 @@ describe('HTTP caching', () => {
     }
   });
 
+  it('of what is of no listing lasts some minutes, since another release may answer otherwise', async () => {
+    const { ask } = await startServer(LONG);
+    const { headers } = await ask({ query: '{ __schema { types { name } } }', method: 'GET' });
+    expect(headers['cache-control']).toContain('max-age=300,');
+    expect(headers['last-modified']).toBeUndefined();
+  });
+
   it('answers 304 without a body to a client that has the answer, in its encoding', async () => {
     const { ask } = await startServer(LONG);
     const { headers } = await ask(PICKER);
