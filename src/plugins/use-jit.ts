@@ -37,7 +37,6 @@ export function useJit(): Plugin {
   // A document is one object as long as the parser's cache has it.
   const known = new LRUCache<DocumentNode, Map<string, Known>>({ max: MAX_COMPILED });
   let jit: Jit | undefined;
-  let loading: Promise<void> | undefined;
 
   /** Not before it is needed: it would take a tenth of the time in which a gateway starts. */
   async function load(): Promise<void> {
@@ -52,7 +51,7 @@ export function useJit(): Plugin {
     operation.asked++;
     if (operation.asked > 1 && operation.compiled === undefined) {
       if (jit) operation.compiled = compile(jit, schema, document, name ?? undefined);
-      else loading ??= load();
+      else load();
     }
     return operation.compiled;
   }
