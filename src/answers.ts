@@ -76,6 +76,8 @@ export interface Answers {
 const SMALL_BYTES = 65_536;
 /** A longer question is read anew each time. */
 const MAX_TEXT_LENGTH = 16_384;
+/** No client that is one sends more. */
+const MAX_HEADERS_LENGTH = 500;
 /** How many are kept of one text: the clients of one page send it alike. */
 const MAX_READINGS = 8;
 /** Smaller bodies gain nothing by being compressed. */
@@ -201,7 +203,9 @@ function meaningOf(
   path: string,
   strip: (document: string) => string,
 ): string | undefined {
-  const { method, accept, origin } = question;
+  const { method, accept = '', origin = '', contentType = '' } = question;
+  // They are kept with the answer, which is not counted by them.
+  if (accept.length + origin.length + contentType.length > MAX_HEADERS_LENGTH) return undefined;
   const parameters = method === 'POST' ? fromBody(question, path) : fromUrl(question, path);
   if (!parameters) return undefined;
   const { query, variables, operationName, extensions, ...others } = parameters;
@@ -213,7 +217,7 @@ function meaningOf(
       inOrder,
     );
     return createHash('sha256')
-      .update(JSON.stringify([method, accept, origin, ...asked]))
+      .update(JSON.stringify([method, question.accept, question.origin, ...asked]))
       .digest('base64url');
   } catch {
     return undefined;

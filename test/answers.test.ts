@@ -20,6 +20,14 @@ describe('a question that was answered before', () => {
     expect(JSON.parse(bodies[0] ?? '')).toMatchObject({ data: { tokens: expect.arrayContaining([]) } });
   });
 
+  it('is executed each time where headers would take more room than the answer', async () => {
+    const { countExecuted } = await startServer(LONG);
+    const asked = { ...BASE, headers: { accept: `application/json, ${'x/y, '.repeat(100)}x/z` } };
+    const { count, bodies } = await countExecuted(asked, asked);
+    expect(count).toBe(2);
+    expect(bodies[1]).toBe(bodies[0]);
+  });
+
   it('is executed once, however many ask for it at the same moment', async () => {
     const { ask, executed } = await startServer(LONG);
     const received = await Promise.all(Array.from({ length: 20 }, () => ask(BASE)));

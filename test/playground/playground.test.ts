@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -100,16 +101,22 @@ describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TE
     const { address, output } = await startGatewayProcess();
     const browser = await launchBrowser();
     const browserContext = await browser.newContext();
-    for (const _visit of ['first', 'second']) {
+    const served = () => [...output().matchAll(/"path":"(\/playground\/[^"]+)"/g)].map(([, path]) => path);
+    const visit = async () => {
       const page = await browserContext.newPage();
       await page.goto(`${address}/graphql`);
       await expect.poll(() => workersOf(page), SLOW).toHaveLength(3);
+      // What is still on its way when the page closes is fetched again.
+      await sleep(1_000);
       await page.close();
-    }
-
-    const served = [...output().matchAll(/"path":"(\/playground\/[^"]+)"/g)].map(([, path]) => path);
-    expect(served).toContainEqual(expect.stringContaining('/graphiql.js'));
-    expect(served).toHaveLength(new Set(served).size);
+    };
+    await visit();
+    // Workers that begin at the same moment may each fetch what they share.
+    const first = new Set(served());
+    expect(first).toContainEqual(expect.stringContaining('/graphiql.js'));
+    const before = served().length;
+    await visit();
+    expect(served().slice(before)).toEqual([]);
   });
 });
 
