@@ -5,20 +5,31 @@ const SLICE_ROWS = 250;
 /** Merging takes less than sorting. */
 const MERGED_ROWS = 4_000;
 
+/** For so long requests wait at most, but for the slice or the step that is under way (milliseconds). */
+const TURN_MS = 4;
+let turnBegan = 0;
+
+/** Lets requests have their turn, unless they have just had it. */
+async function giveWay(): Promise<void> {
+  if (performance.now() - turnBegan < TURN_MS) return;
+  await setImmediate();
+  turnBegan = performance.now();
+}
+
 /** Goes through rows a slice at a time, and lets requests have their turn in between. */
 export async function forEachSlice<Row>(
   rows: readonly Row[],
   each: (slice: readonly Row[], offset: number) => void,
 ): Promise<void> {
   for (let offset = 0; offset < rows.length; offset += SLICE_ROWS) {
-    await setImmediate();
+    await giveWay();
     each(rows.slice(offset, offset + SLICE_ROWS), offset);
   }
 }
 
 /** Does one step after the other, and lets requests have their turn before each. */
 export async function step<Made>(make: () => Made): Promise<Made> {
-  await setImmediate();
+  await giveWay();
   return make();
 }
 
@@ -43,7 +54,7 @@ export async function sortInSlices(
       const end = Math.min(start + 2 * width, count);
       merges += end - start;
       if (merges > MERGED_ROWS) {
-        await setImmediate();
+        await giveWay();
         merges = 0;
       }
       merge(
