@@ -94,9 +94,12 @@ describe.skipIf(isRedisMissing)('rubbish in Redis', () => {
       await expect.poll(() => redis.client.type(key(`${topic}:snapshot`))).toBe('hash');
     }
     expect(wrong).toEqual([]);
-    for (const gateway of gateways) expect(await isConnected(gateway)).toBe(1);
-    const logged = gateways.flatMap((gateway) => gateway.logged);
-    expect(logged.filter(({ msg }) => msg.startsWith('Redis cannot be used'))).toEqual([]);
+    for (const gateway of gateways) await expect.poll(() => isConnected(gateway)).toBe(1);
+    const away = gateways
+      .flatMap((gateway) => gateway.logged)
+      .filter(({ msg }) => msg.startsWith('Redis cannot be used'));
+    // A Redis that a busy machine kept waiting is left for a moment, and that is not for the rubbish's sake.
+    expect(away.filter(({ reason }) => !/timed out|timeout/i.test(String(reason)))).toEqual([]);
   });
 
   const at = (upstream: FakeUpstream, offset: number) => record(upstream.url, Date.now() + offset);

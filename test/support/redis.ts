@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -44,11 +45,12 @@ export async function startRedis(...options: readonly string[]): Promise<TestRed
       { stdio: 'ignore' },
     );
     child = started;
-    const failed = once(started, 'error').then(([error]) => {
-      throw error;
+    const failed = new Promise<never>((_, reject) => {
+      started.once('error', reject);
+      started.once('exit', () => reject(new Error(`redis-server ended; is port ${port} taken?`)));
     });
     failed.catch(() => {});
-    await Promise.race([failed, answers(port)]);
+    await Promise.race([failed, answers(port, started.pid)]);
   }
   async function kill(): Promise<void> {
     const ended = child;
@@ -77,15 +79,17 @@ export async function startRedis(...options: readonly string[]): Promise<TestRed
   };
 }
 
-async function answers(port: number): Promise<void> {
+/** Resolves when it is this process that answers there: another test's Redis would have other settings. */
+async function answers(port: number, pid: number | undefined): Promise<void> {
   for (;;) {
     const probe = new Redis({ port, host: '127.0.0.1', lazyConnect: true, retryStrategy: () => null });
     probe.on('error', () => {});
     try {
       await probe.connect();
-      await probe.ping();
-      return;
-    } catch {
+      if ((await probe.info('server')).includes(`process_id:${pid}\r\n`)) return;
+      throw new Error(`Another Redis answers on port ${port}`);
+    } catch (error) {
+      if (error instanceof Error && error.message.startsWith('Another')) throw error;
       await sleep(20);
     } finally {
       probe.disconnect();
@@ -93,12 +97,25 @@ async function answers(port: number): Promise<void> {
   }
 }
 
-/** A port that nobody listens on now. */
+/** From here on, below the ports that systems give to whoever asks for any. */
+const FIRST_PORT = 20_000;
+const PORTS = 12_000;
+
+/**
+ * A port that nobody listens on now. Not one that the system would give to the next who asks: a server that is
+ * restarted on it, or starts late, would find it taken.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address ? address.port : 0;
+  for (;;) {
+    const port = FIRST_PORT + randomInt(PORTS);
+    const server = createServer().listen(port, '127.0.0.1');
+    try {
+      await once(server, 'listening');
+    } catch {
+      continue;
+    }
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
