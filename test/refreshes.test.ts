@@ -283,6 +283,9 @@ function plain({ chains, tokens, takenAt }: Served): Served {
   return { chains, tokens: tokens.map((token) => ({ ...token, price: { usd: token.price.usd } })), takenAt };
 }
 
+/** Of those that are drawn there may be none. */
+const HELD_BACK = { change: 'decimals, which are held back', nth: 1, fails: false, meanwhile: [] };
+
 describe('an answer', () => {
   it('is wholly from what is served, in whatever order questions and refreshes come', async () => {
     let held = 0;
@@ -335,9 +338,9 @@ describe('an answer', () => {
           }
         }
       }),
-      { numRuns: 10 * TIMES },
+      { numRuns: 10 * TIMES, examples: [[[HELD_BACK, HELD_BACK]]] },
     );
-    expect(taken).toBeGreaterThan(10 * TIMES);
+    expect(taken).toBeGreaterThan(TIMES);
     expect(held).toBeGreaterThan(0);
   });
 });
