@@ -21,6 +21,7 @@ import { useNotFound } from './plugins/use-not-found.js';
 import { type ServedPage, usePages } from './plugins/use-pages.js';
 import { usePersistedQueries } from './plugins/use-persisted-queries.js';
 import { useQueriesOnly } from './plugins/use-queries-only.js';
+import { useQuickValidation } from './plugins/use-quick-validation.js';
 import { useRequestLog } from './plugins/use-request-log.js';
 import { useSoundParameters } from './plugins/use-sound-parameters.js';
 import { staleHeaderOf, useStaleHeader } from './plugins/use-stale-header.js';
@@ -163,6 +164,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       useBodyLimit(options),
       usePersistedQueries(),
       useSoundParameters(),
+      useQuickValidation(),
       useQueriesOnly(),
       useLimits(options),
       !introspection && useNoIntrospection(),

@@ -6,6 +6,8 @@ export const NATIVE_PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 const HEX = /^0x[0-9a-f]+$/i;
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 const FOLDED_PLACEHOLDER = NATIVE_PLACEHOLDER.toLowerCase();
+/** All that is folded to the placeholder; asked for each row of an answer, and most fail at the first digit. */
+const PLACEHOLDERS = /^0x(?:e{40}|0{40})$/i;
 
 /**
  * The form in which two writings of one address are equal; for comparing and as a key, never for showing.
@@ -21,13 +23,14 @@ export function foldAddress(address: string): string {
 
 /** Whether this address, however written, stands for the native asset of whatever chain it is on. */
 export function isNativePlaceholder(address: string): boolean {
-  return foldAddress(address) === FOLDED_PLACEHOLDER;
+  return PLACEHOLDERS.test(address);
 }
 
 /** Whether this token is the native asset of its chain; where that is not known, by the placeholder alone. */
 export function isNativeOf(chain: Chain | null | undefined, { address }: Pick<Token, 'address'>): boolean {
   if (isNativePlaceholder(address)) return true;
-  return chain != null && foldAddress(chain.nativeCurrency.address) === foldAddress(address);
+  const native = chain?.nativeCurrency.address;
+  return native !== undefined && !isNativePlaceholder(native) && foldAddress(native) === foldAddress(address);
 }
 
 /** One key for a token's identity: its chain and its address as compared. */

@@ -42,8 +42,11 @@ export function useLimits({ maxDepth, maxAliases, maxQueryTokens }: LimitsOption
     };
   }
   return {
-    onParse({ params: { source } }) {
-      const came = countTokens(source instanceof Source ? source : new Source(String(source)));
+    onParse({ params }) {
+      const source = params.source instanceof Source ? params.source : new Source(String(params.source));
+      // A token has at least one letter.
+      if (source.body.length <= maxQueryTokens) return;
+      const came = countTokens(source);
       if (came > maxQueryTokens) {
         throw limitExceeded('tokens', 'MAX_QUERY_TOKENS', maxQueryTokens, came);
       }

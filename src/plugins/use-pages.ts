@@ -15,20 +15,22 @@ export interface ServedPage {
 export function usePages(pages: readonly ServedPage[]): Plugin {
   const finders = pages.map(createFinder);
   return {
-    async onRequest({ request, url, endResponse, fetchAPI }) {
-      if (request.method !== 'GET') return;
+    // Not async, since every other request passes here, too.
+    onRequest({ request, url, endResponse, fetchAPI }) {
+      if (request.method !== 'GET') return undefined;
       const wantsHtml = (request.headers.get('accept') ?? '').includes('text/html');
       const finding = finders.map((find) => find(url.pathname, wantsHtml)).find(Boolean);
-      const encoded = await finding;
-      if (!encoded) return;
-      const file = await encoded(request.headers.get('accept-encoding') ?? '');
-      const unchanged = hasTag(request.headers.get('if-none-match'), file.headers.etag);
-      endResponse(
-        new fetchAPI.Response(unchanged ? null : file.body, {
-          status: unchanged ? 304 : 200,
-          headers: file.headers,
-        }),
-      );
+      return finding?.then(async (encoded) => {
+        if (!encoded) return;
+        const file = await encoded(request.headers.get('accept-encoding') ?? '');
+        const unchanged = hasTag(request.headers.get('if-none-match'), file.headers.etag);
+        endResponse(
+          new fetchAPI.Response(unchanged ? null : file.body, {
+            status: unchanged ? 304 : 200,
+            headers: file.headers,
+          }),
+        );
+      });
     },
   };
 }

@@ -12,6 +12,7 @@ import { type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 /** An error of an answer, as a client sees it. */
 export interface AnsweredError {
   readonly message: string;
+  readonly locations?: readonly { readonly line: number; readonly column: number }[];
   readonly path?: readonly (string | number)[];
   readonly extensions?: { readonly code?: string };
 }
