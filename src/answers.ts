@@ -110,7 +110,7 @@ export function createAnswers(maxBytes: number, path: string): Answers {
   const placeFor = (share: number) =>
     new LRUCache<string, KeptAnswer>({
       maxSize: Math.ceil(maxBytes * share),
-      maxEntrySize: Math.ceil((maxBytes * share) / 2),
+      maxEntrySize: Math.ceil((maxBytes * share) / 1.5),
       // With room for the same in encodings, which take less.
       sizeCalculation: ({ body }, key) => ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * body.byteLength),
     });

@@ -75,7 +75,7 @@ export interface Standing {
 }
 
 /** A parsed document takes some fifty times its text, and what is asked only once fills any cache. */
-const MAX_KEPT_TEXT = 300_000;
+const MAX_KEPT_TEXT = 100_000;
 const MAX_KEPT_TEXTS = 300;
 
 function boundedByText<Value extends object>(): LRUCache<string, Value> {

@@ -38,7 +38,7 @@ export interface GatewayServer {
   drain(lameDuckMs: number, withinMs: number): Promise<void>;
 }
 
-const MAX_ANSWER_BYTES = 48 * 2 ** 20;
+const MAX_ANSWER_BYTES = 24 * 2 ** 20;
 /** For so long what is asked while the same is executed waits for the answer to that. */
 const SAME_ANSWER_WITHIN_MS = 1_000;
 /** How long a client may take to send a request, in milliseconds. */
@@ -224,7 +224,8 @@ const NOT_KEPT = new Set(['x-request-id', 'x-stale-listings', 'content-length'])
 async function keptAnswerOf(answer: Response, { basis, operation }: Whole): Promise<KeptAnswer> {
   const headers = [...answer.headers].filter(([name]) => !NOT_KEPT.has(name)).flat();
   headers.push('vary', 'Accept, Accept-Encoding');
-  const body = Buffer.from(await answer.arrayBuffer());
+  // Its text is at hand, and its bytes are not: to ask for these would make them twice.
+  const body = Buffer.from(await answer.text());
   return createKeptAnswer({ basis, operation, headers, body });
 }
 

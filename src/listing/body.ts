@@ -30,27 +30,30 @@ export async function readJson(
   if (!JSON_TYPE.test(type)) {
     throw malformed('expected content of type application/json', `${url}: content-type ${type}`);
   }
-  const bytes = await readBytes(body, maxBytes);
-  if (!bytes) throw malformed(`expected at most ${maxBytes} bytes, got more`, url);
-  try {
-    const text = await step(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-    const json = await step((): unknown => JSON.parse(text));
-    return { json, bytes: bytes.byteLength };
-  } catch (cause) {
-    throw malformed('expected JSON in UTF-8', `${url}: ${String(cause)}`, cause);
-  }
-}
-
-/** The decompressed body, or undefined if it passes the limit. */
-async function readBytes(body: Readable['body'], maxBytes: number): Promise<Buffer | undefined> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
+  const malformedJson = (cause: unknown) =>
+    malformed('expected JSON in UTF-8', `${url}: ${String(cause)}`, cause);
+  // Decoded piece by piece: all at once would hold up requests, and take the memory of it twice.
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const decode = (chunk?: Uint8Array): string => {
+    try {
+      return decoder.decode(chunk, { stream: chunk !== undefined });
+    } catch (cause) {
+      throw malformedJson(cause);
+    }
+  };
+  let text = '';
+  let bytes = 0;
   for await (const chunk of body ?? []) {
-    length += chunk.byteLength;
-    if (length > maxBytes) return undefined;
-    chunks.push(chunk);
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw malformed(`expected at most ${maxBytes} bytes, got more`, url);
+    text += decode(chunk);
   }
-  return Buffer.concat(chunks, length);
+  text += decode();
+  try {
+    return { json: await step((): unknown => JSON.parse(text)), bytes };
+  } catch (cause) {
+    throw malformedJson(cause);
+  }
 }
 
 /** The beginning of a body for the log, to the end of a word: half a secret would not be known as one. */

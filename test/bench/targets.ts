@@ -1,5 +1,6 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -38,7 +39,9 @@ export interface GatewayOptions extends UpstreamOptions {
 /** How long the upstream takes for an answer, unless told otherwise. */
 export const UPSTREAM_DELAY_MS = 50;
 
-const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+/** What `npm start` gives Node. */
+const START = startArguments(readFileSync(`${ROOT}package.json`, 'utf8'));
 const PROBE = new URL('servers/loop-probe.js', import.meta.url).href;
 const ANY_QUESTION = JSON.stringify({ query: '{ chains { chainKey } }' });
 
@@ -88,7 +91,8 @@ export async function startGateway(
   const env = { PORT: String(port), UPSTREAM_URL: address, LOG_LEVEL: 'warn', ...settings };
   const began = performance.now();
   const child = keep(
-    spawn(process.execPath, [...(isProbed ? ['--import', PROBE] : []), MAIN], {
+    spawn(process.execPath, [...(isProbed ? ['--import', PROBE] : []), ...START], {
+      cwd: ROOT,
       env,
       stdio: ['ignore', 'pipe', 'pipe', ...(isProbed ? ['ipc' as const] : [])],
     }),
@@ -137,6 +141,13 @@ function addressFor(
   const asker = String(++askers);
   const path = `/${asker}/${delayMs}/${listed}/${isMoving ? 'moving' : 'still'}/v1`;
   return { asker, address: new URL(path, upstream.url).href };
+}
+
+function startArguments(packageJson: string): readonly string[] {
+  const { scripts } = JSON.parse(packageJson) as { scripts: { start: string } };
+  const [node, ...args] = scripts.start.split(' ');
+  if (node !== 'node') throw new Error(`Expected npm start to run node, got ${scripts.start}`);
+  return args;
 }
 
 async function freePort(): Promise<number> {
