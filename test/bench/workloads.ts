@@ -166,17 +166,19 @@ export function inNewWords({ bodies }: Pick<Workload, 'bodies'>): () => string {
   };
 }
 
-/** Q4, and a chain that is not listed: one document, and never the same variables. */
-export function withNewVariables(): () => string {
-  const { chains } = listingsOf(1000);
+/**
+ * The workload's questions in turn, each with a chain that is not listed beside it: one document, and never the
+ * same variables.
+ */
+export function withNewVariables({ bodies }: Pick<Workload, 'bodies'>): () => string {
   const nobody = 'nobody';
-  const parts = chains.map(({ chainKey: srcChainKey }) =>
-    bodyOf(
-      `query V($srcChainKey: String, $other: String!) {
-        tokens(srcChainKey: $srcChainKey) ${FIELDS} chain(chainKey: $other) { name __typename } }`,
-      { srcChainKey, other: nobody },
-    ).split(nobody),
-  );
+  const parts = bodies.map((body) => {
+    const { query, variables } = JSON.parse(body) as { query: string; variables: object };
+    const more = query
+      .replace(/^query \w+(?:\((.*?)\))?/, (_head, own?: string) => `query V($other: String!, ${own ?? ''})`)
+      .replace(/\}\s*$/, 'chain(chainKey: $other) { name __typename } }');
+    return bodyOf(more, { ...variables, other: nobody }).split(nobody);
+  });
   return () => {
     asked++;
     return (parts[asked % parts.length] ?? []).join(`none-${asked}`);

@@ -10,6 +10,8 @@ import type { Part } from './bench.js';
 const OF_YOGA = 3;
 const LISTED = 1000;
 const CHECKED = 5;
+/** As often as listings may come due while these are asked. */
+const REFRESHES = 8;
 
 /** Questions that were never asked before. */
 export const misses: Part = async ({ upstream, seconds }) => {
@@ -26,7 +28,11 @@ export const misses: Part = async ({ upstream, seconds }) => {
       connections: workload.connections,
       next: inNewWords(workload),
     })),
-    { label: 'Q4, new variables', connections: q4.connections, next: withNewVariables() },
+    ...[q2, q3, q4].map((workload) => ({
+      label: `${workload.name}, new variables`,
+      connections: workload.connections,
+      next: withNewVariables(workload),
+    })),
   ];
   const contests: Contest[] = [];
   for (const { label, connections, next } of kinds) {
@@ -47,20 +53,27 @@ export const misses: Part = async ({ upstream, seconds }) => {
     title: 'New questions',
     text: `${contestTable(contests)}
 
-New document: an operation of another name each time. New variables: Q4 with a chain that is not listed, another each time.
+New document: an operation of another name each time. New variables: beside the rows a chain that is not listed, another each time.
 Yoga in memory: plain Yoga that reads from memory instead of the upstream.`,
-    goals: contests.flatMap((contest) => goalOf(contest)),
+    goals: contests.flatMap(goalsOf),
   };
 };
 
-function goalOf({ label, entries: [gateway, yoga] }: Contest): readonly Goal[] {
-  if (!gateway || !yoga) return [];
-  const times = cpuRatio(gateway, yoga);
+function goalsOf({ label, entries: [gateway, inMemory, plain] }: Contest): readonly Goal[] {
+  if (!gateway || !inMemory || !plain) return [];
+  const asked = gateway.samples.reduce((sum, { upstreamRequests }) => sum + upstreamRequests, 0);
+  const ofPlain = cpuRatio(gateway, plain);
+  const ofMemory = cpuRatio(gateway, inMemory);
   return [
     {
-      goal: `misses, ${label}: ${OF_YOGA} times plain Yoga without any upstream, by CPU a request`,
-      measured: shown(times, 2),
-      isMet: times >= OF_YOGA,
+      goal: `misses, ${label}: ${OF_YOGA} times plain Yoga, by CPU a request, and no upstream request but for refreshes`,
+      measured: `${shown(ofPlain, 2)} (upstream requests: ${asked})`,
+      isMet: ofPlain >= OF_YOGA && asked <= REFRESHES,
+    },
+    {
+      goal: `misses, ${label}: ${OF_YOGA} times plain Yoga that has all rows in memory, by CPU a request`,
+      measured: shown(ofMemory, 2),
+      isMet: ofMemory >= OF_YOGA,
     },
   ];
 }
