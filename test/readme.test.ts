@@ -125,8 +125,9 @@ describe('the README', () => {
       .poll(changed.output, { timeout: 30_000 })
       .toContain('the listings are from the value-transfer service from now on');
 
-    // The whole of it is what runs this test: one file of it shows that the command works there, too.
-    const tested = run(`${TEST} -- schema-file`, copy, { ...env, CI: 'true' });
+    // The whole of it is what runs this test: one file of it shows that the command works there, too, where its
+    // first half has been run.
+    const tested = run(`${TEST.replace('npm ci && ', '')} -- schema-file`, copy, { ...env, CI: 'true' });
     expect(await tested.exited, tested.output()).toBe(0);
     expect(tested.output()).toMatch(/Tests\s+1 passed/);
   });

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createGatewayServer } from '../src/server.js';
 import { demoTokens } from './fixtures/demo.js';
 import { json, startFakeUpstream, status } from './support/fake-upstream.js';
-import { ask, spawnGateway, startGatewayProcess } from './support/gateway-process.js';
+import { ask, type GatewayProcess, spawnGateway, startGatewayProcess } from './support/gateway-process.js';
 import { createTestLog } from './support/test-gateway.js';
 
 const BODY = JSON.stringify({ query: '{ tokens(srcChainKey: "ethereum") { symbol } }' });
@@ -72,6 +72,16 @@ describe('an error of our own', () => {
 });
 
 describe('odd requests', () => {
+  /** One for all of them: each is to leave it as it was. */
+  let gateway: GatewayProcess;
+  let end: () => Promise<void>;
+  beforeAll(async () => {
+    gateway = await startGatewayProcess({}, (ending) => {
+      end = ending;
+    });
+  });
+  afterAll(() => end());
+
   it.each<[string, string, RegExp]>([
     ['no HTTP', 'rubbish\r\n\r\n', /^HTTP\/1\.1 400/],
     [
@@ -97,13 +107,13 @@ describe('odd requests', () => {
       /GRAPHQL_PARSE_FAILED/,
     ],
   ])('%s is answered, and the process lives', async (_name, bytes, expected) => {
-    const { address } = await startGatewayProcess();
+    const { address } = gateway;
     expect(await raw(address, bytes)).toMatch(expected);
     expect((await fetch(`${address}/live`)).status).toBe(200);
   });
 
   it('a client that goes away in mid-request does no harm', async () => {
-    const { address, output } = await startGatewayProcess();
+    const { address, output } = gateway;
     const { hostname, port } = new URL(address);
     const socket = connect(Number(port), hostname);
     socket.write('POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
