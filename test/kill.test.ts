@@ -109,7 +109,7 @@ function startClients(count: number, ask: (query: string) => Promise<Response>) 
       const fault = await ask(QUERY).then(faultOf, String);
       if (fault === undefined) seen.right++;
       else seen.wrong.push(fault);
-      await sleep(10);
+      await sleep(40);
     }
   }
   const running = Array.from({ length: count }, run);
@@ -128,7 +128,7 @@ function startFlood(count: number, ask: (query: string) => Promise<Response>): (
   const running = Array.from({ length: count }, async () => {
     while (!isOver) {
       await ask(`{ tokens(srcChainKey: "degen", srcToken: "0xa${asked++}") { symbol } }`).catch(() => {});
-      await sleep(20);
+      await sleep(40);
     }
   });
   const stop = async () => {
