@@ -114,17 +114,17 @@ export function createAnswers(maxBytes: number, path: string): Answers {
       // With room for the same in encodings, which take less.
       sizeCalculation: ({ body }, key) => ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * body.byteLength),
     });
-  const small = placeFor(0.3);
-  const large = placeFor(0.6);
+  const small = placeFor(0.27);
+  const large = placeFor(0.54);
   // The very text of a question leads to what it means, and that to its answer.
   const readings = new LRUCache<string, readonly Reading[]>({
-    maxSize: Math.ceil(maxBytes * 0.08),
+    maxSize: Math.ceil(maxBytes * 0.16),
     sizeCalculation: (read, text) => ENTRY_BYTES * (1 + read.length) + 2 * text.length,
   });
 
   // One document is asked with many variables.
   const documents = new LRUCache<string, string>({
-    maxSize: Math.ceil(maxBytes * 0.02),
+    maxSize: Math.ceil(maxBytes * 0.03),
     sizeCalculation: (stripped, document) => ENTRY_BYTES + 2 * (stripped.length + document.length),
   });
 

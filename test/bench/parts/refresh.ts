@@ -51,6 +51,8 @@ export const refresh: Part = async ({ upstream }) => {
   await watchLoop(upstream, moving, { refreshes: 3, ms: WATCH_MS });
   rows.push({ name: 'nothing asked', watched: await watchLoop(upstream, moving, until) });
   tell('Refresh: small questions');
+  // What the first questions load is no part of a refresh.
+  await during(askSmall, () => watchLoop(upstream, moving, { refreshes: 2, ms: WATCH_MS }));
   rows.push({
     name: 'small questions',
     watched: await during(askSmall, () => watchLoop(upstream, moving, until)),
