@@ -4,28 +4,33 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** What starts many gateways and counts what they ask for: on a busy machine Redis is too slow for them. */
 const HEAVY = ['chaos.test.ts', 'kill.test.ts', 'listing/redis*.test.ts'];
 
-/** Those that take longest, which begin first, so that no worker is left with one of them at the end. */
+/** Those that take longest, the longest first, so that no worker is left with one of them at the end. */
 const LONG = [
   'stop',
-  'listing/redis',
   'listing/disk',
-  'picker',
-  'playground',
-  'listing/guard',
-  'differential',
-  'server',
-  'properties',
+  'picker/picker',
   'readme',
-  'federation/routers',
+  'playground/playground',
+  'listing/guard',
+  'listing/redis',
   'chaos',
+  'kill',
+  'listing/redis-glitch',
+  'listing/redis-outage',
+  'federation/routers',
+  'listing/snapshots',
+  'server',
+  'differential',
+  'properties',
 ];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification) =>
-      LONG.some((name) => moduleId.includes(`/test/${name}`) && moduleId.endsWith('.test.ts'));
-    const sorted = await super.sort(files);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    const placeOf = ({ moduleId }: TestSpecification) => {
+      const place = LONG.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
+      return place < 0 ? LONG.length : place;
+    };
+    return (await super.sort(files)).toSorted((a, b) => placeOf(a) - placeOf(b));
   }
 }
 
