@@ -31,8 +31,9 @@ interface Known {
 
 /**
  * Runs operations that are asked more than once as compiled code, which is some ten times faster, and those for
- * all tokens from the first time on, since they gain more than compiling costs. All else is executed by graphql-js: what the compiler does not take, what it would answer differently, and what has bad
- * variables, whose messages are the ones that clients know.
+ * all tokens from the first time on, since they gain more than compiling costs. All else is executed by
+ * graphql-js: what the compiler does not take, what it would answer differently, and what has bad variables,
+ * whose messages are the ones that clients know.
  */
 export function useJit(): Plugin {
   // A document is one object as long as the parser's cache has it.
