@@ -50,14 +50,7 @@ async function run(config: Config): Promise<void> {
 
   snapshots.start();
   const address = await server.listen(config.host, config.port);
-  const successor = config.upstreamProfile === 'auto' ? `, then ${config.upstreamSuccessorUrl}` : '';
-  const upstream = demo ? 'the embedded demo listing' : `${config.upstreamUrl}${successor}`;
-  if (isTerminal) process.stdout.write(screen(address, upstream, demo !== undefined, config.graphiql));
-  else {
-    const facts = { address: `${address}${GRAPHQL_PATH}`, upstream, isDemo: demo !== undefined };
-    log.info(facts, 'Listening');
-  }
-
+  // Before it says that it listens: whoever reads that may stop it at once.
   closeWithGrace(
     { delay: STOP_WITHIN_MS, logger: { error: (err) => log.error({ err }, 'Stopping') } },
     async (reason) => {
@@ -74,6 +67,14 @@ async function run(config: Config): Promise<void> {
       log.info('Stopped');
     },
   );
+
+  const successor = config.upstreamProfile === 'auto' ? `, then ${config.upstreamSuccessorUrl}` : '';
+  const upstream = demo ? 'the embedded demo listing' : `${config.upstreamUrl}${successor}`;
+  if (isTerminal) process.stdout.write(screen(address, upstream, demo !== undefined, config.graphiql));
+  else {
+    const facts = { address: `${address}${GRAPHQL_PATH}`, upstream, isDemo: demo !== undefined };
+    log.info(facts, 'Listening');
+  }
 }
 
 const DEMO_NOTE = `: DEMO DATA, prices are made up
