@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { EncodedBody, KeptAnswer, Question } from './answers.js';
-import { type Encoding, encodingFor } from './encodings.js';
+import { encodingFor } from './encodings.js';
+import { hasTag } from './etags.js';
 import type { Standing } from './gateway.js';
 
 /** What the system takes off our hands at once. */
@@ -48,8 +49,9 @@ function send(
 ): void {
   if (encoding !== 'identity') headers.push('content-encoding', encoding);
   if (method === 'GET') {
-    headers.push(...forCaches(answer.etag(encoding), standing));
-    if (hasTag(ifNoneMatch, answer, encoding)) {
+    const etag = answer.etag(encoding);
+    headers.push(...forCaches(etag, standing));
+    if (ifNoneMatch !== undefined && hasTag(ifNoneMatch, etag)) {
       response.writeHead(304, headers).end();
       return;
     }
@@ -67,12 +69,4 @@ function forCaches(etag: string, { freshForMs, takenAt }: Standing): readonly st
   const headers = ['etag', etag, 'cache-control', control, 'age', '0'];
   if (takenAt < Number.POSITIVE_INFINITY) headers.push('last-modified', new Date(takenAt).toUTCString());
   return headers;
-}
-
-/** Compares weakly: a proxy may have weakened the tag on its way to the client. */
-function hasTag(ifNoneMatch: string | undefined, answer: KeptAnswer, encoding: Encoding): boolean {
-  if (ifNoneMatch === undefined) return false;
-  const etag = answer.etag(encoding);
-  const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  return tags.includes(etag) || tags.includes('*');
 }

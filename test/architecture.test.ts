@@ -142,7 +142,7 @@ describe('who may know whom', () => {
       /^server$/,
       /^(answers|basis|context|gateway|logger|read-body|send|events|http|net|timers\/promises|@whatwg-node\/server)$/,
     ],
-    ['an answer is sent as it was kept', /^send$/, /^(answers|encodings|gateway|http)$/],
+    ['an answer is sent as it was kept', /^send$/, /^(answers|encodings|etags|gateway|http)$/],
     [
       'kept answers know what they were made from',
       /^answers$/,
@@ -150,6 +150,7 @@ describe('who may know whom', () => {
     ],
     ['what answers are made from are snapshots', /^basis$/, /^listing\/snapshots$/],
     ['encodings know nothing of ours', /^encodings$/, /^(util|zlib)$/],
+    ['tags know nothing at all', /^etags$/, /^$/],
     ['pages have in common how they are written', /^pages\//, /^(crypto|encodings)$/],
     [
       'the playground knows itself, and what pages have in common',

@@ -9,8 +9,9 @@ import { SETTINGS } from '../src/config.js';
 import { ERROR_CODES } from '../src/errors.js';
 import { startFakeSuccessor } from './support/fake-successor.js';
 import { startFakeUpstream, status } from './support/fake-upstream.js';
+import { freePort } from './support/free-port.js';
 import { ask, startGatewayProcess } from './support/gateway-process.js';
-import { freePort, isRedisMissing } from './support/redis.js';
+import { isRedisMissing } from './support/redis.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');

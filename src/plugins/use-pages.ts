@@ -1,4 +1,5 @@
 import type { Plugin } from 'graphql-yoga';
+import { hasTag } from '../etags.js';
 import type { Encoded, Page } from '../pages/page.js';
 
 /** A page and where it is served. */
@@ -47,9 +48,4 @@ function createFinder({ path, assets, load }: ServedPage) {
     });
     return loading.then((page) => (isDocument ? page.document : page.assets.get(pathname)));
   };
-}
-
-/** Compares weakly: a proxy may have weakened the tag on its way to the browser. */
-function hasTag(ifNoneMatch: string | null, etag: string): boolean {
-  return (ifNoneMatch ?? '').split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }

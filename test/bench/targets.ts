@@ -1,10 +1,9 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../support/free-port.js';
 import { ask, send } from './load.js';
 import { keep, pin } from './processes.js';
 import type { Counts } from './servers/upstream.js';
@@ -148,12 +147,4 @@ function startArguments(packageJson: string): readonly string[] {
   const [node, ...args] = scripts.start.split(' ');
   if (node !== 'node') throw new Error(`Expected npm start to run node, got ${scripts.start}`);
   return args;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

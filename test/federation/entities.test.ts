@@ -146,7 +146,7 @@ describe('_entities', () => {
     for (const { message } of errors ?? []) expect(message.length).toBeLessThan(250);
   });
 
-  it('refuses what its type does not allow, a null among them, as any other operation', async () => {
+  it('refuses what its type does not allow, a null among them, as every operation is', async () => {
     const { query } = await createTestGateway();
     for (const representations of [[chain('base'), null], null]) {
       const answer = await query(ENTITIES, { representations });

@@ -10,8 +10,9 @@ import {
   statusOf,
   symbolsOf,
 } from '../support/fleet.js';
+import { freePort } from '../support/free-port.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
-import { freePort, isRedisMissing, startRedis, type TestRedis } from '../support/redis.js';
+import { isRedisMissing, startRedis, type TestRedis } from '../support/redis.js';
 import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
 
 /** By when each gateway has found out that Redis cannot be used, and by when that it can be used again. */

@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
+import { freePort } from './free-port.js';
 
 const isInstalled = spawnSync('redis-server', ['--version']).status === 0;
 
@@ -94,28 +93,5 @@ async function answers(port: number, pid: number | undefined): Promise<void> {
     } finally {
       probe.disconnect();
     }
-  }
-}
-
-/** From here on, below the ports that systems give to whoever asks for any. */
-const FIRST_PORT = 20_000;
-const PORTS = 12_000;
-
-/**
- * A port that nobody listens on now. Not one that the system would give to the next who asks: a server that is
- * restarted on it, or starts late, would find it taken.
- */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = FIRST_PORT + randomInt(PORTS);
-    const server = createServer().listen(port, '127.0.0.1');
-    try {
-      await once(server, 'listening');
-    } catch {
-      continue;
-    }
-    server.close();
-    await once(server, 'close');
-    return port;
   }
 }

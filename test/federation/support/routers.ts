@@ -2,8 +2,8 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { freePort } from '../../support/free-port.js';
 import { startGatewayProcess } from '../../support/gateway-process.js';
-import { freePort } from '../../support/redis.js';
 import { type CountingProxy, startCountingProxy } from './counting-proxy.js';
 import { startStatsSubgraph } from './stats-subgraph.js';
 
