@@ -51,6 +51,8 @@ export interface GatewayOptions {
 
 /** What the HTTP server and the gateway tell each other of one request. */
 export interface ServerContext extends BodyLimitContext {
+  /** Who asks, for sharing turns fairly: the address of the connection. Undefined where nobody tells. */
+  readonly client?: string | undefined;
   /** Where the gateway says of an answer that it is whole and could be given again. */
   readonly said?: { whole?: Whole };
 }

@@ -136,7 +136,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         body: body ?? null,
         signal: closed.signal,
       }),
-      { bodyBytesOverLimit: bytesOverLimit, said },
+      { client: request.socket.remoteAddress, bodyBytesOverLimit: bytesOverLimit, said },
     );
     const { whole } = said;
     const standing = whole && isPlain(answer) ? gateway.standing(whole.basis) : undefined;
