@@ -13,7 +13,6 @@ import { type BodyLimitContext, useBodyLimit } from './plugins/use-body-limit.js
 import { useCors } from './plugins/use-cors.js';
 import { useErrorCodes } from './plugins/use-error-codes.js';
 import { HEALTH_PATHS, useHealth } from './plugins/use-health.js';
-import { useJit } from './plugins/use-jit.js';
 import { useLimits } from './plugins/use-limits.js';
 import { METRICS_PATH, useMetrics } from './plugins/use-metrics.js';
 import { useNoIntrospection } from './plugins/use-no-introspection.js';
@@ -170,8 +169,6 @@ export function createGateway(options: GatewayOptions): Gateway {
       useQueriesOnly(),
       useLimits(options),
       !introspection && useNoIntrospection(),
-      // How it is executed.
-      useJit(),
       // What is said of errors and of old snapshots met in execution.
       useErrorCodes(),
       useStaleHeader(),
