@@ -141,6 +141,12 @@ export const SETTINGS = {
     integer(1, 10_000_000),
     'Rows that the lists of one operation may come to in all.',
   ),
+  maxCost: setting(
+    'MAX_COST',
+    250_000,
+    integer(1, 1_000_000_000),
+    'Cost of one operation: each field of each row is a unit; searches and routes cost more. One whole token listing with every field and its chain always fits.',
+  ),
   logLevel: setting<LogLevel>('LOG_LEVEL', 'info', oneOf(LOG_LEVELS), `One of ${LOG_LEVELS.join(', ')}.`),
 };
 

@@ -1,16 +1,19 @@
-import type { DocumentNode } from 'graphql';
+import { type DocumentNode, isObjectType } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import { type Basis, basisOf, createReads, isGood, type Whole } from './basis.js';
 import { type GatewayContext, requestIdOf } from './context.js';
+import { createCostMeter } from './cost-meter.js';
 import { withFederation } from './federation/federated.js';
 import type { Snapshots } from './listing/snapshots.js';
 import { createLoaders } from './loaders.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
+import { costOfWhole } from './operation-cost.js';
 import { useBasis } from './plugins/use-basis.js';
 import { type BodyLimitContext, useBodyLimit } from './plugins/use-body-limit.js';
 import { useCors } from './plugins/use-cors.js';
+import { useCostLimit } from './plugins/use-cost-limit.js';
 import { useErrorCodes } from './plugins/use-error-codes.js';
 import { HEALTH_PATHS, useHealth } from './plugins/use-health.js';
 import { useLimits } from './plugins/use-limits.js';
@@ -39,6 +42,7 @@ export interface GatewayOptions {
   readonly priceMaxAgeMs: number;
   readonly maxRoutesPerOperation: number;
   readonly maxRows: number;
+  readonly maxCost: number;
   readonly maxDepth: number;
   readonly maxAliases: number;
   readonly maxQueryTokens: number;
@@ -92,6 +96,8 @@ export const GRAPHQL_PATH = '/graphql';
 
 /** The schema with what other graphs ask for; it depends on no setting. */
 const graph = withFederation(schema);
+const tokenType = graph.getType('Token');
+const unitsOfWholeToken = isObjectType(tokenType) ? costOfWhole(tokenType) : 0;
 
 /** Wires the graph to the snapshots. The plugins stand in the order in which a request meets them. */
 export function createGateway(options: GatewayOptions): Gateway {
@@ -109,13 +115,10 @@ export function createGateway(options: GatewayOptions): Gateway {
       reads.pricesGoodUntil = Math.min(reads.pricesGoodUntil, asOf + options.priceMaxAgeMs);
       return true;
     };
+    const cost = createCostMeter({ ...options, view, unitsOfWholeToken });
     return {
-      loaders: createLoaders({
-        view,
-        isBelieved,
-        maxRoutes: options.maxRoutesPerOperation,
-        maxRows: options.maxRows,
-      }),
+      loaders: createLoaders({ view, isBelieved, maxRoutes: options.maxRoutesPerOperation, cost }),
+      cost,
       log: log.child({ requestId: requestIdOf(request) }),
       isBelieved,
       reads,
@@ -173,6 +176,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       useErrorCodes(),
       useStaleHeader(),
       useBasis(),
+      // Behind those above, so that its refusals get their codes, too.
+      useCostLimit(),
     ],
     // What useErrorCodes does not meet is masked as in production, whatever NODE_ENV says.
     maskedErrors: { isDev: false },

@@ -115,22 +115,22 @@ describe('who may know whom', () => {
     [
       'loaders know the listing',
       /^loaders$/,
-      /^(dataloader|errors|listing\/(address|listing|snapshots|token-search))$/,
+      /^(dataloader|cost|cost-meter|errors|listing\/(address|listing|snapshots|token-search))$/,
     ],
     [
       'types know the context, the loaders and the rows',
       /^schema\//,
-      /^(@pothos\/core|graphql|fs|context|errors|schema\/.*|listing\/(address|listing|snapshots|token-order|token-search))$/,
+      /^(@pothos\/core|graphql|fs|context|cost|errors|schema\/.*|listing\/(address|listing|snapshots|token-order|token-search))$/,
     ],
     [
       'other graphs are told of the schema, and know nothing of how it is served',
       /^federation\//,
-      /^(graphql|fs|context|errors|federation\/.*|schema\/.*|listing\/listing)$/,
+      /^(graphql|fs|context|cost|errors|federation\/.*|schema\/.*|listing\/listing)$/,
     ],
     [
       'the gateway knows the schema, the loaders, the context, the plugins and the snapshots',
       /^gateway$/,
-      /^(graphql|graphql-yoga|lru-cache|basis|context|loaders|logger|metrics|(federation|picker|playground|plugins|schema)\/.*|listing\/snapshots)$/,
+      /^(graphql|graphql-yoga|lru-cache|basis|context|cost-meter|loaders|logger|metrics|operation-cost|(federation|picker|playground|plugins|schema)\/.*|listing\/snapshots)$/,
     ],
     [
       'plugins know neither the schema nor each other',

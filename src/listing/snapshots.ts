@@ -44,6 +44,10 @@ export interface View {
   chains(): ChainSnapshot | Promise<ChainSnapshot>;
   /** At once where a snapshot is at hand; rejects with an UpstreamError. */
   tokens(): TokenSnapshot | Promise<TokenSnapshot>;
+  /** The snapshots that this operation reads, as far as they are there; a look that shows nowhere in the answer. */
+  untracked(): Current;
+  /** Resolves when each of these listings is there or cannot be had. */
+  arrival(listings: readonly StaleListing['name'][]): Promise<void>;
   /** The question as the upstream is to get it: the address of a listed token in its own writing of it. */
   routeQuestion(filter: TokenFilter): Promise<TokenFilter>;
   /** Whether this question's answer is at hand. */
@@ -174,6 +178,11 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       now,
       chains: pinnedChains.read,
       tokens: pinnedTokens.read,
+      untracked: () => ({ chains: pinnedChains.arrived, tokens: pinnedTokens.arrived }),
+      async arrival(listings) {
+        const pins = { chains: pinnedChains, tokens: pinnedTokens };
+        await Promise.allSettled(listings.map((name) => pins[name].peek()));
+      },
       async routeQuestion(filter) {
         const { srcChainKey, srcToken } = filter;
         if (srcToken === undefined) return filter;

@@ -1,3 +1,4 @@
+import { NO_ROWS, rowsOn, withCost } from '../cost.js';
 import type { Token } from '../listing/listing.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
@@ -22,7 +23,9 @@ const ChainDestinationsType = builder.objectRef<ChainDestinations>('ChainDestina
     tokens: t.field({
       type: [TokenType],
       description: "The tokens, at least one, in the upstream's order.",
-      resolve: ({ tokens }) => tokens,
+      extensions: withCost({ rows: () => NO_ROWS }),
+      resolve: ({ chainKey, tokens }, _args, { cost }, info) =>
+        cost.admit(new Map([[chainKey, tokens.length]]), info) ? tokens : [],
     }),
   }),
 });
@@ -48,12 +51,14 @@ builder.queryField('destinations', (t) =>
         description: 'Whether tokens on the source chain itself are given, too; null is false.',
       }),
     },
-    async resolve(_query, { srcChainKey, srcToken, includeSourceChain }, { loaders }) {
+    extensions: withCost({ rows: () => NO_ROWS }),
+    async resolve(_query, { srcChainKey, srcToken, includeSourceChain }, { loaders, cost }, info) {
       const tokens = await routesOfPair(srcChainKey, srcToken, loaders);
-      return (
-        tokens &&
-        groupByChain(tokens).filter(({ chainKey }) => includeSourceChain || chainKey !== srcChainKey)
+      if (!tokens) return null;
+      const groups = groupByChain(tokens).filter(
+        ({ chainKey }) => includeSourceChain || chainKey !== srcChainKey,
       );
+      return cost.admit(rowsOn(groups.map(({ chainKey }) => chainKey)), info) ? groups : [];
     },
   }),
 );
