@@ -141,6 +141,12 @@ export const SETTINGS = {
     integer(1, 10_000_000),
     'Rows that the lists of one operation may come to in all.',
   ),
+  maxWaitMs: setting(
+    'MAX_WAIT_MS',
+    1_000,
+    integer(1, 600_000),
+    'How long an operation that is not cached may wait for its turn; one that would wait longer is refused with `OVERLOADED`.',
+  ),
   maxCost: setting(
     'MAX_COST',
     250_000,

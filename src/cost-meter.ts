@@ -13,6 +13,8 @@ export interface CostMeterOptions {
   readonly maxRows: number;
   /** Units for one token with every field and its chain: a whole listing of these is always within the limit. */
   readonly unitsOfWholeToken: number;
+  /** Waits for a turn; to be called after waiting for a listing, which resumes many operations at once. */
+  readonly nextTurn: () => Promise<void>;
 }
 
 /** An operation that is about to be executed. */
@@ -52,7 +54,7 @@ type ListingName = 'chains' | 'tokens';
 
 /** Makes the meter of one operation. */
 export function createCostMeter(options: CostMeterOptions): CostMeter {
-  const { view, maxCost, maxRows, unitsOfWholeToken } = options;
+  const { view, maxCost, maxRows, unitsOfWholeToken, nextTurn } = options;
   const total: Cost = { units: 0, rows: 0 };
   const missing = new Set<ListingName>();
   const sizes: ListingSizes = {
@@ -86,7 +88,10 @@ export function createCostMeter(options: CostMeterOptions): CostMeter {
       const costed = { schema, fragments: fragmentsOf(document), variables };
       const cost = costOfOperation(operation, costed, sizes);
       if (missing.size > 0) {
-        return view.arrival([...missing]).then(() => add(costOfOperation(operation, costed, sizes)));
+        return view
+          .arrival([...missing])
+          .then(nextTurn)
+          .then(() => add(costOfOperation(operation, costed, sizes)));
       }
       add(cost);
       return undefined;

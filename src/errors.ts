@@ -11,6 +11,7 @@ export const ERROR_CODES = [
   'UPSTREAM_MALFORMED',
   'ROUTE_BUDGET_EXCEEDED',
   'LIMIT_EXCEEDED',
+  'OVERLOADED',
   'BAD_USER_INPUT',
 ] as const;
 

@@ -20,6 +20,8 @@ export interface LoadersOptions {
   readonly maxRoutes: number;
   /** What the operation costs so far. */
   readonly cost: Pick<CostMeter, 'spend'>;
+  /** Waits for a turn; called after waiting for the upstream, which resumes many operations at once. */
+  readonly nextTurn: () => Promise<void>;
 }
 
 /**
@@ -49,15 +51,25 @@ export interface Loaders {
 }
 
 /** Makes the loaders of one operation. */
-export function createLoaders({ view, isBelieved, maxRoutes, cost }: LoadersOptions): Loaders {
+export function createLoaders(options: LoadersOptions): Loaders {
+  const { view, isBelieved, maxRoutes, cost, nextTurn } = options;
+  async function inTurn<Listing>(listing: MaybePromise<Listing>): Promise<Listing> {
+    if (!(listing instanceof Promise)) return listing;
+    try {
+      return await listing;
+    } finally {
+      await nextTurn();
+    }
+  }
+
   const chainLoader = new DataLoader<string, Chain | null>(async (chainKeys) => {
-    const chains = await view.chains();
+    const chains = await inTurn(view.chains());
     return chainKeys.map((chainKey) => chains.byKey(chainKey) ?? null);
   });
 
   const tokenLoader = new DataLoader<Pick<Token, 'chainKey' | 'address'>, Token | null, string>(
     async (keys) => {
-      const tokens = await view.tokens();
+      const tokens = await inTurn(view.tokens());
       return keys.map(({ chainKey, address }) => tokens.byAddress(chainKey, address) ?? null);
     },
     { cacheKeyFn: ({ chainKey, address }) => tokenKey(chainKey, address) },
@@ -69,9 +81,14 @@ export function createLoaders({ view, isBelieved, maxRoutes, cost }: LoadersOpti
   );
 
   async function tokensOf(filter: TokenFilter): Promise<readonly Token[]> {
-    if (filter.srcToken !== undefined) return view.routes(await view.routeQuestion(filter));
-    const tokens = await view.tokens();
+    if (filter.srcToken !== undefined) return routesOf(filter);
+    const tokens = await inTurn(view.tokens());
     return filter.srcChainKey === undefined ? tokens.rows : tokens.byChain(filter.srcChainKey);
+  }
+
+  async function routesOf(filter: TokenFilter): Promise<readonly Token[]> {
+    const question = await view.routeQuestion(filter);
+    return view.isRouteKept(question) ? view.routes(question) : inTurn(view.routes(question));
   }
 
   const routesAsked = new Set<string>();
@@ -92,7 +109,7 @@ export function createLoaders({ view, isBelieved, maxRoutes, cost }: LoadersOpti
   }
 
   async function tokenSearch(request: Omit<TokenSearchRequest, 'arePricesGood'>): Promise<TokenPage> {
-    const [tokens, chains] = await Promise.all([view.tokens(), chainsFor(request)]);
+    const [tokens, chains] = await Promise.all([inTurn(view.tokens()), chainsFor(request)]);
     return tokens.search({ ...request, arePricesGood: isBelieved(tokens.takenAt) }, chains);
   }
 
@@ -109,7 +126,7 @@ export function createLoaders({ view, isBelieved, maxRoutes, cost }: LoadersOpti
       const question = withinBudget(filter);
       return question && filterLoader.load(question);
     },
-    chainsBySearch: async (search, chainTypes) => (await view.chains()).matching(search, chainTypes),
+    chainsBySearch: async (search, chainTypes) => (await inTurn(view.chains())).matching(search, chainTypes),
     chainByKey(chainKey) {
       const chains = view.chains();
       return chains instanceof Promise ? chainLoader.load(chainKey) : (chains.byKey(chainKey) ?? null);

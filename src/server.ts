@@ -16,6 +16,8 @@ export interface GatewayServerOptions {
   readonly gateway: Gateway;
   /** A body is read no further than this. */
   readonly maxBodyBytes: number;
+  /** A document with more lexical tokens is refused. */
+  readonly maxQueryTokens: number;
   /** How many bytes kept answers may take in all. */
   readonly maxAnswerBytes?: number;
   readonly log: Logger;
@@ -50,8 +52,8 @@ const NEXT_REQUEST_GRACE_MS = 1_000;
 
 /** Makes the server; it opens no port before `listen`. */
 export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
-  const { gateway, maxBodyBytes, maxAnswerBytes = MAX_ANSWER_BYTES, log } = options;
-  const answers = createAnswers(maxAnswerBytes, GRAPHQL_PATH);
+  const { gateway, maxBodyBytes, maxQueryTokens, maxAnswerBytes = MAX_ANSWER_BYTES, log } = options;
+  const answers = createAnswers(maxAnswerBytes, GRAPHQL_PATH, maxQueryTokens);
   /** What is being executed, by what it is the answer to. */
   const executing = new Map<string, Promise<void>>();
   let isPortClosed = false;

@@ -46,7 +46,7 @@ async function run(config: Config): Promise<void> {
     isDemo: demo !== undefined,
     isStopping: () => stopping,
   });
-  const server = createGatewayServer({ gateway, maxBodyBytes: config.maxBodyBytes, log });
+  const server = createGatewayServer({ ...config, gateway, log });
 
   snapshots.start();
   const address = await server.listen(config.host, config.port);

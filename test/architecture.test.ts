@@ -130,7 +130,7 @@ describe('who may know whom', () => {
     [
       'the gateway knows the schema, the loaders, the context, the plugins and the snapshots',
       /^gateway$/,
-      /^(graphql|graphql-yoga|lru-cache|basis|context|cost-meter|loaders|logger|metrics|operation-cost|(federation|picker|playground|plugins|schema)\/.*|listing\/snapshots)$/,
+      /^(graphql|graphql-yoga|lru-cache|basis|context|cost-meter|loaders|logger|metrics|operation-cost|(federation|picker|playground|plugins|schema)\/.*|listing\/snapshots|errors|turns)$/,
     ],
     [
       'plugins know neither the schema nor each other',
@@ -146,7 +146,7 @@ describe('who may know whom', () => {
     [
       'kept answers know what they were made from',
       /^answers$/,
-      /^(basis|encodings|crypto|graphql|http|lru-cache)$/,
+      /^(basis|document-tokens|encodings|crypto|graphql|http|lru-cache)$/,
     ],
     ['what answers are made from are snapshots', /^basis$/, /^listing\/snapshots$/],
     ['encodings know nothing of ours', /^encodings$/, /^(util|zlib)$/],

@@ -39,6 +39,7 @@ describe('settings', () => {
         maxBodyBytes: 1048576,
         maxRows: 100000,
         maxCost: 250000,
+        maxWaitMs: 1000,
         logLevel: 'info',
       },
     });

@@ -5,7 +5,7 @@ import type { View } from '../src/listing/snapshots.js';
 import { createLoaders } from '../src/loaders.js';
 import { createTestGateway } from './support/test-gateway.js';
 
-const LIMITS = { isBelieved: () => true, maxRoutes: 10, cost: { spend() {} } };
+const LIMITS = { isBelieved: () => true, maxRoutes: 10, cost: { spend() {} }, nextTurn: async () => {} };
 
 /** A view whose chain listing comes later, and which counts how often a chain is looked up in it. */
 function createColdView() {
