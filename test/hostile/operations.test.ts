@@ -144,3 +144,27 @@ describe('an operation that is refused because the gateway is busy', () => {
     expect(statuses.get(200)).toBeGreaterThan(0);
   });
 });
+
+describe('a client that asks for as much as it can', () => {
+  it('slows down itself, and not a client at another address', async () => {
+    const target = await startTarget();
+    const attacked = attack(
+      target.address,
+      CONNECTIONS,
+      ATTACK_MS,
+      [aliased(1, `tokens ${FIELDS}`)],
+      '127.0.0.2',
+    );
+    const waits: number[] = [];
+    for (let nth = 0; nth < 10; nth++) {
+      const { cpuMs, status } = await costOf(target, {
+        query: `{ b${nth}: chain(chainKey: "ethereum") { name } }`,
+      });
+      expect(status).toBe(200);
+      waits.push(cpuMs);
+    }
+    await attacked;
+    // The operation that is executed when it comes, and one of the attacker's turns.
+    expect(Math.max(...waits)).toBeLessThan(3 * MOST_STALL_MS);
+  });
+});
