@@ -23,8 +23,12 @@ export interface Metrics {
   upstreamRequest(upstream: string, path: string, outcome: string, seconds: number): void;
   /** The breaker in front of one service. */
   breaker(upstream: string, state: (typeof BREAKER_STATES)[number]): void;
-  /** The end of one refresh: 'taken' (from the upstream), 'shared' (from another gateway), 'held_back', or an error's code. */
-  refresh(listing: string, outcome: string): void;
+  /**
+   * The end of one refresh: 'taken' (from the upstream), 'shared' (from another gateway), 'held_back', or an error's code.
+   *
+   * @param heldBackFor why it is held back; each of a closed set, and empty for other outcomes
+   */
+  refresh(listing: string, outcome: string, heldBackFor?: readonly string[]): void;
   /** A change from one service to its successor. */
   changedOver(from: string, to: string): void;
   /** Whether snapshots are shared with other gateways now. Never called where no sharing is set. */
@@ -73,6 +77,12 @@ export function createMetrics(): Metrics {
     labelNames: ['listing', 'outcome'],
     registers,
   });
+  const holdBacks = new Counter({
+    name: 'listing_hold_backs_total',
+    help: 'Refreshes that were held back, by what looks wrong: shrink, rejected_rows, decimals, symbol, address, chain_id or native_currency. One can have several reasons.',
+    labelNames: ['listing', 'reason'],
+    registers,
+  });
   const changeovers = new Counter({
     name: 'upstream_changeovers_total',
     help: 'Changes from one service to its successor that this gateway was the first to find.',
@@ -91,7 +101,10 @@ export function createMetrics(): Metrics {
     breaker(upstream, state) {
       for (const each of BREAKER_STATES) breakers.set({ upstream, state: each }, each === state ? 1 : 0);
     },
-    refresh: (listing, outcome) => refreshes.inc({ listing, outcome }),
+    refresh(listing, outcome, heldBackFor = []) {
+      refreshes.inc({ listing, outcome });
+      for (const reason of heldBackFor) holdBacks.inc({ listing, reason });
+    },
     changedOver: (from, to) => changeovers.inc({ from, to }),
     sharing(isShared) {
       redisConnected ??= new Gauge({

@@ -35,7 +35,7 @@ export interface Token {
   readonly symbol: string;
   readonly name: string;
   readonly price: Price | null;
-  /** Address of a picture of it, `http:` or `https:`; null where the upstream has none. */
+  /** Address of a picture of it, safe to be loaded by a page; null where there is none. */
   readonly logoUrl: string | null;
 }
 
@@ -54,6 +54,21 @@ export interface RejectedRows {
   readonly first: readonly string[];
 }
 
+/** The rows of an answer that cannot be read, for they do not have the form of a row. They are among the rejected ones. */
+export interface UnreadableRows {
+  readonly count: number;
+  /** The keys of those that still say which row they are. */
+  readonly keys: ReadonlySet<string>;
+  /** How many do not. */
+  readonly unnamed: number;
+}
+
+/** The largest listing of a while: how many rows it had, and when it was last served (milliseconds since 1970). */
+export interface LargestListing {
+  readonly rows: number;
+  readonly at: number;
+}
+
 /** Which service the rows are from; shown to clients, so never an address. */
 export type ListingSource = 'demo' | 'v1' | 'value-transfer';
 
@@ -68,6 +83,10 @@ export interface Origin {
 export interface Taken<Row> extends Origin {
   readonly rows: readonly Row[];
   readonly rejected: RejectedRows;
+  /** Known only of an answer that has just come. */
+  readonly unreadable?: UnreadableRows | undefined;
+  /** Of the day before it was kept on disk; known only of what is kept there. */
+  readonly largest?: LargestListing | undefined;
 }
 
 /**

@@ -12,8 +12,8 @@ export interface Observer {
   upstreamRequest(...attempt: Parameters<UpstreamOptions['onAttempt']>): void;
   breaker(...change: Parameters<UpstreamOptions['onBreaker']>): void;
   changedOver(...change: Parameters<UpstreamOptions['onChangeOver']>): void;
-  /** The end of a refresh: `taken`, `shared`, `held_back`, or an error's code. */
-  refresh(listing: string, outcome: string): void;
+  /** The end of a refresh: `taken`, `shared`, `held_back` and for what, or an error's code. */
+  refresh(listing: string, outcome: string, heldBackFor: readonly string[]): void;
   /** Whether snapshots are shared with other gateways now; never called where no sharing is set. */
   sharing(isShared: boolean): void;
 }

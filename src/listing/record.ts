@@ -32,6 +32,7 @@ const content = v.object({
   service: v.string(),
   takenAt: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
   rejected: v.object({ count: v.pipe(v.number(), v.safeInteger()), first: v.array(v.string()) }),
+  largest: v.optional(v.object({ rows: v.pipe(v.number(), v.safeInteger()), at: v.number() })),
   rows: v.unknown(),
 });
 
@@ -42,8 +43,8 @@ export function markOf(address: string): string {
 
 /** Writes an answer down for outside the process: a line that says what follows, with its digest, and JSON. */
 export function encodeRecord<Row>({ name }: Kind<Row>, taken: Taken<Row>, services: Services): string {
-  const { source, takenAt, rejected, rows } = taken;
-  const json = JSON.stringify({ name, source, service: services[source], takenAt, rejected, rows });
+  const { source, takenAt, rejected, largest, rows } = taken;
+  const json = JSON.stringify({ name, source, service: services[source], takenAt, rejected, largest, rows });
   return `${headOf(json)}\n${json}`;
 }
 
@@ -67,7 +68,7 @@ export async function decodeRecord<Row>(
   if (end < 0 || text.slice(0, end) !== headOf(json)) {
     throw new RefusedRecord('its digest does not fit: it is half written or altered');
   }
-  const { name, source, service, takenAt, rejected, rows } = readContent(json);
+  const { name, source, service, takenAt, rejected, largest, rows } = readContent(json);
   if (name !== kind.name)
     throw new RefusedRecord(`expected the ${kind.name} listing, got ${name.slice(0, 50)}`);
   if (service !== services[source]) throw new RefusedRecord('it is of another upstream');
@@ -79,7 +80,7 @@ export async function decodeRecord<Row>(
   if (read.rejected.count > 0) {
     throw new RefusedRecord(`${read.rejected.count} of its rows do not have the form of a row`);
   }
-  return { ...read, rejected };
+  return { ...read, rejected, largest, unreadable: undefined };
 }
 
 async function readRows<Row>(kind: Kind<Row>, rows: unknown, origin: Origin): Promise<Taken<Row>> {

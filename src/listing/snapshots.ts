@@ -28,8 +28,8 @@ export interface SnapshotsOptions extends HoldBackRules {
   readonly fleet?: Fleet | undefined;
   /** Where the listings outlive the process; nowhere unless given. */
   readonly disk?: DiskStore | undefined;
-  /** Called at the end of each refresh: `taken`, `shared`, `held_back`, or an error's code. */
-  readonly onRefresh?: (listing: string, outcome: string) => void;
+  /** Called at the end of each refresh: `taken`, `shared`, `held_back` and for what, or an error's code. */
+  readonly onRefresh?: (listing: string, outcome: string, heldBackFor: readonly string[]) => void;
   readonly log: Logger;
 }
 
@@ -152,7 +152,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     take: () => listing.chains(),
     index: createChainSnapshot,
     freshMs: chainsFreshMs,
-    onRefresh: (outcome) => onRefresh('chains', outcome),
+    onRefresh: (...outcome) => onRefresh('chains', ...outcome),
   });
   const tokens = createKeeper({
     ...shared,
@@ -160,7 +160,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     take: () => listing.tokens({}),
     index: createTokenSnapshot,
     freshMs: tokensFreshMs,
-    onRefresh: (outcome) => onRefresh('tokens', outcome),
+    onRefresh: (...outcome) => onRefresh('tokens', ...outcome),
   });
   const routes = createRoutes({ listing, fleet, freshMs: destinationsFreshMs, log });
 

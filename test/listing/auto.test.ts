@@ -42,6 +42,8 @@ async function serve({ config, ...options }: TestGatewayOptions = {}) {
       upstreamRetries: 0,
       upstreamProfile: 'auto',
       upstreamSuccessorUrl: successor.url,
+      // Its rows are told apart by their symbols, and another symbol would be held back.
+      holdBackTimes: 1,
       ...config,
     },
     firstPauseMs: 20,

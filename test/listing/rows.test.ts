@@ -51,6 +51,14 @@ describe('a bad chain row is left out, counted and logged with its place', () =>
     ['no chainType', chainRow('x', { chainType: undefined }), /chainType/],
     ['a null name', chainRow('x', { name: null }), /name: .*null/],
     ['no shortName', chainRow('x', { shortName: undefined }), /shortName/],
+    ['an endless chainKey', chainRow('x'.repeat(129)), /chainKey: .*length/],
+    ['an endless chainType', chainRow('x', { chainType: 't'.repeat(65) }), /chainType: .*length/],
+    ['an endless shortName', chainRow('x', { shortName: 'n'.repeat(257) }), /shortName: .*length/],
+    [
+      'a nativeCurrency with an endless symbol',
+      chainRow('x', { nativeCurrency: { ...ETHER, symbol: 's'.repeat(129) } }),
+      /nativeCurrency\.symbol: .*length/,
+    ],
     ['no nativeCurrency', chainRow('x', { nativeCurrency: undefined }), /nativeCurrency/],
     [
       'a nativeCurrency without decimals',
@@ -86,6 +94,10 @@ describe('a bad token row is left out, counted and logged with its place', () =>
     ['a null name', tokenRow('good', '0x1', { name: null }), /name/],
     ['isBridgeable that is text', tokenRow('good', '0x1', { isBridgeable: 'true' }), /isBridgeable/],
     ['no isBridgeable', tokenRow('good', '0x1', { isBridgeable: undefined }), /isBridgeable/],
+    ['an endless chainKey', tokenRow('c'.repeat(129), '0x1'), /chainKey: .*length.*128.*129/],
+    ['an endless address', tokenRow('good', 'a'.repeat(513)), /address: .*length.*512.*513/],
+    ['an endless symbol', tokenRow('good', '0x1', { symbol: 's'.repeat(129) }), /symbol: .*length.*128/],
+    ['an endless name', tokenRow('good', '0x1', { name: 'n'.repeat(257) }), /name: .*length.*256/],
   ])('%s', async (_name, row, reason) => {
     const { tokens, listings, warnings } = await serve({
       tokens: [GOOD_TOKEN, row, tokenRow('good', '0x2')],
@@ -163,9 +175,73 @@ describe('duplicates collapse to the first, and count as rejected', () => {
   });
 
   it('log one line for many bad rows, and not each of them', async () => {
-    const { warnings } = await serve({ tokens: [GOOD_TOKEN, ...Array.from({ length: 50 }, () => null)] });
+    const good = Array.from({ length: 50 }, (_, index) => tokenRow('good', `0x${index}`));
+    const { warnings } = await serve({ tokens: [...good, ...good.map(() => null)] });
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toHaveLength(20);
+  });
+});
+
+describe('a first listing', () => {
+  const bad = (count: number) => Array.from({ length: count }, () => ({}));
+
+  it.each([
+    ['of which half can be read is served', [GOOD_TOKEN, ...bad(1)], 'FRESH'],
+    ['of which fewer can be read is refused', [GOOD_TOKEN, ...bad(2)], 'EMPTY'],
+    ['of which most rows are duplicates is served', [GOOD_TOKEN, GOOD_TOKEN, GOOD_TOKEN], 'FRESH'],
+  ])('%s', async (_name, tokens, state) => {
+    const upstream = await startFakeUpstream({ chains: [GOOD_CHAIN], tokens });
+    const { query, snapshots } = await createTestGateway({ upstream });
+    const answer = await query('{ tokens { symbol } }');
+    const { lastFailure, ...status } = snapshots.status(Date.now())[1];
+    expect(status.state).toBe(state);
+    if (state === 'FRESH') return;
+    expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
+    expect(lastFailure?.message).toContain(
+      'expected at least half of the rows in "tokens" to have the specified form, as none are known yet, got 1 of 3',
+    );
+  });
+});
+
+describe('an answer with more parts than any listing is refused', () => {
+  const row = JSON.stringify(GOOD_TOKEN);
+  it.each([
+    ['rows', `{"tokens":[${'0,'.repeat(200_000)}0]}`, '200000 rows'],
+    ['members of a row', `{"tokens":[${row},{${'"a":0,'.repeat(1000)}"b":0}]}`, '1000 members of an object'],
+    ['levels', `{"tokens":[${row}],"more":${'['.repeat(32)}${']'.repeat(32)}}`, '32 levels'],
+    [
+      'objects',
+      `{"tokens":[${row}],"more":[${Array.from({ length: 10 }, () => `[${'{},'.repeat(100_000)}{}]`).join(',')}]}`,
+      '1000000 objects and arrays',
+    ],
+    [
+      'values',
+      `{"tokens":[${row}],"more":[${Array.from({ length: 21 }, () => `[${'0,'.repeat(199_990)}0]`).join(',')}]}`,
+      '4000000 values',
+    ],
+  ])('%s', async (_name, body, most) => {
+    const upstream = await startFakeUpstream();
+    upstream.plan('tokens', text(body));
+    const { query } = await createTestGateway({ upstream });
+    const answer = await query('{ tokens { symbol } }');
+    expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
+    expect(answer.errors?.[0]?.message).toContain(`expected at most ${most}, got more`);
+  });
+
+  it('but not for what looks like parts in a text, or ends in the midst of one', async () => {
+    const name = `${'{[,'.repeat(60)}\\"${'],'.repeat(20)}`;
+    const upstream = await startFakeUpstream();
+    const body = Buffer.from(
+      JSON.stringify({ tokens: [{ ...GOOD_TOKEN, name }], more: '{,'.repeat(2_500_000) }),
+    );
+    upstream.plan('tokens', (response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const at = body.indexOf('\\') + 1;
+      response.write(body.subarray(0, at));
+      setTimeout(() => response.end(body.subarray(at)), 20);
+    });
+    const { query } = await createTestGateway({ upstream });
+    expect(await query('{ tokens { name } }')).toEqual({ data: { tokens: [{ name }] } });
   });
 });
 

@@ -377,7 +377,7 @@ describe('what was found is kept', () => {
     });
     const { query, snapshots } = await createTestGateway({
       upstream,
-      config: { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 },
+      config: { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1 },
     });
     const document = `{
       named: tokenSearch(query: "first") { edges { node { chainKey } } }
