@@ -141,6 +141,12 @@ export const SETTINGS = {
     integer(1, 10_000_000),
     'Rows that the lists of one operation may come to in all.',
   ),
+  maxConnections: setting(
+    'MAX_CONNECTIONS',
+    5000,
+    integer(1, 1_000_000),
+    'Connections that are open at once; further ones are closed.',
+  ),
   logLevel: setting<LogLevel>('LOG_LEVEL', 'info', oneOf(LOG_LEVELS), `One of ${LOG_LEVELS.join(', ')}.`),
 };
 

@@ -12,6 +12,7 @@ export const ERROR_CODES = [
   'ROUTE_BUDGET_EXCEEDED',
   'LIMIT_EXCEEDED',
   'BAD_USER_INPUT',
+  'OVERLOADED',
 ] as const;
 
 /** One of {@link ERROR_CODES}. */

@@ -38,6 +38,7 @@ describe('settings', () => {
         maxQueryTokens: 2000,
         maxBodyBytes: 1048576,
         maxRows: 100000,
+        maxConnections: 5000,
         logLevel: 'info',
       },
     });
