@@ -14,17 +14,19 @@ export interface Connection {
    */
   begin(response: ServerResponse): ServerResponse | undefined;
   /**
-   * Calls back when all earlier requests of the connection are answered, and in another turn of the event loop,
-   * so that one client's pipelined requests do not run in one go. Never, where the connection is closed before.
+   * Calls back when the earlier response has been sent, and in another turn of the event loop, so that one client's
+   * pipelined requests do not run in one go. Never, where the connection is closed before.
    */
-  inTurn(earlier: ServerResponse | undefined, act: () => void): void;
+  after(earlier: ServerResponse, act: () => void): void;
   /** Holds bytes in a budget until they are released, and no longer than the connection is open. */
   hold(budget: ByteBudget, buffer: object, bytes: number, cut: () => void): Hold;
   /**
    * Calls back once, when something came that is no request: after the response to the last sound one, so that it
    * is not taken for that. Further calls do nothing.
+   *
+   * @param isLate whether a request did not come in time; nobody waits any longer for that
    */
-  fail(refuse: () => void): void;
+  fail(isLate: boolean, refuse: () => void): void;
   /** Closes it at once. */
   cut(reason: CutReason): void;
 }
@@ -130,19 +132,18 @@ class OpenConnection implements Connection {
     this.isSilent = false;
     // It has the socket where nothing is to be sent before it.
     if (response.socket) return undefined;
-    if (++this.#waiting > MAX_UNANSWERED) this.cut('pipelining');
+    this.#waiting++;
+    response.once('close', () => this.#waiting--);
+    if (this.#waiting > MAX_UNANSWERED) this.cut('pipelining');
     return earlier;
   }
 
-  inTurn(earlier: ServerResponse | undefined, act: () => void): void {
-    const take = () => {
-      this.#waiting--;
+  after(earlier: ServerResponse, act: () => void): void {
+    earlier.once('close', () => {
       setImmediate(() => {
         if (!this.socket.destroyed) act();
       });
-    };
-    if (!earlier || earlier.closed) take();
-    else earlier.once('close', take);
+    });
   }
 
   hold(budget: ByteBudget, buffer: object, bytes: number, cut: () => void): Hold {
@@ -156,14 +157,14 @@ class OpenConnection implements Connection {
     return held;
   }
 
-  fail(refuse: () => void): void {
+  fail(isLate: boolean, refuse: () => void): void {
     if (this.#hasFailed) return;
     this.#hasFailed = true;
     const newest = this.#newest;
     if (this.isIdle() || !newest) refuse();
-    else if (newest.req.complete) newest.once('close', refuse);
+    else if (newest.req.complete && !isLate) newest.once('close', refuse);
     // The body of the newest request is what cannot be read: that request is what is refused, if it is its turn.
-    else if (newest.socket && !newest.headersSent) refuse();
+    else if (!newest.req.complete && newest.socket && !newest.headersSent) refuse();
     else this.socket.destroy();
   }
 

@@ -97,8 +97,8 @@ export function createHttpServer(
       readBody(request, connection, bodies, (read) => {
         const { hold } = read;
         if (hold) response.once('close', hold.release);
-        if (response.socket) answerOrRefuse(read, exchange);
-        else wait(connection, earlier, read, exchange);
+        if (earlier && !response.socket) wait(connection, earlier, read, exchange);
+        else answerOrRefuse(read, exchange);
       });
     },
   );
@@ -117,18 +117,13 @@ export function createHttpServer(
   }
 
   /** Answers a pipelined request after those before it; meanwhile its memory is counted. */
-  function wait(
-    connection: Connection,
-    earlier: ServerResponse | undefined,
-    read: ReadBody,
-    exchange: Exchange,
-  ): void {
+  function wait(connection: Connection, earlier: ServerResponse, read: ReadBody, exchange: Exchange): void {
     const { rawHeaders, url = '' } = exchange.request;
     const headBytes = rawHeaders.reduce((sum, { length }) => sum + length, url.length);
     const bytes = REQUEST_BYTES + headBytes + (read.body?.length ?? 0);
     const cut = () => connection.cut('request_bytes');
     const hold = connection.hold(bodies.budget, exchange, bytes, cut);
-    connection.inTurn(earlier, () => {
+    connection.after(earlier, () => {
       hold.release();
       answerOrRefuse(read, exchange);
     });
@@ -140,7 +135,7 @@ export function createHttpServer(
   });
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
     if (socket.destroyed) return;
-    connections.of(socket).fail(() => {
+    connections.of(socket).fail(code === 'ERR_HTTP_REQUEST_TIMEOUT', () => {
       if (!socket.writable || code === 'ECONNRESET') socket.destroy();
       else refuseConnection(socket, unreadable(code, REQUEST_TIMEOUT_MS));
     });

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { ByteBudget, Hold } from './byte-budget.js';
+import type { ByteBudget } from './byte-budget.js';
 import type { Connection } from './connections.js';
 
 /** Sends response bodies, and cuts off clients that do not read them. */
@@ -11,17 +11,22 @@ export interface BodySender {
 }
 
 /**
- * A body is sent in pieces of this size, and the next piece when the system has taken the last: so progress shows,
- * and a connection does not count as idle, and is not closed at a stop, before all is sent.
+ * A larger body ends its response when the system has taken it: a connection counts as idle as soon as its response
+ * has ended, and is closed at a stop.
  */
-const PIECE_BYTES = 65_536;
-/** A client has so long for each piece, in milliseconds. */
-const PIECE_WITHIN_MS = 30_000;
+const ENDED_AT_ONCE_BYTES = 65_536;
+/** A client that takes nothing at all for so long is cut off, in milliseconds. */
+const STILL_FOR_MS = 30_000;
+/** How long nothing must have been taken before Node says so. */
+const STILL_EVENT_MS = 5_000;
+/** A client that takes less than this on the average is cut off: one byte now and then is no progress. */
+const MIN_BYTES_PER_SECOND = 16_384;
 const CHECK_EVERY_MS = 1_000;
 
 interface Sending {
   readonly connection: Connection;
-  progressAt: number;
+  /** When the last byte must have been taken (milliseconds of the process). */
+  readonly until: number;
 }
 
 /**
@@ -33,45 +38,58 @@ export function createBodySender(budget: ByteBudget): BodySender {
   const unsent = new Set<Sending>();
   const checking = setInterval(() => {
     const now = performance.now();
-    for (const { connection, progressAt } of unsent) {
-      if (now - progressAt > PIECE_WITHIN_MS) connection.cut('slow_reader');
-    }
+    for (const { connection, until } of unsent) if (now > until) connection.cut('slow_reader');
   }, CHECK_EVERY_MS).unref();
 
-  function watch(connection: Connection, response: ServerResponse, { buffer }: Uint8Array): Sending {
-    const sending: Sending = { connection, progressAt: performance.now() };
+  /** Watches a response that the system has not taken at once. */
+  function watch(connection: Connection, response: ServerResponse, { buffer }: Uint8Array): void {
+    const forMs = STILL_FOR_MS + (1000 * response.writableLength) / MIN_BYTES_PER_SECOND;
+    const sending: Sending = { connection, until: performance.now() + forMs };
     unsent.add(sending);
     // Small bodies can share one buffer, which is in memory as long as one of them.
-    const hold: Hold = connection.hold(budget, buffer, buffer.byteLength, () =>
-      connection.cut('response_bytes'),
-    );
+    const cut = () => connection.cut('response_bytes');
+    const hold = connection.hold(budget, buffer, buffer.byteLength, cut);
+    cutWhenStill(connection, response);
     response.once('close', () => {
       unsent.delete(sending);
       hold.release();
-    });
-    return sending;
-  }
-
-  function endInPieces(response: ServerResponse, bytes: Uint8Array, sending: Sending, from: number): void {
-    const to = from + PIECE_BYTES;
-    response.write(bytes.subarray(from, to), (error) => {
-      if (error) return;
-      sending.progressAt = performance.now();
-      if (to < bytes.byteLength) endInPieces(response, bytes, sending, to);
-      else response.end();
     });
   }
 
   return {
     end(connection, response, bytes) {
-      if (bytes.byteLength > PIECE_BYTES) {
-        endInPieces(response, bytes, watch(connection, response, bytes), 0);
-        return;
+      const watchIfUnsent = () => {
+        if (response.writableLength > 0 && !response.destroyed) watch(connection, response, bytes);
+      };
+      if (bytes.byteLength > ENDED_AT_ONCE_BYTES) {
+        response.write(bytes, () => response.end());
+        // Node passes it on later in this turn, together with the head.
+        setImmediate(watchIfUnsent);
+      } else {
+        response.end(bytes);
+        watchIfUnsent();
       }
-      response.end(bytes);
-      // Mostly the system has taken them by now.
-      if (response.writableLength > 0 && !response.closed) watch(connection, response, bytes);
     },
     close: () => clearInterval(checking),
   };
+}
+
+/**
+ * Cuts off a client that takes nothing. Node's timeout event comes when a socket has neither received anything nor
+ * written any part of what is queued, and then not again unless the timeout is set again.
+ */
+function cutWhenStill(connection: Connection, response: ServerResponse): void {
+  let stillSince = performance.now();
+  let saidAt = stillSince;
+  response.on('timeout', () => {
+    const now = performance.now();
+    // No event for longer than one timeout means that there was progress in between.
+    if (now - saidAt > 1.5 * STILL_EVENT_MS) stillSince = now - STILL_EVENT_MS;
+    saidAt = now;
+    if (now - stillSince >= STILL_FOR_MS) connection.cut('slow_reader');
+    else response.setTimeout(STILL_EVENT_MS);
+  });
+  response.setTimeout(STILL_EVENT_MS);
+  // Before the server's own listener, which sets the timeout of idle connections.
+  response.prependOnceListener('finish', () => response.setTimeout(0));
 }
