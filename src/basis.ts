@@ -11,6 +11,8 @@ export interface Basis {
   readonly takenAt: number | undefined;
   /** Milliseconds since 1970. */
   readonly goodUntil: number;
+  /** Until when the prices that it shows are young enough (milliseconds since 1970); infinite where it shows none. */
+  readonly pricesGoodUntil: number;
 }
 
 /** What is known of a whole answer. */
@@ -47,6 +49,7 @@ export function basisOf(wasRead: WasRead, reads: Reads): Basis | undefined {
     hasPrices: reads.prices,
     takenAt: reads.times ? tokens?.takenAt : undefined,
     goodUntil: Math.min(routesGoodUntil, reads.pricesGoodUntil),
+    pricesGoodUntil: reads.pricesGoodUntil,
   };
 }
 

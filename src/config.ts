@@ -153,6 +153,12 @@ export const SETTINGS = {
     integer(1, 1_000_000_000),
     'Cost of one operation: each field of each row is a unit; searches and routes cost more. One whole token listing with every field and its chain always fits.',
   ),
+  maxConnections: setting(
+    'MAX_CONNECTIONS',
+    5000,
+    integer(1, 1_000_000),
+    'Connections that are open at once; further ones are closed.',
+  ),
   logLevel: setting<LogLevel>('LOG_LEVEL', 'info', oneOf(LOG_LEVELS), `One of ${LOG_LEVELS.join(', ')}.`),
 };
 

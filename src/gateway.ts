@@ -20,6 +20,7 @@ import { HEALTH_PATHS, useHealth } from './plugins/use-health.js';
 import { useLimits } from './plugins/use-limits.js';
 import { METRICS_PATH, useMetrics } from './plugins/use-metrics.js';
 import { useNoIntrospection } from './plugins/use-no-introspection.js';
+import { useNoSniffing } from './plugins/use-no-sniffing.js';
 import { useNotFound } from './plugins/use-not-found.js';
 import { type OverloadContext, useOverload } from './plugins/use-overload.js';
 import { type ServedPage, usePages } from './plugins/use-pages.js';
@@ -79,6 +80,8 @@ export interface Standing {
   readonly stale: string | undefined;
   /** How long until what was read is refreshed, or is good no more, in milliseconds; at least 0. */
   readonly freshForMs: number;
+  /** How long the prices that it shows are young enough, in milliseconds; infinite where it shows none. */
+  readonly pricesGoodForMs: number;
   /** When the oldest of the snapshots that were read was fetched (milliseconds since 1970); infinite for none. */
   readonly takenAt: number;
 }
@@ -151,6 +154,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     plugins: [
       // What every answer needs, refusals included.
       useRequestLog({ log, quietPaths: [...HEALTH_PATHS, METRICS_PATH] }),
+      useNoSniffing(),
       useCors({ origins: options.corsOrigins }),
       // What is answered without GraphQL.
       useHealth({ notReadyReason: () => notReadyReason(snapshots, isStopping()) }),
@@ -229,6 +233,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       return {
         stale: staleHeaderOf(stands.stale),
         freshForMs: Math.max(0, Math.min(stands.freshForMs, basis.goodUntil - now)),
+        pricesGoodForMs: basis.pricesGoodUntil - now,
         takenAt: stands.takenAt,
       };
     },

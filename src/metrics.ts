@@ -33,6 +33,8 @@ export interface Metrics {
   changedOver(from: string, to: string): void;
   /** Whether snapshots are shared with other gateways now. Never called where no sharing is set. */
   sharing(isShared: boolean): void;
+  /** A connection that was closed on a client, or a request that was refused for want of memory, and why. */
+  connectionCut(reason: string): void;
   /** Tells where to ask, at each scrape, how the listings stand. */
   watchListings(status: () => readonly ListingFigures[]): void;
   /** Everything in the exposition format; rejects with whatever the function given to `watchListings` throws. */
@@ -89,6 +91,12 @@ export function createMetrics(): Metrics {
     labelNames: ['from', 'to'],
     registers,
   });
+  const cuts = new Counter({
+    name: 'http_connections_cut_total',
+    help: 'Connections that were closed on their clients, by reason: too_many_connections, pipelining, slow_reader, response_bytes, request_bytes (or a request refused for its memory), accept_failed.',
+    labelNames: ['reason'],
+    registers,
+  });
   let redisConnected: Gauge | undefined;
   collectDefaultMetrics({ register: registry });
 
@@ -114,6 +122,7 @@ export function createMetrics(): Metrics {
       });
       redisConnected.set(isShared ? 1 : 0);
     },
+    connectionCut: (reason) => cuts.inc({ reason }),
     watchListings(status) {
       listingStatus = status;
     },

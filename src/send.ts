@@ -1,11 +1,9 @@
-import type { ServerResponse } from 'node:http';
 import type { EncodedBody, KeptAnswer, Question } from './answers.js';
 import { encodingFor } from './encodings.js';
 import { hasTag } from './etags.js';
 import type { Standing } from './gateway.js';
+import type { Exchange } from './http-server.js';
 
-/** What the system takes off our hands at once. */
-const ENDED_AT_ONCE_BYTES = 65_536;
 /** How long what is no longer fresh may be shown while a new answer is fetched, or cannot be had, in seconds. */
 const STALE_WHILE_REVALIDATE = 60;
 const STALE_IF_ERROR = 86_400;
@@ -20,7 +18,7 @@ const MAX_AGE_OF_SCHEMA = 300;
  */
 export function sendAnswer(
   question: Question,
-  response: ServerResponse,
+  exchange: Exchange,
   answer: KeptAnswer,
   standing: Standing,
   requestId: string,
@@ -30,18 +28,18 @@ export function sendAnswer(
   const headers = [...answer.headers, 'x-request-id', requestId];
   if (standing.stale !== undefined) headers.push('x-stale-listings', standing.stale);
   if (isLast) headers.push('connection', 'close');
-  if (!(body instanceof Promise)) send(question, response, answer, standing, headers, body);
+  if (!(body instanceof Promise)) send(question, exchange, answer, standing, headers, body);
   else {
     body.then(
-      (encoded) => send(question, response, answer, standing, headers, encoded),
-      (error: Error) => response.destroy(error),
+      (encoded) => send(question, exchange, answer, standing, headers, encoded),
+      (error: Error) => exchange.response.destroy(error),
     );
   }
 }
 
 function send(
   { method, ifNoneMatch }: Question,
-  response: ServerResponse,
+  exchange: Exchange,
   answer: KeptAnswer,
   standing: Standing,
   headers: string[],
@@ -52,20 +50,37 @@ function send(
     const etag = answer.etag(encoding);
     headers.push(...forCaches(etag, standing));
     if (ifNoneMatch !== undefined && hasTag(ifNoneMatch, etag)) {
-      response.writeHead(304, headers).end();
+      exchange.response.writeHead(304, headers).end();
       return;
     }
   }
   headers.push('content-length', String(bytes.byteLength));
-  response.writeHead(200, headers);
-  // A connection counts as idle as soon as its answer has ended, be it sent or not, and is closed at a stop.
-  if (bytes.byteLength > ENDED_AT_ONCE_BYTES) response.write(bytes, () => response.end());
-  else response.end(bytes);
+  exchange.response.writeHead(200, headers);
+  exchange.end(bytes);
 }
 
-function forCaches(etag: string, { freshForMs, takenAt }: Standing): readonly string[] {
+/**
+ * Sends any response of the gateway. Its body is taken whole first: none is without end, and only bytes that are at
+ * hand can be counted.
+ */
+export async function sendResponse(exchange: Exchange, answer: Response): Promise<void> {
+  const body: ArrayBuffer | Buffer = await answer.arrayBuffer();
+  // What Yoga's responses give is a Buffer; a page's is the very one that is sent to everybody.
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
+  const { response } = exchange;
+  for (const [name, value] of answer.headers) response.setHeader(name, value);
+  if (bytes.byteLength > 0) response.setHeader('content-length', bytes.byteLength);
+  response.writeHead(answer.status);
+  exchange.end(bytes);
+}
+
+function forCaches(etag: string, { freshForMs, pricesGoodForMs, takenAt }: Standing): readonly string[] {
   const maxAge = Math.floor(Number.isFinite(freshForMs) ? freshForMs / 1000 : MAX_AGE_OF_SCHEMA);
-  const control = `public, max-age=${maxAge}, stale-while-revalidate=${STALE_WHILE_REVALIDATE}, stale-if-error=${STALE_IF_ERROR}`;
+  // Both begin when max-age ends, and no cache may show a price that is null here.
+  const staleFor = Math.max(0, Math.floor(pricesGoodForMs / 1000) - maxAge);
+  const whileRevalidate = Math.min(STALE_WHILE_REVALIDATE, staleFor);
+  const ifError = Math.min(STALE_IF_ERROR, staleFor);
+  const control = `public, max-age=${maxAge}, stale-while-revalidate=${whileRevalidate}, stale-if-error=${ifError}`;
   const headers = ['etag', etag, 'cache-control', control, 'age', '0'];
   if (takenAt < Number.POSITIVE_INFINITY) headers.push('last-modified', new Date(takenAt).toUTCString());
   return headers;

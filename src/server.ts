@@ -1,26 +1,23 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { sendNodeResponse } from '@whatwg-node/server';
 import { createAnswers, createKeptAnswer, type KeptAnswer, type Question, questionOf } from './answers.js';
 import type { Whole } from './basis.js';
 import { requestIdFrom } from './context.js';
 import { type Gateway, GRAPHQL_PATH, type Standing } from './gateway.js';
-import type { Logger } from './logger.js';
-import { type ReadBody, readBody } from './read-body.js';
-import { sendAnswer } from './send.js';
+import { createHttpServer, type Exchange, type HttpServerOptions } from './http-server.js';
+import type { ReadBody } from './read-body.js';
+import { INTERNAL_ERROR } from './refusals.js';
+import { urlOf } from './request-target.js';
+import { sendAnswer, sendResponse } from './send.js';
 
 /** What {@link createGatewayServer} takes. */
-export interface GatewayServerOptions {
+export interface GatewayServerOptions extends HttpServerOptions {
   readonly gateway: Gateway;
-  /** A body is read no further than this. */
-  readonly maxBodyBytes: number;
   /** A document with more lexical tokens is refused. */
   readonly maxQueryTokens: number;
   /** How many bytes kept answers may take in all. */
   readonly maxAnswerBytes?: number;
-  readonly log: Logger;
 }
 
 /** The HTTP server around a gateway. */
@@ -43,25 +40,19 @@ export interface GatewayServer {
 const MAX_ANSWER_BYTES = 24 * 2 ** 20;
 /** For so long what is asked while the same is executed waits for the answer to that. */
 const SAME_ANSWER_WITHIN_MS = 1_000;
-/** How long a client may take to send a request, in milliseconds. */
-const REQUEST_TIMEOUT_MS = 30_000;
-/** Longer than the idle limit of common load balancers, so that they close first and lose no request. */
-const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** How long a connection that is open when the port closes has to send its next request. */
 const NEXT_REQUEST_GRACE_MS = 1_000;
 
 /** Makes the server; it opens no port before `listen`. */
 export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
-  const { gateway, maxBodyBytes, maxQueryTokens, maxAnswerBytes = MAX_ANSWER_BYTES, log } = options;
+  const { gateway, maxQueryTokens, maxAnswerBytes = MAX_ANSWER_BYTES, log } = options;
   const answers = createAnswers(maxAnswerBytes, GRAPHQL_PATH, maxQueryTokens);
   /** What is being executed, by what it is the answer to. */
   const executing = new Map<string, Promise<void>>();
   let isPortClosed = false;
-  /** Connections that have not sent a whole request head yet; browsers open some ahead of need. */
-  const silent = new Set<Socket>();
 
   /** Answers with what is kept, if that is what would be answered now. */
-  function answerKept(key: string, question: Question, response: ServerResponse): boolean {
+  function answerKept(key: string, question: Question, exchange: Exchange): boolean {
     const answer = answers.find(key);
     if (!answer) return false;
     const standing = gateway.standing(answer.basis);
@@ -70,9 +61,9 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       return false;
     }
     const requestId = requestIdFrom(question.requestId);
-    sendAnswer(question, response, answer, standing, requestId, isPortClosed);
+    sendAnswer(question, exchange, answer, standing, requestId, isPortClosed);
     if (log.isLevelEnabled('info')) {
-      const { statusCode: status } = response;
+      const { statusCode: status } = exchange.response;
       const about = { requestId, method: question.method, path: GRAPHQL_PATH, status };
       log.info({ ...about, operation: answer.operation, ms: 0 }, 'Answered');
     }
@@ -84,36 +75,35 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     key: string | undefined,
     question: Question,
     read: ReadBody,
-    request: IncomingMessage,
-    response: ServerResponse,
+    exchange: Exchange,
   ): Promise<void> {
     const others = key === undefined ? undefined : executing.get(key);
     if (key !== undefined && others) {
       // No longer than for what is at hand: it may be the upstream that they wait for.
       await Promise.race([others, sleep(SAME_ANSWER_WITHIN_MS, undefined, { ref: false })]);
-      if (answerKept(key, question, response)) return;
+      if (answerKept(key, question, exchange)) return;
     }
-    const url = urlOf(request);
+    const url = urlOf(exchange.request);
     if (!url) {
-      response.writeHead(400, { 'content-type': 'application/json', connection: 'close' });
-      response.end(JSON.stringify({ error: 'Expected a path, such as /graphql.' }));
+      exchange.refuse({ status: 400, message: 'Expected a path, such as /graphql.', isLast: true });
       return;
     }
-    const executed = execute(key, url, read, request, response);
+    const executed = execute(key, url, read, exchange);
     if (key !== undefined) share(key, executed);
     const { answer, kept } = await executed;
     // Asked as late as this, so that the connection of a request which came before the stop ends with it, too.
     const isLast = isPortClosed || read.isCutOff === true;
     if (kept) {
       const requestId = answer.headers.get('x-request-id') ?? '';
-      sendAnswer(question, response, kept.answer, kept.standing, requestId, isLast);
+      sendAnswer(question, exchange, kept.answer, kept.standing, requestId, isLast);
       return;
     }
+    const { response } = exchange;
     if (isLast) response.setHeader('connection', 'close');
     if (url.pathname === GRAPHQL_PATH && !answer.headers.has('cache-control')) {
       response.setHeader('cache-control', 'no-store');
     }
-    await sendNodeResponse(answer, response, request, false);
+    await sendResponse(exchange, answer);
   }
 
   /** Has the gateway answer, and keeps that under the key where it is whole and will be good for others. */
@@ -121,8 +111,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     key: string | undefined,
     url: URL,
     { body, bytesOverLimit }: ReadBody,
-    request: IncomingMessage,
-    response: ServerResponse,
+    { request, response }: Exchange,
   ): Promise<Executed> {
     const closed = new AbortController();
     response.once('close', () => {
@@ -157,28 +146,19 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     executing.set(key, settled);
   }
 
-  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
-    silent.delete(request.socket);
-    const fail = (err: unknown) => {
+  const { server, closeSilent } = createHttpServer(options, (read, exchange) => {
+    const { request, response } = exchange;
+    const question = questionOf(request, read.body ?? '');
+    const key = read.bytesOverLimit === undefined ? answers.keyOf(question) : undefined;
+    if (key !== undefined && answerKept(key, question, exchange)) return;
+    answerAnew(key, question, read, exchange).catch((err: unknown) => {
       // A client that went away in mid-request is no fault of ours.
       if (response.destroyed) return;
       log.error({ err }, 'A request met an error of our own');
       if (response.headersSent) response.destroy();
-      else response.writeHead(500, { connection: 'close' }).end();
-    };
-    // Called back, since most requests are answered with what is kept, and a promise would be half of that.
-    readBody(request, maxBodyBytes, (read) => {
-      const question = questionOf(request, read.body ?? '');
-      const key = read.bytesOverLimit === undefined ? answers.keyOf(question) : undefined;
-      if (key !== undefined && answerKept(key, question, response)) return;
-      answerAnew(key, question, read, request, response).catch(fail);
+      else exchange.refuse(INTERNAL_ERROR);
     });
   });
-  server.on('connection', (socket) => {
-    silent.add(socket);
-    socket.once('close', () => silent.delete(socket));
-  });
-  server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
 
   return {
     listen: (host, port) =>
@@ -200,7 +180,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         // After what has come meanwhile is read: a connection is not idle then, and its request not lost.
         await setImmediate();
         server.closeIdleConnections();
-        for (const socket of silent) socket.destroy();
+        closeSilent();
       }, NEXT_REQUEST_GRACE_MS);
       await closed;
       clearInterval(closeIdle);
@@ -229,15 +209,6 @@ async function keptAnswerOf(answer: Response, { basis, operation }: Whole): Prom
   // Its text is at hand, and its bytes are not: to ask for these would make them twice.
   const body = Buffer.from(await answer.text());
   return createKeptAnswer({ basis, operation, headers, body });
-}
-
-/**
- * What was asked for, if it is a path; one such as `//live` stays a path. The Host header has no part in it:
- * whoever sends it could choose another path by it than a proxy has let through.
- */
-function urlOf({ url = '/' }: IncomingMessage): URL | undefined {
-  const address = url.startsWith('/') ? `http://gateway${url}` : url;
-  return URL.canParse(address) ? new URL(address) : undefined;
 }
 
 function hostInUrl(host: string): string {

@@ -16,6 +16,9 @@ const GIVE_UP_UPSTREAM_AFTER_MS = 7_500;
 /** When connections are cut off whose clients send or read no further. */
 const CUT_OFF_AFTER_MS = 8_500;
 
+/** File handles for listings, logs, Redis, modules that are loaded late, and what Node itself needs. */
+const OWN_FILE_HANDLES = 48;
+
 async function run(config: Config): Promise<void> {
   const isTerminal = process.stdout.isTTY === true;
   const log = await createLogger({
@@ -23,6 +26,10 @@ async function run(config: Config): Promise<void> {
     readable: isTerminal,
     secrets: [...Object.values(config.upstreamHeaders), ...passwordsOf(config.redisUrl)],
   });
+  const forConnections = Math.max(1, fileHandles() - OWN_FILE_HANDLES);
+  const isShort = forConnections < config.maxConnections;
+  const maxConnections = isShort ? forConnections : config.maxConnections;
+  if (isShort) log.warn({ maxConnections }, 'The limit on open files (ulimit -n) is below MAX_CONNECTIONS');
   const demo = config.upstreamUrl === undefined ? await startDemoUpstream() : undefined;
   const metrics = createMetrics();
   const { snapshots, giveUp, close } = await openSnapshots({
@@ -46,7 +53,7 @@ async function run(config: Config): Promise<void> {
     isDemo: demo !== undefined,
     isStopping: () => stopping,
   });
-  const server = createGatewayServer({ ...config, gateway, log });
+  const server = createGatewayServer({ ...config, gateway, maxConnections, metrics, log });
 
   snapshots.start();
   const address = await server.listen(config.host, config.port);
@@ -92,6 +99,12 @@ function screen(address: string, upstream: string | undefined, isDemo: boolean, 
   Stop      Ctrl-C
 
 `;
+}
+
+/** How many file handles the process may have; no number where the system does not tell. */
+function fileHandles(): number {
+  const report = process.report.getReport() as { userLimits?: { open_files?: { soft: unknown } } };
+  return Number(report.userLimits?.open_files?.soft);
 }
 
 /** What is to be in no line of the log. */

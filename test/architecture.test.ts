@@ -140,9 +140,15 @@ describe('who may know whom', () => {
     [
       'the server knows the gateway, and what it answered',
       /^server$/,
-      /^(answers|basis|context|gateway|logger|read-body|send|events|http|net|timers\/promises|@whatwg-node\/server)$/,
+      /^(answers|basis|context|gateway|http-server|read-body|refusals|request-target|send|events|net|timers\/promises)$/,
     ],
-    ['an answer is sent as it was kept', /^send$/, /^(answers|encodings|etags|gateway|http)$/],
+    ['an answer is sent as it was kept', /^send$/, /^(answers|encodings|etags|gateway|http-server)$/],
+    [
+      'the bounds on what clients may do know nothing of what is served',
+      /^(http-server|connections|read-body|send-body|byte-budget|cut-report|refusals|request-target)$/,
+      /^(byte-budget|connections|context|cors|cut-report|errors|logger|read-body|refusals|request-target|send-body|http|net|stream)$/,
+    ],
+    ['who may read answers is said without anything of ours', /^cors$/, /^$/],
     [
       'kept answers know what they were made from',
       /^answers$/,

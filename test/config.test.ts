@@ -40,6 +40,7 @@ describe('settings', () => {
         maxRows: 100000,
         maxCost: 250000,
         maxWaitMs: 1000,
+        maxConnections: 5000,
         logLevel: 'info',
       },
     });

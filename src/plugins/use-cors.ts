@@ -1,9 +1,9 @@
 import type { Plugin } from 'graphql-yoga';
+import { type CorsOrigins, corsHeaders } from '../cors.js';
 
 /** What {@link useCors} takes. */
 export interface CorsOptions {
-  /** The origins that may read answers in a browser, or `*` for all. */
-  readonly origins: '*' | readonly string[];
+  readonly origins: CorsOrigins;
 }
 
 const METHODS = 'GET, POST, OPTIONS';
@@ -15,21 +15,17 @@ const PREFLIGHT_SECONDS = '86400';
  * Yoga's own CORS reflects any origin where all are allowed, which keeps shared caches from sharing.
  */
 export function useCors({ origins }: CorsOptions): Plugin {
-  const allowed = new Set(origins);
   return {
     onRequest({ request, endResponse, fetchAPI }) {
       if (request.method === 'OPTIONS') endResponse(new fetchAPI.Response(null, { status: 204 }));
     },
     onResponse({ request, response: { headers } }) {
-      const origin = request.headers.get('origin');
-      if (origins === '*') {
-        headers.set('access-control-allow-origin', '*');
-      } else {
-        headers.append('vary', 'Origin');
-        if (!origin || !allowed.has(origin)) return;
-        headers.set('access-control-allow-origin', origin);
+      const pairs = corsHeaders(origins, request.headers.get('origin'));
+      for (const [name, value] of pairs) {
+        if (name === 'vary') headers.append(name, value);
+        else headers.set(name, value);
       }
-      headers.set('access-control-expose-headers', 'x-request-id, x-stale-listings');
+      if (!headers.has('access-control-allow-origin')) return;
       if (request.method !== 'OPTIONS') return;
       headers.set('access-control-allow-methods', METHODS);
       headers.set('access-control-max-age', PREFLIGHT_SECONDS);
