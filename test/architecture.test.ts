@@ -151,6 +151,7 @@ describe('who may know whom', () => {
     ['what answers are made from are snapshots', /^basis$/, /^listing\/snapshots$/],
     ['encodings know nothing of ours', /^encodings$/, /^(util|zlib)$/],
     ['tags know nothing at all', /^etags$/, /^$/],
+    ['the fair queue knows lists', /^(fair-queue|linked-list)$/, /^linked-list$/],
     ['pages have in common how they are written', /^pages\//, /^(crypto|encodings)$/],
     [
       'the playground knows itself, and what pages have in common',
