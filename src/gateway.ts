@@ -98,8 +98,8 @@ const graph = withFederation(schema);
 export function createGateway(options: GatewayOptions): Gateway {
   const { snapshots, log, metrics, isDemo, isStopping, graphiql, introspection } = options;
 
-  function createContext(request: Request): GatewayContext {
-    const view = snapshots.view();
+  function createContext(request: Request, client: string | undefined): GatewayContext {
+    const view = snapshots.view(client);
     const now = view.now();
     const reads = createReads();
     const isBelieved = (asOf: number): boolean => {
@@ -137,7 +137,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       documentCache: boundedByText<DocumentNode>(),
       errorCache: boundedByText<Error>(),
     },
-    context: ({ request }) => createContext(request),
+    context: ({ request, client }) => createContext(request, client),
     plugins: [
       // What every answer needs, refusals included.
       useRequestLog({ log, quietPaths: [...HEALTH_PATHS, METRICS_PATH] }),
