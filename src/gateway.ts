@@ -113,7 +113,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const turns = createTurns(options);
 
   function createContext(request: Request, client: string | undefined): GatewayContext {
-    const view = snapshots.view();
+    const view = snapshots.view(client);
     const now = view.now();
     const reads = createReads();
     const isBelieved = (asOf: number): boolean => {

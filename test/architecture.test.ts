@@ -58,7 +58,6 @@ describe('the walls', () => {
   it.each([
     ['ioredis', 'listing/redis-link'],
     ['fs/promises', 'listing/store-disk'],
-    ['cockatiel', 'listing/guard'],
     ['prom-client', 'metrics'],
   ])('%s is known to %s alone', (imported, knower) => {
     expect(files.filter(({ imports }) => imports.includes(imported)).map(({ name }) => name)).toEqual([

@@ -375,6 +375,7 @@ describe('what a query costs the upstream', () => {
       query(
         `{ ${tokens.map((token) => `${token}: tokens(srcChainKey: "x", srcToken: "${token}") { symbol }`)} }`,
       );
+    upstream.plan('tokens', json({ tokens: ['a', 'b', 'c', 'd'].map((token) => tokenRow('x', token)) }));
     const tooMany = await ask('a', 'b', 'c');
     expect(codesOf(tooMany)).toEqual(['ROUTE_BUDGET_EXCEEDED']);
     expect(tooMany.errors?.[0]?.path).toEqual(['c']);

@@ -89,6 +89,26 @@ export interface Taken<Row> extends Origin {
   readonly largest?: LargestListing | undefined;
 }
 
+/** A client that waits for the answer to a question for routes. */
+export interface RouteClient {
+  /** The address of its connection; undefined where that is not known. */
+  readonly client: string | undefined;
+  /** Ends the wait of this client alone, with this error. */
+  refuse(error: Error): void;
+}
+
+/** The clients that wait for the answer to one question for routes. */
+export interface RouteClients {
+  /** Whether the token listing has the token; routes from other tokens stand behind those from listed ones. */
+  readonly isListed: boolean;
+  /**
+   * Calls the listener with each client that waits, and with each one that joins later.
+   *
+   * @returns ends this
+   */
+  watch(listener: (client: RouteClient) => void): () => void;
+}
+
 /**
  * The seam: what any upstream service offers. A further service is one file that implements it.
  *
@@ -100,8 +120,12 @@ export interface Listing {
   readonly source: ListingSource;
   /** The chain listing, whole; never empty. */
   chains(): Promise<Taken<Chain>>;
-  /** Without `srcToken` the token listing, never empty; with it the routes from there, perhaps none. */
-  tokens(filter: TokenFilter): Promise<Taken<Token>>;
+  /**
+   * Without `srcToken` the token listing, never empty; with it the routes from there, perhaps none.
+   *
+   * @param clients who asks for routes, for their places in the queue
+   */
+  tokens(filter: TokenFilter, clients?: RouteClients): Promise<Taken<Token>>;
   /**
    * Tells a listing that can change its service which one others have last had rows from: this gateway
    * before it was started again, or another that shares its snapshots.

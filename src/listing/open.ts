@@ -14,13 +14,15 @@ export interface Observer {
   changedOver(...change: Parameters<UpstreamOptions['onChangeOver']>): void;
   /** The end of a refresh: `taken`, `shared`, `held_back` and for what, or an error's code. */
   refresh(listing: string, outcome: string, heldBackFor: readonly string[]): void;
+  /** So many routes were left out, since the token listing gives the same tokens other decimals. */
+  conflictingRouteRows(count: number): void;
   /** Whether snapshots are shared with other gateways now; never called where no sharing is set. */
   sharing(isShared: boolean): void;
 }
 
 /** What {@link openSnapshots} takes. */
 export interface OpenOptions
-  extends Omit<SnapshotsOptions, 'listing' | 'fleet' | 'disk' | 'onRefresh'>,
+  extends Omit<SnapshotsOptions, 'listing' | 'fleet' | 'disk' | 'onRefresh' | 'onConflictingRouteRows'>,
     Omit<UpstreamOptions, keyof Addresses | 'ceiling' | 'onAttempt' | 'onBreaker' | 'onChangeOver'> {
   readonly addresses: Addresses;
   /** Where the listings outlive the process; nowhere if undefined. */
@@ -84,6 +86,7 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
     fleet,
     disk,
     onRefresh: observer.refresh,
+    onConflictingRouteRows: observer.conflictingRouteRows,
   });
   await snapshots.restore();
   return {
