@@ -21,7 +21,11 @@ async function run(config: Config): Promise<void> {
   const log = await createLogger({
     level: config.logLevel,
     readable: isTerminal,
-    secrets: [...Object.values(config.upstreamHeaders), ...passwordsOf(config.redisUrl)],
+    secrets: [
+      ...Object.values(config.upstreamHeaders),
+      ...passwordsOf(config.redisUrl),
+      ...(config.redisSecret === undefined ? [] : [config.redisSecret]),
+    ],
   });
   const demo = config.upstreamUrl === undefined ? await startDemoUpstream() : undefined;
   const metrics = createMetrics();
