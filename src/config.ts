@@ -9,6 +9,7 @@ import {
   origins,
   path,
   type Read,
+  redisSecret,
   redisUrl,
   share,
 } from './config-values.js';
@@ -104,6 +105,12 @@ export const SETTINGS = {
     undefined,
     redisUrl,
     'Address of a Redis server through which gateways share listings and routes.',
+  ),
+  redisSecret: setting<string | undefined>(
+    'REDIS_SECRET',
+    undefined,
+    redisSecret,
+    'Secret of the gateways that share: what they write to Redis carries an HMAC, and what lacks it is refused.',
   ),
   holdBackShrink: setting(
     'HOLD_BACK_SHRINK',
