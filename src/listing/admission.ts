@@ -71,7 +71,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     for (;;) {
       const waitMs =
         guard.check(url, lane, waits) ||
-        (isBehind(lane) ? BEHIND_POLL_MS : await ceiling.take(service, lane === 'listings'));
+        (isBehind(lane) ? BEHIND_POLL_MS : await ceiling.take(heldAs(service, lane), lane === 'listings'));
       // What stood in the way may have come while the ceiling was asked.
       if (waitMs === 0 && guard.check(url, lane, waits) === 0) return;
       if (waitMs > MAX_WAIT_MS) throw leftAlone(waitMs);
@@ -130,6 +130,11 @@ export function createAdmission(options: AdmissionOptions): Admission {
       for (const end of inLine) end(reason);
     },
   };
+}
+
+/** The name under which the ceiling holds what is asked in a lane of a service. */
+export function heldAs(service: ListingSource, lane: Lane): string {
+  return lane === 'listings' ? service : `${service}:${lane}`;
 }
 
 const UNKNOWN_CLIENT: RouteClients = {

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, fetch, Headers } from 'undici';
 import type { Logger } from '../logger.js';
-import { createAdmission } from './admission.js';
+import { createAdmission, heldAs } from './admission.js';
 import { headOf, readJson } from './body.js';
 import type { BreakerState } from './breaker.js';
 import type { Ceiling } from './ceiling.js';
@@ -98,8 +98,8 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
       options.onBreaker(state, lane);
     },
     onPause(ms, lane) {
-      // All gateways heed it, with all that they ask: the routes of one are no reason for that.
-      if (lane === 'listings') ceiling.hold(service, ms);
+      // All gateways heed it, in this lane and those after it.
+      for (const held of LANES.slice(LANES.indexOf(lane))) ceiling.hold(heldAs(service, held), ms);
     },
   });
   for (const lane of LANES) options.onBreaker('closed', lane);

@@ -35,7 +35,7 @@ builder.queryField('destinations', (t) =>
     type: [ChainDestinationsType],
     nullable: true,
     description:
-      'Where a token can be moved to, by chain: what `tokens` answers to the same pair, grouped. An unknown token gives an empty list. The set is optimistic: only a quote shows that a route works. Null, with an error, when the answer cannot be had.',
+      'Where a token can be moved to, by chain: what `tokens` answers to the same pair, grouped. An unknown token gives an empty list. Rows agree with the token listing: a listed token is as listed, and a row that gives it other decimals is left out, since one of the two is wrong and an amount calculated with it is lost. The set is optimistic: only a quote shows that a route works. Null, with an error, when the answer cannot be had.',
     args: {
       srcChainKey: t.arg.string({
         required: true,

@@ -148,7 +148,7 @@ builder.queryFields((t) => ({
     type: [TokenType],
     nullable: true,
     description:
-      "The upstream's token operation. Without arguments the whole listing, with `srcChainKey` the tokens on that chain, with `srcToken` the tokens that can be reached from that one, most of them on other chains. In the upstream's order; an unknown key gives an empty list. Null, with an error, when the answer cannot be had.",
+      "The upstream's token operation. Without arguments the whole listing, with `srcChainKey` the tokens on that chain, with `srcToken` the tokens that can be reached from that one, most of them on other chains. Rows agree with the token listing: a listed token is as listed, and a row that gives it other decimals is left out, since one of the two is wrong and an amount calculated with it is lost. In the upstream's order; an unknown key gives an empty list. Null, with an error, when the answer cannot be had.",
     args: {
       srcChainKey: t.arg.string({
         description:

@@ -9,6 +9,7 @@ import {
   moving,
   refreshes,
   SYMBOLS,
+  sources,
   split,
   startFleet,
   startMovingUpstream,
@@ -157,13 +158,14 @@ describe.skipIf(isRedisMissing)('a gateway whose upstream hangs', () => {
 describe.skipIf(isRedisMissing)('the ceiling', () => {
   it('holds while Redis takes its time to give places', async () => {
     const config = { upstreamRequestsPerSecond: 3, maxRoutesPerOperation: 1000, tokensFreshMs: 600_000 };
-    const { redis, upstream, gateways } = await startFleet(1, { config });
+    const upstream = await startMovingUpstream();
+    upstream.plan('tokens', split(json({ tokens: [] }), moving(sources(30))));
+    const { redis, gateways } = await startFleet(1, { upstream, config });
     const [gateway] = gateways as [TestGateway];
-    upstream.plan('tokens', split(json({ tokens: [] }), moving()));
     await expect.poll(() => statusOf(gateway).tokens.state).toBe('FRESH');
     let asked = 0;
     const ask = () =>
-      gateway.query(`{ tokens(srcChainKey: "ethereum", srcToken: "0x${++asked + 100}") { symbol } }`);
+      gateway.query(`{ tokens(srcChainKey: "ethereum", srcToken: "0xa${asked++}") { symbol } }`);
     const begun = upstream.count();
     for (let turn = 1; turn <= 3; turn++) {
       // The question that waits for its place when Redis answers no more goes out on its own a second later.

@@ -16,6 +16,7 @@ import {
   prefixOf,
   refreshes,
   SYMBOLS,
+  sources,
   split,
   startFleet,
   startMovingUpstream,
@@ -249,8 +250,9 @@ describe.skipIf(isRedisMissing)('the ceiling', () => {
   const askFor = (index: number) => `{ tokens(srcChainKey: "${CHAIN}", srcToken: "0xa${index}") { symbol } }`;
 
   it('holds for all of them together, in any second', async () => {
-    const { upstream, gateways } = await startFleet(3, { config: { upstreamRequestsPerSecond: 3 } });
-    upstream.plan('tokens', split(json({ tokens: [] })));
+    const upstream = await startMovingUpstream();
+    upstream.plan('tokens', split(json({ tokens: [] }), moving(sources(15))));
+    const { gateways } = await startFleet(3, { upstream, config: { upstreamRequestsPerSecond: 3 } });
     const answers = gateways.flatMap(({ query }, nth) =>
       Array.from({ length: 5 }, (_, index) => query(askFor(5 * nth + index))),
     );
@@ -261,11 +263,13 @@ describe.skipIf(isRedisMissing)('the ceiling', () => {
   });
 
   it('lets listings through first, whoever asks for routes', async () => {
-    const { upstream, gateways } = await startFleet(4, {
+    const upstream = await startMovingUpstream();
+    upstream.plan('tokens', split(json({ tokens: [] }), moving(sources(16))));
+    const { gateways } = await startFleet(4, {
+      upstream,
       config: { tokensFreshMs: 1000, upstreamRequestsPerSecond: 3 },
     });
-    upstream.plan('tokens', split(json({ tokens: [] })));
-    for (const gateway of gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
+    for (const gateway of gateways) await expect.poll(() => statusOf(gateway).tokens.rows).toBe(20);
     const flood = gateways.flatMap(({ query }, nth) =>
       Array.from({ length: 4 }, (_, index) => query(askFor(4 * nth + index))),
     );
@@ -276,8 +280,10 @@ describe.skipIf(isRedisMissing)('the ceiling', () => {
   });
 
   it('is none for as long as the upstream has told one of them to wait, and no client waits for that', async () => {
-    const { upstream, gateways } = await startFleet(2);
-    for (const gateway of gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
+    const upstream = await startMovingUpstream();
+    upstream.plan('tokens', moving(sources(2)));
+    const { gateways } = await startFleet(2, { upstream });
+    for (const gateway of gateways) await expect.poll(() => statusOf(gateway).tokens.rows).toBe(6);
     upstream.plan('tokens', status(429, { 'retry-after': '60' }));
     const asked = upstream.count();
     for (const [index, { query }] of gateways.entries()) {
