@@ -116,13 +116,13 @@ export const SETTINGS = {
     'HOLD_BACK_SHRINK',
     0.5,
     share,
-    'A refresh that loses more than this share of the rows, or changes decimals, is held back.',
+    "A refresh that loses more than this share (of the largest listing of the last day), or changes decimals, a token's symbol, a chain's chainId or native currency, or the address behind a (chain, symbol), is held back.",
   ),
   holdBackTimes: setting(
     'HOLD_BACK_TIMES',
     3,
     integer(1, 1000),
-    'It is taken when it has come so often in a row with equal keys and decimals.',
+    'It is taken when it has come this often in a row with equal keys and equal values of all these.',
   ),
   maxRoutesPerOperation: setting(
     'MAX_ROUTES_PER_OPERATION',

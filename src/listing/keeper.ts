@@ -1,6 +1,7 @@
 import type { Logger } from '../logger.js';
 import { type Differences, NO_DIFFERENCES } from './comparison.js';
-import { malformed, UpstreamError } from './errors.js';
+import { UpstreamError } from './errors.js';
+import { type Failure, unforeseen } from './failure.js';
 import { ALONE, type Fleet, type Setback, type Turn } from './fleet.js';
 import {
   checkFirst,
@@ -11,6 +12,14 @@ import {
 } from './hold-back.js';
 import type { Kind } from './kinds.js';
 import type { ListingSource, Taken, UnreadableRows } from './listing.js';
+import {
+  FIRST_PAUSE_MS,
+  growingPause,
+  LEAST_PAUSE_MS,
+  LONGEST_PAUSE_MS,
+  MAX_PAUSE_MS,
+  STAND_BACK_MS,
+} from './pauses.js';
 import { type Came, tellRefused, tellTaken } from './refresh-log.js';
 import type { Snapshot } from './snapshot.js';
 import type { DiskStore } from './store-disk.js';
@@ -34,13 +43,6 @@ export interface KeeperOptions<Row, Kept extends Snapshot<Row>> {
   /** Called at the end of each refresh: `taken`, `shared`, `held_back` and for what, or an error's code. */
   readonly onRefresh: (outcome: string, heldBackFor: readonly HoldBackReason[]) => void;
   readonly log: Logger;
-}
-
-/** The last failed refresh, as clients may see it. */
-export interface Failure {
-  readonly error: UpstreamError;
-  /** When it failed (milliseconds since 1970). */
-  readonly at: number;
 }
 
 /** Keeps one listing at hand: the last good snapshot, refreshed behind the requests, one refresh at a time. */
@@ -67,16 +69,6 @@ export interface Keeper<Kept> {
   /** Ends the refreshing. */
   stop(): void;
 }
-
-const FIRST_PAUSE_MS = 1_000;
-/** The longest pause after a failed refresh, where the listing is fresh for longer than that. */
-const MAX_PAUSE_MS = 30_000;
-/** However long the upstream asks to be left alone, it is asked again after this. */
-const LONGEST_PAUSE_MS = 3_600_000;
-/** Where gateways share, who has failed leaves the next try to the others by so much at most. */
-const STAND_BACK_MS = 1_000;
-/** What another shares is asked for anew no sooner than this. */
-const LEAST_PAUSE_MS = 100;
 
 type OurTurn<Row> = Extract<Turn<Row>, { is: 'ours' }>;
 type TooEarly = Extract<Turn<never>, { is: 'too early' }>;
@@ -157,8 +149,8 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
   /** Records a failure, unless it is; one that nobody foresaw is told from the others only by the log. */
   function failed(reason: unknown, turn?: OurTurn<Row>): UpstreamError {
     if (reason instanceof UpstreamError && recorded.has(reason)) return reason;
-    const error = reason instanceof UpstreamError ? reason : unusable(reason);
-    const pauseMs = Math.min(firstPauseMs * 2 ** failuresInARow++, maxPauseMs) * (0.5 + Math.random() / 2);
+    const error = reason instanceof UpstreamError ? reason : unforeseen(reason);
+    const pauseMs = growingPause(firstPauseMs, maxPauseMs, failuresInARow++);
     return refuse(error, error.code, Math.max(pauseMs, error.retryAfterMs ?? 0), turn);
   }
 
@@ -293,8 +285,4 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
       clearTimeout(timer);
     },
   };
-}
-
-function unusable(cause: unknown): UpstreamError {
-  return malformed('it met an internal error of the gateway, which the log tells', undefined, cause);
 }

@@ -5,4 +5,4 @@
 export const MAX_ROWS = 200_000;
 
 /** How long the texts of a row may be, in UTF-16 code units. A row with a longer one is rejected. */
-export const MAX_LENGTHS = { chainKey: 128, chainType: 64, address: 512, symbol: 128, name: 256 } as const;
+export const MAX_LENGTHS = { chainKey: 256, chainType: 64, address: 512, symbol: 256, name: 1024 } as const;

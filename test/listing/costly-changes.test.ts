@@ -1,3 +1,6 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
@@ -258,6 +261,34 @@ describe('a loss of rows', () => {
     const { bring } = await serve({ tokens: tokens(60) });
     expect((await bring('tokens', tokens(80).slice(20))).isHeldBack).toBe(false);
     expect((await bring('tokens', tokens(100).slice(40))).isHeldBack).toBe(true);
+  });
+
+  it('is measured by that also after a restart from disk', async () => {
+    const snapshotDir = mkdtempSync(join(tmpdir(), 'snapshots-'));
+    onTestFinished(() => rmSync(snapshotDir, { recursive: true, force: true }));
+    const upstream = await startFakeUpstream({ chains: [CHAIN], tokens: tokens(64) });
+    const start = async () => {
+      const gateway = await createTestGateway({
+        upstream,
+        config: { snapshotDir, tokensFreshMs: 3_600_000, chainsFreshMs: 3_600_000 },
+      });
+      return { ...gateway, ...refreshesOf(gateway, upstream) };
+    };
+    const before = await start();
+    await before.query('{ tokens { symbol } }');
+    expect((await before.bring('tokens', tokens(32))).rows).toBe(32);
+    const kept = () =>
+      readdirSync(snapshotDir)
+        .filter((name) => /^tokens-.*snapshot$/.test(name))
+        .map((name) => readFileSync(join(snapshotDir, name), 'utf8'));
+    await expect.poll(kept).toEqual([expect.not.stringContaining('"S33"')]);
+    before.snapshots.stop();
+
+    const after = await start();
+    expect(after.statusOf('tokens').rows).toBe(32);
+    expect((await after.bring('tokens', tokens(31))).lastFailure?.message).toContain(
+      "it lacks 33 of the 64 rows of the last day's largest listing",
+    );
   });
 
   it('that is the truth becomes the new measure', async () => {

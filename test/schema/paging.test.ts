@@ -349,9 +349,9 @@ describe('what cannot be meant', () => {
 describe('a cursor', () => {
   it('is of bounded length and good for use, whatever the token it stands at', async () => {
     // One more of each, and the row would be rejected.
-    const long = tokenRow('c'.repeat(127), 'a'.repeat(511), {
-      symbol: '\u0001'.repeat(128),
-      name: '\ud83d'.repeat(256),
+    const long = tokenRow('c'.repeat(255), 'a'.repeat(511), {
+      symbol: '\u0001'.repeat(256),
+      name: '\ud83d'.repeat(1024),
     });
     const upstream = await startFakeUpstream({
       chains: demoChains,
