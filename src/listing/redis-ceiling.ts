@@ -45,7 +45,7 @@ export function createSharedCeiling(options: SharedCeilingOptions): Ceiling {
   /** How long others say that the service is to be left alone; 0 where they do not, or are not believed. */
   function heldMs(service: string, leftMs: number, text: string): number {
     const told = seal.open('hold', service, text);
-    if (told === undefined) return 0;
+    if (!told) return 0;
     // Without a secret nothing can be known of it, and it is as long as Redis says.
     const untilMs = seal.isAuthentic ? Number(told) + MAX_EARLY_MS - Date.now() : leftMs;
     if (!(untilMs > 0)) return 0;

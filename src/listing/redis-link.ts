@@ -108,6 +108,8 @@ export function createRedisLink({ url, channel, onSharing, log }: RedisLinkOptio
   /** What is shared is found without news, too, only later; a flood of messages would take all the time there is. */
   function deafen(): void {
     listener.disconnect();
+    // It would only say goodbye, and go on reading until Redis has heard that.
+    listener.stream?.destroy();
     if (deafTimer || isClosed) return;
     deafTimer = setTimeout(() => {
       deafTimer = undefined;
