@@ -175,7 +175,7 @@ describe('a change that costs money is held back, said, and taken when it has co
     [
       'another writing of the address',
       'tokens',
-      tokens(10).map((row) => ({ ...row, address: row.address.toUpperCase().replace('X', 'x') })),
+      tokens(10).map((row) => ({ ...row, address: String(row.address).toUpperCase().replace('X', 'x') })),
     ],
     ['a chain by other names', 'chains', [{ ...CHAIN, name: 'N', shortName: 'n', chainType: 'other' }]],
     [

@@ -36,7 +36,7 @@ describe.each(NAMES)('a chain and a token that are called %s', (name) => {
       tokens: [token, tokenRow('a', '0x1')],
     });
     const gateway = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
-    return { upstream, ...gateway };
+    return gateway;
   }
 
   it('are listed, looked up, searched, filtered, paged and moved like others', async () => {
