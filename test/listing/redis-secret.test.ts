@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { tokenFilterKey } from '../../src/listing/address.js';
+import { createCeiling } from '../../src/listing/ceiling.js';
 import { TOKENS } from '../../src/listing/kinds.js';
 import { markOf } from '../../src/listing/record.js';
+import { createSharedCeiling } from '../../src/listing/redis-ceiling.js';
 import { createSeal } from '../../src/listing/redis-seal.js';
 import { createRedisFleet } from '../../src/listing/store-redis.js';
+import { fleetMarkOf } from '../../src/listing/upstream.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { json, mostInASecond, status } from '../support/fake-upstream.js';
 import {
@@ -27,9 +30,11 @@ const HOUR = 3_600_000;
 
 /** What the names of the keys begin with that gateways of this upstream and this secret share. */
 function signedPrefixOf(url: string, secret = SECRET): string {
-  const prefix = prefixOf(url).slice(0, -1);
-  const scope = prefix.slice(prefix.lastIndexOf(':') + 1, -1);
-  return `${prefix}${createSeal(secret, scope).keyPart}:`;
+  return `${prefixOf(url).slice(0, -1)}${sealOf(url, secret).keyPart}:`;
+}
+
+function sealOf(url: string, secret = SECRET) {
+  return createSeal(secret, fleetMarkOf({ profile: 'v1', url, isDemo: false }));
 }
 
 async function startSigned(count: number, config = {}) {
@@ -147,10 +152,19 @@ describe.skipIf(isRedisMissing)('gateways with a secret', () => {
     other.snapshots.hurry();
     await expect.poll(() => upstream.count('chains')).toBe(chains + 1);
     expect(statusOf(other).chains.lastFailure).toBeNull();
+
+    // A true one, replayed when its pause was over long ago.
+    const [at, retryAt] = [Date.now() - 600_000, Date.now() - 300_000];
+    const old = JSON.stringify({ code: 'UPSTREAM_GONE', message: 'Gone.', failuresInARow: 1, at, retryAt });
+    const replayed = sealOf(upstream.url).close('setback', 'chains', old);
+    await redis.client.set(signedKey('chains:setback'), replayed);
+    await redis.client.set(signedKey('chains:pause'), '1', 'PX', HOUR);
+    other.snapshots.hurry();
+    await expect.poll(() => upstream.count('chains')).toBe(chains + 2);
   });
 });
 
-describe.skipIf(isRedisMissing)('the seal', () => {
+describe('the seal', () => {
   it('opens only for the same secret, scope, purpose and topic', () => {
     const seal = createSeal(SECRET, 'scope');
     const closed = seal.close('setback', 'tokens', '{"at":1}');
@@ -165,6 +179,29 @@ describe.skipIf(isRedisMissing)('the seal', () => {
       expect(seal.open('setback', 'tokens', text)).toBeUndefined();
     }
     expect(closed).not.toContain(SECRET);
+  });
+});
+
+describe('a hold that never ends', () => {
+  it('is obeyed for an hour, and then others are not believed for a minute', async () => {
+    vi.useFakeTimers({ toFake: ['performance', 'Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const ceiling = createSharedCeiling({
+      local: createCeiling(3),
+      requestsPerSecond: 3,
+      link: { run: async (_script, _keys, args) => ({ reply: args[4] === 1 ? 0 : [HOUR, '1'] }) },
+      seal: createSeal(undefined, 'scope'),
+      prefix: 'x',
+    });
+    expect(await ceiling.take('v1', true)).toBe(HOUR);
+    vi.advanceTimersByTime(HOUR - 10_000);
+    expect(await ceiling.take('v1', true)).toBe(10_000);
+    vi.advanceTimersByTime(10_000);
+    expect(await ceiling.take('v1', false)).toBe(0);
+    vi.advanceTimersByTime(30_000);
+    expect(await ceiling.take('v1', true)).toBe(0);
+    vi.advanceTimersByTime(31_000);
+    expect(await ceiling.take('v1', true)).toBe(HOUR);
   });
 });
 
