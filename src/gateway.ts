@@ -1,37 +1,37 @@
 import { type DocumentNode, isObjectType } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
-import { type Basis, basisOf, createReads, isGood, type Whole } from './basis.js';
-import { type GatewayContext, requestIdOf } from './context.js';
-import { createCostMeter } from './cost-meter.js';
-import { GatewayError } from './errors.js';
-import { withFederation } from './federation/federated.js';
-import type { Snapshots } from './listing/snapshots.js';
-import { createLoaders } from './loaders.js';
+import { GatewayError } from './domain/errors.js';
+import { type GatewayContext, requestIdOf } from './graph/context.js';
+import { createCostMeter } from './graph/cost/cost-meter.js';
+import { costOfWhole } from './graph/cost/operation-cost.js';
+import { type Basis, basisOf, createReads, isGood, type Whole } from './graph/dependencies.js';
+import { withFederation } from './graph/federation/federated.js';
+import { createLoaders } from './graph/loaders.js';
+import { schema } from './graph/schema/index.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
-import { costOfWhole } from './operation-cost.js';
-import { useBasis } from './plugins/use-basis.js';
-import { type BodyLimitContext, useBodyLimit } from './plugins/use-body-limit.js';
-import { useCors } from './plugins/use-cors.js';
-import { useCostLimit } from './plugins/use-cost-limit.js';
-import { useErrorCodes } from './plugins/use-error-codes.js';
-import { HEALTH_PATHS, useHealth } from './plugins/use-health.js';
-import { useLimits } from './plugins/use-limits.js';
-import { METRICS_PATH, useMetrics } from './plugins/use-metrics.js';
-import { useNoIntrospection } from './plugins/use-no-introspection.js';
-import { useNoSniffing } from './plugins/use-no-sniffing.js';
-import { useNotFound } from './plugins/use-not-found.js';
-import { type OverloadContext, useOverload } from './plugins/use-overload.js';
-import { type ServedPage, usePages } from './plugins/use-pages.js';
-import { usePersistedQueries } from './plugins/use-persisted-queries.js';
-import { useQueriesOnly } from './plugins/use-queries-only.js';
-import { useQuickValidation } from './plugins/use-quick-validation.js';
-import { useRequestLog } from './plugins/use-request-log.js';
-import { useSoundParameters } from './plugins/use-sound-parameters.js';
-import { staleHeaderOf, useStaleHeader } from './plugins/use-stale-header.js';
-import { schema } from './schema/index.js';
-import { createTurns } from './turns.js';
+import { useCostLimit } from './plugins/execution/use-cost-limit.js';
+import { useBasis } from './plugins/execution/use-dependencies.js';
+import { useErrorCodes } from './plugins/execution/use-error-codes.js';
+import { staleHeaderOf, useStaleHeader } from './plugins/execution/use-stale-header.js';
+import { useCors } from './plugins/http/use-cors.js';
+import { HEALTH_PATHS, useHealth } from './plugins/http/use-health.js';
+import { METRICS_PATH, useMetrics } from './plugins/http/use-metrics.js';
+import { useNoSniffing } from './plugins/http/use-no-sniffing.js';
+import { useNotFound } from './plugins/http/use-not-found.js';
+import { type ServedPage, usePages } from './plugins/http/use-pages.js';
+import { useRequestLog } from './plugins/http/use-request-log.js';
+import { type BodyLimitContext, useBodyLimit } from './plugins/request/use-body-limit.js';
+import { useLimits } from './plugins/request/use-limits.js';
+import { useNoIntrospection } from './plugins/request/use-no-introspection.js';
+import { type OverloadContext, useOverload } from './plugins/request/use-overload.js';
+import { useSoundParameters } from './plugins/request/use-params-errors.js';
+import { usePersistedQueries } from './plugins/request/use-persisted-queries.js';
+import { useQueriesOnly } from './plugins/request/use-queries-only.js';
+import { useQuickValidation } from './plugins/request/use-quick-validation.js';
+import { createTurns } from './scheduling/turns.js';
+import type { Snapshots } from './snapshots/snapshots.js';
 
 /** What {@link createGateway} takes. */
 export interface GatewayOptions {
@@ -164,7 +164,7 @@ export function createGateway(options: GatewayOptions): Gateway {
           path: '/',
           assets: '/picker/',
           load: async () =>
-            (await import('./picker/picker.js')).createPicker({
+            (await import('./pages/picker/picker.js')).createPicker({
               endpoint: GRAPHQL_PATH,
               hasPlayground: graphiql,
               isDemo,
@@ -257,7 +257,7 @@ function playground(isDemo: boolean): ServedPage {
   return {
     path: GRAPHQL_PATH,
     assets: '/playground/',
-    load: async () => (await import('./playground/playground.js')).createPlayground({ isDemo }),
+    load: async () => (await import('./pages/playground/playground.js')).createPlayground({ isDemo }),
   };
 }
 

@@ -2,10 +2,10 @@ import closeWithGrace from 'close-with-grace';
 import { type Config, readConfig } from './config.js';
 import { startDemoUpstream } from './demo/upstream.js';
 import { createGateway, GRAPHQL_PATH } from './gateway.js';
-import { openSnapshots } from './listing/open.js';
 import { createLogger } from './logger.js';
 import { createMetrics } from './metrics.js';
-import { createGatewayServer } from './server.js';
+import { openSnapshots } from './open-snapshots.js';
+import { createGatewayServer } from './server/server.js';
 
 /** From the signal to the exit, whatever is still under way then. */
 const STOP_WITHIN_MS = 10_000;

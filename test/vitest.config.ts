@@ -2,25 +2,25 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** What starts many gateways and counts what they ask for: on a busy machine Redis is too slow for them. */
-const HEAVY = ['chaos.test.ts', 'kill.test.ts', 'listing/redis*.test.ts'];
+const HEAVY = ['chaos.test.ts', 'kill.test.ts', 'storage/redis*.test.ts'];
 
 /** Those that take longest, the longest first, so that no worker is left with one of them at the end. */
 const LONG = [
-  'stop',
-  'listing/disk',
-  'picker/picker',
+  'server/stop',
+  'storage/disk',
+  'pages/picker/picker',
   'readme',
-  'playground/playground',
-  'listing/guard',
-  'listing/redis',
+  'pages/playground/playground',
+  'upstream/http/guard',
+  'storage/redis',
   'chaos',
   'kill',
-  'listing/redis-glitch',
-  'listing/redis-outage',
+  'storage/redis-glitch',
+  'storage/redis-outage',
   'federation/routers',
-  'listing/snapshots',
-  'server',
-  'differential',
+  'snapshots/snapshots',
+  'server/server',
+  'execution/differential',
   'properties',
 ];
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { foldAddress } from '../listing/address.js';
+import { foldAddress } from '../domain/addresses.js';
 
 interface DemoToken {
   readonly isBridgeable: boolean;

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { stitchingSdlOf } from '../../src/federation/stitching.js';
-import { subgraphSdlOf } from '../../src/federation/subgraph.js';
-import { schema } from '../../src/schema/index.js';
-import { sdlOf } from '../../src/schema/sdl.js';
+import { stitchingSdlOf } from '../../src/graph/federation/stitching.js';
+import { subgraphSdlOf } from '../../src/graph/federation/subgraph.js';
+import { schema } from '../../src/graph/schema/index.js';
+import { sdlOf } from '../../src/graph/schema/sdl.js';
 import { breakingChanges } from './support/breaking-changes.js';
 
 /**

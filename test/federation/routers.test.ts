@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Kind, parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { schema } from '../../src/schema/index.js';
+import { schema } from '../../src/graph/schema/index.js';
 import { demoChains } from '../fixtures/demo.js';
 import { ask } from '../support/gateway-process.js';
 import { selectionOf } from '../support/generated-queries.js';

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { buildSchema, isInterfaceType, isNonNullType, isObjectType, parse, print } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { withDirectives } from '../../src/federation/directives.js';
-import { schema } from '../../src/schema/index.js';
+import { withDirectives } from '../../src/graph/federation/directives.js';
+import { schema } from '../../src/graph/schema/index.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
 const SDLS = '{ _service { sdl } _sdl }';
@@ -78,7 +78,9 @@ describe('the SDL for other graphs', () => {
   });
 
   it('is written to files by the script that `npm run schema` ends with', async () => {
-    await promisify(execFile)(process.execPath, [fileURLToPath(new URL('dist/federation/print.js', ROOT))]);
+    await promisify(execFile)(process.execPath, [
+      fileURLToPath(new URL('dist/graph/federation/print.js', ROOT)),
+    ]);
     const { subgraph, stitching } = await sdls();
     expect(read('build/subgraph.graphql')).toBe(subgraph);
     expect(read('build/stitching.graphql')).toBe(stitching);

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { signatureOf } from '../../src/listing/comparison.js';
-import { TOKENS } from '../../src/listing/kinds.js';
+import { signatureOf } from '../../src/snapshots/changes/comparison.js';
+import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { generatedListings, tokenRow } from '../fixtures/rows.js';
 import { json } from '../support/fake-upstream.js';
 import { startTarget, type Target } from '../support/hostile.js';
@@ -234,7 +234,7 @@ describe.skipIf(isRedisMissing)('who may write to Redis', () => {
 
   it('has nothing believed that lacks the HMAC, also where its digest is right', async () => {
     const { redis, target, key } = await startVictim({ REDIS_SECRET: SECRET }, 10);
-    const { encodeRecord, markOf } = await import('../../src/listing/record.js');
+    const { encodeRecord, markOf } = await import('../../src/storage/record.js');
     const forge = async () => {
       const taken = await TOKENS.parse([tokenRow('ethereum', '0xbad', { symbol: 'BAD' })], {
         source: 'v1',

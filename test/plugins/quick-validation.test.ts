@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { parse, validate } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { withFederation } from '../../src/federation/federated.js';
-import { schema as ownSchema } from '../../src/schema/index.js';
+import { withFederation } from '../../src/graph/federation/federated.js';
+import { schema as ownSchema } from '../../src/graph/schema/index.js';
 import { selectionOf } from '../support/generated-queries.js';
 import { createTestGateway } from '../support/test-gateway.js';
 

@@ -1,4 +1,4 @@
-import { fleetMarkOf } from '../../src/listing/upstream.js';
+import { fleetMarkOf } from '../../src/upstream/services.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { type Answer, type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';
 import { startRedis, type TestRedis } from './redis.js';

@@ -13,9 +13,9 @@ import {
   isNonNullType,
   isObjectType,
 } from 'graphql';
-import { withFederation } from '../../src/federation/federated.js';
-import { idOfChain, idOfToken } from '../../src/schema/ids.js';
-import { schema as ownSchema } from '../../src/schema/index.js';
+import { withFederation } from '../../src/graph/federation/federated.js';
+import { idOfChain, idOfToken } from '../../src/graph/schema/ids.js';
+import { schema as ownSchema } from '../../src/graph/schema/index.js';
 import { demoTokens } from '../fixtures/demo.js';
 
 /** A request as a client makes it. */

@@ -8,7 +8,7 @@ import {
   isNonNullType,
   isObjectType,
 } from 'graphql';
-import { schema } from '../../src/schema/index.js';
+import { schema } from '../../src/graph/schema/index.js';
 import { demoTokens } from '../fixtures/demo.js';
 
 const keys = fc.constantFrom('ethereum', 'base', 'solana', 'nope', '');

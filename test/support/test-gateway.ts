@@ -1,12 +1,12 @@
 import { Writable } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { type Config, readConfig } from '../../src/config.js';
+import type { Listing } from '../../src/domain/listing.js';
 import { createGateway, type Gateway } from '../../src/gateway.js';
-import type { Listing } from '../../src/listing/listing.js';
-import { openSnapshots } from '../../src/listing/open.js';
-import type { Snapshots } from '../../src/listing/snapshots.js';
 import { createLogger, type Logger } from '../../src/logger.js';
 import { createMetrics, type Metrics } from '../../src/metrics.js';
+import { openSnapshots } from '../../src/open-snapshots.js';
+import type { Snapshots } from '../../src/snapshots/snapshots.js';
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 
 /** An error of an answer, as a client sees it. */

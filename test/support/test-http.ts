@@ -1,5 +1,9 @@
-import { createCeiling } from '../../src/listing/ceiling.js';
-import { createUpstreamHttp, type UpstreamHttp, type UpstreamHttpOptions } from '../../src/listing/http.js';
+import {
+  createUpstreamHttp,
+  type UpstreamHttp,
+  type UpstreamHttpOptions,
+} from '../../src/upstream/http/client.js';
+import { createCeiling } from '../../src/upstream/http/rate-limit.js';
 import { createTestLog } from './test-gateway.js';
 
 /** What differs from an impatient door with a ceiling far away. */

@@ -2,7 +2,7 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import * as zlib from 'node:zlib';
 import { expect, onTestFinished } from 'vitest';
-import { createGatewayServer } from '../../src/server.js';
+import { createGatewayServer } from '../../src/server/server.js';
 import { demoChains } from '../fixtures/demo.js';
 import { json } from './fake-upstream.js';
 import {

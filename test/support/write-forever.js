@@ -1,10 +1,13 @@
 // Writes one listing into a directory again and again, until it is killed.
-// node write-forever.js <dist/listing> <directory> <rows>
+// node write-forever.js <dist> <directory> <rows>
 import { pathToFileURL } from 'node:url';
 
 const [, , dist, directory, count] = process.argv;
 const load = (name) => import(pathToFileURL(`${dist}/${name}.js`).href);
-const [{ openDiskStore }, { TOKENS }] = await Promise.all([load('store-disk'), load('kinds')]);
+const [{ openDiskStore }, { TOKENS }] = await Promise.all([
+  load('storage/disk'),
+  load('upstream/listing-kinds'),
+]);
 const log = { warn: (facts) => process.stderr.write(`${JSON.stringify(facts)}\n`), info() {}, debug() {} };
 const store = await openDiskStore({ directory, services: { v1: 'mark' }, maxBytes: 2 ** 25, log });
 

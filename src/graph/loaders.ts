@@ -1,0 +1,173 @@
+import DataLoader from 'dataloader';
+import { tokenFilterKey, tokenKey } from '../domain/addresses.js';
+import { GatewayError, OperationLimitError } from '../domain/errors.js';
+import type { Chain, Token, TokenFilter } from '../domain/listing.js';
+import { needsChains, type TokenPage, type TokenSearchRequest } from '../search/token-search.js';
+import type { View } from '../snapshots/snapshots.js';
+import { ROUTE_PRICE } from './cost/cost.js';
+import type { CostMeter } from './cost/cost-meter.js';
+
+/** What may be there already: a list of 10,000 tokens must not cost 10,000 promises. */
+export type MaybePromise<Value> = Value | Promise<Value>;
+
+/** What {@link createLoaders} takes. */
+export interface LoadersOptions {
+  /** The state of the world that this operation reads. */
+  readonly view: View;
+  /** Whether a price of that time (milliseconds since 1970) is young enough to be believed. */
+  readonly isBelieved: (asOf: number) => boolean;
+  /** How many distinct questions for routes this operation may cost the upstream. */
+  readonly maxRoutes: number;
+  /** What the operation costs so far. */
+  readonly cost: Pick<CostMeter, 'spend'>;
+  /** Waits for a turn; called after waiting for the upstream, which resumes many operations at once. */
+  readonly nextTurn: () => Promise<void>;
+}
+
+/**
+ * The reads of one operation: batched, and equal ones done once. Each is named for what it returns, and
+ * rejects with a GatewayError. Make new ones for every operation.
+ */
+export interface Loaders {
+  /** The chain listing, searched. */
+  chainsBySearch(search: string, chainTypes?: readonly string[]): Promise<readonly Chain[]>;
+  chainByKey(chainKey: string): MaybePromise<Chain | null>;
+  /** The token at this address, in any writing of it. */
+  tokenByAddress(chainKey: string, address: string): MaybePromise<Token | null>;
+  /** The token listing, or its tokens on one chain. */
+  tokensListed(srcChainKey: string | undefined): Promise<readonly Token[]>;
+  /**
+   * The upstream's own answer to a question for routes; null once too many of these were refused.
+   *
+   * @throws GatewayError ROUTE_BUDGET_EXCEEDED, at once
+   */
+  routesFrom(filter: TokenFilter & { readonly srcToken: string }): Promise<readonly Token[]> | null;
+  /** The listed tokens of one chain. */
+  tokensByChain(chainKey: string): MaybePromise<readonly Token[]>;
+  /** How many tokens are listed on one chain. */
+  tokenCountByChain(chainKey: string): MaybePromise<number>;
+  /** A page of the tokens that a search finds. */
+  tokenSearch(request: Omit<TokenSearchRequest, 'arePricesGood'>): Promise<TokenPage>;
+}
+
+/** Makes the loaders of one operation. */
+export function createLoaders(options: LoadersOptions): Loaders {
+  const { view, isBelieved, maxRoutes, cost, nextTurn } = options;
+  async function inTurn<Listing>(listing: MaybePromise<Listing>): Promise<Listing> {
+    if (!(listing instanceof Promise)) return listing;
+    try {
+      return await listing;
+    } finally {
+      await nextTurn();
+    }
+  }
+
+  const chainLoader = new DataLoader<string, Chain | null>(async (chainKeys) => {
+    const chains = await inTurn(view.chains());
+    return chainKeys.map((chainKey) => chains.byKey(chainKey) ?? null);
+  });
+
+  const tokenLoader = new DataLoader<Pick<Token, 'chainKey' | 'address'>, Token | null, string>(
+    async (keys) => {
+      const tokens = await inTurn(view.tokens());
+      return keys.map(({ chainKey, address }) => tokens.byAddress(chainKey, address) ?? null);
+    },
+    { cacheKeyFn: ({ chainKey, address }) => tokenKey(chainKey, address) },
+  );
+
+  const filterLoader = new DataLoader<TokenFilter, readonly Token[], string>(
+    (filters) => Promise.all(filters.map((filter) => tokensOf(filter).catch(asError))),
+    { cacheKeyFn: tokenFilterKey },
+  );
+
+  async function tokensOf(filter: TokenFilter): Promise<readonly Token[]> {
+    if (filter.srcToken !== undefined) return routesOf(filter);
+    const tokens = await inTurn(view.tokens());
+    return filter.srcChainKey === undefined ? tokens.rows : tokens.byChain(filter.srcChainKey);
+  }
+
+  async function routesOf(filter: TokenFilter): Promise<readonly Token[]> {
+    const question = await view.routeQuestion(filter);
+    return view.isRouteKept(question) ? view.routes(question) : inTurn(view.routes(question));
+  }
+
+  const routesAsked = new Set<string>();
+  let refusedRoutes = 0;
+  /** Null once too many were refused; throws what one that is refused is to say. */
+  function withinBudget(filter: TokenFilter): TokenFilter | null {
+    const key = tokenFilterKey(filter);
+    if (routesAsked.has(key) || view.isRouteKept(filter)) return filter;
+    if (routesAsked.size < maxRoutes) {
+      cost.spend(ROUTE_PRICE);
+      routesAsked.add(key);
+      return filter;
+    }
+    refusedRoutes++;
+    if (refusedRoutes > MAX_REFUSED_ROUTES + 1) return null;
+    // At once, and not as a promise: a list asks for as many as it has rows.
+    throw refusedRoutes > MAX_REFUSED_ROUTES ? tooManyRefused(maxRoutes) : routeBudgetExceeded(maxRoutes);
+  }
+
+  async function tokenSearch(request: Omit<TokenSearchRequest, 'arePricesGood'>): Promise<TokenPage> {
+    const [tokens, chains] = await Promise.all([inTurn(view.tokens()), chainsFor(request)]);
+    return tokens.search({ ...request, arePricesGood: isBelieved(tokens.takenAt) }, chains);
+  }
+
+  /** Names are worth having, and no reason to fail; types cannot be told without the listing. */
+  async function chainsFor(request: Pick<TokenSearchRequest, 'query' | 'filter'>) {
+    if (!needsChains(request)) return undefined;
+    const chains = Promise.resolve(view.chains());
+    return request.filter.chainTypes ? chains : chains.catch(() => undefined);
+  }
+
+  return {
+    tokenSearch,
+    routesFrom(filter) {
+      const question = withinBudget(filter);
+      return question && filterLoader.load(question);
+    },
+    chainsBySearch: async (search, chainTypes) => (await inTurn(view.chains())).matching(search, chainTypes),
+    chainByKey(chainKey) {
+      const chains = view.chains();
+      return chains instanceof Promise ? chainLoader.load(chainKey) : (chains.byKey(chainKey) ?? null);
+    },
+    tokenByAddress(chainKey, address) {
+      const tokens = view.tokens();
+      return tokens instanceof Promise
+        ? tokenLoader.load({ chainKey, address })
+        : (tokens.byAddress(chainKey, address) ?? null);
+    },
+    tokensListed: (srcChainKey) => filterLoader.load({ srcChainKey }),
+    tokensByChain(chainKey) {
+      const tokens = view.tokens();
+      return tokens instanceof Promise
+        ? filterLoader.load({ srcChainKey: chainKey })
+        : tokens.byChain(chainKey);
+    },
+    tokenCountByChain(chainKey) {
+      const tokens = view.tokens();
+      return tokens instanceof Promise
+        ? filterLoader.load({ srcChainKey: chainKey }).then(({ length }) => length)
+        : tokens.byChain(chainKey).length;
+    },
+  };
+}
+
+/** So many fields get an error of their own; an answer of nothing but errors helps nobody. */
+const MAX_REFUSED_ROUTES = 1000;
+
+function routeBudgetExceeded(maxRoutes: number): GatewayError {
+  return new GatewayError('ROUTE_BUDGET_EXCEEDED', budgetMessage(maxRoutes));
+}
+
+function tooManyRefused(maxRoutes: number): OperationLimitError {
+  return new OperationLimitError('ROUTE_BUDGET_EXCEEDED', budgetMessage(maxRoutes));
+}
+
+function budgetMessage(maxRoutes: number): string {
+  return `One operation may ask for the routes from at most ${maxRoutes} distinct tokens that are not at hand; this one asks for more. Ask for the rest in a further operation.`;
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

@@ -1,0 +1,116 @@
+import * as graphiql from '@graphql-yoga/render-graphiql/graphiql';
+import { createAsset, createDocument, DEMO_LABEL, digestOf, type Page } from '../static-page.js';
+import { TABS } from './tabs.js';
+
+/** What {@link createPlayground} takes. */
+export interface PlaygroundOptions {
+  /** Whether what it shows is to be labelled as demo data. */
+  readonly isDemo: boolean;
+}
+
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+];
+
+const FAVICON =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="none" stroke="#d64292" stroke-width="3"><rect x="2" y="9" width="16" height="14" rx="7"/><rect x="14" y="9" width="16" height="14" rx="7"/></svg>';
+
+const STYLE = `
+body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidden}
+#root{flex:1;min-height:0}
+.graphiql-container{width:100%;height:100%}
+#demo-data{margin:0;padding:6px 16px;background:#7a4b00;color:#fff;font:14px/1.4 system-ui,sans-serif;text-align:center}
+/* GraphiQL moves a tab by a stale offset once the pointer is down on it, and the click then misses it. */
+.graphiql-container .graphiql-tab{transform:none!important}
+.graphiql-sessions{container-type:inline-size}
+@container (max-width:1000px){.graphiql-container .graphiql-logo{display:none}}
+@container (max-width:600px){
+.graphiql-container #graphiql-session{flex-direction:column;min-height:0}
+#graphiql-session>.graphiql-horizontal-drag-bar{display:none}
+.graphiql-container .graphiql-editors,.graphiql-container .graphiql-response{flex:1 1 0!important;min-height:0}
+}
+`;
+
+/** Makes the playground, GraphiQL as files of our own. */
+export function createPlayground({ isDemo }: PlaygroundOptions): Page {
+  const script = asset('graphiql.js', 'text/javascript', graphiql.js);
+  const style = asset('graphiql.css', 'text/css', graphiql.css + STYLE);
+  const icon = asset('favicon.svg', 'image/svg+xml', FAVICON);
+  const workers = {
+    editorWorkerService: asset('editor.worker.js', 'text/javascript', graphiql.editorWorkerService),
+    json: asset('json.worker.js', 'text/javascript', graphiql.jsonWorker),
+    graphql: asset('graphql.worker.js', 'text/javascript', graphiql.graphqlWorker),
+  };
+  const title = `Chains and tokens${isDemo ? ' (demo data)' : ''}`;
+  const start = asset(
+    'start.js',
+    'text/javascript',
+    startScript(
+      { title, defaultTabs: TABS, shouldPersistHeaders: false },
+      Object.fromEntries(Object.entries(workers).map(([label, worker]) => [label, worker.path])),
+    ),
+  );
+  const html = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>${title}</title>
+    <link rel="icon" href="${icon.path}">
+    <link rel="stylesheet" href="${style.path}">
+  </head>
+  <body class="no-focus-outline">
+    <noscript>The playground needs JavaScript. Without it, send queries by POST to this address.</noscript>
+    ${isDemo ? `<p id="demo-data">${DEMO_LABEL}</p>` : ''}
+    <div id="root"></div>
+    <script src="${script.path}"></script>
+    <script src="${start.path}"></script>
+  </body>
+</html>
+`;
+  return {
+    document: createDocument(html, CONTENT_SECURITY_POLICY),
+    assets: new Map(
+      [script, style, icon, start, ...Object.values(workers)].map(({ path, file }) => [path, file]),
+    ),
+  };
+}
+
+/**
+ * The address has the query and its variables, so that a link can open both, in a tab of their own; and keeps up with
+ * them, since on the next visit variables would else be taken for those of another query.
+ */
+function startScript(options: object, workerPaths: Readonly<Record<string, string>>): string {
+  return `self.MonacoEnvironment = { globalAPI: false, getWorkerUrl: (_module, label) => (${JSON.stringify(workerPaths)})[label] };
+const options = ${JSON.stringify(options)};
+const { searchParams } = new URL(location.href);
+const query = searchParams.get('query');
+const variables = searchParams.get('variables') ?? undefined;
+if (query) options.defaultTabs = [{ query, variables }, ...options.defaultTabs.filter((tab) => tab.query !== query)];
+const keepInAddress = (name) => (value) => {
+  const address = new URL(location.href);
+  if (value) address.searchParams.set(name, value);
+  else address.searchParams.delete(name);
+  history.replaceState(null, '', address);
+};
+YogaGraphiQL.renderYogaGraphiQL(document.querySelector('#root'), {
+  ...options,
+  variables,
+  onEditQuery: keepInAddress('query'),
+  onEditVariables: keepInAddress('variables'),
+});
+`;
+}
+
+function asset(name: string, type: string, content: string) {
+  return { path: `/playground/${digestOf(content)}/${name}`, file: createAsset(type, content) };
+}

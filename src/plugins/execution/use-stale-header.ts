@@ -1,0 +1,30 @@
+import type { Plugin } from 'graphql-yoga';
+import type { GatewayContext } from '../../graph/context.js';
+
+/** The value of `x-stale-listings` for these; undefined where there are none. */
+export function staleHeaderOf(
+  stale: readonly { readonly name: string; readonly ageMs: number }[],
+): string | undefined {
+  if (stale.length === 0) return undefined;
+  return stale.map(({ name, ageMs }) => `${name};age=${Math.floor(ageMs / 1000)}`).join(', ');
+}
+
+/**
+ * Says in `x-stale-listings` which of the listings that the operation read were stale, and their ages in
+ * whole seconds: `chains;age=340, tokens;age=95`. Absent where all that was read is fresh.
+ */
+export function useStaleHeader(): Plugin<GatewayContext> {
+  const values = new WeakMap<Request, string>();
+  return {
+    onExecute: () => ({
+      onExecuteDone({ args: { contextValue } }) {
+        const value = staleHeaderOf(contextValue.staleListings());
+        if (value !== undefined) values.set(contextValue.request, value);
+      },
+    }),
+    onResponse({ request, response }) {
+      const value = values.get(request);
+      if (value !== undefined) response.headers.set('x-stale-listings', value);
+    },
+  };
+}

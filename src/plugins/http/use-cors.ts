@@ -1,0 +1,38 @@
+import type { Plugin } from 'graphql-yoga';
+import { type CorsOrigins, corsHeaders } from '../../http/cors.js';
+
+/** What {@link useCors} takes. */
+export interface CorsOptions {
+  readonly origins: CorsOrigins;
+}
+
+const METHODS = 'GET, POST, OPTIONS';
+const PREFLIGHT_SECONDS = '86400';
+
+/**
+ * Lets pages of the given origins read answers; never with credentials, since the gateway has none.
+ *
+ * Yoga's own CORS reflects any origin where all are allowed, which keeps shared caches from sharing.
+ */
+export function useCors({ origins }: CorsOptions): Plugin {
+  return {
+    onRequest({ request, endResponse, fetchAPI }) {
+      if (request.method === 'OPTIONS') endResponse(new fetchAPI.Response(null, { status: 204 }));
+    },
+    onResponse({ request, response: { headers } }) {
+      const pairs = corsHeaders(origins, request.headers.get('origin'));
+      for (const [name, value] of pairs) {
+        if (name === 'vary') headers.append(name, value);
+        else headers.set(name, value);
+      }
+      if (!headers.has('access-control-allow-origin')) return;
+      if (request.method !== 'OPTIONS') return;
+      headers.set('access-control-allow-methods', METHODS);
+      headers.set('access-control-max-age', PREFLIGHT_SECONDS);
+      const wanted = request.headers.get('access-control-request-headers');
+      if (!wanted) return;
+      headers.set('access-control-allow-headers', wanted);
+      headers.append('vary', 'Access-Control-Request-Headers');
+    },
+  };
+}

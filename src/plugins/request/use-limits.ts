@@ -1,0 +1,142 @@
+import {
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+  Source,
+} from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import type { ErrorCode } from '../../domain/errors.js';
+import { hasMoreTokens } from '../../execution/document-tokens.js';
+
+/** Limits on one operation that can be checked before it is validated. */
+export interface LimitsOptions {
+  /** Levels of fields, the leaves included. Introspection that is nothing else is exempt. */
+  readonly maxDepth: number;
+  /** Aliases of one operation, those of a fragment counted wherever it is spread. */
+  readonly maxAliases: number;
+  /** Lexical tokens of the whole document, and fields of one operation once its fragments are spread. */
+  readonly maxQueryTokens: number;
+}
+
+/**
+ * Refuses an operation that is too deep, has too many aliases or is too long.
+ *
+ * It does so before validation: fragments that spread each other can multiply, and the work of validation and
+ * execution grows with the fields that come of it, not with the length of the document.
+ */
+export function useLimits(limits: LimitsOptions): Plugin {
+  const { maxQueryTokens } = limits;
+  // A parsed document is one object for as long as the parser's cache holds it.
+  const accepted = new WeakSet<DocumentNode>();
+  return {
+    onParse({ params }) {
+      const source = params.source instanceof Source ? params.source : new Source(String(params.source));
+      if (hasMoreTokens(source, maxQueryTokens)) {
+        throw limitExceeded('tokens', 'MAX_QUERY_TOKENS', maxQueryTokens, 'more');
+      }
+    },
+    onValidate({ params: { documentAST }, setResult }) {
+      if (accepted.has(documentAST)) return;
+      const errors = errorsOf(documentAST, limits);
+      if (errors.length > 0) setResult(errors);
+      else accepted.add(documentAST);
+    },
+  };
+}
+
+function errorsOf(
+  document: DocumentNode,
+  { maxDepth, maxAliases, maxQueryTokens }: LimitsOptions,
+): readonly GraphQLError[] {
+  const measure = createMeasure(document);
+  const errors: GraphQLError[] = [];
+  for (const operation of document.definitions) {
+    if (operation.kind !== Kind.OPERATION_DEFINITION) continue;
+    const { depth, aliases, fields } = measure(operation.selectionSet);
+    if (depth > maxDepth && !isIntrospection(operation)) {
+      errors.push(limitExceeded('levels of fields', 'MAX_DEPTH', maxDepth, depth, operation));
+    }
+    if (aliases > maxAliases) {
+      errors.push(limitExceeded('aliases', 'MAX_ALIASES', maxAliases, aliases, operation));
+    }
+    if (fields > maxQueryTokens) {
+      const unit = 'fields, its fragments spread';
+      errors.push(limitExceeded(unit, 'MAX_QUERY_TOKENS', maxQueryTokens, fields, operation));
+    }
+  }
+  return errors;
+}
+
+function limitExceeded(
+  unit: string,
+  setting: string,
+  limit: number,
+  came: number | 'more',
+  operation?: OperationDefinitionNode,
+): GraphQLError {
+  return new GraphQLError(
+    `An operation may have at most ${limit} ${unit} (${setting}); this one has ${came}.`,
+    {
+      nodes: operation ?? null,
+      extensions: { code: 'LIMIT_EXCEEDED' satisfies ErrorCode, http: { spec: true, status: 400 } },
+    },
+  );
+}
+
+interface Measures {
+  readonly depth: number;
+  readonly aliases: number;
+  readonly fields: number;
+}
+
+const NOTHING: Measures = { depth: 0, aliases: 0, fields: 0 };
+
+/**
+ * Measures selection sets of one document. Each fragment is measured once, so that fragments which spread
+ * each other many times over cost no more than their text; one that spreads itself adds nothing, and is
+ * refused by another rule.
+ */
+function createMeasure(document: DocumentNode): (selectionSet: SelectionSetNode) => Measures {
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
+  }
+  const measured = new Map<string, Measures>();
+
+  function ofFragment(name: string): Measures {
+    const known = measured.get(name);
+    if (known) return known;
+    measured.set(name, NOTHING);
+    const fragment = fragments.get(name);
+    const measures = fragment ? ofSelectionSet(fragment.selectionSet) : NOTHING;
+    measured.set(name, measures);
+    return measures;
+  }
+
+  function ofSelectionSet({ selections }: SelectionSetNode): Measures {
+    let depth = 0;
+    let aliases = 0;
+    let fields = 0;
+    for (const selection of selections) {
+      let below = NOTHING;
+      if (selection.kind === Kind.FRAGMENT_SPREAD) below = ofFragment(selection.name.value);
+      else if (selection.selectionSet) below = ofSelectionSet(selection.selectionSet);
+      const isField = selection.kind === Kind.FIELD;
+      depth = Math.max(depth, below.depth + (isField ? 1 : 0));
+      aliases += below.aliases + (isField && selection.alias ? 1 : 0);
+      fields += below.fields + (isField ? 1 : 0);
+    }
+    return { depth, aliases, fields };
+  }
+
+  return ofSelectionSet;
+}
+
+function isIntrospection({ selectionSet }: OperationDefinitionNode): boolean {
+  return selectionSet.selections.every(
+    (selection) => selection.kind === Kind.FIELD && selection.name.value.startsWith('__'),
+  );
+}

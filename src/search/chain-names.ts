@@ -1,0 +1,55 @@
+import type { Chain } from '../domain/listing.js';
+import { createTextIndex, foldText, lineOf, PLACES, type Place, type SearchWord } from './text.js';
+
+/** What is known of the chains by their names. */
+export interface ChainNames {
+  /**
+   * The keys of the chains of which a name has this word or part of a word, and the best place of it.
+   *
+   * @param byCurrency whether the symbol of what a chain charges fees in is a name of it, too
+   */
+  named(word: SearchWord, byCurrency: boolean): ReadonlyMap<string, Place>;
+}
+
+/**
+ * What people call some chains beside the names that listings give them. A Map, since an object has members
+ * that nobody gave it, and an upstream may name a chain `constructor`.
+ */
+const NICKNAMES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['arbitrum', ['Arbitrum One']],
+  ['avalanche', ['Avalanche C-Chain']],
+  ['bera', ['Berachain']],
+  ['bsc', ['Binance Smart Chain', 'BNB Smart Chain']],
+  ['ethereum', ['Mainnet', 'Ethereum Mainnet']],
+  ['polygon', ['Polygon PoS']],
+]);
+
+/** Indexes the names of these chains: their keys, short and full names, each also in one word, and what people call them. */
+export function createChainNames(chains: readonly Chain[]): ChainNames {
+  const names = chains.flatMap(({ chainKey, shortName, name }) =>
+    [...new Set([chainKey, shortName, name, ...(NICKNAMES.get(chainKey) ?? [])])]
+      .flatMap((text) => [...new Set([text, text.replace(/\s+/g, '')])])
+      .map((text) => ({ chainKey, text })),
+  );
+  const index = createTextIndex(names.map(({ text }) => lineOf(text)));
+  const currencies = chains.map(({ chainKey, nativeCurrency }) => ({
+    chainKey,
+    symbol: foldText(nativeCurrency.symbol),
+  }));
+
+  return {
+    named(word, byCurrency) {
+      const found = new Map<string, Place>();
+      index.find(word.letters, (number, place) => {
+        const chainKey = names[number]?.chainKey;
+        if (chainKey === undefined) return;
+        const known = found.get(chainKey);
+        if (known === undefined || place < known) found.set(chainKey, place);
+      });
+      for (const { chainKey, symbol } of byCurrency ? currencies : []) {
+        if (symbol === word.folded) found.set(chainKey, PLACES.firstWord);
+      }
+      return found;
+    },
+  };
+}

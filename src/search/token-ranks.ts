@@ -1,0 +1,150 @@
+import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
+import { forEachSlice, step } from '../scheduling/chunks.js';
+import type { ChainNames } from './chain-names.js';
+import { groupRows, type RowGroups } from './groups.js';
+import {
+  createTextIndex,
+  foldText,
+  lineOf,
+  MAX_WORDS,
+  PLACES,
+  type Place,
+  type Reading,
+  type SearchWord,
+} from './text.js';
+import type { TokenTexts } from './token-order.js';
+
+/** The rank of each row by a reading of what was typed; {@link NOT_FOUND} where it is not meant. */
+export type Ranks = Int32Array;
+
+/**
+ * Ranks the rows of a listing; undefined where none is meant. A chain that is not known has its key as its
+ * only name.
+ */
+export type RankRows = (reading: Reading, chains: ChainNames | undefined) => Ranks | undefined;
+
+/** The rank of a row that was not found. */
+export const NOT_FOUND = -1;
+
+/** How well a word fits a token, by the best of all ways: the lower, the better. */
+const FITS = {
+  symbol: 0,
+  symbolStart: 1,
+  // From here on it decides only among tokens that are equally bridgeable and priced.
+  address: 2,
+  symbolPart: 3,
+  name: 4,
+  // By each of the places, once for native assets and once for all others.
+  chain: 9,
+  none: 19,
+} as const;
+
+/** The sum of all words' fits is below this. */
+const SUMS = MAX_WORDS * FITS.none + 1;
+/** Bridgeable or not, and priced or not. */
+const STATES = 4;
+
+/**
+ * Makes the indexes by which rows are found, step by step.
+ */
+export async function createTokenRanks(texts: TokenTexts): Promise<RankRows> {
+  const count = texts.symbols.length;
+  const rowsOfAddress = await step(() => groupRows(texts.addresses));
+  const rowsOfChain = await step(() => groupRows(texts.chainKeys));
+  const isNative = Uint8Array.from(texts.addresses, (address) => Number(isNativePlaceholder(address)));
+  const symbols = await createColumn(await step(() => groupRows(texts.symbols)), (symbol) => [symbol]);
+  const names = await createColumn(await step(() => groupRows(texts.names)), inOneWordToo);
+  const chainKeys = await createColumn(rowsOfChain, (chainKey) => [chainKey]);
+
+  /** How well each row fits one word; undefined where none does. */
+  function fitsOf(word: SearchWord, chains: ChainNames | undefined, byCurrency: boolean) {
+    const fits = new Uint8Array(count).fill(FITS.none);
+    let isAnyMarked = false;
+    const mark = (marked: readonly number[] = [], fit: number) => {
+      for (const row of marked) if (fit < (fits[row] ?? 0)) fits[row] = fit;
+      isAnyMarked ||= marked.length > 0;
+    };
+    const markChain = (marked: readonly number[] = [], place: Place) => {
+      const fit = FITS.chain + 2 * place;
+      for (const row of marked) mark([row], isNative[row] ? fit : fit + 1);
+    };
+    symbols.find(word.letters, (symbol, place, ofSymbol) => mark(ofSymbol, fitOfSymbol(symbol, word, place)));
+    // Beginning with it is as good as beginning with a longer word.
+    names.find(word.letters, (_name, place, ofName) =>
+      mark(ofName, FITS.name + Math.max(place, PLACES.start)),
+    );
+    for (const address of word.addresses) mark(rowsOfAddress.get(foldAddress(address)), FITS.address);
+    chainKeys.find(word.letters, (_key, place, ofChain) => markChain(ofChain, place));
+    for (const [chainKey, place] of chains?.named(word, byCurrency) ?? []) {
+      markChain(rowsOfChain.get(chainKey), place);
+    }
+    return isAnyMarked ? fits : undefined;
+  }
+
+  return ({ words, byCurrency }, chains) => {
+    const fitsOfWords: Uint8Array[] = [];
+    for (const word of words) {
+      const fits = fitsOf(word, chains, byCurrency);
+      if (!fits) return undefined;
+      fitsOfWords.push(fits);
+    }
+    const ranks = new Int32Array(count);
+    let isAnyFound = false;
+    for (let row = 0; row < count; row++) {
+      const rank = rankOf(row, fitsOfWords);
+      ranks[row] = rank;
+      isAnyFound ||= rank !== NOT_FOUND;
+    }
+    return isAnyFound ? ranks : undefined;
+  };
+}
+
+/** The symbol decides first, by the word that it is or begins with, and of several such words by the foremost. */
+function rankOf(row: number, fitsOfWords: readonly Uint8Array[]): number {
+  let best = FITS.address * MAX_WORDS;
+  let sum = 0;
+  for (let position = 0; position < fitsOfWords.length; position++) {
+    const fit = fitsOfWords[position]?.[row] ?? FITS.none;
+    if (fit === FITS.none) return NOT_FOUND;
+    if (fit <= FITS.symbolStart) best = Math.min(best, fit * MAX_WORDS + position);
+    sum += fit;
+  }
+  return best * STATES * SUMS + sum;
+}
+
+/** The rank by what was typed, with what decides between the symbol and the rest of it. */
+export function rankWith(rank: number, isBridgeable: boolean, isPriced: boolean): number {
+  return rank + ((isBridgeable ? 0 : 2) + (isPriced ? 0 : 1)) * SUMS;
+}
+
+function fitOfSymbol(symbol: string, { folded }: SearchWord, place: Place): number {
+  if (foldText(symbol).trim() === folded) return FITS.symbol;
+  return place <= PLACES.start ? FITS.symbolStart : FITS.symbolPart;
+}
+
+function inOneWordToo(text: string): readonly string[] {
+  return [...new Set([text, text.replace(/\s+/g, '')])];
+}
+
+/** The distinct texts of a column, found by their parts, each with the rows that have it. */
+async function createColumn(rowsOfText: RowGroups, writingsOf: (text: string) => readonly string[]) {
+  const texts: { readonly text: string; readonly rows: readonly number[] }[] = [];
+  const lines: string[] = [];
+  await forEachSlice([...rowsOfText], (slice) => {
+    for (const [text, rows] of slice) {
+      for (const writing of writingsOf(text)) {
+        texts.push({ text, rows });
+        lines.push(lineOf(writing));
+      }
+    }
+  });
+  const index = await step(() => createTextIndex(lines));
+  return {
+    find(letters: string, found: (text: string, place: Place, rows: readonly number[]) => void): void {
+      index.find(letters, (number, place) => {
+        const known = texts[number];
+        if (known) found(known.text, place, known.rows);
+      });
+    },
+  };
+}

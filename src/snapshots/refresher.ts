@@ -1,0 +1,288 @@
+import type { ListingSource, Taken, UnreadableRows } from '../domain/listing.js';
+import { UpstreamError } from '../domain/upstream-error.js';
+import type { Logger } from '../logger.js';
+import type { DiskStore } from '../storage/disk.js';
+import type { Kind } from '../upstream/listing-kinds.js';
+import {
+  checkFirst,
+  createJudge,
+  type Findings,
+  type HoldBackReason,
+  type HoldBackRules,
+} from './changes/change-check.js';
+import { type Differences, NO_DIFFERENCES } from './changes/comparison.js';
+import { type Failure, unforeseen } from './failure.js';
+import {
+  FIRST_PAUSE_MS,
+  growingPause,
+  LEAST_PAUSE_MS,
+  LONGEST_PAUSE_MS,
+  MAX_PAUSE_MS,
+  STAND_BACK_MS,
+} from './pauses.js';
+import { ALONE, type Fleet, type Setback, type Turn } from './peers.js';
+import { type Came, tellRefused, tellTaken } from './refresh-log.js';
+import type { Snapshot } from './snapshot.js';
+
+/** What {@link createKeeper} takes. Times are in milliseconds. */
+export interface KeeperOptions<Row, Kept extends Snapshot<Row>> {
+  readonly kind: Kind<Row>;
+  /** Asks the upstream; rejects with an UpstreamError. */
+  readonly take: () => Promise<Taken<Row>>;
+  /** Makes it ready to be served. */
+  readonly index: (taken: Taken<Row>, before: Kept | undefined) => Kept | Promise<Kept>;
+  /** The age after which a refresh runs. */
+  readonly freshMs: number;
+  /** The pause after a first failed refresh; each further one doubles it. */
+  readonly firstPauseMs?: number;
+  readonly rules: HoldBackRules;
+  readonly fleet: Fleet;
+  readonly disk: DiskStore | undefined;
+  /** Called with the source of each snapshot that this process has not taken itself. */
+  readonly onSource: (source: ListingSource) => void;
+  /** Called at the end of each refresh: `taken`, `shared`, `held_back` and for what, or an error's code. */
+  readonly onRefresh: (outcome: string, heldBackFor: readonly HoldBackReason[]) => void;
+  readonly log: Logger;
+}
+
+/** Keeps one listing at hand: the last good snapshot, refreshed behind the requests, one refresh at a time. */
+export interface Keeper<Kept> {
+  /** Takes up what was kept on disk. To be called before `start`. */
+  restore(): Promise<void>;
+  /** Starts refreshing; a failed refresh is repeated until one succeeds. */
+  start(): void;
+  /** Refreshes now, unless it does already. */
+  hurry(): void;
+  /** The snapshot being served, if there has been one. */
+  readonly snapshot: Kept | undefined;
+  /**
+   * The snapshot at hand, or the one being fetched.
+   *
+   * @throws UpstreamError by rejection, at once, where there is none and the last refresh failed: the next
+   *   one is due by the clock, and not by how many clients ask
+   */
+  current(): Kept | Promise<Kept>;
+  /** The last failed refresh, even if a later one succeeded. */
+  readonly lastFailure: Failure | undefined;
+  /** Whether the upstream's last answer is held back, and an older snapshot served in its place. */
+  readonly isHeldBack: boolean;
+  /** Ends the refreshing. */
+  stop(): void;
+}
+
+type OurTurn<Row> = Extract<Turn<Row>, { is: 'ours' }>;
+type TooEarly = Extract<Turn<never>, { is: 'too early' }>;
+
+/** Makes the keeper of one listing. */
+export function createKeeper<Row, Kept extends Snapshot<Row>>(
+  options: KeeperOptions<Row, Kept>,
+): Keeper<Kept> {
+  const { kind, take, index, freshMs, rules, fleet, disk, onSource, onRefresh, log } = options;
+  const { firstPauseMs = FIRST_PAUSE_MS } = options;
+  const { name } = kind;
+  const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
+  let snapshot: Kept | undefined;
+  let lastFailure: Failure | undefined;
+  let failuresInARow = 0;
+  /** Of when the last snapshot was that another gateway took: its clock may be ahead of ours. */
+  let sharedAt = 0;
+  const judge = createJudge(kind, rules);
+  let refreshing: Promise<Kept> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+  /** The failures that are in the log and in the status already. */
+  const recorded = new WeakSet<UpstreamError>();
+
+  function refresh(): Promise<Kept> {
+    refreshing ??= round().finally(() => {
+      refreshing = undefined;
+      // Every end of a round sets the time of the next; one that nobody foresaw must not be the last.
+      if (timer === undefined) schedule(maxPauseMs);
+    });
+    // Whoever waits for it sees the failure; if nobody does, it is in the log and in the status.
+    refreshing.catch(() => {});
+    return refreshing;
+  }
+
+  async function round(): Promise<Kept> {
+    let turn: OurTurn<Row> | undefined;
+    try {
+      const found = await fleet.turn(name, kind, newestAt());
+      if (found.is === 'taken') return await weigh(await index(found.taken, snapshot), 'shared');
+      if (found.is === 'too early') throw putOff(found);
+      turn = found;
+      learn(turn.setback);
+      const { unreadable, ...taken } = await take();
+      if (!snapshot) checkFirst(kind, taken, unreadable);
+      const kept = await weigh(await index(taken, snapshot), 'taken', turn, unreadable);
+      turn.succeed(kept);
+      return kept;
+    } catch (error) {
+      throw failed(error, turn);
+    }
+  }
+
+  /** Takes it or holds it back, by what is served here: whoever else has taken it may have had less to go by. */
+  async function weigh(
+    kept: Kept,
+    outcome: 'taken' | 'shared',
+    turn?: OurTurn<Row>,
+    unreadable?: UnreadableRows,
+  ): Promise<Kept> {
+    const findings = await examine(kept, unreadable);
+    if (outcome === 'shared' && snapshot && kept.takenAt <= snapshot.takenAt) return snapshot;
+    const verdict = judge.weigh(findings);
+    if (!verdict.isTaken) throw refuse(verdict.error, 'held_back', freshMs, turn, verdict.reasons);
+    if (verdict.change)
+      log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${verdict.change}`);
+    return accept(kept, outcome, findings.differences);
+  }
+
+  async function examine(kept: Kept, unreadable: UnreadableRows | undefined): Promise<Findings<Row>> {
+    for (;;) {
+      const findings = await judge.examine(snapshot, { ...kept, unreadable });
+      // Requests have had their turn meanwhile, and so may have had another snapshot.
+      if (findings.served === snapshot) return findings;
+    }
+  }
+
+  /** Records a failure, unless it is; one that nobody foresaw is told from the others only by the log. */
+  function failed(reason: unknown, turn?: OurTurn<Row>): UpstreamError {
+    if (reason instanceof UpstreamError && recorded.has(reason)) return reason;
+    const error = reason instanceof UpstreamError ? reason : unforeseen(reason);
+    const pauseMs = growingPause(firstPauseMs, maxPauseMs, failuresInARow++);
+    return refuse(error, error.code, Math.max(pauseMs, error.retryAfterMs ?? 0), turn);
+  }
+
+  /** Of when the newest is that is known here, taken or not (milliseconds since 1970). */
+  function newestAt(): number {
+    return Math.max(snapshot?.takenAt ?? 0, sharedAt, judge.heldBackAt);
+  }
+
+  /** Goes on from what others have met since the snapshot that is served. */
+  function learn(setback: Setback | undefined): void {
+    if (!setback || setback.at <= (snapshot?.takenAt ?? 0)) return;
+    failuresInARow = setback.failuresInARow;
+    judge.learn(setback.heldBack);
+  }
+
+  function accept(kept: Kept, came: Came, differences: Differences): Kept {
+    tellTaken(log, kind, snapshot, kept, came, differences);
+    const isFirst = snapshot === undefined;
+    snapshot = kept;
+    failuresInARow = 0;
+    if (came !== 'taken') onSource(kept.source);
+    if (came === 'shared') sharedAt = kept.takenAt;
+    if (came !== 'restored') {
+      onRefresh(came, []);
+      disk?.write(kind, { ...kept, largest: judge.largest(kept.rows.length) });
+    }
+    fleet.holds(name, kind, kept);
+    // Age counts from when it was asked for; but a slow upstream is not asked again as soon as it has answered.
+    const leastMs = isFirst && came !== 'taken' ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
+    schedule(Math.min(Math.max(freshMs - kept.ageAt(Date.now()), leastMs), freshMs));
+    return kept;
+  }
+
+  function refuse(
+    error: UpstreamError,
+    outcome: string,
+    pauseMs: number,
+    turn?: OurTurn<Row>,
+    heldBackFor: readonly HoldBackReason[] = [],
+  ): UpstreamError {
+    const at = Date.now();
+    const { code, message } = error;
+    recorded.add(error);
+    lastFailure = { error, at };
+    if (stopped) {
+      turn?.fail();
+      return error;
+    }
+    const retryInMs = Math.round(Math.min(pauseMs, LONGEST_PAUSE_MS));
+    onRefresh(outcome, heldBackFor);
+    turn?.fail({ code, message, at, failuresInARow, heldBack: judge.heldBack }, retryInMs);
+    tellRefused(log, kind, snapshot, error, retryInMs, heldBackFor);
+    schedule(fleet === ALONE ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));
+    return error;
+  }
+
+  /** Leaves the upstream alone after a failure that another gateway has met. */
+  function putOff({ setback, leftMs }: TooEarly): UpstreamError {
+    learn(setback);
+    const { code, message, at } = setback;
+    const error = new UpstreamError(code, message, { retryAfterMs: leftMs });
+    recorded.add(error);
+    if (lastFailure?.at !== at) {
+      lastFailure = { error, at };
+      const facts = { listing: name, code, retryInMs: leftMs };
+      log.info(facts, `Another gateway could not refresh the ${name} listing: ${message}`);
+    }
+    schedule(leftMs);
+    return error;
+  }
+
+  async function hear(): Promise<void> {
+    if (refreshing || stopped) return;
+    try {
+      const taken = await fleet.newest(name, kind, newestAt());
+      if (!taken || taken.takenAt <= newestAt()) return;
+      const kept = await index(taken, snapshot);
+      if (kept.takenAt > newestAt()) await weigh(kept, 'shared');
+    } catch (error) {
+      failed(error);
+    }
+  }
+  fleet.onNews(name, hear);
+
+  function schedule(delayMs: number): void {
+    clearTimeout(timer);
+    if (stopped) return;
+    timer = setTimeout(() => {
+      timer = undefined;
+      refresh();
+    }, delayMs);
+    timer.unref();
+  }
+
+  return {
+    async restore() {
+      const taken = await disk?.read(kind);
+      if (!taken) return;
+      try {
+        const { largest, ...kept } = taken;
+        if (largest) judge.restore(largest);
+        const indexed = await index(kept, undefined);
+        if (!snapshot) accept(indexed, 'restored', NO_DIFFERENCES);
+      } catch (err) {
+        log.error({ err, listing: name }, `The kept ${name} listing cannot be used, and is fetched anew`);
+      }
+    },
+    start() {
+      if (snapshot) hear();
+      else if (!refreshing && !timer) refresh();
+    },
+    hurry() {
+      if (!stopped) refresh();
+    },
+    get snapshot() {
+      return snapshot;
+    },
+    current() {
+      if (snapshot) return snapshot;
+      // A try that follows a failed one may take long: whoever asks is not to wait for it.
+      if (lastFailure) return Promise.reject(lastFailure.error);
+      return refreshing ?? refresh();
+    },
+    get lastFailure() {
+      return lastFailure;
+    },
+    get isHeldBack() {
+      return judge.heldBack !== undefined;
+    },
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+    },
+  };
+}

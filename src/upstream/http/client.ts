@@ -1,0 +1,208 @@
+import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Agent, fetch, Headers } from 'undici';
+import type { ListingSource, RouteClients } from '../../domain/listing.js';
+import { UpstreamError } from '../../domain/upstream-error.js';
+import type { Logger } from '../../logger.js';
+import { createAdmission, heldAs } from './admission.js';
+import type { BreakerState } from './circuit-breaker.js';
+import { broken, goneThough200, pauseBefore, refused, stopped, timedOut } from './errors.js';
+import { createGuard, LANES, type Lane } from './guard.js';
+import type { Ceiling } from './rate-limit.js';
+import { headOf, readJson } from './read-json.js';
+
+/** What {@link createUpstreamHttp} takes. Times are in milliseconds. */
+export interface UpstreamHttpOptions {
+  /** What stands there. */
+  readonly service: ListingSource;
+  /** Base address with its version segment, with or without a trailing slash. */
+  readonly baseUrl: string;
+  /** Headers for every request, such as a key that the service wants. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The limit on one attempt, from its start to the last byte of the answer. */
+  readonly timeoutMs: number;
+  /** How many further attempts follow a first one that failed in a passing way. */
+  readonly retries: number;
+  /** What lets an attempt through; shared by all services that are asked. */
+  readonly ceiling: Ceiling;
+  /** So many questions for routes may wait for it; who has most of them is refused first, listings never. */
+  readonly maxWaiting: number;
+  /** The limit on one answer, counted after decompression. */
+  readonly maxBytes: number;
+  /** Called at the end of each attempt: `ok` or the error's code, and how long it took in seconds. */
+  readonly onAttempt: (path: string, outcome: string, seconds: number) => void;
+  /** Called with how the breaker of each lane stands, at first and whenever it changes. */
+  readonly onBreaker: (state: BreakerState, lane: Lane) => void;
+  readonly log: Logger;
+}
+
+/** An answer of the upstream. */
+export interface UpstreamAnswer {
+  readonly json: unknown;
+  /** Its length, counted after decompression. */
+  readonly bytes: number;
+  /** When the attempt that brought it was sent (milliseconds since 1970). */
+  readonly sentAt: number;
+}
+
+/** One question to the upstream. */
+export interface UpstreamQuestion {
+  /** The operation's path below the base address, such as `tokens`. */
+  readonly path: string;
+  /** Query parameters; those that are undefined are left out. */
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  /** Whether it goes before what waits under the ceiling: listings do, so that routes cannot starve them. */
+  readonly first: boolean;
+  /** Who asks, where it is for routes. */
+  readonly clients?: RouteClients | undefined;
+}
+
+/** The only door to the upstream. */
+export interface UpstreamHttp {
+  /**
+   * Asks, and asks again where that may help.
+   *
+   * @throws UpstreamError, and nothing else
+   */
+  getJson(question: UpstreamQuestion): Promise<UpstreamAnswer>;
+  /** Ends what is under way; whoever waits for it gets an UpstreamError. */
+  close(): Promise<void>;
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** Makes the door to one upstream: one kept-alive pool, one guard, one set of limits. */
+export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
+  const { service, baseUrl, headers, timeoutMs, retries, ceiling, maxWaiting, maxBytes, onAttempt, log } =
+    options;
+  const base = baseUrl.replace(/\/+$/, '');
+  const connectTimeoutMs = Math.min(timeoutMs, CONNECT_TIMEOUT_MS);
+  const sentHeaders = new Headers({ accept: 'application/json' });
+  for (const [name, value] of Object.entries(headers)) sentHeaders.set(name, value);
+  const agent = new Agent({
+    connect: { timeout: connectTimeoutMs },
+    keepAliveTimeout: 30_000,
+    // The limit of an attempt holds for the whole of it; these would only name the same fault differently.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  const opened = new Set<Lane>();
+  const guard = createGuard({
+    onBreaker(state, lane) {
+      // A probe that fails is no news.
+      const isNews = state === 'closed' || (state === 'open' && !opened.has(lane));
+      if (state === 'closed') opened.delete(lane);
+      else opened.add(lane);
+      const level = !isNews ? 'debug' : state === 'closed' ? 'info' : 'warn';
+      log[level]({ upstream: base, requests: lane, breaker: state }, BREAKER_NEWS[state]);
+      options.onBreaker(state, lane);
+    },
+    onPause(ms, lane) {
+      // All gateways heed it, in this lane and those after it.
+      for (const held of LANES.slice(LANES.indexOf(lane))) ceiling.hold(heldAs(service, held), ms);
+    },
+  });
+  for (const lane of LANES) options.onBreaker('closed', lane);
+  const admission = createAdmission({ service, guard, ceiling, maxWaiting });
+  const closing = new AbortController();
+  // Everything that waits listens to it.
+  setMaxListeners(0, closing.signal);
+  const underWay = new Set<AbortController>();
+
+  async function getJson(question: UpstreamQuestion): Promise<UpstreamAnswer> {
+    const url = addressOf(base, question);
+    const { path, first, clients } = question;
+    const lane: Lane = first ? 'listings' : clients?.isListed === false ? 'unlisted' : 'routes';
+    for (let attempt = 0; ; attempt++) {
+      // Further attempts fail at once where the breaker is open: whoever asks comes again after a pause.
+      const request = { url, lane, waits: first && attempt === 0, clients };
+      const { answer } = await admission.admit(request, () => observed(path, url));
+      try {
+        return await answer;
+      } catch (thrown) {
+        const error = thrown instanceof UpstreamError ? thrown : stopped(thrown);
+        const pauseMs = pauseBefore(attempt, error);
+        if (closing.signal.aborted || attempt >= retries || pauseMs === undefined) throw error;
+        log.debug(
+          { url, attempt, pauseMs, code: error.code, detail: error.detail },
+          'Asking the upstream again',
+        );
+        await pause(pauseMs);
+      }
+    }
+  }
+
+  async function pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: closing.signal }).catch((reason) => {
+      throw stopped(reason);
+    });
+  }
+
+  async function observed(path: string, url: string): Promise<UpstreamAnswer> {
+    const startedAt = performance.now();
+    let outcome = 'ok';
+    try {
+      return await send(url);
+    } catch (error) {
+      if (error instanceof UpstreamError) outcome = error.code;
+      throw error;
+    } finally {
+      onAttempt(path, outcome, (performance.now() - startedAt) / 1000);
+    }
+  }
+
+  async function send(url: string): Promise<UpstreamAnswer> {
+    if (closing.signal.aborted) throw stopped(closing.signal.reason);
+    const controller = new AbortController();
+    const timer = setTimeout(() => controller.abort(timedOut(timeoutMs, url)), timeoutMs);
+    underWay.add(controller);
+    const sentAt = Date.now();
+    try {
+      const response = await fetch(url, {
+        dispatcher: agent,
+        headers: sentHeaders,
+        // A redirect would carry the configured headers to an address that nobody configured.
+        redirect: 'manual',
+        signal: controller.signal,
+      });
+      if (response.status !== 200) {
+        throw refused(response.status, response.headers.get('retry-after'), url, await headOf(response));
+      }
+      const { json, bytes } = await readJson(response, url, maxBytes);
+      const gone = goneThough200(json, url);
+      if (gone) throw gone;
+      return { json, bytes, sentAt };
+    } catch (error) {
+      if (error instanceof UpstreamError) throw error;
+      if (controller.signal.reason instanceof UpstreamError) throw controller.signal.reason;
+      throw broken(error, url, connectTimeoutMs);
+    } finally {
+      clearTimeout(timer);
+      underWay.delete(controller);
+      // Ends the connection where an answer was given up before its end, and does nothing elsewhere.
+      controller.abort();
+    }
+  }
+
+  async function close(): Promise<void> {
+    const reason = stopped(undefined);
+    closing.abort(reason);
+    admission.close(reason);
+    for (const controller of underWay) controller.abort(reason);
+    await agent.destroy();
+  }
+
+  return { getJson, close };
+}
+
+const BREAKER_NEWS: Record<BreakerState, string> = {
+  open: 'The upstream fails again and again: these requests are not sent, but for at most one try every two seconds',
+  'half-open': 'Trying whether the upstream is back',
+  closed: 'The upstream answers again',
+};
+
+function addressOf(base: string, { path, query = {} }: UpstreamQuestion): string {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const search = new URLSearchParams(given).toString();
+  return `${base}/${path}${search && `?${search}`}`;
+}

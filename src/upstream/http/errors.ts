@@ -1,0 +1,108 @@
+import { malformed, UpstreamError, type UpstreamErrorOptions } from '../../domain/upstream-error.js';
+
+const FIRST_RETRY_PAUSE_MS = 200;
+/** A longer Retry-After ends the question at once: its caller decides when to come again. */
+const MAX_RETRY_AFTER_MS = 10_000;
+/** For how long a service that says that it is gone is left alone. */
+export const GONE_PAUSE_MS = 3_600_000;
+const SAYS_DEPRECATED = /(?<![a-z])deprecated(?![a-z])/i;
+
+/** Names an answer of another status than 200. */
+export function refused(status: number, retryAfter: string | null, url: string, body: string): UpstreamError {
+  const options = {
+    status,
+    detail: `${url}: HTTP ${status} ${body}`,
+    retryAfterMs: millisecondsOf(retryAfter),
+  };
+  if (status === 410 || (status >= 400 && SAYS_DEPRECATED.test(body))) return gone(options);
+  if (status === 429) {
+    return new UpstreamError(
+      'UPSTREAM_RATE_LIMITED',
+      'The upstream asks for fewer questions (HTTP 429). Try again in a minute.',
+      options,
+    );
+  }
+  return new UpstreamError(
+    'UPSTREAM_STATUS',
+    `Expected HTTP status 200 of the upstream, got ${status}. Try again in a minute.`,
+    options,
+  );
+}
+
+/** Names an answer of status 200 that is an error saying "deprecated"; undefined where it is none. */
+export function goneThough200(json: unknown, url: string): UpstreamError | undefined {
+  const error = memberOf(json, 'error');
+  const said = typeof error === 'string' ? error : memberOf(error, 'message');
+  if (typeof said !== 'string' || !SAYS_DEPRECATED.test(said)) return undefined;
+  const detail = `${url}: HTTP 200 with an error that says "deprecated"`;
+  return gone({ status: 200, detail });
+}
+
+function gone({ status, detail }: UpstreamErrorOptions): UpstreamError {
+  return new UpstreamError(
+    'UPSTREAM_GONE',
+    `The upstream says that it is ${status === 410 ? 'gone for good' : 'deprecated'} (HTTP ${status}). Tell who runs this gateway.`,
+    { status, detail, retryAfterMs: GONE_PAUSE_MS },
+  );
+}
+
+function memberOf(json: unknown, name: string): unknown {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
+  return Object.hasOwn(json, name) ? (json as Record<string, unknown>)[name] : undefined;
+}
+
+/** What a Retry-After header asks for, in seconds or as a date; undefined where it is neither. */
+function millisecondsOf(value: string | null): number | undefined {
+  if (!value) return undefined;
+  const isDate = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT$/.test(value);
+  const ms = isDate
+    ? Date.parse(value) - Date.now()
+    : /^\d+$/.test(value)
+      ? Number(value) * 1000
+      : Number.NaN;
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+}
+
+/** How long to wait before another attempt, growing and jittered; undefined where none would help. */
+export function pauseBefore(
+  attempt: number,
+  { code, status, retryAfterMs = 0 }: UpstreamError,
+): number | undefined {
+  const passing =
+    code === 'UPSTREAM_TIMEOUT' ||
+    code === 'UPSTREAM_UNREACHABLE' ||
+    (code === 'UPSTREAM_RATE_LIMITED' && status === 429) ||
+    (code === 'UPSTREAM_STATUS' && status !== undefined && status >= 500);
+  if (!passing || retryAfterMs > MAX_RETRY_AFTER_MS) return undefined;
+  const pauseMs = FIRST_RETRY_PAUSE_MS * 2 ** attempt * (0.5 + Math.random() / 2);
+  return Math.max(pauseMs, retryAfterMs);
+}
+
+/** Names an attempt that took longer than it may. */
+export function timedOut(timeoutMs: number, url: string): UpstreamError {
+  const message = `The upstream did not answer within ${timeoutMs} ms. Try again in a few seconds.`;
+  return new UpstreamError('UPSTREAM_TIMEOUT', message, { detail: url });
+}
+
+/** Names a question that is not asked because the gateway stops; an error that says more is kept. */
+export function stopped(cause: unknown): UpstreamError {
+  const message = 'The gateway is stopping and no longer asks the upstream. Try again in a few seconds.';
+  return cause instanceof UpstreamError
+    ? cause
+    : new UpstreamError('UPSTREAM_UNREACHABLE', message, { cause, notSent: true });
+}
+
+/** Names what undici threw: a fault of the connection, or of the compression. */
+export function broken(error: unknown, url: string, connectTimeoutMs: number): UpstreamError {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const detail = `${url}: ${code} ${cause instanceof Error ? cause.message : String(cause)}`;
+  if (/^(Z_|ERR__|ERR_BROTLI|ERR_ZLIB)/.test(code))
+    return malformed('expected a sound compression', detail, error);
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') {
+    const message = `The upstream did not take up the connection within ${connectTimeoutMs} ms. Try again in a few seconds.`;
+    return new UpstreamError('UPSTREAM_TIMEOUT', message, { detail, cause: error });
+  }
+  const message = 'The upstream could not be reached, or broke off its answer. Try again in a few seconds.';
+  return new UpstreamError('UPSTREAM_UNREACHABLE', message, { detail, cause: error });
+}

@@ -1,0 +1,76 @@
+import { malformed } from '../../domain/upstream-error.js';
+import { step } from '../../scheduling/chunks.js';
+import { createJsonShape } from './json-shape.js';
+
+/** What is read of an answer: as much of a response as it takes. */
+export interface Readable {
+  readonly headers: { get(name: string): string | null };
+  readonly body: AsyncIterable<Uint8Array> | null;
+}
+
+/** The JSON of an answer, and its length in bytes, counted after decompression. */
+export interface ReadJson {
+  readonly json: unknown;
+  readonly bytes: number;
+}
+
+const JSON_TYPE = /^(application|text)\/([\w.-]+\+)?json\s*(;|$)/i;
+const LOGGED_BODY_LENGTH = 500;
+
+/**
+ * Reads a body no further than it may be long.
+ *
+ * @throws UpstreamError UPSTREAM_MALFORMED if it is longer, has more parts than any listing, is not JSON in
+ *   UTF-8, or does not say that it is
+ */
+export async function readJson(
+  { headers, body }: Readable,
+  url: string,
+  maxBytes: number,
+): Promise<ReadJson> {
+  const type = headers.get('content-type') ?? 'none';
+  if (!JSON_TYPE.test(type)) {
+    throw malformed('expected content of type application/json', `${url}: content-type ${type}`);
+  }
+  const malformedJson = (cause: unknown) =>
+    malformed('expected JSON in UTF-8', `${url}: ${String(cause)}`, cause);
+  // Decoded piece by piece: all at once would hold up requests, and take the memory of it twice.
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const decode = (chunk?: Uint8Array): string => {
+    try {
+      return decoder.decode(chunk, { stream: chunk !== undefined });
+    } catch (cause) {
+      throw malformedJson(cause);
+    }
+  };
+  const shape = createJsonShape();
+  let text = '';
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw malformed(`expected at most ${maxBytes} bytes, got more`, url);
+    shape.add(chunk);
+    text += decode(chunk);
+  }
+  text += decode();
+  try {
+    return { json: await step((): unknown => JSON.parse(text)), bytes };
+  } catch (cause) {
+    throw malformedJson(cause);
+  }
+}
+
+/** The beginning of a body for the log, to the end of a word: half a secret would not be known as one. */
+export async function headOf({ body }: Readable): Promise<string> {
+  try {
+    for await (const chunk of body ?? []) {
+      const text = Buffer.from(chunk).toString('utf8');
+      return text.length > LOGGED_BODY_LENGTH
+        ? `${text.slice(0, LOGGED_BODY_LENGTH).replace(/\S*$/, '')}…`
+        : text;
+    }
+  } catch {
+    // What cannot be read is not told.
+  }
+  return '';
+}

@@ -1,0 +1,214 @@
+import * as v from 'valibot';
+import { tokenKey } from '../domain/addresses.js';
+import { keepKeyedRows } from '../domain/keyed-rows.js';
+import type { Chain, Origin, Price, Taken, Token } from '../domain/listing.js';
+import { malformed, type UpstreamError } from '../domain/upstream-error.js';
+import { forEachSlice } from '../scheduling/chunks.js';
+import { MAX_LENGTHS, MAX_ROWS } from './limits.js';
+import { logoUrlOf } from './logo-url.js';
+
+/** So many bad rows are told with their places; the rest are only counted. */
+const SHOWN_REJECTED_ROWS = 20;
+
+/** Where a text is too long, it is not repeated in what is said of it. */
+const text = (longest: number) => v.pipe(v.string(), v.maxLength(longest));
+const chainKey = v.pipe(text(MAX_LENGTHS.chainKey), v.nonEmpty());
+const address = v.pipe(text(MAX_LENGTHS.address), v.nonEmpty());
+const symbol = text(MAX_LENGTHS.symbol);
+const name = text(MAX_LENGTHS.name);
+const decimals = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255));
+
+const chainRow = v.object({
+  chainKey,
+  chainType: v.pipe(text(MAX_LENGTHS.chainType), v.toLowerCase()),
+  // Beyond 2^53 a JSON number has lost digits, and a wrong chain id sends funds to the wrong place.
+  // It may be negative: TON's is -239.
+  chainId: v.pipe(v.number(), v.safeInteger()),
+  shortName: name,
+  name,
+  nativeCurrency: v.object({ chainKey, name, symbol, decimals, address }),
+});
+
+const tokenEntries = {
+  chainKey,
+  address,
+  decimals,
+  symbol,
+  name,
+  // A price that is none costs the row nothing: it is served without one.
+  price: v.fallback(v.nullable(v.object({ usd: v.pipe(v.number(), v.finite(), v.minValue(0)) })), null),
+  // Nor does a picture that a page had better not load.
+  logoUrl: v.fallback(v.pipe(v.unknown(), v.transform(logoUrlOf)), null),
+};
+
+/** The form in which a service writes the rows of its token listing; each is read as the same row. */
+export type TokenForm = v.GenericSchema<
+  unknown,
+  Omit<Token, 'price'> & { readonly price: Pick<Price, 'usd'> | null }
+>;
+
+/** A token as v1 writes it. */
+const v1Token: TokenForm = v.object({ isBridgeable: v.boolean(), ...tokenEntries });
+
+/** A token as the value-transfer service writes it. */
+export const valueTransferToken: TokenForm = v.pipe(
+  v.object({ isSupported: v.boolean(), ...tokenEntries }),
+  // In the order of the other form: equal rows are to have an equal digest, whichever service they are from.
+  v.transform(({ isSupported, ...row }) => ({ isBridgeable: isSupported, ...row })),
+);
+
+/**
+ * Reads the answer to a question for the chain listing.
+ *
+ * @param json the parsed body, of any form
+ * @param origin where it is from, and when it was asked for
+ * @throws UpstreamError UPSTREAM_MALFORMED by rejection, if it is not `{ chains: [...] }` with at least one
+ *   good row
+ */
+export async function parseChains(json: unknown, { source, takenAt }: Origin): Promise<Taken<Chain>> {
+  const parsed = await parseRows(
+    'chains',
+    json,
+    chainRow,
+    ({ chainKey }) => chainKey,
+    (chain) => {
+      Object.freeze(chain.nativeCurrency);
+      return Object.freeze(chain);
+    },
+  );
+  if (parsed.rows.length === 0) throw noRows('chains', parsed);
+  return { ...parsed, source, takenAt };
+}
+
+/**
+ * Reads the answer to a question for tokens, the whole listing or the routes from one token.
+ *
+ * @param json the parsed body, of any form
+ * @param origin where it is from, and when it was asked for: every price gets that as its `asOf`
+ * @param mayBeEmpty true for routes; a listing without tokens is refused
+ * @param form how the service writes a token
+ * @throws UpstreamError UPSTREAM_MALFORMED by rejection, if it is not `{ tokens: [...] }`, or has rows and no
+ *   good one
+ */
+export async function parseTokens(
+  json: unknown,
+  { source, takenAt }: Origin,
+  mayBeEmpty: boolean,
+  form: TokenForm = v1Token,
+): Promise<Taken<Token>> {
+  const parsed = await parseRows(
+    'tokens',
+    json,
+    form,
+    ({ chainKey, address }) => tokenKey(chainKey, address),
+    ({ price, ...row }): Token =>
+      Object.freeze({ ...row, price: price && Object.freeze({ usd: price.usd, asOf: takenAt }) }),
+  );
+  if (parsed.rows.length === 0 && !(mayBeEmpty && parsed.rejected.count === 0))
+    throw noRows('tokens', parsed);
+  return { ...parsed, source, takenAt };
+}
+
+/** What says which row it is. */
+interface Identity {
+  readonly chainKey: string;
+  readonly address: string;
+}
+
+type ParsedRows<Row> = Required<Pick<Taken<Row>, 'rows' | 'rejected' | 'unreadable'>>;
+
+async function parseRows<Schema extends v.GenericSchema<unknown, object>, Row>(
+  name: 'chains' | 'tokens',
+  json: unknown,
+  schema: Schema,
+  keyOf: (row: v.InferOutput<Schema> | Identity) => string,
+  finish: (row: v.InferOutput<Schema>) => Row,
+): Promise<ParsedRows<Row>> {
+  const keyed = new Map<string, Row>();
+  const first: string[] = [];
+  let count = 0;
+  const reject = (index: number, reason: () => string) => {
+    if (count++ < SHOWN_REJECTED_ROWS) first.push(`${name}[${index}]: ${reason()}`);
+  };
+  const firstIndexes = new Map<string, number>();
+  const unreadableKeys = new Set<string>();
+  let unreadable = 0;
+  let unnamed = 0;
+  const read = (unknownRow: unknown, index: number) => {
+    const { success, output, issues } = v.safeParse(schema, unknownRow, { abortEarly: true });
+    if (!success) {
+      unreadable++;
+      const identity = identityOf(unknownRow, name);
+      if (identity) unreadableKeys.add(keyOf(identity));
+      else unnamed++;
+      reject(index, () => reasonOf(issues[0]));
+      return;
+    }
+    const key = keyOf(output);
+    const firstIndex = firstIndexes.get(key);
+    if (firstIndex !== undefined) {
+      reject(index, () => `duplicate of ${name}[${firstIndex}]`);
+      return;
+    }
+    firstIndexes.set(key, index);
+    keyed.set(key, finish(output));
+  };
+  await forEachSlice(rowsOf(name, json), (slice, offset) => {
+    for (const [index, row] of slice.entries()) read(row, offset + index);
+  });
+  const rows = Object.freeze([...keyed.values()]);
+  keepKeyedRows(rows, keyed);
+  return {
+    rows,
+    rejected: { count, first },
+    unreadable: { count: unreadable, keys: unreadableKeys, unnamed },
+  };
+}
+
+/** Which row this is, though it cannot be read; undefined where it does not say. */
+function identityOf(row: unknown, name: 'chains' | 'tokens'): Identity | undefined {
+  if (typeof row !== 'object' || row === null) return undefined;
+  const { chainKey, address = name === 'chains' ? '' : undefined } = row as Partial<Record<string, unknown>>;
+  if (typeof chainKey !== 'string' || typeof address !== 'string') return undefined;
+  const isBounded = chainKey.length <= MAX_LENGTHS.chainKey && address.length <= MAX_LENGTHS.address;
+  return isBounded ? { chainKey, address } : undefined;
+}
+
+/**
+ * The rows of an answer, of any form each.
+ *
+ * @throws UpstreamError UPSTREAM_MALFORMED if it is not `{ [name]: [...] }`, or has more than {@link MAX_ROWS}
+ */
+export function rowsOf(name: string, json: unknown): readonly unknown[] {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    throw malformed(`expected a JSON object with an array "${name}", got ${kindOf(json)}`);
+  }
+  const rows: unknown = Object.hasOwn(json, name) ? (json as Record<string, unknown>)[name] : undefined;
+  if (!Array.isArray(rows)) throw malformed(`expected an array "${name}", got ${kindOf(rows)}`);
+  if (rows.length > MAX_ROWS) throw tooManyRows(name, rows.length);
+  return rows;
+}
+
+/** Says that an answer has more than {@link MAX_ROWS} rows. */
+export function tooManyRows(name: string, count: number): UpstreamError {
+  return malformed(`expected at most ${MAX_ROWS} rows in "${name}", got ${count}`);
+}
+
+function noRows(name: string, { rejected: { count, first } }: ParsedRows<unknown>) {
+  if (count === 0) return malformed(`expected at least one row in "${name}", got none`);
+  return malformed(`none of the ${count} rows in "${name}" has the specified form`, first[0]);
+}
+
+function reasonOf(issue: v.BaseIssue<unknown> | undefined): string {
+  const path = issue && v.getDotPath(issue);
+  // Copied: a part of a text holds on to the whole of it, which may be megabytes.
+  const message = Buffer.from((issue?.message ?? 'not a row').slice(0, 200)).toString();
+  return `${path ? `${path}: ` : ''}${message}`;
+}
+
+/** What a value is, for saying that something else was expected; never the value itself. */
+export function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (value === undefined) return 'nothing';
+  return Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`;
+}

@@ -1,0 +1,59 @@
+import { GatewayError } from '../domain/errors.js';
+import type { Listing, RouteClients } from '../domain/listing.js';
+import { followPages, type PagesOptions } from './pagination.js';
+import { parseChains, parseTokens, valueTransferToken } from './rows.js';
+import { getRoutes } from './unknown-token.js';
+
+/**
+ * The value-transfer service, the successor of v1, behind the seam: `GET {base}/chains` and
+ * `GET {base}/tokens?transferrableFromChainKey&transferrableFromTokenAddress`, both in pages.
+ *
+ * An answer is as old as its first page.
+ */
+export function createValueTransferListing(options: PagesOptions): Listing {
+  const { http } = options;
+  const source = 'value-transfer';
+
+  async function askTokens(
+    query: Readonly<Record<string, string>>,
+    asksForRoutes: boolean,
+    clients?: RouteClients,
+  ) {
+    const question = { path: 'tokens', query, first: !asksForRoutes, clients };
+    const firstPage = await (asksForRoutes ? getRoutes(http, question) : http.getJson(question));
+    const tokens = await followPages(options, question, firstPage);
+    return parseTokens({ tokens }, { source, takenAt: firstPage.sentAt }, asksForRoutes, valueTransferToken);
+  }
+
+  return {
+    source,
+    async chains() {
+      const question = { path: 'chains', first: true };
+      const firstPage = await http.getJson(question);
+      const chains = await followPages(options, question, firstPage);
+      return parseChains({ chains }, { source, takenAt: firstPage.sentAt });
+    },
+    async tokens({ srcChainKey, srcToken }, clients) {
+      if (srcToken !== undefined) {
+        if (srcChainKey === undefined) throw chainIsMissing();
+        const query = {
+          transferrableFromChainKey: srcChainKey,
+          transferrableFromTokenAddress: srcToken,
+        };
+        return askTokens(query, true, clients);
+      }
+      const taken = await askTokens({}, false);
+      if (srcChainKey === undefined) return taken;
+      // The service has no filter by chain alone.
+      const rows = Object.freeze(taken.rows.filter(({ chainKey }) => chainKey === srcChainKey));
+      return { ...taken, rows };
+    },
+  };
+}
+
+function chainIsMissing(): GatewayError {
+  return new GatewayError(
+    'BAD_USER_INPUT',
+    'Expected "srcChainKey" beside "srcToken", got none: one address can live on several chains. Give the chainKey of the chain that the token lives on.',
+  );
+}

@@ -1,0 +1,144 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Listing } from '../../src/domain/listing.js';
+import { UpstreamError } from '../../src/domain/upstream-error.js';
+import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { startFakeUpstream } from '../support/fake-upstream.js';
+import { type Operation, operationsOf } from '../support/generated-operations.js';
+import { hasZstd, plainOf, type Received, startServer, type TestServer } from '../support/test-server.js';
+
+/** For longer runs: how many times as many operations are tried. */
+const TIMES = Number(process.env.DIFFERENTIAL_TIMES ?? 1);
+const CHAINS = demoChains.filter(({ chainKey }) => ['ethereum', 'base', 'solana', 'sei'].includes(chainKey));
+const TOKENS = demoTokens.slice(0, 40);
+const [, UNKNOWN, FAILING] = TOKENS.map(({ address }) => address);
+const WITHOUT = ['ListingStatus.ageSeconds', 'ListingFailure.at'];
+
+const down = (code: 'UPSTREAM_STATUS' | 'UPSTREAM_TIMEOUT') =>
+  Promise.reject(new UpstreamError(code, `The upstream failed with "${code}".`));
+
+/** What becomes of questions to the upstream: the same for each equal one. */
+const STATES: Readonly<Record<string, (listing: Listing) => Partial<Listing>>> = {
+  'and all is well': () => ({}),
+  'without a chain listing': () => ({ chains: () => down('UPSTREAM_STATUS') }),
+  'without a token listing': (listing) => ({
+    tokens: (filter) => (filter.srcToken === undefined ? down('UPSTREAM_TIMEOUT') : listing.tokens(filter)),
+  }),
+  'and routes that fail': (listing) => ({
+    async tokens(filter) {
+      if (filter.srcToken === undefined) return listing.tokens(filter);
+      if (filter.srcToken === FAILING || filter.srcChainKey === 'nope') return down('UPSTREAM_STATUS');
+      const taken = await listing.tokens({});
+      return filter.srcToken === UNKNOWN ? { ...taken, rows: [] } : taken;
+    },
+  }),
+};
+
+async function startWith(state: (listing: Listing) => Partial<Listing>): Promise<TestServer> {
+  const server = await startServer({
+    upstream: await startFakeUpstream({ chains: CHAINS, tokens: TOKENS }),
+    config: {
+      chainsFreshMs: 3_600_000,
+      tokensFreshMs: 3_600_000,
+      destinationsFreshMs: 3_600_000,
+      maxAliases: 100_000,
+      maxQueryTokens: 100_000,
+      maxDepth: 100,
+      maxRoutesPerOperation: 1000,
+      upstreamRetries: 0,
+    },
+    firstPauseMs: 3_600_000,
+    decorate: (listing) => ({ ...listing, source: listing.source, ...state(listing) }),
+  });
+  // So that the first answer is not another than the later ones.
+  server.snapshots.hurry();
+  await expect
+    .poll(() =>
+      server.snapshots.status(Date.now()).every(({ state, lastFailure }) => state === 'FRESH' || lastFailure),
+    )
+    .toBe(true);
+  return server;
+}
+
+let asked = 0;
+/** What graphql-js answers, past all that is kept: a document that differs in a comment is not known to be asked again. */
+async function executed({ fetch }: TestServer, operation: Operation): Promise<unknown> {
+  const query = `${operation.query}\n# ${asked++}`;
+  const response = await fetch('/graphql', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...operation, query }),
+  });
+  return comparable(response.status, await response.text());
+}
+
+/** With the errors in a fixed order: they come in that in which promises end. */
+function comparable(status: number, body: string): unknown {
+  const { data, errors, ...rest } = JSON.parse(body) as { data?: unknown; errors?: object[] };
+  // As text, since the order of members counts.
+  return {
+    status,
+    data: JSON.stringify(data),
+    errors: errors?.map((error) => JSON.stringify(error)).sort(),
+    rest,
+  };
+}
+
+function received(answer: Received): unknown {
+  return comparable(answer.status, plainOf(answer).toString());
+}
+
+/** The same document with one variable less or another, and by the names of its operations. */
+function variantsOf({ query, variables }: Operation): readonly Operation[] {
+  const names = [...query.matchAll(/^query (\w+)/gm)].map(([, name]) => name ?? '');
+  const others = Object.entries(variables)
+    .slice(0, 3)
+    .flatMap(([name, value]) => {
+      const { [name]: _one, ...rest } = variables;
+      return [rest, { ...rest, [name]: null }, { ...rest, [name]: [value] }];
+    });
+  const first = names.length > 1 ? { operationName: names[0] ?? '' } : {};
+  return [
+    ...names.map((operationName) => ({ query, variables, operationName })),
+    ...others.map((changed) => ({ query, variables: changed, ...first })),
+  ];
+}
+
+describe('a generated operation', () => {
+  it.each(Object.entries(STATES))(
+    'is answered alike however it is asked and sent, %s',
+    async (_name, state) => {
+      const server = await startWith(state);
+      let kept = 0;
+      await fc.assert(
+        fc.asyncProperty(operationsOf({ without: WITHOUT, hasRoutes: true }), async (operation) => {
+          const expected = await executed(server, operation);
+          const [first, ...others] = [
+            await server.ask(operation),
+            await server.ask(operation),
+            await server.ask(operation),
+          ];
+          for (const answer of [first, ...others]) expect(received(answer as Received)).toEqual(expected);
+          if (!first || first.body.includes('"errors":[')) return;
+          kept++;
+          for (const other of others) expect(other.body.equals(first.body)).toBe(true);
+          const got = await server.ask({ ...operation, method: 'GET' });
+          expect(got.body.equals(first.body)).toBe(true);
+          for (const encoding of ['br', 'gzip', ...(hasZstd ? ['zstd'] : [])]) {
+            const headers = { 'accept-encoding': encoding };
+            const compressed = await server.ask({ ...operation, method: 'GET', headers });
+            expect(plainOf(compressed).equals(first.body)).toBe(true);
+          }
+          // What is kept is not given for what differs in one thing alone.
+          for (const other of variantsOf(operation)) {
+            expect(received(await server.ask(other)), JSON.stringify(other)).toEqual(
+              await executed(server, other),
+            );
+          }
+        }),
+        { numRuns: 24 * TIMES },
+      );
+      expect(kept).toBeGreaterThan(0);
+    },
+  );
+});

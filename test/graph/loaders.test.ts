@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import type { Chain, TokenFilter } from '../../src/domain/listing.js';
+import { createLoaders } from '../../src/graph/loaders.js';
+import type { ChainSnapshot } from '../../src/snapshots/snapshot.js';
+import type { View } from '../../src/snapshots/snapshots.js';
+import { createTestGateway } from '../support/test-gateway.js';
+
+const LIMITS = { isBelieved: () => true, maxRoutes: 10, cost: { spend() {} }, nextTurn: async () => {} };
+
+/** A view whose chain listing comes later, and which counts how often a chain is looked up in it. */
+function createColdView() {
+  const lookedUp: string[] = [];
+  const routesAsked: TokenFilter[] = [];
+  const chains = {
+    byKey(chainKey: string) {
+      lookedUp.push(chainKey);
+      return chainKey === 'nope' ? undefined : ({ chainKey } as Chain);
+    },
+  } as ChainSnapshot;
+  const view: View = {
+    chains: () => Promise.resolve(chains),
+    tokens: () => Promise.reject(new Error('Expected no look at the token listing')),
+    untracked: () => ({ chains: undefined, tokens: undefined }),
+    arrival: async () => {},
+    routeQuestion: async (filter) => filter,
+    isRouteKept: () => false,
+    async routes(question) {
+      routesAsked.push(question);
+      return [];
+    },
+    staleReads: () => [],
+    wasRead: () => ({ chains, tokens: undefined, isMissing: false, routesGoodUntil: 0 }),
+    now: () => Date.now(),
+  };
+  return { view, lookedUp, routesAsked };
+}
+
+describe('loaders', () => {
+  it('look chains up in one batch, each key once, and match them by key', async () => {
+    const { view, lookedUp } = createColdView();
+    const { chainByKey } = createLoaders({ view, ...LIMITS });
+    const keys = ['b', 'a', 'nope', 'b', 'a', 'c'];
+    const found = await Promise.all(keys.map(chainByKey));
+    expect(found.map((chain) => chain?.chainKey)).toEqual(['b', 'a', undefined, 'b', 'a', 'c']);
+    expect(lookedUp).toEqual(['b', 'a', 'nope', 'c']);
+  });
+
+  it('ask for equal routes once in one operation', async () => {
+    const { view, routesAsked } = createColdView();
+    const { routesFrom } = createLoaders({ view, ...LIMITS });
+    const filter = { srcChainKey: 'a', srcToken: '0x1' };
+    await Promise.all([routesFrom(filter), routesFrom({ ...filter }), routesFrom({ srcToken: '0x1' })]);
+    expect(routesAsked).toEqual([filter, { srcToken: '0x1' }]);
+  });
+
+  it('answer at once, without a promise, where the snapshot is at hand', async () => {
+    const { snapshots } = await createTestGateway();
+    await Promise.all([snapshots.view().chains(), snapshots.view().tokens()]);
+    const { chainByKey, tokensByChain, tokenByAddress, tokenCountByChain } = createLoaders({
+      view: snapshots.view(),
+      ...LIMITS,
+    });
+    expect(chainByKey('base')).toMatchObject({ name: 'Base' });
+    expect(chainByKey('nope')).toBeNull();
+    expect(tokensByChain('base')).toHaveLength(37);
+    expect(tokenCountByChain('base')).toBe(37);
+    expect(tokenByAddress('base', 'nope')).toBeNull();
+  });
+
+  it('give two operations the same rows of one snapshot', async () => {
+    const { snapshots } = await createTestGateway();
+    await snapshots.view().chains();
+    const [one, two] = [1, 2].map(() => createLoaders({ view: snapshots.view(), ...LIMITS }));
+    expect(one?.chainByKey('base')).toBe(two?.chainByKey('base'));
+    expect(Object.isFrozen(one?.chainByKey('base'))).toBe(true);
+  });
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { demoChains } from '../../fixtures/demo.js';
+import { codesOf, createTestGateway } from '../../support/test-gateway.js';
+
+async function keysOf(args: string): Promise<string[]> {
+  const { query } = await createTestGateway();
+  const { data, errors } = await query<{ chains: { chainKey: string }[] }>(`{ chains${args} { chainKey } }`);
+  expect(errors).toBeUndefined();
+  return data?.chains.map(({ chainKey }) => chainKey) ?? [];
+}
+
+describe('chains(search:)', () => {
+  it.each([
+    ['kaia', ['klaytn']],
+    ['  KAIA ', ['klaytn']],
+    ['ｋａｉａ', ['klaytn']],
+    ['bnb', ['bsc']],
+    ['bsc', ['bsc']],
+    ['hyperevm', ['hyperliquid']],
+    ['arb tru', ['arbitrum']],
+    ['no such chain', []],
+  ])('"%s" finds %j', async (search, expected) => {
+    expect(await keysOf(`(search: ${JSON.stringify(search)})`)).toEqual(expect.arrayContaining(expected));
+    if (expected.length === 0) expect(await keysOf(`(search: "${search}")`)).toEqual([]);
+  });
+
+  it('keeps all chains, in their order, where there is nothing to look for', async () => {
+    const all = demoChains.map(({ chainKey }) => chainKey);
+    for (const args of ['', '(search: "")', '(search: "  ")', '(search: null, chainTypes: null)']) {
+      expect(await keysOf(args)).toEqual(all);
+    }
+  });
+});
+
+describe('what is searched for', () => {
+  it.each([
+    ['search', { search: 'e '.repeat(101) }, 'at most 200 characters as "search", got 202'],
+    ['chainTypes', { chainTypes: Array(101).fill('evm') }, 'at most 100 items as "chainTypes", got 101'],
+  ])('is bounded: %s', async (_name, variables, message) => {
+    const { query } = await createTestGateway();
+    const answer = await query(
+      'query ($search: String, $chainTypes: [String!]) { chains(search: $search, chainTypes: $chainTypes) { name } }',
+      variables,
+    );
+    expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
+    expect(answer.errors?.[0]?.message).toContain(message);
+  });
+});
+
+describe('chains(chainTypes:)', () => {
+  it('keeps those of any of the types, in their order, whatever the letter case', async () => {
+    const expected = demoChains.filter(({ chainType }) => ['solana', 'aptos'].includes(chainType));
+    expect(await keysOf('(chainTypes: ["SOLANA", "Aptos", "nope"])')).toEqual(
+      expected.map(({ chainKey }) => chainKey),
+    );
+  });
+
+  it('keeps none for an empty list', async () => {
+    expect(await keysOf('(chainTypes: [])')).toEqual([]);
+  });
+
+  it('and search keep what both keep', async () => {
+    expect(await keysOf('(search: "m", chainTypes: ["aptos"])')).toEqual(
+      demoChains
+        .filter(({ chainType, chainKey, name }) => chainType === 'aptos' && /m/i.test(`${chainKey} ${name}`))
+        .map(({ chainKey }) => chainKey),
+    );
+  });
+});

@@ -1,0 +1,192 @@
+import { describe, expect, it } from 'vitest';
+import { demoTokens, type RawToken } from '../../fixtures/demo.js';
+import { tokenRow } from '../../fixtures/rows.js';
+import { type Answer, json, startFakeUpstream, status } from '../../support/fake-upstream.js';
+import { codesOf, createTestGateway, defaultConfig } from '../../support/test-gateway.js';
+
+interface Group {
+  readonly chainKey: string;
+  readonly chain: { readonly name: string } | null;
+  readonly tokens: readonly { readonly chainKey: string; readonly address: string }[];
+}
+
+const DESTINATIONS = `query ($srcChainKey: String!, $srcToken: String!, $includeSourceChain: Boolean) {
+  destinations(srcChainKey: $srcChainKey, srcToken: $srcToken, includeSourceChain: $includeSourceChain) {
+    chainKey
+    chain { name }
+    tokens { chainKey address }
+  }
+}`;
+
+const PAIR = { srcChainKey: 'ethereum', srcToken: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48' };
+
+/** An upstream with the demo listings that answers every question for routes like this. */
+async function startRoutingUpstream(routes: Answer | readonly object[]) {
+  const upstream = await startFakeUpstream();
+  const answerRoutes = typeof routes === 'function' ? routes : json({ tokens: routes });
+  const answerListing = json({ tokens: demoTokens });
+  upstream.plan('tokens', (response, request, nth) =>
+    (request.url?.includes('srcToken=') ? answerRoutes : answerListing)(response, request, nth),
+  );
+  const routesAsked = () => upstream.seen.filter(({ url }) => url.includes('srcToken='));
+  return { ...upstream, routesAsked };
+}
+
+const ROUTES = [
+  tokenRow('base', '0xb1'),
+  tokenRow('ethereum', '0xe1'),
+  tokenRow('unlisted', '0xu1'),
+  tokenRow('base', '0xb2'),
+];
+
+describe('destinations', () => {
+  it('are what the pair gives, by chain in the order of the answer, without the source chain', async () => {
+    const upstream = await startRoutingUpstream(ROUTES);
+    const { query } = await createTestGateway({ upstream });
+    const { data, errors } = await query<{ destinations: Group[] }>(DESTINATIONS, PAIR);
+    expect(errors).toBeUndefined();
+    expect(data?.destinations).toEqual([
+      {
+        chainKey: 'base',
+        chain: { name: 'Base' },
+        tokens: [
+          { chainKey: 'base', address: '0xb1' },
+          { chainKey: 'base', address: '0xb2' },
+        ],
+      },
+      { chainKey: 'unlisted', chain: null, tokens: [{ chainKey: 'unlisted', address: '0xu1' }] },
+    ]);
+  });
+
+  it('have the source chain where it is asked for, and not for null', async () => {
+    const upstream = await startRoutingUpstream(ROUTES);
+    const { query } = await createTestGateway({ upstream });
+    const keysFor = async (includeSourceChain: boolean | null) => {
+      const { data } = await query<{ destinations: Group[] }>(DESTINATIONS, { ...PAIR, includeSourceChain });
+      return data?.destinations.map(({ chainKey }) => chainKey);
+    };
+    expect(await keysFor(true)).toEqual(['base', 'ethereum', 'unlisted']);
+    expect(await keysFor(false)).toEqual(['base', 'unlisted']);
+    expect(await keysFor(null)).toEqual(['base', 'unlisted']);
+  });
+
+  it('share one request with the pair and with the token, however its address is written', async () => {
+    const upstream = await startRoutingUpstream(ROUTES);
+    const { query } = await createTestGateway({ upstream });
+    const lower = PAIR.srcToken.toLowerCase();
+    const { data, errors } = await query<Record<'a' | 'b', Group[]> & { token: { destinations: object[] } }>(
+      `query ($srcChainKey: String!, $srcToken: String!) {
+        a: destinations(srcChainKey: $srcChainKey, srcToken: $srcToken) { chainKey }
+        b: destinations(srcChainKey: $srcChainKey, srcToken: "${lower}", includeSourceChain: true) { chainKey }
+        tokens(srcChainKey: $srcChainKey, srcToken: $srcToken) { address }
+        token(chainKey: $srcChainKey, address: "${lower}") { destinations { address } }
+      }`,
+      PAIR,
+    );
+    expect(errors).toBeUndefined();
+    expect(data?.token.destinations).toEqual([{ address: '0xb1' }, { address: '0xu1' }, { address: '0xb2' }]);
+    expect(upstream.routesAsked()).toHaveLength(1);
+    expect(upstream.routesAsked()[0]?.url).toContain(`srcToken=${PAIR.srcToken}`);
+  });
+
+  it.each([
+    ['an unknown token', { srcChainKey: 'ethereum', srcToken: '0x123' }],
+    ['no address', { srcChainKey: 'ethereum', srcToken: '' }],
+    ['no chain', { srcChainKey: '', srcToken: '0x123' }],
+  ])('of %s are none', async (_name, pair) => {
+    const upstream = await startRoutingUpstream([]);
+    const { query } = await createTestGateway({ upstream });
+    expect(await query(DESTINATIONS, pair)).toEqual({ data: { destinations: [] } });
+  });
+
+  it('that cannot be had are null with the upstream’s code, and leave the rest of the answer', async () => {
+    const upstream = await startRoutingUpstream(status(500));
+    const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
+    const answer = await query(
+      `query ($srcChainKey: String!, $srcToken: String!) {
+        destinations(srcChainKey: $srcChainKey, srcToken: $srcToken) { chainKey }
+        chain(chainKey: "base") { name }
+      }`,
+      PAIR,
+    );
+    expect(answer.data).toEqual({ destinations: null, chain: { name: 'Base' } });
+    expect(codesOf(answer)).toEqual(['UPSTREAM_STATUS']);
+  });
+
+  it('of an endless address are BAD_USER_INPUT', async () => {
+    const upstream = await startRoutingUpstream([]);
+    const { query } = await createTestGateway({ upstream });
+    const answer = await query(DESTINATIONS, { ...PAIR, srcToken: 'a'.repeat(513) });
+    expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
+    expect(upstream.routesAsked()).toHaveLength(0);
+  });
+});
+
+describe('the budget for routes', () => {
+  const distinct = demoTokens.slice(0, 13);
+  const keys = distinct.map(({ chainKey, address }) => ({ chainKey, address }));
+  const BY_KEY = `query ($keys: [TokenKey!]!) {
+    tokensByKey(keys: $keys) { symbol destinations { chainKey } }
+  }`;
+
+  it('lets one operation ask for ten distinct tokens, and gives null with a code beyond', async () => {
+    const upstream = await startRoutingUpstream(ROUTES);
+    const { query } = await createTestGateway({ upstream });
+    expect(defaultConfig().maxRoutesPerOperation).toBe(10);
+    const answer = await query<{ tokensByKey: { symbol: string; destinations: object[] | null }[] }>(BY_KEY, {
+      keys: [...keys, ...keys],
+    });
+    const found = answer.data?.tokensByKey ?? [];
+    expect(found.map(({ symbol }) => symbol)).toEqual([...distinct, ...distinct].map(({ symbol }) => symbol));
+    const isAnswered = distinct.map((_token, index) => index < 10);
+    expect(found.map(({ destinations }) => destinations !== null)).toEqual([...isAnswered, ...isAnswered]);
+    expect(codesOf(answer)).toEqual(Array(6).fill('ROUTE_BUDGET_EXCEEDED'));
+    expect(answer.errors?.[0]?.path).toEqual(['tokensByKey', 10, 'destinations']);
+    expect(upstream.routesAsked()).toHaveLength(10);
+  });
+
+  it('counts pairs asked for in every form, and not what is kept', async () => {
+    const upstream = await startRoutingUpstream(ROUTES);
+    const { query } = await createTestGateway({ upstream, config: { maxRoutesPerOperation: 3 } });
+    const [one, two, three, four] = keys as [RawToken, RawToken, RawToken, RawToken];
+    const pair = ({ chainKey, address }: Pick<RawToken, 'chainKey' | 'address'>) =>
+      `(srcChainKey: "${chainKey}", srcToken: "${address}")`;
+    const mixed = `{
+      a: destinations${pair(one)} { chainKey }
+      b: tokens${pair(two)} { chainKey }
+      c: token(chainKey: "${three.chainKey}", address: "${three.address}") { destinations { chainKey } }
+      d: destinations${pair(four)} { chainKey }
+    }`;
+    const first = await query(mixed);
+    expect(codesOf(first)).toEqual(['ROUTE_BUDGET_EXCEEDED']);
+    expect(upstream.routesAsked()).toHaveLength(3);
+    // Three of them are kept by now.
+    expect(codesOf(await query(mixed))).toEqual([]);
+    expect(upstream.routesAsked()).toHaveLength(4);
+  });
+
+  it('holds for a whole listing, which costs no more than that', async () => {
+    const upstream = await startRoutingUpstream([]);
+    const { query } = await createTestGateway({ upstream });
+    const answer = await query<{ tokens: { symbol: string; destinations: object[] | null }[] }>(
+      '{ tokens { symbol destinations { symbol } } }',
+    );
+    expect(answer.data?.tokens).toHaveLength(demoTokens.length);
+    expect(answer.data?.tokens.filter(({ destinations }) => destinations)).toHaveLength(10);
+    expect(codesOf(answer)).toEqual(Array(demoTokens.length - 10).fill('ROUTE_BUDGET_EXCEEDED'));
+    expect(upstream.routesAsked()).toHaveLength(10);
+  });
+
+  it('ends an operation that would get more than a thousand errors', async () => {
+    const upstream = await startRoutingUpstream([]);
+    const { query } = await createTestGateway({ upstream });
+    const lists = Array.from(
+      { length: 12 },
+      (_nothing, nth) => `a${nth}: tokens { destinations { symbol } }`,
+    );
+    const refused = await query(`{ ${lists.join(' ')} }`);
+    expect(refused.data).toBeUndefined();
+    expect(codesOf(refused)).toEqual(['ROUTE_BUDGET_EXCEEDED']);
+    expect(upstream.routesAsked().length).toBeLessThanOrEqual(20);
+  });
+});

@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest';
+import { demoChains, demoTokens } from '../../fixtures/demo.js';
+import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import { startFakeUpstream, status } from '../../support/fake-upstream.js';
+import { codesOf, createTestGateway } from '../../support/test-gateway.js';
+
+const PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
+const ZERO = `0x${'0'.repeat(40)}`;
+const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
+
+const NODES = `query ($ids: [ID!]!) {
+  nodes(ids: $ids) { __typename id ... on Chain { chainKey } ... on Token { chainKey address } }
+}`;
+
+const encoded = (...parts: string[]) => Buffer.from(JSON.stringify(parts)).toString('base64url');
+
+describe('node and nodes', () => {
+  it('find every chain and every token by its id, in the order asked', async () => {
+    const { query, upstream } = await createTestGateway();
+    const { data } = await query<{ chains: { id: string }[]; tokens: { id: string }[] }>(
+      '{ chains { id } tokens { id } }',
+    );
+    const ids = [...(data?.tokens ?? []), ...(data?.chains ?? [])].map(({ id }) => id).reverse();
+    expect(new Set(ids).size).toBe(demoChains.length + demoTokens.length);
+    const answer = await query<{ nodes: { id: string; chainKey: string; address?: string }[] }>(NODES, {
+      ids,
+    });
+    expect(answer.errors).toBeUndefined();
+    expect(answer.data?.nodes.map(({ id }) => id)).toEqual(ids);
+    expect(answer.data?.nodes.map(({ chainKey, address }) => [chainKey, address]).reverse()).toEqual([
+      ...demoTokens.map(({ chainKey, address }) => [chainKey, address]),
+      ...demoChains.map(({ chainKey }) => [chainKey, undefined]),
+    ]);
+    expect(upstream.count()).toBe(2);
+  });
+
+  it('find a token by an id in which its hex address is written in another case, or as the zero address', async () => {
+    const { query } = await createTestGateway();
+    const ids = [
+      encoded('Token', 'ethereum', USDC),
+      encoded('Token', 'ethereum', USDC.toLowerCase()),
+      encoded('Token', 'ethereum', ZERO),
+      encoded('Token', 'ethereum', PLACEHOLDER),
+    ];
+    const { data } = await query<{ nodes: { address: string; id: string }[] }>(NODES, { ids });
+    expect(data?.nodes.map(({ address }) => address)).toEqual([USDC, USDC, PLACEHOLDER, PLACEHOLDER]);
+    expect(data?.nodes[0]?.id).toBe(data?.nodes[1]?.id);
+  });
+
+  it('have the same id in whatever letter case the upstream writes an address', async () => {
+    const idIn = async (address: string) => {
+      const upstream = await startFakeUpstream({
+        chains: [chainRow('base')],
+        tokens: [tokenRow('base', address)],
+      });
+      const { query } = await createTestGateway({ upstream });
+      return (await query<{ tokens: [{ id: string }] }>('{ tokens { id } }')).data?.tokens[0].id;
+    };
+    expect(await idIn(USDC)).toBe(await idIn(USDC.toLowerCase()));
+    expect(await idIn(`${USDC}g`)).not.toBe(await idIn(`${USDC.toLowerCase()}g`));
+  });
+
+  it('are null for what is unknown or was never an id', async () => {
+    const { query } = await createTestGateway();
+    const unknown = [
+      '',
+      'ethereum',
+      'Chain:ethereum',
+      '💥',
+      encoded('Chain'),
+      encoded('Chain', 'nope'),
+      encoded('Chain', 'ethereum', 'more'),
+      encoded('Token', 'ethereum'),
+      encoded('Token', 'ethereum', ''),
+      encoded('Price', 'ethereum'),
+      encoded('__proto__', 'ethereum'),
+      `${encoded('Chain', 'ethereum')}=`,
+      `${encoded('Chain', 'ethereum')} `,
+      Buffer.from('["Chain",{}]').toString('base64url'),
+      Buffer.from('null').toString('base64url'),
+      'A'.repeat(100_000),
+    ];
+    const answer = await query(NODES, { ids: unknown });
+    expect(answer).toEqual({ data: { nodes: unknown.map(() => null) } });
+    expect(await query('{ node(id: "nope") { id } }')).toEqual({ data: { node: null } });
+  });
+});
+
+describe('chainsByKey and tokensByKey', () => {
+  it('give one item for each key in the order asked, null for the unknown, at no request to the upstream', async () => {
+    const { query, upstream } = await createTestGateway();
+    await query('{ chains { id } tokens { id } }');
+    const answer = await query(
+      `query ($keys: [TokenKey!]!) {
+        chainsByKey(chainKeys: ["bsc", "nope", "base", "bsc", "BSC"]) { chainKey }
+        tokensByKey(keys: $keys) { chainKey address }
+      }`,
+      {
+        keys: [
+          { chainKey: 'ethereum', address: USDC.toLowerCase() },
+          { chainKey: 'base', address: USDC },
+          { chainKey: 'bsc', address: ZERO },
+          { chainKey: 'ethereum', address: USDC.toUpperCase().replace('X', 'x') },
+          { chainKey: 'nope', address: '' },
+        ],
+      },
+    );
+    expect(answer).toEqual({
+      data: {
+        chainsByKey: [{ chainKey: 'bsc' }, null, { chainKey: 'base' }, { chainKey: 'bsc' }, null],
+        tokensByKey: [
+          { chainKey: 'ethereum', address: USDC },
+          null,
+          { chainKey: 'bsc', address: PLACEHOLDER },
+          { chainKey: 'ethereum', address: USDC },
+          null,
+        ],
+      },
+    });
+    expect(upstream.count()).toBe(2);
+  });
+
+  it('take thousands of keys, and count them among the rows of an operation', async () => {
+    const { query } = await createTestGateway({ config: { maxRows: 5000 } });
+    const asked = (count: number) => ({
+      keys: Array.from({ length: count }, (_nothing, row) => demoTokens[row % demoTokens.length]).map(
+        (token) => ({
+          chainKey: token?.chainKey,
+          address: token?.address,
+        }),
+      ),
+    });
+    const document = 'query ($keys: [TokenKey!]!) { tokensByKey(keys: $keys) { address } }';
+    const { data } = await query<{ tokensByKey: { address: string }[] }>(document, asked(5000));
+    expect(data?.tokensByKey.map(({ address }) => address)).toEqual(
+      asked(5000).keys.map(({ address }) => address),
+    );
+    const refused = await query(document, asked(5001));
+    expect(refused.data).toBeUndefined();
+    expect(codesOf(refused)).toEqual(['LIMIT_EXCEEDED']);
+    const ids = { ids: Array(5001).fill('x') };
+    expect(codesOf(await query(NODES, ids))).toEqual(['LIMIT_EXCEEDED']);
+    const chainKeys = { keys: Array(5001).fill('x') };
+    expect(
+      codesOf(await query('query ($keys: [String!]!) { chainsByKey(chainKeys: $keys) { id } }', chainKeys)),
+    ).toEqual(['LIMIT_EXCEEDED']);
+  });
+
+  it('lose only the items whose listing fails', async () => {
+    const upstream = await startFakeUpstream({
+      chains: [chainRow('base')],
+      tokens: [tokenRow('base', '0x1')],
+    });
+    upstream.plan('chains', status(500));
+    const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
+    const answer = await query(
+      `{ chainsByKey(chainKeys: ["base", "nope"]) { name }
+         tokensByKey(keys: [{ chainKey: "base", address: "0X1" }, { chainKey: "base", address: "0x01" }]) { address } }`,
+    );
+    expect(answer.data).toEqual({ chainsByKey: [null, null], tokensByKey: [{ address: '0x1' }, null] });
+    expect(answer.errors?.map(({ path }) => path)).toEqual([
+      ['chainsByKey', 0],
+      ['chainsByKey', 1],
+    ]);
+    expect(codesOf(answer)).toEqual(['UPSTREAM_STATUS', 'UPSTREAM_STATUS']);
+  });
+});

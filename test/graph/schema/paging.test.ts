@@ -1,0 +1,433 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { demoChains, demoTokens, type RawToken } from '../../fixtures/demo.js';
+import { tokenRow } from '../../fixtures/rows.js';
+import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.js';
+import { codesOf, createTestGateway, type TestGateway } from '../../support/test-gateway.js';
+
+interface FoundToken {
+  readonly id: string;
+  readonly chainKey: string;
+  readonly address: string;
+  readonly symbol: string;
+  readonly name: string;
+  readonly isBridgeable: boolean;
+  readonly isNative: boolean;
+  readonly price: { readonly usd: number } | null;
+}
+
+interface Connection {
+  readonly totalCount: number;
+  readonly edges: readonly { readonly cursor: string; readonly node: FoundToken }[];
+  readonly pageInfo: {
+    readonly hasNextPage: boolean;
+    readonly hasPreviousPage: boolean;
+    readonly startCursor: string | null;
+    readonly endCursor: string | null;
+  };
+}
+
+const PAGE = `query Page($query: String, $filter: TokenFilter, $orderBy: TokenOrder, $first: Int, $after: String) {
+  tokenSearch(query: $query, filter: $filter, orderBy: $orderBy, first: $first, after: $after) {
+    totalCount
+    edges { cursor node { id chainKey address symbol name isBridgeable isNative price { usd } } }
+    pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+  }
+}`;
+
+const ORDERS = ['RELEVANCE', 'SYMBOL', 'NAME', 'PRICE_DESC', 'PRICE_ASC'] as const;
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await createTestGateway({ atEnd: afterAll });
+});
+
+async function pageOf({ query }: TestGateway, variables: object): Promise<Connection> {
+  const { data, errors } = await query<{ tokenSearch: Connection }>(PAGE, variables);
+  expect(errors).toBeUndefined();
+  if (!data) throw new Error('Expected data');
+  return data.tokenSearch;
+}
+
+/** Every page, from the first to the one that says it is the last. */
+async function pagesOf(
+  from: TestGateway,
+  variables: object,
+  between = async () => {},
+): Promise<Connection[]> {
+  const pages: Connection[] = [];
+  let after: string | null = null;
+  do {
+    const page: Connection = await pageOf(from, { first: 20, ...variables, after });
+    pages.push(page);
+    after = page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null;
+    await between();
+  } while (after !== null);
+  return pages;
+}
+
+const nodesOf = (pages: readonly Connection[]) => pages.flatMap(({ edges }) => edges.map(({ node }) => node));
+const keyOf = ({ chainKey, address }: Pick<RawToken, 'chainKey' | 'address'>) => `${chainKey} ${address}`;
+
+describe('all pages together', () => {
+  it.each(ORDERS)('give each of the demo tokens exactly once, by %s', async (orderBy) => {
+    const pages = await pagesOf(gateway, { orderBy });
+    const keys = nodesOf(pages).map(keyOf);
+    expect(keys).toHaveLength(587);
+    expect(keys.toSorted()).toEqual(demoTokens.map(keyOf).sort());
+    expect(pages).toHaveLength(30);
+    for (const { totalCount } of pages) expect(totalCount).toBe(587);
+  });
+
+  it.each(ORDERS)('give what a query and a filter keep exactly once, by %s', async (orderBy) => {
+    const filter = { chainTypes: ['EVM'], isBridgeable: true };
+    const evm = new Set(
+      demoChains.filter(({ chainType }) => chainType === 'evm').map(({ chainKey }) => chainKey),
+    );
+    const expected = demoTokens.filter(
+      ({ chainKey, isBridgeable, symbol, name }) =>
+        evm.has(chainKey) && isBridgeable && /usd/i.test(`${symbol} ${name}`),
+    );
+    const [first, ...rest] = await pagesOf(gateway, { query: 'usd', filter, orderBy, first: 7 });
+    const found = nodesOf(first ? [first, ...rest] : []);
+    const keys = found.map(keyOf);
+    expect(keys).toEqual([...new Set(keys)]);
+    expect(keys).toEqual(expect.arrayContaining(expected.map(keyOf)));
+    expect(found.every(({ chainKey, isBridgeable }) => evm.has(chainKey) && isBridgeable)).toBe(true);
+    expect(keys).toHaveLength(first?.totalCount ?? 0);
+    expect(rest.length).toBeGreaterThan(10);
+  });
+
+  it('are the same whatever the size of a page', async () => {
+    const orders = await Promise.all(
+      [1, 3, 100].map(async (first) => {
+        const found = await pagesOf(gateway, {
+          query: 'usdc',
+          filter: { chainKeys: ['base', 'optimism'] },
+          first,
+        });
+        return nodesOf(found).map(keyOf);
+      }),
+    );
+    expect(orders[0]?.length).toBeGreaterThan(3);
+    expect(orders[1]).toEqual(orders[0]);
+    expect(orders[2]).toEqual(orders[0]);
+  });
+
+  it('say where they begin and end', async () => {
+    const pages = await pagesOf(gateway, { query: 'usdc' });
+    for (const [index, { pageInfo, edges }] of pages.entries()) {
+      expect(pageInfo).toEqual({
+        hasNextPage: index < pages.length - 1,
+        hasPreviousPage: index > 0,
+        startCursor: edges[0]?.cursor,
+        endCursor: edges.at(-1)?.cursor,
+      });
+    }
+    const nothing = await pageOf(gateway, { query: 'no such token' });
+    expect(nothing).toEqual({
+      totalCount: 0,
+      edges: [],
+      pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null },
+    });
+  });
+
+  it('go on behind any edge, and end behind the last', async () => {
+    const { edges } = await pageOf(gateway, { query: 'usdc', first: 10 });
+    const behindThird = await pageOf(gateway, { query: 'usdc', first: 2, after: edges[2]?.cursor });
+    expect(nodesOf([behindThird]).map(keyOf)).toEqual(edges.slice(3, 5).map(({ node }) => keyOf(node)));
+    const last = (await pagesOf(gateway, { query: 'usdc' })).at(-1)?.pageInfo.endCursor;
+    const behindLast = await pageOf(gateway, { query: 'usdc', after: last });
+    expect(behindLast).toMatchObject({
+      edges: [],
+      pageInfo: { hasNextPage: false, hasPreviousPage: true, startCursor: null, endCursor: null },
+    });
+  });
+});
+
+describe('orders', () => {
+  const sorted = <Value>(values: readonly Value[], compare: (a: Value, b: Value) => number) =>
+    values.slice(1).every((value, index) => compare(values[index] as Value, value) <= 0);
+  const byText = (a: string, b: string) => (a < b ? -1 : Number(a > b));
+
+  it('SYMBOL and NAME are in order whatever the letter case', async () => {
+    const bySymbol = nodesOf(await pagesOf(gateway, { orderBy: 'SYMBOL', first: 100 }));
+    const byName = nodesOf(await pagesOf(gateway, { orderBy: 'NAME', first: 100 }));
+    expect(
+      sorted(
+        bySymbol.map(({ symbol }) => symbol.toLowerCase()),
+        byText,
+      ),
+    ).toBe(true);
+    expect(
+      sorted(
+        byName.map(({ name }) => name.toLowerCase()),
+        byText,
+      ),
+    ).toBe(true);
+  });
+
+  it('both orders by price have tokens without one last', async () => {
+    const upstream = await startFakeUpstream({
+      chains: demoChains,
+      tokens: demoTokens.map((token, row) => (row % 5 === 0 ? { ...token, price: null } : token)),
+    });
+    const odd = await createTestGateway({ upstream });
+    for (const [orderBy, direction] of [
+      ['PRICE_ASC', 1],
+      ['PRICE_DESC', -1],
+    ] as const) {
+      const prices = nodesOf(await pagesOf(odd, { orderBy })).map(({ price }) => price?.usd ?? null);
+      const priced = prices.filter((price) => price !== null);
+      expect(prices.slice(priced.length)).toEqual(Array(118).fill(null));
+      expect(priced).toHaveLength(469);
+      expect(sorted(priced, (a, b) => direction * (a - b))).toBe(true);
+    }
+  });
+
+  it('RELEVANCE has exact symbols, then begun ones, then the rest, bridgeable and priced first in each', async () => {
+    const found = nodesOf(await pagesOf(gateway, { query: 'ETH' }));
+    const ranks = found.map(({ symbol, isBridgeable, price }) => {
+      const folded = symbol.toLowerCase();
+      const fit = folded === 'eth' ? 0 : folded.startsWith('eth') ? 1 : 2;
+      return fit * 4 + (isBridgeable ? 0 : 2) + (price ? 0 : 1);
+    });
+    expect(new Set(ranks).size).toBeGreaterThan(2);
+    expect(sorted(ranks, (a, b) => a - b)).toBe(true);
+  });
+
+  it('are the same in every gateway, in whatever order the upstream lists', async () => {
+    const upstream = await startFakeUpstream({ chains: demoChains, tokens: demoTokens.toReversed() });
+    const other = await createTestGateway({ upstream });
+    for (const orderBy of ORDERS) {
+      const here = nodesOf(await pagesOf(gateway, { orderBy, first: 100 })).map(keyOf);
+      expect(nodesOf(await pagesOf(other, { orderBy, first: 100 })).map(keyOf)).toEqual(here);
+    }
+  });
+});
+
+type FilteredToken = Pick<FoundToken, 'chainKey' | 'symbol' | 'isBridgeable' | 'price'>;
+
+describe('filters', () => {
+  const everyone = (filter: object) =>
+    pagesOf(gateway, { filter, first: 100 }).then((pages) => nodesOf(pages));
+  const countOf = (isKept: (token: FilteredToken) => boolean) => demoTokens.filter(isKept).length;
+
+  it.each<[string, object, (token: FilteredToken) => boolean]>([
+    [
+      'chainKeys',
+      { chainKeys: ['base', 'nope', 'sei'] },
+      ({ chainKey }) => ['base', 'sei'].includes(chainKey),
+    ],
+    ['an unknown chainKey', { chainKeys: ['nope'] }, () => false],
+    ['a chainKey in capitals', { chainKeys: ['BASE'] }, () => false],
+    ['no chainKeys', { chainKeys: [] }, () => false],
+    ['symbols', { symbols: ['usdt', 'wEth'] }, ({ symbol }) => /^(usdt|weth)$/i.test(symbol)],
+    ['parts of symbols', { symbols: ['usd'] }, ({ symbol }) => /^usd$/i.test(symbol)],
+    ['isBridgeable', { isBridgeable: false }, ({ isBridgeable }) => !isBridgeable],
+    ['hasPrice', { hasPrice: true }, ({ price }) => price !== null],
+    ['minPriceUsd', { minPriceUsd: 112.4 }, ({ price }) => (price?.usd ?? 0) >= 112.4],
+    ['maxPriceUsd', { maxPriceUsd: 112.4 }, ({ price }) => (price?.usd ?? 0) <= 112.4],
+    ['both bounds', { minPriceUsd: 1, maxPriceUsd: 1 }, ({ price }) => price?.usd === 1],
+    ['bounds that exclude each other', { minPriceUsd: 2, maxPriceUsd: 1 }, () => false],
+    ['all that is null', { chainKeys: null, symbols: null, isNative: null, minPriceUsd: null }, () => true],
+    [
+      'several together',
+      { symbols: ['ETH'], isBridgeable: true, chainKeys: ['base', 'sei'] },
+      ({ symbol, isBridgeable, chainKey }) => symbol === 'ETH' && isBridgeable && chainKey === 'base',
+    ],
+  ])('%s keep what they say', async (_name, filter, isKept) => {
+    const found = await everyone(filter);
+    expect(found.every((token) => isKept(token))).toBe(true);
+    expect(found).toHaveLength(countOf(isKept));
+  });
+
+  it('chainTypes keep the tokens on chains of any of them, in any letter case', async () => {
+    const types = new Map(demoChains.map(({ chainKey, chainType }) => [chainKey, chainType]));
+    const found = await everyone({ chainTypes: ['Solana', 'APTOS', 'nope'] });
+    expect(found.map(keyOf).sort()).toEqual(
+      demoTokens
+        .filter(({ chainKey }) => ['solana', 'aptos'].includes(types.get(chainKey) ?? ''))
+        .map(keyOf)
+        .sort(),
+    );
+  });
+
+  it('isNative keeps what has the placeholder or its chain’s own address', async () => {
+    const native = await everyone({ isNative: true });
+    const others = await everyone({ isNative: false });
+    expect(native.every(({ isNative }) => isNative)).toBe(true);
+    expect(others.some(({ isNative }) => isNative)).toBe(false);
+    expect(native.length + others.length).toBe(587);
+    expect(native.map(keyOf)).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^(solana|aptos|tron|sui|ton) /)]),
+    );
+  });
+
+  it('on prices keep nothing once prices are too old to be believed', async () => {
+    const old = await createTestGateway({ config: { priceMaxAgeMs: -60_000 } });
+    expect((await pageOf(old, { filter: { hasPrice: true } })).totalCount).toBe(0);
+    expect((await pageOf(old, { filter: { minPriceUsd: 0 } })).totalCount).toBe(0);
+    expect((await pageOf(old, { filter: { hasPrice: false } })).totalCount).toBe(587);
+    const keys = nodesOf(await pagesOf(old, { orderBy: 'PRICE_DESC' })).map(keyOf);
+    expect(new Set(keys).size).toBe(587);
+  });
+});
+
+describe('what cannot be meant', () => {
+  const cursorOf = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+  it.each([
+    ['first: 0', { first: 0 }, 'Expected 1 to 100 as "first", got 0.'],
+    ['first: 101', { first: 101 }, 'Expected 1 to 100 as "first", got 101.'],
+    ['first: -1', { first: -1 }, 'Expected 1 to 100 as "first", got -1.'],
+    ['a cursor that is none', { after: 'nonsense' }, 'Expected as "after" a cursor'],
+    ['an empty cursor', { after: '' }, 'Expected as "after" a cursor'],
+    ['an offset', { after: cursorOf(20) }, 'Expected as "after" a cursor'],
+    ['a cursor of no order', { after: cursorOf(['BEST', 1, 'a', 'b', 'c']) }, 'Expected as "after" a cursor'],
+    [
+      'a value of another type',
+      { after: cursorOf(['RELEVANCE', '1', 'a', 'b', 'c']) },
+      'Expected as "after" a cursor',
+    ],
+    ['a cursor with less', { after: cursorOf(['RELEVANCE', 1, 'a', 'b']) }, 'Expected as "after" a cursor'],
+    [
+      'a cursor with more',
+      { after: cursorOf(['RELEVANCE', 1, 'a', 'b', 'c', 'd']) },
+      'Expected as "after" a cursor',
+    ],
+    [
+      'an endless cursor',
+      { after: cursorOf(['RELEVANCE', 1, 'a', 'b', 'c'.repeat(4000)]) },
+      'Expected as "after" a cursor',
+    ],
+    [
+      'a cursor with something behind',
+      { after: `${cursorOf(['RELEVANCE', 1, 'a', 'b', 'c'])}!` },
+      'Expected as "after" a cursor',
+    ],
+    [
+      'a cursor of another order',
+      { orderBy: 'NAME', after: cursorOf(['PRICE_ASC', 1, 'a', 'b', 'c']) },
+      'a place in the order NAME, got one in the order PRICE_ASC',
+    ],
+    ['an endless query', { query: 'u'.repeat(201) }, 'at most 200 characters as "query", got 201'],
+    [
+      'endless symbols',
+      { filter: { symbols: Array(501).fill('a') } },
+      'at most 500 items as "filter.symbols", got 501',
+    ],
+    [
+      'endless chainKeys',
+      { filter: { chainKeys: Array(501).fill('a') } },
+      'at most 500 items as "filter.chainKeys"',
+    ],
+    [
+      'endless chainTypes',
+      { filter: { chainTypes: Array(501).fill('a') } },
+      'at most 500 items as "filter.chainTypes"',
+    ],
+  ])('%s is BAD_USER_INPUT, and says what was expected', async (_name, variables, message) => {
+    const answer = await gateway.query<{ tokenSearch: null }>(PAGE, variables);
+    expect(answer.data?.tokenSearch).toBeNull();
+    expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
+    expect(answer.errors?.[0]?.message).toContain(message);
+  });
+
+  it('null for a size or a cursor is their default', async () => {
+    const page = await pageOf(gateway, {
+      first: null,
+      after: null,
+      orderBy: null,
+      filter: null,
+      query: null,
+    });
+    expect(page.edges).toHaveLength(20);
+    expect(page).toEqual(await pageOf(gateway, {}));
+  });
+});
+
+describe('a cursor', () => {
+  it('is of bounded length and good for use, whatever the token it stands at', async () => {
+    // One more of each, and the row would be rejected.
+    const long = tokenRow('c'.repeat(255), 'a'.repeat(511), {
+      symbol: '\u0001'.repeat(256),
+      name: '\ud83d'.repeat(1024),
+    });
+    const upstream = await startFakeUpstream({
+      chains: demoChains,
+      tokens: [long, { ...long, address: `${long.address}b` }, { ...long, chainKey: `${long.chainKey}d` }],
+    });
+    const odd = await createTestGateway({ upstream });
+    for (const orderBy of ORDERS) {
+      const pages = await pagesOf(odd, { orderBy, first: 1 });
+      expect(new Set(nodesOf(pages).map(({ id }) => id)).size).toBe(3);
+      expect(pages).toHaveLength(3);
+      for (const { pageInfo } of pages) expect(pageInfo.endCursor?.length).toBeLessThan(4096);
+    }
+  });
+});
+
+describe('a token', () => {
+  it('is told from every other, also by what differs in lone surrogates alone', async () => {
+    const address = (last: string) => `${'a'.repeat(130)}${last}`;
+    const upstream = await startFakeUpstream({
+      chains: demoChains,
+      tokens: ['\ud800', '\ud801', '\ufffd'].map((last) => tokenRow('base', address(last))),
+    });
+    const odd = await createTestGateway({ upstream });
+    const pages = await pagesOf(odd, { orderBy: 'SYMBOL', first: 1 });
+    expect(pages).toHaveLength(3);
+  });
+});
+
+describe('across a refresh in the midst of paging', () => {
+  /** Pages through all while each page is followed by a refresh with another listing. */
+  async function pagesWhile(orderBy: string, listings: (nth: number) => readonly RawToken[]) {
+    const upstream: FakeUpstream = await startFakeUpstream({ chains: demoChains, tokens: demoTokens });
+    const config = { tokensFreshMs: 3_600_000, holdBackTimes: 1 };
+    const changing = await createTestGateway({ upstream, config });
+    let nth = 0;
+    const pages = await pagesOf(changing, { orderBy, first: 100 }, async () => {
+      nth++;
+      const tokens = listings(nth);
+      upstream.plan('tokens', (response) => {
+        response.setHeader('content-type', 'application/json');
+        response.end(JSON.stringify({ tokens }));
+      });
+      const version = () => changing.snapshots.status(Date.now())[1].version;
+      const before = version();
+      changing.snapshots.hurry();
+      await expect.poll(version, { interval: 5 }).not.toBe(before);
+    });
+    return nodesOf(pages).map(keyOf);
+  }
+
+  it.each(ORDERS)('tokens that come and go shift no other, by %s', async (orderBy) => {
+    const isStaying = (_token: RawToken, row: number) => row % 10 !== 0;
+    const staying = demoTokens.filter(isStaying);
+    const keys = await pagesWhile(orderBy, (nth) => [
+      ...demoTokens.filter((token, row) => isStaying(token, row) || (row + nth) % 3 === 0).toReversed(),
+      ...Array.from(
+        { length: 15 * nth },
+        (_nothing, row) =>
+          tokenRow('base', `0x${(1000 * nth + row).toString(16).padStart(40, '0')}`, {
+            symbol: `${'AMZ'.charAt(row % 3)}${row}`,
+            name: `${'AMZ'.charAt(row % 3)}${row}`,
+          }) as RawToken,
+      ),
+    ]);
+    const counts = new Map<string, number>();
+    for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+    expect(staying.filter((token) => counts.get(keyOf(token)) !== 1)).toEqual([]);
+    expect([...counts.values()].every((count) => count === 1)).toBe(true);
+  });
+
+  it('by price only tokens whose price moved can come twice or not at all', async () => {
+    const isMoving = ({ symbol }: RawToken) => symbol.startsWith('USD');
+    const keys = await pagesWhile('PRICE_DESC', (nth) =>
+      demoTokens.map((token) => (isMoving(token) ? { ...token, price: { usd: 10 ** (nth % 5) } } : token)),
+    );
+    const still = new Set(demoTokens.filter((token) => !isMoving(token)).map(keyOf));
+    expect(keys.filter((key) => still.has(key)).sort()).toEqual([...still].sort());
+  });
+});

@@ -1,0 +1,425 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { demoChains, demoTokens } from '../../fixtures/demo.js';
+import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import { json, stall, startFakeUpstream, status } from '../../support/fake-upstream.js';
+import { type Answered, codesOf, createTestGateway, type TestGateway } from '../../support/test-gateway.js';
+
+interface FoundToken {
+  readonly symbol: string;
+  readonly name: string;
+  readonly chainKey: string;
+  readonly isBridgeable: boolean;
+}
+
+const HEX = '0x00000000000000000000000000000000000000';
+/** What the demo listing has none of. */
+const ODD_TOKENS = [
+  tokenRow('ethereum', `${HEX}a1`, { symbol: 'ARB', name: 'Arbitrum' }),
+  tokenRow('base', `${HEX}a2`, { symbol: '₿TCx', name: 'Bitcoin of another kind' }),
+  tokenRow('base', `${HEX}a3`, { symbol: 'POKÉ', name: 'Pokémon Münze' }),
+  tokenRow('base', `${HEX}a4`, { symbol: '🚀', name: 'Rocket' }),
+  tokenRow('base', `${HEX}a5`, { symbol: '', name: '' }),
+  tokenRow('base', `${HEX}a6`, { symbol: 'UNPRICED', name: 'Twin', price: null }),
+  tokenRow('base', `${HEX}a7`, { symbol: 'UNPRICED', name: 'Twin' }),
+  tokenRow('base', `${HEX}a8`, { symbol: 'UNPRICED', name: 'Twin', isBridgeable: false }),
+  tokenRow('unlisted', `${HEX}a9`, { symbol: 'LOST', name: 'On a chain that is not listed' }),
+];
+
+let gateway: TestGateway;
+
+// One for all: none of these changes anything in it.
+beforeAll(async () => {
+  const upstream = await startFakeUpstream({ chains: demoChains, tokens: [...demoTokens, ...ODD_TOKENS] });
+  gateway = await createTestGateway({ upstream, atEnd: afterAll });
+});
+
+async function search(query: string, filter = {}): Promise<{ found: FoundToken[]; totalCount: number }> {
+  const { data, errors } = await gateway.query<{
+    tokenSearch: { totalCount: number; edges: { node: FoundToken }[] };
+  }>(
+    `query ($query: String, $filter: TokenFilter) {
+      tokenSearch(query: $query, filter: $filter, first: 100) {
+        totalCount
+        edges { node { symbol name chainKey isBridgeable } }
+      }
+    }`,
+    { query, filter },
+  );
+  expect(errors).toBeUndefined();
+  const { edges = [], totalCount = 0 } = data?.tokenSearch ?? {};
+  return { found: edges.map(({ node }) => node), totalCount };
+}
+
+const symbolsOf = (found: readonly FoundToken[]) => [...new Set(found.map(({ symbol }) => symbol))];
+
+const USDC_ON_ETHEREUM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
+const STG = '0x2F6F07CDcf3588944Bf4C42aC74ff24bF56e7590';
+const ON_SOLANA =
+  demoTokens.find(({ address }) => /^[1-9A-HJ-NP-Za-km-z]{40,}$/.test(address))?.address ?? '';
+
+describe('what a person types', () => {
+  it.each<[typed: string, symbols: string]>([
+    // A symbol, whole or begun, before what only has it inside.
+    ['usdc', 'USDC USDC.e USDC.n stgUSDC S*USDC'],
+    ['USDC', 'USDC USDC.e USDC.n stgUSDC S*USDC'],
+    ['UsDc', 'USDC USDC.e'],
+    ['usdc.e', 'USDC.e'],
+    ['usdce', 'USDC.e'],
+    ['USDC.n', 'USDC.n'],
+    ['s*usdc', 'S*USDC'],
+    ['susdc', 'S*USDC'],
+    ['usd', 'USD'],
+    ['usdt', 'USDT USDt USDT0 USD₮0'],
+    ['usd₮', 'USDT USDt USDT0 USD₮0'],
+    ['usdt0', 'USDT0 USD₮0'],
+    ['usd₮0', 'USDT0 USD₮0'],
+    ['m.usdt', 'm.USDT'],
+    ['musdt', 'm.USDT'],
+    ['eth', 'ETH'],
+    ['weth', 'WETH'],
+    ['reth', 'rETH'],
+    ['steth', 'wstETH'],
+    ['btc', 'BTC BTC.b ₿TCx BTCN'],
+    ['₿tc', 'BTC BTC.b ₿TCx BTCN'],
+    ['wbtc', 'WBTC'],
+    ['1inch', '1INCH'],
+    ['ausd', 'aUSD_'],
+    ['0g', '0G'],
+    ['stg', 'STG stgUSDC'],
+    ['g', 'G'],
+    ['sol', 'SOL'],
+    // A name, or parts of one.
+    ['tether', 'USDT USDt'],
+    ['coin usd', 'USDC'],
+    ['usd coin', 'USDC'],
+    ['stargate', 'STG USD₮0'],
+    ['layerzero', 'ZRO'],
+    ['pudgy', 'PENGU'],
+    ['pengu', 'PENGU'],
+    ['wrapped btc', 'WBTC'],
+    ['yearn.finance', 'YFI'],
+    ['finance', 'YFI'],
+    ['curve fi', 'crvUSD'],
+    ['bridged noble', 'USDC.n'],
+    ['savings', 'sDAI'],
+    // What a keyboard or a clipboard adds.
+    ['  usdc ', 'USDC USDC.e'],
+    ['ＵＳＤＣ', 'USDC USDC.e'],
+    ['ｕｓｄ₮０', 'USDT0 USD₮0'],
+    ['us\u200bdc', 'USDC USDC.e'],
+    ['\ufeffusdc\u00a0', 'USDC USDC.e'],
+    ['usdc,', 'USDC USDC.e'],
+    ['"usdc"', 'USDC USDC.e'],
+    ['$usdc', 'USDC USDC.e'],
+    ['poke', 'POKÉ'],
+    ['munze', 'POKÉ'],
+    ['pokémon', 'POKÉ'],
+    ['🚀', '🚀'],
+    ['btcx', '₿TCx'],
+    ['usdcoin', 'USDC'],
+    ['usd-coin', 'USDC'],
+    ['native usdc', 'USDC USDC.e'],
+    ['usdc token', 'USDC USDC.e'],
+  ])('"%s" finds first %s', async (typed, symbols) => {
+    const { found } = await search(typed);
+    const expected = symbols.split(' ');
+    expect(symbolsOf(found).slice(0, expected.length)).toEqual(expected);
+  });
+
+  it.each<[typed: string, symbols: string, chainKeys: string]>([
+    ['eth arb', 'ETH ARB', 'arbitrum ethereum'],
+    ['arb eth', 'ARB ETH', 'ethereum arbitrum'],
+    ['ethereum arb', 'ARB', 'ethereum'],
+    ['eth arbitrum', 'ETH', 'arbitrum ethereum'],
+    ['usdc base', 'USDC S*USDC', 'base'],
+    ['base usdc', 'USDC S*USDC', 'base'],
+    ['usdc kaia', 'USDC.e', 'klaytn'],
+    ['kaia', 'KAIA USDC.e USDT WETH', 'klaytn'],
+    ['klaytn', 'USDC.e USDT WETH KAIA', 'klaytn'],
+    ['vana', 'VANA', 'islander'],
+    ['usdc hyperevm', 'USDC', 'hyperliquid'],
+    ['usdc op', 'USDC USDC.e', 'optimism'],
+    ['usdc op mainnet', 'USDC USDC.e', 'optimism'],
+    ['usdc opmainnet', 'USDC USDC.e', 'optimism'],
+    ['usdt bnb', 'USDT S*USDT', 'bsc'],
+    ['usdt bsc', 'USDT S*USDT', 'bsc'],
+    ['usdc zksync era', 'USDC', 'zksync'],
+    ['usdt bnb chain', 'USDT S*USDT', 'bsc'],
+    ['usdc x layer', 'USDC', 'xlayer'],
+    ['usdc avax', 'USDC', 'avalanche'],
+    ['usdc matic', 'USDC', 'polygon'],
+    ['lost unlisted', 'LOST', 'unlisted'],
+    ['viction', 'VIC', 'tomo'],
+    // Marks that join words, and words that name nothing.
+    ['usdc/base', 'USDC S*USDC', 'base'],
+    ['usdc-base', 'USDC S*USDC', 'base'],
+    ['usdc@base', 'USDC S*USDC', 'base'],
+    ['base:usdc', 'USDC S*USDC', 'base'],
+    ['usdc (base)', 'USDC S*USDC', 'base'],
+    ['usdc on base', 'USDC S*USDC', 'base'],
+    ['usdc to base chain', 'USDC S*USDC', 'base'],
+    ['avax network', 'AVAX', 'avalanche'],
+    // What people call chains.
+    ['usdc arbitrum one', 'USDC', 'arbitrum'],
+    ['usdc arb one', 'USDC', 'arbitrum'],
+    ['usdt binance', 'USDT S*USDT', 'bsc'],
+    ['usdt bnb smart chain', 'USDT S*USDT', 'bsc'],
+    ['usdc polygon pos', 'USDC S*USDC', 'polygon'],
+    ['weth berachain', 'WETH', 'bera'],
+    ['usdt ethereum mainnet', 'USDT S*USDT', 'ethereum'],
+    ['eth mainnet', 'ETH', 'ethereum optimism celo'],
+    ['usdc mainnet', 'USDC', 'ethereum celo optimism'],
+  ])('"%s" finds %s on %s', async (typed, symbols, chainKeys) => {
+    const { found } = await search(typed);
+    const expected = symbols.split(' ');
+    expect(symbolsOf(found).slice(0, expected.length)).toEqual(expected);
+    const foundOn = [...new Set(found.map(({ chainKey }) => chainKey))];
+    expect(foundOn).toEqual(chainKeys.split(' '));
+  });
+
+  it.each<[what: string, typed: string, address: string]>([
+    ['a pasted address', USDC_ON_ETHEREUM, USDC_ON_ETHEREUM],
+    ['one in small letters', USDC_ON_ETHEREUM.toLowerCase(), USDC_ON_ETHEREUM],
+    ['one in capitals', `0X${USDC_ON_ETHEREUM.slice(2).toUpperCase()}`, USDC_ON_ETHEREUM],
+    ['one with spaces around it', `  ${USDC_ON_ETHEREUM}\n`, USDC_ON_ETHEREUM],
+    ['one in quotes', `"${USDC_ON_ETHEREUM}"`, USDC_ON_ETHEREUM],
+    ['one with a comma', `${USDC_ON_ETHEREUM},`, USDC_ON_ETHEREUM],
+    ['one with a prefix', `ethereum:${USDC_ON_ETHEREUM}`, USDC_ON_ETHEREUM],
+    ['one by CAIP-19', `eip155:1/erc20:${USDC_ON_ETHEREUM}`, USDC_ON_ETHEREUM],
+    ['one in a link', `https://example.org/token/${USDC_ON_ETHEREUM}#code`, USDC_ON_ETHEREUM],
+    ['one that is not hex with a comma', `${ON_SOLANA},`, ON_SOLANA],
+    ['one that lives on several chains', STG.toLowerCase(), STG],
+    ['one that is not hex', ON_SOLANA, ON_SOLANA],
+    [
+      'the native placeholder',
+      '0xEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEE',
+      '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE',
+    ],
+    ['the zero address', `0x${'0'.repeat(40)}`, '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'],
+  ])('%s finds its tokens on all chains', async (_what, typed, address) => {
+    const { totalCount } = await search(typed);
+    const listed = demoTokens.filter((token) => token.address.toLowerCase() === address.toLowerCase());
+    expect(listed.length).toBeGreaterThan(0);
+    expect(totalCount).toBe(listed.length);
+  });
+
+  it('an address and a chain find the token there', async () => {
+    const { found } = await search(`${STG.toLowerCase()} poly`);
+    expect(found.map(({ chainKey }) => chainKey)).toEqual(
+      demoTokens
+        .filter(({ address, chainKey }) => address === STG && chainKey.startsWith('poly'))
+        .map(({ chainKey }) => chainKey),
+    );
+    expect(found.length).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ['nonsense', 'qqqq'],
+    ['a part of an address', USDC_ON_ETHEREUM.slice(0, 12)],
+    ['an unknown address', `0x${'12'.repeat(20)}`],
+    ['a case-sensitive address in another case', ON_SOLANA.toLowerCase()],
+    ['two words of which one fits nothing', 'usdc qqqq'],
+    ['two words that fit no token together', 'pengu ethereum'],
+    ['stray marks alone', '***'],
+    ['what a pattern language means', '.*'],
+    ['a line of the index', 'usdc\nusdt'],
+  ])('%s finds none', async (_what, typed) => {
+    expect(await search(typed)).toEqual({ found: [], totalCount: 0 });
+  });
+
+  it.each(['', ' ', '\u200b', '\n\t'])('%j finds all', async (typed) => {
+    const { totalCount } = await search(typed);
+    expect(totalCount).toBe(demoTokens.length + ODD_TOKENS.length);
+  });
+
+  it('among equal symbols those that can be bridged and have a price come first', async () => {
+    const { data } = await gateway.query<{
+      tokenSearch: { edges: { node: { isBridgeable: boolean; price: object | null } }[] };
+    }>('{ tokenSearch(query: "unpriced") { edges { node { isBridgeable price { usd } } } } }');
+    expect(data?.tokenSearch.edges.map(({ node }) => [node.isBridgeable, node.price !== null])).toEqual([
+      [true, true],
+      [true, false],
+      [false, true],
+    ]);
+  });
+
+  it('of a chain that is named the native asset comes first among those that can be bridged', async () => {
+    const { found } = await search('ethereum');
+    expect(found[0]).toMatchObject({ symbol: 'ETH', chainKey: 'ethereum' });
+  });
+
+  it('what a filter leaves decides whether anything was found', async () => {
+    // There is an AVAX, which cannot be bridged.
+    const { found } = await search('avax', { isBridgeable: true });
+    expect(found.length).toBeGreaterThan(1);
+    expect(new Set(found.map(({ chainKey }) => chainKey))).toEqual(new Set(['avalanche']));
+  });
+
+  it('a token on a chain that is not listed is of no chain type', async () => {
+    for (const chainTypes of [[''], ['evm'], ['undefined']]) {
+      expect((await search('lost', { chainTypes })).totalCount).toBe(0);
+    }
+    expect((await search('lost')).totalCount).toBe(1);
+  });
+
+  it('of more words than anyone types is BAD_USER_INPUT', async () => {
+    const answer = await gateway.query('{ tokenSearch(query: "a b c d e f g h i") { totalCount } }');
+    expect(answer.errors?.[0]).toMatchObject({
+      message: 'Expected at most 8 words to search for, got 9.',
+      extensions: { code: 'BAD_USER_INPUT' },
+    });
+  });
+
+  it('every token is found by its own symbol, name, chain and address', async () => {
+    for (const { symbol, name, chainKey, address } of demoTokens.filter((_token, row) => row % 7 === 0)) {
+      const chain = demoChains.find((candidate) => candidate.chainKey === chainKey);
+      for (const typed of [`${symbol} ${name}`, `${symbol} ${chain?.name}`, `${symbol} ${address}`]) {
+        const { found } = await search(typed, { chainKeys: [chainKey] });
+        expect(found, typed).toContainEqual(expect.objectContaining({ symbol, chainKey }));
+      }
+    }
+  });
+});
+
+describe('chains(search:) finds what was meant by a wrong key', () => {
+  it.each([
+    ['kaia', 'klaytn'],
+    ['bnb', 'bsc'],
+    ['BNB Chain', 'bsc'],
+    ['bnbchain', 'bsc'],
+    ['hyperevm', 'hyperliquid'],
+    ['vana', 'islander'],
+    ['0g', 'og'],
+    ['zksync-era', 'zksync'],
+    ['op', 'optimism'],
+    ['opmainnet', 'optimism'],
+    ['avax', 'avalanche'],
+    ['matic', 'polygon'],
+    ['xdai', 'gnosis'],
+    ['ftm', 'fantom'],
+    ['viction', 'tomo'],
+  ])('"%s" finds %s', async (search, chainKey) => {
+    const { data } = await gateway.query<{ chain: null; chains: { chainKey: string }[] }>(
+      'query ($search: String!) { chain(chainKey: $search) { name } chains(search: $search) { chainKey } }',
+      { search },
+    );
+    expect(data?.chain).toBeNull();
+    expect(data?.chains).toContainEqual({ chainKey });
+  });
+});
+
+describe('where no chain listing is known', () => {
+  it('tokens are found by the keys of their chains, and a filter by type is an error', async () => {
+    const upstream = await startFakeUpstream({
+      chains: [chainRow('ethereum')],
+      tokens: [tokenRow('ethereum', '0x1'), tokenRow('base', '0x2')],
+    });
+    upstream.plan('chains', status(500));
+    const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
+    const answer = await query<{ found: { edges: { node: object }[] }; typed: null }>(
+      `{ found: tokenSearch(query: "usdc base") { edges { node { chainKey } } }
+         typed: tokenSearch(filter: { chainTypes: ["evm"] }) { totalCount } }`,
+    );
+    expect(answer.data?.found.edges).toEqual([{ node: { chainKey: 'base' } }]);
+    expect(answer.data?.typed).toBeNull();
+    expect(answer.errors).toEqual([
+      expect.objectContaining({ path: ['typed'], extensions: { code: 'UPSTREAM_STATUS' } }),
+    ]);
+  });
+
+  it('tokens are listed at once while it is being fetched, where nothing of it is needed', async () => {
+    const upstream = await startFakeUpstream({
+      chains: [chainRow('base')],
+      tokens: [tokenRow('base', '0x2')],
+    });
+    upstream.plan('chains', stall);
+    const { query } = await createTestGateway({
+      upstream,
+      config: { upstreamTimeoutMs: 2000, upstreamRetries: 0 },
+    });
+    const began = performance.now();
+    const plain = await query('{ tokenSearch(query: " ", filter: { hasPrice: true }) { totalCount } }');
+    expect(performance.now() - began).toBeLessThan(1500);
+    expect(plain.data).toEqual({ tokenSearch: { totalCount: 1 } });
+    // Names could decide here, so they are waited for.
+    const named = await query('{ tokenSearch(query: "usdc") { totalCount } }');
+    expect(named.data).toEqual({ tokenSearch: { totalCount: 1 } });
+    expect(performance.now() - began).toBeGreaterThan(1500);
+  });
+});
+
+describe('odd rows', () => {
+  it('are found by what they have', async () => {
+    const upstream = await startFakeUpstream({
+      chains: [chainRow('base')],
+      tokens: [
+        tokenRow('base', '0x1', { symbol: 'USDC.x', name: 'a' }),
+        tokenRow('base', '0x2', { symbol: 'USDC \n', name: 'b' }),
+        tokenRow('base', '0x3', { symbol: 'US DC', name: 'c' }),
+        tokenRow('base', '0x4', { symbol: 'xusdc usdc', name: 'd' }),
+      ],
+    });
+    const { query } = await createTestGateway({ upstream });
+    const { data } = await query<{ tokenSearch: { edges: { node: { name: string } }[] } }>(
+      '{ tokenSearch(query: "usdc") { edges { node { name } } } }',
+    );
+    expect(data?.tokenSearch.edges.map(({ node }) => node.name)).toEqual(['b', 'a', 'd']);
+  });
+});
+
+const CURRENCY = { chainKey: 'two', name: 'Two', symbol: 'TWO', decimals: 18 };
+
+describe('what was found is kept', () => {
+  it('no longer than the chains are the same', async () => {
+    const upstream = await startFakeUpstream({
+      chains: [chainRow('one', { name: 'First' }), chainRow('two', { name: 'Second' })],
+      tokens: [tokenRow('one', '0x1'), tokenRow('two', '0x2')],
+    });
+    const { query, snapshots } = await createTestGateway({
+      upstream,
+      config: { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1 },
+    });
+    const document = `{
+      named: tokenSearch(query: "first") { edges { node { chainKey } } }
+      native: tokenSearch(filter: { isNative: true }) { edges { node { chainKey } } }
+    }`;
+    const keysOf = (
+      answer: Answered<Record<'named' | 'native', { edges: { node: { chainKey: string } }[] }>>,
+    ) => Object.values(answer.data ?? {}).map(({ edges }) => edges.map(({ node }) => node.chainKey));
+    expect(keysOf(await query(document))).toEqual([['one'], []]);
+    upstream.plan(
+      'chains',
+      json({
+        chains: [
+          chainRow('one', { name: 'Third' }),
+          chainRow('two', { name: 'First', nativeCurrency: { ...CURRENCY, address: '0x2' } }),
+        ],
+      }),
+    );
+    const version = () => snapshots.status(Date.now())[0].version;
+    const before = version();
+    snapshots.hurry();
+    await expect.poll(version, { interval: 5 }).not.toBe(before);
+    expect(keysOf(await query(document))).toEqual([['two'], ['two']]);
+  });
+
+  it('no longer than prices are believed', async () => {
+    const { query } = await createTestGateway({
+      config: { tokensFreshMs: 3_600_000, priceMaxAgeMs: 1500 },
+    });
+    const count = async () => {
+      const { data } = await query<{ tokenSearch: { totalCount: number } }>(
+        '{ tokenSearch(filter: { hasPrice: true }) { totalCount } }',
+      );
+      return data?.tokenSearch.totalCount;
+    };
+    expect(await count()).toBe(demoTokens.length);
+    await expect.poll(count).toBe(0);
+  });
+
+  it('and counts among the rows of an operation', async () => {
+    const { query } = await createTestGateway({ config: { maxRows: 30 } });
+    const answer = await query('{ a: tokenSearch { edges { cursor } } b: tokenSearch { edges { cursor } } }');
+    expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
+  });
+});

@@ -1,0 +1,91 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { getAsBrowser } from '../../support/browser-get.js';
+import { startFakeUpstream } from '../../support/fake-upstream.js';
+import { startGatewayProcess } from '../../support/gateway-process.js';
+
+describe('The picker over HTTP', () => {
+  let address: string;
+  let end = async () => {};
+
+  beforeAll(async () => {
+    ({ address } = await startGatewayProcess({}, (ending) => {
+      end = ending;
+    }));
+  });
+  afterAll(() => end());
+
+  it('is one page with files of our own, of which all that it imports is there', async () => {
+    const { status, headers, body } = await getAsBrowser(address, '/');
+    const html = body.toString();
+    const linked = [...html.matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, path = '']) => path);
+
+    expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(String(headers['content-security-policy']).split('; ')).toEqual([
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "img-src 'self'",
+      "connect-src 'self'",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+      "trusted-types 'none'",
+    ]);
+    expect(html).not.toMatch(/\{\{|<style|<script(?! type="module" src)|\sstyle=|\son\w+=/);
+    expect(linked.map((path) => path.replace(/.*\//, '')).sort()).toEqual([
+      'details.css',
+      'finder.css',
+      'icon.svg',
+      'main.js',
+      'style.css',
+    ]);
+    const seen = new Set<string>();
+    const visit = async (path: string): Promise<void> => {
+      if (seen.has(path)) return;
+      seen.add(path);
+      const file = await getAsBrowser(address, path);
+      expect([path, file.status]).toEqual([path, 200]);
+      expect(path).toMatch(/^\/picker\/[\w-]{16}\/[\w-]+\.(js|css|svg)$/);
+      expect(file.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+      expect(file.body.toString()).not.toMatch(/https?:\/\/(?!www\.w3\.org\/2000\/svg)/);
+      const imported = [...file.body.toString().matchAll(/from '\.\/([^']+)'/g)];
+      for (const [, name = ''] of imported) await visit(path.replace(/[^/]+$/, name));
+    };
+    for (const path of linked) await visit(path);
+    expect(seen.size).toBe(17);
+  });
+
+  it('is compressed as the client asks, and not sent again to a browser that has it', async () => {
+    const plain = await getAsBrowser(address, '/');
+    const br = await getAsBrowser(address, '/', { 'accept-encoding': 'gzip, deflate, br' });
+    const gzip = await getAsBrowser(address, '/', { 'accept-encoding': 'gzip' });
+
+    expect(brotliDecompressSync(br.body).equals(plain.body)).toBe(true);
+    expect(gunzipSync(gzip.body).equals(plain.body)).toBe(true);
+    for (const { headers } of [plain, br, gzip]) {
+      expect(headers.vary).toBe('Accept, Accept-Encoding');
+      expect(headers['cache-control']).toBe('no-cache');
+      expect(headers['x-content-type-options']).toBe('nosniff');
+    }
+    const again = await getAsBrowser(address, '/', { 'if-none-match': plain.headers.etag ?? '' });
+    expect(again).toMatchObject({ status: 304, headers: { etag: plain.headers.etag } });
+    expect(again.body).toHaveLength(0);
+  });
+
+  it('has nothing at other addresses below its own', async () => {
+    for (const path of ['/picker/', '/picker/x', '/picker/x/main.js', '/picker/../src', '/index.html']) {
+      expect(await getAsBrowser(address, path)).toMatchObject({ status: 404 });
+    }
+  });
+
+  it('calls demo data by their name, and nothing else', async () => {
+    const upstream = await startFakeUpstream();
+    onTestFinished(() => upstream.close());
+    const { address: real } = await startGatewayProcess({ UPSTREAM_URL: upstream.url });
+
+    expect((await getAsBrowser(address, '/')).body.toString()).toMatch(/<p class="demo">Demo data: prices /);
+    expect((await getAsBrowser(real, '/')).body.toString()).not.toMatch(/demo/i);
+  });
+});

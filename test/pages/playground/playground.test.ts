@@ -1,0 +1,282 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { isBrowserMissing, launchBrowser } from '../../support/browser.js';
+import { getAsBrowser as get } from '../../support/browser-get.js';
+import { startFakeUpstream } from '../../support/fake-upstream.js';
+import { type GatewayProcess, startGatewayProcess } from '../../support/gateway-process.js';
+
+const BROWSER_TEST = { timeout: 90_000 };
+const SLOW = { timeout: 20_000 };
+
+const TABS = [
+  'ChainsWithNativeCurrency',
+  'TokensOfOneChain',
+  'FindTokens',
+  'WhereTo',
+  'LookUp',
+  'StateOfTheListings',
+];
+
+/** One for most of these tests, as one serves many visitors. */
+let demo: GatewayProcess;
+let browser: Browser | undefined;
+const ends: (() => Promise<void>)[] = [];
+const atEnd = (end: () => Promise<void>) => ends.push(end);
+
+beforeAll(async () => {
+  demo = await startGatewayProcess({}, atEnd);
+});
+afterAll(async () => {
+  for (const end of ends.reverse()) await end();
+});
+
+/** As one who has never been here. */
+async function newVisitor(): Promise<BrowserContext> {
+  browser ??= await launchBrowser(atEnd);
+  const visitor = await browser.newContext();
+  onTestFinished(() => visitor.close());
+  return visitor;
+}
+
+describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TEST, () => {
+  it('loads without an error and without a request that leaves this machine', async () => {
+    const { address } = demo;
+    const browserContext = await newVisitor();
+    const hosts = new Set<string>();
+    const complaints: string[] = [];
+    await browserContext.route(
+      (url) => url.host !== new URL(address).host,
+      (route) => route.abort(),
+    );
+    const page = await browserContext.newPage();
+    page.on('request', (sent) => hosts.add(new URL(sent.url()).host));
+    page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`));
+    page.on('pageerror', (error) => complaints.push(error.message));
+
+    await page.goto(`${address}/graphql`);
+    await page.locator('.graphiql-query-editor .view-line').first().waitFor();
+    await expect
+      .poll(() => workersOf(page), SLOW)
+      .toEqual(['editor.worker.js', 'graphql.worker.js', 'json.worker.js']);
+
+    expect(complaints).toEqual([]);
+    expect([...hosts]).toEqual([new URL(address).host]);
+  });
+
+  it('says that the data are demo data, above what it shows and not over it', async () => {
+    const { page } = await openPlayground();
+
+    const label = page.getByText(/^Demo data: /);
+    const labelBox = await label.boundingBox();
+    const playgroundBox = await page.locator('.graphiql-container').last().boundingBox();
+
+    expect(await label.isVisible()).toBe(true);
+    expect(await page.title()).toBe('Chains and tokens (demo data)');
+    expect((labelBox?.y ?? 0) + (labelBox?.height ?? 0)).toBeLessThanOrEqual(playgroundBox?.y ?? 0);
+    expect((playgroundBox?.y ?? 0) + (playgroundBox?.height ?? 0)).toBe(page.viewportSize()?.height);
+  });
+
+  it('opens with tabs, each of which is chosen by one click, runs and shows its answer', async () => {
+    const { page } = await openPlayground();
+    expect(await page.locator('.graphiql-tab-button').allTextContents()).toEqual(TABS);
+
+    expect(await answerOf(page, 'ChainsWithNativeCurrency', '"nativeCurrency"')).toMatch(
+      /"chainKey": "xlayer", "name": "X Layer", .*"nativeCurrency": \{ "symbol": "OKB", "decimals": 18 \}/,
+    );
+    expect(await answerOf(page, 'TokensOfOneChain', '"chain"')).toMatch(
+      /"symbol": "ETH", .*"price": \{ "usd": 3120\.45, .*"name": "Ethereum", "nativeCurrency": \{ "symbol": "ETH" \}/,
+    );
+    expect(await answerOf(page, 'FindTokens', '"totalCount"')).toMatch(
+      /"symbol": "USDC", "name": "USD Coin", .*"chain": \{ "name": "Arbitrum" \}.*"hasNextPage"/,
+    );
+    expect(await answerOf(page, 'WhereTo', '"destinations"')).toMatch(
+      /"chain": \{ "name": "Arbitrum" \}, "tokens": \[ \{ "symbol": "USDC", "decimals": 6,/,
+    );
+    expect(await answerOf(page, 'LookUp', '"tokenCount"')).toMatch(
+      /"symbol": "USDC", "name": "USD Coin", "decimals": 6, .*"name": "Ethereum", "caip2": "eip155:1"/,
+    );
+    expect(await answerOf(page, 'StateOfTheListings', '"tokens"')).toMatch(
+      /"name": "chains", "source": "demo", "state": "FRESH", .*"lastFailure": null/,
+    );
+  });
+
+  it('marks a field that the schema does not have, and shows the schema', async () => {
+    const { page } = await openPlayground();
+
+    await page.locator('.graphiql-query-editor .view-lines').click();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('{ chains { nickname } }');
+    await page.locator('.graphiql-query-editor .squiggly-error').first().waitFor();
+
+    await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
+    await page.getByRole('link', { name: 'NativeCurrency', exact: true }).waitFor();
+  });
+
+  // Again where the page of the first visit was closed before all was there.
+  it('fetches its assets once, and on the next visit only the page and the schema', {
+    retry: 2,
+  }, async () => {
+    const { address, output } = demo;
+    const browserContext = await newVisitor();
+    const served = () => [...output().matchAll(/"path":"(\/playground\/[^"]+)"/g)].map(([, path]) => path);
+    const visit = async () => {
+      const page = await browserContext.newPage();
+      await page.goto(`${address}/graphql`);
+      await expect.poll(() => workersOf(page), SLOW).toHaveLength(3);
+      // What is still on its way when the page closes is fetched again.
+      await sleep(1_000);
+      await page.close();
+    };
+    const others = served().length;
+    await visit();
+    // Workers that begin at the same moment may each fetch what they share.
+    const first = new Set(served().slice(others));
+    expect(first).toContainEqual(expect.stringContaining('/graphiql.js'));
+    const before = served().length;
+    await visit();
+    expect(served().slice(before)).toEqual([]);
+  });
+});
+
+describe('The playground over HTTP', () => {
+  it('compresses every asset as the client asks, and loses nothing by it', async () => {
+    const { address } = demo;
+    for (const path of ['/graphql', ...(await assetPathsOf(address))]) {
+      const plain = await get(address, path);
+      const br = await get(address, path, { 'accept-encoding': 'gzip, deflate, br, zstd' });
+      const gzip = await get(address, path, { 'accept-encoding': 'br;q=0, gzip' });
+
+      expect(plain).toMatchObject({ status: 200 });
+      expect(plain.headers['content-encoding']).toBeUndefined();
+      expect(br.headers['content-encoding']).toBe('br');
+      expect(gzip.headers['content-encoding']).toBe('gzip');
+      expect(brotliDecompressSync(br.body).equals(plain.body)).toBe(true);
+      expect(gunzipSync(gzip.body).equals(plain.body)).toBe(true);
+      expect(new Set([plain, br, gzip].map(({ headers }) => headers.etag)).size).toBe(3);
+      for (const { headers } of [plain, br, gzip]) expect(headers.vary).toContain('Accept-Encoding');
+    }
+  });
+
+  it('lets every asset be cached for good, under an address that changes with it', async () => {
+    const { address } = demo;
+    const paths = await assetPathsOf(address);
+
+    expect(paths).toHaveLength(7);
+    for (const path of paths) {
+      const { headers } = await get(address, path);
+      expect(path).toMatch(/^\/playground\/[\w-]{16}\/[\w.]+$/);
+      expect(headers['cache-control']).toBe('public, max-age=31536000, immutable');
+      expect(headers['x-content-type-options']).toBe('nosniff');
+    }
+  });
+
+  it('answers 304 without a body to a browser that has the page', async () => {
+    const { address } = demo;
+    const { status, headers } = await get(address, '/graphql');
+    const etag = headers.etag ?? '';
+
+    expect(status).toBe(200);
+    expect(headers['cache-control']).toBe('no-cache');
+    expect(etag).toMatch(/^"[\w-]+"$/);
+    for (const known of [etag, `W/${etag}`, `"another", ${etag}`, '*']) {
+      const again = await get(address, '/graphql', { 'if-none-match': known });
+      expect(again).toMatchObject({ status: 304, headers: { etag } });
+      expect(again.body).toHaveLength(0);
+    }
+    expect(await get(address, '/graphql', { 'if-none-match': '"another"' })).toMatchObject({ status: 200 });
+  });
+
+  it('sends less than 3 MB on the first load, of files of more than 8 MB', async () => {
+    const { address } = demo;
+    const paths = ['/graphql', ...(await assetPathsOf(address))];
+    const sizeOf = async (encodings: string) => {
+      const files = await Promise.all(
+        paths.map((path) => get(address, path, { 'accept-encoding': encodings })),
+      );
+      return files.reduce((sum, { body }) => sum + body.length, 0);
+    };
+
+    expect(await sizeOf('br')).toBeLessThan(3_000_000);
+    expect(await sizeOf('identity')).toBeGreaterThan(8_000_000);
+  });
+
+  it('answers a query by GET as ever, when the client does not ask for a page', async () => {
+    const { address } = demo;
+    const { headers, body } = await get(address, '/graphql?query=%7B__typename%7D', {
+      accept: 'application/json',
+    });
+
+    expect(headers['content-type']).toContain('application/json');
+    expect(JSON.parse(body.toString())).toEqual({ data: { __typename: 'Query' } });
+  });
+
+  it('has nothing at other addresses below its own', async () => {
+    const { address } = demo;
+    for (const path of ['/playground/x', '/playground/', '/playground/x/graphiql.js', '/playground/../x']) {
+      expect(await get(address, path)).toMatchObject({ status: 404 });
+    }
+  });
+
+  it('is not there with GRAPHIQL=false', async () => {
+    const { address: withPlayground } = demo;
+    const { address } = await startGatewayProcess({ GRAPHIQL: 'false' });
+
+    const page = await get(address, '/graphql');
+    expect(page.headers['content-type']).not.toContain('html');
+    expect(page.body.toString()).not.toContain('<html');
+    for (const path of await assetPathsOf(withPlayground)) {
+      expect(await get(address, path)).toMatchObject({ status: 404 });
+    }
+  });
+
+  it('does not speak of demo data in front of a real upstream', async () => {
+    const upstream = await startFakeUpstream();
+    onTestFinished(() => upstream.close());
+    const { address } = await startGatewayProcess({ UPSTREAM_URL: upstream.url });
+
+    const page = await get(address, '/graphql');
+    const start = (await assetPathsOf(address)).find((path) => path.endsWith('/start.js'));
+    const script = await get(address, start ?? '');
+
+    expect(page.body.toString()).toContain('<title>Chains and tokens</title>');
+    expect(script.body.toString()).toContain('ChainsWithNativeCurrency');
+    expect(`${page.body}${script.body}`).not.toMatch(/demo/i);
+  });
+});
+
+async function openPlayground() {
+  const { address } = demo;
+  const page = await (await newVisitor()).newPage();
+  await page.goto(`${address}/graphql`);
+  await page.locator('.graphiql-query-editor .view-line').first().waitFor();
+  return { address, page };
+}
+
+/** The names of the workers' files, each once. */
+function workersOf(page: Page): string[] {
+  return [...new Set(page.workers().map((worker) => worker.url().replace(/.*\//, '')))].sort();
+}
+
+/** Chooses a tab and runs its query; the answer as it is seen, once `part` of it is, in single spaces. */
+async function answerOf(page: Page, tab: string, part: string): Promise<string> {
+  if ((await page.locator('.graphiql-tab-active').innerText()) !== tab) {
+    await page.getByRole('button', { name: tab, exact: true }).click();
+    // Once the address has the query, GraphiQL knows the operation that the button is to run.
+    await page.waitForURL((url) => url.searchParams.get('query')?.includes(`query ${tab}`) === true);
+  }
+  await page.getByRole('button', { name: 'Execute query' }).click();
+  const seen = async () => (await page.locator('.result-window').innerText()).replace(/\s+/g, ' ');
+  await expect.poll(seen, SLOW).toContain(part);
+  return seen();
+}
+
+/** The addresses of all assets: those which the page names, and the workers, which its script names. */
+async function assetPathsOf(address: string): Promise<string[]> {
+  const named = async (path: string) =>
+    (await get(address, path)).body.toString().match(/\/playground\/[\w./-]+/g) ?? [];
+  const paths = await named('/graphql');
+  const start = paths.find((path) => path.endsWith('/start.js'));
+  return [...paths, ...(start ? await named(start) : [])];
+}

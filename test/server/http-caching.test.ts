@@ -1,0 +1,320 @@
+import { createHash } from 'node:crypto';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { startFakeUpstream, status } from '../support/fake-upstream.js';
+import {
+  type Asked,
+  pathOf,
+  plainOf,
+  type Received,
+  startServer,
+  type TestServer,
+} from '../support/test-server.js';
+
+const LONG = { config: { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 } };
+const QUERY = '{ tokens { symbol name } }';
+const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
+const SMALL = '{ chain(chainKey: "base") { name } }';
+
+/** One that keeps answers, and one that keeps none; most tests share them. */
+let server: TestServer;
+let forgetful: TestServer;
+const ends: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  const start = async (maxAnswerBytes?: number) =>
+    startServer({
+      ...LONG,
+      upstream: await startFakeUpstream({ chains: demoChains, tokens: demoTokens.slice(0, 100) }),
+      ...(maxAnswerBytes ? { maxAnswerBytes } : {}),
+      atEnd: (end) => ends.push(end),
+    });
+  server = await start();
+  forgetful = await start(1);
+});
+afterAll(async () => {
+  for (const end of ends.reverse()) await end();
+});
+
+/** What an answer says, without what each has of its own. */
+function said({ status: code, headers, body }: Received) {
+  const { date: _date, 'x-request-id': _id, connection: _connection, ...others } = headers;
+  const { 'last-modified': _modified, 'cache-control': control, ...same } = others;
+  return { code, headers: same, control: control?.replace(/max-age=\d+/, ''), body: body.toString() };
+}
+
+/** Sends these bytes on a connection of their own, and gives all that comes until it is closed. */
+async function exchange(address: string, sent: string): Promise<string> {
+  const { hostname, port } = new URL(address);
+  const socket = connect(Number(port), hostname);
+  socket.write(sent);
+  return text(socket);
+}
+
+describe('a question is never taken for another', () => {
+  const asBody = (variables: string) => {
+    const query = 'query ($m: Float) { tokenSearch(filter: { minPriceUsd: $m }) { totalCount } }';
+    return { body: `{"query":${JSON.stringify(query)},"variables":{"m":${variables}}}` };
+  };
+  const persisted = (query: unknown) => ({
+    query,
+    extensions: { persistedQuery: { version: 1, sha256Hash: 'a'.repeat(64) } },
+  });
+
+  it.each<[string, Asked, Asked]>([
+    ['with a number beyond all numbers', asBody('null'), asBody('1e400')],
+    [
+      'with another type of body',
+      { query: SMALL },
+      { query: SMALL, headers: { 'content-type': 'application/json-seq' } },
+    ],
+    ['with "undefined" accepted', { query: SMALL }, { query: SMALL, headers: { accept: 'undefined' } }],
+    ['with nothing of use accepted', { query: SMALL }, { query: SMALL, headers: { accept: 'image/png' } }],
+    [
+      'with another charset accepted',
+      { query: SMALL },
+      { query: SMALL, headers: { accept: 'application/json;charset=utf-16' } },
+    ],
+    ['with an unknown member', { query: SMALL }, { body: JSON.stringify({ query: SMALL, x: 1 }) }],
+    [
+      'with __proto__ as a member',
+      { query: SMALL },
+      { body: `{"query":${JSON.stringify(SMALL)},"__proto__":{"x":1}}` },
+    ],
+    ['in a list of its own', { query: SMALL }, { body: JSON.stringify([{ query: SMALL }]) }],
+    ['with variables in a list', { query: SMALL }, { body: JSON.stringify({ query: SMALL, variables: [] }) }],
+    ['with variables as text', { query: SMALL }, { body: JSON.stringify({ query: SMALL, variables: '{}' }) }],
+    ['with an empty name', { query: SMALL }, { query: SMALL, operationName: '' }],
+    ['with another name', { query: `query A ${SMALL}` }, { query: `query A ${SMALL}`, operationName: 'B' }],
+    [
+      'with the other of two members',
+      { query: SMALL },
+      { body: `{"query":${JSON.stringify(SMALL)},"query":"{ __typename }"}` },
+    ],
+    ['with a query that is no text', { query: SMALL }, { body: JSON.stringify(persisted(5)) }],
+    ['by HEAD', { query: SMALL, method: 'GET' }, { query: SMALL, method: 'HEAD' }],
+    ['by PUT', { query: SMALL }, { query: SMALL, method: 'PUT' }],
+    ['by DELETE', { query: SMALL, method: 'GET' }, { query: SMALL, method: 'DELETE' }],
+    ['by OPTIONS', { query: SMALL, method: 'GET' }, { query: SMALL, method: 'OPTIONS' }],
+    [
+      'with a second text, which does not count',
+      { query: SMALL, method: 'GET' },
+      { method: 'GET', path: `${pathOf({ query: SMALL })}&query=x` },
+    ],
+  ])('%s', async (_name, kept, other) => {
+    const expected = said(await forgetful.ask(other));
+    const { ask, countExecuted } = server;
+    expect((await ask(kept)).status).toBe(200);
+    expect((await countExecuted(kept)).count).toBe(0);
+    for (let nth = 0; nth < 2; nth++) expect(said(await ask(other))).toEqual(expected);
+  });
+
+  it('with a hash that is not of its very text', async () => {
+    const { ask } = server;
+    const sha256Hash = createHash('sha256').update(SMALL).digest('hex');
+    const asked = (query: string | null, sha256Hash: string) => ({
+      body: JSON.stringify({ query, extensions: { persistedQuery: { version: 1, sha256Hash } } }),
+    });
+    for (let nth = 0; nth < 2; nth++) expect((await ask(asked(SMALL, sha256Hash))).status).toBe(200);
+    for (const query of [`${SMALL} `, `${SMALL}#`])
+      expect((await ask(asked(query, sha256Hash))).status).toBe(400);
+    expect((await ask(asked(null, sha256Hash))).body.toString()).toContain('"Base"');
+    expect((await ask(asked(null, 'b'.repeat(64)))).body.toString()).toContain('PERSISTED_QUERY_NOT_FOUND');
+  });
+});
+
+describe('what is accepted', () => {
+  it.each<[string | undefined, string]>([
+    [undefined, 'application/json'],
+    ['*/*', 'application/json'],
+    ['application/json', 'application/json'],
+    ['application/graphql-response+json', 'application/graphql-response+json'],
+    ['application/graphql-response+json, application/json;q=0.9', 'application/graphql-response+json'],
+    ['text/event-stream', 'text/event-stream'],
+    ['multipart/mixed', 'multipart/mixed'],
+  ])('%s comes as %s each time, and whole', async (accept, type) => {
+    const { ask } = server;
+    for (const other of ['application/graphql-response+json', '*/*', 'text/html']) {
+      await ask({ query: QUERY, method: 'GET', headers: { accept: other } });
+    }
+    const executed = await ask({ query: QUERY });
+    for (const method of ['GET', 'POST', 'GET', 'POST']) {
+      const headers = { 'accept-encoding': 'br', ...(accept ? { accept } : {}) };
+      const answer = await ask({ query: QUERY, method, headers });
+      expect(answer.status).toBe(200);
+      expect(answer.headers['content-type']?.split(';')[0]).toBe(type);
+      // A stream says "none" where it must not be compressed on its way.
+      const isPlain = answer.headers['content-encoding'] === 'none';
+      expect((isPlain ? answer.body : plainOf(answer)).toString()).toContain(executed.body.toString());
+    }
+  });
+
+  it.each<[string, readonly (string | undefined)[]]>([
+    ['*', ['br', 'zstd', 'gzip', undefined]],
+    ['identity;q=0', [undefined]],
+    ['gzip;q=0.5, br;q=0.1', ['br', 'gzip']],
+    ['br;q=0, gzip;q=0.000', [undefined]],
+    ['GZIP', ['gzip']],
+    ['deflate', [undefined]],
+    ['br;q=0,*', ['zstd', 'gzip', undefined]],
+  ])('of encodings is "%s": another is never sent', async (accepted, allowed) => {
+    const { ask } = server;
+    const plain = await ask({ query: QUERY });
+    for (let nth = 0; nth < 2; nth++) {
+      const answer = await ask({ query: QUERY, headers: { 'accept-encoding': accepted } });
+      expect(allowed).toContain(answer.headers['content-encoding']);
+      expect(plainOf(answer).equals(plain.body)).toBe(true);
+    }
+  });
+});
+
+describe('what an answer says of itself', () => {
+  it('is nothing of how long it is good, where it is an error, and no answer has the id of another', async () => {
+    const { ask } = server;
+    const ids = new Set<unknown>();
+    const asked: Asked[] = [
+      { query: SMALL },
+      { query: '{ nope }' },
+      { query: '{' },
+      { body: '' },
+      { query: '' },
+    ];
+    for (const one of [...asked, ...asked, ...asked]) {
+      for (const method of ['GET', 'POST']) {
+        const { headers } = await ask({ ...one, method });
+        ids.add(headers['x-request-id']);
+        if (one.query === SMALL) continue;
+        expect(headers).toMatchObject({ 'cache-control': 'no-store' });
+        expect(headers.etag ?? headers['last-modified']).toBeUndefined();
+      }
+    }
+    expect(ids.size).toBe(30);
+  });
+
+  it('is that it is good for no longer than what was read is fresh', async () => {
+    const { ask } = await startServer({
+      config: {
+        chainsFreshMs: 500_000,
+        tokensFreshMs: 50_000,
+        destinationsFreshMs: 5_000,
+        priceMaxAgeMs: 20_000,
+      },
+    });
+    const maxAge = async (query: string) => {
+      const { headers } = await ask({ query, method: 'GET' });
+      return Number(/max-age=(\d+)/.exec(headers['cache-control'] ?? '')?.[1]);
+    };
+    for (const [query, atMost] of [
+      ['{ chains { name } }', 500],
+      ['{ chains { tokenCount } }', 50],
+      ['{ tokens { price { usd } } }', 20],
+      ['{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }', 50],
+      [`{ destinations(srcChainKey: "ethereum", srcToken: "${USDC}") { chainKey } }`, 5],
+    ] as const) {
+      for (let nth = 0; nth < 2; nth++) {
+        const age = await maxAge(query);
+        expect(age, query).toBeLessThanOrEqual(atMost);
+        expect(age, query).toBeGreaterThan(atMost - 5);
+      }
+    }
+  });
+
+  it('is that old snapshots are stale, with their ages of that moment, where it was read from them', async () => {
+    const { ask, upstream, countExecuted } = await startServer({
+      config: { chainsFreshMs: 3_600_000, tokensFreshMs: 50, upstreamRetries: 0 },
+      firstPauseMs: 60_000,
+    });
+    await ask({ query: QUERY });
+    upstream.plan('tokens', status(500));
+    const chains = { query: '{ chains { name } }', method: 'GET' };
+    const tokens = { query: QUERY, method: 'GET' };
+    for (const age of [0, 1]) {
+      await expect
+        .poll(async () => (await ask(tokens)).headers['x-stale-listings'])
+        .toBe(`tokens;age=${age}`);
+    }
+    expect((await countExecuted(tokens)).count).toBe(0);
+    const { headers } = await ask(tokens);
+    expect(headers['cache-control']).toMatch(/^public, max-age=0,/);
+    expect(headers.age).toBe('0');
+    const taken = Date.parse(headers['last-modified'] ?? '');
+    expect(Date.now() - taken).toBeGreaterThan(1000);
+    expect(Date.now() - taken).toBeLessThan(30_000);
+    expect((await ask(chains)).headers['x-stale-listings']).toBeUndefined();
+    expect((await ask(chains)).headers['x-stale-listings']).toBeUndefined();
+  });
+
+  it('is for each origin what that may read, whoever asked before', async () => {
+    const { ask } = await startServer({
+      config: { ...LONG.config, corsOrigins: ['https://a.example', 'https://c.example'] },
+    });
+    for (const origin of [
+      'https://a.example',
+      'https://b.example',
+      undefined,
+      'https://c.example',
+      'https://a.example',
+      'null',
+    ]) {
+      for (const method of ['GET', 'POST']) {
+        const { headers } = await ask({ query: SMALL, method, headers: origin ? { origin } : {} });
+        const isAllowed = origin === 'https://a.example' || origin === 'https://c.example';
+        expect(headers['access-control-allow-origin']).toBe(isAllowed ? origin : undefined);
+        expect(headers.vary).toContain('Origin');
+      }
+    }
+  });
+
+  it.each([
+    ['none', 'x'],
+    ['one without quotes', 'etag-of-nobody'],
+    ['an unended one', '"'],
+    ['many', Array.from({ length: 500 }, (_nothing, nth) => `"${nth}"`).join(',')],
+  ])('is all of it to who knows %s of its tags', async (_name, ifNoneMatch) => {
+    const { ask } = server;
+    const plain = await ask({ query: QUERY, method: 'GET' });
+    for (let nth = 0; nth < 2; nth++) {
+      const answer = await ask({ query: QUERY, method: 'GET', headers: { 'if-none-match': ifNoneMatch } });
+      expect(answer.status).toBe(200);
+      expect(answer.body.equals(plain.body)).toBe(true);
+    }
+  });
+
+  it('is all of it where a header that counts comes twice', async () => {
+    const { address, ask } = server;
+    const { headers, body } = await ask({ query: SMALL, method: 'GET' });
+    const target = pathOf({ query: SMALL });
+    for (const twice of [
+      `If-None-Match: ${headers.etag}\r\nIf-None-Match: "x"`,
+      'Accept: image/png\r\nAccept: application/json',
+      'Origin: https://a.example\r\nOrigin: https://b.example',
+    ]) {
+      const sent = `GET ${target} HTTP/1.1\r\nHost: x\r\n${twice}\r\nConnection: close\r\n\r\n`;
+      const came = await exchange(address, sent);
+      expect(came, twice).toMatch(/^HTTP\/1.1 (200|304)/);
+      if (came.startsWith('HTTP/1.1 200')) expect(came).toContain(body.toString());
+    }
+  });
+});
+
+it('requests that are sent at once on one connection get each its own answer, in their order', async () => {
+  const { address } = server;
+  const post = (query: string, last = '') => {
+    const body = JSON.stringify({ query });
+    return `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${last}Content-Length: ${body.length}\r\n\r\n${body}`;
+  };
+  const get = (query: string) =>
+    `GET ${pathOf({ query })} HTTP/1.1\r\nHost: x\r\nAccept-Encoding: identity\r\n\r\n`;
+  const names = Array.from({ length: 20 }, (_nothing, nth) => `a${nth % 7}`);
+  const queries = names.map(
+    (name, nth) => `{ ${name}: ${nth % 3 === 0 ? 'chains { name }' : '__typename'} }`,
+  );
+  for (let round = 0; round < 2; round++) {
+    const sent = queries.map((query, nth) => (nth % 2 === 0 ? post(query) : get(query))).join('');
+    const came = await exchange(address, sent + post('{ last: __typename }', 'Connection: close\r\n'));
+    const answered = [...came.matchAll(/\{"data":\{"(\w+)"/g)].map(([, name]) => name);
+    expect(answered).toEqual([...names, 'last']);
+  }
+});

@@ -1,0 +1,371 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { type Asked, refreshWith, startServer } from '../support/test-server.js';
+
+const TOKENS = 'query Tokens($key: String) { tokens(srcChainKey: $key) { symbol decimals price { usd } } }';
+const BASE = { query: TOKENS, variables: { key: 'base' } };
+
+/** A listed token, as a source of routes. */
+const USDC = 'srcChainKey: "ethereum", srcToken: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"';
+const LONG = { config: { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 } };
+
+describe('a question that was answered before', () => {
+  it('is answered with the same bytes, without being executed', async () => {
+    const { countExecuted } = await startServer(LONG);
+    const { count, bodies } = await countExecuted(BASE, BASE, BASE);
+    expect(count).toBe(1);
+    expect(new Set(bodies).size).toBe(1);
+    expect(JSON.parse(bodies[0] ?? '')).toMatchObject({ data: { tokens: expect.arrayContaining([]) } });
+  });
+
+  it('is executed each time where headers would take more room than the answer', async () => {
+    const { countExecuted } = await startServer(LONG);
+    const asked = { ...BASE, headers: { accept: `application/json, ${'x/y, '.repeat(100)}x/z` } };
+    const { count, bodies } = await countExecuted(asked, asked);
+    expect(count).toBe(2);
+    expect(bodies[1]).toBe(bodies[0]);
+  });
+
+  it('is executed once, however many ask for it at the same moment', async () => {
+    const { ask, executed } = await startServer(LONG);
+    const received = await Promise.all(Array.from({ length: 20 }, () => ask(BASE)));
+    expect(new Set(received.map(({ body }) => body.toString())).size).toBe(1);
+    expect(executed()).toBe(1);
+  });
+
+  it.each<[string, Asked]>([
+    ['in other white space', { ...BASE, query: TOKENS.replaceAll(' ', '\n   ') }],
+    [
+      'with commas and comments',
+      { ...BASE, query: `# a comment\n${TOKENS.replace('symbol decimals', 'symbol, decimals')}` },
+    ],
+    [
+      'with its members in another order',
+      { body: JSON.stringify({ variables: BASE.variables, query: TOKENS }) },
+    ],
+    ['with what is null', { body: JSON.stringify({ ...BASE, operationName: null, extensions: null }) }],
+    ['in other white space of its JSON', { body: JSON.stringify(BASE, null, 4) }],
+  ])('is found %s', async (_name, asked) => {
+    const { countExecuted } = await startServer(LONG);
+    const { count, bodies } = await countExecuted(BASE, asked, asked);
+    expect(count).toBe(1);
+    expect(new Set(bodies).size).toBe(1);
+  });
+
+  it.each<[string, Asked]>([
+    ['other variables', { ...BASE, variables: { key: 'sei' } }],
+    ['another alias', { ...BASE, query: TOKENS.replace('symbol', 'name: symbol') }],
+    [
+      'another operation of the document',
+      {
+        body: JSON.stringify({ ...BASE, query: `${TOKENS} query B { chains { name } }`, operationName: 'B' }),
+      },
+    ],
+    [
+      'a string with other white space',
+      { query: '{ token(chainKey: "ba  se", address: "0x1") { symbol } }' },
+    ],
+  ])('is another with %s', async (_name, asked) => {
+    const { countExecuted, query } = await startServer(LONG);
+    const { count, bodies } = await countExecuted(BASE, asked);
+    expect(count).toBe(2);
+    const { query: text, variables, operationName } = JSON.parse(asked.body ?? JSON.stringify(asked));
+    if (!operationName) expect(JSON.parse(bodies[1] ?? '')).toEqual(await query(text, variables));
+    expect(bodies[1]).not.toBe(bodies[0]);
+  });
+
+  it('is executed each time where it met an error, or asks how the listings stand', async () => {
+    const { countExecuted } = await startServer(LONG);
+    for (const query of [
+      '{ nope }',
+      '{ tokenSearch(first: 0) { totalCount } }',
+      '{ listings { ageSeconds } }',
+      '{',
+    ]) {
+      expect((await countExecuted({ query }, { query }, { query })).count, query).toBe(3);
+    }
+  });
+
+  it('gets what every answer has: an id of its own, its line in the log, and what lets pages read it', async () => {
+    const { ask, serverLog, logged } = await startServer({
+      config: { ...LONG.config, corsOrigins: ['https://a.example'] },
+    });
+    const headers = { origin: 'https://a.example' };
+    const first = await ask({ ...BASE, headers: { ...headers, 'x-request-id': 'one' } });
+    const second = await ask({ ...BASE, headers: { ...headers, 'x-request-id': 'two' } });
+    const third = await ask({ ...BASE, headers: { ...headers, 'x-request-id': 'not allowed' } });
+    const foreign = await ask({ ...BASE, headers: { origin: 'https://b.example' } });
+    expect(second.body.equals(first.body)).toBe(true);
+    expect([first, second].map((answer) => answer.headers['x-request-id'])).toEqual(['one', 'two']);
+    expect(third.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+    for (const { headers } of [first, second, third]) {
+      expect(headers['access-control-allow-origin']).toBe('https://a.example');
+      expect(headers['access-control-expose-headers']).toContain('x-request-id');
+      expect(headers.vary).toContain('Origin');
+    }
+    expect(foreign.headers['access-control-allow-origin']).toBeUndefined();
+    expect(logged.filter(({ msg }) => msg === 'Answered')).toHaveLength(2);
+    expect(serverLog.filter(({ msg }) => msg === 'Answered')).toMatchObject([
+      { requestId: 'two', method: 'POST', path: '/graphql', status: 200 },
+      { requestId: third.headers['x-request-id'] },
+    ]);
+  });
+});
+
+describe('after a refresh', () => {
+  const repriced = demoTokens.map((token) => ({ ...token, price: { usd: 7 } }));
+  const renamed = demoTokens.map((token) => ({ ...token, name: 'New' }));
+  const WITHOUT_PRICES = { query: '{ tokens { symbol name } }' };
+  const CHAINS = { query: '{ chains { name } }' };
+  const TIMES = {
+    query:
+      '{ token(chainKey: "base", address: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913") { price { asOf } } }',
+  };
+  const SEARCH = { query: '{ tokenSearch(query: "usdc") { edges { node { symbol } } } }' };
+
+  it('with equal content what was answered stays good, but for the time of prices', async () => {
+    const server = await startServer(LONG);
+    await server.countExecuted(BASE, WITHOUT_PRICES, CHAINS, TIMES, SEARCH);
+    await refreshWith(server, demoTokens);
+    expect((await server.countExecuted(BASE, WITHOUT_PRICES, CHAINS, SEARCH)).count).toBe(0);
+    expect((await server.countExecuted(TIMES)).count).toBe(1);
+  });
+
+  it('with other prices only what has to do with prices is answered anew', async () => {
+    const server = await startServer(LONG);
+    await server.countExecuted(BASE, WITHOUT_PRICES, CHAINS, SEARCH);
+    await refreshWith(server, repriced);
+    expect((await server.countExecuted(WITHOUT_PRICES, CHAINS)).count).toBe(0);
+    const { count, bodies } = await server.countExecuted(BASE, SEARCH);
+    expect(count).toBe(2);
+    expect(bodies[0]).toContain('"usd":7}');
+  });
+
+  it('with other rows all that has to do with them is answered anew', async () => {
+    const server = await startServer(LONG);
+    await server.countExecuted(BASE, WITHOUT_PRICES, CHAINS);
+    await refreshWith(server, renamed);
+    expect((await server.countExecuted(CHAINS)).count).toBe(0);
+    expect((await server.countExecuted(BASE)).count).toBe(1);
+    const { bodies } = await server.countExecuted(WITHOUT_PRICES);
+    expect(bodies[0]).toContain('"name":"New"');
+    await refreshWith(
+      server,
+      renamed,
+      demoChains.map((chain) => ({ ...chain, name: 'Chain' })),
+    );
+    expect((await server.countExecuted(WITHOUT_PRICES)).count).toBe(0);
+    expect((await server.countExecuted(CHAINS)).bodies[0]).toContain('"name":"Chain"');
+  });
+});
+
+describe('what was answered', () => {
+  it('is not given once prices in it are too old to be believed', async () => {
+    const server = await startServer({ config: { ...LONG.config, priceMaxAgeMs: 1200 } });
+    const { bodies } = await server.countExecuted(BASE);
+    expect(bodies[0]).toContain('"price":{"usd"');
+    await expect.poll(async () => (await server.ask(BASE)).body.toString()).not.toContain('"price":{"usd"');
+    await refreshWith(server, demoTokens);
+    expect((await server.ask(BASE)).body.toString()).toContain('"price":{"usd"');
+  });
+
+  it('is not given longer where the clock was set back meanwhile', async () => {
+    const server = await startServer({ config: { ...LONG.config, priceMaxAgeMs: 1200 } });
+    expect((await server.ask(BASE)).body.toString()).toContain('"price":{"usd"');
+    const present = Date.now;
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => present() - 3_600_000);
+    onTestFinished(() => clock.mockRestore());
+    const { headers } = await server.ask({ ...BASE, method: 'GET' });
+    expect(headers['cache-control']).toMatch(/max-age=[01],/);
+    await sleep(1300);
+    expect((await server.ask(BASE)).body.toString()).not.toContain('"price":{"usd"');
+  });
+
+  it('of routes is given no longer than they are kept', async () => {
+    const server = await startServer({ config: { ...LONG.config, destinationsFreshMs: 400 } });
+    const asked = { query: `{ destinations(${USDC}) { chainKey } }` };
+    expect((await server.countExecuted(asked, asked)).count).toBe(1);
+    const before = server.upstream.count('tokens');
+    await expect
+      .poll(async () => {
+        await server.ask(asked);
+        return server.upstream.count('tokens');
+      })
+      .toBe(before + 1);
+  });
+
+  it('of no routes from a token that is not listed is given until the listing is stale', async () => {
+    const server = await startServer({ config: { tokensFreshMs: 2_000 } });
+    const asked = { query: '{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }' };
+    expect((await server.countExecuted(asked, asked)).count).toBe(1);
+    expect(server.upstream.seen.filter(({ url }) => url.includes('srcToken'))).toEqual([]);
+    server.upstream.plan('tokens', status(500));
+    await expect
+      .poll(async () => {
+        await server.ask(asked);
+        return server.upstream.seen.filter(({ url }) => url.includes('srcToken')).length;
+      })
+      .toBeGreaterThan(0);
+  });
+
+  it('without a chain listing is not given with one', async () => {
+    const upstream = await startFakeUpstream({
+      chains: [
+        chainRow('base', {
+          nativeCurrency: { chainKey: 'base', name: '', symbol: '', decimals: 1, address: '0x1' },
+        }),
+      ],
+      tokens: [tokenRow('base', '0x1')],
+    });
+    upstream.plan('chains', (response) => response.writeHead(500).end());
+    const server = await startServer({
+      upstream,
+      config: { ...LONG.config, upstreamRetries: 0 },
+      firstPauseMs: 10,
+    });
+    const asked = { query: '{ tokens { isNative } }' };
+    expect((await server.ask(asked)).body.toString()).toContain('"isNative":false');
+    upstream.plan(
+      'chains',
+      json({
+        chains: [
+          chainRow('base', {
+            nativeCurrency: { chainKey: 'base', name: '', symbol: '', decimals: 1, address: '0x1' },
+          }),
+        ],
+      }),
+    );
+    await expect.poll(async () => (await server.ask(asked)).body.toString()).toContain('"isNative":true');
+  });
+
+  it('takes no more room than it may, and big answers do not push out small ones', async () => {
+    const { countExecuted } = await startServer({ ...LONG, maxAnswerBytes: 2_000_000 });
+    const small = { query: '{ chain(chainKey: "base") { name } }' };
+    await countExecuted(small);
+    const big = Array.from({ length: 12 }, (_nothing, nth) => ({
+      query: `{ a${nth}: tokens { id symbol name address decimals } }`,
+    }));
+    await countExecuted(...big);
+    expect((await countExecuted(small)).count).toBe(0);
+    expect((await countExecuted(...big)).count).toBeGreaterThan(5);
+  });
+});
+
+describe('HTTP caching', () => {
+  const PICKER = { query: '{ tokens { symbol chain { name } } }', method: 'GET' } as const;
+
+  it('of a good answer to GET: how long, since when, and a tag', async () => {
+    const { ask } = await startServer({ config: { chainsFreshMs: 300_000, tokensFreshMs: 30_000 } });
+    for (const { status, headers } of [await ask(PICKER), await ask(PICKER)]) {
+      expect(status).toBe(200);
+      expect(headers['cache-control']).toMatch(
+        /^public, max-age=(29|30), stale-while-revalidate=60, stale-if-error=86400$/,
+      );
+      expect(headers.etag).toMatch(/^"[\w-]+"$/);
+      expect(Math.abs(Date.parse(headers['last-modified'] ?? '') - Date.now())).toBeLessThan(3000);
+      expect(headers.age).toBe('0');
+      expect(headers.vary).toContain('Accept-Encoding');
+      expect(headers.vary).toContain('Accept,');
+    }
+  });
+
+  it('of what is of no listing lasts some minutes, since another release may answer otherwise', async () => {
+    const { ask } = await startServer(LONG);
+    const { headers } = await ask({ query: '{ __schema { types { name } } }', method: 'GET' });
+    expect(headers['cache-control']).toContain('max-age=300,');
+    expect(headers['last-modified']).toBeUndefined();
+  });
+
+  it('answers 304 without a body to a client that has the answer, in its encoding', async () => {
+    const { ask } = await startServer(LONG);
+    const { headers } = await ask(PICKER);
+    const br = await ask({ ...PICKER, headers: { 'accept-encoding': 'br' } });
+    expect(br.headers.etag).not.toBe(headers.etag);
+    for (const known of [headers.etag, `W/${headers.etag}`, `"x", ${headers.etag}`, '*']) {
+      const again = await ask({ ...PICKER, headers: { 'if-none-match': known ?? '' } });
+      expect(again).toMatchObject({ status: 304, headers: { etag: headers.etag } });
+      expect(again.body).toHaveLength(0);
+    }
+    expect(await ask({ ...PICKER, headers: { 'if-none-match': br.headers.etag ?? '' } })).toMatchObject({
+      status: 200,
+    });
+    expect(await ask({ ...BASE, headers: { 'if-none-match': headers.etag ?? '' } })).toMatchObject({
+      status: 200,
+    });
+  });
+
+  it('keeps the tag over a refresh with equal content, and changes it with what changes', async () => {
+    const server = await startServer(LONG);
+    const before = (await server.ask(PICKER)).headers.etag;
+    await refreshWith(server, demoTokens);
+    expect((await server.ask(PICKER)).headers.etag).toBe(before);
+    await refreshWith(server, demoTokens.slice(1));
+    expect((await server.ask(PICKER)).headers.etag).not.toBe(before);
+  });
+
+  it('is forbidden for errors and for how the listings stand', async () => {
+    const { ask } = await startServer(LONG);
+    for (const query of [
+      '{ nope }',
+      '{ listings { ageSeconds } }',
+      '{ tokenSearch(first: 0) { totalCount } }',
+    ]) {
+      const { headers } = await ask({ query, method: 'GET' });
+      expect(headers['cache-control'], query).toBe('no-store');
+      expect(headers.etag).toBeUndefined();
+    }
+  });
+
+  it('leaves the playground to browsers, whatever was asked before at the same address', async () => {
+    const { ask } = await startServer(LONG);
+    await ask(PICKER);
+    const page = await ask({ ...PICKER, headers: { accept: 'text/html' } });
+    expect(page.headers['content-type']).toContain('text/html');
+    expect((await ask(PICKER)).headers['content-type']).toContain('json');
+  });
+
+  it('does not take one of two equal parameters for the other', async () => {
+    const { ask } = await startServer(LONG);
+    const path = (...queries: string[]) =>
+      `/graphql?${queries.map((query) => `query=${encodeURIComponent(query)}`).join('&')}`;
+    const [first, second] = ['{ a: __typename }', '{ b: __typename }'];
+    await ask({ method: 'GET', path: path(first ?? '') });
+    await ask({ method: 'GET', path: path(second ?? '') });
+    const both = await ask({ method: 'GET', path: path(first ?? '', second ?? '') });
+    const again = await ask({ method: 'GET', path: path(first ?? '', second ?? '') });
+    expect(again.body.toString()).toBe(both.body.toString());
+  });
+});
+
+describe('compression', () => {
+  const ALL = { query: '{ tokens { symbol name address chain { name } } }' };
+
+  it.each<[string, string, (body: Buffer) => Buffer]>([
+    ['br', 'gzip, deflate, br', brotliDecompressSync],
+    ['gzip', 'gzip', gunzipSync],
+    ['gzip', 'br;q=0, gzip', gunzipSync],
+  ])('is %s for "%s", and loses nothing', async (encoding, accepted, decompress) => {
+    const { ask } = await startServer(LONG);
+    const plain = await ask(ALL);
+    expect(plain.headers['content-encoding']).toBeUndefined();
+    for (const answer of [
+      await ask({ ...ALL, headers: { 'accept-encoding': accepted } }),
+      await ask({ ...ALL, headers: { 'accept-encoding': accepted } }),
+    ]) {
+      expect(answer.headers['content-encoding']).toBe(encoding);
+      expect(Number(answer.headers['content-length'])).toBe(answer.body.length);
+      expect(answer.body.length).toBeLessThan(plain.body.length / 3);
+      expect(decompress(answer.body).equals(plain.body)).toBe(true);
+    }
+  });
+
+  it('leaves small answers as they are', async () => {
+    const { ask } = await startServer(LONG);
+    const { headers } = await ask({ query: '{ __typename }', headers: { 'accept-encoding': 'br' } });
+    expect(headers['content-encoding']).toBeUndefined();
+  });
+});

@@ -1,0 +1,160 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createGatewayServer } from '../../src/server/server.js';
+import { demoTokens } from '../fixtures/demo.js';
+import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { ask, type GatewayProcess, spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
+import { createTestLog } from '../support/test-gateway.js';
+
+const BODY = JSON.stringify({ query: '{ tokens(srcChainKey: "ethereum") { symbol } }' });
+const HEADERS = { 'content-type': 'application/json' };
+
+/** Sends bytes as they are, and gives everything that came back until the connection ended. */
+async function raw(address: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(address);
+  const socket = connect(Number(port), hostname);
+  let answer = '';
+  socket.on('data', (chunk) => {
+    answer += chunk.toString();
+  });
+  socket.on('error', () => {});
+  socket.write(bytes);
+  await once(socket, 'close');
+  return answer;
+}
+
+describe('bodies', () => {
+  it('over the limit are refused with 413, whether or not their length is said', async () => {
+    const { address } = await startGatewayProcess({ MAX_BODY_BYTES: '1000' });
+    const large = JSON.stringify({ query: '{ listings { state } }', variables: { x: 'x'.repeat(200_000) } });
+    const said = await fetch(`${address}/graphql`, { method: 'POST', headers: HEADERS, body: large });
+    expect(said.status).toBe(413);
+    expect(await said.json()).toMatchObject({ errors: [{ extensions: { code: 'LIMIT_EXCEEDED' } }] });
+    const unsaid = await fetch(`${address}/graphql`, {
+      method: 'POST',
+      headers: HEADERS,
+      body: new Blob([large]).stream(),
+      duplex: 'half',
+    } as RequestInit);
+    expect(unsaid.status).toBe(413);
+    expect(await unsaid.text()).toMatch(/at most 1000 bytes \(MAX_BODY_BYTES\); this one has 2\d{5}\./);
+    const small = await fetch(`${address}/graphql`, { method: 'POST', headers: HEADERS, body: BODY });
+    expect(small.status).toBe(200);
+  });
+});
+
+describe('an error of our own', () => {
+  it.each(['GET', 'POST'])('on %s is answered with 500, and logged', async (method) => {
+    const { log, logged } = await createTestLog();
+    const server = createGatewayServer({
+      gateway: {
+        Request,
+        fetch: () => Promise.reject(new Error('secret-bug')),
+        standing: () => undefined,
+      },
+      maxBodyBytes: 1000,
+      maxQueryTokens: 1000,
+      log,
+    });
+    const address = await server.listen('127.0.0.1', 0);
+    onTestFinished(() => server.drain(0, 1000));
+    const response = await fetch(`${address}/graphql`, {
+      method,
+      ...(method === 'POST' ? { body: BODY } : {}),
+    });
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain('secret-bug');
+    expect(logged).toMatchObject([
+      { msg: 'A request met an error of our own', err: { message: 'secret-bug' } },
+    ]);
+  });
+});
+
+describe('odd requests', () => {
+  /** One for all of them: each is to leave it as it was. */
+  let gateway: GatewayProcess;
+  let end: () => Promise<void>;
+  beforeAll(async () => {
+    gateway = await startGatewayProcess({}, (ending) => {
+      end = ending;
+    });
+  });
+  afterAll(() => end());
+
+  it.each<[string, string, RegExp]>([
+    ['no HTTP', 'rubbish\r\n\r\n', /^HTTP\/1\.1 400/],
+    [
+      'a host that would choose the path',
+      'GET /nowhere HTTP/1.1\r\nHost: x/live?\r\nConnection: close\r\n\r\n',
+      /^HTTP\/1\.1 404/,
+    ],
+    ['no path', 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', /^HTTP\/1\.1 400/],
+    [
+      'a whole address as the path',
+      'GET http://x/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+      /^HTTP\/1\.1 200/,
+    ],
+    ['two slashes first', 'GET //live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', /^HTTP\/1\.1 404/],
+    [
+      'another method',
+      'TRACE /graphql HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+      /^HTTP\/1\.1 4\d\d/,
+    ],
+    [
+      'a broken percent code',
+      'GET /graphql?query=%E0%A4%A HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+      /GRAPHQL_PARSE_FAILED/,
+    ],
+  ])('%s is answered, and the process lives', async (_name, bytes, expected) => {
+    const { address } = gateway;
+    expect(await raw(address, bytes)).toMatch(expected);
+    expect((await fetch(`${address}/live`)).status).toBe(200);
+  });
+
+  it('a client that goes away in mid-request does no harm', async () => {
+    const { address, output } = gateway;
+    const { hostname, port } = new URL(address);
+    const socket = connect(Number(port), hostname);
+    socket.write('POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
+    await sleep(50);
+    socket.destroy();
+    await sleep(50);
+    expect((await fetch(`${address}/live`)).status).toBe(200);
+    expect(output()).not.toContain('error of our own');
+  });
+});
+
+describe('the start', () => {
+  it('with a port that is taken ends with status 1 and says what to do', async () => {
+    const { address } = await startGatewayProcess();
+    const { port } = new URL(address);
+    const { output, exited } = spawnGateway({ PORT: port });
+    expect(await exited).toBe(1);
+    expect(output()).toContain(`Port ${port} on 127.0.0.1 is taken. Set PORT to another one`);
+  });
+
+  it('asks a configured upstream, and nothing of it reaches a client', async () => {
+    const upstream = await startFakeUpstream();
+    onTestFinished(upstream.close);
+    const { address } = await startGatewayProcess({ UPSTREAM_URL: `${upstream.url}/` });
+    const { data } = await ask<{ tokens: unknown[]; listings: { source: string }[] }>(
+      address,
+      '{ tokens { isBridgeable chainKey address decimals symbol name price { usd } } listings { source } }',
+    );
+    expect(data.tokens).toEqual(demoTokens);
+    expect(data.listings.map(({ source }) => source)).toEqual(['v1', 'v1']);
+    expect(upstream.seen.map(({ url }) => url).sort()).toEqual(['/v1/chains', '/v1/tokens']);
+  });
+
+  it('answers while there is no upstream, says so, and recovers by itself', async () => {
+    const upstream = await startFakeUpstream();
+    onTestFinished(upstream.close);
+    upstream.plan('tokens', status(503));
+    const { address } = await startGatewayProcess({ UPSTREAM_URL: upstream.url, UPSTREAM_RETRIES: '0' });
+    await expect.poll(async () => (await fetch(`${address}/ready`)).text()).toContain('UPSTREAM_STATUS');
+    upstream.plan('tokens', json({ tokens: demoTokens }));
+    await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
+  });
+});

@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { demoTokens } from '../fixtures/demo.js';
+import { generatedListings } from '../fixtures/rows.js';
+import { json, late, stall, startFakeUpstream } from '../support/fake-upstream.js';
+import { ask, startGatewayProcess } from '../support/gateway-process.js';
+
+const BODY = JSON.stringify({ query: '{ tokens(srcChainKey: "ethereum") { symbol } }' });
+const HEADERS = { 'content-type': 'application/json' };
+
+describe('a stop', () => {
+  it('under load loses no request, says so at /ready, and ends with status 0 within 10 s', async () => {
+    const { address, child, exited } = await startGatewayProcess();
+    await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
+    const outcomes: string[] = [];
+    const clients = Array.from({ length: 8 }, async () => {
+      const dispatcher = new Agent({ connections: 1, keepAliveTimeout: 10_000 });
+      for (;;) {
+        try {
+          const answer = await request(`${address}/graphql`, {
+            method: 'POST',
+            headers: HEADERS,
+            body: BODY,
+            dispatcher,
+          });
+          const body = (await answer.body.json()) as { data?: { tokens: unknown[] } };
+          outcomes.push(body.data?.tokens.length === 50 ? 'answered' : JSON.stringify(body).slice(0, 100));
+        } catch (error) {
+          outcomes.push(String((error as NodeJS.ErrnoException).code));
+          break;
+        }
+      }
+      await dispatcher.close();
+    });
+    await sleep(300);
+    const stoppedAt = performance.now();
+    child.kill('SIGTERM');
+    await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(503);
+    await Promise.all(clients);
+    expect(await exited).toBe(0);
+    expect(performance.now() - stoppedAt).toBeLessThan(10_000);
+    const answered = outcomes.filter((outcome) => outcome === 'answered');
+    expect(answered.length).toBeGreaterThan(20);
+    // The port is closed at the end; until then nobody met anything but an answer.
+    expect(outcomes.filter((outcome) => outcome !== 'answered')).toEqual(Array(8).fill('ECONNREFUSED'));
+  });
+
+  it('finishes a request that waits for the upstream', async () => {
+    const upstream = await startFakeUpstream();
+    onTestFinished(upstream.close);
+    upstream.plan('tokens', late(3000, json({ tokens: demoTokens })));
+    const { address, child, exited } = await startGatewayProcess({ UPSTREAM_URL: upstream.url });
+    const answer = ask<{ tokens: unknown[] }>(address, '{ tokens { symbol } }');
+    await expect.poll(() => upstream.count('tokens')).toBe(1);
+    child.kill('SIGTERM');
+    expect((await answer).data.tokens).toHaveLength(demoTokens.length);
+    expect(await exited).toBe(0);
+  });
+
+  it('tells a client that waits for an upstream that never answers, and ends with status 0 within 10 s', async () => {
+    const upstream = await startFakeUpstream();
+    onTestFinished(upstream.close);
+    upstream.plan('tokens', stall);
+    const { address, child, exited } = await startGatewayProcess({
+      UPSTREAM_URL: upstream.url,
+      UPSTREAM_TIMEOUT_MS: '60000',
+    });
+    const answer = ask(address, '{ tokens { symbol } }');
+    await expect.poll(() => upstream.count('tokens')).toBe(1);
+    const stoppedAt = performance.now();
+    child.kill('SIGTERM');
+    expect(JSON.stringify(await answer)).toContain('UPSTREAM_UNREACHABLE');
+    expect(await exited).toBe(0);
+    expect(performance.now() - stoppedAt).toBeLessThan(10_000);
+  });
+
+  it.each<[string, string, NodeJS.Signals]>([
+    ['never sent a request', '', 'SIGTERM'],
+    ['never sent a request, on Ctrl-C', '', 'SIGINT'],
+    ['sent half a head', 'POST /graphql HTTP/1.1\r\nHost:', 'SIGTERM'],
+    ['sent half a body', 'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{', 'SIGTERM'],
+  ])('does not wait beyond 10 s for a client that %s', async (_name, bytes, signal) => {
+    const { address, child, exited, output } = await startGatewayProcess();
+    const { hostname, port } = new URL(address);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    socket.write(bytes);
+    await sleep(100);
+    const stoppedAt = performance.now();
+    child.kill(signal);
+    expect(await exited).toBe(0);
+    expect(performance.now() - stoppedAt).toBeLessThan(10_000);
+    expect(output()).toContain('"msg":"Stopped"');
+  });
+
+  it('does not wait beyond 10 s for a client that does not read its answer', async () => {
+    const upstream = await startFakeUpstream(generatedListings(80, 20_000));
+    onTestFinished(upstream.close);
+    const { address, child, exited } = await startGatewayProcess({ UPSTREAM_URL: upstream.url });
+    await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
+    const { hostname, port } = new URL(address);
+    const socket = connect(Number(port), hostname).pause();
+    socket.on('error', () => {});
+    const body = JSON.stringify({ query: '{ a: tokens { id name address } b: tokens { id name address } }' });
+    socket.write(
+      `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await sleep(3000);
+    const stoppedAt = performance.now();
+    child.kill('SIGTERM');
+    expect(await exited).toBe(0);
+    // Otherwise all of the answer was in buffers, and nobody was cut off.
+    expect(performance.now() - stoppedAt).toBeGreaterThan(5000);
+    expect(performance.now() - stoppedAt).toBeLessThan(10_000);
+  });
+
+  it('waits for no upstream when no client does', async () => {
+    const upstream = await startFakeUpstream();
+    onTestFinished(upstream.close);
+    upstream.plan('tokens', stall);
+    const { child, exited } = await startGatewayProcess({
+      UPSTREAM_URL: upstream.url,
+      UPSTREAM_TIMEOUT_MS: '60000',
+    });
+    await expect.poll(() => upstream.count('tokens')).toBe(1);
+    const stoppedAt = performance.now();
+    child.kill('SIGINT');
+    expect(await exited).toBe(0);
+    expect(performance.now() - stoppedAt).toBeLessThan(5000);
+  });
+});

@@ -1,0 +1,548 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  lstatSync,
+  lutimesSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openDiskStore } from '../../src/storage/disk.js';
+import { markOf } from '../../src/storage/record.js';
+import { TOKENS } from '../../src/upstream/listing-kinds.js';
+import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
+import { startFakeSuccessor } from '../support/fake-successor.js';
+import { type FakeUpstream, json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { ask, spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
+import {
+  codesOf,
+  createTestGateway,
+  createTestLog,
+  type TestGatewayOptions,
+} from '../support/test-gateway.js';
+
+const BOTH = '{ chains { chainKey } tokens { address decimals price { usd } } }';
+const DEAD = status(503);
+
+function makeDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'snapshots-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** The listings that the directory holds, without what is still being written. */
+function filesIn(directory: string) {
+  const names = readdirSync(directory).filter((name) => name.endsWith('.snapshot'));
+  const file = (listing: string) =>
+    join(directory, names.find((name) => name.startsWith(`${listing}-`)) ?? '');
+  return { names, chains: file('chains'), tokens: file('tokens') };
+}
+
+async function startSmallUpstream(): Promise<FakeUpstream> {
+  return startFakeUpstream({
+    chains: [chainRow('a')],
+    tokens: [tokenRow('a', '0x1', { price: { usd: 2 } })],
+  });
+}
+
+/** A directory that a gateway has filled, and the upstream that it has used, which now fails. */
+async function fill() {
+  const directory = makeDirectory();
+  const upstream = await startSmallUpstream();
+  const { query } = await createTestGateway({ upstream, config: { snapshotDir: directory } });
+  const answer = await query(BOTH);
+  await expect.poll(() => filesIn(directory).names).toHaveLength(2);
+  upstream.plan('chains', DEAD);
+  upstream.plan('tokens', DEAD);
+  const restart = (config: TestGatewayOptions['config'] = {}) =>
+    createTestGateway({
+      upstream,
+      config: { snapshotDir: directory, upstreamRetries: 0, ...config },
+      firstPauseMs: 20,
+    });
+  return { directory, upstream, answer, restart };
+}
+
+/** The record with its JSON changed, and a digest that fits if asked for. */
+function alter(
+  file: string,
+  change: (content: Record<string, unknown>) => object,
+  isDigestMended = true,
+): void {
+  const [head = '', json = ''] = readFileSync(file, 'utf8').split('\n');
+  const altered = JSON.stringify(change(JSON.parse(json)));
+  const digest = createHash('sha256').update(altered).digest('hex');
+  writeFileSync(file, `${isDigestMended ? head.replace(/\w+$/, digest) : head}\n${altered}`);
+}
+
+describe('SNAPSHOT_DIR', () => {
+  it('gives a gateway that starts with a dead upstream what was last good, with its true age', async () => {
+    const { answer, restart } = await fill();
+    const filledAt = Date.now();
+    await sleep(60);
+    const { query, snapshots } = await restart({ tokensFreshMs: 50, chainsFreshMs: 60_000 });
+    expect(await query(BOTH)).toEqual(answer);
+    const [chains, tokens] = snapshots.status(Date.now());
+    expect([chains.state, tokens.state]).toEqual(['FRESH', 'STALE']);
+    expect(chains.takenAt).toBeLessThanOrEqual(filledAt);
+    expect(tokens.ageMs).toBeGreaterThanOrEqual(60);
+  });
+
+  it('gives prices up to their age, and tokens beyond it', async () => {
+    const { restart } = await fill();
+    await sleep(20);
+    const { query } = await restart({ priceMaxAgeMs: 10 });
+    expect(await query('{ tokens { decimals price { usd } } }')).toEqual({
+      data: { tokens: [{ decimals: 6, price: null }] },
+    });
+  });
+
+  it('asks the upstream for nothing that is still fresh, and for the rest at once', async () => {
+    const { upstream, restart } = await fill();
+    const asked = upstream.count();
+    upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1', { price: { usd: 3 } })] }));
+    const { query, snapshots } = await restart({ tokensFreshMs: 1, chainsFreshMs: 60_000 });
+    snapshots.start();
+    const usd = async () =>
+      (await query<{ tokens: { price: { usd: number } }[] }>(BOTH)).data?.tokens[0]?.price.usd;
+    await expect.poll(usd).toBe(3);
+    expect(upstream.seen.slice(asked).every(({ path }) => path === 'tokens')).toBe(true);
+  });
+
+  it('is written at each refresh', async () => {
+    const { directory, upstream, restart } = await fill();
+    upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1', { name: 'Newer' })] }));
+    const { snapshots } = await restart({ tokensFreshMs: 1 });
+    snapshots.start();
+    await expect.poll(() => readFileSync(filesIn(directory).tokens, 'utf8')).toContain('Newer');
+  });
+
+  it('keeps the listings of several upstreams side by side', async () => {
+    const { directory } = await fill();
+    const other = await createTestGateway({ config: { snapshotDir: directory } });
+    await other.query(BOTH);
+    await expect.poll(() => filesIn(directory).names).toHaveLength(4);
+    expect(other.logged.filter(({ msg }) => msg.includes('refused'))).toEqual([]);
+  });
+});
+
+describe('a file that is not to be served', () => {
+  const DAY_MS = 86_400_000;
+  it.each<[string, RegExp, (file: string, chains: string) => void]>([
+    [
+      'cut off in the middle',
+      /half written or altered/,
+      (file) => {
+        writeFileSync(file, readFileSync(file, 'utf8').slice(0, -30));
+      },
+    ],
+    ['empty', /not a record of this gateway/, (file) => writeFileSync(file, '')],
+    [
+      'cut off in its first line',
+      /not a record|half written/,
+      (file) => {
+        writeFileSync(file, readFileSync(file, 'utf8').slice(0, 40));
+      },
+    ],
+    [
+      'of other bytes',
+      /not a record of this gateway/,
+      (file) => writeFileSync(file, Buffer.alloc(5000, 0x80)),
+    ],
+    [
+      'the plain answer of an upstream',
+      /not a record of this gateway/,
+      (file) => {
+        writeFileSync(file, JSON.stringify({ tokens: demoTokens }));
+      },
+    ],
+    [
+      'of a newer format',
+      /or of another format/,
+      (file) => {
+        writeFileSync(file, readFileSync(file, 'utf8').replace('gateway 1 ', 'gateway 2 '));
+      },
+    ],
+    [
+      'altered by one digit',
+      /half written or altered/,
+      (file) => {
+        alter(file, (content) => ({ ...content, rows: [tokenRow('a', '0x1', { decimals: 7 })] }), false);
+      },
+    ],
+    [
+      'the other listing',
+      /expected the tokens listing, got chains/,
+      (file, chains) => {
+        writeFileSync(file, readFileSync(chains));
+      },
+    ],
+    [
+      'of another upstream',
+      /of another upstream/,
+      (file) => {
+        alter(file, (content) => ({ ...content, service: 'another' }));
+      },
+    ],
+    [
+      'demo data under the name of a real upstream',
+      /of another upstream/,
+      (file) => {
+        alter(file, (content) => ({ ...content, source: 'demo', service: 'demo' }));
+      },
+    ],
+    [
+      'from the future',
+      /dated 86(39\d|400) s in the future/,
+      (file) => {
+        alter(file, (content) => ({ ...content, takenAt: Date.now() + DAY_MS }));
+      },
+    ],
+    [
+      'with rows of another form',
+      /none of the 1 rows/,
+      (file) => {
+        alter(file, (content) => ({ ...content, rows: [tokenRow('a', '0x1', { decimals: '6' })] }));
+      },
+    ],
+    [
+      'with one bad row among good ones',
+      /1 of its rows do not have the form/,
+      (file) => {
+        alter(file, (content) => ({ ...content, rows: [tokenRow('a', '0x1'), tokenRow('', '0x2')] }));
+      },
+    ],
+    [
+      'without rows',
+      /expected at least one row/,
+      (file) => alter(file, (content) => ({ ...content, rows: [] })),
+    ],
+    [
+      'without a time',
+      /form of a record/,
+      (file) => {
+        alter(file, ({ takenAt: _, ...content }) => content);
+      },
+    ],
+    [
+      'a directory',
+      /no regular file; remove it/,
+      (file) => {
+        rmSync(file);
+        mkdirSync(file);
+      },
+    ],
+  ])('is one that is %s: it is refused with a line in the log', async (_name, reason, spoil) => {
+    const { directory, upstream, restart } = await fill();
+    const { tokens, chains } = filesIn(directory);
+    spoil(tokens, chains);
+    const { query, logged, snapshots } = await restart();
+    expect(logged.find(({ msg }) => msg.includes('is refused'))?.reason).toMatch(reason);
+    const answer = await query('{ chains { chainKey } tokens { decimals } }');
+    expect(codesOf(answer)).toEqual(['UPSTREAM_STATUS']);
+    expect(answer.data).toEqual({ chains: [{ chainKey: 'a' }], tokens: null });
+    upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1')] }));
+    await expect.poll(() => snapshots.status(Date.now())[1].state).toBe('FRESH');
+  });
+});
+
+describe('what is no regular file', () => {
+  const makeFifo = (path: string) => execFileSync('mkfifo', [path]);
+  // To read a FIFO would hold up the tests, too.
+  const isRegular = (path: string) => lstatSync(path).isFile();
+  const NOT_REGULAR = /no regular file; remove it/;
+  const GiB = 2 ** 30;
+
+  it.each<[string, RegExp, (file: string) => unknown]>([
+    ['a FIFO that nobody writes to', NOT_REGULAR, makeFifo],
+    [
+      'a link to a FIFO',
+      NOT_REGULAR,
+      (file) => {
+        makeFifo(`${file}.fifo`);
+        symlinkSync(`${file}.fifo`, file);
+      },
+    ],
+    ['a link to a device without end', NOT_REGULAR, (file) => symlinkSync('/dev/zero', file)],
+    ['a link to a device that never says nothing', NOT_REGULAR, (file) => symlinkSync('/dev/urandom', file)],
+    [
+      'a link to a file that blocks and has no length',
+      // Where it is closed to this user or in this container, it is passed over for that.
+      /not a record|let the gateway read|leads nowhere/,
+      (file) => symlinkSync('/proc/kmsg', file),
+    ],
+    ['a link to itself', /ELOOP/, (file) => symlinkSync(file, file)],
+    ['a link that leads nowhere', /leads nowhere; remove it/, (file) => symlinkSync('/nowhere', file)],
+    [
+      'a socket',
+      NOT_REGULAR,
+      async (file) => {
+        const server = createServer().listen(file);
+        await once(server, 'listening');
+        onTestFinished(() => void server.close());
+      },
+    ],
+    [
+      'a file of 100 GiB',
+      /larger \(107374182400 bytes\)/,
+      (file) => {
+        writeFileSync(file, '');
+        truncateSync(file, 100 * GiB);
+      },
+    ],
+  ])('is passed over: %s', async (_name, reason, put) => {
+    const { directory, upstream, restart } = await fill();
+    const { tokens } = filesIn(directory);
+    rmSync(tokens);
+    await put(tokens);
+    const { query, logged, snapshots } = await restart();
+    const refused = logged.filter(({ msg }) => msg.includes('is refused'));
+    expect(refused.map((line) => line.reason)).toEqual([expect.stringMatching(reason)]);
+    expect((await query('{ chains { chainKey } }')).data).toEqual({ chains: [{ chainKey: 'a' }] });
+    upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1')] }));
+    snapshots.start();
+    await expect.poll(() => snapshots.status(Date.now())[1].state).toBe('FRESH');
+    // What is written takes its place.
+    await expect.poll(() => isRegular(tokens)).toBe(true);
+    expect(readFileSync(tokens, 'utf8')).toContain('0x1');
+  });
+
+  it('but a link to a good listing is followed', async () => {
+    const { directory, answer, restart } = await fill();
+    const { tokens } = filesIn(directory);
+    renameSync(tokens, `${tokens}.kept`);
+    symlinkSync(`${tokens}.kept`, tokens);
+    expect(await (await restart()).query(BOTH)).toEqual(answer);
+  });
+
+  it('holds no process up, nor the look-up of names', async () => {
+    const directory = makeDirectory();
+    const upstream = await startSmallUpstream();
+    onTestFinished(upstream.close);
+    // Names are looked up by the same few threads that files are read by.
+    const url = upstream.url.replace('127.0.0.1', 'localhost');
+    for (const listing of ['chains', 'tokens']) {
+      makeFifo(join(directory, `${listing}-${markOf(url)}.snapshot`));
+    }
+    const { address, output } = await startGatewayProcess({ UPSTREAM_URL: url, SNAPSHOT_DIR: directory });
+    await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
+    expect(output().match(/no regular file; remove it/g)?.length).toBeGreaterThan(1);
+    const { tokens } = filesIn(directory);
+    await expect.poll(() => isRegular(tokens)).toBe(true);
+    expect(readFileSync(tokens, 'utf8')).toContain('0x1');
+  });
+
+  it('keeps nothing that was left behind from being swept', async () => {
+    const directory = makeDirectory();
+    const { log, logged } = await createTestLog();
+    const name = (digit: string) => join(directory, `tokens-m.snapshot.${digit.repeat(16)}.tmp`);
+    const anHourAgo = Date.now() / 1000 - 3600;
+    symlinkSync('/nowhere', name('1'));
+    mkdirSync(name('2'));
+    makeFifo(name('3'));
+    writeFileSync(name('4'), 'x');
+    for (const digit of ['1', '2', '3', '4']) lutimesSync(name(digit), anHourAgo, anHourAgo);
+    await openDiskStore({ directory, services: {}, maxBytes: 10_000, log });
+    expect(readdirSync(directory)).toEqual([expect.stringContaining('2222')]);
+    expect(logged).toEqual([]);
+  });
+});
+
+describe('a directory that cannot be written', () => {
+  it.each(['/proc/gateway/snapshots', '/proc/self/gateway', '/sys/gateway', '/dev/null/gateway'])(
+    'such as %s keeps no process busy',
+    async (directory) => {
+      const { child, output, exited } = spawnGateway({ PORT: '0', SNAPSHOT_DIR: directory });
+      onTestFinished(() => void child.kill('SIGKILL'));
+      const hasEnded = await Promise.race([
+        exited.then(() => true),
+        expect
+          .poll(output)
+          .toContain('"Listening"')
+          .then(() => false),
+      ]);
+      expect(output()).toMatch(/SNAPSHOT_DIR(: expected a directory| cannot be used yet)/);
+      if (hasEnded) return;
+      const ticks = () => {
+        const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(' ');
+        return Number(fields[13]) + Number(fields[14]);
+      };
+      await sleep(1000);
+      const begun = ticks();
+      await sleep(1000);
+      // Of a hundred a second and thread.
+      expect(ticks() - begun).toBeLessThan(40);
+    },
+  );
+
+  it('is told once, and again when it can be', async () => {
+    const { log, logged } = await createTestLog();
+    const directory = makeDirectory();
+    const store = await openDiskStore({ directory, services: { v1: 'm' }, maxBytes: 10_000, log });
+    const taken = await TOKENS.parse([tokenRow('a', '0x1')], { source: 'v1', takenAt: 1 });
+    rmSync(directory, { recursive: true });
+    for (let turn = 0; turn < 3; turn++) await store.write(TOKENS, taken);
+    const told = () => logged.filter(({ level }) => Number(level) >= 30).map(({ msg }) => msg);
+    expect(told()).toEqual([expect.stringContaining('could not be kept in SNAPSHOT_DIR')]);
+    mkdirSync(directory);
+    await store.write(TOKENS, taken);
+    expect(told()).toEqual([expect.anything(), 'SNAPSHOT_DIR can be written again']);
+    expect(await store.read(TOKENS)).toMatchObject({ rows: [{ decimals: 6 }], takenAt: 1 });
+  });
+
+  it('because it is a file ends the process at its start with a message', async () => {
+    const file = join(makeDirectory(), 'file');
+    writeFileSync(file, '');
+    const { output, exited } = spawnGateway({ PORT: '0', SNAPSHOT_DIR: file });
+    expect(await exited).toBe(1);
+    expect(output()).toContain(`SNAPSHOT_DIR: expected a directory, got ${file}`);
+  });
+
+  it('or made keeps no gateway from serving', async () => {
+    const snapshotDir = join(makeDirectory(), 'x'.repeat(300));
+    const { query, logged } = await createTestGateway({ config: { snapshotDir } });
+    expect(codesOf(await query(BOTH))).toEqual([]);
+    expect(logged.some(({ msg }) => msg.startsWith('SNAPSHOT_DIR cannot be used yet'))).toBe(true);
+  });
+});
+
+describe('a process that is killed', () => {
+  const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
+  const WRITER = fileURLToPath(new URL('../support/write-forever.js', import.meta.url));
+
+  it('in mid-write, fifty times, leaves a whole listing each time', { timeout: 120_000 }, async () => {
+    const directory = makeDirectory();
+    const { log, logged } = await createTestLog();
+    let cutWrites = 0;
+    for (let time = 0; time < 50; time++) {
+      const writer = spawn(process.execPath, [WRITER, DIST, directory, '2500'], { stdio: 'pipe' });
+      const exited = once(writer, 'exit');
+      // From the first whole write on, at any point of the ones that follow.
+      await once(writer.stdout, 'data');
+      await sleep(Math.random() * 60);
+      writer.kill('SIGKILL');
+      await exited;
+      const left = readdirSync(directory).filter((name) => name.endsWith('.tmp'));
+      if (left.length > 0) cutWrites++;
+      for (const name of left) rmSync(join(directory, name));
+      const store = await openDiskStore({ directory, services: { v1: 'mark' }, maxBytes: 2 ** 25, log });
+      const read = await store.read(TOKENS);
+      expect(read?.rows).toHaveLength(2_500);
+      expect(new Set(read?.rows.map(({ name }) => name)).size).toBe(1);
+    }
+    // Most of the time of a turn is spent in writing: were no write cut, this would show nothing.
+    expect(cutWrites).toBeGreaterThan(3);
+    expect(logged).toEqual([]);
+  });
+
+  it('or told to stop, has written down what it serves', async () => {
+    const directory = makeDirectory();
+    const upstream = await startFakeUpstream(generatedListings(10, 40_000));
+    onTestFinished(upstream.close);
+    const { child, output, exited } = await startGatewayProcess({
+      UPSTREAM_URL: upstream.url,
+      SNAPSHOT_DIR: directory,
+    });
+    await expect.poll(output, { interval: 5 }).toContain('Took a new snapshot of the tokens listing');
+    child.kill('SIGINT');
+    expect(await exited).toBe(0);
+    const store = await openDiskStore({
+      directory,
+      services: { v1: markOf(upstream.url) },
+      maxBytes: 2 ** 25,
+      log: (await createTestLog()).log,
+    });
+    expect((await store.read(TOKENS))?.rows).toHaveLength(40_000);
+  });
+
+  it('leaves nothing behind for ever', async () => {
+    const directory = makeDirectory();
+    const { log } = await createTestLog();
+    const [old, young, other] = ['0123456789abcdef', 'fedcba9876543210']
+      .map((mark) => `tokens-m.snapshot.${mark}.tmp`)
+      .concat('notes.tmp') as [string, string, string];
+    const anHourAgo = Date.now() / 1000 - 3600;
+    for (const name of [old, young, other]) writeFileSync(join(directory, name), 'x');
+    for (const name of [old, other]) utimesSync(join(directory, name), anHourAgo, anHourAgo);
+    await openDiskStore({ directory, services: {}, maxBytes: 10_000, log });
+    expect(readdirSync(directory).sort()).toEqual([other, young].sort());
+  });
+
+  it('serves right answers as soon as it is started again, though the upstream is dead, and says how old they are', async () => {
+    const directory = makeDirectory();
+    const upstream = await startFakeUpstream();
+    const env = { UPSTREAM_URL: upstream.url, SNAPSHOT_DIR: directory, TOKENS_FRESH_MS: '1' };
+    const before = await startGatewayProcess(env);
+    await expect.poll(() => filesIn(directory).names).toHaveLength(2);
+    before.child.kill('SIGKILL');
+    await before.exited;
+    await upstream.close();
+    const after = await startGatewayProcess(env);
+    const { data } = await ask<{ tokens: unknown[]; listings: unknown[] }>(
+      after.address,
+      '{ chains { chainKey } tokens { chainKey address decimals symbol } listings { name rows source state } }',
+    );
+    expect(data).toEqual({
+      chains: demoChains.map(({ chainKey }) => ({ chainKey })),
+      tokens: demoTokens.map(({ chainKey, address, decimals, symbol }) => ({
+        chainKey,
+        address,
+        decimals,
+        symbol,
+      })),
+      listings: [
+        { name: 'chains', rows: demoChains.length, source: 'v1', state: 'FRESH' },
+        { name: 'tokens', rows: demoTokens.length, source: 'v1', state: 'STALE' },
+      ],
+    });
+    const stale = await fetch(`${after.address}/graphql?query={tokens{symbol}}`);
+    expect(stale.headers.get('x-stale-listings')).toMatch(/^tokens;age=\d+$/);
+  });
+
+  it('serves the successor of v1 again what it had of it, under either profile', async () => {
+    const directory = makeDirectory();
+    const v1 = await startSmallUpstream();
+    const successor = await startFakeSuccessor();
+    for (const path of ['chains', 'tokens'] as const) v1.plan(path, status(410));
+    const upstreams = {
+      upstreamProfile: 'auto',
+      upstreamSuccessorUrl: successor.url,
+      snapshotDir: directory,
+    } as const;
+    const before = await createTestGateway({ upstream: v1, config: upstreams });
+    const answer = await before.query(BOTH);
+    expect(codesOf(answer)).toEqual([]);
+    await expect.poll(() => filesIn(directory).names).toHaveLength(2);
+    const asked = v1.count();
+    for (const path of ['chains', 'tokens'] as const) successor.plan(path, DEAD);
+    const again = await createTestGateway({
+      upstream: v1,
+      config: { ...upstreams, tokensFreshMs: 1, upstreamRetries: 0 },
+    });
+    again.snapshots.start();
+    const refused = successor.count();
+    await expect.poll(() => successor.count()).toBeGreaterThan(refused);
+    expect(await again.query(BOTH)).toEqual(answer);
+    expect(v1.count()).toBe(asked);
+    const advised = await createTestGateway({
+      upstream: successor,
+      config: { upstreamProfile: 'value-transfer', snapshotDir: directory },
+    });
+    expect(await advised.query(BOTH)).toEqual(answer);
+  });
+});

@@ -1,0 +1,183 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { encodeRecord, markOf } from '../../src/storage/record.js';
+import { TOKENS } from '../../src/upstream/listing-kinds.js';
+import { tokenRow } from '../fixtures/rows.js';
+import { json, mostInASecond, status } from '../support/fake-upstream.js';
+import {
+  CHAIN,
+  moving,
+  refreshes,
+  SYMBOLS,
+  sources,
+  split,
+  startFleet,
+  startMovingUpstream,
+  statusOf,
+} from '../support/fleet.js';
+import { isRedisMissing, startRedis } from '../support/redis.js';
+import type { TestGateway } from '../support/test-gateway.js';
+
+const PATIENT = { config: { tokensFreshMs: 600_000 } };
+/** What the upstream says for a while, and is not so. */
+const GLITCH = json({
+  tokens: SYMBOLS.map((symbol, index) => tokenRow(CHAIN, `0x${index + 1}`, { symbol, decimals: 18 })),
+});
+const GOOD = moving();
+
+async function decimalsOf(gateway: TestGateway): Promise<number | undefined> {
+  const { data } = await gateway.query<{ tokens: { decimals: number }[] }>('{ tokens { decimals } }');
+  return data?.tokens[0]?.decimals;
+}
+
+describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
+  it('that one took who had nothing to compare it with is held back by those who had', {
+    retry: 2,
+  }, async () => {
+    const { redis, upstream, gateways, join, key } = await startFleet(1, PATIENT);
+    const [good] = gateways as [TestGateway];
+    await expect.poll(() => statusOf(good).tokens.state).toBe('FRESH');
+    await expect.poll(() => redis.client.exists(key('tokens:snapshot'))).toBe(1);
+    // Nothing is left of what they share, such as after a restart of Redis, and no connection was lost.
+    await redis.client.flushall();
+    upstream.plan('tokens', GLITCH);
+    const fresh = await join();
+    await expect.poll(() => decimalsOf(fresh)).toBe(18);
+    await expect.poll(() => statusOf(good).tokens.isHeldBack).toBe(true);
+    expect(await decimalsOf(good)).toBe(6);
+    // And what it has heals the other in the end, as often as the truth has to come.
+    upstream.plan('tokens', GOOD);
+    for (let turn = 0; turn < 3; turn++) {
+      const asked = upstream.count('tokens');
+      await redis.client.del(...(await redis.client.keys('*:pause')), 'none');
+      good.snapshots.hurry();
+      await expect.poll(() => upstream.count('tokens')).toBe(asked + 1);
+      await expect.poll(() => statusOf(good).tokens.isHeldBack).toBe(false);
+      // News that come in quick succession are told once; the other is to see each of these.
+      if (turn < 2) await expect.poll(() => refreshes([fresh], 'tokens', 'held_back')).toBe(turn + 1);
+    }
+    await expect.poll(() => decimalsOf(fresh)).toBe(6);
+    expect(await decimalsOf(good)).toBe(6);
+  });
+
+  it('that came twice before a good answer counts for nothing when it comes again', async () => {
+    const { redis, upstream, gateways, key } = await startFleet(1, PATIENT);
+    const [gateway] = gateways as [TestGateway];
+    await expect.poll(() => statusOf(gateway).tokens.state).toBe('FRESH');
+    await expect.poll(() => redis.client.exists(key('tokens:snapshot'))).toBe(1);
+    upstream.plan('tokens', GLITCH);
+    const held = () => statusOf(gateway).tokens.lastFailure?.message ?? '';
+    for (const times of [1, 2]) {
+      await redis.client.del(key('tokens:pause'));
+      gateway.snapshots.hurry();
+      await expect.poll(held).toContain(`so far: ${times}`);
+    }
+    const setback = await redis.client.get(key('tokens:setback'));
+    upstream.plan('tokens', GOOD);
+    await redis.client.del(key('tokens:pause'));
+    gateway.snapshots.hurry();
+    await expect.poll(() => statusOf(gateway).tokens.isHeldBack).toBe(false);
+    // As if Redis had not been there to be told of the good one.
+    await redis.client.set(key('tokens:setback'), setback ?? '');
+    upstream.plan('tokens', GLITCH);
+    gateway.snapshots.hurry();
+    await expect.poll(held).toContain('so far: 1');
+    expect(await decimalsOf(gateway)).toBe(6);
+  });
+});
+
+describe.skipIf(isRedisMissing)('a gateway that has nothing', () => {
+  it('is given what another holds and Redis has lost, though the upstream fails', async () => {
+    const { redis, upstream, gateways, join, key } = await startFleet(1, { config: { tokensFreshMs: 300 } });
+    const [good] = gateways as [TestGateway];
+    await expect.poll(() => statusOf(good).tokens.state).toBe('FRESH');
+    for (const path of ['chains', 'tokens'] as const)
+      upstream.plan(path, status(503, { 'retry-after': '600' }));
+    await expect.poll(() => redis.client.exists(key('tokens:pause'))).toBe(1);
+    await redis.client.del(key('tokens:snapshot'));
+    const fresh = await join();
+    await expect.poll(() => decimalsOf(fresh)).toBe(6);
+    expect(statusOf(fresh).tokens.takenAt).toBe(statusOf(good).tokens.takenAt);
+  });
+});
+
+describe.skipIf(isRedisMissing)('a record of a gateway whose clock is ahead', () => {
+  it('is taken once, and does not come back over newer ones', async () => {
+    const { redis, upstream, gateways, key } = await startFleet(1, { config: { tokensFreshMs: 200 } });
+    const [gateway] = gateways as [TestGateway];
+    await expect.poll(() => statusOf(gateway).tokens.state).toBe('FRESH');
+    const services = { v1: markOf(upstream.url) };
+    const ahead = await TOKENS.parse(
+      [...SYMBOLS, 'AHEAD'].map((symbol, index) => tokenRow(CHAIN, `0x${index + 1}`, { symbol })),
+      {
+        source: 'v1',
+        takenAt: Date.now() + 30_000,
+      },
+    );
+    const text = encodeRecord(TOKENS, ahead, services);
+    await redis.client.hset(key('tokens:snapshot'), { takenAt: ahead.takenAt, text });
+    await expect.poll(() => statusOf(gateway).tokens.rows).toBe(5);
+    await expect.poll(() => statusOf(gateway).tokens.rows).toBe(4);
+    const asked = upstream.count('tokens');
+    while (upstream.count('tokens') < asked + 4) {
+      expect(statusOf(gateway).tokens.rows).toBe(4);
+      await sleep(10);
+    }
+  });
+});
+
+describe.skipIf(isRedisMissing)('a gateway whose upstream hangs', () => {
+  it('keeps no other from refreshing, nor the clients of another waiting', async () => {
+    const redis = await startRedis();
+    const upstream = await startMovingUpstream();
+    const config = { tokensFreshMs: 1000, upstreamTimeoutMs: 60_000 };
+    const { gateways, join } = await startFleet(1, { redis, upstream, config });
+    const [good] = gateways as [TestGateway];
+    await expect.poll(() => statusOf(good).tokens.state).toBe('FRESH');
+    // The same to Redis, and another connection to the upstream: what it asks hangs.
+    const hanging = await join({
+      decorate: (listing) => ({
+        ...listing,
+        tokens: () => new Promise(() => {}),
+        chains: () => new Promise(() => {}),
+      }),
+    });
+    let oldest = 0;
+    const until = performance.now() + 18_000;
+    while (performance.now() < until) {
+      oldest = Math.max(oldest, statusOf(good).tokens.ageMs ?? 0);
+      await sleep(50);
+    }
+    expect(statusOf(hanging).tokens.takenAt).not.toBeNull();
+    // Its freshness, a turn of the other that is waited for, and a lease that runs out.
+    expect(oldest).toBeLessThan(1000 + 15_000 + 3000);
+    expect(statusOf(good).tokens.ageMs).toBeLessThan(19_000);
+  });
+});
+
+describe.skipIf(isRedisMissing)('the ceiling', () => {
+  it('holds while Redis takes its time to give places', async () => {
+    const config = { upstreamRequestsPerSecond: 3, maxRoutesPerOperation: 1000, tokensFreshMs: 600_000 };
+    const upstream = await startMovingUpstream();
+    upstream.plan('tokens', split(json({ tokens: [] }), moving(sources(30))));
+    const { redis, gateways } = await startFleet(1, { upstream, config });
+    const [gateway] = gateways as [TestGateway];
+    await expect.poll(() => statusOf(gateway).tokens.state).toBe('FRESH');
+    let asked = 0;
+    const ask = () =>
+      gateway.query(`{ tokens(srcChainKey: "ethereum", srcToken: "0xa${asked++}") { symbol } }`);
+    const begun = upstream.count();
+    for (let turn = 1; turn <= 3; turn++) {
+      // The question that waits for its place when Redis answers no more goes out on its own a second later.
+      const questions = [ask()];
+      await sleep(3);
+      redis.freeze(true);
+      for (let more = 0; more < 6; more++) questions.push(ask());
+      await sleep(1700);
+      redis.freeze(false);
+      await Promise.all(questions);
+      expect(upstream.count() - begun).toBe(7 * turn);
+    }
+    expect(mostInASecond(upstream.seen, 200)).toBeLessThanOrEqual(3);
+  });
+});

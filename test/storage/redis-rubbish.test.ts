@@ -1,0 +1,182 @@
+import { randomBytes } from 'node:crypto';
+import type { ChainableCommander } from 'ioredis';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { tokenFilterKey } from '../../src/domain/addresses.js';
+import { decodeRecord, encodeRecord, markOf, type Services } from '../../src/storage/record.js';
+import { CHAINS, type Kind, TOKENS } from '../../src/upstream/listing-kinds.js';
+import { tokenRow } from '../fixtures/rows.js';
+import { type FakeUpstream, json } from '../support/fake-upstream.js';
+import {
+  CHAIN,
+  isConnected,
+  prefixOf,
+  refreshes,
+  SYMBOLS,
+  split,
+  startFleet,
+  startMovingUpstream,
+  statusOf,
+  symbolsOf,
+} from '../support/fleet.js';
+import { isRedisMissing, startRedis } from '../support/redis.js';
+import { codesOf, type TestGateway } from '../support/test-gateway.js';
+
+const HOUR = 3_600_000;
+
+function servicesAt(url: string): Services {
+  return { v1: markOf(url) };
+}
+
+/** A sound record of the token listing, but that none of its rows was ever the upstream's. */
+function record(url: string, takenAt: number, kind: Kind<unknown> = TOKENS as Kind<unknown>): string {
+  const rows = [tokenRow(CHAIN, '0xbad', { symbol: 'BAD' })];
+  const taken = { source: 'v1' as const, takenAt, rows, rejected: { count: 0, first: [] } };
+  return encodeRecord(kind, taken, servicesAt(url));
+}
+
+/** Asks one gateway after another until the test ends, and keeps every answer that is not the upstream's. */
+function watch(gateways: readonly TestGateway[]): readonly unknown[] {
+  const wrong: unknown[] = [];
+  let isOver = false;
+  const watching = (async () => {
+    while (!isOver) {
+      for (const gateway of gateways) {
+        const symbols = await symbolsOf(gateway);
+        if (symbols.join() !== SYMBOLS.join()) wrong.push(symbols);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  })();
+  onTestFinished(() => {
+    isOver = true;
+    return watching;
+  });
+  return wrong;
+}
+
+type Put = (step: ChainableCommander, key: string) => ChainableCommander;
+
+const WRONG_TYPES: readonly [string, Put][] = [
+  ['random bytes', (step, key) => step.set(key, randomBytes(100))],
+  ['nothing', (step, key) => step.set(key, '')],
+  ['a hash', (step, key) => step.hset(key, { takenAt: 'soon', text: 'rubbish' })],
+  ['a list', (step, key) => step.rpush(key, 'rubbish')],
+  ['a set', (step, key) => step.sadd(key, 'rubbish')],
+  ['a sorted set', (step, key) => step.zadd(key, Date.now() + HOUR, 'rubbish')],
+];
+
+const TOPIC_KEYS = ['snapshot', 'setback', 'pause', 'lease'];
+
+describe.skipIf(isRedisMissing)('rubbish in Redis', () => {
+  it.each(WRONG_TYPES)('in every key, %s, is never served, and cleared away', async (_name, put) => {
+    const { redis, upstream, gateways, key } = await startFleet(3, {
+      config: { tokensFreshMs: 150, chainsFreshMs: 150, destinationsFreshMs: 150 },
+    });
+    upstream.plan('tokens', split(json({ tokens: [] })));
+    for (const gateway of gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
+    const wrong = watch(gateways);
+    const askForRoutes = () =>
+      Promise.all(
+        gateways.map(({ query }) => query(`{ tokens(srcChainKey: "${CHAIN}", srcToken: "0x1") { symbol } }`)),
+      );
+    await askForRoutes();
+    const route = markOf(tokenFilterKey({ srcChainKey: CHAIN, srcToken: '0x1' }));
+    const names = ['chains', 'tokens', `route:${route}`]
+      .flatMap((topic) => TOPIC_KEYS.map((part) => `${topic}:${part}`))
+      .concat('places', 'hold:v1', 'first');
+    await Promise.all(names.map((name) => put(redis.client.multi().del(key(name)), key(name)).exec()));
+    const begun = await refreshes(gateways, 'tokens', 'shared');
+    for (const answer of await askForRoutes()) expect(answer).toEqual({ data: { tokens: [] } });
+    for (const listing of ['chains', 'tokens']) {
+      await expect.poll(() => refreshes(gateways, listing, 'shared')).toBeGreaterThan(begun + 4);
+    }
+    for (const topic of ['chains', 'tokens']) {
+      await expect.poll(() => redis.client.type(key(`${topic}:snapshot`))).toBe('hash');
+    }
+    expect(wrong).toEqual([]);
+    for (const gateway of gateways) await expect.poll(() => isConnected(gateway)).toBe(1);
+    const away = gateways
+      .flatMap((gateway) => gateway.logged)
+      .filter(({ msg }) => msg.startsWith('Redis cannot be used'));
+    // A Redis that a busy machine kept waiting is left for a moment, and that is not for the rubbish's sake.
+    expect(away.filter(({ reason }) => !/timed out|timeout/i.test(String(reason)))).toEqual([]);
+  });
+
+  const at = (upstream: FakeUpstream, offset: number) => record(upstream.url, Date.now() + offset);
+  const TEXTS: readonly [string, (upstream: FakeUpstream) => { takenAt: number | string; text: string }][] = [
+    ['cut', (upstream) => ({ takenAt: Date.now(), text: at(upstream, 0).slice(0, -9) })],
+    ['altered', (upstream) => ({ takenAt: Date.now(), text: at(upstream, 0).replace('BAD', 'BED') })],
+    [
+      'of another listing',
+      ({ url }) => ({ takenAt: Date.now(), text: record(url, Date.now(), CHAINS as Kind<unknown>) }),
+    ],
+    ['of another upstream', ({ url }) => ({ takenAt: Date.now(), text: record(`${url}0`, Date.now()) })],
+    ['from the future', (upstream) => ({ takenAt: Date.now() + HOUR, text: at(upstream, HOUR) })],
+    [
+      'from the future, as only its text says',
+      (upstream) => ({ takenAt: Date.now(), text: at(upstream, HOUR) }),
+    ],
+    [
+      'older than it is said to be',
+      (upstream) => ({ takenAt: Date.now() + 30_000, text: at(upstream, -HOUR) }),
+    ],
+    ['of no time', (upstream) => ({ takenAt: 'nan', text: at(upstream, 0) })],
+    ['of an endless time', (upstream) => ({ takenAt: 'inf', text: at(upstream, HOUR) })],
+    [
+      'of another format',
+      ({ url }) => ({ takenAt: Date.now(), text: record(url, Date.now()).replace(' 1 ', ' 2 ') }),
+    ],
+  ];
+
+  it.each(TEXTS)('a snapshot that is %s is refused by all, and replaced', async (_name, rubbish) => {
+    const redis = await startRedis();
+    const upstream = await startMovingUpstream();
+    const key = `${prefixOf(upstream.url)}tokens:snapshot`;
+    await redis.client.hset(key, rubbish(upstream));
+    const { gateways } = await startFleet(3, { redis, upstream });
+    for (const answer of await Promise.all(gateways.map(symbolsOf))) expect(answer).toEqual(SYMBOLS);
+    expect(upstream.count('tokens')).toBe(1);
+    const refused = gateways.flatMap(({ logged }) => logged).filter(({ msg }) => msg.includes('is refused'));
+    expect(refused.length).toBeLessThan(7);
+    await expect
+      .poll(async () => {
+        const text = await redis.client.hget(key, 'text');
+        const { rows } = await decodeRecord(TOKENS, text ?? '', servicesAt(upstream.url), Date.now());
+        return rows.map(({ symbol }) => symbol);
+      })
+      .toEqual(SYMBOLS);
+  });
+
+  it('a snapshot that is older than it is said to be does not take the place of a newer one', async () => {
+    const { redis, upstream, gateways, key } = await startFleet(3, { config: { tokensFreshMs: 200 } });
+    for (const gateway of gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
+    const wrong = watch(gateways);
+    await redis.client.hset(key('tokens:snapshot'), {
+      takenAt: Date.now() + 30_000,
+      text: at(upstream, -HOUR),
+    });
+    const count = upstream.count('tokens');
+    await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(count + 3);
+    expect(wrong).toEqual([]);
+  });
+
+  it.each([
+    ['not JSON', '{"code":'],
+    ['of another form', '{"code":"UPSTREAM_NONSENSE","message":"x","at":1,"failuresInARow":1}'],
+    ['at no time', '{"code":"UPSTREAM_STATUS","message":"x","at":9e15,"failuresInARow":1}'],
+    ['before all time', '{"code":"UPSTREAM_STATUS","message":"x","at":-9e15,"failuresInARow":1}'],
+  ])('a setback that is %s keeps nobody from refreshing', async (_name, setback) => {
+    const redis = await startRedis();
+    const upstream = await startMovingUpstream();
+    const prefix = prefixOf(upstream.url);
+    await redis.client.set(`${prefix}tokens:setback`, setback, 'PX', HOUR);
+    await redis.client.set(`${prefix}tokens:pause`, '1', 'PX', HOUR);
+    const { gateways } = await startFleet(3, { redis, upstream });
+    for (const answer of await Promise.all(gateways.map(symbolsOf))) expect(answer).toEqual(SYMBOLS);
+    expect(upstream.count('tokens')).toBe(1);
+    for (const gateway of gateways) {
+      expect(codesOf(await gateway.query('{ listings { lastFailure { at } } }'))).toEqual([]);
+      expect(statusOf(gateway).tokens.lastFailure).toBeNull();
+    }
+  });
+});

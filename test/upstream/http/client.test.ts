@@ -1,0 +1,263 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { UpstreamError } from '../../../src/domain/upstream-error.js';
+import {
+  type Answer,
+  first,
+  json,
+  late,
+  mostInASecond,
+  reset,
+  stall,
+  startFakeUpstream,
+  status,
+  text,
+} from '../../support/fake-upstream.js';
+import { createTestHttp, type TestHttpOptions } from '../../support/test-http.js';
+
+const GOOD = json({ tokens: [] });
+
+async function askFor(answer: Answer, options: Partial<TestHttpOptions> = {}) {
+  const upstream = await startFakeUpstream({ chains: [] });
+  upstream.plan('tokens', answer);
+  const http = await createTestHttp({ baseUrl: upstream.url, retries: 2, maxBytes: 1000, ...options });
+  onTestFinished(async () => {
+    await http.close();
+    await upstream.close();
+  });
+  return { upstream, http, getTokens: () => http.getJson({ path: 'tokens', first: true }) };
+}
+
+async function faultOf(answer: Promise<unknown>): Promise<UpstreamError> {
+  return answer.then(
+    () => {
+      throw new Error('Expected an error, got an answer');
+    },
+    (error: UpstreamError) => error,
+  );
+}
+
+/**
+ * The most requests that came in any second, wherever it begins; less a tenth, since on a busy machine what was
+ * sent evenly is taken up a little bunched.
+ */
+describe('addresses', () => {
+  it.each(['', '/', '//'])('has one slash before the path when the base ends with "%s"', async (end) => {
+    const fake = await startFakeUpstream({ tokens: [] });
+    onTestFinished(fake.close);
+    const { http } = await askFor(GOOD, { baseUrl: `${fake.url}${end}` });
+    await http.getJson({ path: 'tokens', query: { srcChainKey: 'a&b', srcToken: undefined }, first: true });
+    expect(fake.seen.map(({ url }) => url)).toEqual(['/v1/tokens?srcChainKey=a%26b']);
+  });
+
+  it('sends the configured headers', async () => {
+    const { upstream, getTokens } = await askFor(GOOD, { headers: { 'x-api-key': 'key' } });
+    await getTokens();
+    expect(upstream.seen[0]?.headers).toMatchObject({ 'x-api-key': 'key', accept: 'application/json' });
+    const other = await askFor(GOOD, { headers: { Accept: 'application/vnd.x+json' } });
+    await other.getTokens();
+    expect(other.upstream.seen[0]?.headers.accept).toBe('application/vnd.x+json');
+  });
+});
+
+describe('faults that pass are tried again', () => {
+  it.each<[string, Answer]>([
+    ['a reset connection', reset],
+    ['500', status(500)],
+    ['503', status(503)],
+    ['429', status(429)],
+    [
+      'a cut body',
+      (response) =>
+        response
+          .writeHead(200, { 'content-type': 'application/json', 'content-length': 99 })
+          .write('{', () => response.destroy()),
+    ],
+  ])('%s', async (_name, fault) => {
+    const { upstream, getTokens } = await askFor(first(2, fault, GOOD));
+    expect((await getTokens()).json).toEqual({ tokens: [] });
+    expect(upstream.count()).toBe(3);
+  });
+
+  it('a stall before the head and one in mid-body, each up to the limit of an attempt', async () => {
+    const stallInBody: Answer = (response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).write('{');
+    const { upstream, getTokens } = await askFor(first(1, stall, first(2, stallInBody, GOOD)), {
+      timeoutMs: 100,
+    });
+    expect((await getTokens()).json).toEqual({ tokens: [] });
+    expect(upstream.count()).toBe(3);
+  });
+
+  it('up to the given number of further attempts, with growing pauses', async () => {
+    const { upstream, getTokens } = await askFor(status(503), { retries: 2 });
+    expect(await faultOf(getTokens())).toMatchObject({ code: 'UPSTREAM_STATUS', status: 503 });
+    const [one, two, three, ...more] = upstream.seen.map(({ at }) => at);
+    expect(more).toEqual([]);
+    expect((two ?? 0) - (one ?? 0)).toBeGreaterThanOrEqual(95);
+    expect((three ?? 0) - (two ?? 0)).toBeGreaterThanOrEqual(195);
+  });
+
+  it('not before Retry-After is over', async () => {
+    const { upstream, getTokens } = await askFor(first(1, status(429, { 'retry-after': '1' }), GOOD));
+    await getTokens();
+    expect((upstream.seen[1]?.at ?? 0) - (upstream.seen[0]?.at ?? 0)).toBeGreaterThanOrEqual(990);
+  });
+
+  it('at their own pace where Retry-After is neither a number nor a date', async () => {
+    const { upstream, getTokens } = await askFor(
+      first(1, status(503, { 'retry-after': 'wait until 2999' }), GOOD),
+    );
+    await getTokens();
+    expect(upstream.count()).toBe(2);
+  });
+
+  it('and not at all when Retry-After is far away, which the error then says', async () => {
+    const at = new Date(Date.now() + 3_600_000).toUTCString();
+    const { upstream, getTokens } = await askFor(status(503, { 'retry-after': at }));
+    const fault = await faultOf(getTokens());
+    expect(fault.retryAfterMs).toBeGreaterThan(3_590_000);
+    expect(upstream.count()).toBe(1);
+  });
+});
+
+describe('faults that stay are not tried again', () => {
+  it.each<[string, Answer, string]>([
+    ['410', status(410), 'UPSTREAM_GONE'],
+    ['404', status(404), 'UPSTREAM_STATUS'],
+    ['401', status(401), 'UPSTREAM_STATUS'],
+    ['204', (response) => response.writeHead(204).end(), 'UPSTREAM_STATUS'],
+    ['a redirect, which is not followed', status(301, { location: '/v1/chains' }), 'UPSTREAM_STATUS'],
+    ['another content type', text('{"tokens":[]}', { 'content-type': 'text/html' }), 'UPSTREAM_MALFORMED'],
+    ['no content type', (response) => response.writeHead(200).end('{"tokens":[]}'), 'UPSTREAM_MALFORMED'],
+    ['no JSON', text('{"tokens":'), 'UPSTREAM_MALFORMED'],
+    ['no UTF-8', text(Buffer.from([0x22, 0xff, 0x22])), 'UPSTREAM_MALFORMED'],
+    ['too many bytes', text(JSON.stringify('x'.repeat(1000))), 'UPSTREAM_MALFORMED'],
+    [
+      'too many bytes, compressed',
+      text(gzipSync(JSON.stringify('x'.repeat(1_000_000))), { 'content-encoding': 'gzip' }),
+      'UPSTREAM_MALFORMED',
+    ],
+    ['an unsound compression', text('not gzip', { 'content-encoding': 'gzip' }), 'UPSTREAM_MALFORMED'],
+  ])('%s', async (_name, answer, code) => {
+    const { upstream, getTokens } = await askFor(answer);
+    const fault = await faultOf(getTokens());
+    expect(fault.code).toBe(code);
+    expect(fault.message).not.toMatch(/127\.0\.0\.1|secret/);
+    expect(upstream.count()).toBe(1);
+  });
+
+  it.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'Application/JSON',
+    'application/problem+json',
+    'text/json',
+  ])('and content of type %s is none', async (type) => {
+    const { getTokens } = await askFor(text('{"tokens":[]}', { 'content-type': type }));
+    expect((await getTokens()).json).toEqual({ tokens: [] });
+  });
+
+  it('a compressed answer of good size is none, either', async () => {
+    const body = gzipSync('{"tokens":[]}');
+    const { getTokens } = await askFor(text(body, { 'content-encoding': 'gzip' }));
+    expect((await getTokens()).json).toEqual({ tokens: [] });
+  });
+});
+
+describe('what the log gets of a refusal', () => {
+  it('is the head of the body, to the end of a word', async () => {
+    const { getTokens } = await askFor(status(401, {}, `${'no '.repeat(165)}${'x'.repeat(100)}`));
+    const { detail } = await faultOf(getTokens());
+    expect(detail).toMatch(/HTTP 401 (no )+…$/);
+  });
+});
+
+describe('limits on time', () => {
+  it('names a slow drip a timeout, however steadily it drips', async () => {
+    const drip: Answer = (response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const timer = setInterval(() => response.write(' '), 10);
+      response.once('close', () => clearInterval(timer));
+    };
+    const { getTokens } = await askFor(drip, { timeoutMs: 150, retries: 0 });
+    const fault = await faultOf(getTokens());
+    expect(fault).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+    expect(fault.message).toContain('within 150 ms');
+  });
+
+  it('names a refused connection unreachable', async () => {
+    const gone = await startFakeUpstream();
+    await gone.close();
+    const { getTokens } = await askFor(GOOD, { baseUrl: gone.url, retries: 0 });
+    expect(await faultOf(getTokens())).toMatchObject({ code: 'UPSTREAM_UNREACHABLE' });
+  });
+
+  it('says when the answer was sent for', async () => {
+    const { getTokens } = await askFor(late(50, GOOD));
+    const before = Date.now();
+    const { sentAt } = await getTokens();
+    expect(sentAt).toBeGreaterThanOrEqual(before);
+    expect(Date.now() - sentAt).toBeGreaterThanOrEqual(45);
+  });
+});
+
+describe('the ceiling', () => {
+  it('lets no second see more attempts than it, retries and bursts included', async () => {
+    const { upstream, getTokens } = await askFor(first(3, status(503), GOOD), {
+      requestsPerSecond: 3,
+    });
+    await Promise.all(Array.from({ length: 6 }, getTokens));
+    expect(upstream.count()).toBe(9);
+    expect(mostInASecond(upstream.seen, 300)).toBeLessThanOrEqual(3);
+  });
+
+  it('lets listings go before routes that wait', async () => {
+    const { upstream, http } = await askFor(GOOD, { requestsPerSecond: 1 });
+    const ask = (srcToken: string | undefined) =>
+      http.getJson({ path: 'tokens', query: { srcToken }, first: srcToken === undefined });
+    await Promise.all([ask('a'), ask('b'), ask(undefined)]);
+    expect(upstream.seen.map(({ url }) => url)).toEqual([
+      '/v1/tokens?srcToken=a',
+      '/v1/tokens',
+      '/v1/tokens?srcToken=b',
+    ]);
+  });
+
+  it('refuses routes at once when too many wait already', async () => {
+    const { http, upstream } = await askFor(GOOD, { requestsPerSecond: 1 });
+    const answers = Array.from({ length: 40 }, (_, index) =>
+      http
+        .getJson({ path: 'tokens', query: { srcToken: `${index}` }, first: false })
+        .catch((error) => error.code),
+    );
+    await http.getJson({ path: 'chains', first: true });
+    await http.close();
+    const codes = await Promise.all(answers);
+    expect(codes.filter((code) => code === 'UPSTREAM_RATE_LIMITED')).toHaveLength(9);
+    expect(upstream.count()).toBeLessThanOrEqual(3);
+  });
+});
+
+describe('closing', () => {
+  it('ends what is under way, what waits for its turn and what waits to try again', async () => {
+    const { http, upstream, getTokens } = await askFor(stall, {
+      requestsPerSecond: 1,
+      timeoutMs: 10_000,
+    });
+    const answers = [getTokens(), getTokens()].map(faultOf);
+    await expect.poll(() => upstream.count()).toBe(1);
+    await http.close();
+    for (const fault of await Promise.all(answers)) expect(fault.code).toBe('UPSTREAM_UNREACHABLE');
+    expect(await faultOf(getTokens())).toMatchObject({ code: 'UPSTREAM_UNREACHABLE' });
+    expect(upstream.count()).toBe(1);
+  });
+
+  it('ends a pause, too', async () => {
+    const { http, upstream, getTokens } = await askFor(status(429, { 'retry-after': '9' }));
+    const answer = faultOf(getTokens());
+    await expect.poll(() => upstream.count()).toBe(1);
+    await http.close();
+    expect(await answer).toMatchObject({ code: 'UPSTREAM_UNREACHABLE' });
+  });
+});

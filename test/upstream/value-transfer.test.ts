@@ -1,0 +1,430 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createValueTransferListing } from '../../src/upstream/value-transfer.js';
+import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
+import {
+  type FakeSuccessorListings,
+  NEXT_TOKEN,
+  paged,
+  startFakeSuccessor,
+  tokenOf,
+} from '../support/fake-successor.js';
+import { type Answer, type FakeUpstream, json, late, status } from '../support/fake-upstream.js';
+import {
+  codesOf,
+  createTestGateway,
+  createTestLog,
+  defaultConfig,
+  type TestGatewayOptions,
+} from '../support/test-gateway.js';
+import { createTestHttp } from '../support/test-http.js';
+
+const TOKENS = '{ tokens { chainKey address } }';
+
+interface Rows {
+  readonly chains: readonly Record<string, unknown>[];
+  readonly tokens: readonly Record<string, unknown>[];
+}
+interface Listings {
+  readonly listings: readonly Record<string, unknown>[];
+}
+
+const { upstreamMaxBytes } = defaultConfig();
+
+/** The whole gateway in front of the successor. */
+async function serve(upstream: FakeUpstream, { config, ...options }: TestGatewayOptions = {}) {
+  return createTestGateway({
+    upstream,
+    config: { upstreamRetries: 0, upstreamProfile: 'value-transfer', ...config },
+    ...options,
+  });
+}
+
+const chain = (chainKey: string, changes: Record<string, unknown> = {}) => ({
+  ...successorChain(chainRow(chainKey)),
+  ...changes,
+});
+const token = (chainKey: string, address: string, changes: Record<string, unknown> = {}) => ({
+  ...successorToken(tokenRow(chainKey, address)),
+  ...changes,
+});
+
+/** A page of one token, which says of a further one what is given. */
+const pageSaying = (pagination: unknown, address = '0x1') =>
+  json({ tokens: [token('a', address)], pagination });
+
+async function startSmall(listings: FakeSuccessorListings = {}) {
+  return startFakeSuccessor({ chains: [chain('a')], tokens: [token('a', '0x1')], ...listings });
+}
+
+describe('the rows of the successor', () => {
+  it('are served as those of v1 are', async () => {
+    const question = `{
+      chains { chainKey chainType chainId shortName name nativeCurrency { chainKey name symbol decimals address } }
+      tokens { isBridgeable chainKey address decimals symbol name price { usd } }
+    }`;
+    const { query } = await serve(await startFakeSuccessor());
+    expect(await query<Rows>(question)).toEqual({ data: { chains: demoChains, tokens: demoTokens } });
+  });
+
+  it('have the same versions', async () => {
+    const question = '{ chains { name } tokens { name } }';
+    const versions = [];
+    for (const { query } of [await serve(await startFakeSuccessor()), await createTestGateway()]) {
+      await query(question);
+      const { data } = await query<Listings>('{ listings { version } }');
+      versions.push(data?.listings);
+    }
+    expect(versions[0]).toEqual(versions[1]);
+  });
+
+  it('are said to be from there, before they come and afterwards', async () => {
+    const { query } = await serve(await startSmall());
+    const sources = () => query('{ listings { name source rows } }');
+    expect((await sources()).data).toEqual({
+      listings: [
+        { name: 'chains', source: 'value-transfer', rows: 0 },
+        { name: 'tokens', source: 'value-transfer', rows: 0 },
+      ],
+    });
+    await query('{ chains { name } tokens { name } }');
+    expect((await sources()).data).toEqual({
+      listings: [
+        { name: 'chains', source: 'value-transfer', rows: 1 },
+        { name: 'tokens', source: 'value-transfer', rows: 1 },
+      ],
+    });
+  });
+
+  it.each<[string, unknown, string | null]>([
+    ['over https', 'https://example.org/a.png', 'https://example.org/a.png'],
+    ['over http', 'http://example.org/a.png?b=c', 'http://example.org/a.png?b=c'],
+    ['none', undefined, null],
+    ['null', null, null],
+    ['empty', '', null],
+    ['no text', 1, null],
+    ['no address', 'a.png', null],
+    ['a script', 'javascript:alert(1)', null],
+    ['a script in capitals', 'JavaScript:alert(1)', null],
+    ['data', 'data:image/svg+xml,<svg/>', null],
+    ['too long', `https://example.org/${'a'.repeat(2048)}`, null],
+  ])('have a picture that is %s', async (_name, logoUrl, served) => {
+    const { query } = await serve(await startSmall({ tokens: [token('a', '0x1', { logoUrl })] }));
+    expect(await query('{ tokens { address logoUrl } }')).toEqual({
+      data: { tokens: [{ address: '0x1', logoUrl: served }] },
+    });
+  });
+
+  it.each<[string, unknown]>([
+    ['missing', undefined],
+    ['empty', {}],
+    ['null', null],
+  ])('may have a price that is %s', async (_name, price) => {
+    const { query } = await serve(await startSmall({ tokens: [token('a', '0x1', { price })] }));
+    expect(await query('{ tokens { price { usd } } }')).toEqual({ data: { tokens: [{ price: null }] } });
+  });
+
+  it.each<[string, 'chains' | 'tokens', unknown, RegExp]>([
+    ['a chain without chainId', 'chains', chain('b', { chainId: undefined }), /^chains\[1\]: chainId/],
+    [
+      'a chain without nativeCurrency',
+      'chains',
+      chain('b', { nativeCurrency: undefined }),
+      /^chains\[1\]: nativeCurrency/,
+    ],
+    [
+      'a token without isSupported',
+      'tokens',
+      token('a', '0x2', { isSupported: undefined }),
+      /^tokens\[1\]: isSupported/,
+    ],
+    [
+      'a token with isBridgeable in its place',
+      'tokens',
+      token('a', '0x2', { isSupported: undefined, isBridgeable: true }),
+      /^tokens\[1\]: isSupported/,
+    ],
+    [
+      'the same token again',
+      'tokens',
+      token('a', '0x1', { symbol: 'OTHER' }),
+      /^tokens\[1\]: duplicate of tokens\[0\]$/,
+    ],
+    ['the same chain again', 'chains', chain('a'), /^chains\[1\]: duplicate of chains\[0\]$/],
+  ])('%s is left out, counted and logged, also on a further page', async (_name, name, row, reason) => {
+    const good = { chains: [chain('a')], tokens: [token('a', '0x1')] };
+    const upstream = await startSmall({ [name]: [...good[name], row], pageSize: 1 });
+    const { query, logged } = await serve(upstream);
+    await query('{ chains { name } tokens { name } }');
+    const { data } = await query<Listings>('{ listings { name rows rejectedRows } }');
+    expect(data?.listings).toContainEqual({ name, rows: 1, rejectedRows: 1 });
+    expect(upstream.count(name)).toBe(2);
+    expect(logged.find(({ msg }) => msg.startsWith('Left out bad rows'))).toMatchObject({
+      rejected: [expect.stringMatching(reason)],
+    });
+  });
+
+  it.each<[string, Answer]>([
+    ['no rows', json({ tokens: [], pagination: {} })],
+    ['rows of the other listing', json({ chains: [chain('a')], pagination: {} })],
+    ['no good row', json({ tokens: [tokenRow('a', '0x1')] })],
+    ['a bare array', json([token('a', '0x1')])],
+  ])('are refused whole where there are %s', async (_name, answer) => {
+    const upstream = await startSmall();
+    upstream.plan('tokens', answer);
+    const { query } = await serve(upstream);
+    expect(codesOf(await query(TOKENS))).toEqual(['UPSTREAM_MALFORMED']);
+  });
+});
+
+describe('pages', () => {
+  it('are followed to their end, each asked for once and with its token encoded', async () => {
+    const rows = Array.from({ length: 5 }, (_, index) => token('a', `0x${index + 1}`));
+    const upstream = await startSmall({ tokens: rows, pageSize: 2 });
+    const { query } = await serve(upstream);
+    const { data } = await query<Rows>(TOKENS);
+    expect(data?.tokens.map(({ address }) => address)).toEqual(['0x1', '0x2', '0x3', '0x4', '0x5']);
+    expect(upstream.seen.map(({ url }) => url)).toEqual([
+      '/v1/tokens',
+      '/v1/tokens?pagination%5BnextToken%5D=from+2%2F',
+      '/v1/tokens?pagination%5BnextToken%5D=from+4%2F',
+    ]);
+  });
+
+  it('of the chain listing, too', async () => {
+    const upstream = await startSmall({ chains: ['a', 'b', 'c'].map((key) => chain(key)), pageSize: 1 });
+    const { query } = await serve(upstream);
+    expect((await query<Rows>('{ chains { chainKey } }')).data?.chains).toHaveLength(3);
+    expect(upstream.count('chains')).toBe(3);
+  });
+
+  it('may be empty before the last', async () => {
+    const upstream = await startSmall();
+    upstream.plan('tokens', (response, request, nth) => {
+      const page = tokenOf(request.url)
+        ? pageSaying({})
+        : json({ tokens: [], pagination: { nextToken: 'more' } });
+      page(response, request, nth);
+    });
+    const { query } = await serve(upstream);
+    expect((await query<Rows>(TOKENS)).data?.tokens).toHaveLength(1);
+  });
+
+  it.each<[string, unknown]>([
+    ['no pagination', undefined],
+    ['null', null],
+    ['nothing in it', {}],
+    ['a null token', { nextToken: null }],
+    ['an empty token', { nextToken: '' }],
+  ])('end with %s', async (_name, pagination) => {
+    const upstream = await startSmall();
+    upstream.plan('tokens', pageSaying(pagination));
+    const { query } = await serve(upstream);
+    expect((await query<Rows>(TOKENS)).data?.tokens).toHaveLength(1);
+    expect(upstream.count('tokens')).toBe(1);
+  });
+
+  it.each<[string, unknown, string]>([
+    [
+      'a token that is a number',
+      { nextToken: 2 },
+      'expected a string "pagination.nextToken", got a value of type number',
+    ],
+    ['a token that is false', { nextToken: false }, 'got a value of type boolean'],
+    ['a token that is an object', { nextToken: {} }, 'got a value of type object'],
+    ['a token in an array', { nextToken: ['more'] }, 'got an array'],
+    ['a text for pagination', 'more', 'expected an object "pagination", got a value of type string'],
+    ['an array for pagination', [], 'expected an object "pagination", got an array'],
+  ])('are refused whole with %s', async (_name, pagination, message) => {
+    const upstream = await startSmall();
+    upstream.plan('tokens', pageSaying(pagination));
+    const { query } = await serve(upstream);
+    const answer = await query(TOKENS);
+    expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
+    expect(answer.errors?.[0]?.message).toContain(message);
+  });
+
+  it('are followed no further where one is named again, which is logged, and used', async () => {
+    const upstream = await startSmall();
+    upstream.plan('tokens', (response, request, nth) => {
+      const next: Record<string, string> = { one: 'two', two: 'one' };
+      pageSaying({ nextToken: next[tokenOf(request.url) ?? ''] ?? 'one' }, `0x${nth}`)(
+        response,
+        request,
+        nth,
+      );
+    });
+    const { query, logged } = await serve(upstream);
+    const { data } = await query<Rows>(TOKENS);
+    expect(data?.tokens.map(({ address }) => address)).toEqual(['0x1', '0x2', '0x3']);
+    expect(upstream.count('tokens')).toBe(3);
+    expect(logged.filter(({ msg }) => msg.includes('for the second time'))).toMatchObject([
+      { level: 40, listing: 'tokens', pages: 3, rows: 3 },
+    ]);
+  });
+
+  it('are counted once each where the service knows no pages, and gives the first again', async () => {
+    const upstream = await startSmall();
+    upstream.plan('tokens', pageSaying({ nextToken: 'more' }));
+    const { query } = await serve(upstream);
+    expect((await query<Rows>(TOKENS)).data?.tokens).toHaveLength(1);
+    const { data } = await query<Listings>('{ listings { rows rejectedRows } }');
+    expect(data?.listings[1]).toEqual({ rows: 1, rejectedRows: 1 });
+    expect(upstream.count('tokens')).toBe(2);
+  });
+
+  it('are a hundred at most', async () => {
+    const rows = Array.from({ length: 101 }, (_, index) => token('a', `0x${index + 1}`));
+    const upstream = await startSmall();
+    const { query, snapshots } = await serve(upstream, { firstPauseMs: 10 });
+    upstream.plan('tokens', paged('tokens', rows, 1));
+    const answer = await query(TOKENS);
+    expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
+    expect(answer.errors?.[0]?.message).toContain(
+      'expected at most 100 pages of "tokens", got the token of a further one',
+    );
+    expect(upstream.count('tokens')).toBe(100);
+    upstream.plan('tokens', paged('tokens', rows.slice(1), 1));
+    await expect.poll(() => snapshots.status(Date.now())[1].rows).toBe(100);
+  });
+
+  it('come to the limit on bytes at most, all of one answer together', async () => {
+    const rows = Array.from({ length: 10 }, (_, index) =>
+      token('a', `0x${index}`, { more: 'x'.repeat(400) }),
+    );
+    const bytes = Array.from({ length: 5 }, (_, page) => {
+      const pagination = page < 4 ? { nextToken: `from ${2 * page + 2}/` } : {};
+      return JSON.stringify({ tokens: rows.slice(2 * page, 2 * page + 2), pagination }).length;
+    }).reduce((sum, length) => sum + length, 0);
+    const exact = await startSmall({ tokens: rows, pageSize: 2 });
+    const within = await serve(exact, { config: { upstreamMaxBytes: bytes } });
+    expect((await within.query<Rows>(TOKENS)).data?.tokens).toHaveLength(10);
+    const upstream = await startSmall({ tokens: rows, pageSize: 2 });
+    const beyond = await serve(upstream, { config: { upstreamMaxBytes: bytes - 1 } });
+    const answer = await beyond.query(TOKENS);
+    expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
+    expect(answer.errors?.[0]?.message).toContain(
+      `expected at most ${bytes - 1} bytes in all pages of "tokens" together, got more`,
+    );
+  });
+
+  it.each<[string, Answer, string]>([
+    ['fails', status(503), 'UPSTREAM_STATUS'],
+    ['is refused as a token would be', status(422), 'UPSTREAM_STATUS'],
+    ['has another form', json({ rows: [] }), 'UPSTREAM_MALFORMED'],
+  ])('are all refused where one %s, and the last good listing stays', async (_name, fault, code) => {
+    const upstream = await startSmall();
+    const { query, snapshots } = await serve(upstream, { config: { tokensFreshMs: 20 } });
+    const before = await query(TOKENS);
+    upstream.plan('tokens', (response, request, nth) =>
+      (tokenOf(request.url) ? fault : pageSaying({ nextToken: 'more' }, '0x2'))(response, request, nth),
+    );
+    await expect.poll(() => snapshots.status(Date.now())[1].lastFailure?.code).toBe(code);
+    expect(await query(TOKENS)).toEqual(before);
+  });
+
+  it('are together as old as the first', async () => {
+    const upstream = await startSmall();
+    upstream.plan('tokens', (response, request, nth) =>
+      (tokenOf(request.url) ? late(300, pageSaying({}, '0x2')) : pageSaying({ nextToken: 'more' }))(
+        response,
+        request,
+        nth,
+      ),
+    );
+    const { query } = await serve(upstream);
+    const before = Date.now();
+    const { data } = await query<{ tokens: { price: { asOf: string } }[] }>('{ tokens { price { asOf } } }');
+    const ages = data?.tokens.map(({ price }) => Date.parse(price.asOf) - before);
+    expect(ages).toHaveLength(2);
+    expect(ages?.[0]).toBe(ages?.[1]);
+    expect(ages?.[0]).toBeLessThan(290);
+    expect(Date.now() - before).toBeGreaterThanOrEqual(295);
+  });
+});
+
+describe('what is asked for', () => {
+  const ROUTES = '{ tokens(srcChainKey: "a", srcToken: "0x1") { chainKey address } }';
+
+  it('is the routes from a token by both parameters of the successor, on every page', async () => {
+    const reachable = [token('b', '0x2'), token('a', '0x3')];
+    const upstream = await startSmall();
+    const { query } = await serve(upstream);
+    await query(TOKENS);
+    upstream.plan('tokens', paged('tokens', reachable, 1));
+    expect((await query<Rows>(ROUTES)).data?.tokens).toEqual([
+      { chainKey: 'b', address: '0x2' },
+      { chainKey: 'a', address: '0x3' },
+    ]);
+    const asked = upstream.seen.slice(1).map(({ url }) => [...new URL(url, 'http://fake').searchParams]);
+    const both = [
+      ['transferrableFromChainKey', 'a'],
+      ['transferrableFromTokenAddress', '0x1'],
+    ];
+    expect(asked).toEqual([both, [...both, [NEXT_TOKEN, 'from 1/']]]);
+  });
+
+  it('is never a token without its chain, which the client is told', async () => {
+    const upstream = await startSmall();
+    const { query, logged } = await serve(upstream);
+    const answer = await query('{ tokens(srcToken: "0x1") { address } chains { chainKey } }');
+    expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
+    expect(answer).toMatchObject({
+      data: { tokens: null, chains: [{ chainKey: 'a' }] },
+      errors: [
+        { path: ['tokens'], message: expect.stringMatching(/"srcChainKey" beside "srcToken", got none/) },
+      ],
+    });
+    expect(upstream.count('tokens')).toBe(0);
+    expect(logged.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+  });
+
+  it('is never a chain alone, which the whole listing answers', async () => {
+    const upstream = await startSmall({ tokens: [token('a', '0x1'), token('b', '0x2')] });
+    const { query } = await serve(upstream);
+    expect((await query<Rows>('{ tokens(srcChainKey: "b") { chainKey address } }')).data?.tokens).toEqual([
+      { chainKey: 'b', address: '0x2' },
+    ]);
+    expect(upstream.seen.map(({ url }) => url)).toEqual(['/v1/tokens']);
+  });
+
+  it('is not so at the seam, either', async () => {
+    const upstream = await startSmall({ tokens: [token('a', '0x1'), token('b', '0x2')], pageSize: 1 });
+    const { log } = await createTestLog();
+    const http = await createTestHttp({ baseUrl: upstream.url });
+    onTestFinished(async () => {
+      await http.close();
+      await upstream.close();
+    });
+    const listing = createValueTransferListing({ http, maxBytes: upstreamMaxBytes, log });
+    expect(await listing.tokens({ srcChainKey: 'b' })).toMatchObject({
+      source: 'value-transfer',
+      rows: [{ chainKey: 'b', address: '0x2', isBridgeable: true }],
+    });
+    expect(upstream.seen.some(({ url }) => url.includes('transferrable'))).toBe(false);
+  });
+
+  it('is answered with no tokens where HTTP 422 says that the token is not known', async () => {
+    const upstream = await startSmall();
+    upstream.plan('tokens', status(422, {}, '{"error":{"message":"unsupported token"}}'));
+    const { query } = await serve(upstream);
+    expect(await query(ROUTES)).toEqual({ data: { tokens: [] } });
+    expect(codesOf(await query(TOKENS))).toEqual(['UPSTREAM_STATUS']);
+  });
+
+  it('is answered with no tokens where there are none', async () => {
+    const upstream = await startSmall();
+    upstream.plan('tokens', json({ tokens: [], pagination: {} }));
+    const { query } = await serve(upstream);
+    expect(await query(ROUTES)).toEqual({ data: { tokens: [] } });
+  });
+
+  it('is refused where routes are cut short', async () => {
+    const upstream = await startSmall();
+    upstream.plan('tokens', (response, request, nth) =>
+      (tokenOf(request.url) ? status(422) : pageSaying({ nextToken: 'more' }))(response, request, nth),
+    );
+    const { query } = await serve(upstream);
+    expect(codesOf(await query(ROUTES))).toEqual(['UPSTREAM_STATUS']);
+  });
+});
