@@ -8,7 +8,7 @@ import { createCeiling } from './upstream/http/rate-limit.js';
 import {
   type Addresses,
   createUpstream,
-  fleetMarkOf,
+  peerScope,
   servicesOf,
   type UpstreamOptions,
 } from './upstream/services.js';
@@ -84,7 +84,7 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
       : // Loaded only where it is wanted: it would cost a tenth of the time to the first answer.
         (await import('./storage/redis/peers.js')).createRedisFleet({
           url: redisUrl,
-          scope: fleetMarkOf(addresses),
+          scope: peerScope(addresses),
           secret: redisSecret,
           maxRecordBytes: maxBytes,
           services,

@@ -1,5 +1,6 @@
+import { foldText } from '../domain/fold-text.js';
 import type { Chain } from '../domain/listing.js';
-import { createTextIndex, foldText, lineOf, PLACES, type Place, type SearchWord } from './text.js';
+import { createTextIndex, lineOf, PLACES, type Place, type SearchWord } from './text.js';
 
 /** What is known of the chains by their names. */
 export interface ChainNames {

@@ -1,4 +1,5 @@
 import { GatewayError } from '../domain/errors.js';
+import { foldText, narrowText } from '../domain/fold-text.js';
 
 /** One word of what a person typed. */
 export interface SearchWord {
@@ -42,27 +43,10 @@ const GENERIC = new Set(
 );
 /** What an address is found by in a link or behind a prefix. */
 const HEX_ADDRESS = /0x[0-9a-f]{40,64}(?![0-9a-z])/i;
-/** Letters that stand for others in symbols. */
-const LOOK_ALIKES: ReadonlyMap<string, string> = new Map([
-  ['₮', 't'],
-  ['₿', 'b'],
-]);
-/** Most texts are so, and need no more than small letters. */
-const PLAIN = /^[ -~]*$/;
 const ONLY_LETTERS = /^[a-z0-9]*$/;
 const HAS_LETTERS = /[\p{L}\p{N}]/u;
 const MARKS = /[^\p{L}\p{N}]+/u;
 const MARKS_AROUND = /^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu;
-
-/** Makes one of the writings of a text: narrow, small, without accents and what cannot be seen. */
-export function foldText(text: string): string {
-  if (PLAIN.test(text)) return text.toLowerCase();
-  return narrow(text)
-    .toLowerCase()
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .replace(/[₮₿]/g, (letter) => LOOK_ALIKES.get(letter) ?? letter);
-}
 
 /**
  * The ways to read what was typed, each looser than the one before: what the first finds is meant that finds
@@ -71,7 +55,7 @@ export function foldText(text: string): string {
  * @throws GatewayError BAD_USER_INPUT for too many words
  */
 export function readingsOf(typed: string): readonly Reading[] {
-  const asTyped = distinct(narrow(typed).split(/\s+/).filter(Boolean).map(wordOf));
+  const asTyped = distinct(narrowText(typed).split(/\s+/).filter(Boolean).map(wordOf));
   if (asTyped.length === 0) return [];
   // "usdc/base", "usdc on base": marks may join words, and words may mean nothing.
   const apart = asTyped.flatMap((word) =>
@@ -156,10 +140,6 @@ function distinct(words: readonly SearchWord[]): readonly SearchWord[] {
 /** "usdce" and "susdc" are to find "USDC.e" and "S*USDC", too. */
 function lettersOf(folded: string): string {
   return ONLY_LETTERS.test(folded) ? folded : folded.replace(/[^\p{L}\p{N}]/gu, '') || folded;
-}
-
-function narrow(text: string): string {
-  return text.normalize('NFKC').replace(/\p{Cf}/gu, '');
 }
 
 /** The last of the ascending `starts`, from the one at `low` on, that is not beyond `position`. */

@@ -1,10 +1,10 @@
 import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
+import { foldText } from '../domain/fold-text.js';
 import { forEachSlice, step } from '../scheduling/chunks.js';
 import type { ChainNames } from './chain-names.js';
 import { groupRows, type RowGroups } from './groups.js';
 import {
   createTextIndex,
-  foldText,
   lineOf,
   MAX_WORDS,
   PLACES,

@@ -1,8 +1,8 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type ErrorCode, GatewayError } from '../domain/errors.js';
-import { requestIdFrom } from '../graph/context.js';
 import { type CorsOrigins, corsHeaders } from '../http/cors.js';
+import { requestIdFrom } from '../http/request-ids.js';
 
 /** A response that the server gives on its own, without the gateway. */
 export interface Refusal {

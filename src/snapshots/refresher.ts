@@ -1,7 +1,6 @@
 import type { ListingSource, Taken, UnreadableRows } from '../domain/listing.js';
 import { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
-import type { DiskStore } from '../storage/disk.js';
 import type { Kind } from '../upstream/listing-kinds.js';
 import {
   checkFirst,
@@ -11,6 +10,7 @@ import {
   type HoldBackRules,
 } from './changes/change-check.js';
 import { type Differences, NO_DIFFERENCES } from './changes/comparison.js';
+import type { DiskStore } from './disk-store.js';
 import { type Failure, unforeseen } from './failure.js';
 import {
   FIRST_PAUSE_MS,

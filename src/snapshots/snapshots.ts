@@ -1,8 +1,8 @@
 import type { Listing, ListingSource, Token, TokenFilter } from '../domain/listing.js';
 import type { Logger } from '../logger.js';
-import type { DiskStore } from '../storage/disk.js';
 import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
 import type { HoldBackRules } from './changes/change-check.js';
+import type { DiskStore } from './disk-store.js';
 import { ALONE, type Fleet } from './peers.js';
 import { createPin, type Pin } from './pinned-snapshot.js';
 import { createKeeper, type Keeper } from './refresher.js';

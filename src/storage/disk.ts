@@ -1,30 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { constants, lstat, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import type { ServiceFingerprints } from '../domain/fingerprint.js';
 import type { Taken } from '../domain/listing.js';
 import type { Logger } from '../logger.js';
+import type { DiskStore } from '../snapshots/disk-store.js';
 import type { Kind } from '../upstream/listing-kinds.js';
-import { decodeRecord, encodeRecord, type Services } from './record.js';
+import { decodeRecord, encodeRecord } from './record.js';
 
 /** What {@link openDiskStore} takes. */
 export interface DiskStoreOptions {
   /** It is made if there is none. */
   readonly directory: string;
   /** Whose listings may be served; those of others stay where they are. */
-  readonly services: Services;
+  readonly services: ServiceFingerprints;
   /** Larger files are passed over, in bytes. */
   readonly maxBytes: number;
   readonly log: Logger;
-}
-
-/** Where the last good listings outlive the process. Nothing rejects: what fails is in the log. */
-export interface DiskStore {
-  /** The newest of the listings that were written, or undefined where there is none that may be served. */
-  read<Row>(kind: Kind<Row>): Promise<Taken<Row> | undefined>;
-  /** Puts this answer in the place of the last; whoever reads gets either of them, and never a part. */
-  write<Row>(kind: Kind<Row>, taken: Taken<Row>): Promise<void>;
-  /** Resolves when nothing is left to be written. */
-  settled(): Promise<void>;
 }
 
 /** What a process that was killed left behind is older than this, in milliseconds. */

@@ -1,13 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
-import type { ListingSource, Origin, Taken } from '../domain/listing.js';
+import type { ServiceFingerprints } from '../domain/fingerprint.js';
+import type { Origin, Taken } from '../domain/listing.js';
 import type { Kind } from '../upstream/listing-kinds.js';
-
-/**
- * The services whose rows may be served, each with a mark of the address that it is at. Rows of another
- * service, or of the same one at another address, are not.
- */
-export type Services = Readonly<Partial<Record<ListingSource, string>>>;
 
 /** A text that is not a record which may be served; the message completes "… is refused: ". */
 export class RefusedRecord extends Error {
@@ -36,11 +31,6 @@ const content = v.object({
   rows: v.unknown(),
 });
 
-/** A mark of an address, by which records of different upstreams are told apart without showing it. */
-export function markOf(address: string): string {
-  return digestOf(address.replace(/\/+$/, '')).slice(0, 16);
-}
-
 /** What shows that a record is whole. */
 export interface RecordDigest {
   /** The digest of this JSON, without white space. */
@@ -68,7 +58,7 @@ export function maxRecordBytes(upstreamMaxBytes: number): number {
 export function encodeRecord<Row>(
   { name }: Kind<Row>,
   taken: Taken<Row>,
-  services: Services,
+  services: ServiceFingerprints,
   digest: RecordDigest = SHA256,
 ): string {
   const { source, takenAt, rejected, largest, rows } = taken;
@@ -86,7 +76,7 @@ export function encodeRecord<Row>(
 export async function decodeRecord<Row>(
   kind: Kind<Row>,
   text: string,
-  services: Services,
+  services: ServiceFingerprints,
   now: number,
   digest: RecordDigest = SHA256,
 ): Promise<Taken<Row>> {

@@ -1,6 +1,6 @@
 import { foldAddress, tokenKey } from '../domain/addresses.js';
+import { foldText } from '../domain/fold-text.js';
 import type { Chain, Origin, Taken, Token } from '../domain/listing.js';
-import { foldText } from '../search/text.js';
 import { parseChains, parseTokens } from './rows.js';
 
 /** The facts of a row by which money is moved: a wrong one costs money. */

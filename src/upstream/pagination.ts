@@ -1,7 +1,7 @@
+import { MAX_ROWS } from '../domain/row-limits.js';
 import { malformed } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
 import type { UpstreamAnswer, UpstreamHttp, UpstreamQuestion } from './http/client.js';
-import { MAX_ROWS } from './limits.js';
 import { kindOf, rowsOf, tooManyRows } from './rows.js';
 
 /** What {@link followPages} takes beside the question. */

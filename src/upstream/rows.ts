@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import { tokenKey } from '../domain/addresses.js';
 import { keepKeyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Origin, Price, Taken, Token } from '../domain/listing.js';
+import { MAX_LENGTHS, MAX_ROWS } from '../domain/row-limits.js';
 import { malformed, type UpstreamError } from '../domain/upstream-error.js';
 import { forEachSlice } from '../scheduling/chunks.js';
-import { MAX_LENGTHS, MAX_ROWS } from './limits.js';
 import { logoUrlOf } from './logo-url.js';
 
 /** So many bad rows are told with their places; the rest are only counted. */

@@ -1,6 +1,6 @@
+import { fingerprint, type ServiceFingerprints } from '../domain/fingerprint.js';
 import type { Listing, ListingSource } from '../domain/listing.js';
 import type { Logger } from '../logger.js';
-import { markOf, type Services } from '../storage/record.js';
 import { createAutoListing } from './failover.js';
 import type { BreakerState } from './http/circuit-breaker.js';
 import { createUpstreamHttp, type UpstreamHttp } from './http/client.js';
@@ -47,19 +47,21 @@ export interface Upstream {
 const MAX_WAIT_SECONDS = 30;
 
 /** The services by what their rows are marked with. */
-export function servicesOf({ profile, url, successorUrl, isDemo }: Addresses): Services {
+export function servicesOf({ profile, url, successorUrl, isDemo }: Addresses): ServiceFingerprints {
   // The demo listing is at another port each time, and always the same.
   if (isDemo) return { demo: 'demo' };
-  if (profile === 'value-transfer') return { 'value-transfer': markOf(url) };
+  if (profile === 'value-transfer') return { 'value-transfer': fingerprint(url) };
   return {
-    v1: markOf(url),
-    ...(profile === 'auto' && successorUrl ? { 'value-transfer': markOf(successorUrl) } : {}),
+    v1: fingerprint(url),
+    ...(profile === 'auto' && successorUrl ? { 'value-transfer': fingerprint(successorUrl) } : {}),
   };
 }
 
 /** A mark of everything that gateways which share must agree in. */
-export function fleetMarkOf({ profile, url, successorUrl, isDemo }: Addresses): string {
-  return isDemo ? 'demo' : markOf(JSON.stringify([profile, markOf(url), markOf(successorUrl ?? '')]));
+export function peerScope({ profile, url, successorUrl, isDemo }: Addresses): string {
+  return isDemo
+    ? 'demo'
+    : fingerprint(JSON.stringify([profile, fingerprint(url), fingerprint(successorUrl ?? '')]));
 }
 
 /** Puts the services of a profile behind the seam. */

@@ -234,13 +234,14 @@ describe.skipIf(isRedisMissing)('who may write to Redis', () => {
 
   it('has nothing believed that lacks the HMAC, also where its digest is right', async () => {
     const { redis, target, key } = await startVictim({ REDIS_SECRET: SECRET }, 10);
-    const { encodeRecord, markOf } = await import('../../src/storage/record.js');
+    const { fingerprint } = await import('../../src/domain/fingerprint.js');
+    const { encodeRecord } = await import('../../src/storage/record.js');
     const forge = async () => {
       const taken = await TOKENS.parse([tokenRow('ethereum', '0xbad', { symbol: 'BAD' })], {
         source: 'v1',
         takenAt: Date.now(),
       });
-      const text = encodeRecord(TOKENS, taken, { v1: markOf(target.upstream.url) });
+      const text = encodeRecord(TOKENS, taken, { v1: fingerprint(target.upstream.url) });
       await redis.client.hset(key('tokens:snapshot'), { takenAt: taken.takenAt, text });
       await redis.client.publish(key('news'), 'tokens');
     };

@@ -21,8 +21,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { fingerprint } from '../../src/domain/fingerprint.js';
 import { openDiskStore } from '../../src/storage/disk.js';
-import { markOf } from '../../src/storage/record.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
@@ -337,7 +337,7 @@ describe('what is no regular file', () => {
     // Names are looked up by the same few threads that files are read by.
     const url = upstream.url.replace('127.0.0.1', 'localhost');
     for (const listing of ['chains', 'tokens']) {
-      makeFifo(join(directory, `${listing}-${markOf(url)}.snapshot`));
+      makeFifo(join(directory, `${listing}-${fingerprint(url)}.snapshot`));
     }
     const { address, output } = await startGatewayProcess({ UPSTREAM_URL: url, SNAPSHOT_DIR: directory });
     await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
@@ -463,7 +463,7 @@ describe('a process that is killed', () => {
     expect(await exited).toBe(0);
     const store = await openDiskStore({
       directory,
-      services: { v1: markOf(upstream.url) },
+      services: { v1: fingerprint(upstream.url) },
       maxBytes: 2 ** 25,
       log: (await createTestLog()).log,
     });

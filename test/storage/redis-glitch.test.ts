@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { encodeRecord, markOf } from '../../src/storage/record.js';
+import { fingerprint } from '../../src/domain/fingerprint.js';
+import { encodeRecord } from '../../src/storage/record.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { json, mostInASecond, status } from '../support/fake-upstream.js';
@@ -106,7 +107,7 @@ describe.skipIf(isRedisMissing)('a record of a gateway whose clock is ahead', ()
     const { redis, upstream, gateways, key } = await startFleet(1, { config: { tokensFreshMs: 200 } });
     const [gateway] = gateways as [TestGateway];
     await expect.poll(() => statusOf(gateway).tokens.state).toBe('FRESH');
-    const services = { v1: markOf(upstream.url) };
+    const services = { v1: fingerprint(upstream.url) };
     const ahead = await TOKENS.parse(
       [...SYMBOLS, 'AHEAD'].map((symbol, index) => tokenRow(CHAIN, `0x${index + 1}`, { symbol })),
       {

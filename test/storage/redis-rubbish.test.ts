@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { ChainableCommander } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { tokenFilterKey } from '../../src/domain/addresses.js';
-import { decodeRecord, encodeRecord, markOf, type Services } from '../../src/storage/record.js';
+import { fingerprint, type ServiceFingerprints } from '../../src/domain/fingerprint.js';
+import { decodeRecord, encodeRecord } from '../../src/storage/record.js';
 import { CHAINS, type Kind, TOKENS } from '../../src/upstream/listing-kinds.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { type FakeUpstream, json } from '../support/fake-upstream.js';
@@ -23,8 +24,8 @@ import { codesOf, type TestGateway } from '../support/test-gateway.js';
 
 const HOUR = 3_600_000;
 
-function servicesAt(url: string): Services {
-  return { v1: markOf(url) };
+function servicesAt(url: string): ServiceFingerprints {
+  return { v1: fingerprint(url) };
 }
 
 /** A sound record of the token listing, but that none of its rows was ever the upstream's. */
@@ -80,7 +81,7 @@ describe.skipIf(isRedisMissing)('rubbish in Redis', () => {
         gateways.map(({ query }) => query(`{ tokens(srcChainKey: "${CHAIN}", srcToken: "0x1") { symbol } }`)),
       );
     await askForRoutes();
-    const route = markOf(tokenFilterKey({ srcChainKey: CHAIN, srcToken: '0x1' }));
+    const route = fingerprint(tokenFilterKey({ srcChainKey: CHAIN, srcToken: '0x1' }));
     const names = ['chains', 'tokens', `route:${route}`]
       .flatMap((topic) => TOPIC_KEYS.map((part) => `${topic}:${part}`))
       .concat('places', 'hold:v1', 'first');

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { tokenFilterKey } from '../../src/domain/addresses.js';
-import { markOf } from '../../src/storage/record.js';
+import { fingerprint } from '../../src/domain/fingerprint.js';
 import { createRedisFleet } from '../../src/storage/redis/peers.js';
 import { createSharedCeiling } from '../../src/storage/redis/rate-limit.js';
 import { createSeal } from '../../src/storage/redis/seal.js';
 import { createCeiling } from '../../src/upstream/http/rate-limit.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
-import { fleetMarkOf } from '../../src/upstream/services.js';
+import { peerScope } from '../../src/upstream/services.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { json, mostInASecond, status } from '../support/fake-upstream.js';
 import {
@@ -34,7 +34,7 @@ function signedPrefixOf(url: string, secret = SECRET): string {
 }
 
 function sealOf(url: string, secret = SECRET) {
-  return createSeal(secret, fleetMarkOf({ profile: 'v1', url, isDemo: false }));
+  return createSeal(secret, peerScope({ profile: 'v1', url, isDemo: false }));
 }
 
 async function startSigned(count: number, config = {}) {
@@ -110,7 +110,7 @@ describe.skipIf(isRedisMissing)('gateways with a secret', () => {
     const ask = ({ query }: TestGateway, srcToken: string) =>
       query(`{ tokens(srcChainKey: "${CHAIN}", srcToken: "${srcToken}") { symbol } }`);
     const keyOf = (srcToken: string) =>
-      signedKey(`route:${markOf(tokenFilterKey({ srcChainKey: CHAIN, srcToken }))}:snapshot`);
+      signedKey(`route:${fingerprint(tokenFilterKey({ srcChainKey: CHAIN, srcToken }))}:snapshot`);
     upstream.plan('tokens', routes('ofOne'));
     for (const gateway of gateways) await ask(gateway, '0x1');
     await expect.poll(() => redis.client.exists(keyOf('0x1'))).toBe(1);

@@ -1,4 +1,4 @@
-import { fleetMarkOf } from '../../src/upstream/services.js';
+import { peerScope } from '../../src/upstream/services.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { type Answer, type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';
 import { startRedis, type TestRedis } from './redis.js';
@@ -38,7 +38,7 @@ export async function startFleet(count: number, options: TestFleetOptions = {}):
 
 /** What the names of the keys begin with that gateways of this upstream share. */
 export function prefixOf(url: string, format = 1): string {
-  const scope = fleetMarkOf({ profile: 'v1', url, isDemo: false });
+  const scope = peerScope({ profile: 'v1', url, isDemo: false });
   return `{chains-and-tokens-gateway:${format}:${scope}}:`;
 }
 

@@ -1,5 +1,5 @@
 import type { Plugin } from 'graphql-yoga';
-import { requestIdOf } from '../../graph/context.js';
+import { requestIdOf } from '../../http/request-ids.js';
 import type { Logger } from '../../logger.js';
 
 /** What {@link useRequestLog} takes. */

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import { tokenFilterKey } from '../../domain/addresses.js';
 import { GatewayError } from '../../domain/errors.js';
+import { fingerprint } from '../../domain/fingerprint.js';
 import type { Listing, Taken, Token, TokenFilter } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger.js';
-import { markOf } from '../../storage/record.js';
 import { ROUTES } from '../../upstream/listing-kinds.js';
 import type { Fleet } from '../peers.js';
 import { createRouteClients, type RouteClientGroup } from './route-clients.js';
@@ -67,7 +67,7 @@ export function createRoutes(options: RoutesOptions): Routes {
   const waiting = new Map<string, RouteClientGroup>();
 
   async function take(key: string, { filter, clients }: Asked): Promise<Taken<Token>> {
-    const turn = await fleet.turn(`route:${markOf(key)}`, ROUTES, Date.now() - freshMs, MAX_WAIT_MS);
+    const turn = await fleet.turn(`route:${fingerprint(key)}`, ROUTES, Date.now() - freshMs, MAX_WAIT_MS);
     if (turn.is === 'taken') return turn.taken;
     try {
       const taken = await listing.tokens(filter, clients);

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import type { ServiceFingerprints } from '../../domain/fingerprint.js';
 import type { Taken } from '../../domain/listing.js';
 import type { Logger } from '../../logger.js';
 import type { Fleet, Setback, Turn } from '../../snapshots/peers.js';
 import type { Ceiling, LocalCeiling } from '../../upstream/http/rate-limit.js';
 import type { Kind } from '../../upstream/listing-kinds.js';
-import { decodeRecord, encodeRecord, RECORD_FORMAT, RefusedRecord, type Services } from '../record.js';
+import { decodeRecord, encodeRecord, RECORD_FORMAT, RefusedRecord } from '../record.js';
 import { createRedisLink } from './link.js';
 import { createSharedCeiling } from './rate-limit.js';
 import { CALL, DISCARD, FAIL, FORGET, NEWEST, RENEW, TURN, WRITE } from './scripts.js';
@@ -20,7 +21,7 @@ export interface RedisFleetOptions {
   readonly scope: string;
   /** With it everything that steers a gateway carries an HMAC, and what lacks it is refused; none if undefined. */
   readonly secret?: string | undefined;
-  readonly services: Services;
+  readonly services: ServiceFingerprints;
   /** Longer records are neither written nor read. */
   readonly maxRecordBytes: number;
   /** For how long what others met is obeyed without an attempt of one's own, in milliseconds; an hour unless given. */

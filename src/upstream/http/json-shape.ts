@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
+import { MAX_ROWS } from '../../domain/row-limits.js';
 import { malformed } from '../../domain/upstream-error.js';
-import { MAX_ROWS } from '../limits.js';
 
 /** Levels of objects and arrays; a listing needs four. */
 const MAX_DEPTH = 32;
