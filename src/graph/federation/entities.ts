@@ -2,7 +2,7 @@ import { GatewayError, OperationLimitError } from '../../domain/errors.js';
 import type { Chain, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
 import { rowsOn } from '../cost/cost.js';
-import { identityOf } from '../schema/ids.js';
+import { identityOf } from '../schema/values/ids.js';
 
 type Loaders = GatewayContext['loaders'];
 type Entity = Chain | Token | null;

@@ -1,10 +1,10 @@
 import type { Chain } from '../../domain/listing.js';
 import { countOf, NO_ROWS, rowsOn, searchPrice, withCost } from '../cost/cost.js';
-import { atMost } from './arguments.js';
 import { builder } from './builder.js';
-import { idOfChain } from './ids.js';
 import { NativeCurrencyType } from './native-currency.js';
 import { NodeType } from './node.js';
+import { atMost } from './values/arguments.js';
+import { idOfChain } from './values/ids.js';
 
 /** Chain in the graph, without its tokens, which token.ts adds. */
 export const ChainType = builder.objectRef<Chain>('Chain').implement({

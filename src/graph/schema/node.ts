@@ -2,7 +2,7 @@ import type { Chain, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
 import { rowsOn, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
-import { identityOf } from './ids.js';
+import { identityOf } from './values/ids.js';
 
 /** Node in the graph: a Chain or a Token, each in its own file. */
 export const NodeType = builder.interfaceRef<Chain | Token>('Node').implement({

@@ -3,10 +3,10 @@ import type { Token } from '../../domain/listing.js';
 import type { TokenOrder } from '../../search/token-order.js';
 import type { TokenPage } from '../../search/token-search.js';
 import { countOf, NO_ROWS, rowsOn, searchPrice, withCost } from '../cost/cost.js';
-import { atMost } from './arguments.js';
 import { builder } from './builder.js';
-import { cursorOf, placeOfCursor } from './cursors.js';
 import { TokenType } from './token.js';
+import { atMost } from './values/arguments.js';
+import { cursorOf, placeOfCursor } from './values/cursors.js';
 
 const TokenOrderType = builder.enumType('TokenOrder', {
   description:

@@ -2,12 +2,12 @@ import { isNativeOf, isNativePlaceholder } from '../../domain/addresses.js';
 import type { Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
 import { NO_ROWS, type RowsByChain, rowsOn, tokensOfChains, withCost } from '../cost/cost.js';
-import { atMost } from './arguments.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
-import { idOfToken } from './ids.js';
 import { NodeType } from './node.js';
 import { PriceType } from './price.js';
+import { atMost } from './values/arguments.js';
+import { idOfToken } from './values/ids.js';
 
 /** Token in the graph. */
 export const TokenType = builder.objectRef<Token>('Token').implement({

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../domain/errors.js';
+import { GatewayError } from '../../../domain/errors.js';
 
 /**
  * An argument that is searched for, sent to the upstream or kept: bounded, since the size of variables is

@@ -1,5 +1,5 @@
-import { foldAddress } from '../../domain/addresses.js';
-import type { Chain, Token } from '../../domain/listing.js';
+import { foldAddress } from '../../../domain/addresses.js';
+import type { Chain, Token } from '../../../domain/listing.js';
 import { decodeOpaque, encodeOpaque } from './opaque.js';
 
 /** What an id stands for. */

@@ -1,5 +1,5 @@
-import { GatewayError } from '../../domain/errors.js';
-import type { OrderPlace, TokenOrder } from '../../search/token-order.js';
+import { GatewayError } from '../../../domain/errors.js';
+import type { OrderPlace, TokenOrder } from '../../../search/token-order.js';
 import { decodeOpaque, encodeOpaque } from './opaque.js';
 
 /** No cursor that was given is longer. */
