@@ -5,7 +5,7 @@ import { GatewayError } from './domain/errors.js';
 import type { GatewayContext } from './graph/context.js';
 import { createCostMeter } from './graph/cost/cost-meter.js';
 import { costOfWhole } from './graph/cost/operation-cost.js';
-import { type Basis, basisOf, createReads, isGood, type Whole } from './graph/dependencies.js';
+import { type CacheableResult, createDependencyTracker, dependenciesOf } from './graph/dependencies.js';
 import { withFederation } from './graph/federation/federated.js';
 import { createLoaders } from './graph/loaders.js';
 import { schema } from './graph/schema/index.js';
@@ -13,9 +13,9 @@ import { requestIdOf } from './http/request-ids.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
 import { useCostLimit } from './plugins/execution/use-cost-limit.js';
-import { useBasis } from './plugins/execution/use-dependencies.js';
+import { useDependencies } from './plugins/execution/use-dependencies.js';
 import { useErrorCodes } from './plugins/execution/use-error-codes.js';
-import { staleHeaderOf, useStaleHeader } from './plugins/execution/use-stale-header.js';
+import { useStaleHeader } from './plugins/execution/use-stale-header.js';
 import { useCors } from './plugins/http/use-cors.js';
 import { HEALTH_PATHS, useHealth } from './plugins/http/use-health.js';
 import { METRICS_PATH, useMetrics } from './plugins/http/use-metrics.js';
@@ -63,7 +63,7 @@ export interface ServerContext extends BodyLimitContext, OverloadContext {
   /** Who asks, for sharing turns fairly: the address of the connection. Undefined where nobody tells. */
   readonly client?: string | undefined;
   /** Where the gateway says of an answer that it is whole and could be given again. */
-  readonly said?: { whole?: Whole };
+  readonly said?: { cacheable?: CacheableResult };
 }
 
 /** A handler of requests in the form of `fetch`; it opens no port. */
@@ -71,20 +71,6 @@ export interface Gateway {
   /** The Request class that it reads fastest. */
   readonly Request: typeof Request;
   fetch(request: Request, serverContext: ServerContext): Promise<Response> | Response;
-  /** How an answer stands now that was made from this; undefined where it would be another now. */
-  standing(basis: Basis): Standing | undefined;
-}
-
-/** How an answer stands that is still good. */
-export interface Standing {
-  /** For the header `x-stale-listings`; undefined where all that was read is fresh. */
-  readonly stale: string | undefined;
-  /** How long until what was read is refreshed, or is good no more, in milliseconds; at least 0. */
-  readonly freshForMs: number;
-  /** How long the prices that it shows are young enough, in milliseconds; infinite where it shows none. */
-  readonly pricesGoodForMs: number;
-  /** When the oldest of the snapshots that were read was fetched (milliseconds since 1970); infinite for none. */
-  readonly takenAt: number;
 }
 
 /** A parsed document takes some fifty times its text, and what is asked only once fills any cache. */
@@ -116,13 +102,13 @@ export function createGateway(options: GatewayOptions): Gateway {
   function createContext(request: Request, client: string | undefined): GatewayContext {
     const view = snapshots.view(client);
     const now = view.now();
-    const reads = createReads();
+    const tracker = createDependencyTracker();
     const isBelieved = (asOf: number): boolean => {
       if (asOf < now - options.priceMaxAgeMs) {
-        reads.times = true;
+        tracker.times = true;
         return false;
       }
-      reads.pricesGoodUntil = Math.min(reads.pricesGoodUntil, asOf + options.priceMaxAgeMs);
+      tracker.pricesGoodUntil = Math.min(tracker.pricesGoodUntil, asOf + options.priceMaxAgeMs);
       return true;
     };
     const nextTurn = () => turns.next(client).catch(refuseInMidOperation);
@@ -133,14 +119,14 @@ export function createGateway(options: GatewayOptions): Gateway {
       cost,
       log: log.child({ requestId: requestIdOf(request) }),
       isBelieved,
-      reads,
+      tracker,
       introspection,
       listings() {
-        reads.status = true;
+        tracker.status = true;
         return snapshots.status(now);
       },
       staleListings: () => view.staleReads(now),
-      basis: () => basisOf(view.wasRead(), reads),
+      dependencies: () => dependenciesOf(view.readSnapshots(), tracker),
     };
   }
 
@@ -189,7 +175,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       // What is said of errors and of old snapshots met in execution.
       useErrorCodes(),
       useStaleHeader(),
-      useBasis(),
+      useDependencies(),
       // Behind those above, so that its refusals get their codes, too.
       useCostLimit(),
     ],
@@ -222,21 +208,6 @@ export function createGateway(options: GatewayOptions): Gateway {
         () => answer(false),
         () => answer(true),
       );
-    },
-    standing(basis) {
-      const now = snapshots.now();
-      const current = snapshots.current();
-      if (!isGood(basis, current, now)) return undefined;
-      const stands = snapshots.standing(
-        { chains: basis.chains !== undefined, tokens: basis.tokens !== undefined },
-        now,
-      );
-      return {
-        stale: staleHeaderOf(stands.stale),
-        freshForMs: Math.max(0, Math.min(stands.freshForMs, basis.goodUntil - now)),
-        pricesGoodForMs: basis.pricesGoodUntil - now,
-        takenAt: stands.takenAt,
-      };
     },
   };
 }

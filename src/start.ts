@@ -2,6 +2,7 @@ import closeWithGrace from 'close-with-grace';
 import { type Config, readConfig } from './config.js';
 import { startDemoUpstream } from './demo/upstream.js';
 import { createGateway, GRAPHQL_PATH } from './gateway.js';
+import { createDependencyCheck } from './graph/dependencies.js';
 import { createLogger } from './logger.js';
 import { createMetrics } from './metrics.js';
 import { openSnapshots } from './open-snapshots.js';
@@ -57,7 +58,14 @@ async function run(config: Config): Promise<void> {
     isDemo: demo !== undefined,
     isStopping: () => stopping,
   });
-  const server = createGatewayServer({ ...config, gateway, maxConnections, metrics, log });
+  const server = createGatewayServer({
+    ...config,
+    gateway,
+    checkDependencies: createDependencyCheck(snapshots),
+    maxConnections,
+    metrics,
+    log,
+  });
 
   snapshots.start();
   const address = await server.listen(config.host, config.port);

@@ -62,7 +62,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'snapshots',
   ],
   'open-snapshots': ['domain', 'logger', 'snapshots', 'storage', 'upstream'],
-  start: ['config', 'demo', 'gateway', 'logger', 'metrics', 'open-snapshots', 'server'],
+  start: ['config', 'demo', 'gateway', 'graph/dependencies', 'logger', 'metrics', 'open-snapshots', 'server'],
   main: ['start'],
 };
 

@@ -1,7 +1,7 @@
 import type { Logger } from '../logger.js';
-import type { ListingStatus, StaleListing } from '../snapshots/snapshots.js';
+import type { ListingStatus, StaleListing } from '../snapshots/freshness.js';
 import type { CostMeter } from './cost/cost-meter.js';
-import type { Basis, Reads } from './dependencies.js';
+import type { Dependencies, DependencyTracker } from './dependencies.js';
 import type { Loaders } from './loaders.js';
 
 /** What a resolver may reach: one for each operation. */
@@ -14,7 +14,7 @@ export interface GatewayContext {
   /** Whether a price of that time (milliseconds since 1970) is young enough to be believed. */
   readonly isBelieved: (asOf: number) => boolean;
   /** What else the answer depends on. */
-  readonly reads: Reads;
+  readonly tracker: DependencyTracker;
   /** Whether the schema may be asked for. */
   readonly introspection: boolean;
   /** How the listings stand at the time of this operation. */
@@ -22,5 +22,5 @@ export interface GatewayContext {
   /** Which of the snapshots that this operation has read so far were stale at its time. */
   readonly staleListings: () => readonly StaleListing[];
   /** What the answer is made from, once it is; undefined where it is good for this moment alone. */
-  readonly basis: () => Basis | undefined;
+  readonly dependencies: () => Dependencies | undefined;
 }

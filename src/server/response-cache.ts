@@ -3,12 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import { Source, stripIgnoredCharacters } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { hasMoreTokens } from '../execution/document-tokens.js';
-import type { Basis } from '../graph/dependencies.js';
+import type { Dependencies } from '../graph/dependencies.js';
 import { type Encoding, encode } from '../http/encodings.js';
 
 /** A whole answer without errors, ready to be sent. */
 export interface KeptAnswer {
-  readonly basis: Basis;
+  readonly dependencies: Dependencies;
   /** The operation's name, for the log. */
   readonly operation: string | undefined;
   /** Names and values in turn: those that are the same for every request with this key. */
@@ -173,7 +173,7 @@ export function createAnswers(maxBytes: number, path: string, maxQueryTokens: nu
 
 /** Makes an answer of what was answered. */
 export function createKeptAnswer(
-  made: Pick<KeptAnswer, 'basis' | 'operation' | 'headers' | 'body'>,
+  made: Pick<KeptAnswer, 'dependencies' | 'operation' | 'headers' | 'body'>,
 ): KeptAnswer {
   const { body } = made;
   const plain: EncodedBody = { encoding: 'identity', bytes: body };

@@ -1,14 +1,8 @@
-import type { Standing } from '../gateway.js';
+import { cachingHeaders, type ResponseInfo } from '../graph/dependencies.js';
 import { encodingFor } from '../http/encodings.js';
 import { hasTag } from '../http/etags.js';
 import type { Exchange } from './http-server.js';
 import type { EncodedBody, KeptAnswer, Question } from './response-cache.js';
-
-/** How long what is no longer fresh may be shown while a new answer is fetched, or cannot be had, in seconds. */
-const STALE_WHILE_REVALIDATE = 60;
-const STALE_IF_ERROR = 86_400;
-/** How long caches may hold what is of no listing, in seconds: another release may know more types. */
-const MAX_AGE_OF_SCHEMA = 300;
 
 /**
  * Sends a whole answer: compressed as the client takes it, and for GET with what lets caches hold it and ask
@@ -20,18 +14,18 @@ export function sendAnswer(
   question: Question,
   exchange: Exchange,
   answer: KeptAnswer,
-  standing: Standing,
+  info: ResponseInfo,
   requestId: string,
   isLast: boolean,
 ): void {
   const body = answer.encoded(encodingFor(question.acceptEncoding));
   const headers = [...answer.headers, 'x-request-id', requestId];
-  if (standing.stale !== undefined) headers.push('x-stale-listings', standing.stale);
+  if (info.staleListings !== undefined) headers.push('x-stale-listings', info.staleListings);
   if (isLast) headers.push('connection', 'close');
-  if (!(body instanceof Promise)) send(question, exchange, answer, standing, headers, body);
+  if (!(body instanceof Promise)) send(question, exchange, answer, info, headers, body);
   else {
     body.then(
-      (encoded) => send(question, exchange, answer, standing, headers, encoded),
+      (encoded) => send(question, exchange, answer, info, headers, encoded),
       (error: Error) => exchange.response.destroy(error),
     );
   }
@@ -41,14 +35,14 @@ function send(
   { method, ifNoneMatch }: Question,
   exchange: Exchange,
   answer: KeptAnswer,
-  standing: Standing,
+  info: ResponseInfo,
   headers: string[],
   { encoding, bytes }: EncodedBody,
 ): void {
   if (encoding !== 'identity') headers.push('content-encoding', encoding);
   if (method === 'GET') {
     const etag = answer.etag(encoding);
-    headers.push(...forCaches(etag, standing));
+    headers.push('etag', etag, ...cachingHeaders(info));
     if (ifNoneMatch !== undefined && hasTag(ifNoneMatch, etag)) {
       exchange.response.writeHead(304, headers).end();
       return;
@@ -72,16 +66,4 @@ export async function sendResponse(exchange: Exchange, answer: Response): Promis
   if (bytes.byteLength > 0) response.setHeader('content-length', bytes.byteLength);
   response.writeHead(answer.status);
   exchange.end(bytes);
-}
-
-function forCaches(etag: string, { freshForMs, pricesGoodForMs, takenAt }: Standing): readonly string[] {
-  const maxAge = Math.floor(Number.isFinite(freshForMs) ? freshForMs / 1000 : MAX_AGE_OF_SCHEMA);
-  // Both begin when max-age ends, and no cache may show a price that is null here.
-  const staleFor = Math.max(0, Math.floor(pricesGoodForMs / 1000) - maxAge);
-  const whileRevalidate = Math.min(STALE_WHILE_REVALIDATE, staleFor);
-  const ifError = Math.min(STALE_IF_ERROR, staleFor);
-  const control = `public, max-age=${maxAge}, stale-while-revalidate=${whileRevalidate}, stale-if-error=${ifError}`;
-  const headers = ['etag', etag, 'cache-control', control, 'age', '0'];
-  if (takenAt < Number.POSITIVE_INFINITY) headers.push('last-modified', new Date(takenAt).toUTCString());
-  return headers;
 }

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { type Gateway, GRAPHQL_PATH, type Standing } from '../gateway.js';
-import type { Whole } from '../graph/dependencies.js';
+import { type Gateway, GRAPHQL_PATH } from '../gateway.js';
+import type { CacheableResult, DependencyCheck, ResponseInfo } from '../graph/dependencies.js';
 import { requestIdFrom } from '../http/request-ids.js';
 import { urlOf } from '../http/request-target.js';
 import { createHttpServer, type Exchange, type HttpServerOptions } from './http-server.js';
@@ -20,6 +20,8 @@ import { sendAnswer, sendResponse } from './send-response.js';
 /** What {@link createGatewayServer} takes. */
 export interface GatewayServerOptions extends HttpServerOptions {
   readonly gateway: Gateway;
+  /** Whether a cached response still holds. */
+  readonly checkDependencies: DependencyCheck;
   /** A document with more lexical tokens is refused. */
   readonly maxQueryTokens: number;
   /** How many bytes kept answers may take in all. */
@@ -51,7 +53,7 @@ const NEXT_REQUEST_GRACE_MS = 1_000;
 
 /** Makes the server; it opens no port before `listen`. */
 export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
-  const { gateway, maxQueryTokens, maxAnswerBytes = MAX_ANSWER_BYTES, log } = options;
+  const { gateway, checkDependencies, maxQueryTokens, maxAnswerBytes = MAX_ANSWER_BYTES, log } = options;
   const answers = createAnswers(maxAnswerBytes, GRAPHQL_PATH, maxQueryTokens);
   /** What is being executed, by what it is the answer to. */
   const executing = new Map<string, Promise<void>>();
@@ -61,13 +63,13 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   function answerKept(key: string, question: Question, exchange: Exchange): boolean {
     const answer = answers.find(key);
     if (!answer) return false;
-    const standing = gateway.standing(answer.basis);
-    if (!standing) {
+    const info = checkDependencies(answer.dependencies);
+    if (!info) {
       answers.drop(key);
       return false;
     }
     const requestId = requestIdFrom(question.requestId);
-    sendAnswer(question, exchange, answer, standing, requestId, isPortClosed);
+    sendAnswer(question, exchange, answer, info, requestId, isPortClosed);
     if (log.isLevelEnabled('info')) {
       const { statusCode: status } = exchange.response;
       const about = { requestId, method: question.method, path: GRAPHQL_PATH, status };
@@ -101,7 +103,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     const isLast = isPortClosed || read.isCutOff === true;
     if (kept) {
       const requestId = answer.headers.get('x-request-id') ?? '';
-      sendAnswer(question, exchange, kept.answer, kept.standing, requestId, isLast);
+      sendAnswer(question, exchange, kept.answer, kept.info, requestId, isLast);
       return;
     }
     const { response } = exchange;
@@ -125,7 +127,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       if (!response.writableFinished) closed.abort();
     });
     // Not a function that is called back: such a one has held on to every request after its own.
-    const said: { whole?: Whole } = {};
+    const said: { cacheable?: CacheableResult } = {};
     const answer = await gateway.fetch(
       new gateway.Request(url, {
         method: request.method ?? 'GET',
@@ -135,12 +137,12 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       }),
       { client: request.socket.remoteAddress, bodyBytesOverLimit: bytesOverLimit, said },
     );
-    const { whole } = said;
-    const standing = whole && isPlain(answer) ? gateway.standing(whole.basis) : undefined;
-    if (key === undefined || !whole || !standing) return { answer };
-    const made = await keptAnswerOf(answer, whole);
+    const { cacheable } = said;
+    const info = cacheable && isPlain(answer) ? checkDependencies(cacheable.dependencies) : undefined;
+    if (key === undefined || !cacheable || !info) return { answer };
+    const made = await keptAnswerOf(answer, cacheable);
     answers.keep(key, made);
-    return { answer, kept: { answer: made, standing } };
+    return { answer, kept: { answer: made, info } };
   }
 
   /** Lets others who ask for the same know when it has been executed, with whatever outcome. */
@@ -198,7 +200,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
 interface Executed {
   readonly answer: Response;
   /** In the place of its body, where it was kept. */
-  readonly kept?: { readonly answer: KeptAnswer; readonly standing: Standing };
+  readonly kept?: { readonly answer: KeptAnswer; readonly info: ResponseInfo };
 }
 
 /** Whether it is good, and one piece of JSON: a stream of parts or events says of itself how it is sent. */
@@ -209,12 +211,15 @@ function isPlain({ status, headers }: Response): boolean {
 /** Without what each request has of its own, and what is said anew of its size and state. */
 const NOT_KEPT = new Set(['x-request-id', 'x-stale-listings', 'content-length']);
 
-async function keptAnswerOf(answer: Response, { basis, operation }: Whole): Promise<KeptAnswer> {
+async function keptAnswerOf(
+  answer: Response,
+  { dependencies, operation }: CacheableResult,
+): Promise<KeptAnswer> {
   const headers = [...answer.headers].filter(([name]) => !NOT_KEPT.has(name)).flat();
   headers.push('vary', 'Accept, Accept-Encoding');
   // Its text is at hand, and its bytes are not: to ask for these would make them twice.
   const body = Buffer.from(await answer.text());
-  return createKeptAnswer({ basis, operation, headers, body });
+  return createKeptAnswer({ dependencies, operation, headers, body });
 }
 
 function hostInUrl(host: string): string {

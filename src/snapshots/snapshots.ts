@@ -3,9 +3,18 @@ import type { Logger } from '../logger.js';
 import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
 import type { HoldBackRules } from './changes/change-check.js';
 import type { DiskStore } from './disk-store.js';
+import {
+  type AgedListing,
+  type Freshness,
+  freshnessOf,
+  type ListingName,
+  type ListingStatus,
+  type StaleListing,
+  statusOf,
+} from './freshness.js';
 import { ALONE, type Fleet } from './peers.js';
-import { createPin, type Pin } from './pinned-snapshot.js';
-import { createKeeper, type Keeper } from './refresher.js';
+import { createPin } from './pinned-snapshot.js';
+import { createKeeper } from './refresher.js';
 import { createRouteRows } from './routes/route-rows.js';
 import { createRouteView } from './routes/route-view.js';
 import { createRoutes } from './routes/routes.js';
@@ -48,9 +57,9 @@ export interface View {
   /** At once where a snapshot is at hand; rejects with an UpstreamError. */
   tokens(): TokenSnapshot | Promise<TokenSnapshot>;
   /** The snapshots that this operation reads, as far as they are there; a look that shows nowhere in the answer. */
-  untracked(): Current;
+  untracked(): ServedSnapshots;
   /** Resolves when each of these listings is there or cannot be had. */
-  arrival(listings: readonly StaleListing['name'][]): Promise<void>;
+  arrival(listings: readonly ListingName[]): Promise<void>;
   /** The question as the upstream is to get it: the address of a listed token in its own writing of it. */
   routeQuestion(filter: TokenFilter): Promise<TokenFilter>;
   /** Whether this question's answer is at hand, so that it costs the upstream nothing. */
@@ -66,54 +75,21 @@ export interface View {
    */
   staleReads(now: number): readonly StaleListing[];
   /** What was given so far. */
-  wasRead(): WasRead;
+  readSnapshots(): ReadSnapshots;
 }
 
 /** The snapshots that are served now; undefined where there is none yet. */
-export interface Current {
+export interface ServedSnapshots {
   readonly chains: ChainSnapshot | undefined;
   readonly tokens: TokenSnapshot | undefined;
 }
 
 /** What one operation has read; undefined where it has not. */
-export interface WasRead extends Current {
+export interface ReadSnapshots extends ServedSnapshots {
   /** Whether a listing was asked for that there is none of: what was answered without it is another with it. */
   readonly isMissing: boolean;
   /** Until when the routes in it are given without asking again (milliseconds since 1970). */
   readonly routesGoodUntil: number;
-}
-
-/** How a listing stands by its age: not there yet, up to its freshness, beyond it. */
-export type ListingState = 'EMPTY' | 'FRESH' | 'STALE';
-
-/** A listing beyond its freshness. */
-export interface StaleListing {
-  readonly name: 'chains' | 'tokens';
-  readonly ageMs: number;
-}
-
-/** How some of the listings stand together. */
-export interface ListingsStanding {
-  readonly stale: readonly StaleListing[];
-  /** How long until the first of them is stale, in milliseconds; 0 where one is, infinite for none. */
-  readonly freshForMs: number;
-  /** When the oldest of them was taken (milliseconds since 1970); infinite for none. */
-  readonly takenAt: number;
-}
-
-/** How one of the two listings stands. Times are milliseconds since 1970. */
-export interface ListingStatus {
-  readonly name: 'chains' | 'tokens';
-  readonly source: ListingSource;
-  readonly state: ListingState;
-  readonly takenAt: number | null;
-  readonly ageMs: number | null;
-  readonly rows: number;
-  readonly rejectedRows: number;
-  readonly version: string | null;
-  /** Whether the upstream's last answer is held back, and an older snapshot served in its place. */
-  readonly isHeldBack: boolean;
-  readonly lastFailure: { readonly code: string; readonly message: string; readonly at: number } | null;
 }
 
 /** Everything the gateway holds of the upstream. */
@@ -135,10 +111,10 @@ export interface Snapshots {
    * @param client who asks, for sharing the upstream fairly; undefined is one client like any other
    */
   view(client?: string): View;
-  current(): Current;
-  /** How these listings stand together at this time (milliseconds since 1970). */
-  standing(read: Readonly<Record<StaleListing['name'], boolean>>, now: number): ListingsStanding;
-  /** How the two listings stand at this time (milliseconds since 1970). */
+  current(): ServedSnapshots;
+  /** How fresh these listings are together at this time (milliseconds since 1970). */
+  freshness(read: Readonly<Record<ListingName, boolean>>, now: number): Freshness;
+  /** The status of the two listings at this time (milliseconds since 1970). */
   status(now: number): readonly [chains: ListingStatus, tokens: ListingStatus];
   /** Ends the refreshing. */
   stop(): void;
@@ -189,6 +165,17 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     return snapshot ? snapshot.takenAt + snapshot.ageAt(now) : now;
   }
 
+  /** Those of the two listings that were read. */
+  function aged(
+    of: Readonly<Record<ListingName, Snapshot<unknown> | undefined>>,
+    read: Readonly<Record<ListingName, boolean>>,
+  ): readonly AgedListing[] {
+    const all: AgedListing[] = [];
+    if (read.chains) all.push({ name: 'chains', snapshot: of.chains, freshMs: chainsFreshMs });
+    if (read.tokens) all.push({ name: 'tokens', snapshot: of.tokens, freshMs: tokensFreshMs });
+    return all;
+  }
+
   function view(client?: string): View {
     const pinnedChains = createPin(chains);
     const pinnedTokens = createPin(tokens);
@@ -205,16 +192,17 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       routeQuestion: ofRoutes.question,
       isRouteKept: ofRoutes.isKept,
       routes: ofRoutes.tokens,
-      wasRead: () => ({
+      readSnapshots: () => ({
         chains: pinnedChains.wasRead,
         tokens: pinnedTokens.wasRead,
         isMissing: pinnedChains.isMissed || pinnedTokens.isMissed,
         routesGoodUntil: ofRoutes.goodUntil,
       }),
-      staleReads: (now) => [
-        ...staleRead('chains', pinnedChains, chainsFreshMs, now),
-        ...staleRead('tokens', pinnedTokens, tokensFreshMs, now),
-      ],
+      staleReads(now) {
+        const read = { chains: pinnedChains.wasRead, tokens: pinnedTokens.wasRead };
+        const isRead = { chains: read.chains !== undefined, tokens: read.tokens !== undefined };
+        return freshnessOf(aged(read, isRead), now).stale;
+      },
     };
   }
 
@@ -233,70 +221,23 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     now,
     view,
     current: () => ({ chains: chains.snapshot, tokens: tokens.snapshot }),
-    standing(read, now) {
-      let stale: readonly StaleListing[] = NONE;
-      let freshForMs = Number.POSITIVE_INFINITY;
-      let takenAt = Number.POSITIVE_INFINITY;
-      for (const name of LISTINGS) {
-        if (!read[name]) continue;
-        const { snapshot } = name === 'chains' ? chains : tokens;
-        const freshMs = name === 'chains' ? chainsFreshMs : tokensFreshMs;
-        const ageMs = snapshot ? snapshot.ageAt(now) : Number.POSITIVE_INFINITY;
-        if (stateAt(ageMs, freshMs) === 'STALE') stale = [...stale, { name, ageMs }];
-        freshForMs = Math.min(freshForMs, Math.max(0, freshMs - ageMs));
-        takenAt = Math.min(takenAt, snapshot?.takenAt ?? takenAt);
-      }
-      return { stale, freshForMs, takenAt };
-    },
+    freshness: (read, now) =>
+      freshnessOf(aged({ chains: chains.snapshot, tokens: tokens.snapshot }, read), now),
     status: (now) => [
-      statusOf('chains', listing.source, chains, chainsFreshMs, now),
-      statusOf('tokens', listing.source, tokens, tokensFreshMs, now),
+      statusOf(
+        { name: 'chains', snapshot: chains.snapshot, freshMs: chainsFreshMs },
+        { source: listing.source, lastFailure: chains.lastFailure, isHeldBack: chains.isHeldBack },
+        now,
+      ),
+      statusOf(
+        { name: 'tokens', snapshot: tokens.snapshot, freshMs: tokensFreshMs },
+        { source: listing.source, lastFailure: tokens.lastFailure, isHeldBack: tokens.isHeldBack },
+        now,
+      ),
     ],
     stop() {
       chains.stop();
       tokens.stop();
     },
-  };
-}
-
-const LISTINGS = ['chains', 'tokens'] as const;
-const NONE: readonly StaleListing[] = [];
-
-function staleRead(
-  name: StaleListing['name'],
-  { wasRead }: Pin<Snapshot<unknown>>,
-  freshMs: number,
-  now: number,
-): readonly StaleListing[] {
-  if (!wasRead) return [];
-  const ageMs = wasRead.ageAt(now);
-  return stateAt(ageMs, freshMs) === 'STALE' ? [{ name, ageMs }] : [];
-}
-
-function stateAt(ageMs: number, freshMs: number): 'FRESH' | 'STALE' {
-  return ageMs <= freshMs ? 'FRESH' : 'STALE';
-}
-
-function statusOf(
-  name: ListingStatus['name'],
-  source: ListingSource,
-  { snapshot, lastFailure, isHeldBack }: Keeper<Snapshot<unknown>>,
-  freshMs: number,
-  now: number,
-): ListingStatus {
-  const ageMs = snapshot ? snapshot.ageAt(now) : null;
-  return {
-    name,
-    source: snapshot?.source ?? source,
-    state: ageMs === null ? 'EMPTY' : stateAt(ageMs, freshMs),
-    takenAt: snapshot?.takenAt ?? null,
-    ageMs,
-    rows: snapshot?.rows.length ?? 0,
-    rejectedRows: snapshot?.rejected.count ?? 0,
-    version: snapshot?.version ?? null,
-    isHeldBack,
-    lastFailure: lastFailure
-      ? { code: lastFailure.error.code, message: lastFailure.error.message, at: lastFailure.at }
-      : null,
   };
 }

@@ -29,7 +29,7 @@ function createColdView() {
       return [];
     },
     staleReads: () => [],
-    wasRead: () => ({ chains, tokens: undefined, isMissing: false, routesGoodUntil: 0 }),
+    readSnapshots: () => ({ chains, tokens: undefined, isMissing: false, routesGoodUntil: 0 }),
     now: () => Date.now(),
   };
   return { view, lookedUp, routesAsked };

@@ -52,8 +52,8 @@ describe('an error of our own', () => {
       gateway: {
         Request,
         fetch: () => Promise.reject(new Error('secret-bug')),
-        standing: () => undefined,
       },
+      checkDependencies: () => undefined,
       maxBodyBytes: 1000,
       maxQueryTokens: 1000,
       log,

@@ -2,6 +2,7 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import * as zlib from 'node:zlib';
 import { expect, onTestFinished } from 'vitest';
+import { createDependencyCheck } from '../../src/graph/dependencies.js';
 import { createGatewayServer } from '../../src/server/server.js';
 import { demoChains } from '../fixtures/demo.js';
 import { json } from './fake-upstream.js';
@@ -62,6 +63,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
         return gateway.gateway.fetch(asked, context);
       },
     },
+    checkDependencies: createDependencyCheck(gateway.snapshots),
     maxBodyBytes: 1_048_576,
     maxQueryTokens: 2_000,
     ...(options.maxAnswerBytes ? { maxAnswerBytes: options.maxAnswerBytes } : {}),

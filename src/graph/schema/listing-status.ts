@@ -1,4 +1,4 @@
-import type { ListingState, ListingStatus } from '../../snapshots/snapshots.js';
+import type { ListingState, ListingStatus } from '../../snapshots/freshness.js';
 import { rowsOn, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
 

@@ -10,8 +10,8 @@ export const PriceType = builder.objectRef<Price>('Price').implement({
     asOf: t.field({
       type: 'DateTime',
       description: 'When the gateway fetched it; the upstream itself puts no time on prices.',
-      resolve({ asOf }, _args, { reads }) {
-        reads.times = true;
+      resolve({ asOf }, _args, { tracker }) {
+        tracker.times = true;
         return asOf;
       },
     }),

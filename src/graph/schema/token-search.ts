@@ -134,9 +134,9 @@ builder.queryField('tokenSearch', (t) =>
     extensions: withCost({
       price: ({ args, tokens }) => searchPrice(countOf(tokens()), args.query),
     }),
-    resolve(_query, { query, filter, orderBy, first, after }, { loaders, reads }) {
+    resolve(_query, { query, filter, orderBy, first, after }, { loaders, tracker }) {
       // Whether a token has a price is part of each order.
-      reads.prices = true;
+      tracker.prices = true;
       const order = orderBy ?? 'RELEVANCE';
       return loaders.tokenSearch({
         query: atMost(MAX_QUERY_LENGTH, 'query', query) ?? '',

@@ -41,8 +41,8 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
       type: PriceType,
       nullable: true,
       description: 'Price with its time; null when it is unknown or too old to be believed.',
-      resolve({ price }, _args, { reads, isBelieved }) {
-        reads.prices = true;
+      resolve({ price }, _args, { tracker, isBelieved }) {
+        tracker.prices = true;
         return price && isBelieved(price.asOf) ? price : null;
       },
     }),

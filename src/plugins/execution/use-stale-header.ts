@@ -1,13 +1,6 @@
 import type { Plugin } from 'graphql-yoga';
 import type { GatewayContext } from '../../graph/context.js';
-
-/** The value of `x-stale-listings` for these; undefined where there are none. */
-export function staleHeaderOf(
-  stale: readonly { readonly name: string; readonly ageMs: number }[],
-): string | undefined {
-  if (stale.length === 0) return undefined;
-  return stale.map(({ name, ageMs }) => `${name};age=${Math.floor(ageMs / 1000)}`).join(', ');
-}
+import { staleListingsHeader } from '../../graph/dependencies.js';
 
 /**
  * Says in `x-stale-listings` which of the listings that the operation read were stale, and their ages in
@@ -18,7 +11,7 @@ export function useStaleHeader(): Plugin<GatewayContext> {
   return {
     onExecute: () => ({
       onExecuteDone({ args: { contextValue } }) {
-        const value = staleHeaderOf(contextValue.staleListings());
+        const value = staleListingsHeader(contextValue.staleListings());
         if (value !== undefined) values.set(contextValue.request, value);
       },
     }),

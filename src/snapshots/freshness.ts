@@ -1,0 +1,95 @@
+import type { ListingSource } from '../domain/listing.js';
+import type { Failure } from './failure.js';
+import type { Snapshot } from './snapshot.js';
+
+/** The name of a listing. */
+export type ListingName = 'chains' | 'tokens';
+
+/** A listing's state, by the age of its snapshot alone. */
+export type ListingState = 'EMPTY' | 'FRESH' | 'STALE';
+
+/** A listing whose snapshot is older than its freshness. */
+export interface StaleListing {
+  readonly name: ListingName;
+  readonly ageMs: number;
+}
+
+/** How fresh some listings are together. */
+export interface Freshness {
+  readonly stale: readonly StaleListing[];
+  /** How long until the first of them is stale, in milliseconds; 0 where one is, infinite for none. */
+  readonly freshForMs: number;
+  /** When the oldest of them was fetched (milliseconds since 1970); infinite for none. */
+  readonly takenAt: number;
+}
+
+/** The status of one listing. Times are milliseconds since 1970. */
+export interface ListingStatus {
+  readonly name: ListingName;
+  readonly source: ListingSource;
+  readonly state: ListingState;
+  readonly takenAt: number | null;
+  readonly ageMs: number | null;
+  readonly rows: number;
+  readonly rejectedRows: number;
+  readonly version: string | null;
+  /** Whether the upstream's last answer is held back, and an older snapshot served in its place. */
+  readonly isHeldBack: boolean;
+  readonly lastFailure: { readonly code: string; readonly message: string; readonly at: number } | null;
+}
+
+/** A snapshot of a listing, and the age up to which it is fresh. */
+export interface AgedListing {
+  readonly name: ListingName;
+  readonly snapshot: Snapshot<unknown> | undefined;
+  readonly freshMs: number;
+}
+
+const NONE: readonly StaleListing[] = [];
+
+/** How fresh these listings are together at this time (milliseconds since 1970). One without a snapshot is infinitely old. */
+export function freshnessOf(listings: readonly AgedListing[], now: number): Freshness {
+  let stale = NONE;
+  let freshForMs = Number.POSITIVE_INFINITY;
+  let takenAt = Number.POSITIVE_INFINITY;
+  for (const { name, snapshot, freshMs } of listings) {
+    const ageMs = snapshot ? snapshot.ageAt(now) : Number.POSITIVE_INFINITY;
+    if (stateAt(ageMs, freshMs) === 'STALE') stale = [...stale, { name, ageMs }];
+    freshForMs = Math.min(freshForMs, Math.max(0, freshMs - ageMs));
+    takenAt = Math.min(takenAt, snapshot?.takenAt ?? takenAt);
+  }
+  return { stale, freshForMs, takenAt };
+}
+
+/** The status of a listing at this time (milliseconds since 1970). */
+export function statusOf(
+  { name, snapshot, freshMs }: AgedListing,
+  rest: {
+    /** The service that is asked, for a listing without a snapshot. */
+    readonly source: ListingSource;
+    readonly lastFailure: Failure | undefined;
+    readonly isHeldBack: boolean;
+  },
+  now: number,
+): ListingStatus {
+  const { source, lastFailure, isHeldBack } = rest;
+  const ageMs = snapshot ? snapshot.ageAt(now) : null;
+  return {
+    name,
+    source: snapshot?.source ?? source,
+    state: ageMs === null ? 'EMPTY' : stateAt(ageMs, freshMs),
+    takenAt: snapshot?.takenAt ?? null,
+    ageMs,
+    rows: snapshot?.rows.length ?? 0,
+    rejectedRows: snapshot?.rejected.count ?? 0,
+    version: snapshot?.version ?? null,
+    isHeldBack,
+    lastFailure: lastFailure
+      ? { code: lastFailure.error.code, message: lastFailure.error.message, at: lastFailure.at }
+      : null,
+  };
+}
+
+function stateAt(ageMs: number, freshMs: number): 'FRESH' | 'STALE' {
+  return ageMs <= freshMs ? 'FRESH' : 'STALE';
+}
