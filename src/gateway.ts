@@ -11,6 +11,8 @@ import { createLoaders } from './loaders.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
 import { costOfWhole } from './operation-cost.js';
+import { createPicker } from './picker/picker.js';
+import { createPlayground } from './playground/playground.js';
 import { useBasis } from './plugins/use-basis.js';
 import { type BodyLimitContext, useBodyLimit } from './plugins/use-body-limit.js';
 import { useCors } from './plugins/use-cors.js';
@@ -163,12 +165,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         {
           path: '/',
           assets: '/picker/',
-          load: async () =>
-            (await import('./picker/picker.js')).createPicker({
-              endpoint: GRAPHQL_PATH,
-              hasPlayground: graphiql,
-              isDemo,
-            }),
+          load: async () => createPicker({ endpoint: GRAPHQL_PATH, hasPlayground: graphiql, isDemo }),
         },
         ...(graphiql ? [playground(isDemo)] : []),
       ]),
@@ -257,7 +254,7 @@ function playground(isDemo: boolean): ServedPage {
   return {
     path: GRAPHQL_PATH,
     assets: '/playground/',
-    load: async () => (await import('./playground/playground.js')).createPlayground({ isDemo }),
+    load: async () => createPlayground({ isDemo }),
   };
 }
 
