@@ -12,6 +12,8 @@ import { schema } from './graph/schema/index.js';
 import { requestIdOf } from './http/request-ids.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
+import { createPicker } from './pages/picker/picker.js';
+import { createPlayground } from './pages/playground/playground.js';
 import { useCostLimit } from './plugins/execution/use-cost-limit.js';
 import { useDependencies } from './plugins/execution/use-dependencies.js';
 import { useErrorCodes } from './plugins/execution/use-error-codes.js';
@@ -150,12 +152,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         {
           path: '/',
           assets: '/picker/',
-          load: async () =>
-            (await import('./pages/picker/picker.js')).createPicker({
-              endpoint: GRAPHQL_PATH,
-              hasPlayground: graphiql,
-              isDemo,
-            }),
+          load: async () => createPicker({ endpoint: GRAPHQL_PATH, hasPlayground: graphiql, isDemo }),
         },
         ...(graphiql ? [playground(isDemo)] : []),
       ]),
@@ -229,7 +226,7 @@ function playground(isDemo: boolean): ServedPage {
   return {
     path: GRAPHQL_PATH,
     assets: '/playground/',
-    load: async () => (await import('./pages/playground/playground.js')).createPlayground({ isDemo }),
+    load: async () => createPlayground({ isDemo }),
   };
 }
 

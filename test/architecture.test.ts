@@ -80,7 +80,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'fs/promises': ['storage/disk'],
   fs: [
     'demo',
-    'pages/picker/picker',
+    'pages',
     // Scripts, not parts of the gateway.
     'graph/schema/print',
     'graph/federation/print',

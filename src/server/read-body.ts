@@ -64,7 +64,7 @@ export function readBody(
   request.on('end', finish);
 
   function append(chunk: Buffer, before: number, present: Buffer): void {
-    if (before === present.byteLength) {
+    if (bytes > present.byteLength) {
       hold?.resize(capacityFor(bytes));
       // The budget may have refused this very body.
       if (isOverloaded) return;

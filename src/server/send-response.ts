@@ -53,6 +53,9 @@ function send(
   exchange.end(bytes);
 }
 
+/** Headers that are for the server to set. */
+const OF_THE_CONNECTION = new Set(['connection', 'transfer-encoding']);
+
 /**
  * Sends any response of the gateway. Its body is taken whole first: none is without end, and only bytes that are at
  * hand can be counted.
@@ -62,7 +65,8 @@ export async function sendResponse(exchange: Exchange, answer: Response): Promis
   // What Yoga's responses give is a Buffer; a page's is the very one that is sent to everybody.
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
   const { response } = exchange;
-  for (const [name, value] of answer.headers) response.setHeader(name, value);
+  for (const [name, value] of answer.headers)
+    if (!OF_THE_CONNECTION.has(name.toLowerCase())) response.setHeader(name, value);
   if (bytes.byteLength > 0) response.setHeader('content-length', bytes.byteLength);
   response.writeHead(answer.status);
   exchange.end(bytes);

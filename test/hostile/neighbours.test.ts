@@ -80,7 +80,7 @@ describe.skipIf(isRedisMissing)('who may write to Redis delays a gateway, and ne
         ['chains', 'tokens'].map((topic) => redis.client.set(key(`${topic}:lease`), 'x', 'PX', 9000)),
       ),
     );
-    await untilRefreshed(target, 2, 60_000);
+    await untilRefreshed(target, 1, 40_000);
   });
 
   it('by filling the places for requests', { timeout: 90_000 }, async () => {
@@ -142,7 +142,7 @@ describe.skipIf(isRedisMissing)('who may write to Redis delays a gateway, and ne
     const names = ['tokens:snapshot', 'tokens:setback', 'tokens:pause', 'hold:v1', 'news'];
     const keys = [record, text, ...names.map(key)];
     const end = keepDoing(1_500, () => redis.client.eval(put, keys.length, ...keys, Date.now()));
-    const { memoryMb, share } = await cost(target, 10_000);
+    const { memoryMb, share } = await cost(target, 7_000);
     await end();
     expect(memoryMb - before).toBeLessThan(80);
     expect(share).toBeLessThan(0.4);
@@ -171,10 +171,10 @@ describe.skipIf(isRedisMissing)('who may write to Redis delays a gateway, and ne
     const before = target.memoryMb();
     const flood = `for i = 1, 20000 do redis.call('PUBLISH', KEYS[1], ARGV[i % 2 + 1]) end`;
     keepDoing(0, () => redis.client.eval(flood, 1, key('news'), 'tokens', 'chains'));
-    const short = await cost(target, 8_000);
+    const short = await cost(target, 5_000);
     const long = `redis.call('PUBLISH', KEYS[1], string.rep('x', ${20 * 2 ** 20}))`;
     keepDoing(50, () => redis.client.eval(long, 1, key('news')));
-    const { memoryMb, liveMs } = await cost(target, 8_000);
+    const { memoryMb, liveMs } = await cost(target, 5_000);
     expect(short.share).toBeLessThan(0.5);
     expect(Math.max(short.liveMs, liveMs)).toBeLessThan(300);
     expect(memoryMb - before).toBeLessThan(150);
@@ -187,7 +187,7 @@ describe.skipIf(isRedisMissing)('who may write to Redis delays a gateway, and ne
       redis.call('PUBLISH', KEYS[2], 'tokens')`;
     const rubbish = `chains-and-tokens-gateway 1 ${'0'.repeat(64)}\n${'{},'.repeat(2 ** 21)}`;
     keepDoing(5, () => redis.client.eval(put, 2, key('tokens:snapshot'), key('news'), Date.now(), rubbish));
-    const { share, liveMs } = await cost(target, 8_000);
+    const { share, liveMs } = await cost(target, 5_000);
     expect(share).toBeLessThan(0.4);
     expect(liveMs).toBeLessThan(300);
     await untilRefreshed(target, 4, 20_000);
@@ -202,9 +202,9 @@ describe.skipIf(isRedisMissing)('who may write to Redis delays a gateway, and ne
     };
     const asked = target.upstream.count();
     keepDoing(10, kill);
-    const { liveMs } = await cost(target, 10_000);
+    const { liveMs } = await cost(target, 7_000);
     expect(liveMs).toBeLessThan(300);
-    expect(target.upstream.count() - asked).toBeGreaterThan(6);
+    expect(target.upstream.count() - asked).toBeGreaterThan(3);
     expect(target.output().match(/Redis cannot be used|Sharing snapshots/g)?.length).toBeLessThan(40);
     expect(target.output().match(/"level":(40|50|60)/g)?.length).toBeLessThan(40);
   });

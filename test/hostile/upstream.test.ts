@@ -47,15 +47,21 @@ const changed = (change: (row: (typeof TOKENS)[number], index: number) => unknow
 
 /** What it sends, and what is said of it; the first of them cost the process 13 s and 1.8 GB each, or its life. */
 const ATTACKS: readonly (readonly [name: string, answer: () => Answer, said: RegExp])[] = [
-  ['32 MB of {},', () => rows(`${filled('{},')}{}`), /at most 200000 rows/],
-  ['32 MB of [],', () => rows(`${filled('[],')}[]`), /at most 200000 rows/],
-  ['32 MB of 0,', () => rows(`${filled('0,')}0`), /at most 200000 rows/],
-  ['32 MB of [[[[', () => text(filled('[')), /at most 32 levels/],
-  ['32 MB of {"":{"":{', () => text(filled('{"":')), /at most 32 levels/],
+  ['32 MB of {},', () => rows(`${filled('{},')}{}`), /at most 1000000 objects/],
+  ['32 MB of [],', () => rows(`${filled('[],')}[]`), /at most 1000000 objects/],
+  ['32 MB of 0,', () => rows(`${filled('0,')}0`), /at most 2400000 values/],
+  ['32 MB of [[[[', () => text(filled('[')), /at most 1000000 objects/],
+  ['32 MB of {"":{"":{', () => text(filled('{"":')), /at most 1000000 objects/],
   [
     '32 MB of one good row',
     () => rows(`${filled(`${JSON.stringify(TOKENS[0])},`)}{}`),
     /at most 200000|lacks 999/,
+  ],
+  ['a million levels', () => rows(`${'['.repeat(999_990)}${']'.repeat(999_990)}`), /none of the 1 rows/],
+  [
+    'as many bare rows as there may be values',
+    () => rows(`${'0,'.repeat(2_399_990)}0`),
+    /at most 200000 rows in "tokens", got 2399991/,
   ],
   ['a row of two million members', () => rows(objects(1, 2_000_000)), /at most 1000 names/],
   [

@@ -206,13 +206,12 @@ describe('a first listing', () => {
 describe('an answer with more parts than any listing is refused', () => {
   const row = JSON.stringify(GOOD_TOKEN);
   it.each([
-    ['rows', `{"tokens":[${'0,'.repeat(200_000)}0]}`, '200000 rows'],
+    ['rows', `{"tokens":[${'0,'.repeat(200_000)}0]}`, '200000 rows in "tokens"'],
     [
       'names of members',
       `{"tokens":[${row},{${Array.from({ length: 1000 }, (_, nth) => `"\\"${nth}":0`).join(',')}}]}`,
       '1000 names of members',
     ],
-    ['levels', `{"tokens":[${row}],"more":${'['.repeat(32)}${']'.repeat(32)}}`, '32 levels'],
     [
       'objects',
       `{"tokens":[${row}],"more":[${Array.from({ length: 10 }, () => `[${'{},'.repeat(100_000)}{}]`).join(',')}]}`,
@@ -229,7 +228,7 @@ describe('an answer with more parts than any listing is refused', () => {
     const { query } = await createTestGateway({ upstream });
     const answer = await query('{ tokens { symbol } }');
     expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
-    expect(answer.errors?.[0]?.message).toContain(`expected at most ${most}, got more`);
+    expect(answer.errors?.[0]?.message).toContain(`expected at most ${most}, got`);
   });
 
   it('but not for what looks like parts in a text, or ends in the midst of one', async () => {

@@ -1,4 +1,5 @@
-import * as graphiql from '@graphql-yoga/render-graphiql/graphiql';
+import { closeSync, openSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { createAsset, createDocument, DEMO_LABEL, digestOf, type Page } from '../static-page.js';
 import { TABS } from './tabs.js';
 
@@ -40,8 +41,25 @@ body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidd
 }
 `;
 
-/** Makes the playground, GraphiQL as files of our own. */
+const require = createRequire(import.meta.url);
+const GRAPHIQL_PATH = require.resolve('@graphql-yoga/render-graphiql/graphiql');
+
+/**
+ * Loads 9 MB of text, which most processes never need. Where no file handle is free, Node would remember that the
+ * module could not be loaded, and never try again: so this throws before, and may be called again.
+ */
+function loadGraphiql(): typeof import('@graphql-yoga/render-graphiql/graphiql') {
+  closeSync(openSync(GRAPHIQL_PATH, 'r'));
+  return require(GRAPHIQL_PATH);
+}
+
+/**
+ * Makes the playground, GraphiQL as files of our own.
+ *
+ * @throws Error where its files cannot be read now
+ */
 export function createPlayground({ isDemo }: PlaygroundOptions): Page {
+  const graphiql = loadGraphiql();
   const script = asset('graphiql.js', 'text/javascript', graphiql.js);
   const style = asset('graphiql.css', 'text/css', graphiql.css + STYLE);
   const icon = asset('favicon.svg', 'image/svg+xml', FAVICON);

@@ -2,8 +2,6 @@ import { randomInt } from 'node:crypto';
 import { MAX_ROWS } from '../../domain/row-limits.js';
 import { malformed } from '../../domain/upstream-error.js';
 
-/** Levels of objects and arrays; a listing needs four. */
-const MAX_DEPTH = 32;
 /** Names of members, however often each comes; rows have about twenty. To read a million costs seconds. */
 const MAX_NAMES = 1_000;
 /** Objects and arrays in all; a row is two. */
@@ -20,9 +18,7 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
-const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 
 /** Looks at JSON before it is parsed, piece by piece. */
 export interface JsonShape {
@@ -42,26 +38,18 @@ export interface JsonShape {
 export function createJsonShape(): JsonShape {
   let isInString = false;
   let isEscaped = false;
-  let depth = 0;
   let containers = 0;
   let values = 0;
-  /** By the level: how many values follow the first. */
-  const following = new Uint32Array(MAX_DEPTH + 1);
   /** Of the text that was read last. Two names of one hash count as one, which nobody can bring about who does not know the seed. */
   let hash = SEED;
   const names = new Set<number>();
 
   function open(): void {
-    if (++depth > MAX_DEPTH) throw tooMuch(`${MAX_DEPTH} levels`);
     if (++containers > MAX_CONTAINERS) throw tooMuch(`${MAX_CONTAINERS} objects and arrays`);
-    following[depth] = 0;
   }
 
   function follow(): void {
     if (++values > MAX_VALUES) throw tooMuch(`${MAX_VALUES} values`);
-    const count = (following[depth] ?? 0) + 1;
-    following[depth] = count;
-    if (count >= MAX_ROWS) throw tooMuch(`${MAX_ROWS} rows`);
   }
 
   function name(): void {
@@ -85,8 +73,6 @@ export function createJsonShape(): JsonShape {
         } else if (byte === COMMA) follow();
         else if (byte === COLON) name();
         else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) open();
-        // What closes too often is no JSON, which the parser says.
-        else if ((byte === CLOSE_BRACE || byte === CLOSE_BRACKET) && depth > 0) depth--;
       }
     },
   };

@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest';
+import { json } from '../support/fake-upstream.js';
+import { startTarget, type Target } from '../support/hostile.js';
+import { openRaw, postOf, type RawConnection } from '../support/raw-http.js';
+
+/** 3.7 MB from 10,000 tokens. */
+const FULL =
+  '{ tokens { id isBridgeable chainKey address decimals symbol name price { usd asOf } chain { name shortName } } }';
+const CHUNKED =
+  'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+const MB = 2 ** 20;
+
+/** How many connections were cut for this reason, as the metrics say. */
+async function cutsOf({ address }: Target, reason: string): Promise<number> {
+  const metrics = await (await fetch(`${address}/metrics`)).text();
+  const [, count = '0'] = new RegExp(`connections_cut_total{reason="${reason}"} (\\d+)`).exec(metrics) ?? [];
+  return Number(count);
+}
+
+/** That the gateway was seen to answer all through, and with how much memory. */
+function expectAlive(
+  { failed, probes, memoryMb }: { failed: number; probes: number; memoryMb: number },
+  atMostMb: number,
+) {
+  expect(failed).toBe(0);
+  expect(probes).toBeGreaterThan(3);
+  expect(memoryMb).toBeLessThan(atMostMb);
+}
+
+describe('request bodies', () => {
+  it('in a million chunks of one byte take no more memory than in one chunk', async () => {
+    const target = await startTarget();
+    const before = target.memoryMb();
+    const watch = target.watch();
+    const senders = await Promise.all([1, 2, 3, 4].map(() => openRaw(target.address)));
+    for (const sender of senders) await sender.send(CHUNKED);
+    const piece = Buffer.from('1\r\nx\r\n'.repeat(50_000));
+    for (let nth = 0; nth < 20; nth++) await Promise.all(senders.map((sender) => sender.send(piece)));
+    expect((await target.ask({ query: '{ chains { chainKey } }' })).status).toBe(200);
+    const seen = await watch.stop();
+    // Each is the garbage of one read beside its buffer.
+    expectAlive(seen, before + 80);
+    expect(seen.liveMs).toBeLessThan(1500);
+  });
+
+  it('that are read piece by piece are read whole', async () => {
+    const target = await startTarget({ tokenCount: 100 });
+    const query = `{ chains { chainKey } } # ${'ä€😀'.repeat(3000)}`;
+    const body = Buffer.from(JSON.stringify({ query }));
+    for (const size of [1, 7, 1000, 4096, 30_000]) {
+      const sender = await openRaw(target.address);
+      await sender.send(CHUNKED.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
+      for (let from = 0; from < body.byteLength; from += size) {
+        const chunk = body.subarray(from, from + size);
+        const head = Buffer.from(`${chunk.byteLength.toString(16)}\r\n`);
+        await sender.send(Buffer.concat([head, chunk, Buffer.from('\r\n')]));
+      }
+      await sender.send('0\r\n\r\n');
+      await expect.poll(sender.isClosed).toBe(true);
+      expect(sender.received(), String(size)).toMatch(/^HTTP\/1.1 200[\s\S]*\{"data":\{"chains":\[\{/);
+    }
+  });
+
+  it('that are not finished are bounded over all connections, and the client that sends most is refused', async () => {
+    const target = await startTarget();
+    const watch = target.watch();
+    const piece = Buffer.alloc(1_000_000, 'x');
+    const head = `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${MB}\r\n\r\n`;
+    const senders: RawConnection[] = [];
+    const honest = await openRaw(target.address, { from: '127.0.0.2' });
+    const query = `{ chains { chainKey } } # ${'x'.repeat(500_000)}`;
+    const request = postOf(query);
+    await honest.send(request.slice(0, 400_000));
+    for (let nth = 0; nth < 300; nth++) {
+      const sender = await openRaw(target.address);
+      senders.push(sender);
+      await sender.send(head);
+      await sender.send(piece);
+    }
+    const refused = () => senders.filter((sender) => sender.received().startsWith('HTTP/1.1 503'));
+    await expect.poll(() => refused().length).toBeGreaterThan(200);
+    for (const sender of refused()) {
+      expect(sender.received()).toMatch(/retry-after: \d/);
+      expect(sender.received()).toContain('"code":"OVERLOADED"');
+    }
+    await honest.send(request.slice(400_000));
+    await expect.poll(honest.received).toMatch(/^HTTP\/1.1 200/);
+    expect((await target.ask({ query: '{ chains { name } }' })).status).toBe(200);
+    expectAlive(await watch.stop(), 300);
+    expect(await cutsOf(target, 'request_bytes')).toBeGreaterThan(200);
+  });
+});
+
+describe('unread responses', () => {
+  it('do not fill the memory, and only who leaves them unread is cut off', async () => {
+    const target = await startTarget();
+    const watch = target.watch();
+    const honest = await openRaw(target.address, { from: '127.0.0.2', isReading: false });
+    let bytes = 0;
+    await honest.send(postOf(FULL).repeat(3));
+    honest.socket.on('data', (chunk) => {
+      bytes += chunk.byteLength;
+      // Some 2 MB a second.
+      honest.socket.pause();
+      setTimeout(() => honest.socket.resume(), 30);
+    });
+    const readers = await Promise.all(
+      Array.from({ length: 40 }, async (_nothing, nth) => {
+        const reader = await openRaw(target.address, { isReading: false });
+        const requests = Array.from({ length: 10 }, (_none, of) =>
+          postOf(FULL.replace('tokens', `a${nth}_${of}: tokens`)),
+        );
+        await reader.send(requests.join(''));
+        return reader;
+      }),
+    );
+    honest.socket.resume();
+    await expect.poll(() => cutsOf(target, 'response_bytes'), { timeout: 60_000 }).toBeGreaterThan(0);
+    // Whoever has taken nothing for 30 s is cut off, too.
+    const closed = () =>
+      cutsOf(target, 'response_bytes').then(async (cut) => cut + (await cutsOf(target, 'slow_reader')));
+    await expect.poll(closed, { timeout: 90_000, interval: 1000 }).toBe(readers.length);
+    await expect.poll(() => bytes, { timeout: 30_000 }).toBeGreaterThan(3 * 3_700_000);
+    expectAlive(await watch.stop(), 300);
+  }, 200_000);
+});
+
+describe('time', () => {
+  it('is up after 30 s for who sends nothing, half a head or half a body, or reads a byte now and then', async () => {
+    const target = await startTarget({ env: { UPSTREAM_TIMEOUT_MS: '120000' } });
+    const began = performance.now();
+    // Who waits for the upstream is no slow reader, whatever is sent behind.
+    let answerRoute: (() => void) | undefined;
+    target.upstream.plan('tokens', (response, request, nth) => {
+      if (request.url?.includes('srcToken')) answerRoute = () => json({ tokens: [] })(response, request, nth);
+    });
+    const waiting = await openRaw(target.address);
+    const route = `{ tokens(srcChainKey: "ethereum", srcToken: "0xAbCdEf0000000000000000000000000000000001") { name } }`;
+    await waiting.send(postOf(route) + postOf('{ chains { chainKey } }'));
+    const silent = await openRaw(target.address);
+    const halfHead = await openRaw(target.address);
+    await halfHead.send('GET /live HTTP/1.1\r\nHos');
+    const halfBody = await openRaw(target.address);
+    await halfBody.send(postOf('{ chains { name } }').slice(0, -5));
+    const dripping = await openRaw(target.address);
+    await dripping.send(CHUNKED);
+    const drips = setInterval(() => dripping.send('1\r\nx\r\n'), 500);
+    const drop = await openRaw(target.address, { isReading: false });
+    await drop.send(
+      Array.from({ length: 4 }, (_nothing, nth) => postOf(FULL.replace('tokens', `a${nth}: tokens`))).join(
+        '',
+      ),
+    );
+    const drops = setInterval(() => drop.socket.read(1), 5000);
+    const idle = await openRaw(target.address);
+    await idle.send('GET /live HTTP/1.1\r\nHost: x\r\n\r\n');
+    const late = [silent, halfHead, halfBody, dripping];
+    await expect.poll(() => late.every((one) => one.isClosed()), { timeout: 60_000 }).toBe(true);
+    for (const one of late) expect(one.received()).toMatch(/^HTTP\/1.1 408[\s\S]*within 30 seconds/);
+    await expect.poll(() => cutsOf(target, 'slow_reader'), { timeout: 60_000 }).toBe(1);
+    clearInterval(drips);
+    clearInterval(drops);
+    expect(performance.now() - began).toBeGreaterThan(29_000);
+    // A connection between two requests is no slow reader.
+    expect(idle.isClosed()).toBe(false);
+    expect(idle.received()).toMatch(/^HTTP\/1.1 200/);
+    expect(waiting.received()).toBe('');
+    answerRoute?.();
+    await expect.poll(waiting.received).toMatch(/"tokens":\[\][\s\S]*"chains":\[\{/);
+  }, 120_000);
+});
+
+describe('connections', () => {
+  it('that send requests without end and read nothing are cut off', async () => {
+    const target = await startTarget();
+    const watch = target.watch();
+    const flood = await openRaw(target.address, { isReading: false });
+    const requests = Buffer.from(postOf('{ chains { chainKey name } }').repeat(1000));
+    for (let nth = 0; nth < 100 && !flood.isClosed(); nth++) flood.socket.write(requests);
+    await expect.poll(flood.isClosed).toBe(true);
+    expect(await cutsOf(target, 'pipelining')).toBe(1);
+    expectAlive(await watch.stop(), 250);
+  });
+
+  it('are closed beyond MAX_CONNECTIONS, which the log says once', async () => {
+    const target = await startTarget({ tokenCount: 100, env: { MAX_CONNECTIONS: '20' } });
+    const all = await Promise.all(
+      Array.from({ length: 200 }, () => openRaw(target.address, { from: '127.0.0.1' })),
+    );
+    const open = () => all.filter((one) => !one.isClosed());
+    await expect.poll(() => open().length).toBeLessThanOrEqual(20);
+    expect(open().length).toBeGreaterThan(15);
+    // Another client gets in, at the cost of the one that has them all.
+    const other = await openRaw(target.address, { from: '127.0.0.2' });
+    await other.send('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
+    await expect.poll(other.received).toMatch(/connections_cut_total\{reason="too_many_connections"\} 18\d/);
+    expect(target.output().split('Closed connections beyond MAX_CONNECTIONS')).toHaveLength(2);
+    for (const one of open()) one.socket.destroy();
+    await expect.poll(() => fetch(`${target.address}/live`).then(({ status }) => status)).toBe(200);
+  });
+});

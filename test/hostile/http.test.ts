@@ -1,0 +1,268 @@
+import { execFileSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startWithFewFileHandles } from '../support/few-file-handles.js';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.js';
+import { openRaw, postOf, sendRaw } from '../support/raw-http.js';
+import { startServer } from '../support/test-server.js';
+
+/** One for all of them: each is to leave it as it was. */
+let gateway: GatewayProcess;
+const ends: (() => Promise<void>)[] = [];
+beforeAll(async () => {
+  gateway = await startGatewayProcess({ MAX_BODY_BYTES: '1000' }, (end) => ends.push(end));
+});
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+const get = (target: string, headers = 'Host: x\r\n') =>
+  `GET ${target} HTTP/1.1\r\n${headers}Connection: close\r\n\r\n`;
+
+describe('a path that would be another after normalising', () => {
+  it.each([
+    '/x/../metrics',
+    '/./metrics',
+    '/%2e%2e/metrics',
+    '/x/%2E%2e/metrics',
+    '/x/.%2e/live',
+    '//metrics',
+    '///metrics',
+    '/\\metrics',
+    '\\metrics',
+    '/x\\..\\metrics',
+    '/metrics#x',
+    '/metrics/',
+    '/metrics/.',
+    '/%6detrics',
+    '/metrics;x',
+    '/metrics%00',
+    'http://evil/metrics',
+    'http://evil:80/metrics',
+    'http://x@evil/metrics',
+    'http://evil@x/metrics',
+    'http:///metrics',
+    'http://x/y/../metrics',
+    'http://x\\metrics',
+    'https://evil/metrics',
+    'ftp://x/metrics',
+    '//x/metrics',
+    '/graphql/../graphql?query={__typename}',
+    '/picker/../',
+  ])('%s is not served', async (target) => {
+    const came = await sendRaw(gateway.address, get(target));
+    expect(came).toMatch(/^HTTP\/1.1 40[04]/);
+    expect(came).toContain('nosniff');
+    expect(came).not.toContain('process_cpu');
+    expect(came).toMatch(/\{"error":"(Nothing is here|Expected)/);
+  });
+
+  it('is no other than that: plain paths, queries and addresses with our own host are served', async () => {
+    for (const target of ['/live', '/live?x=/../y', 'http://x/live', 'HTTP://X/live?', '/metrics']) {
+      expect(await sendRaw(gateway.address, get(target)), target).toMatch(/^HTTP\/1.1 200/);
+    }
+    const asked = get('/graphql?query={__typename}&x=../..%2f');
+    expect(await sendRaw(gateway.address, asked)).toMatch(/"__typename":"Query"/);
+  });
+});
+
+describe('Host headers', () => {
+  it.each([
+    ['two', 'Host: x\r\nHost: y\r\n'],
+    ['two alike', 'Host: x\r\nhost: x\r\n'],
+    ['none', ''],
+  ])('%s are refused, also where the response is cached', async (_name, headers) => {
+    const target = '/graphql?query={__typename}';
+    expect(await sendRaw(gateway.address, get(target))).toMatch(/^HTTP\/1.1 200/);
+    for (const refused of [target, '/live']) {
+      const came = await sendRaw(gateway.address, get(refused, headers));
+      expect(came).toMatch(/^HTTP\/1.1 400[\s\S]*\{"error":"Expected one Host header\."\}$/);
+      expect(came).toContain('nosniff');
+    }
+  });
+
+  it('none is what HTTP/1.0 needs', async () => {
+    expect(await sendRaw(gateway.address, 'GET /live HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200/);
+  });
+});
+
+describe('nosniff', () => {
+  const long = postOf('{ chains { name } }'.padEnd(3000));
+  it.each<[string, string, number]>([
+    ['a first response', get('/graphql?query={chains{name}}'), 200],
+    ['a cached one', get('/graphql?query={chains{name}}'), 200],
+    ['a posted one', postOf('{ chains { name } }', 'Connection: close\r\n'), 200],
+    ['events', get('/graphql?query={chains{name}}', 'Host: x\r\nAccept: text/event-stream\r\n'), 200],
+    ['parts', get('/graphql?query={chains{name}}', 'Host: x\r\nAccept: multipart/mixed\r\n'), 200],
+    ['not modified', get('/graphql?query={chains{name}}', 'Host: x\r\nIf-None-Match: *\r\n'), 304],
+    [
+      'an error',
+      get('/graphql?query={nope}', 'Host: x\r\nAccept: application/graphql-response+json\r\n'),
+      400,
+    ],
+    [
+      'another method',
+      'PUT /graphql HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n',
+      405,
+    ],
+    ['a preflight', 'OPTIONS /graphql HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 204],
+    ['/live', get('/live'), 200],
+    ['/ready', get('/ready'), 200],
+    [
+      '/live by POST',
+      'POST /live HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n',
+      405,
+    ],
+    ['/metrics', get('/metrics'), 200],
+    ['the picker', get('/', 'Host: x\r\nAccept: text/html\r\n'), 200],
+    ['the playground', get('/graphql', 'Host: x\r\nAccept: text/html\r\n'), 200],
+    ['nothing', get('/nothing'), 404],
+    ['no path', 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 400],
+    ['a large body', long.replace('Host: x', 'Host: x\r\nConnection: close'), 413],
+    ['an expectation', get('/live', 'Host: x\r\nExpect: tea\r\n'), 417],
+    ['rubbish', 'rubbish\r\n\r\n', 400],
+    ['two lengths', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400],
+    ['large headers', get('/live', `Host: x\r\nX: ${'x'.repeat(20_000)}\r\n`), 431],
+    [
+      'chunk extensions',
+      `POST /graphql HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(20_000)}\r\nx`,
+      413,
+    ],
+    ['a broken chunk', 'POST /graphql HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', 400],
+  ])('is said with %s', async (_name, bytes, status) => {
+    const came = await sendRaw(gateway.address, bytes);
+    expect(came).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(came.slice(0, came.indexOf('\r\n\r\n')).toLowerCase()).toContain(
+      'x-content-type-options: nosniff',
+    );
+    expect(came.match(/HTTP\/1\.1 \d/g)).toHaveLength(1);
+  });
+
+  it('is said with an error of our own', async () => {
+    const server = await startServer();
+    server.snapshots.now = () => {
+      throw new Error('a bug');
+    };
+    const { status, headers, body } = await server.ask({ query: '{ __typename }' });
+    expect(status).toBe(500);
+    expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
+    expect(headers['x-request-id']).toBeDefined();
+    expect(headers['access-control-allow-origin']).toBe('*');
+    expect(JSON.parse(body.toString())).toMatchObject({
+      errors: [{ extensions: { code: 'INTERNAL_SERVER_ERROR' } }],
+    });
+  });
+});
+
+describe('rubbish', () => {
+  it('is refused with a reason that can be read, however much of it is sent', async () => {
+    const sender = await openRaw(gateway.address);
+    for (let nth = 0; nth < 50; nth++) await sender.send('rubbish '.repeat(8000));
+    await expect
+      .poll(sender.received)
+      .toMatch(
+        /^HTTP\/1.1 400 [\s\S]*\{"error":"Expected an HTTP\/1.1 request, such as POST \/graphql with a JSON body, got none/,
+      );
+    sender.socket.end();
+    await expect.poll(sender.isClosed).toBe(true);
+    // The refusal comes once.
+    expect(sender.received().split('HTTP/1.1 400')).toHaveLength(2);
+  });
+
+  it('behind a request is refused after its response', async () => {
+    const came = await sendRaw(gateway.address, `${postOf('{ tokens { name symbol } }')}rubbish\r\n\r\n`);
+    expect(came).toMatch(/^HTTP\/1.1 200[\s\S]*HTTP\/1.1 400/);
+  });
+});
+
+describe('few file handles', () => {
+  const LATE = [
+    ['/', 'Accept: text/html\r\n'],
+    ['/graphql', 'Accept: text/html\r\n'],
+    ['/metrics', ''],
+    ['/ready', ''],
+    ['/graphql?query={tokens{name}}', ''],
+    ['/graphql?query={tokens{symbol}}', 'Accept-Encoding: br\r\n'],
+  ] as const;
+
+  it('are not all taken by connections, so that what is loaded late still is', async () => {
+    // Node opens more than a hundred files at once when it starts.
+    const few = await startWithFewFileHandles(250);
+    expect(few.output()).toContain('The limit on open files (ulimit -n) is below MAX_CONNECTIONS');
+    const flood = await Promise.all(Array.from({ length: 400 }, () => openRaw(few.address)));
+    for (const { send } of flood) send('GET /live HTTP/1.1\r\nHost: x\r\n\r\n');
+    for (const [path, headers] of LATE) {
+      const connection = await openRaw(few.address, { from: '127.0.0.2' });
+      await connection.send(get(path, `Host: x\r\n${headers}`));
+      await expect.poll(connection.isClosed).toBe(true);
+      expect(connection.received(), path).toMatch(/^HTTP\/1.1 200/);
+    }
+    expect(flood.filter(({ isClosed }) => !isClosed()).length).toBeGreaterThan(100);
+    for (const { socket } of flood) socket.destroy();
+    await expect.poll(() => fetch(`${few.address}/live`).then(({ status }) => status)).toBe(200);
+  });
+
+  it('none at all neither end the process nor leave anything broken', async () => {
+    const { address, child, output } = await startGatewayProcess();
+    const limit = (soft: number) =>
+      execFileSync('prlimit', ['--pid', String(child.pid), `--nofile=${soft}:`]);
+    const connections = await Promise.all(LATE.map(() => openRaw(address)));
+    for (const { send, received } of connections) {
+      await send('GET /live HTTP/1.1\r\nHost: x\r\n\r\n');
+      await expect.poll(received).toContain('200 OK');
+    }
+    limit(15);
+    const more = await Promise.all(Array.from({ length: 50 }, () => openRaw(address)));
+    for (const [nth, [path, headers]] of LATE.entries()) {
+      await connections[nth]?.send(get(path, `Host: x\r\n${headers}`));
+      await expect.poll(connections[nth]?.isClosed ?? (() => false)).toBe(true);
+      // The pages cannot be read now; all else needs no file.
+      expect(connections[nth]?.received(), path).toMatch(nth < 2 ? /HTTP\/1.1 500/ : /200 OK[\s\S]*200 OK/);
+    }
+    limit(1000);
+    for (const { socket } of more) socket.destroy();
+    for (const [path, accept] of [
+      ['/', 'text/html'],
+      ['/graphql', 'text/html'],
+      ['/live', '*/*'],
+    ] as const) {
+      const { status } = await fetch(`${address}${path}`, { headers: { accept } });
+      expect(status, path).toBe(200);
+    }
+    expect(child.exitCode).toBeNull();
+    expect(output()).toContain('EMFILE');
+  });
+});
+
+describe('stale-if-error', () => {
+  it('ends with the age of the prices that a response shows, and is long where it shows none', async () => {
+    const { ask } = await startServer({
+      config: { chainsFreshMs: 3_600_000, tokensFreshMs: 10_000, priceMaxAgeMs: 30_000 },
+    });
+    const control = async (query: string) => {
+      const { headers } = await ask({ query, method: 'GET' });
+      const seconds = (name: string) =>
+        Number(new RegExp(`${name}=(\\d+)`).exec(headers['cache-control'] ?? '')?.[1]);
+      return {
+        maxAge: seconds('max-age'),
+        whileRevalidate: seconds('stale-while-revalidate'),
+        ifError: seconds('stale-if-error'),
+        priceAge: (Date.now() - Date.parse(headers['last-modified'] ?? '')) / 1000,
+      };
+    };
+    for (const query of [
+      '{ tokens { price { usd } } }',
+      '{ tokenSearch(orderBy: PRICE_DESC) { edges { node { price { asOf } } } } }',
+    ]) {
+      for (let nth = 0; nth < 3; nth++) {
+        const { maxAge, whileRevalidate, ifError, priceAge } = await control(query);
+        // Last-Modified has whole seconds.
+        expect(maxAge + ifError + priceAge).toBeLessThanOrEqual(31);
+        expect(maxAge + whileRevalidate + priceAge).toBeLessThanOrEqual(31);
+        expect(ifError).toBeGreaterThan(10);
+        await sleep(700);
+      }
+    }
+    expect(await control('{ tokens { name } }')).toMatchObject({ whileRevalidate: 60, ifError: 86_400 });
+  });
+});

@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** A connection that reads nothing unless told; what came is kept as text. */
+export interface RawConnection {
+  readonly socket: Socket;
+  /** What was read so far. */
+  received(): string;
+  isClosed(): boolean;
+  /** Resolves when all bytes have been given to the system. */
+  send(bytes: string | Uint8Array): Promise<void>;
+}
+
+/**
+ * Opens a connection; the test's end destroys it.
+ *
+ * @param options `from`: one of 127.0.0.1 and the following addresses; `isReading`: false reads nothing
+ */
+export async function openRaw(
+  address: string,
+  { from, isReading = true }: { from?: string; isReading?: boolean } = {},
+): Promise<RawConnection> {
+  const { hostname, port } = new URL(address);
+  const socket = connect({ host: hostname, port: Number(port), ...(from ? { localAddress: from } : {}) });
+  let text = '';
+  let isClosed = false;
+  // Being cut off is what most tests wait for.
+  socket.on('error', () => {});
+  socket.once('close', () => {
+    isClosed = true;
+  });
+  if (isReading) socket.on('data', (chunk) => (text += chunk.toString('latin1')));
+  else socket.pause();
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  await once(socket, 'connect');
+  return {
+    socket,
+    received: () => text,
+    isClosed: () => isClosed,
+    send: (bytes) => new Promise((resolve) => socket.write(bytes, () => resolve())),
+  };
+}
+
+/** Sends bytes as they are, and gives everything that came back until the connection ended. */
+export async function sendRaw(address: string, bytes: string): Promise<string> {
+  const connection = await openRaw(address);
+  const closed = once(connection.socket, 'close');
+  await connection.send(bytes);
+  await closed;
+  return connection.received();
+}
+
+/** The bytes of one operation by POST. */
+export function postOf(query: string, headers = ''): string {
+  const body = JSON.stringify({ query });
+  return `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}Content-Length: ${body.length}\r\n\r\n${body}`;
+}
