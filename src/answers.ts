@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { stripIgnoredCharacters } from 'graphql';
+import { Source, stripIgnoredCharacters } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Basis } from './basis.js';
+import { hasMoreTokens } from './document-tokens.js';
 import { type Encoding, encode } from './encodings.js';
 
 /** A whole answer without errors, ready to be sent. */
@@ -74,8 +75,10 @@ export interface Answers {
 
 /** Up to here answers are small, and have a place of their own, so that big ones cannot push them out. */
 const SMALL_BYTES = 65_536;
-/** A longer question is read anew each time. */
+/** The key of a longer request is computed anew each time. */
 const MAX_TEXT_LENGTH = 16_384;
+/** A longer request is not cached: keys are computed before an operation waits for its turn, so they must be cheap. */
+const MAX_KEYED_LENGTH = 65_536;
 /** No client that is one sends more. */
 const MAX_HEADERS_LENGTH = 500;
 /** How many are kept of one text: the clients of one page send it alike. */
@@ -105,8 +108,9 @@ function isOf(reading: Reading, question: Question): boolean {
  *
  * @param maxBytes of all of them together, as far as that can be told
  * @param path the path that is asked, such as `/graphql`
+ * @param maxQueryTokens a document with more lexical tokens is refused elsewhere, and has no key
  */
-export function createAnswers(maxBytes: number, path: string): Answers {
+export function createAnswers(maxBytes: number, path: string, maxQueryTokens: number): Answers {
   const placeFor = (share: number) =>
     new LRUCache<string, KeptAnswer>({
       maxSize: Math.ceil(maxBytes * share),
@@ -131,6 +135,7 @@ export function createAnswers(maxBytes: number, path: string): Answers {
   function strip(document: string): string {
     const known = documents.get(document);
     if (known !== undefined) return known;
+    if (hasMoreTokens(new Source(document), maxQueryTokens)) throw new RangeError('Expected fewer tokens');
     const stripped = stripIgnoredCharacters(document);
     documents.set(document, stripped);
     return stripped;
@@ -141,6 +146,7 @@ export function createAnswers(maxBytes: number, path: string): Answers {
     const text = question.method === 'POST' ? question.body : question.url;
     const read = readings.get(text) ?? [];
     for (const reading of read) if (isOf(reading, question)) return reading.meaning;
+    if (text.length > MAX_KEYED_LENGTH) return undefined;
     const meaning = meaningOf(question, path, strip);
     if (meaning !== undefined && text.length <= MAX_TEXT_LENGTH) {
       const { method, url, accept, origin, contentType } = question;

@@ -81,6 +81,15 @@ export function redisUrl(text: string): string {
   );
 }
 
+/** A secret that nobody guesses; nothing of it is ever said. */
+export function redisSecret(text: string): string {
+  if (/^[!-~]{16,1024}$/.test(text)) return text;
+  throw new Fault(
+    '16 to 1024 letters, digits and signs of ASCII without white space, such as "openssl rand -hex 32" writes',
+    () => `${text.length} other characters`,
+  );
+}
+
 function isEncoded(text: string): boolean {
   try {
     decodeURIComponent(text);

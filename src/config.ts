@@ -9,6 +9,7 @@ import {
   origins,
   path,
   type Read,
+  redisSecret,
   redisUrl,
   share,
 } from './config-values.js';
@@ -105,17 +106,23 @@ export const SETTINGS = {
     redisUrl,
     'Address of a Redis server through which gateways share listings and routes.',
   ),
+  redisSecret: setting<string | undefined>(
+    'REDIS_SECRET',
+    undefined,
+    redisSecret,
+    'Secret of the gateways that share: what they write to Redis carries an HMAC, and what lacks it is refused.',
+  ),
   holdBackShrink: setting(
     'HOLD_BACK_SHRINK',
     0.5,
     share,
-    'A refresh that loses more than this share of the rows, or changes decimals, is held back.',
+    "A refresh that loses more than this share (of the largest listing of the last day), or changes decimals, a token's symbol, a chain's chainId or native currency, or the address behind a (chain, symbol), is held back.",
   ),
   holdBackTimes: setting(
     'HOLD_BACK_TIMES',
     3,
     integer(1, 1000),
-    'It is taken when it has come so often in a row with equal keys and decimals.',
+    'It is taken when it has come this often in a row with equal keys and equal values of all these.',
   ),
   maxRoutesPerOperation: setting(
     'MAX_ROUTES_PER_OPERATION',
@@ -140,6 +147,18 @@ export const SETTINGS = {
     100_000,
     integer(1, 10_000_000),
     'Rows that the lists of one operation may come to in all.',
+  ),
+  maxWaitMs: setting(
+    'MAX_WAIT_MS',
+    1_000,
+    integer(1, 600_000),
+    'How long an operation that is not cached may wait for its turn; one that would wait longer is refused with `OVERLOADED`.',
+  ),
+  maxCost: setting(
+    'MAX_COST',
+    250_000,
+    integer(1, 1_000_000_000),
+    'Cost of one operation: each field of each row is a unit; searches and routes cost more. One whole token listing with every field and its chain always fits.',
   ),
   maxConnections: setting(
     'MAX_CONNECTIONS',

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Basis, Reads } from './basis.js';
+import type { CostMeter } from './cost-meter.js';
 import type { ListingStatus, StaleListing } from './listing/snapshots.js';
 import type { Loaders } from './loaders.js';
 import type { Logger } from './logger.js';
@@ -7,6 +8,8 @@ import type { Logger } from './logger.js';
 /** What a resolver may reach: one for each operation. */
 export interface GatewayContext {
   readonly loaders: Loaders;
+  /** What the operation costs so far. */
+  readonly cost: CostMeter;
   /** Marks each line with the request's id. */
   readonly log: Logger;
   /** Whether a price of that time (milliseconds since 1970) is young enough to be believed. */

@@ -11,8 +11,8 @@ export const ERROR_CODES = [
   'UPSTREAM_MALFORMED',
   'ROUTE_BUDGET_EXCEEDED',
   'LIMIT_EXCEEDED',
-  'BAD_USER_INPUT',
   'OVERLOADED',
+  'BAD_USER_INPUT',
 ] as const;
 
 /** One of {@link ERROR_CODES}. */

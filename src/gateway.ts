@@ -1,26 +1,30 @@
-import type { DocumentNode } from 'graphql';
+import { type DocumentNode, isObjectType } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import { type Basis, basisOf, createReads, isGood, type Whole } from './basis.js';
 import { type GatewayContext, requestIdOf } from './context.js';
+import { createCostMeter } from './cost-meter.js';
+import { GatewayError } from './errors.js';
 import { withFederation } from './federation/federated.js';
 import type { Snapshots } from './listing/snapshots.js';
 import { createLoaders } from './loaders.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
+import { costOfWhole } from './operation-cost.js';
 import { createPicker } from './picker/picker.js';
 import { createPlayground } from './playground/playground.js';
 import { useBasis } from './plugins/use-basis.js';
 import { type BodyLimitContext, useBodyLimit } from './plugins/use-body-limit.js';
 import { useCors } from './plugins/use-cors.js';
+import { useCostLimit } from './plugins/use-cost-limit.js';
 import { useErrorCodes } from './plugins/use-error-codes.js';
 import { HEALTH_PATHS, useHealth } from './plugins/use-health.js';
-import { useJit } from './plugins/use-jit.js';
 import { useLimits } from './plugins/use-limits.js';
 import { METRICS_PATH, useMetrics } from './plugins/use-metrics.js';
 import { useNoIntrospection } from './plugins/use-no-introspection.js';
 import { useNoSniffing } from './plugins/use-no-sniffing.js';
 import { useNotFound } from './plugins/use-not-found.js';
+import { type OverloadContext, useOverload } from './plugins/use-overload.js';
 import { type ServedPage, usePages } from './plugins/use-pages.js';
 import { usePersistedQueries } from './plugins/use-persisted-queries.js';
 import { useQueriesOnly } from './plugins/use-queries-only.js';
@@ -29,6 +33,7 @@ import { useRequestLog } from './plugins/use-request-log.js';
 import { useSoundParameters } from './plugins/use-sound-parameters.js';
 import { staleHeaderOf, useStaleHeader } from './plugins/use-stale-header.js';
 import { schema } from './schema/index.js';
+import { createTurns } from './turns.js';
 
 /** What {@link createGateway} takes. */
 export interface GatewayOptions {
@@ -43,6 +48,8 @@ export interface GatewayOptions {
   readonly priceMaxAgeMs: number;
   readonly maxRoutesPerOperation: number;
   readonly maxRows: number;
+  readonly maxCost: number;
+  readonly maxWaitMs: number;
   readonly maxDepth: number;
   readonly maxAliases: number;
   readonly maxQueryTokens: number;
@@ -53,7 +60,7 @@ export interface GatewayOptions {
 }
 
 /** What the HTTP server and the gateway tell each other of one request. */
-export interface ServerContext extends BodyLimitContext {
+export interface ServerContext extends BodyLimitContext, OverloadContext {
   /** Who asks, for sharing turns fairly: the address of the connection. Undefined where nobody tells. */
   readonly client?: string | undefined;
   /** Where the gateway says of an answer that it is whole and could be given again. */
@@ -98,13 +105,17 @@ export const GRAPHQL_PATH = '/graphql';
 
 /** The schema with what other graphs ask for; it depends on no setting. */
 const graph = withFederation(schema);
+const tokenType = graph.getType('Token');
+const unitsOfWholeToken = isObjectType(tokenType) ? costOfWhole(tokenType) : 0;
 
 /** Wires the graph to the snapshots. The plugins stand in the order in which a request meets them. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { snapshots, log, metrics, isDemo, isStopping, graphiql, introspection } = options;
 
-  function createContext(request: Request): GatewayContext {
-    const view = snapshots.view();
+  const turns = createTurns(options);
+
+  function createContext(request: Request, client: string | undefined): GatewayContext {
+    const view = snapshots.view(client);
     const now = view.now();
     const reads = createReads();
     const isBelieved = (asOf: number): boolean => {
@@ -115,13 +126,12 @@ export function createGateway(options: GatewayOptions): Gateway {
       reads.pricesGoodUntil = Math.min(reads.pricesGoodUntil, asOf + options.priceMaxAgeMs);
       return true;
     };
+    const nextTurn = () => turns.next(client).catch(refuseInMidOperation);
+    const cost = createCostMeter({ ...options, view, unitsOfWholeToken, nextTurn });
+    const maxRoutes = options.maxRoutesPerOperation;
     return {
-      loaders: createLoaders({
-        view,
-        isBelieved,
-        maxRoutes: options.maxRoutesPerOperation,
-        maxRows: options.maxRows,
-      }),
+      loaders: createLoaders({ view, isBelieved, maxRoutes, cost, nextTurn }),
+      cost,
       log: log.child({ requestId: requestIdOf(request) }),
       isBelieved,
       reads,
@@ -142,7 +152,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       documentCache: boundedByText<DocumentNode>(),
       errorCache: boundedByText<Error>(),
     },
-    context: ({ request }) => createContext(request),
+    context: ({ request, client }) => createContext(request, client),
     plugins: [
       // What every answer needs, refusals included.
       useRequestLog({ log, quietPaths: [...HEALTH_PATHS, METRICS_PATH] }),
@@ -164,6 +174,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         isKnown: (pathname) => pathname === GRAPHQL_PATH,
       }),
       // What is refused before it is executed.
+      useOverload(options),
       useBodyLimit(options),
       usePersistedQueries(),
       useSoundParameters(),
@@ -171,12 +182,12 @@ export function createGateway(options: GatewayOptions): Gateway {
       useQueriesOnly(),
       useLimits(options),
       !introspection && useNoIntrospection(),
-      // How it is executed.
-      useJit(),
       // What is said of errors and of old snapshots met in execution.
       useErrorCodes(),
       useStaleHeader(),
       useBasis(),
+      // Behind those above, so that its refusals get their codes, too.
+      useCostLimit(),
     ],
     // What useErrorCodes does not meet is masked as in production, whatever NODE_ENV says.
     maskedErrors: { isDev: false },
@@ -198,7 +209,16 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   return {
     Request: yoga.fetchAPI.Request,
-    fetch: (request, serverContext) => yoga.handleRequest(request, serverContext),
+    fetch(request, serverContext) {
+      const answer = (isOverloaded: boolean) =>
+        yoga.handleRequest(request, { ...serverContext, isOverloaded });
+      if (!isOperation(request)) return answer(false);
+      return turns.run(
+        serverContext.client,
+        () => answer(false),
+        () => answer(true),
+      );
+    },
     standing(basis) {
       const now = snapshots.now();
       const current = snapshots.current();
@@ -215,6 +235,19 @@ export function createGateway(options: GatewayOptions): Gateway {
       };
     },
   };
+}
+
+/** Preflight requests and the playground have no operation, and wait for nobody. */
+function isOperation({ method, url, headers }: Request): boolean {
+  if (method === 'OPTIONS' || !new URL(url).pathname.startsWith(GRAPHQL_PATH)) return false;
+  return method !== 'GET' || !headers.get('accept')?.includes('text/html');
+}
+
+function refuseInMidOperation(): never {
+  throw new GatewayError(
+    'OVERLOADED',
+    'The gateway is busy. Ask for this part of the operation again in 1 s.',
+  );
 }
 
 function playground(isDemo: boolean): ServedPage {

@@ -1,4 +1,6 @@
 import DataLoader from 'dataloader';
+import { ROUTE_PRICE } from './cost.js';
+import type { CostMeter } from './cost-meter.js';
 import { GatewayError, OperationLimitError } from './errors.js';
 import { tokenFilterKey, tokenKey } from './listing/address.js';
 import type { Chain, Token, TokenFilter } from './listing/listing.js';
@@ -16,8 +18,10 @@ export interface LoadersOptions {
   readonly isBelieved: (asOf: number) => boolean;
   /** How many distinct questions for routes this operation may cost the upstream. */
   readonly maxRoutes: number;
-  /** How many rows the lists of this operation may come to in all. */
-  readonly maxRows: number;
+  /** What the operation costs so far. */
+  readonly cost: Pick<CostMeter, 'spend'>;
+  /** Waits for a turn; called after waiting for the upstream, which resumes many operations at once. */
+  readonly nextTurn: () => Promise<void>;
 }
 
 /**
@@ -25,39 +29,47 @@ export interface LoadersOptions {
  * rejects with a GatewayError. Make new ones for every operation.
  */
 export interface Loaders {
-  /** The chain listing, searched; null once the operation has listed too many rows. */
-  chainsBySearch(search: string, chainTypes?: readonly string[]): Promise<readonly Chain[] | null>;
+  /** The chain listing, searched. */
+  chainsBySearch(search: string, chainTypes?: readonly string[]): Promise<readonly Chain[]>;
   chainByKey(chainKey: string): MaybePromise<Chain | null>;
   /** The token at this address, in any writing of it. */
   tokenByAddress(chainKey: string, address: string): MaybePromise<Token | null>;
-  /** The token listing, or what of it is on one chain; null once too many rows are listed. */
-  tokensListed(srcChainKey: string | undefined): Promise<readonly Token[] | null>;
+  /** The token listing, or its tokens on one chain. */
+  tokensListed(srcChainKey: string | undefined): Promise<readonly Token[]>;
   /**
-   * The upstream's own answer to a question for routes; null once too many rows are listed.
+   * The upstream's own answer to a question for routes; null once too many of these were refused.
    *
    * @throws GatewayError ROUTE_BUDGET_EXCEEDED, at once
    */
-  routesFrom(filter: TokenFilter & { readonly srcToken: string }): Promise<readonly Token[] | null> | null;
-  /** The listed tokens of one chain; null once the operation has listed too many rows. */
-  tokensByChain(chainKey: string): MaybePromise<readonly Token[] | null>;
+  routesFrom(filter: TokenFilter & { readonly srcToken: string }): Promise<readonly Token[]> | null;
+  /** The listed tokens of one chain. */
+  tokensByChain(chainKey: string): MaybePromise<readonly Token[]>;
   /** How many tokens are listed on one chain. */
   tokenCountByChain(chainKey: string): MaybePromise<number>;
-  /** A page of what was searched for; null once the operation has listed too many rows. */
-  tokenSearch(request: Omit<TokenSearchRequest, 'arePricesGood'>): Promise<TokenPage | null>;
-  /** The same keys, one of which is to give one row; none of them once too many rows are listed. */
-  withinRows<Key>(keys: readonly Key[]): readonly Key[];
+  /** A page of the tokens that a search finds. */
+  tokenSearch(request: Omit<TokenSearchRequest, 'arePricesGood'>): Promise<TokenPage>;
 }
 
 /** Makes the loaders of one operation. */
-export function createLoaders({ view, isBelieved, maxRoutes, maxRows }: LoadersOptions): Loaders {
+export function createLoaders(options: LoadersOptions): Loaders {
+  const { view, isBelieved, maxRoutes, cost, nextTurn } = options;
+  async function inTurn<Listing>(listing: MaybePromise<Listing>): Promise<Listing> {
+    if (!(listing instanceof Promise)) return listing;
+    try {
+      return await listing;
+    } finally {
+      await nextTurn();
+    }
+  }
+
   const chainLoader = new DataLoader<string, Chain | null>(async (chainKeys) => {
-    const chains = await view.chains();
+    const chains = await inTurn(view.chains());
     return chainKeys.map((chainKey) => chains.byKey(chainKey) ?? null);
   });
 
   const tokenLoader = new DataLoader<Pick<Token, 'chainKey' | 'address'>, Token | null, string>(
     async (keys) => {
-      const tokens = await view.tokens();
+      const tokens = await inTurn(view.tokens());
       return keys.map(({ chainKey, address }) => tokens.byAddress(chainKey, address) ?? null);
     },
     { cacheKeyFn: ({ chainKey, address }) => tokenKey(chainKey, address) },
@@ -69,9 +81,14 @@ export function createLoaders({ view, isBelieved, maxRoutes, maxRows }: LoadersO
   );
 
   async function tokensOf(filter: TokenFilter): Promise<readonly Token[]> {
-    if (filter.srcToken !== undefined) return view.routes(await view.routeQuestion(filter));
-    const tokens = await view.tokens();
+    if (filter.srcToken !== undefined) return routesOf(filter);
+    const tokens = await inTurn(view.tokens());
     return filter.srcChainKey === undefined ? tokens.rows : tokens.byChain(filter.srcChainKey);
+  }
+
+  async function routesOf(filter: TokenFilter): Promise<readonly Token[]> {
+    const question = await view.routeQuestion(filter);
+    return view.isRouteKept(question) ? view.routes(question) : inTurn(view.routes(question));
   }
 
   const routesAsked = new Set<string>();
@@ -81,6 +98,7 @@ export function createLoaders({ view, isBelieved, maxRoutes, maxRows }: LoadersO
     const key = tokenFilterKey(filter);
     if (routesAsked.has(key) || view.isRouteKept(filter)) return filter;
     if (routesAsked.size < maxRoutes) {
+      cost.spend(ROUTE_PRICE);
       routesAsked.add(key);
       return filter;
     }
@@ -90,22 +108,9 @@ export function createLoaders({ view, isBelieved, maxRoutes, maxRows }: LoadersO
     throw refusedRoutes > MAX_REFUSED_ROUTES ? tooManyRefused(maxRoutes) : routeBudgetExceeded(maxRoutes);
   }
 
-  // Lists multiply, by aliases and more so within each other, and would fill any memory.
-  let listedRows = 0;
-  // Thrown once, and null after that: an error for each of the fields beyond the limit would cost more than
-  // the rows that it saves. An operation that met this error has no data at all.
-  function listed<Row>(rows: readonly Row[]): readonly Row[] | null {
-    const wasExceeded = listedRows > maxRows;
-    listedRows += rows.length;
-    if (wasExceeded) return null;
-    if (listedRows > maxRows) throw tooManyRows(maxRows, listedRows);
-    return rows;
-  }
-
-  async function tokenSearch(request: Omit<TokenSearchRequest, 'arePricesGood'>): Promise<TokenPage | null> {
-    const [tokens, chains] = await Promise.all([view.tokens(), chainsFor(request)]);
-    const page = tokens.search({ ...request, arePricesGood: isBelieved(tokens.takenAt) }, chains);
-    return listed(page.tokens) === null ? null : page;
+  async function tokenSearch(request: Omit<TokenSearchRequest, 'arePricesGood'>): Promise<TokenPage> {
+    const [tokens, chains] = await Promise.all([inTurn(view.tokens()), chainsFor(request)]);
+    return tokens.search({ ...request, arePricesGood: isBelieved(tokens.takenAt) }, chains);
   }
 
   /** Names are worth having, and no reason to fail; types cannot be told without the listing. */
@@ -117,13 +122,11 @@ export function createLoaders({ view, isBelieved, maxRoutes, maxRows }: LoadersO
 
   return {
     tokenSearch,
-    // Nothing of an operation that went beyond is shown, so what the rest of it gets does not matter.
-    withinRows: (keys) => listed(keys) ?? [],
     routesFrom(filter) {
       const question = withinBudget(filter);
-      return question && filterLoader.load(question).then(listed);
+      return question && filterLoader.load(question);
     },
-    chainsBySearch: async (search, chainTypes) => listed((await view.chains()).matching(search, chainTypes)),
+    chainsBySearch: async (search, chainTypes) => (await inTurn(view.chains())).matching(search, chainTypes),
     chainByKey(chainKey) {
       const chains = view.chains();
       return chains instanceof Promise ? chainLoader.load(chainKey) : (chains.byKey(chainKey) ?? null);
@@ -134,12 +137,12 @@ export function createLoaders({ view, isBelieved, maxRoutes, maxRows }: LoadersO
         ? tokenLoader.load({ chainKey, address })
         : (tokens.byAddress(chainKey, address) ?? null);
     },
-    tokensListed: async (srcChainKey) => listed(await filterLoader.load({ srcChainKey })),
+    tokensListed: (srcChainKey) => filterLoader.load({ srcChainKey }),
     tokensByChain(chainKey) {
       const tokens = view.tokens();
       return tokens instanceof Promise
-        ? filterLoader.load({ srcChainKey: chainKey }).then(listed)
-        : listed(tokens.byChain(chainKey));
+        ? filterLoader.load({ srcChainKey: chainKey })
+        : tokens.byChain(chainKey);
     },
     tokenCountByChain(chainKey) {
       const tokens = view.tokens();
@@ -163,13 +166,6 @@ function tooManyRefused(maxRoutes: number): OperationLimitError {
 
 function budgetMessage(maxRoutes: number): string {
   return `One operation may ask for the routes from at most ${maxRoutes} distinct tokens that are not at hand; this one asks for more. Ask for the rest in a further operation.`;
-}
-
-function tooManyRows(maxRows: number, cameTo: number): OperationLimitError {
-  return new OperationLimitError(
-    'LIMIT_EXCEEDED',
-    `The lists of an operation may come to at most ${maxRows} rows in all (MAX_ROWS); these came to ${cameTo} and were stopped there. Nest fewer lists in each other, or ask for fewer at a time.`,
-  );
 }
 
 function asError(thrown: unknown): Error {

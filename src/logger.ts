@@ -1,4 +1,5 @@
 import pino, { type DestinationStream, type Logger } from 'pino';
+import { escapedInJson, escapedOnTerminal } from './log-escapes.js';
 
 /** A structured log: `log.info({ key: value }, 'sentence')`, `log.child({ key: value })`. */
 export type { Logger } from 'pino';
@@ -24,17 +25,21 @@ export interface LoggerOptions {
 /**
  * Makes the log.
  *
- * Writes are synchronous, so that the last line before an exit is not lost.
+ * Writes are synchronous, so that the last line before an exit is not lost. What upstreams and clients send can
+ * neither steer a terminal that shows the log nor turn its text round: control characters and those that set
+ * the direction of writing are escaped.
  */
 export async function createLogger(options: LoggerOptions): Promise<Logger> {
   const { level, readable, secrets = [], destination } = options;
   const hidden = secretParts(secrets);
+  const escaped = readable ? escapedOnTerminal : escapedInJson;
   const pinoOptions = {
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     hooks: {
-      streamWrite: (line: string) => hidden.reduce((rest, secret) => rest.replaceAll(secret, '***'), line),
+      streamWrite: (line: string) =>
+        escaped(hidden.reduce((rest, secret) => rest.replaceAll(secret, '***'), line)),
     },
   };
   if (!readable) return pino(pinoOptions, destination ?? pino.destination({ dest: 1, sync: true }));

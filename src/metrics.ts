@@ -21,10 +21,20 @@ export interface ListingFigures {
 export interface Metrics {
   /** One attempt at the upstream: which service, which operation, 'ok' or the error's code, how long in seconds. */
   upstreamRequest(upstream: string, path: string, outcome: string, seconds: number): void;
-  /** The breaker in front of one service. */
-  breaker(upstream: string, state: (typeof BREAKER_STATES)[number]): void;
-  /** The end of one refresh: 'taken' (from the upstream), 'shared' (from another gateway), 'held_back', or an error's code. */
-  refresh(listing: string, outcome: string): void;
+  /** A breaker in front of one service: the one of its listings, or one of the two of its routes. */
+  breaker(
+    upstream: string,
+    state: (typeof BREAKER_STATES)[number],
+    requests?: 'listings' | 'routes' | 'unlisted',
+  ): void;
+  /** So many rows of routes were left out, since the token listing gives the same tokens other decimals. */
+  conflictingRouteRows(count: number): void;
+  /**
+   * The end of one refresh: 'taken' (from the upstream), 'shared' (from another gateway), 'held_back', or an error's code.
+   *
+   * @param heldBackFor why it is held back; each of a closed set, and empty for other outcomes
+   */
+  refresh(listing: string, outcome: string, heldBackFor?: readonly string[]): void;
   /** A change from one service to its successor. */
   changedOver(from: string, to: string): void;
   /** Whether snapshots are shared with other gateways now. Never called where no sharing is set. */
@@ -65,14 +75,31 @@ export function createMetrics(): Metrics {
   });
   const breakers = new Gauge({
     name: 'upstream_breaker_state',
-    help: 'The breaker in front of the upstream: 1 for its present state, 0 for the others. While it is open, nothing is asked.',
+    help: 'The breaker in front of the upstream: 1 for its present state, 0 for the others. Failed listings open it; while it is open, nothing is asked.',
     labelNames: ['upstream', 'state'],
+    registers,
+  });
+  const routeBreakers = new Gauge({
+    name: 'upstream_route_breaker_state',
+    help: 'The breakers that failed routes open: 1 for the present state, 0 for the others. While the one for routes from listed tokens is open, no routes are asked for, but listings are; the one for unlisted tokens stops those alone.',
+    labelNames: ['upstream', 'tokens', 'state'],
+    registers,
+  });
+  const conflicts = new Counter({
+    name: 'route_rows_conflicting_total',
+    help: 'Rows of routes that were left out, since the token listing gives the same token other decimals.',
     registers,
   });
   const refreshes = new Counter({
     name: 'listing_refreshes_total',
     help: 'Refreshes that ended: taken from the upstream, shared by another gateway, held_back, or failed with this code.',
     labelNames: ['listing', 'outcome'],
+    registers,
+  });
+  const holdBacks = new Counter({
+    name: 'listing_hold_backs_total',
+    help: 'Refreshes that were held back, by what looks wrong: shrink, rejected_rows, decimals, symbol, address, chain_id or native_currency. One can have several reasons.',
+    labelNames: ['listing', 'reason'],
     registers,
   });
   const changeovers = new Counter({
@@ -96,10 +123,19 @@ export function createMetrics(): Metrics {
       requests.inc(labels);
       durations.observe(labels, seconds);
     },
-    breaker(upstream, state) {
-      for (const each of BREAKER_STATES) breakers.set({ upstream, state: each }, each === state ? 1 : 0);
+    breaker(upstream, state, requests = 'listings') {
+      const tokens = requests === 'routes' ? 'listed' : 'unlisted';
+      for (const each of BREAKER_STATES) {
+        const value = each === state ? 1 : 0;
+        if (requests === 'listings') breakers.set({ upstream, state: each }, value);
+        else routeBreakers.set({ upstream, tokens, state: each }, value);
+      }
     },
-    refresh: (listing, outcome) => refreshes.inc({ listing, outcome }),
+    conflictingRouteRows: (count) => conflicts.inc(count),
+    refresh(listing, outcome, heldBackFor = []) {
+      refreshes.inc({ listing, outcome });
+      for (const reason of heldBackFor) holdBacks.inc({ listing, reason });
+    },
     changedOver: (from, to) => changeovers.inc({ from, to }),
     sharing(isShared) {
       redisConnected ??= new Gauge({

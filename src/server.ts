@@ -14,6 +14,8 @@ import { sendAnswer, sendResponse } from './send.js';
 /** What {@link createGatewayServer} takes. */
 export interface GatewayServerOptions extends HttpServerOptions {
   readonly gateway: Gateway;
+  /** A document with more lexical tokens is refused. */
+  readonly maxQueryTokens: number;
   /** How many bytes kept answers may take in all. */
   readonly maxAnswerBytes?: number;
 }
@@ -43,8 +45,8 @@ const NEXT_REQUEST_GRACE_MS = 1_000;
 
 /** Makes the server; it opens no port before `listen`. */
 export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
-  const { gateway, maxAnswerBytes = MAX_ANSWER_BYTES, log } = options;
-  const answers = createAnswers(maxAnswerBytes, GRAPHQL_PATH);
+  const { gateway, maxQueryTokens, maxAnswerBytes = MAX_ANSWER_BYTES, log } = options;
+  const answers = createAnswers(maxAnswerBytes, GRAPHQL_PATH, maxQueryTokens);
   /** What is being executed, by what it is the answer to. */
   const executing = new Map<string, Promise<void>>();
   let isPortClosed = false;

@@ -24,7 +24,11 @@ async function run(config: Config): Promise<void> {
   const log = await createLogger({
     level: config.logLevel,
     readable: isTerminal,
-    secrets: [...Object.values(config.upstreamHeaders), ...passwordsOf(config.redisUrl)],
+    secrets: [
+      ...Object.values(config.upstreamHeaders),
+      ...passwordsOf(config.redisUrl),
+      ...(config.redisSecret === undefined ? [] : [config.redisSecret]),
+    ],
   });
   const forConnections = Math.max(1, fileHandles() - OWN_FILE_HANDLES);
   const isShort = forConnections < config.maxConnections;

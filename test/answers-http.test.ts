@@ -15,6 +15,7 @@ import {
 
 const LONG = { config: { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 } };
 const QUERY = '{ tokens { symbol name } }';
+const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const SMALL = '{ chain(chainKey: "base") { name } }';
 
 /** One that keeps answers, and one that keeps none; most tests share them. */
@@ -209,7 +210,8 @@ describe('what an answer says of itself', () => {
       ['{ chains { name } }', 500],
       ['{ chains { tokenCount } }', 50],
       ['{ tokens { price { usd } } }', 20],
-      ['{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }', 5],
+      ['{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }', 50],
+      [`{ destinations(srcChainKey: "ethereum", srcToken: "${USDC}") { chainKey } }`, 5],
     ] as const) {
       for (let nth = 0; nth < 2; nth++) {
         const age = await maxAge(query);

@@ -3,12 +3,14 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { demoChains, demoTokens } from './fixtures/demo.js';
 import { chainRow, tokenRow } from './fixtures/rows.js';
-import { json, startFakeUpstream } from './support/fake-upstream.js';
+import { json, startFakeUpstream, status } from './support/fake-upstream.js';
 import { type Asked, refreshWith, startServer } from './support/test-server.js';
 
 const TOKENS = 'query Tokens($key: String) { tokens(srcChainKey: $key) { symbol decimals price { usd } } }';
 const BASE = { query: TOKENS, variables: { key: 'base' } };
 
+/** A listed token, as a source of routes. */
+const USDC = 'srcChainKey: "ethereum", srcToken: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"';
 const LONG = { config: { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 } };
 
 describe('a question that was answered before', () => {
@@ -185,7 +187,7 @@ describe('what was answered', () => {
 
   it('of routes is given no longer than they are kept', async () => {
     const server = await startServer({ config: { ...LONG.config, destinationsFreshMs: 400 } });
-    const asked = { query: '{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }' };
+    const asked = { query: `{ destinations(${USDC}) { chainKey } }` };
     expect((await server.countExecuted(asked, asked)).count).toBe(1);
     const before = server.upstream.count('tokens');
     await expect
@@ -194,6 +196,20 @@ describe('what was answered', () => {
         return server.upstream.count('tokens');
       })
       .toBe(before + 1);
+  });
+
+  it('of no routes from a token that is not listed is given until the listing is stale', async () => {
+    const server = await startServer({ config: { tokensFreshMs: 2_000 } });
+    const asked = { query: '{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }' };
+    expect((await server.countExecuted(asked, asked)).count).toBe(1);
+    expect(server.upstream.seen.filter(({ url }) => url.includes('srcToken'))).toEqual([]);
+    server.upstream.plan('tokens', status(500));
+    await expect
+      .poll(async () => {
+        await server.ask(asked);
+        return server.upstream.seen.filter(({ url }) => url.includes('srcToken')).length;
+      })
+      .toBeGreaterThan(0);
   });
 
   it('without a chain listing is not given with one', async () => {

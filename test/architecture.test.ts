@@ -58,7 +58,6 @@ describe('the walls', () => {
   it.each([
     ['ioredis', 'listing/redis-link'],
     ['fs/promises', 'listing/store-disk'],
-    ['cockatiel', 'listing/guard'],
     ['prom-client', 'metrics'],
   ])('%s is known to %s alone', (imported, knower) => {
     expect(files.filter(({ imports }) => imports.includes(imported)).map(({ name }) => name)).toEqual([
@@ -115,22 +114,22 @@ describe('who may know whom', () => {
     [
       'loaders know the listing',
       /^loaders$/,
-      /^(dataloader|errors|listing\/(address|listing|snapshots|token-search))$/,
+      /^(dataloader|cost|cost-meter|errors|listing\/(address|listing|snapshots|token-search))$/,
     ],
     [
       'types know the context, the loaders and the rows',
       /^schema\//,
-      /^(@pothos\/core|graphql|fs|context|errors|schema\/.*|listing\/(address|listing|snapshots|token-order|token-search))$/,
+      /^(@pothos\/core|graphql|fs|context|cost|errors|schema\/.*|listing\/(address|listing|snapshots|token-order|token-search))$/,
     ],
     [
       'other graphs are told of the schema, and know nothing of how it is served',
       /^federation\//,
-      /^(graphql|fs|context|errors|federation\/.*|schema\/.*|listing\/listing)$/,
+      /^(graphql|fs|context|cost|errors|federation\/.*|schema\/.*|listing\/listing)$/,
     ],
     [
       'the gateway knows the schema, the loaders, the context, the plugins and the snapshots',
       /^gateway$/,
-      /^(graphql|graphql-yoga|lru-cache|basis|context|loaders|logger|metrics|(federation|picker|playground|plugins|schema)\/.*|listing\/snapshots)$/,
+      /^(graphql|graphql-yoga|lru-cache|basis|context|cost-meter|loaders|logger|metrics|operation-cost|(federation|picker|playground|plugins|schema)\/.*|listing\/snapshots|errors|turns)$/,
     ],
     [
       'plugins know neither the schema nor each other',
@@ -152,11 +151,12 @@ describe('who may know whom', () => {
     [
       'kept answers know what they were made from',
       /^answers$/,
-      /^(basis|encodings|crypto|graphql|http|lru-cache)$/,
+      /^(basis|document-tokens|encodings|crypto|graphql|http|lru-cache)$/,
     ],
     ['what answers are made from are snapshots', /^basis$/, /^listing\/snapshots$/],
     ['encodings know nothing of ours', /^encodings$/, /^(util|zlib)$/],
     ['tags know nothing at all', /^etags$/, /^$/],
+    ['the fair queue knows lists', /^(fair-queue|linked-list)$/, /^linked-list$/],
     ['pages have in common how they are written', /^pages\//, /^(crypto|encodings)$/],
     [
       'the playground knows itself, and what pages have in common',

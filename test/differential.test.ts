@@ -113,7 +113,6 @@ describe('a generated operation', () => {
       await fc.assert(
         fc.asyncProperty(operationsOf({ without: WITHOUT, hasRoutes: true }), async (operation) => {
           const expected = await executed(server, operation);
-          // The second is compiled if it is executed, and so is the third.
           const [first, ...others] = [
             await server.ask(operation),
             await server.ask(operation),

@@ -375,6 +375,7 @@ describe('what a query costs the upstream', () => {
       query(
         `{ ${tokens.map((token) => `${token}: tokens(srcChainKey: "x", srcToken: "${token}") { symbol }`)} }`,
       );
+    upstream.plan('tokens', json({ tokens: ['a', 'b', 'c', 'd'].map((token) => tokenRow('x', token)) }));
     const tooMany = await ask('a', 'b', 'c');
     expect(codesOf(tooMany)).toEqual(['ROUTE_BUDGET_EXCEEDED']);
     expect(tooMany.errors?.[0]?.path).toEqual(['c']);
@@ -454,7 +455,7 @@ describe('when something fails', () => {
     expect(answer).not.toHaveProperty('data');
     expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
     expect(answer.errors?.[0]?.message).toMatch(
-      /at most 1000 rows in all \(MAX_ROWS\); these came to 1\d\d\d/,
+      /at most 1000 rows in all \(MAX_ROWS\); these come to \d{4,5}\./,
     );
     expect(codesOf(await query('{ chains { tokens { symbol } } }'))).toEqual([]);
     expect(codesOf(await query('{ a: tokens { symbol } b: tokens { symbol } }'))).toEqual(['LIMIT_EXCEEDED']);

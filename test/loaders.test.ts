@@ -5,7 +5,7 @@ import type { View } from '../src/listing/snapshots.js';
 import { createLoaders } from '../src/loaders.js';
 import { createTestGateway } from './support/test-gateway.js';
 
-const LIMITS = { isBelieved: () => true, maxRoutes: 10, maxRows: 1000 };
+const LIMITS = { isBelieved: () => true, maxRoutes: 10, cost: { spend() {} }, nextTurn: async () => {} };
 
 /** A view whose chain listing comes later, and which counts how often a chain is looked up in it. */
 function createColdView() {
@@ -20,6 +20,8 @@ function createColdView() {
   const view: View = {
     chains: () => Promise.resolve(chains),
     tokens: () => Promise.reject(new Error('Expected no look at the token listing')),
+    untracked: () => ({ chains: undefined, tokens: undefined }),
+    arrival: async () => {},
     routeQuestion: async (filter) => filter,
     isRouteKept: () => false,
     async routes(question) {

@@ -28,6 +28,40 @@ describe('the log', () => {
     expect(written()).toContain('***');
   });
 
+  /** What would steer a terminal, turn its text round, or end a line where the log does not. */
+  const DANGEROUS =
+    '\u001b]0;title\u0007\u001b[2J\u009b31m\u0085 \r\b \u202e\u2066\u061c\u200f \u2028\u2029 \u007f';
+  const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
+
+  it('shows control and bidi characters on a terminal as JSON writes them, and obeys none', async () => {
+    const { log, written } = await logOf([], true);
+    const err = new Error(`${DANGEROUS}\nINFO: a line of its own`, { cause: new Error(DANGEROUS) });
+    log.warn({ symbol: DANGEROUS, list: [DANGEROUS], err }, `said ${DANGEROUS}\n[00:00:00] INFO: forged`);
+    await expect.poll(written).toContain('forged');
+    const lines = written().trimEnd().split('\n');
+    for (const line of lines) expect(line).not.toMatch(UNSEEN);
+    expect(lines.filter((line) => /^(\[|INFO)/.test(line))).toHaveLength(1);
+    expect(lines[0]).toContain('said \\u001b]0;title\\u0007\\u001b[2J\\u009b31m\\u0085');
+    // The stack is still one to read.
+    expect(lines.filter((line) => /^ +at /.test(line)).length).toBeGreaterThan(2);
+    expect(lines.some((line) => line.includes('caused by: Error: \\u001b'))).toBe(true);
+  });
+
+  it('leaves a backslash in a text as it is', async () => {
+    const { log, written } = await logOf([], true);
+    log.info({ symbol: 'a\\u001bb "c" \\' }, 'said');
+    await expect.poll(written).toContain('said');
+    expect(written()).toContain('a\\u001bb \\"c\\" \\"');
+    expect(written()).not.toContain('\u001b');
+  });
+
+  it('escapes them in JSON lines, too, which mean the same', async () => {
+    const { log, written } = await logOf([]);
+    log.info({ symbol: DANGEROUS }, DANGEROUS);
+    expect(written().trimEnd()).not.toMatch(UNSEEN);
+    expect(JSON.parse(written())).toMatchObject({ symbol: DANGEROUS, msg: DANGEROUS });
+  });
+
   it('is JSON lines where nobody reads them, with the time and no more than was said', async () => {
     const { log, written } = await logOf([]);
     log.child({ requestId: 'a' }).warn({ n: 1 }, 'said');

@@ -55,6 +55,7 @@ describe('an error of our own', () => {
         standing: () => undefined,
       },
       maxBodyBytes: 1000,
+      maxQueryTokens: 1000,
       log,
     });
     const address = await server.listen('127.0.0.1', 0);

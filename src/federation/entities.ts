@@ -1,5 +1,6 @@
 import type { GatewayContext } from '../context.js';
-import { GatewayError } from '../errors.js';
+import { rowsOn } from '../cost.js';
+import { GatewayError, OperationLimitError } from '../errors.js';
 import type { Chain, Token } from '../listing/listing.js';
 import { identityOf } from '../schema/ids.js';
 
@@ -14,14 +15,39 @@ export function entitiesOf(
   representations: readonly unknown[],
   loaders: Loaders,
 ): readonly (Entity | Promise<Entity> | GatewayError)[] {
-  return loaders.withinRows(representations).map((representation) => {
+  let malformedCount = 0;
+  return representations.map((representation) => {
     try {
       return entityOf(representation, loaders);
     } catch (error) {
-      if (error instanceof GatewayError) return error;
-      throw error;
+      if (!(error instanceof GatewayError)) throw error;
+      malformedCount++;
+      if (malformedCount > MAX_MALFORMED) throw tooManyMalformed();
+      return error;
     }
   });
+}
+
+/** The rows that representations stand for, by their types, for the cost of an operation. */
+export function rowsOfRepresentations(representations: unknown) {
+  const chainKeys: { readonly Chain: string[]; readonly Token: string[] } = { Chain: [], Token: [] };
+  for (const representation of Array.isArray(representations) ? representations : []) {
+    const { __typename, id, chainKey } = (representation ?? {}) as Record<string, unknown>;
+    const keys = __typename === 'Token' ? chainKeys.Token : chainKeys.Chain;
+    if (typeof chainKey === 'string') keys.push(chainKey);
+    else keys.push((typeof id === 'string' && identityOf(id)?.chainKey) || '');
+  }
+  return { Chain: rowsOn(chainKeys.Chain), Token: rowsOn(chainKeys.Token) };
+}
+
+/** Each has an error of its own in the answer, which costs fifty times as much as an entity. */
+const MAX_MALFORMED = 1_000;
+
+function tooManyMalformed(): OperationLimitError {
+  return new OperationLimitError(
+    'BAD_USER_INPUT',
+    `More than ${MAX_MALFORMED} representations are malformed, so none is answered. Each needs a __typename, "Chain" or "Token", and a key: id, chainKey, or chainKey and address.`,
+  );
 }
 
 function entityOf(representation: unknown, { chainByKey, tokenByAddress }: Loaders) {

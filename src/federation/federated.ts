@@ -8,8 +8,9 @@ import {
   GraphQLUnionType,
 } from 'graphql';
 import type { GatewayContext } from '../context.js';
+import { withCost } from '../cost.js';
 import type { Chain, Token } from '../listing/listing.js';
-import { entitiesOf } from './entities.js';
+import { entitiesOf, rowsOfRepresentations } from './entities.js';
 import { stitchingSdlOf } from './stitching.js';
 import { subgraphSdlOf } from './subgraph.js';
 
@@ -69,6 +70,7 @@ export function withFederation(schema: GraphQLSchema): GraphQLSchema {
               description: 'What each is asked for by; each may come more than once.',
             },
           },
+          extensions: withCost({ rowsByType: ({ args }) => rowsOfRepresentations(args.representations) }),
           resolve: (_query, { representations }, { loaders }) => entitiesOf(representations, loaders),
         },
         _sdl: {

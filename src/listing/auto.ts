@@ -54,9 +54,12 @@ export function createAutoListing({ v1, successor, log, onChangeOver }: AutoList
       return hasChangedOver ? successor.source : v1.source;
     },
     chains: () => ask((listing) => listing.chains(), changeOver),
-    tokens: (filter) =>
+    tokens: (filter, clients) =>
       // That one question is refused for good says nothing of the listings.
-      ask((listing) => listing.tokens(filter), filter.srcToken === undefined ? changeOver : () => {}),
+      ask(
+        (listing) => listing.tokens(filter, clients),
+        filter.srcToken === undefined ? changeOver : () => {},
+      ),
     follow(source) {
       if (source !== successor.source || hasChangedOver) return;
       hasChangedOver = true;

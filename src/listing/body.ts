@@ -1,4 +1,5 @@
 import { malformed } from './errors.js';
+import { createJsonShape } from './json-shape.js';
 import { step } from './slices.js';
 
 /** What is read of an answer: as much of a response as it takes. */
@@ -19,7 +20,8 @@ const LOGGED_BODY_LENGTH = 500;
 /**
  * Reads a body no further than it may be long.
  *
- * @throws UpstreamError UPSTREAM_MALFORMED if it is longer, not JSON in UTF-8, or does not say that it is
+ * @throws UpstreamError UPSTREAM_MALFORMED if it is longer, has more parts than any listing, is not JSON in
+ *   UTF-8, or does not say that it is
  */
 export async function readJson(
   { headers, body }: Readable,
@@ -41,11 +43,13 @@ export async function readJson(
       throw malformedJson(cause);
     }
   };
+  const shape = createJsonShape();
   let text = '';
   let bytes = 0;
   for await (const chunk of body ?? []) {
     bytes += chunk.byteLength;
     if (bytes > maxBytes) throw malformed(`expected at most ${maxBytes} bytes, got more`, url);
+    shape.add(chunk);
     text += decode(chunk);
   }
   text += decode();

@@ -1,21 +1,20 @@
-import type { ListingSource } from './listing.js';
-
 /** Holds the upstream's limit on requests a second, of all its services together; bursts are no exception. */
 export interface Ceiling {
   /**
    * Takes the place of one request that is sent at once.
    *
+   * @param service what is asked, or a part of what it is asked for: whatever is held under a name of its own
    * @param isFirst whether it goes before what others under the same ceiling wait for
    * @returns 0 when it is taken; otherwise how long to wait before asking again, in milliseconds
    */
-  take(service: ListingSource, isFirst: boolean): number | Promise<number>;
+  take(service: string, isFirst: boolean): number | Promise<number>;
   /** Gives nobody a place for this service for so long (milliseconds), where others stand under it, too. */
-  hold(service: ListingSource, ms: number): void;
+  hold(service: string, ms: number): void;
 }
 
 /** The ceiling of one process, under which a shared one can stand. */
 export interface LocalCeiling extends Ceiling {
-  take(service: ListingSource, isFirst: boolean): number;
+  take(service: string, isFirst: boolean): number;
   /** Gives back the place that was taken last: nothing was sent, or not yet. */
   giveBack(): void;
 }

@@ -11,20 +11,23 @@ export interface ChainNames {
   named(word: SearchWord, byCurrency: boolean): ReadonlyMap<string, Place>;
 }
 
-/** What people call some chains beside the names that listings give them. */
-const NICKNAMES: Readonly<Record<string, readonly string[]>> = {
-  arbitrum: ['Arbitrum One'],
-  avalanche: ['Avalanche C-Chain'],
-  bera: ['Berachain'],
-  bsc: ['Binance Smart Chain', 'BNB Smart Chain'],
-  ethereum: ['Mainnet', 'Ethereum Mainnet'],
-  polygon: ['Polygon PoS'],
-};
+/**
+ * What people call some chains beside the names that listings give them. A Map, since an object has members
+ * that nobody gave it, and an upstream may name a chain `constructor`.
+ */
+const NICKNAMES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['arbitrum', ['Arbitrum One']],
+  ['avalanche', ['Avalanche C-Chain']],
+  ['bera', ['Berachain']],
+  ['bsc', ['Binance Smart Chain', 'BNB Smart Chain']],
+  ['ethereum', ['Mainnet', 'Ethereum Mainnet']],
+  ['polygon', ['Polygon PoS']],
+]);
 
 /** Indexes the names of these chains: their keys, short and full names, each also in one word, and what people call them. */
 export function createChainNames(chains: readonly Chain[]): ChainNames {
   const names = chains.flatMap(({ chainKey, shortName, name }) =>
-    [...new Set([chainKey, shortName, name, ...(NICKNAMES[chainKey] ?? [])])]
+    [...new Set([chainKey, shortName, name, ...(NICKNAMES.get(chainKey) ?? [])])]
       .flatMap((text) => [...new Set([text, text.replace(/\s+/g, '')])])
       .map((text) => ({ chainKey, text })),
   );

@@ -1,44 +1,88 @@
 import { createHash } from 'node:crypto';
 import { keyedRows } from './keyed-rows.js';
-import type { Kind } from './kinds.js';
+import type { ComparedFact, Kind } from './kinds.js';
+import { forEachSlice, sortInSlices } from './slices.js';
+
+/** What one row is compared by, beside its key. */
+export interface RowFacts {
+  /** In the order of the kind's {@link Kind.compared}. */
+  readonly values: readonly string[];
+  /** Equal for rows of which one can take the place of another unseen, such as two of one symbol on one chain. */
+  readonly stands: string | undefined;
+}
+
+/** A fact of a known row that is another now. */
+export interface Change {
+  readonly fact: ComparedFact;
+  readonly key: string;
+  /** The row, the value before and the value after, for the log. */
+  readonly text: string;
+}
 
 /** How two states of one listing differ; rows are named by their keys. */
 export interface Differences {
   readonly appeared: readonly string[];
   readonly vanished: readonly string[];
-  /** Each with the decimals before and after. */
-  readonly changedDecimals: readonly string[];
+  readonly changes: readonly Change[];
+}
+
+/** Those of a listing from itself. */
+export const NO_DIFFERENCES: Differences = { appeared: [], vanished: [], changes: [] };
+
+/** Makes the facts of a row. */
+export function factsOf<Row>(kind: Kind<Row>, row: Row): RowFacts {
+  return { values: kind.compared.map(({ factOf }) => factOf(row)), stands: kind.standsFor(row) };
 }
 
 /**
- * Compares by key, whatever the order of the rows.
+ * Compares by key, whatever the order of the rows, a slice at a time.
  *
- * @param decimalsBefore what is known of rows that are not among those before
+ * @param factsBefore what is known of rows that are not among those before
  */
-export function compare<Row>(
+export async function compare<Row>(
   kind: Kind<Row>,
   before: readonly Row[],
   after: readonly Row[],
-  decimalsBefore: (key: string) => number | undefined = () => undefined,
-): Differences {
-  const knownRows = keyedRows(before, kind.keyOf);
+  factsBefore: (key: string) => RowFacts | undefined,
+): Promise<Differences> {
+  const known = keyedRows(before, kind.keyOf);
   const rows = keyedRows(after, kind.keyOf);
   const appeared: string[] = [];
-  const changedDecimals: string[] = [];
-  for (const [key, row] of rows) {
-    const known = knownRows.get(key);
-    if (known === undefined) appeared.push(key);
-    const was = known === undefined ? decimalsBefore(key) : kind.decimalsOf(known);
-    const is = kind.decimalsOf(row);
-    if (was !== undefined && was !== is) changedDecimals.push(`${key}: ${was} → ${is}`);
-  }
-  const vanished = [...knownRows.keys()].filter((key) => !rows.has(key));
-  return { appeared, vanished, changedDecimals };
+  const changes: Change[] = [];
+  await forEachSlice([...rows], (slice) => {
+    for (const [key, row] of slice) {
+      const knownRow = known.get(key);
+      if (knownRow === undefined) appeared.push(key);
+      const departed = knownRow === undefined ? factsBefore(key) : undefined;
+      for (const [index, { fact, factOf }] of kind.compared.entries()) {
+        const was = knownRow === undefined ? departed?.values[index] : factOf(knownRow);
+        const is = factOf(row);
+        if (was !== undefined && was !== is) changes.push({ fact, key, text: `${key}: ${was} → ${is}` });
+      }
+    }
+  });
+  const vanished: string[] = [];
+  await forEachSlice([...known.keys()], (slice) => {
+    for (const key of slice) if (!rows.has(key)) vanished.push(key);
+  });
+  return { appeared, vanished, changes };
 }
 
-/** Equal for two answers with equal keys and decimals, whatever the order of the rows and the prices in them. */
-export function signatureOf<Row>(kind: Kind<Row>, rows: readonly Row[]): string {
-  const keyed = [...keyedRows(rows, kind.keyOf)];
-  const marks = keyed.map(([key, row]) => `${key} ${kind.decimalsOf(row)}`).sort();
-  return createHash('sha256').update(marks.join('\n')).digest('base64url').slice(0, 22);
+/**
+ * Equal for two answers with equal keys and compared facts, whatever the order of the rows and what else is in
+ * them.
+ */
+export async function signatureOf<Row>(kind: Kind<Row>, rows: readonly Row[]): Promise<string> {
+  const marks: string[] = [];
+  await forEachSlice([...keyedRows(rows, kind.keyOf)], (slice) => {
+    for (const [key, row] of slice) {
+      marks.push(JSON.stringify([key, ...kind.compared.map(({ factOf }) => factOf(row))]));
+    }
+  });
+  const sorted = await sortInSlices(marks.length, (a, b) => ((marks[a] ?? '') < (marks[b] ?? '') ? -1 : 1));
+  const digest = createHash('sha256');
+  await forEachSlice(Array.from(sorted), (slice) => {
+    digest.update(`${slice.map((index) => marks[index]).join('\n')}\n`);
+  });
+  return digest.digest('base64url').slice(0, 22);
 }

@@ -16,6 +16,8 @@ export interface UpstreamErrorOptions extends ErrorOptions {
   readonly status?: number | undefined;
   /** How long the upstream asked to be left alone, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
+  /** True where the gateway refused the question itself: it cost the upstream nothing. */
+  readonly notSent?: boolean | undefined;
 }
 
 /** A question to the upstream that brought no usable answer. Its message is safe to show to clients. */
@@ -25,12 +27,14 @@ export class UpstreamError extends GatewayError {
   readonly detail: string | undefined;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
+  readonly notSent: boolean;
 
   constructor(code: UpstreamErrorCode, message: string, options: UpstreamErrorOptions = {}) {
     super(code, message, options);
     this.detail = options.detail;
     this.status = options.status;
     this.retryAfterMs = options.retryAfterMs;
+    this.notSent = options.notSent ?? false;
   }
 }
 

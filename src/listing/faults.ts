@@ -89,7 +89,7 @@ export function stopped(cause: unknown): UpstreamError {
   const message = 'The gateway is stopping and no longer asks the upstream. Try again in a few seconds.';
   return cause instanceof UpstreamError
     ? cause
-    : new UpstreamError('UPSTREAM_UNREACHABLE', message, { cause });
+    : new UpstreamError('UPSTREAM_UNREACHABLE', message, { cause, notSent: true });
 }
 
 /** Names what undici threw: a fault of the connection, or of the compression. */

@@ -1,9 +1,9 @@
-import { LRUCache } from 'lru-cache';
-import { compare, type Differences, signatureOf } from './comparison.js';
-import { UpstreamError } from './errors.js';
+import { compare, type Differences, NO_DIFFERENCES, signatureOf } from './comparison.js';
+import { malformed, UpstreamError } from './errors.js';
 import { keyedRows } from './keyed-rows.js';
-import type { Kind } from './kinds.js';
-import type { Taken } from './listing.js';
+import type { ComparedFact, Kind } from './kinds.js';
+import { createLastDay } from './last-day.js';
+import type { LargestListing, Taken, UnreadableRows } from './listing.js';
 
 /** What is too much of a change to be taken at its first coming. */
 export interface HoldBackRules {
@@ -19,6 +19,22 @@ export interface HeldBack {
   readonly times: number;
 }
 
+/** Why an answer is held back; a closed set, since it is shown as a label of a metric. */
+export type HoldBackReason = 'shrink' | 'rejected_rows' | 'address' | ComparedFact;
+
+/** What was found of an answer beside that which is served; it holds for as long as that is served. */
+export interface Findings<Row> {
+  readonly served: Taken<Row> | undefined;
+  readonly come: Taken<Row>;
+  readonly differences: Differences;
+  /** Why it is held back, each with a text that completes "The listing is held back: …"; empty where it is not. */
+  readonly reasons: ReadonlyMap<HoldBackReason, string>;
+  /** The places in which another row stands, each with the key before and the key after. */
+  readonly replaced: ReadonlyMap<string, string>;
+  /** See {@link signatureOf}; empty where it is not held back. */
+  readonly signature: string;
+}
+
 /** What is to become of an answer. */
 export type Verdict =
   | {
@@ -26,17 +42,29 @@ export type Verdict =
       /** For what it was held back at its first coming; undefined where it was not. */
       readonly change: string | undefined;
     }
-  | { readonly isTaken: false; readonly error: UpstreamError };
+  | {
+      readonly isTaken: false;
+      readonly error: UpstreamError;
+      readonly reasons: readonly HoldBackReason[];
+    };
 
 /**
- * Judges what comes by what is served. An answer that loses too many of the known rows, or gives known ones
- * other decimals, is more often a fault of the upstream than the truth; but sometimes it is the truth.
+ * Judges what comes by what is served. An answer that loses too many of the known rows, or changes known ones
+ * in a way that costs money, is more often a fault of the upstream than the truth; but sometimes it is the
+ * truth, and then it comes again and again. Rows that cannot be read are never the truth: an answer that loses
+ * too many rows because of them is not taken, however often it comes.
  */
 export interface Judge<Row> {
-  /** What is to become of this answer; where it is taken, it is served from now on. */
-  weigh(served: Taken<Row> | undefined, come: Taken<Row>): Verdict;
+  /** Looks at an answer a slice at a time, and changes nothing. */
+  examine(served: Taken<Row> | undefined, come: Taken<Row>): Promise<Findings<Row>>;
+  /** What is to become of an answer; where it is taken, it is served from now on. */
+  weigh(findings: Findings<Row>): Verdict;
   /** Counts on from what others have held back, where that is known. */
   learn(heldBack: HeldBack | undefined): void;
+  /** Goes on from the largest listing that an earlier process has served. */
+  restore(largest: LargestListing): void;
+  /** The largest listing of the last day, given how many rows are served now. */
+  largest(servedRows: number): LargestListing;
   /** What is held back now, if nothing has been taken since. */
   readonly heldBack: HeldBack | undefined;
   /** When what was held back last was asked for (milliseconds since 1970); 0 before. */
@@ -44,59 +72,141 @@ export interface Judge<Row> {
 }
 
 const SHOWN = 20;
-const REMEMBERED_MS = 86_400_000;
-const MAX_REMEMBERED = 100_000;
+
+/**
+ * Checks a listing where none is served yet: as nothing is known that it could be judged by, most of it has to
+ * be sound. Duplicates are no fault here, since they can be read.
+ *
+ * @throws UpstreamError UPSTREAM_MALFORMED if fewer than half of its rows can be read
+ */
+export function checkFirst<Row>(
+  { name }: Kind<Row>,
+  { rows }: Taken<Row>,
+  unreadable: UnreadableRows | undefined,
+): void {
+  if (!unreadable || unreadable.count <= rows.length) return;
+  const all = rows.length + unreadable.count;
+  throw malformed(
+    `expected at least half of the rows in "${name}" to have the specified form, as none are known yet, got ${rows.length} of ${all}`,
+  );
+}
 
 /** Makes the judge of one listing. */
 export function createJudge<Row>(kind: Kind<Row>, rules: HoldBackRules): Judge<Row> {
-  /** The decimals of rows that have left: they may come back with others. */
-  const departed = new LRUCache<string, number>({ max: MAX_REMEMBERED, ttl: REMEMBERED_MS });
+  const { holdBackShrink, holdBackTimes } = rules;
+  const lastDay = createLastDay(kind);
   let heldBack: HeldBack | undefined;
   let heldBackAt = 0;
 
-  function take(served: readonly Row[], { vanished, appeared }: Differences): void {
-    heldBack = undefined;
-    for (const key of appeared) departed.delete(key);
-    if (vanished.length === 0) return;
-    const known = keyedRows(served, kind.keyOf);
-    for (const key of vanished) {
-      const row = known.get(key);
-      if (row) departed.set(key, kind.decimalsOf(row));
+  const keyed = (rows: readonly Row[]) => keyedRows(rows, kind.keyOf);
+
+  /** Whether too many rows are lost, and whether that is because they cannot be read. */
+  function lossOf(
+    served: Taken<Row>,
+    come: Taken<Row>,
+    vanished: readonly string[],
+    lostBefore: readonly string[],
+  ) {
+    const known = served.rows.length;
+    const { rows: largest } = lastDay.largest(known);
+    const keys = come.unreadable?.keys ?? new Set<string>();
+    const unnamed = come.unreadable?.unnamed ?? 0;
+    const unreadIn = (lost: readonly string[]) =>
+      Math.min(lost.length, unnamed + lost.filter((key) => keys.has(key)).length);
+    const lost = [...vanished, ...lostBefore];
+    const unread = unreadIn(lost);
+    const lostOfDay = Math.max(lost.length, largest - come.rows.length);
+    const isTooMuch = (ofKnown: number, ofDay: number) =>
+      ofKnown > known * holdBackShrink || ofDay > largest * holdBackShrink;
+    const isShrunk = isTooMuch(vanished.length, lostOfDay);
+    const isShrunkAnyway = isTooMuch(vanished.length - unreadIn(vanished), lostOfDay - unread);
+    const stillThere = largest - (lost.length - unread);
+    return {
+      isShrunk,
+      isUnreadable: isShrunk && unread > 0 && (!isShrunkAnyway || unread > stillThere * holdBackShrink),
+      unread,
+      text:
+        vanished.length > known * holdBackShrink
+          ? `it lacks ${vanished.length} of ${known} known rows`
+          : `it lacks ${Math.min(lostOfDay, largest)} of the ${largest} rows of the last day's largest listing`,
+    };
+  }
+
+  function reasonsOf(
+    served: Taken<Row>,
+    come: Taken<Row>,
+    { vanished, changes }: Differences,
+    lostBefore: readonly string[],
+    replaced: number,
+  ): ReadonlyMap<HoldBackReason, string> {
+    const known = served.rows.length;
+    const reasons = new Map<HoldBackReason, string>();
+    const { isShrunk, isUnreadable, unread, text } = lossOf(served, come, vanished, lostBefore);
+    if (isShrunk) reasons.set('shrink', text);
+    if (isUnreadable) reasons.set('rejected_rows', `${unread} of the rows that it lacks cannot be read`);
+    for (const { fact, name } of kind.compared) {
+      const count = changes.filter((change) => change.fact === fact).length;
+      if (count > 0) reasons.set(fact, `it changes the ${name} of ${count} of ${known} known rows`);
     }
+    if (replaced > 0) {
+      reasons.set('address', `it replaces the address of ${replaced} of the symbols that a chain has`);
+    }
+    return reasons;
   }
 
   return {
-    weigh(served, come) {
+    async examine(served, come) {
       if (!served) {
+        return {
+          served,
+          come,
+          differences: NO_DIFFERENCES,
+          reasons: new Map(),
+          replaced: new Map(),
+          signature: '',
+        };
+      }
+      const [before, after] = [keyed(served.rows), keyed(come.rows)];
+      const differences = await compare(kind, served.rows, come.rows, lastDay.factsOf);
+      const replaced = await lastDay.replaced(before, after, differences);
+      const lostBefore = await lastDay.lost(after);
+      const reasons = reasonsOf(served, come, differences, lostBefore, replaced.size);
+      const signature = reasons.size > 0 ? await signatureOf(kind, come.rows) : '';
+      return { served, come, differences, reasons, replaced, signature };
+    },
+    weigh({ served, come, differences, reasons, replaced, signature }) {
+      const change = [...reasons.values()].join(', and ') || undefined;
+      const mayBeTrue = !reasons.has('rejected_rows');
+      const times = heldBack?.signature === signature && mayBeTrue ? heldBack.times + 1 : Number(mayBeTrue);
+      if (change === undefined || (mayBeTrue && times >= holdBackTimes)) {
         heldBack = undefined;
-        return { isTaken: true, change: undefined };
-      }
-      const known = served.rows.length;
-      const differences = compare(kind, served.rows, come.rows, (key) => departed.get(key));
-      const { vanished, changedDecimals } = differences;
-      const reasons: string[] = [];
-      if (vanished.length > known * rules.holdBackShrink) {
-        reasons.push(`it lacks ${vanished.length} of ${known} known rows`);
-      }
-      if (changedDecimals.length > 0) {
-        reasons.push(`it changes the decimals of ${changedDecimals.length} of ${known} known rows`);
-      }
-      const change = reasons.join(', and ') || undefined;
-      const signature = change === undefined ? '' : signatureOf(kind, come.rows);
-      const times = heldBack?.signature === signature ? heldBack.times + 1 : 1;
-      if (change === undefined || times >= rules.holdBackTimes) {
-        take(served.rows, differences);
+        if (served) {
+          const settled = new Set(replaced.keys());
+          lastDay.took(keyed(served.rows), keyed(come.rows), differences, settled, reasons.has('shrink'));
+        }
         return { isTaken: true, change };
       }
       heldBack = { signature, times };
       heldBackAt = come.takenAt;
-      const message = `The upstream's ${kind.name} listing is held back: ${change}. It is taken once it has come ${rules.holdBackTimes} times in a row (so far: ${times}).`;
-      const detail = [...changedDecimals, ...vanished].slice(0, SHOWN).join('; ');
-      return { isTaken: false, error: new UpstreamError('UPSTREAM_MALFORMED', message, { detail }) };
+      const outlook = mayBeTrue
+        ? `It is taken once it has come ${holdBackTimes} times in a row (so far: ${times}).`
+        : 'It is not taken, however often it comes, until its rows can be read.';
+      const message = `The upstream's ${kind.name} listing is held back: ${change}. ${outlook}`;
+      const shown = [
+        ...differences.changes.map(({ text }) => text),
+        ...replaced.values(),
+        ...(mayBeTrue ? [] : come.rejected.first),
+        ...differences.vanished,
+      ];
+      const detail = shown.slice(0, SHOWN).join('; ');
+      const error = new UpstreamError('UPSTREAM_MALFORMED', message, { detail });
+      return { isTaken: false, error, reasons: [...reasons.keys()] };
     },
     learn(others) {
       heldBack = others ?? heldBack;
     },
+    restore: lastDay.restore,
+    largest: lastDay.largest,
     get heldBack() {
       return heldBack;
     },

@@ -1,14 +1,15 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import PQueue from 'p-queue';
 import { Agent, fetch, Headers } from 'undici';
 import type { Logger } from '../logger.js';
+import { createAdmission, heldAs } from './admission.js';
 import { headOf, readJson } from './body.js';
+import type { BreakerState } from './breaker.js';
 import type { Ceiling } from './ceiling.js';
 import { UpstreamError } from './errors.js';
 import { broken, goneThough200, pauseBefore, refused, stopped, timedOut } from './faults.js';
-import { type BreakerState, createGuard } from './guard.js';
-import type { ListingSource } from './listing.js';
+import { createGuard, LANES, type Lane } from './guard.js';
+import type { ListingSource, RouteClients } from './listing.js';
 
 /** What {@link createUpstreamHttp} takes. Times are in milliseconds. */
 export interface UpstreamHttpOptions {
@@ -24,14 +25,14 @@ export interface UpstreamHttpOptions {
   readonly retries: number;
   /** What lets an attempt through; shared by all services that are asked. */
   readonly ceiling: Ceiling;
-  /** So many questions may wait for it; further ones are refused, but for those for listings. */
+  /** So many questions for routes may wait for it; who has most of them is refused first, listings never. */
   readonly maxWaiting: number;
   /** The limit on one answer, counted after decompression. */
   readonly maxBytes: number;
   /** Called at the end of each attempt: `ok` or the error's code, and how long it took in seconds. */
   readonly onAttempt: (path: string, outcome: string, seconds: number) => void;
-  /** Called with how the breaker stands, at first and whenever it changes. */
-  readonly onBreaker: (state: BreakerState) => void;
+  /** Called with how the breaker of each lane stands, at first and whenever it changes. */
+  readonly onBreaker: (state: BreakerState, lane: Lane) => void;
   readonly log: Logger;
 }
 
@@ -52,6 +53,8 @@ export interface UpstreamQuestion {
   readonly query?: Readonly<Record<string, string | undefined>>;
   /** Whether it goes before what waits under the ceiling: listings do, so that routes cannot starve them. */
   readonly first: boolean;
+  /** Who asks, where it is for routes. */
+  readonly clients?: RouteClients | undefined;
 }
 
 /** The only door to the upstream. */
@@ -67,8 +70,6 @@ export interface UpstreamHttp {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** A place that is further away is not waited for: whoever asks decides when to come again. */
-const MAX_WAIT_MS = 10_000;
 
 /** Makes the door to one upstream: one kept-alive pool, one guard, one set of limits. */
 export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
@@ -85,23 +86,24 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  let hasOpened = false;
+  const opened = new Set<Lane>();
   const guard = createGuard({
-    onBreaker(state) {
-      // A try that fails is no news.
-      const isNews = state === 'closed' || (state === 'open' && !hasOpened);
-      hasOpened = state !== 'closed';
+    onBreaker(state, lane) {
+      // A probe that fails is no news.
+      const isNews = state === 'closed' || (state === 'open' && !opened.has(lane));
+      if (state === 'closed') opened.delete(lane);
+      else opened.add(lane);
       const level = !isNews ? 'debug' : state === 'closed' ? 'info' : 'warn';
-      log[level]({ upstream: base, breaker: state }, BREAKER_NEWS[state]);
-      options.onBreaker(state);
+      log[level]({ upstream: base, requests: lane, breaker: state }, BREAKER_NEWS[state]);
+      options.onBreaker(state, lane);
     },
-    onPause: (ms) => ceiling.hold(service, ms),
+    onPause(ms, lane) {
+      // All gateways heed it, in this lane and those after it.
+      for (const held of LANES.slice(LANES.indexOf(lane))) ceiling.hold(heldAs(service, held), ms);
+    },
   });
-  options.onBreaker('closed');
-  // One at a time is let through; the listings' questions first.
-  const admission = new PQueue({ concurrency: 1 });
-  /** How many of these wait; what is before them in line is then in as great a hurry. */
-  let firstWaiting = 0;
+  for (const lane of LANES) options.onBreaker('closed', lane);
+  const admission = createAdmission({ service, guard, ceiling, maxWaiting });
   const closing = new AbortController();
   // Everything that waits listens to it.
   setMaxListeners(0, closing.signal);
@@ -109,8 +111,12 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
 
   async function getJson(question: UpstreamQuestion): Promise<UpstreamAnswer> {
     const url = addressOf(base, question);
+    const { path, first, clients } = question;
+    const lane: Lane = first ? 'listings' : clients?.isListed === false ? 'unlisted' : 'routes';
     for (let attempt = 0; ; attempt++) {
-      const { answer } = await admitted(question, url, attempt === 0);
+      // Further attempts fail at once where the breaker is open: whoever asks comes again after a pause.
+      const request = { url, lane, waits: first && attempt === 0, clients };
+      const { answer } = await admission.admit(request, () => observed(path, url));
       try {
         return await answer;
       } catch (thrown) {
@@ -123,44 +129,6 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
         );
         await pause(pauseMs);
       }
-    }
-  }
-
-  /** Sends when guard and ceiling let it; wrapped, so that the next in line waits for that and no longer. */
-  async function admitted(
-    { first, path }: UpstreamQuestion,
-    url: string,
-    isFirstAttempt: boolean,
-  ): Promise<{ answer: Promise<UpstreamAnswer> }> {
-    if (!first && admission.size >= maxWaiting) {
-      throw new UpstreamError(
-        'UPSTREAM_RATE_LIMITED',
-        `Only so many questions a second may go to the upstream, and ${admission.size} wait already. Try again in half a minute.`,
-      );
-    }
-    // Further attempts fail at once where the breaker is open: whoever asks comes again after a pause.
-    const waits = first && isFirstAttempt;
-    guard.check(url, waits);
-    const letThrough = async () => {
-      for (;;) {
-        const waitMs = guard.check(url, waits) || (await ceiling.take(service, firstWaiting > 0));
-        // What stood in the way may have come while the ceiling was asked.
-        if (waitMs === 0 && guard.check(url, waits) === 0) break;
-        if (waitMs > MAX_WAIT_MS) throw leftAlone(waitMs);
-        await pause(waitMs);
-      }
-      const answer = guard.run(url, () => observed(path, url));
-      // Whoever asked gets its failure, a moment after this.
-      answer.catch(() => {});
-      return { answer };
-    };
-    if (first) firstWaiting++;
-    try {
-      return await admission.add(letThrough, { priority: first ? 1 : 0, signal: closing.signal });
-    } catch (thrown) {
-      throw thrown instanceof UpstreamError ? thrown : stopped(thrown);
-    } finally {
-      if (first) firstWaiting--;
     }
   }
 
@@ -219,6 +187,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   async function close(): Promise<void> {
     const reason = stopped(undefined);
     closing.abort(reason);
+    admission.close(reason);
     for (const controller of underWay) controller.abort(reason);
     await agent.destroy();
   }
@@ -226,14 +195,8 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   return { getJson, close };
 }
 
-/** Names a question that is not asked because the upstream has told another gateway to come later. */
-function leftAlone(retryAfterMs: number): UpstreamError {
-  const message = 'The upstream has asked to be left alone for a while. Try again in a minute.';
-  return new UpstreamError('UPSTREAM_RATE_LIMITED', message, { retryAfterMs });
-}
-
 const BREAKER_NEWS: Record<BreakerState, string> = {
-  open: 'The upstream fails again and again: it is left alone, but for at most one try every two seconds',
+  open: 'The upstream fails again and again: these requests are not sent, but for at most one try every two seconds',
   'half-open': 'Trying whether the upstream is back',
   closed: 'The upstream answers again',
 };

@@ -1,9 +1,25 @@
 import type { Logger } from '../logger.js';
+import { type Differences, NO_DIFFERENCES } from './comparison.js';
 import { UpstreamError } from './errors.js';
+import { type Failure, unforeseen } from './failure.js';
 import { ALONE, type Fleet, type Setback, type Turn } from './fleet.js';
-import { createJudge, type HoldBackRules } from './hold-back.js';
+import {
+  checkFirst,
+  createJudge,
+  type Findings,
+  type HoldBackReason,
+  type HoldBackRules,
+} from './hold-back.js';
 import type { Kind } from './kinds.js';
-import type { ListingSource, Taken } from './listing.js';
+import type { ListingSource, Taken, UnreadableRows } from './listing.js';
+import {
+  FIRST_PAUSE_MS,
+  growingPause,
+  LEAST_PAUSE_MS,
+  LONGEST_PAUSE_MS,
+  MAX_PAUSE_MS,
+  STAND_BACK_MS,
+} from './pauses.js';
 import { type Came, tellRefused, tellTaken } from './refresh-log.js';
 import type { Snapshot } from './snapshot.js';
 import type { DiskStore } from './store-disk.js';
@@ -24,16 +40,9 @@ export interface KeeperOptions<Row, Kept extends Snapshot<Row>> {
   readonly disk: DiskStore | undefined;
   /** Called with the source of each snapshot that this process has not taken itself. */
   readonly onSource: (source: ListingSource) => void;
-  /** Called at the end of each refresh: `taken`, `shared`, `held_back`, or an error's code. */
-  readonly onRefresh: (outcome: string) => void;
+  /** Called at the end of each refresh: `taken`, `shared`, `held_back` and for what, or an error's code. */
+  readonly onRefresh: (outcome: string, heldBackFor: readonly HoldBackReason[]) => void;
   readonly log: Logger;
-}
-
-/** The last failed refresh, as clients may see it. */
-export interface Failure {
-  readonly error: UpstreamError;
-  /** When it failed (milliseconds since 1970). */
-  readonly at: number;
 }
 
 /** Keeps one listing at hand: the last good snapshot, refreshed behind the requests, one refresh at a time. */
@@ -61,16 +70,6 @@ export interface Keeper<Kept> {
   stop(): void;
 }
 
-const FIRST_PAUSE_MS = 1_000;
-/** The longest pause after a failed refresh, where the listing is fresh for longer than that. */
-const MAX_PAUSE_MS = 30_000;
-/** However long the upstream asks to be left alone, it is asked again after this. */
-const LONGEST_PAUSE_MS = 3_600_000;
-/** Where gateways share, who has failed leaves the next try to the others by so much at most. */
-const STAND_BACK_MS = 1_000;
-/** What another shares is asked for anew no sooner than this. */
-const LEAST_PAUSE_MS = 100;
-
 type OurTurn<Row> = Extract<Turn<Row>, { is: 'ours' }>;
 type TooEarly = Extract<Turn<never>, { is: 'too early' }>;
 
@@ -91,6 +90,8 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
   let refreshing: Promise<Kept> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
+  /** The failures that are in the log and in the status already. */
+  const recorded = new WeakSet<UpstreamError>();
 
   function refresh(): Promise<Kept> {
     refreshing ??= round().finally(() => {
@@ -99,47 +100,58 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
       if (timer === undefined) schedule(maxPauseMs);
     });
     // Whoever waits for it sees the failure; if nobody does, it is in the log and in the status.
-    refreshing.catch((error) => {
-      if (!(error instanceof UpstreamError))
-        log.error({ err: error, listing: name }, 'A refresh met an error of our own');
-    });
+    refreshing.catch(() => {});
     return refreshing;
   }
 
   async function round(): Promise<Kept> {
-    const turn = await fleet.turn(name, kind, newestAt());
-    if (turn.is === 'taken') return weigh(await index(turn.taken, snapshot), 'shared');
-    if (turn.is === 'too early') throw putOff(turn);
-    learn(turn.setback);
+    let turn: OurTurn<Row> | undefined;
     try {
-      const kept = await index(await ask(turn), snapshot);
-      weigh(kept, 'taken', turn);
+      const found = await fleet.turn(name, kind, newestAt());
+      if (found.is === 'taken') return await weigh(await index(found.taken, snapshot), 'shared');
+      if (found.is === 'too early') throw putOff(found);
+      turn = found;
+      learn(turn.setback);
+      const { unreadable, ...taken } = await take();
+      if (!snapshot) checkFirst(kind, taken, unreadable);
+      const kept = await weigh(await index(taken, snapshot), 'taken', turn, unreadable);
       turn.succeed(kept);
       return kept;
     } catch (error) {
-      // All that is foreseen has ended the turn.
-      if (!(error instanceof UpstreamError)) turn.fail();
-      throw error;
-    }
-  }
-
-  async function ask(turn: OurTurn<Row>): Promise<Taken<Row>> {
-    try {
-      return await take();
-    } catch (reason) {
-      const error = reason instanceof UpstreamError ? reason : unusable(reason);
-      const pauseMs = Math.min(firstPauseMs * 2 ** failuresInARow++, maxPauseMs) * (0.5 + Math.random() / 2);
-      throw refuse(error, error.code, Math.max(pauseMs, error.retryAfterMs ?? 0), turn);
+      throw failed(error, turn);
     }
   }
 
   /** Takes it or holds it back, by what is served here: whoever else has taken it may have had less to go by. */
-  function weigh(kept: Kept, outcome: 'taken' | 'shared', turn?: OurTurn<Row>): Kept {
-    const verdict = judge.weigh(snapshot, kept);
-    if (!verdict.isTaken) throw refuse(verdict.error, 'held_back', freshMs, turn);
+  async function weigh(
+    kept: Kept,
+    outcome: 'taken' | 'shared',
+    turn?: OurTurn<Row>,
+    unreadable?: UnreadableRows,
+  ): Promise<Kept> {
+    const findings = await examine(kept, unreadable);
+    if (outcome === 'shared' && snapshot && kept.takenAt <= snapshot.takenAt) return snapshot;
+    const verdict = judge.weigh(findings);
+    if (!verdict.isTaken) throw refuse(verdict.error, 'held_back', freshMs, turn, verdict.reasons);
     if (verdict.change)
       log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${verdict.change}`);
-    return accept(kept, outcome);
+    return accept(kept, outcome, findings.differences);
+  }
+
+  async function examine(kept: Kept, unreadable: UnreadableRows | undefined): Promise<Findings<Row>> {
+    for (;;) {
+      const findings = await judge.examine(snapshot, { ...kept, unreadable });
+      // Requests have had their turn meanwhile, and so may have had another snapshot.
+      if (findings.served === snapshot) return findings;
+    }
+  }
+
+  /** Records a failure, unless it is; one that nobody foresaw is told from the others only by the log. */
+  function failed(reason: unknown, turn?: OurTurn<Row>): UpstreamError {
+    if (reason instanceof UpstreamError && recorded.has(reason)) return reason;
+    const error = reason instanceof UpstreamError ? reason : unforeseen(reason);
+    const pauseMs = growingPause(firstPauseMs, maxPauseMs, failuresInARow++);
+    return refuse(error, error.code, Math.max(pauseMs, error.retryAfterMs ?? 0), turn);
   }
 
   /** Of when the newest is that is known here, taken or not (milliseconds since 1970). */
@@ -154,16 +166,16 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     judge.learn(setback.heldBack);
   }
 
-  function accept(kept: Kept, came: Came): Kept {
-    tellTaken(log, kind, snapshot, kept, came);
+  function accept(kept: Kept, came: Came, differences: Differences): Kept {
+    tellTaken(log, kind, snapshot, kept, came, differences);
     const isFirst = snapshot === undefined;
     snapshot = kept;
     failuresInARow = 0;
     if (came !== 'taken') onSource(kept.source);
     if (came === 'shared') sharedAt = kept.takenAt;
     if (came !== 'restored') {
-      onRefresh(came);
-      disk?.write(kind, kept);
+      onRefresh(came, []);
+      disk?.write(kind, { ...kept, largest: judge.largest(kept.rows.length) });
     }
     fleet.holds(name, kind, kept);
     // Age counts from when it was asked for; but a slow upstream is not asked again as soon as it has answered.
@@ -177,18 +189,20 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     outcome: string,
     pauseMs: number,
     turn?: OurTurn<Row>,
+    heldBackFor: readonly HoldBackReason[] = [],
   ): UpstreamError {
     const at = Date.now();
     const { code, message } = error;
+    recorded.add(error);
     lastFailure = { error, at };
     if (stopped) {
       turn?.fail();
       return error;
     }
     const retryInMs = Math.round(Math.min(pauseMs, LONGEST_PAUSE_MS));
-    onRefresh(outcome);
+    onRefresh(outcome, heldBackFor);
     turn?.fail({ code, message, at, failuresInARow, heldBack: judge.heldBack }, retryInMs);
-    tellRefused(log, kind, snapshot, error, retryInMs);
+    tellRefused(log, kind, snapshot, error, retryInMs, heldBackFor);
     schedule(fleet === ALONE ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));
     return error;
   }
@@ -198,6 +212,7 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     learn(setback);
     const { code, message, at } = setback;
     const error = new UpstreamError(code, message, { retryAfterMs: leftMs });
+    recorded.add(error);
     if (lastFailure?.at !== at) {
       lastFailure = { error, at };
       const facts = { listing: name, code, retryInMs: leftMs };
@@ -213,10 +228,9 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
       const taken = await fleet.newest(name, kind, newestAt());
       if (!taken || taken.takenAt <= newestAt()) return;
       const kept = await index(taken, snapshot);
-      if (kept.takenAt > newestAt()) weigh(kept, 'shared');
-    } catch (err) {
-      if (err instanceof UpstreamError) return;
-      log.error({ err, listing: name }, 'What another gateway shares could not be taken');
+      if (kept.takenAt > newestAt()) await weigh(kept, 'shared');
+    } catch (error) {
+      failed(error);
     }
   }
   fleet.onNews(name, hear);
@@ -235,8 +249,14 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     async restore() {
       const taken = await disk?.read(kind);
       if (!taken) return;
-      const kept = await index(taken, undefined);
-      if (!snapshot) accept(kept, 'restored');
+      try {
+        const { largest, ...kept } = taken;
+        if (largest) judge.restore(largest);
+        const indexed = await index(kept, undefined);
+        if (!snapshot) accept(indexed, 'restored', NO_DIFFERENCES);
+      } catch (err) {
+        log.error({ err, listing: name }, `The kept ${name} listing cannot be used, and is fetched anew`);
+      }
     },
     start() {
       if (snapshot) hear();
@@ -265,8 +285,4 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
       clearTimeout(timer);
     },
   };
-}
-
-function unusable(cause: unknown): UpstreamError {
-  return new UpstreamError('UPSTREAM_MALFORMED', "The upstream's answer cannot be used.", { cause });
 }

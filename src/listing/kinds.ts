@@ -1,6 +1,21 @@
-import { tokenKey } from './address.js';
+import { foldAddress, tokenKey } from './address.js';
 import type { Chain, Origin, Taken, Token } from './listing.js';
 import { parseChains, parseTokens } from './parse.js';
+import { foldText } from './text.js';
+
+/** The facts of a row by which money is moved: a wrong one costs money. */
+export type ComparedFact = 'decimals' | 'symbol' | 'chain_id' | 'native_currency';
+
+/** One fact of the rows of a listing. */
+export interface Compared<Row> {
+  readonly fact: ComparedFact;
+  /** As it is called where a change of it is told. */
+  readonly name: string;
+  /** The field of the log that tells its changes when another service takes over. */
+  readonly logName: string;
+  /** Equal for two rows in which it means the same. */
+  readonly factOf: (row: Row) => string;
+}
 
 /** What holds for the rows of one listing, whichever service they are from. */
 export interface Kind<Row> {
@@ -14,7 +29,13 @@ export interface Kind<Row> {
   readonly parse: (rows: unknown, origin: Origin) => Promise<Taken<Row>>;
   /** Equal for two rows that mean the same. */
   readonly keyOf: (row: Row) => string;
-  readonly decimalsOf: (row: Row) => number;
+  /** The facts that stay as they are for rows of equal keys. Prices and names are none. */
+  readonly compared: readonly Compared<Row>[];
+  /**
+   * Equal for rows of which one can take the place of another unseen; undefined for rows that stand for
+   * nothing but themselves.
+   */
+  readonly standsFor: (row: Row) => string | undefined;
 }
 
 /** The chain listing. */
@@ -22,7 +43,27 @@ export const CHAINS: Kind<Chain> = {
   name: 'chains',
   parse: (rows, origin) => parseChains({ chains: rows }, origin),
   keyOf: ({ chainKey }) => chainKey,
-  decimalsOf: ({ nativeCurrency }) => nativeCurrency.decimals,
+  compared: [
+    {
+      fact: 'decimals',
+      name: 'decimals',
+      logName: 'changedDecimals',
+      factOf: ({ nativeCurrency }) => String(nativeCurrency.decimals),
+    },
+    {
+      fact: 'chain_id',
+      name: 'chainId',
+      logName: 'changedChainIds',
+      factOf: ({ chainId }) => String(chainId),
+    },
+    {
+      fact: 'native_currency',
+      name: 'native currency',
+      logName: 'changedNativeCurrencies',
+      factOf: ({ nativeCurrency: { symbol, address } }) => JSON.stringify([symbol, foldAddress(address)]),
+    },
+  ],
+  standsFor: () => undefined,
 };
 
 /** The token listing. */
@@ -30,7 +71,20 @@ export const TOKENS: Kind<Token> = {
   name: 'tokens',
   parse: (rows, origin) => parseTokens({ tokens: rows }, origin, false),
   keyOf: ({ chainKey, address }) => tokenKey(chainKey, address),
-  decimalsOf: ({ decimals }) => decimals,
+  compared: [
+    {
+      fact: 'decimals',
+      name: 'decimals',
+      logName: 'changedDecimals',
+      factOf: ({ decimals }) => String(decimals),
+    },
+    { fact: 'symbol', name: 'symbol', logName: 'changedSymbols', factOf: ({ symbol }) => symbol },
+  ],
+  // "USDC" and "usdc" look the same to a person who is in a hurry.
+  standsFor: ({ chainKey, symbol }) => {
+    const folded = foldText(symbol).trim();
+    return folded === '' ? undefined : JSON.stringify([chainKey, folded]);
+  },
 };
 
 /** The routes from one token, of which there may be none. */

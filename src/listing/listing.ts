@@ -35,7 +35,7 @@ export interface Token {
   readonly symbol: string;
   readonly name: string;
   readonly price: Price | null;
-  /** Address of a picture of it, `http:` or `https:`; null where the upstream has none. */
+  /** Address of a picture of it, safe to be loaded by a page; null where there is none. */
   readonly logoUrl: string | null;
 }
 
@@ -54,6 +54,21 @@ export interface RejectedRows {
   readonly first: readonly string[];
 }
 
+/** The rows of an answer that cannot be read, for they do not have the form of a row. They are among the rejected ones. */
+export interface UnreadableRows {
+  readonly count: number;
+  /** The keys of those that still say which row they are. */
+  readonly keys: ReadonlySet<string>;
+  /** How many do not. */
+  readonly unnamed: number;
+}
+
+/** The largest listing of a while: how many rows it had, and when it was last served (milliseconds since 1970). */
+export interface LargestListing {
+  readonly rows: number;
+  readonly at: number;
+}
+
 /** Which service the rows are from; shown to clients, so never an address. */
 export type ListingSource = 'demo' | 'v1' | 'value-transfer';
 
@@ -68,6 +83,30 @@ export interface Origin {
 export interface Taken<Row> extends Origin {
   readonly rows: readonly Row[];
   readonly rejected: RejectedRows;
+  /** Known only of an answer that has just come. */
+  readonly unreadable?: UnreadableRows | undefined;
+  /** Of the day before it was kept on disk; known only of what is kept there. */
+  readonly largest?: LargestListing | undefined;
+}
+
+/** A client that waits for the answer to a question for routes. */
+export interface RouteClient {
+  /** The address of its connection; undefined where that is not known. */
+  readonly client: string | undefined;
+  /** Ends the wait of this client alone, with this error. */
+  refuse(error: Error): void;
+}
+
+/** The clients that wait for the answer to one question for routes. */
+export interface RouteClients {
+  /** Whether the token listing has the token; routes from other tokens stand behind those from listed ones. */
+  readonly isListed: boolean;
+  /**
+   * Calls the listener with each client that waits, and with each one that joins later.
+   *
+   * @returns ends this
+   */
+  watch(listener: (client: RouteClient) => void): () => void;
 }
 
 /**
@@ -81,8 +120,12 @@ export interface Listing {
   readonly source: ListingSource;
   /** The chain listing, whole; never empty. */
   chains(): Promise<Taken<Chain>>;
-  /** Without `srcToken` the token listing, never empty; with it the routes from there, perhaps none. */
-  tokens(filter: TokenFilter): Promise<Taken<Token>>;
+  /**
+   * Without `srcToken` the token listing, never empty; with it the routes from there, perhaps none.
+   *
+   * @param clients who asks for routes, for their places in the queue
+   */
+  tokens(filter: TokenFilter, clients?: RouteClients): Promise<Taken<Token>>;
   /**
    * Tells a listing that can change its service which one others have last had rows from: this gateway
    * before it was started again, or another that shares its snapshots.

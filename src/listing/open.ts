@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../logger.js';
 import { createCeiling } from './ceiling.js';
 import type { Listing } from './listing.js';
+import { maxRecordBytes } from './record.js';
 import { createSnapshots, type Snapshots, type SnapshotsOptions } from './snapshots.js';
 import { openDiskStore } from './store-disk.js';
 import { type Addresses, createUpstream, fleetMarkOf, servicesOf, type UpstreamOptions } from './upstream.js';
@@ -12,21 +13,25 @@ export interface Observer {
   upstreamRequest(...attempt: Parameters<UpstreamOptions['onAttempt']>): void;
   breaker(...change: Parameters<UpstreamOptions['onBreaker']>): void;
   changedOver(...change: Parameters<UpstreamOptions['onChangeOver']>): void;
-  /** The end of a refresh: `taken`, `shared`, `held_back`, or an error's code. */
-  refresh(listing: string, outcome: string): void;
+  /** The end of a refresh: `taken`, `shared`, `held_back` and for what, or an error's code. */
+  refresh(listing: string, outcome: string, heldBackFor: readonly string[]): void;
+  /** So many routes were left out, since the token listing gives the same tokens other decimals. */
+  conflictingRouteRows(count: number): void;
   /** Whether snapshots are shared with other gateways now; never called where no sharing is set. */
   sharing(isShared: boolean): void;
 }
 
 /** What {@link openSnapshots} takes. */
 export interface OpenOptions
-  extends Omit<SnapshotsOptions, 'listing' | 'fleet' | 'disk' | 'onRefresh'>,
+  extends Omit<SnapshotsOptions, 'listing' | 'fleet' | 'disk' | 'onRefresh' | 'onConflictingRouteRows'>,
     Omit<UpstreamOptions, keyof Addresses | 'ceiling' | 'onAttempt' | 'onBreaker' | 'onChangeOver'> {
   readonly addresses: Addresses;
   /** Where the listings outlive the process; nowhere if undefined. */
   readonly snapshotDir: string | undefined;
   /** Through which they are shared; not at all if undefined. */
   readonly redisUrl: string | undefined;
+  /** Known to all that share, and to nobody else; with none, whoever can write to Redis is believed. */
+  readonly redisSecret: string | undefined;
   readonly observer: Observer;
   /** Stands between the services and the snapshots. */
   readonly decorate?: (listing: Listing) => Listing;
@@ -51,10 +56,22 @@ const WRITTEN_WITHIN_MS = 1_000;
  * @throws what `node:fs` throws where `snapshotDir` is not the path of a directory
  */
 export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots> {
-  const { addresses, snapshotDir, redisUrl, upstreamRequestsPerSecond, observer, decorate, log } = options;
+  const {
+    addresses,
+    snapshotDir,
+    redisUrl,
+    redisSecret,
+    upstreamRequestsPerSecond,
+    observer,
+    decorate,
+    log,
+  } = options;
+  const maxBytes = maxRecordBytes(options.upstreamMaxBytes);
   const services = servicesOf(addresses);
   const disk =
-    snapshotDir === undefined ? undefined : await openDiskStore({ directory: snapshotDir, services, log });
+    snapshotDir === undefined
+      ? undefined
+      : await openDiskStore({ directory: snapshotDir, services, maxBytes, log });
   const fleet =
     redisUrl === undefined
       ? undefined
@@ -62,6 +79,8 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
         (await import('./store-redis.js')).createRedisFleet({
           url: redisUrl,
           scope: fleetMarkOf(addresses),
+          secret: redisSecret,
+          maxRecordBytes: maxBytes,
           services,
           onSharing: observer.sharing,
           log,
@@ -84,6 +103,7 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
     fleet,
     disk,
     onRefresh: observer.refresh,
+    onConflictingRouteRows: observer.conflictingRouteRows,
   });
   await snapshots.restore();
   return {

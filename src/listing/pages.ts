@@ -1,7 +1,8 @@
 import type { Logger } from '../logger.js';
 import { malformed } from './errors.js';
 import type { UpstreamAnswer, UpstreamHttp, UpstreamQuestion } from './http.js';
-import { kindOf, rowsOf } from './parse.js';
+import { MAX_ROWS } from './limits.js';
+import { kindOf, rowsOf, tooManyRows } from './parse.js';
 
 /** What {@link followPages} takes beside the question. */
 export interface PagesOptions {
@@ -37,7 +38,9 @@ export async function followPages(
     if (bytes > maxBytes) {
       throw malformed(`expected at most ${maxBytes} bytes in all pages of "${name}" together, got more`);
     }
-    for (const row of rowsOf(name, page.json)) rows.push(row);
+    const more = rowsOf(name, page.json);
+    if (rows.length + more.length > MAX_ROWS) throw tooManyRows(name, rows.length + more.length);
+    for (const row of more) rows.push(row);
     const nextToken = nextTokenOf(page.json);
     if (nextToken === undefined) return rows;
     if (followed.has(nextToken)) {

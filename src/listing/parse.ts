@@ -1,43 +1,44 @@
 import * as v from 'valibot';
 import { tokenKey } from './address.js';
-import { malformed } from './errors.js';
+import { malformed, type UpstreamError } from './errors.js';
 import { keepKeyedRows } from './keyed-rows.js';
-import type { Chain, Origin, Price, RejectedRows, Taken, Token } from './listing.js';
+import { MAX_LENGTHS, MAX_ROWS } from './limits.js';
+import type { Chain, Origin, Price, Taken, Token } from './listing.js';
+import { logoUrlOf } from './logo-url.js';
 import { forEachSlice } from './slices.js';
 
 /** So many bad rows are told with their places; the rest are only counted. */
 const SHOWN_REJECTED_ROWS = 20;
 
-const nonEmpty = v.pipe(v.string(), v.nonEmpty());
+/** Where a text is too long, it is not repeated in what is said of it. */
+const text = (longest: number) => v.pipe(v.string(), v.maxLength(longest));
+const chainKey = v.pipe(text(MAX_LENGTHS.chainKey), v.nonEmpty());
+const address = v.pipe(text(MAX_LENGTHS.address), v.nonEmpty());
+const symbol = text(MAX_LENGTHS.symbol);
+const name = text(MAX_LENGTHS.name);
 const decimals = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255));
 
 const chainRow = v.object({
-  chainKey: nonEmpty,
-  chainType: v.pipe(v.string(), v.toLowerCase()),
+  chainKey,
+  chainType: v.pipe(text(MAX_LENGTHS.chainType), v.toLowerCase()),
   // Beyond 2^53 a JSON number has lost digits, and a wrong chain id sends funds to the wrong place.
   // It may be negative: TON's is -239.
   chainId: v.pipe(v.number(), v.safeInteger()),
-  shortName: v.string(),
-  name: v.string(),
-  nativeCurrency: v.object({
-    chainKey: nonEmpty,
-    name: v.string(),
-    symbol: v.string(),
-    decimals,
-    address: nonEmpty,
-  }),
+  shortName: name,
+  name,
+  nativeCurrency: v.object({ chainKey, name, symbol, decimals, address }),
 });
 
 const tokenEntries = {
-  chainKey: nonEmpty,
-  address: nonEmpty,
+  chainKey,
+  address,
   decimals,
-  symbol: v.string(),
-  name: v.string(),
+  symbol,
+  name,
   // A price that is none costs the row nothing: it is served without one.
   price: v.fallback(v.nullable(v.object({ usd: v.pipe(v.number(), v.finite(), v.minValue(0)) })), null),
   // Nor does a picture that a page had better not load.
-  logoUrl: v.fallback(v.nullable(v.pipe(v.string(), v.maxLength(2048), v.url(), v.regex(/^https?:/i))), null),
+  logoUrl: v.fallback(v.pipe(v.unknown(), v.transform(logoUrlOf)), null),
 };
 
 /** The form in which a service writes the rows of its token listing; each is read as the same row. */
@@ -65,7 +66,7 @@ export const valueTransferToken: TokenForm = v.pipe(
  *   good row
  */
 export async function parseChains(json: unknown, { source, takenAt }: Origin): Promise<Taken<Chain>> {
-  const { rows, rejected } = await parseRows(
+  const parsed = await parseRows(
     'chains',
     json,
     chainRow,
@@ -75,8 +76,8 @@ export async function parseChains(json: unknown, { source, takenAt }: Origin): P
       return Object.freeze(chain);
     },
   );
-  if (rows.length === 0) throw noRows('chains', rejected);
-  return { rows, rejected, source, takenAt };
+  if (parsed.rows.length === 0) throw noRows('chains', parsed);
+  return { ...parsed, source, takenAt };
 }
 
 /**
@@ -95,7 +96,7 @@ export async function parseTokens(
   mayBeEmpty: boolean,
   form: TokenForm = v1Token,
 ): Promise<Taken<Token>> {
-  const { rows, rejected } = await parseRows(
+  const parsed = await parseRows(
     'tokens',
     json,
     form,
@@ -103,38 +104,53 @@ export async function parseTokens(
     ({ price, ...row }): Token =>
       Object.freeze({ ...row, price: price && Object.freeze({ usd: price.usd, asOf: takenAt }) }),
   );
-  if (rows.length === 0 && !(mayBeEmpty && rejected.count === 0)) throw noRows('tokens', rejected);
-  return { rows, rejected, source, takenAt };
+  if (parsed.rows.length === 0 && !(mayBeEmpty && parsed.rejected.count === 0))
+    throw noRows('tokens', parsed);
+  return { ...parsed, source, takenAt };
 }
 
-async function parseRows<Schema extends v.GenericSchema, Row>(
+/** What says which row it is. */
+interface Identity {
+  readonly chainKey: string;
+  readonly address: string;
+}
+
+type ParsedRows<Row> = Required<Pick<Taken<Row>, 'rows' | 'rejected' | 'unreadable'>>;
+
+async function parseRows<Schema extends v.GenericSchema<unknown, object>, Row>(
   name: 'chains' | 'tokens',
   json: unknown,
   schema: Schema,
-  keyOf: (row: v.InferOutput<Schema>) => string,
+  keyOf: (row: v.InferOutput<Schema> | Identity) => string,
   finish: (row: v.InferOutput<Schema>) => Row,
-): Promise<{ rows: readonly Row[]; rejected: RejectedRows }> {
+): Promise<ParsedRows<Row>> {
   const keyed = new Map<string, Row>();
   const first: string[] = [];
   let count = 0;
-  const reject = (place: string, reason: string) => {
-    if (count++ < SHOWN_REJECTED_ROWS) first.push(`${place}: ${reason}`);
+  const reject = (index: number, reason: () => string) => {
+    if (count++ < SHOWN_REJECTED_ROWS) first.push(`${name}[${index}]: ${reason()}`);
   };
-  const firstPlaces = new Map<string, string>();
+  const firstIndexes = new Map<string, number>();
+  const unreadableKeys = new Set<string>();
+  let unreadable = 0;
+  let unnamed = 0;
   const read = (unknownRow: unknown, index: number) => {
-    const place = `${name}[${index}]`;
     const { success, output, issues } = v.safeParse(schema, unknownRow, { abortEarly: true });
     if (!success) {
-      reject(place, reasonOf(issues[0]));
+      unreadable++;
+      const identity = identityOf(unknownRow, name);
+      if (identity) unreadableKeys.add(keyOf(identity));
+      else unnamed++;
+      reject(index, () => reasonOf(issues[0]));
       return;
     }
     const key = keyOf(output);
-    const firstPlace = firstPlaces.get(key);
-    if (firstPlace !== undefined) {
-      reject(place, `duplicate of ${firstPlace}`);
+    const firstIndex = firstIndexes.get(key);
+    if (firstIndex !== undefined) {
+      reject(index, () => `duplicate of ${name}[${firstIndex}]`);
       return;
     }
-    firstPlaces.set(key, place);
+    firstIndexes.set(key, index);
     keyed.set(key, finish(output));
   };
   await forEachSlice(rowsOf(name, json), (slice, offset) => {
@@ -142,13 +158,26 @@ async function parseRows<Schema extends v.GenericSchema, Row>(
   });
   const rows = Object.freeze([...keyed.values()]);
   keepKeyedRows(rows, keyed);
-  return { rows, rejected: { count, first } };
+  return {
+    rows,
+    rejected: { count, first },
+    unreadable: { count: unreadable, keys: unreadableKeys, unnamed },
+  };
+}
+
+/** Which row this is, though it cannot be read; undefined where it does not say. */
+function identityOf(row: unknown, name: 'chains' | 'tokens'): Identity | undefined {
+  if (typeof row !== 'object' || row === null) return undefined;
+  const { chainKey, address = name === 'chains' ? '' : undefined } = row as Partial<Record<string, unknown>>;
+  if (typeof chainKey !== 'string' || typeof address !== 'string') return undefined;
+  const isBounded = chainKey.length <= MAX_LENGTHS.chainKey && address.length <= MAX_LENGTHS.address;
+  return isBounded ? { chainKey, address } : undefined;
 }
 
 /**
  * The rows of an answer, of any form each.
  *
- * @throws UpstreamError UPSTREAM_MALFORMED if it is not `{ [name]: [...] }`
+ * @throws UpstreamError UPSTREAM_MALFORMED if it is not `{ [name]: [...] }`, or has more than {@link MAX_ROWS}
  */
 export function rowsOf(name: string, json: unknown): readonly unknown[] {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
@@ -156,17 +185,25 @@ export function rowsOf(name: string, json: unknown): readonly unknown[] {
   }
   const rows: unknown = Object.hasOwn(json, name) ? (json as Record<string, unknown>)[name] : undefined;
   if (!Array.isArray(rows)) throw malformed(`expected an array "${name}", got ${kindOf(rows)}`);
+  if (rows.length > MAX_ROWS) throw tooManyRows(name, rows.length);
   return rows;
 }
 
-function noRows(name: string, { count, first }: RejectedRows) {
+/** Says that an answer has more than {@link MAX_ROWS} rows. */
+export function tooManyRows(name: string, count: number): UpstreamError {
+  return malformed(`expected at most ${MAX_ROWS} rows in "${name}", got ${count}`);
+}
+
+function noRows(name: string, { rejected: { count, first } }: ParsedRows<unknown>) {
   if (count === 0) return malformed(`expected at least one row in "${name}", got none`);
   return malformed(`none of the ${count} rows in "${name}" has the specified form`, first[0]);
 }
 
 function reasonOf(issue: v.BaseIssue<unknown> | undefined): string {
   const path = issue && v.getDotPath(issue);
-  return `${path ? `${path}: ` : ''}${(issue?.message ?? 'not a row').slice(0, 200)}`;
+  // Copied: a part of a text holds on to the whole of it, which may be megabytes.
+  const message = Buffer.from((issue?.message ?? 'not a row').slice(0, 200)).toString();
+  return `${path ? `${path}: ` : ''}${message}`;
 }
 
 /** What a value is, for saying that something else was expected; never the value itself. */

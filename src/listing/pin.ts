@@ -6,6 +6,10 @@ export interface Pin<Kept> {
   read(): Kept | Promise<Kept>;
   /** The same for a look that shows nowhere in the answer. */
   peek(): Kept | Promise<Kept>;
+  /** What `peek` gives, once it is there. */
+  readonly arrived: Kept | undefined;
+  /** As `peek`, but undefined where that would wait for a first snapshot that nobody here has asked for. */
+  peekAtHand(): Kept | Promise<Kept> | undefined;
   /** What `read` was asked for, once it is there; undefined before, or where nothing was read. */
   readonly wasRead: Kept | undefined;
   /** Whether `read` was asked in vain so far. */
@@ -39,6 +43,10 @@ export function createPin<Kept extends object>(keeper: Keeper<Kept>): Pin<Kept> 
       return pinned ?? peek();
     },
     peek,
+    get arrived() {
+      return arrived;
+    },
+    peekAtHand: () => pinned ?? (keeper.snapshot ? peek() : undefined),
     get wasRead() {
       return isRead ? arrived : undefined;
     },

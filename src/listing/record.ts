@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
 import type { Kind } from './kinds.js';
 import type { ListingSource, Origin, Taken } from './listing.js';
@@ -32,6 +32,7 @@ const content = v.object({
   service: v.string(),
   takenAt: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
   rejected: v.object({ count: v.pipe(v.number(), v.safeInteger()), first: v.array(v.string()) }),
+  largest: v.optional(v.object({ rows: v.pipe(v.number(), v.safeInteger()), at: v.number() })),
   rows: v.unknown(),
 });
 
@@ -40,11 +41,39 @@ export function markOf(address: string): string {
   return digestOf(address.replace(/\/+$/, '')).slice(0, 16);
 }
 
+/** What shows that a record is whole. */
+export interface RecordDigest {
+  /** The digest of this JSON, without white space. */
+  of(json: string): string;
+  /** Why a record with another digest is refused. */
+  readonly misfit: string;
+}
+
+/** A digest that everybody can make: it shows damage, and no intent. */
+export const SHA256: RecordDigest = {
+  of: digestOf,
+  misfit: 'its digest does not fit: it is half written or altered',
+};
+
+/**
+ * The bound on a record's length, in bytes.
+ *
+ * @param upstreamMaxBytes the limit on an answer: a record has a little more in each row
+ */
+export function maxRecordBytes(upstreamMaxBytes: number): number {
+  return 2 * upstreamMaxBytes + 4096;
+}
+
 /** Writes an answer down for outside the process: a line that says what follows, with its digest, and JSON. */
-export function encodeRecord<Row>({ name }: Kind<Row>, taken: Taken<Row>, services: Services): string {
-  const { source, takenAt, rejected, rows } = taken;
-  const json = JSON.stringify({ name, source, service: services[source], takenAt, rejected, rows });
-  return `${headOf(json)}\n${json}`;
+export function encodeRecord<Row>(
+  { name }: Kind<Row>,
+  taken: Taken<Row>,
+  services: Services,
+  digest: RecordDigest = SHA256,
+): string {
+  const { source, takenAt, rejected, largest, rows } = taken;
+  const json = JSON.stringify({ name, source, service: services[source], takenAt, rejected, largest, rows });
+  return `${HEAD}${digest.of(json)}\n${json}`;
 }
 
 /**
@@ -59,15 +88,15 @@ export async function decodeRecord<Row>(
   text: string,
   services: Services,
   now: number,
+  digest: RecordDigest = SHA256,
 ): Promise<Taken<Row>> {
   const end = text.indexOf('\n');
   const json = text.slice(end + 1);
   if (!text.startsWith(HEAD))
     throw new RefusedRecord('it is not a record of this gateway, or of another format');
-  if (end < 0 || text.slice(0, end) !== headOf(json)) {
-    throw new RefusedRecord('its digest does not fit: it is half written or altered');
-  }
-  const { name, source, service, takenAt, rejected, rows } = readContent(json);
+  if (end < 0 || !isEqualText(text.slice(HEAD.length, end), digest.of(json)))
+    throw new RefusedRecord(digest.misfit);
+  const { name, source, service, takenAt, rejected, largest, rows } = readContent(json);
   if (name !== kind.name)
     throw new RefusedRecord(`expected the ${kind.name} listing, got ${name.slice(0, 50)}`);
   if (service !== services[source]) throw new RefusedRecord('it is of another upstream');
@@ -79,7 +108,7 @@ export async function decodeRecord<Row>(
   if (read.rejected.count > 0) {
     throw new RefusedRecord(`${read.rejected.count} of its rows do not have the form of a row`);
   }
-  return { ...read, rejected };
+  return { ...read, rejected, largest, unreadable: undefined };
 }
 
 async function readRows<Row>(kind: Kind<Row>, rows: unknown, origin: Origin): Promise<Taken<Row>> {
@@ -104,8 +133,10 @@ function readContent(json: string): v.InferOutput<typeof content> {
 
 const HEAD = `chains-and-tokens-gateway ${RECORD_FORMAT} `;
 
-function headOf(json: string): string {
-  return HEAD + digestOf(json);
+/** Compares in a time that does not tell where two texts of the same length differ. */
+export function isEqualText(one: string, other: string): boolean {
+  const [bytes, otherBytes] = [Buffer.from(one), Buffer.from(other)];
+  return bytes.length === otherBytes.length && timingSafeEqual(bytes, otherBytes);
 }
 
 function digestOf(text: string): string {

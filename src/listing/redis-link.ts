@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Logger } from '../logger.js';
+import { createAllowance, createThrottle } from './throttle.js';
 
 /** What {@link createRedisLink} takes. */
 export interface RedisLinkOptions {
@@ -47,12 +48,23 @@ const AWAY_MS = 1_000;
 const STEADY_MS = 2_000;
 const FIRST_CONNECTION_MS = 1_000;
 const PING_MS = 10_000;
+/** However much news there is on one topic, it is told once in this time. */
+const TOLD_EVERY_MS = 100;
+/** More messages a second than this, or longer ones, are no news: they are not listened to for a while. */
+const MAX_MESSAGES = 3_000;
+const MAX_MESSAGE_LENGTH = 100;
+const DEAF_MS = 5_000;
 
 /** Connects; it goes on trying for as long as it is not closed. */
 export function createRedisLink({ url, channel, onSharing, log }: RedisLinkOptions): RedisLink {
   const news = new EventEmitter().setMaxListeners(0);
   // Messages are whatever others publish, and one event of emitters is an error.
   const eventOf = (topic: string) => `news:${topic}`;
+  const told = createThrottle(TOLD_EVERY_MS);
+  const mayHear = createAllowance(MAX_MESSAGES, 1_000 / MAX_MESSAGES);
+  // Whoever can end connections could otherwise fill the log.
+  const maySay = createAllowance(20, 10_000);
+  let deafTimer: NodeJS.Timeout | undefined;
   let isShared: boolean | undefined;
   let awayUntil = 0;
   let isEnding = false;
@@ -72,7 +84,10 @@ export function createRedisLink({ url, channel, onSharing, log }: RedisLinkOptio
   // Each failure meets whoever asked; a connection that cannot be had is told here.
   client.on('error', (error) => goAway(error));
   listener.on('error', () => {});
-  listener.on('message', (_channel: string, topic: string) => news.emit(eventOf(topic)));
+  listener.on('message', (_channel: string, topic: string) => {
+    if (topic.length > MAX_MESSAGE_LENGTH || !mayHear()) deafen();
+    else tell(topic);
+  });
   listener.on('ready', () => listener.subscribe(channel).catch(() => {}));
   // A connection that only listens would not find out by itself that nobody is there.
   const ping = setInterval(() => listener.ping().catch(() => {}), PING_MS).unref();
@@ -85,13 +100,33 @@ export function createRedisLink({ url, channel, onSharing, log }: RedisLinkOptio
     awayUntil = -STEADY_MS;
   });
 
+  function tell(topic: string): void {
+    const event = eventOf(topic);
+    if (news.listenerCount(event) > 0) told.run(event, () => news.emit(event));
+  }
+
+  /** What is shared is found without news, too, only later; a flood of messages would take all the time there is. */
+  function deafen(): void {
+    listener.disconnect();
+    // It would only say goodbye, and go on reading until Redis has heard that.
+    listener.stream?.destroy();
+    if (deafTimer || isClosed) return;
+    deafTimer = setTimeout(() => {
+      deafTimer = undefined;
+      listener.connect().catch(() => {});
+    }, DEAF_MS).unref();
+    log[maySay() ? 'warn' : 'debug'](
+      'Redis is flooded with messages: they are not listened to for a while. Look at who else may publish there',
+    );
+  }
+
   function goAway(reason: unknown): void {
     awayUntil = performance.now() + AWAY_MS;
     if (isShared === false || isClosed) return;
     isShared = false;
     onSharing(false);
     const text = reason instanceof Error ? reason.message : String(reason);
-    log.warn(
+    log[maySay() ? 'warn' : 'debug'](
       { reason: text },
       'Redis cannot be used: this gateway goes on alone, and returns when it can be. If that lasts, look at REDIS_URL and at the server',
     );
@@ -105,7 +140,7 @@ export function createRedisLink({ url, channel, onSharing, log }: RedisLinkOptio
       if (isShared === undefined || (!isShared && performance.now() > awayUntil + STEADY_MS)) {
         isShared = true;
         onSharing(true);
-        log.info('Sharing snapshots through Redis');
+        log[maySay() ? 'info' : 'debug']('Sharing snapshots through Redis');
       }
       return { reply };
     } catch (error) {
@@ -123,9 +158,7 @@ export function createRedisLink({ url, channel, onSharing, log }: RedisLinkOptio
     onNews(topic, listen) {
       news.on(eventOf(topic), listen);
     },
-    tell(topic) {
-      news.emit(eventOf(topic));
-    },
+    tell,
     async nextNews(topic, withinMs) {
       await once(news, eventOf(topic), { signal: AbortSignal.timeout(withinMs) }).catch(() => {});
     },
@@ -141,6 +174,8 @@ export function createRedisLink({ url, channel, onSharing, log }: RedisLinkOptio
       isEnding = true;
       isClosed = true;
       clearInterval(ping);
+      clearTimeout(deafTimer);
+      told.stop();
       listener.disconnect();
       await client.quit().catch(() => client.disconnect());
     },

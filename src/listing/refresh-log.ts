@@ -1,6 +1,7 @@
 import type { Logger } from '../logger.js';
-import { compare } from './comparison.js';
+import type { Differences } from './comparison.js';
 import type { UpstreamError } from './errors.js';
+import type { HoldBackReason } from './hold-back.js';
 import type { Kind } from './kinds.js';
 import type { Snapshot } from './snapshot.js';
 
@@ -17,6 +18,7 @@ export function tellTaken<Row>(
   before: Snapshot<Row> | undefined,
   { version, source, rows, rejected, ageAt }: Snapshot<Row>,
   came: Came,
+  { appeared, vanished, changes }: Differences,
 ): void {
   const facts = {
     listing: kind.name,
@@ -34,7 +36,6 @@ export function tellTaken<Row>(
     log.warn({ ...facts, rejected: rejected.first }, `Left out bad rows of the ${kind.name} listing`);
   }
   if (!before || before.source === source) return;
-  const { appeared, vanished, changedDecimals } = compare(kind, before.rows, rows);
   const shown = (all: readonly string[]) => ({ count: all.length, first: all.slice(0, SHOWN_ROWS) });
   log.warn(
     {
@@ -43,7 +44,12 @@ export function tellTaken<Row>(
       to: source,
       appeared: shown(appeared),
       vanished: shown(vanished),
-      changedDecimals: shown(changedDecimals),
+      ...Object.fromEntries(
+        kind.compared.map(({ fact, logName }) => [
+          logName,
+          shown(changes.filter((change) => change.fact === fact).map(({ text }) => text)),
+        ]),
+      ),
     },
     `The ${kind.name} listing now comes from another service; this is how the two differ`,
   );
@@ -56,6 +62,7 @@ export function tellRefused<Row>(
   served: Snapshot<Row> | undefined,
   { code, detail, message, cause }: UpstreamError,
   retryInMs: number,
+  heldBackFor: readonly HoldBackReason[] = [],
 ): void {
   const advice =
     code === 'UPSTREAM_GONE' && served?.source !== 'value-transfer'
@@ -63,7 +70,14 @@ export function tellRefused<Row>(
       : '';
   const state = served ? 'the last good snapshot is served' : 'there is none to serve yet';
   log.warn(
-    { listing: name, code, detail, retryInMs, ...(cause ? { err: cause } : {}) },
+    {
+      listing: name,
+      code,
+      ...(heldBackFor.length > 0 ? { heldBackFor } : {}),
+      detail,
+      retryInMs,
+      ...(cause ? { err: cause } : {}),
+    },
     `The ${name} listing could not be refreshed: ${state}. ${message}${advice}`,
   );
 }

@@ -13,6 +13,8 @@ import { createTokenSearch, type KnownChains, type TokenSearch } from './token-s
 export interface Snapshot<Row> extends Taken<Row> {
   /** A digest of the rows in their order; equal ones have an equal version, whenever they were taken. */
   readonly version: string;
+  /** How many of the rows are of each chain. */
+  readonly rowsByChain: ReadonlyMap<string, number>;
   /**
    * How old it is, in milliseconds.
    *
@@ -53,6 +55,7 @@ export function createChainSnapshot(taken: Taken<Chain>): ChainSnapshot {
   return {
     ...taken,
     version: digestOf(rows),
+    rowsByChain: new Map(rows.map(({ chainKey }) => [chainKey, 1])),
     ageAt: agingFrom(taken.takenAt),
     byKey: (chainKey) => byKey.get(chainKey),
     named: names.named,
@@ -103,6 +106,7 @@ export async function createTokenSnapshot(
     rowsVersion,
     version: digestOf([rowsVersion, shortened(pricesDigest)]),
     ageAt: agingFrom(taken.takenAt),
+    rowsByChain: new Map([...byChain].map(([chainKey, ofChain]) => [chainKey, ofChain.length])),
     byChain: (chainKey) => byChain.get(chainKey) ?? NONE,
     byAddress: (chainKey, address) => byAddress.get(tokenKey(chainKey, address)),
     indexes,

@@ -1,11 +1,12 @@
 import type { Logger } from '../logger.js';
-import { isNativePlaceholder, NATIVE_PLACEHOLDER } from './address.js';
 import { ALONE, type Fleet } from './fleet.js';
 import type { HoldBackRules } from './hold-back.js';
 import { createKeeper, type Keeper } from './keeper.js';
 import { CHAINS, TOKENS } from './kinds.js';
 import type { Listing, ListingSource, Token, TokenFilter } from './listing.js';
 import { createPin, type Pin } from './pin.js';
+import { createRouteRows } from './route-rows.js';
+import { createRouteView } from './route-view.js';
 import { createRoutes } from './routes.js';
 import {
   type ChainSnapshot,
@@ -28,8 +29,10 @@ export interface SnapshotsOptions extends HoldBackRules {
   readonly fleet?: Fleet | undefined;
   /** Where the listings outlive the process; nowhere unless given. */
   readonly disk?: DiskStore | undefined;
-  /** Called at the end of each refresh: `taken`, `shared`, `held_back`, or an error's code. */
-  readonly onRefresh?: (listing: string, outcome: string) => void;
+  /** Called at the end of each refresh: `taken`, `shared`, `held_back` and for what, or an error's code. */
+  readonly onRefresh?: (listing: string, outcome: string, heldBackFor: readonly string[]) => void;
+  /** Called when routes are left out that disagree with the token listing, with how many. */
+  readonly onConflictingRouteRows?: (count: number) => void;
   readonly log: Logger;
 }
 
@@ -44,11 +47,18 @@ export interface View {
   chains(): ChainSnapshot | Promise<ChainSnapshot>;
   /** At once where a snapshot is at hand; rejects with an UpstreamError. */
   tokens(): TokenSnapshot | Promise<TokenSnapshot>;
+  /** The snapshots that this operation reads, as far as they are there; a look that shows nowhere in the answer. */
+  untracked(): Current;
+  /** Resolves when each of these listings is there or cannot be had. */
+  arrival(listings: readonly StaleListing['name'][]): Promise<void>;
   /** The question as the upstream is to get it: the address of a listed token in its own writing of it. */
   routeQuestion(filter: TokenFilter): Promise<TokenFilter>;
-  /** Whether this question's answer is at hand. */
+  /** Whether this question's answer is at hand, so that it costs the upstream nothing. */
   isRouteKept(question: TokenFilter): boolean;
-  /** The upstream's own answer to the question; rejects with an UpstreamError. */
+  /**
+   * The upstream's own answer to the question, with each row as the token listing has it; none, without asking,
+   * while the listing is fresh and has no such token. Rejects with an UpstreamError.
+   */
   routes(question: TokenFilter): Promise<readonly Token[]>;
   /**
    * Which of the snapshots given so far are stale at this time (milliseconds since 1970). What is read only
@@ -119,8 +129,12 @@ export interface Snapshots {
    * clock was set back since the token listing was taken.
    */
   now(): number;
-  /** What one operation reads; make one for each. */
-  view(): View;
+  /**
+   * What one operation reads; make one for each.
+   *
+   * @param client who asks, for sharing the upstream fairly; undefined is one client like any other
+   */
+  view(client?: string): View;
   current(): Current;
   /** How these listings stand together at this time (milliseconds since 1970). */
   standing(read: Readonly<Record<StaleListing['name'], boolean>>, now: number): ListingsStanding;
@@ -133,7 +147,13 @@ export interface Snapshots {
 /** Puts snapshots between the graph and one service. */
 export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const { listing, chainsFreshMs, tokensFreshMs, destinationsFreshMs, log } = options;
-  const { fleet = ALONE, disk, firstPauseMs, onRefresh = () => {} } = options;
+  const {
+    fleet = ALONE,
+    disk,
+    firstPauseMs,
+    onRefresh = () => {},
+    onConflictingRouteRows = () => {},
+  } = options;
   const shared = {
     rules: options,
     fleet,
@@ -148,7 +168,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     take: () => listing.chains(),
     index: createChainSnapshot,
     freshMs: chainsFreshMs,
-    onRefresh: (outcome) => onRefresh('chains', outcome),
+    onRefresh: (...outcome) => onRefresh('chains', ...outcome),
   });
   const tokens = createKeeper({
     ...shared,
@@ -156,9 +176,12 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     take: () => listing.tokens({}),
     index: createTokenSnapshot,
     freshMs: tokensFreshMs,
-    onRefresh: (outcome) => onRefresh('tokens', outcome),
+    onRefresh: (...outcome) => onRefresh('tokens', ...outcome),
   });
   const routes = createRoutes({ listing, fleet, freshMs: destinationsFreshMs, log });
+  const routeRows = createRouteRows({ onConflicts: onConflictingRouteRows, log });
+
+  const ofAllRoutes = { listing, tokensFreshMs, routes, routeRows, now, log };
 
   function now(): number {
     const { snapshot } = tokens;
@@ -166,34 +189,27 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     return snapshot ? snapshot.takenAt + snapshot.ageAt(now) : now;
   }
 
-  function view(): View {
+  function view(client?: string): View {
     const pinnedChains = createPin(chains);
     const pinnedTokens = createPin(tokens);
-    let routesGoodUntil = Number.POSITIVE_INFINITY;
+    const ofRoutes = createRouteView({ ...ofAllRoutes, pinnedTokens, client });
     return {
       now,
       chains: pinnedChains.read,
       tokens: pinnedTokens.read,
-      async routeQuestion(filter) {
-        const { srcChainKey, srcToken } = filter;
-        if (srcToken === undefined) return filter;
-        const asGiven = isNativePlaceholder(srcToken) ? NATIVE_PLACEHOLDER : srcToken;
-        if (srcChainKey === undefined) return { srcToken: asGiven };
-        // Without a listing the question goes out as it came: an answer may still be had.
-        const listed = await Promise.resolve(pinnedTokens.peek()).catch(() => undefined);
-        return { srcChainKey, srcToken: listed?.byAddress(srcChainKey, srcToken)?.address ?? asGiven };
+      untracked: () => ({ chains: pinnedChains.arrived, tokens: pinnedTokens.arrived }),
+      async arrival(listings) {
+        const pins = { chains: pinnedChains, tokens: pinnedTokens };
+        await Promise.allSettled(listings.map((name) => pins[name].peek()));
       },
-      isRouteKept: routes.isKept,
-      async routes(question) {
-        const tokens = await routes.tokens(question);
-        routesGoodUntil = Math.min(routesGoodUntil, routes.goodUntil(question));
-        return tokens;
-      },
+      routeQuestion: ofRoutes.question,
+      isRouteKept: ofRoutes.isKept,
+      routes: ofRoutes.tokens,
       wasRead: () => ({
         chains: pinnedChains.wasRead,
         tokens: pinnedTokens.wasRead,
         isMissing: pinnedChains.isMissed || pinnedTokens.isMissed,
-        routesGoodUntil,
+        routesGoodUntil: ofRoutes.goodUntil,
       }),
       staleReads: (now) => [
         ...staleRead('chains', pinnedChains, chainsFreshMs, now),

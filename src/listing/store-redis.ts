@@ -1,21 +1,30 @@
 import { randomUUID } from 'node:crypto';
-import * as v from 'valibot';
 import type { Logger } from '../logger.js';
 import type { Ceiling, LocalCeiling } from './ceiling.js';
-import { UPSTREAM_ERROR_CODES } from './errors.js';
 import type { Fleet, Setback, Turn } from './fleet.js';
 import type { Kind } from './kinds.js';
 import type { Taken } from './listing.js';
 import { decodeRecord, encodeRecord, RECORD_FORMAT, RefusedRecord, type Services } from './record.js';
+import { createSharedCeiling } from './redis-ceiling.js';
 import { createRedisLink } from './redis-link.js';
-import { CALL, DISCARD, FAIL, FORGET, HOLD, NEWEST, PLACE, RENEW, TURN, WRITE } from './redis-scripts.js';
+import { CALL, DISCARD, FAIL, FORGET, NEWEST, RENEW, TURN, WRITE } from './redis-scripts.js';
+import { createSeal } from './redis-seal.js';
+import { decodeSetback, encodeSetback } from './redis-setback.js';
+import { createPatience, createReadBackoff } from './redis-trust.js';
+import { createAllowance, createThrottle } from './throttle.js';
 
 /** What {@link createRedisFleet} takes. */
 export interface RedisFleetOptions {
   readonly url: string;
   /** Only gateways with the same scope share: a mark of the upstream and its profile. */
   readonly scope: string;
+  /** With it everything that steers a gateway carries an HMAC, and what lacks it is refused; none if undefined. */
+  readonly secret?: string | undefined;
   readonly services: Services;
+  /** Longer records are neither written nor read. */
+  readonly maxRecordBytes: number;
+  /** For how long what others met is obeyed without an attempt of one's own, in milliseconds; an hour unless given. */
+  readonly obeyedMs?: number;
   /** Called when sharing begins and when it ends. */
   readonly onSharing: (isShared: boolean) => void;
   readonly log: Logger;
@@ -39,36 +48,49 @@ const MAX_TURN_MS = 10_000;
 const CALL_MS = 1_000;
 /** How often a gateway looks for what another is about to share, should it miss the announcement. */
 const POLL_MS = 250;
+/** How long a listing waits for others: one that hangs, and its lease; not all of them give up at the same moment. */
+const WAIT_MS = MAX_TURN_MS + LEASE_MS + 1_000;
+const WAIT_JITTER_MS = 8_000;
+/** However often what is held here is asked for, it is written once in this time. */
+const OFFER_EVERY_MS = 1_000;
+const OBEYED_MS = 3_600_000;
+/** Newer than any snapshot: none is read then. */
+const NEVER = Number.MAX_SAFE_INTEGER;
 /** What nobody has renewed for so long is of a fleet that is gone. */
 const KEEP_MS = 30 * 86_400_000;
 const KEEP_SETBACK_MS = 3_600_000;
-/** A second as the upstream may measure it: more than the process's own, since the places come from afar. */
-const WINDOW_MS = 1_200;
-
-const setbackForm = v.object({
-  code: v.picklist(UPSTREAM_ERROR_CODES),
-  message: v.pipe(v.string(), v.maxLength(1000)),
-  at: v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(8.64e15)),
-  failuresInARow: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
-  heldBack: v.optional(v.object({ signature: v.string(), times: v.pipe(v.number(), v.safeInteger()) })),
-});
 
 /** Connects; it goes on trying for as long as it is not closed. */
-export function createRedisFleet({ url, scope, services, onSharing, log }: RedisFleetOptions): RedisFleet {
+export function createRedisFleet(options: RedisFleetOptions): RedisFleet {
+  const { url, scope, secret, services, maxRecordBytes, obeyedMs = OBEYED_MS, onSharing, log } = options;
   const gateway = randomUUID();
   // The braces keep the keys together where Redis is a cluster.
   const prefix = `{chains-and-tokens-gateway:${RECORD_FORMAT}:${scope}}`;
-  const channel = `${prefix}:news`;
+  const seal = createSeal(secret, scope);
+  const channel = `${prefix}${seal.keyPart}:news`;
   const held = new Map<string, () => Promise<unknown>>();
+  const offers = createThrottle(OFFER_EVERY_MS);
+  const reads = createReadBackoff();
+  const pauses = createPatience(obeyedMs);
+  // Rubbish can be written faster than a log is read.
+  const maySay = createAllowance(10, 60_000);
   const link = createRedisLink({ url, channel, onSharing, log });
   const { run } = link;
   link.onConnection(() => {
     // It may have lost what it held, or never had it; and what was announced meanwhile was not heard.
-    for (const [topic, offer] of held) offer().then(() => link.tell(topic));
+    for (const topic of held.keys()) {
+      offer(topic);
+      link.tell(topic);
+    }
   });
 
   const keysOf = (topic: string) =>
-    ['snapshot', 'setback', 'pause', 'lease'].map((part) => `${prefix}:${topic}:${part}`);
+    ['snapshot', 'setback', 'pause', 'lease'].map((part) => `${prefix}${seal.keyPart}:${topic}:${part}`);
+
+  /** Writes what is held here, for those that have lost it. */
+  function offer(topic: string): void {
+    offers.run(topic, () => held.get(topic)?.());
+  }
 
   async function write<Row>(
     topic: string,
@@ -78,7 +100,16 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
     endsTurn: boolean,
   ): Promise<void> {
     try {
-      const text = encodeRecord(kind, taken, services);
+      const text = encodeRecord(kind, taken, services, seal.digestFor(topic));
+      const bytes = Buffer.byteLength(text);
+      if (bytes > maxRecordBytes) {
+        const facts = { topic, bytes, maxRecordBytes };
+        log[maySay() ? 'warn' : 'debug'](
+          facts,
+          'A snapshot is too large to be shared: raise UPSTREAM_MAX_BYTES',
+        );
+        return;
+      }
       const args = [gateway, taken.takenAt, text, keepMs, channel, topic, endsTurn ? 1 : 0];
       await run(WRITE, keysOf(topic), args);
     } catch (err) {
@@ -95,15 +126,24 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
   ): Promise<Taken<Row> | 'early' | undefined> {
     const now = Date.now();
     try {
-      const taken = await decodeRecord(kind, String(text), services, now);
+      if (text === '')
+        throw new RefusedRecord('it is empty, or larger than an answer of the upstream may be');
+      const taken = await decodeRecord(kind, String(text), services, now, seal.digestFor(topic));
       // By the one it is found to be newer, by the other it is served.
       if (taken.takenAt !== Number(takenAt))
         throw new RefusedRecord('it is of another time than is said of it');
+      if (taken.takenAt < now - KEEP_MS) throw new RefusedRecord('it is older than anything is kept');
+      reads.good(topic);
+      pauses.reset(topic);
       return taken;
     } catch (error) {
       if (!(error instanceof RefusedRecord)) throw error;
       const reason = error.message;
-      log.warn({ topic, reason }, `What Redis holds of the ${kind.name} listing is refused: ${reason}`);
+      reads.refused(topic);
+      log[maySay() ? 'warn' : 'debug'](
+        { topic, reason },
+        `What Redis holds of the ${kind.name} listing is refused: ${reason}`,
+      );
       if (error.isEarly && Number(takenAt) > now) return 'early';
       await run(DISCARD, keysOf(topic), [String(takenAt)]);
       return undefined;
@@ -113,6 +153,7 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
   function ourTurn<Row>(topic: string, kind: Kind<Row>, setback: Setback | undefined): Turn<Row> {
     const keys = keysOf(topic);
     const until = performance.now() + MAX_TURN_MS;
+    pauses.reset(topic);
     const renewal = setInterval(() => {
       if (performance.now() < until) run(RENEW, keys.slice(3), [gateway, LEASE_MS]);
     }, LEASE_MS / 3).unref();
@@ -125,11 +166,11 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
       },
       async fail(met, retryInMs = 1) {
         clearInterval(renewal);
-        const text = met ? JSON.stringify(met) : '';
+        const text = met ? encodeSetback(seal, topic, met, retryInMs) : '';
         const keepMs = retryInMs + KEEP_SETBACK_MS;
         await run(FAIL, keys.slice(1), [gateway, text, keepMs, Math.max(1, retryInMs), channel, topic]);
         // Redis may have lost it; nobody will bring it anew for now.
-        await held.get(topic)?.();
+        offer(topic);
       },
     };
   }
@@ -138,15 +179,18 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
     topic: string,
     kind: Kind<Row>,
     knownAt: number,
-    withinMs = Number.POSITIVE_INFINITY,
+    withinMs = WAIT_MS + Math.random() * WAIT_JITTER_MS,
   ): Promise<Turn<Row>> {
     await link.isTried;
     const keys = keysOf(topic);
     const until = performance.now() + withinMs;
     let newerThan = knownAt;
     let hasCalled = false;
+    let isNeverEarly = false;
     while (!link.isEnding && performance.now() < until) {
-      const ran = await run(TURN, keys, [gateway, LEASE_MS, newerThan]);
+      const readsFrom = reads.mayRead(topic) ? newerThan : NEVER;
+      const args = [gateway, LEASE_MS, readsFrom, maxRecordBytes, isNeverEarly ? 1 : 0];
+      const ran = await run(TURN, keys, args);
       const [is, first, second] = Array.isArray(ran?.reply) ? (ran.reply as unknown[]) : [];
       if (is === 'taken') {
         const taken = await read(topic, kind, first, second);
@@ -154,18 +198,23 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
         if (taken === 'early') newerThan = Number(second);
         else if (taken) return { is, taken };
       } else if (is === 'early') {
-        const setback = readSetback(first);
+        const told = decodeSetback(seal, topic, String(first));
         if (knownAt === 0 && !hasCalled) {
           hasCalled = true;
           run(CALL, [], [channel, topic]);
           await link.nextNews(topic, CALL_MS);
-        } else if (setback) return { is: 'too early', setback, leftMs: Number(second) };
-        // Nobody can say why it is too early: then it is not.
-        else await run(FORGET, keys.slice(1, 3), []);
+          continue;
+        }
+        const leftMs = Math.min(Number(second), told?.pauseMs ?? 0, pauses.leftMs(topic));
+        if (told && leftMs > 0) return { is: 'too early', setback: told.setback, leftMs };
+        // Nobody can say why it is too early, or others have said so for too long: then it is not.
+        isNeverEarly = true;
+        if (!told) await run(FORGET, keys.slice(1, 3), []);
       } else if (is === 'theirs') {
         await link.nextNews(topic, POLL_MS);
       } else {
-        return ourTurn(topic, kind, is === 'ours' ? readSetback(first) : undefined);
+        const told = is === 'ours' ? decodeSetback(seal, topic, String(first)) : undefined;
+        return ourTurn(topic, kind, told?.setback);
       }
     }
     return ourTurn(topic, kind, undefined);
@@ -174,8 +223,9 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
   return {
     turn,
     async newest(topic, kind, newerThan) {
-      const ran = await run(NEWEST, keysOf(topic).slice(0, 1), [newerThan]);
-      if (ran?.reply === 'none') await held.get(topic)?.();
+      if (!reads.mayRead(topic)) return undefined;
+      const ran = await run(NEWEST, keysOf(topic).slice(0, 1), [newerThan, maxRecordBytes]);
+      if (ran?.reply === 'none') offer(topic);
       if (!Array.isArray(ran?.reply)) return undefined;
       const [text, takenAt] = ran.reply as unknown[];
       const taken = await read(topic, kind, text, takenAt);
@@ -185,35 +235,12 @@ export function createRedisFleet({ url, scope, services, onSharing, log }: Redis
     holds(topic, kind, taken) {
       held.set(topic, () => write(topic, kind, taken, KEEP_MS, false));
     },
-    share(local, requestsPerSecond) {
-      const holdOf = (service: string) => `${prefix}:hold:${service}`;
-      return {
-        async take(service, isFirst) {
-          const waitMs = local.take(service, isFirst);
-          if (waitMs > 0) return waitMs;
-          const args = [requestsPerSecond, WINDOW_MS, randomUUID(), isFirst ? 1 : 0];
-          const keys = [`${prefix}:places`, holdOf(service), `${prefix}:first`];
-          const ran = await run(PLACE, keys, args);
-          // Until Redis has answered the place has grown old, and it is now that the request is sent.
-          local.giveBack();
-          const sharedWaitMs = Number(ran?.reply ?? 0);
-          return sharedWaitMs > 0 ? sharedWaitMs : local.take(service, isFirst);
-        },
-        hold(service, ms) {
-          run(HOLD, [holdOf(service)], [Math.ceil(ms)]);
-        },
-      };
-    },
+    share: (local, requestsPerSecond) =>
+      createSharedCeiling({ local, requestsPerSecond, link, seal, prefix }),
     giveUp: link.giveUp,
-    close: link.close,
+    async close() {
+      offers.stop();
+      await link.close();
+    },
   };
-}
-
-function readSetback(text: unknown): Setback | undefined {
-  try {
-    const { success, output } = v.safeParse(setbackForm, JSON.parse(String(text)));
-    return success ? { ...output, heldBack: output.heldBack } : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -43,7 +43,10 @@ const GENERIC = new Set(
 /** What an address is found by in a link or behind a prefix. */
 const HEX_ADDRESS = /0x[0-9a-f]{40,64}(?![0-9a-z])/i;
 /** Letters that stand for others in symbols. */
-const LOOK_ALIKES: Readonly<Record<string, string>> = { '₮': 't', '₿': 'b' };
+const LOOK_ALIKES: ReadonlyMap<string, string> = new Map([
+  ['₮', 't'],
+  ['₿', 'b'],
+]);
 /** Most texts are so, and need no more than small letters. */
 const PLAIN = /^[ -~]*$/;
 const ONLY_LETTERS = /^[a-z0-9]*$/;
@@ -58,7 +61,7 @@ export function foldText(text: string): string {
     .toLowerCase()
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
-    .replace(/[₮₿]/g, (letter) => LOOK_ALIKES[letter] ?? letter);
+    .replace(/[₮₿]/g, (letter) => LOOK_ALIKES.get(letter) ?? letter);
 }
 
 /**

@@ -1,7 +1,8 @@
 import type { Logger } from '../logger.js';
 import { createAutoListing } from './auto.js';
+import type { BreakerState } from './breaker.js';
 import type { Ceiling } from './ceiling.js';
-import type { BreakerState } from './guard.js';
+import type { Lane } from './guard.js';
 import { createUpstreamHttp, type UpstreamHttp } from './http.js';
 import type { Listing, ListingSource } from './listing.js';
 import { markOf, type Services } from './record.js';
@@ -31,7 +32,7 @@ export interface UpstreamOptions extends Addresses {
   /** Called when one service has taken the place of another. */
   readonly onChangeOver: (from: ListingSource, to: ListingSource) => void;
   readonly onAttempt: (source: ListingSource, path: string, outcome: string, seconds: number) => void;
-  readonly onBreaker: (source: ListingSource, state: BreakerState) => void;
+  readonly onBreaker: (source: ListingSource, state: BreakerState, lane: Lane) => void;
   readonly log: Logger;
 }
 
@@ -77,7 +78,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       maxWaiting: options.upstreamRequestsPerSecond * MAX_WAIT_SECONDS,
       maxBytes: upstreamMaxBytes,
       onAttempt: (path, outcome, seconds) => options.onAttempt(source, path, outcome, seconds),
-      onBreaker: (state) => options.onBreaker(source, state),
+      onBreaker: (state, lane) => options.onBreaker(source, state, lane),
       log,
     });
     doors.push(http);

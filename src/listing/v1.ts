@@ -17,9 +17,9 @@ export function createV1Listing({ http, source }: V1ListingOptions): Listing {
       const { json, sentAt } = await http.getJson({ path: 'chains', first: true });
       return parseChains(json, { source, takenAt: sentAt });
     },
-    async tokens({ srcChainKey, srcToken }) {
+    async tokens({ srcChainKey, srcToken }, clients) {
       const asksForRoutes = srcToken !== undefined;
-      const question = { path: 'tokens', query: { srcChainKey, srcToken }, first: !asksForRoutes };
+      const question = { path: 'tokens', query: { srcChainKey, srcToken }, first: !asksForRoutes, clients };
       const { json, sentAt } = await (asksForRoutes ? getRoutes(http, question) : http.getJson(question));
       return parseTokens(json, { source, takenAt: sentAt }, asksForRoutes);
     },

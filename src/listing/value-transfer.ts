@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.js';
-import type { Listing } from './listing.js';
+import type { Listing, RouteClients } from './listing.js';
 import { followPages, type PagesOptions } from './pages.js';
 import { parseChains, parseTokens, valueTransferToken } from './parse.js';
 import { getRoutes } from './unknown-token.js';
@@ -14,8 +14,12 @@ export function createValueTransferListing(options: PagesOptions): Listing {
   const { http } = options;
   const source = 'value-transfer';
 
-  async function askTokens(query: Readonly<Record<string, string>>, asksForRoutes: boolean) {
-    const question = { path: 'tokens', query, first: !asksForRoutes };
+  async function askTokens(
+    query: Readonly<Record<string, string>>,
+    asksForRoutes: boolean,
+    clients?: RouteClients,
+  ) {
+    const question = { path: 'tokens', query, first: !asksForRoutes, clients };
     const firstPage = await (asksForRoutes ? getRoutes(http, question) : http.getJson(question));
     const tokens = await followPages(options, question, firstPage);
     return parseTokens({ tokens }, { source, takenAt: firstPage.sentAt }, asksForRoutes, valueTransferToken);
@@ -29,14 +33,14 @@ export function createValueTransferListing(options: PagesOptions): Listing {
       const chains = await followPages(options, question, firstPage);
       return parseChains({ chains }, { source, takenAt: firstPage.sentAt });
     },
-    async tokens({ srcChainKey, srcToken }) {
+    async tokens({ srcChainKey, srcToken }, clients) {
       if (srcToken !== undefined) {
         if (srcChainKey === undefined) throw chainIsMissing();
         const query = {
           transferrableFromChainKey: srcChainKey,
           transferrableFromTokenAddress: srcToken,
         };
-        return askTokens(query, true);
+        return askTokens(query, true, clients);
       }
       const taken = await askTokens({}, false);
       if (srcChainKey === undefined) return taken;

@@ -1,67 +1,80 @@
 import {
-  type ASTVisitor,
   type DocumentNode,
   type FragmentDefinitionNode,
   GraphQLError,
   Kind,
-  Lexer,
   type OperationDefinitionNode,
   type SelectionSetNode,
   Source,
-  TokenKind,
-  type ValidationContext,
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
+import { hasMoreTokens } from '../document-tokens.js';
 import type { ErrorCode } from '../errors.js';
 
-/** What {@link useLimits} takes: what one operation may be, before anything of it is executed. */
+/** Limits on one operation that can be checked before it is validated. */
 export interface LimitsOptions {
   /** Levels of fields, the leaves included. Introspection that is nothing else is exempt. */
   readonly maxDepth: number;
   /** Aliases of one operation, those of a fragment counted wherever it is spread. */
   readonly maxAliases: number;
-  /** Lexical tokens of the whole document. */
+  /** Lexical tokens of the whole document, and fields of one operation once its fragments are spread. */
   readonly maxQueryTokens: number;
 }
 
-/** Refuses an operation that is too deep, has too many aliases or is too long. */
-export function useLimits({ maxDepth, maxAliases, maxQueryTokens }: LimitsOptions): Plugin {
-  function limitsRule(context: ValidationContext): ASTVisitor {
-    const measure = createMeasure(context.getDocument());
-    return {
-      OperationDefinition(operation) {
-        const { depth, aliases } = measure(operation.selectionSet);
-        if (depth > maxDepth && !isIntrospection(operation)) {
-          context.reportError(limitExceeded('levels of fields', 'MAX_DEPTH', maxDepth, depth, operation));
-        }
-        if (aliases > maxAliases) {
-          context.reportError(limitExceeded('aliases', 'MAX_ALIASES', maxAliases, aliases, operation));
-        }
-        return false;
-      },
-    };
-  }
+/**
+ * Refuses an operation that is too deep, has too many aliases or is too long.
+ *
+ * It does so before validation: fragments that spread each other can multiply, and the work of validation and
+ * execution grows with the fields that come of it, not with the length of the document.
+ */
+export function useLimits(limits: LimitsOptions): Plugin {
+  const { maxQueryTokens } = limits;
+  // A parsed document is one object for as long as the parser's cache holds it.
+  const accepted = new WeakSet<DocumentNode>();
   return {
     onParse({ params }) {
       const source = params.source instanceof Source ? params.source : new Source(String(params.source));
-      // A token has at least one letter.
-      if (source.body.length <= maxQueryTokens) return;
-      const came = countTokens(source);
-      if (came > maxQueryTokens) {
-        throw limitExceeded('tokens', 'MAX_QUERY_TOKENS', maxQueryTokens, came);
+      if (hasMoreTokens(source, maxQueryTokens)) {
+        throw limitExceeded('tokens', 'MAX_QUERY_TOKENS', maxQueryTokens, 'more');
       }
     },
-    onValidate({ addValidationRule }) {
-      addValidationRule(limitsRule);
+    onValidate({ params: { documentAST }, setResult }) {
+      if (accepted.has(documentAST)) return;
+      const errors = errorsOf(documentAST, limits);
+      if (errors.length > 0) setResult(errors);
+      else accepted.add(documentAST);
     },
   };
+}
+
+function errorsOf(
+  document: DocumentNode,
+  { maxDepth, maxAliases, maxQueryTokens }: LimitsOptions,
+): readonly GraphQLError[] {
+  const measure = createMeasure(document);
+  const errors: GraphQLError[] = [];
+  for (const operation of document.definitions) {
+    if (operation.kind !== Kind.OPERATION_DEFINITION) continue;
+    const { depth, aliases, fields } = measure(operation.selectionSet);
+    if (depth > maxDepth && !isIntrospection(operation)) {
+      errors.push(limitExceeded('levels of fields', 'MAX_DEPTH', maxDepth, depth, operation));
+    }
+    if (aliases > maxAliases) {
+      errors.push(limitExceeded('aliases', 'MAX_ALIASES', maxAliases, aliases, operation));
+    }
+    if (fields > maxQueryTokens) {
+      const unit = 'fields, its fragments spread';
+      errors.push(limitExceeded(unit, 'MAX_QUERY_TOKENS', maxQueryTokens, fields, operation));
+    }
+  }
+  return errors;
 }
 
 function limitExceeded(
   unit: string,
   setting: string,
   limit: number,
-  came: number,
+  came: number | 'more',
   operation?: OperationDefinitionNode,
 ): GraphQLError {
   return new GraphQLError(
@@ -73,22 +86,13 @@ function limitExceeded(
   );
 }
 
-/** Counts up to where the parser would stop; what is wrong there is for the parser to say. */
-function countTokens(source: Source): number {
-  const lexer = new Lexer(source);
-  let tokens = 0;
-  try {
-    while (lexer.advance().kind !== TokenKind.EOF) tokens++;
-  } catch {
-    // A syntax error, of which the parser gives the place.
-  }
-  return tokens;
-}
-
 interface Measures {
   readonly depth: number;
   readonly aliases: number;
+  readonly fields: number;
 }
+
+const NOTHING: Measures = { depth: 0, aliases: 0, fields: 0 };
 
 /**
  * Measures selection sets of one document. Each fragment is measured once, so that fragments which spread
@@ -105,9 +109,9 @@ function createMeasure(document: DocumentNode): (selectionSet: SelectionSetNode)
   function ofFragment(name: string): Measures {
     const known = measured.get(name);
     if (known) return known;
-    measured.set(name, { depth: 0, aliases: 0 });
+    measured.set(name, NOTHING);
     const fragment = fragments.get(name);
-    const measures = fragment ? ofSelectionSet(fragment.selectionSet) : { depth: 0, aliases: 0 };
+    const measures = fragment ? ofSelectionSet(fragment.selectionSet) : NOTHING;
     measured.set(name, measures);
     return measures;
   }
@@ -115,15 +119,17 @@ function createMeasure(document: DocumentNode): (selectionSet: SelectionSetNode)
   function ofSelectionSet({ selections }: SelectionSetNode): Measures {
     let depth = 0;
     let aliases = 0;
+    let fields = 0;
     for (const selection of selections) {
-      let below: Measures = { depth: 0, aliases: 0 };
+      let below = NOTHING;
       if (selection.kind === Kind.FRAGMENT_SPREAD) below = ofFragment(selection.name.value);
       else if (selection.selectionSet) below = ofSelectionSet(selection.selectionSet);
       const isField = selection.kind === Kind.FIELD;
       depth = Math.max(depth, below.depth + (isField ? 1 : 0));
       aliases += below.aliases + (isField && selection.alias ? 1 : 0);
+      fields += below.fields + (isField ? 1 : 0);
     }
-    return { depth, aliases };
+    return { depth, aliases, fields };
   }
 
   return ofSelectionSet;

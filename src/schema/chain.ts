@@ -1,3 +1,4 @@
+import { countOf, NO_ROWS, rowsOn, searchPrice, withCost } from '../cost.js';
 import type { Chain } from '../listing/listing.js';
 import { atMost } from './arguments.js';
 import { builder } from './builder.js';
@@ -58,11 +59,18 @@ builder.queryFields((t) => ({
           'Keeps the chains of these families, such as ["evm"]. Letter case does not matter; an empty list keeps none.',
       }),
     },
-    resolve: (_query, { search, chainTypes }, { loaders }) =>
-      loaders.chainsBySearch(
-        atMost(MAX_SEARCH_LENGTH, 'search', search) ?? '',
-        atMost(MAX_CHAIN_TYPES, 'chainTypes', chainTypes),
-      ),
+    extensions: withCost({
+      rows: (input) => (isWholeListing(input.args) ? input.chains() : NO_ROWS),
+      price: ({ args, chains }) => (isWholeListing(args) ? 0 : searchPrice(countOf(chains()), args.search)),
+    }),
+    async resolve(_query, args, { loaders, cost }, info) {
+      const chains = await loaders.chainsBySearch(
+        atMost(MAX_SEARCH_LENGTH, 'search', args.search) ?? '',
+        atMost(MAX_CHAIN_TYPES, 'chainTypes', args.chainTypes),
+      );
+      if (isWholeListing(args)) return chains;
+      return cost.admit(rowsOn(chains.map(({ chainKey }) => chainKey)), info) ? chains : [];
+    },
   }),
   chain: t.field({
     type: ChainType,
@@ -74,6 +82,7 @@ builder.queryFields((t) => ({
         description: 'Exact `chainKey`, such as "ethereum". Use `chains(search:)` for what a person types.',
       }),
     },
+    extensions: withCost({ rows: ({ args }) => rowsOn([String(args.chainKey)]) }),
     resolve: (_query, { chainKey }, { loaders }) => loaders.chainByKey(chainKey),
   }),
   chainsByKey: t.field({
@@ -87,6 +96,12 @@ builder.queryFields((t) => ({
         description: 'Exact keys; each may come more than once.',
       }),
     },
-    resolve: (_query, { chainKeys }, { loaders }) => loaders.withinRows(chainKeys).map(loaders.chainByKey),
+    extensions: withCost({ rows: ({ args }) => rowsOn((args.chainKeys ?? []) as readonly string[]) }),
+    resolve: (_query, { chainKeys }, { loaders }) => chainKeys.map(loaders.chainByKey),
   }),
 }));
+
+/** Only the rows of the whole listing can be told before they are searched. */
+function isWholeListing({ search, chainTypes }: Readonly<Record<string, unknown>>): boolean {
+  return (search ?? '') === '' && (chainTypes ?? undefined) === undefined;
+}

@@ -1,3 +1,4 @@
+import { NO_ROWS, rowsOn, withCost } from '../cost.js';
 import type { Token } from '../listing/listing.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
@@ -22,7 +23,9 @@ const ChainDestinationsType = builder.objectRef<ChainDestinations>('ChainDestina
     tokens: t.field({
       type: [TokenType],
       description: "The tokens, at least one, in the upstream's order.",
-      resolve: ({ tokens }) => tokens,
+      extensions: withCost({ rows: () => NO_ROWS }),
+      resolve: ({ chainKey, tokens }, _args, { cost }, info) =>
+        cost.admit(new Map([[chainKey, tokens.length]]), info) ? tokens : [],
     }),
   }),
 });
@@ -32,7 +35,7 @@ builder.queryField('destinations', (t) =>
     type: [ChainDestinationsType],
     nullable: true,
     description:
-      'Where a token can be moved to, by chain: what `tokens` answers to the same pair, grouped. An unknown token gives an empty list. The set is optimistic: only a quote shows that a route works. Null, with an error, when the answer cannot be had.',
+      'Where a token can be moved to, by chain: what `tokens` answers to the same pair, grouped. An unknown token gives an empty list. Rows agree with the token listing: a listed token is as listed, and a row that gives it other decimals is left out, since one of the two is wrong and an amount calculated with it is lost. The set is optimistic: only a quote shows that a route works. Null, with an error, when the answer cannot be had.',
     args: {
       srcChainKey: t.arg.string({
         required: true,
@@ -48,12 +51,14 @@ builder.queryField('destinations', (t) =>
         description: 'Whether tokens on the source chain itself are given, too; null is false.',
       }),
     },
-    async resolve(_query, { srcChainKey, srcToken, includeSourceChain }, { loaders }) {
+    extensions: withCost({ rows: () => NO_ROWS }),
+    async resolve(_query, { srcChainKey, srcToken, includeSourceChain }, { loaders, cost }, info) {
       const tokens = await routesOfPair(srcChainKey, srcToken, loaders);
-      return (
-        tokens &&
-        groupByChain(tokens).filter(({ chainKey }) => includeSourceChain || chainKey !== srcChainKey)
+      if (!tokens) return null;
+      const groups = groupByChain(tokens).filter(
+        ({ chainKey }) => includeSourceChain || chainKey !== srcChainKey,
       );
+      return cost.admit(rowsOn(groups.map(({ chainKey }) => chainKey)), info) ? groups : [];
     },
   }),
 );

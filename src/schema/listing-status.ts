@@ -1,3 +1,4 @@
+import { rowsOn, withCost } from '../cost.js';
 import type { ListingState, ListingStatus } from '../listing/snapshots.js';
 import { builder } from './builder.js';
 
@@ -66,6 +67,7 @@ builder.queryField('listings', (t) =>
   t.field({
     type: [ListingStatusType],
     description: 'How the two listings stand, chains first: how old they are, and what last went wrong.',
+    extensions: withCost({ rows: () => rowsOn(['', '']) }),
     resolve: (_query, _args, { listings }) => [...listings()],
   }),
 );

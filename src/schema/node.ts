@@ -1,4 +1,5 @@
 import type { GatewayContext } from '../context.js';
+import { rowsOn, withCost } from '../cost.js';
 import type { Chain, Token } from '../listing/listing.js';
 import { builder } from './builder.js';
 import { identityOf } from './ids.js';
@@ -18,6 +19,7 @@ builder.queryFields((t) => ({
     nullable: true,
     description: 'The chain or token with this id; null when it is unknown.',
     args: { id: t.arg.id({ required: true, description: 'The `id` of a Chain or a Token.' }) },
+    extensions: withCost({ rowsByType: ({ args }) => rowsOfIds([String(args.id)]) }),
     resolve: (_query, { id }, { loaders }) => nodeOf(id, loaders),
   }),
   nodes: t.field({
@@ -26,9 +28,19 @@ builder.queryFields((t) => ({
     description:
       'The chains and tokens with these ids: one item for each, in the order asked, null where it is unknown.',
     args: { ids: t.arg.idList({ required: true, description: 'The ids; each may come more than once.' }) },
-    resolve: (_query, { ids }, { loaders }) => loaders.withinRows(ids).map((id) => nodeOf(id, loaders)),
+    extensions: withCost({ rowsByType: ({ args }) => rowsOfIds((args.ids ?? []) as readonly string[]) }),
+    resolve: (_query, { ids }, { loaders }) => ids.map((id) => nodeOf(id, loaders)),
   }),
 }));
+
+/** Unknown ids are rows, too: each costs a look. */
+function rowsOfIds(ids: readonly string[]) {
+  const identities = ids.map(identityOf);
+  const keysOf = (type: string) =>
+    identities.filter((identity) => identity?.type === type).map((identity) => identity?.chainKey ?? '');
+  const unknown = identities.filter((identity) => identity === undefined).map(() => '');
+  return { Chain: rowsOn([...keysOf('Chain'), ...unknown]), Token: rowsOn(keysOf('Token')) };
+}
 
 function nodeOf(id: string, { chainByKey, tokenByAddress }: GatewayContext['loaders']) {
   const identity = identityOf(id);

@@ -1,3 +1,4 @@
+import { countOf, NO_ROWS, rowsOn, searchPrice, withCost } from '../cost.js';
 import { GatewayError } from '../errors.js';
 import type { Token } from '../listing/listing.js';
 import type { TokenOrder } from '../listing/token-order.js';
@@ -83,7 +84,11 @@ const TokenConnectionType = builder.objectRef<TokenPage>('TokenConnection').impl
     edges: t.field({
       type: [TokenEdgeType],
       description: 'The tokens of this page in their order, each with its cursor.',
-      resolve: (page) => page.tokens.map((node, index) => ({ page, index, node })),
+      extensions: withCost({ rows: () => NO_ROWS }),
+      resolve(page, _args, { cost }, info) {
+        const rows = rowsOn(page.tokens.map(({ chainKey }) => chainKey));
+        return cost.admit(rows, info) ? page.tokens.map((node, index) => ({ page, index, node })) : [];
+      },
     }),
     pageInfo: t.field({
       type: PageInfoType,
@@ -126,6 +131,9 @@ builder.queryField('tokenSearch', (t) =>
           'Cursor behind which the page begins; null is the beginning. From a page of the same search: behind one of another search begins another part of the order, and what comes before it is left out.',
       }),
     },
+    extensions: withCost({
+      price: ({ args, tokens }) => searchPrice(countOf(tokens()), args.query),
+    }),
     resolve(_query, { query, filter, orderBy, first, after }, { loaders, reads }) {
       // Whether a token has a price is part of each order.
       reads.prices = true;

@@ -1,4 +1,5 @@
 import type { GatewayContext } from '../context.js';
+import { NO_ROWS, type RowsByChain, rowsOn, tokensOfChains, withCost } from '../cost.js';
 import { isNativeOf, isNativePlaceholder } from '../listing/address.js';
 import type { Token } from '../listing/listing.js';
 import { atMost } from './arguments.js';
@@ -79,9 +80,13 @@ builder.objectField(TokenType, 'destinations', (t) =>
     nullable: true,
     description:
       'What this token can be moved to on other chains. Costs the upstream one request for each distinct token whose answer is not at hand, of which one operation may cause few: beyond them it is null with the code ROUTE_BUDGET_EXCEEDED. Ask it of a chosen token, not of a list. The set is optimistic: only a quote shows that a route works.',
-    resolve({ chainKey, address }, _args, { loaders }) {
+    extensions: withCost({ rows: () => NO_ROWS }),
+    resolve({ chainKey, address }, _args, { loaders, cost }, info) {
       const routes = loaders.routesFrom({ srcChainKey: chainKey, srcToken: address });
-      return routes?.then((tokens) => tokens?.filter((token) => token.chainKey !== chainKey));
+      return routes?.then((tokens) => {
+        const destinations = tokens.filter((token) => token.chainKey !== chainKey);
+        return cost.admit(rowsOf(destinations), info) ? destinations : [];
+      });
     },
   }),
 );
@@ -92,6 +97,7 @@ builder.objectFields(ChainType, (t) => ({
     nullable: true,
     description:
       "The listed tokens of this chain in the upstream's order, perhaps none. Null, with an error, before there is a token listing.",
+    extensions: withCost({ rows: tokensOfChains }),
     resolve: ({ chainKey }, _args, { loaders }) => loaders.tokensByChain(chainKey),
   }),
   tokenCount: t.int({
@@ -105,8 +111,12 @@ builder.objectFields(ChainType, (t) => ({
 /** No key of anything is longer. */
 const MAX_KEY_LENGTH = 512;
 
+function rowsOf(tokens: readonly Token[]): RowsByChain {
+  return rowsOn(tokens.map(({ chainKey }) => chainKey));
+}
+
 /**
- * The upstream's own answer to a pair that a client gave; null once the operation has listed too many rows.
+ * The upstream's own answer to a pair that a client gave; null once too many of these were refused.
  *
  * @throws GatewayError
  */
@@ -114,7 +124,7 @@ export function routesOfPair(
   chainKey: string | undefined,
   address: string,
   { routesFrom }: GatewayContext['loaders'],
-): Promise<readonly Token[] | null> | readonly Token[] | null {
+): Promise<readonly Token[]> | readonly Token[] | null {
   const srcChainKey = atMost(MAX_KEY_LENGTH, 'srcChainKey', chainKey);
   const srcToken = atMost(MAX_KEY_LENGTH, 'srcToken', address) ?? '';
   // An empty parameter would ask the upstream for a whole listing, and pass that off as routes.
@@ -138,7 +148,7 @@ builder.queryFields((t) => ({
     type: [TokenType],
     nullable: true,
     description:
-      "The upstream's token operation. Without arguments the whole listing, with `srcChainKey` the tokens on that chain, with `srcToken` the tokens that can be reached from that one, most of them on other chains. In the upstream's order; an unknown key gives an empty list. Null, with an error, when the answer cannot be had.",
+      "The upstream's token operation. Without arguments the whole listing, with `srcChainKey` the tokens on that chain, with `srcToken` the tokens that can be reached from that one, most of them on other chains. Rows agree with the token listing: a listed token is as listed, and a row that gives it other decimals is left out, since one of the two is wrong and an amount calculated with it is lost. In the upstream's order; an unknown key gives an empty list. Null, with an error, when the answer cannot be had.",
     args: {
       srcChainKey: t.arg.string({
         description:
@@ -149,10 +159,19 @@ builder.queryFields((t) => ({
           'Address of a token: asks for the tokens that have a route from it. One address can live on several chains, so give `srcChainKey` too; without it a value-transfer upstream cannot be asked, and the answer is BAD_USER_INPUT. The set is optimistic: only a quote shows that a route works.',
       }),
     },
-    resolve(_query, args, { loaders }) {
+    extensions: withCost({
+      rows(input) {
+        const { srcChainKey, srcToken } = input.args;
+        if (srcToken != null) return NO_ROWS;
+        if (srcChainKey == null) return input.tokens();
+        return tokensOfChains({ ...input, parents: rowsOn([String(srcChainKey)]) });
+      },
+    }),
+    async resolve(_query, args, { loaders, cost }, info) {
       const srcChainKey = args.srcChainKey ?? undefined;
       if (args.srcToken == null) return loaders.tokensListed(srcChainKey);
-      return routesOfPair(srcChainKey, args.srcToken, loaders);
+      const tokens = await routesOfPair(srcChainKey, args.srcToken, loaders);
+      return tokens && (cost.admit(rowsOf(tokens), info) ? tokens : []);
     },
   }),
   token: t.field({
@@ -167,6 +186,7 @@ builder.queryFields((t) => ({
           'Its address. Letter case does not matter where the whole address is hex; the zero address and the native placeholder stand for each other.',
       }),
     },
+    extensions: withCost({ rows: ({ args }) => rowsOn([String(args.chainKey)]) }),
     resolve: (_query, { chainKey, address }, { loaders }) => loaders.tokenByAddress(chainKey, address),
   }),
   tokensByKey: t.field({
@@ -181,7 +201,11 @@ builder.queryFields((t) => ({
         description: 'Chain and address of each; each may come more than once.',
       }),
     },
+    extensions: withCost({
+      rows: ({ args }) =>
+        rowsOn(((args.keys ?? []) as readonly { chainKey: string }[]).map(({ chainKey }) => chainKey)),
+    }),
     resolve: (_query, { keys }, { loaders }) =>
-      loaders.withinRows(keys).map(({ chainKey, address }) => loaders.tokenByAddress(chainKey, address)),
+      keys.map(({ chainKey, address }) => loaders.tokenByAddress(chainKey, address)),
   }),
 }));

@@ -1,9 +1,11 @@
 /**
  * Measures the built gateway beside a bare server, plain Yoga and Mercurius: `npm run bench`, or `npm run bench -- 3`
- * for runs of 3 seconds, or `npm run bench -- 1 hits misses` for these parts of it alone. Machines drift, so read the
+ * for runs of 3 seconds, or `npm run bench -- 1 hits misses` for these parts of it alone; with another checkout,
+ * `BENCH_AGAINST=<its folder> npm run bench -- 1 against`. Machines drift, so read the
  * ratios; the control says how far two runs of one server differ.
  */
 import { cpus } from 'node:os';
+import { against } from './parts/against.js';
 import type { Part } from './parts/bench.js';
 import { caching } from './parts/caching.js';
 import { hits } from './parts/hits.js';
@@ -28,7 +30,10 @@ const PARTS: Readonly<Record<string, Part>> = {
   refresh,
   memory,
   sizes,
+  against,
 };
+/** Needs another checkout, and is run only where it is named. */
+const NAMED_ONLY = 'against';
 const LONGEST_MS = 60 * 60_000;
 
 async function main(seconds: number, names: readonly string[]): Promise<void> {
@@ -70,4 +75,5 @@ if (!(seconds >= 0.5 && seconds <= 60)) fail('Expected the seconds of a run, fro
 process.once('exit', endAll);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, fail);
 setTimeout(() => fail('It took too long'), LONGEST_MS).unref();
-main(seconds, asked.length > 0 ? asked : Object.keys(PARTS)).then(endAll, fail);
+const all = Object.keys(PARTS).filter((name) => name !== NAMED_ONLY);
+main(seconds, asked.length > 0 ? asked : all).then(endAll, fail);

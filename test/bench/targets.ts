@@ -33,6 +33,8 @@ export interface GatewayOptions extends UpstreamOptions {
   readonly isProbed?: boolean;
   /** Whether it is not kept to one core. */
   readonly hasAllCores?: boolean;
+  /** The folder of the checkout, built, whose gateway it is; this one unless given. */
+  readonly root?: string;
 }
 
 /** How long the upstream takes for an answer, unless told otherwise. */
@@ -84,14 +86,14 @@ export async function startGateway(
   options: GatewayOptions,
   question = ANY_QUESTION,
 ): Promise<Target & { readonly firstAnswerMs: number }> {
-  const { settings = {}, isProbed = false, hasAllCores = false } = options;
+  const { settings = {}, isProbed = false, hasAllCores = false, root = ROOT } = options;
   const { address, asker } = addressFor(upstream, options);
   const port = await freePort();
   const env = { PORT: String(port), UPSTREAM_URL: address, LOG_LEVEL: 'warn', ...settings };
   const began = performance.now();
   const child = keep(
     spawn(process.execPath, [...(isProbed ? ['--import', PROBE] : []), ...START], {
-      cwd: ROOT,
+      cwd: root,
       env,
       stdio: ['ignore', 'pipe', 'pipe', ...(isProbed ? ['ipc' as const] : [])],
     }),

@@ -225,6 +225,16 @@ describe('_entities', () => {
     ]);
   });
 
+  it('stops at 1,000 malformed representations, and answers none of them', async () => {
+    const { query } = await createTestGateway();
+    const asked = (count: number) => ({ representations: Array(count).fill({ __typename: 'Chain', id: 5 }) });
+    const answer = await query<Entities>(ENTITIES, asked(1000));
+    expect(answer.errors).toHaveLength(1000);
+    const refused = await query(ENTITIES, asked(1001));
+    expect(refused.data).toBeUndefined();
+    expect(codesOf(refused)).toEqual(['BAD_USER_INPUT']);
+  });
+
   it('counts among the rows of an operation', async () => {
     const { query } = await createTestGateway({ config: { maxRows: 100 } });
     const asked = (count: number) => ({ representations: Array(count).fill(chain('base')) });

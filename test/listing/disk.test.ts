@@ -1,15 +1,21 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
+  lstatSync,
+  lutimesSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
+  symlinkSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -235,7 +241,7 @@ describe('a file that is not to be served', () => {
     ],
     [
       'a directory',
-      /EISDIR/,
+      /no regular file; remove it/,
       (file) => {
         rmSync(file);
         mkdirSync(file);
@@ -255,11 +261,139 @@ describe('a file that is not to be served', () => {
   });
 });
 
+describe('what is no regular file', () => {
+  const makeFifo = (path: string) => execFileSync('mkfifo', [path]);
+  // To read a FIFO would hold up the tests, too.
+  const isRegular = (path: string) => lstatSync(path).isFile();
+  const NOT_REGULAR = /no regular file; remove it/;
+  const GiB = 2 ** 30;
+
+  it.each<[string, RegExp, (file: string) => unknown]>([
+    ['a FIFO that nobody writes to', NOT_REGULAR, makeFifo],
+    [
+      'a link to a FIFO',
+      NOT_REGULAR,
+      (file) => {
+        makeFifo(`${file}.fifo`);
+        symlinkSync(`${file}.fifo`, file);
+      },
+    ],
+    ['a link to a device without end', NOT_REGULAR, (file) => symlinkSync('/dev/zero', file)],
+    ['a link to a device that never says nothing', NOT_REGULAR, (file) => symlinkSync('/dev/urandom', file)],
+    [
+      'a link to a file that blocks and has no length',
+      // Where it is closed to this user or in this container, it is passed over for that.
+      /not a record|let the gateway read|leads nowhere/,
+      (file) => symlinkSync('/proc/kmsg', file),
+    ],
+    ['a link to itself', /ELOOP/, (file) => symlinkSync(file, file)],
+    ['a link that leads nowhere', /leads nowhere; remove it/, (file) => symlinkSync('/nowhere', file)],
+    [
+      'a socket',
+      NOT_REGULAR,
+      async (file) => {
+        const server = createServer().listen(file);
+        await once(server, 'listening');
+        onTestFinished(() => void server.close());
+      },
+    ],
+    [
+      'a file of 100 GiB',
+      /larger \(107374182400 bytes\)/,
+      (file) => {
+        writeFileSync(file, '');
+        truncateSync(file, 100 * GiB);
+      },
+    ],
+  ])('is passed over: %s', async (_name, reason, put) => {
+    const { directory, upstream, restart } = await fill();
+    const { tokens } = filesIn(directory);
+    rmSync(tokens);
+    await put(tokens);
+    const { query, logged, snapshots } = await restart();
+    const refused = logged.filter(({ msg }) => msg.includes('is refused'));
+    expect(refused.map((line) => line.reason)).toEqual([expect.stringMatching(reason)]);
+    expect((await query('{ chains { chainKey } }')).data).toEqual({ chains: [{ chainKey: 'a' }] });
+    upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1')] }));
+    snapshots.start();
+    await expect.poll(() => snapshots.status(Date.now())[1].state).toBe('FRESH');
+    // What is written takes its place.
+    await expect.poll(() => isRegular(tokens)).toBe(true);
+    expect(readFileSync(tokens, 'utf8')).toContain('0x1');
+  });
+
+  it('but a link to a good listing is followed', async () => {
+    const { directory, answer, restart } = await fill();
+    const { tokens } = filesIn(directory);
+    renameSync(tokens, `${tokens}.kept`);
+    symlinkSync(`${tokens}.kept`, tokens);
+    expect(await (await restart()).query(BOTH)).toEqual(answer);
+  });
+
+  it('holds no process up, nor the look-up of names', async () => {
+    const directory = makeDirectory();
+    const upstream = await startSmallUpstream();
+    onTestFinished(upstream.close);
+    // Names are looked up by the same few threads that files are read by.
+    const url = upstream.url.replace('127.0.0.1', 'localhost');
+    for (const listing of ['chains', 'tokens']) {
+      makeFifo(join(directory, `${listing}-${markOf(url)}.snapshot`));
+    }
+    const { address, output } = await startGatewayProcess({ UPSTREAM_URL: url, SNAPSHOT_DIR: directory });
+    await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
+    expect(output().match(/no regular file; remove it/g)?.length).toBeGreaterThan(1);
+    const { tokens } = filesIn(directory);
+    await expect.poll(() => isRegular(tokens)).toBe(true);
+    expect(readFileSync(tokens, 'utf8')).toContain('0x1');
+  });
+
+  it('keeps nothing that was left behind from being swept', async () => {
+    const directory = makeDirectory();
+    const { log, logged } = await createTestLog();
+    const name = (digit: string) => join(directory, `tokens-m.snapshot.${digit.repeat(16)}.tmp`);
+    const anHourAgo = Date.now() / 1000 - 3600;
+    symlinkSync('/nowhere', name('1'));
+    mkdirSync(name('2'));
+    makeFifo(name('3'));
+    writeFileSync(name('4'), 'x');
+    for (const digit of ['1', '2', '3', '4']) lutimesSync(name(digit), anHourAgo, anHourAgo);
+    await openDiskStore({ directory, services: {}, maxBytes: 10_000, log });
+    expect(readdirSync(directory)).toEqual([expect.stringContaining('2222')]);
+    expect(logged).toEqual([]);
+  });
+});
+
 describe('a directory that cannot be written', () => {
+  it.each(['/proc/gateway/snapshots', '/proc/self/gateway', '/sys/gateway', '/dev/null/gateway'])(
+    'such as %s keeps no process busy',
+    async (directory) => {
+      const { child, output, exited } = spawnGateway({ PORT: '0', SNAPSHOT_DIR: directory });
+      onTestFinished(() => void child.kill('SIGKILL'));
+      const hasEnded = await Promise.race([
+        exited.then(() => true),
+        expect
+          .poll(output)
+          .toContain('"Listening"')
+          .then(() => false),
+      ]);
+      expect(output()).toMatch(/SNAPSHOT_DIR(: expected a directory| cannot be used yet)/);
+      if (hasEnded) return;
+      const ticks = () => {
+        const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(' ');
+        return Number(fields[13]) + Number(fields[14]);
+      };
+      await sleep(1000);
+      const begun = ticks();
+      await sleep(1000);
+      // Of a hundred a second and thread.
+      expect(ticks() - begun).toBeLessThan(40);
+    },
+  );
+
   it('is told once, and again when it can be', async () => {
     const { log, logged } = await createTestLog();
     const directory = makeDirectory();
-    const store = await openDiskStore({ directory, services: { v1: 'm' }, log });
+    const store = await openDiskStore({ directory, services: { v1: 'm' }, maxBytes: 10_000, log });
     const taken = await TOKENS.parse([tokenRow('a', '0x1')], { source: 'v1', takenAt: 1 });
     rmSync(directory, { recursive: true });
     for (let turn = 0; turn < 3; turn++) await store.write(TOKENS, taken);
@@ -306,7 +440,7 @@ describe('a process that is killed', () => {
       const left = readdirSync(directory).filter((name) => name.endsWith('.tmp'));
       if (left.length > 0) cutWrites++;
       for (const name of left) rmSync(join(directory, name));
-      const store = await openDiskStore({ directory, services: { v1: 'mark' }, log });
+      const store = await openDiskStore({ directory, services: { v1: 'mark' }, maxBytes: 2 ** 25, log });
       const read = await store.read(TOKENS);
       expect(read?.rows).toHaveLength(2_500);
       expect(new Set(read?.rows.map(({ name }) => name)).size).toBe(1);
@@ -330,6 +464,7 @@ describe('a process that is killed', () => {
     const store = await openDiskStore({
       directory,
       services: { v1: markOf(upstream.url) },
+      maxBytes: 2 ** 25,
       log: (await createTestLog()).log,
     });
     expect((await store.read(TOKENS))?.rows).toHaveLength(40_000);
@@ -344,7 +479,7 @@ describe('a process that is killed', () => {
     const anHourAgo = Date.now() / 1000 - 3600;
     for (const name of [old, young, other]) writeFileSync(join(directory, name), 'x');
     for (const name of [old, other]) utimesSync(join(directory, name), anHourAgo, anHourAgo);
-    await openDiskStore({ directory, services: {}, log });
+    await openDiskStore({ directory, services: {}, maxBytes: 10_000, log });
     expect(readdirSync(directory).sort()).toEqual([other, young].sort());
   });
 

@@ -12,13 +12,15 @@ import {
 } from '../support/fake-upstream.js';
 import { codesOf, createTestGateway, type TestGatewayOptions } from '../support/test-gateway.js';
 
-const GOOD = json({ tokens: [tokenRow('a', '0x1')] });
+const addressOf = (index: number) => `0x${(index + 100).toString(16)}`;
+const LISTED = Array.from({ length: 500 }, (_, index) => tokenRow('a', addressOf(index)));
+const GOOD = json({ tokens: LISTED });
 /** The time for which an open breaker lets nothing through. */
 const OPEN_MS = 2000;
 
 /** A gateway that has its listings for a while, and is asked for routes. */
 async function serve(config: TestGatewayOptions['config'] = {}) {
-  const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens: [tokenRow('a', '0x1')] });
+  const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens: LISTED });
   const gateway = await createTestGateway({
     upstream,
     config: { tokensFreshMs: 60_000, upstreamRetries: 0, ...config },
@@ -26,15 +28,15 @@ async function serve(config: TestGatewayOptions['config'] = {}) {
   });
   await gateway.query('{ chains { chainKey } tokens { symbol } }');
   let questions = 0;
-  /** The code of the answer to a question for routes that was not asked before. */
-  const routeCode = async () => {
-    const srcToken = `0x${(++questions + 100).toString(16)}`;
-    return codesOf(
-      await gateway.query(`{ tokens(srcChainKey: "a", srcToken: "${srcToken}") { symbol } }`),
+  const codeOfPair = async (index: number) =>
+    codesOf(
+      await gateway.query(`{ tokens(srcChainKey: "a", srcToken: "${addressOf(index)}") { symbol } }`),
     )[0];
-  };
+  /** The code of the answer to a question for routes that was not asked before. */
+  const routeCode = () => codeOfPair(questions++);
   return {
     ...gateway,
+    codeOfPair,
     routeCode,
     async routeCodes(count: number) {
       const codes: (string | undefined)[] = [];
@@ -46,9 +48,15 @@ async function serve(config: TestGatewayOptions['config'] = {}) {
       const before = upstream.count();
       return () => upstream.count() - before;
     },
-    async breaker() {
+    /** The states of the breakers that listings and routes open. */
+    async breakers() {
       const { text } = await gateway.metrics.expose();
-      return /^upstream_breaker_state\{upstream="v1",state="([\w-]+)"\} 1$/m.exec(text)?.[1];
+      return {
+        listings: /^upstream_breaker_state\{upstream="v1",state="([\w-]+)"\} 1$/m.exec(text)?.[1],
+        routes: /^upstream_route_breaker_state\{upstream="v1",tokens="listed",state="([\w-]+)"\} 1$/m.exec(
+          text,
+        )?.[1],
+      };
     },
   };
 }
@@ -61,16 +69,16 @@ describe('the breaker', () => {
     ['a broken connection', reset, 'UPSTREAM_UNREACHABLE'],
     ['rubbish', (response) => response.end('<html>'), 'UPSTREAM_MALFORMED'],
   ])('opens at the fifth %s in a row, and gives its code from then on', async (_name, answer, code) => {
-    const { upstream, routeCodes, from, breaker } = await serve();
+    const { upstream, routeCodes, from, breakers } = await serve();
     upstream.plan('tokens', answer);
     const asked = from();
     expect(new Set(await routeCodes(20))).toEqual(new Set([code]));
     expect(asked()).toBe(5);
-    expect(await breaker()).toBe('open');
+    expect(await breakers()).toEqual({ listings: 'closed', routes: 'open' });
   });
 
   it('lets one question through each two seconds, and all of them once one is answered', async () => {
-    const { upstream, routeCode, routeCodes, from, breaker, logged } = await serve();
+    const { upstream, routeCode, routeCodes, from, breakers, logged } = await serve();
     upstream.plan('tokens', status(500));
     await routeCodes(5);
     const openedAt = performance.now();
@@ -90,7 +98,7 @@ describe('the breaker', () => {
     upstream.plan('tokens', GOOD);
     await expect.poll(routeCode).toBeUndefined();
     expect(await routeCodes(10)).toEqual(Array.from({ length: 10 }));
-    expect(await breaker()).toBe('closed');
+    expect(await breakers()).toEqual({ listings: 'closed', routes: 'closed' });
     const told = logged.filter(({ level, breaker }) => breaker !== undefined && Number(level) >= 30);
     expect(told.map((line) => line.breaker)).toEqual(['open', 'closed']);
   });
@@ -118,7 +126,7 @@ describe('the breaker', () => {
   });
 
   it('lets one through in its time, though the clock was set back meanwhile', async () => {
-    const { upstream, routeCode, routeCodes, breaker } = await serve();
+    const { upstream, routeCode, routeCodes, breakers } = await serve();
     upstream.plan('tokens', status(500));
     await routeCodes(5);
     const now = Date.now.bind(Date);
@@ -126,7 +134,7 @@ describe('the breaker', () => {
     onTestFinished(() => clock.mockRestore());
     upstream.plan('tokens', GOOD);
     await expect.poll(routeCode).toBeUndefined();
-    expect(await breaker()).toBe('closed');
+    expect(await breakers()).toEqual({ listings: 'closed', routes: 'closed' });
   });
 
   it.each([400, 404, 409])('is not opened by HTTP %i, which is about one question', async (code) => {
@@ -137,15 +145,17 @@ describe('the breaker', () => {
     expect(asked()).toBe(8);
   });
 
-  it('opened by routes puts the refreshes off for no more than its time', async () => {
-    const { upstream, routeCodes, snapshots } = await serve({ chainsFreshMs: 200 });
-    upstream.plan('tokens', status(500));
-    await routeCodes(5);
-    const openedAt = Date.now();
-    await expect
-      .poll(() => snapshots.status(Date.now())[0].takenAt)
-      .toBeGreaterThan(openedAt + OPEN_MS - 300);
-    expect(Date.now() - openedAt).toBeLessThan(OPEN_MS + 2000);
+  it('opened by listings stops routes, too, with its code', async () => {
+    const { upstream, routeCodes, breakers } = await serve({ chainsFreshMs: 50 });
+    upstream.plan('chains', status(500));
+    await expect.poll(async () => (await breakers()).listings).toBe('open');
+    const asked = upstream.count('tokens');
+    expect(await routeCodes(5)).toEqual(Array.from({ length: 5 }, () => 'UPSTREAM_STATUS'));
+    expect(upstream.count('tokens')).toBe(asked);
+    expect((await breakers()).routes).toBe('closed');
+    upstream.plan('chains', json({ chains: [chainRow('a')] }));
+    await expect.poll(async () => (await breakers()).listings).toBe('closed');
+    expect(await routeCodes(2)).toEqual([undefined, undefined]);
   });
 });
 
@@ -153,43 +163,98 @@ describe('routes that fail', () => {
   it.each([500, 403])(
     'with HTTP %i all the time do not keep the listings from being refreshed',
     async (code) => {
-      const { upstream, routeCode, snapshots } = await serve({ chainsFreshMs: 400 });
+      const { upstream, routeCode, breakers, snapshots } = await serve({ chainsFreshMs: 100 });
       upstream.plan('tokens', status(code));
+      const failingSince = Date.now();
+      const until = performance.now() + 1_500;
       let oldest = 0;
-      const until = performance.now() + 7_000;
       while (performance.now() < until) {
         await routeCode();
         oldest = Math.max(oldest, snapshots.status(Date.now())[0].ageMs ?? 0);
-        await sleep(20);
+        await sleep(10);
       }
-      // Its freshness, the time of an open breaker, and a try of a route that may be under way.
-      expect(oldest).toBeLessThan(400 + OPEN_MS + 1500);
-      expect(upstream.count('chains')).toBeGreaterThan(2);
+      expect(await breakers()).toMatchObject({ listings: 'closed' });
+      expect(snapshots.status(Date.now())[0].takenAt).toBeGreaterThan(failingSince);
+      // The time of an open breaker would be 2000 more.
+      expect(oldest).toBeLessThan(1_500);
     },
   );
+
+  it('for one pair alone do not stop the routes from others, however often it is asked', async () => {
+    const { upstream, codeOfPair, breakers } = await serve();
+    const bad = addressOf(400);
+    upstream.plan('tokens', (response, request, nth) =>
+      (request.url?.includes(bad) ? status(500) : GOOD)(response, request, nth),
+    );
+    for (let asked = 0; asked < 100; asked++) expect(await codeOfPair(400)).toBe('UPSTREAM_STATUS');
+    expect(upstream.seen.filter(({ url }) => url.includes(bad)).length).toBeLessThan(5);
+    expect(await breakers()).toEqual({ listings: 'closed', routes: 'closed' });
+    expect(await codeOfPair(1)).toBeUndefined();
+  });
 });
 
 describe('Retry-After', () => {
-  it('holds for every question of the process, and is waited for where it is short', async () => {
-    const { upstream, routeCodes, routeCode, snapshots } = await serve({ chainsFreshMs: 50 });
+  it('to a route holds for all routes, is waited for where it is short, and stops no listing', async () => {
+    const { upstream, routeCodes, routeCode } = await serve({ chainsFreshMs: 50 });
     upstream.plan('tokens', first(2, status(429, { 'retry-after': '2' }), GOOD));
     expect(await routeCodes(1)).toEqual(['UPSTREAM_RATE_LIMITED']);
     const pausedAt = performance.now();
     const seen = upstream.count();
     expect(await routeCode()).toBeUndefined();
     const after = upstream.seen.slice(seen);
-    expect(after.map(({ path }) => path)).toEqual(expect.arrayContaining(['chains', 'tokens']));
-    // A chain listing that was under way may have come just after.
-    for (const { at } of after.slice(1)) expect(at - pausedAt).toBeGreaterThanOrEqual(1900);
-    await expect.poll(() => snapshots.status(Date.now())[0].state).toBe('FRESH');
+    const routes = after.filter(({ path }) => path === 'tokens');
+    expect(routes).toHaveLength(1);
+    for (const { at } of routes) expect(at - pausedAt).toBeGreaterThanOrEqual(1900);
+    const chains = after.filter(({ at, path }) => path === 'chains' && at - pausedAt < 1500);
+    expect(chains.length).toBeGreaterThan(2);
   });
 
-  it('that is long refuses all questions at once, with what the upstream said', async () => {
+  it('to a listing holds for every question of the process', async () => {
+    const { upstream, routeCode, snapshots } = await serve();
+    upstream.plan('chains', first(2, status(429, { 'retry-after': '2' }), json({ chains: [chainRow('a')] })));
+    snapshots.hurry();
+    await expect.poll(() => snapshots.status(Date.now())[0].lastFailure?.code).toBe('UPSTREAM_RATE_LIMITED');
+    const pausedAt = performance.now();
+    const seen = upstream.count();
+    expect(await routeCode()).toBeUndefined();
+    // The token listing was asked for at the same time.
+    for (const { at } of upstream.seen.slice(seen).filter(({ url }) => url.includes('srcToken')))
+      expect(at - pausedAt).toBeGreaterThanOrEqual(1900);
+  });
+
+  it('that is long refuses all questions for routes at once, with what the upstream said', async () => {
     const { upstream, routeCodes, from } = await serve();
     upstream.plan('tokens', status(503, { 'retry-after': '600' }));
     const asked = from();
     expect(await routeCodes(10)).toEqual(Array.from({ length: 10 }, () => 'UPSTREAM_STATUS'));
     expect(asked()).toBe(1);
+  });
+
+  it('to one pair stops the routes from others for half a minute at most, to two for as long as it says', async () => {
+    const { upstream, codeOfPair } = await serve();
+    const isOdd = (url = '') => [400, 401].some((index) => url.includes(addressOf(index)));
+    upstream.plan('tokens', (response, request, nth) =>
+      (isOdd(request.url) ? status(429, { 'retry-after': '3600' }) : GOOD)(response, request, nth),
+    );
+    const now = performance.now.bind(performance);
+    const clock = vi.spyOn(performance, 'now');
+    onTestFinished(() => clock.mockRestore());
+    expect(await codeOfPair(400)).toBe('UPSTREAM_RATE_LIMITED');
+    expect(await codeOfPair(1)).toBe('UPSTREAM_RATE_LIMITED');
+    clock.mockImplementation(() => now() + 31_000);
+    expect(await codeOfPair(1)).toBeUndefined();
+    // That pair itself is left alone for as long as it says.
+    const asked = upstream.count('tokens');
+    expect(await codeOfPair(400)).toBe('UPSTREAM_RATE_LIMITED');
+    expect(upstream.count('tokens')).toBe(asked);
+    expect(await codeOfPair(401)).toBe('UPSTREAM_RATE_LIMITED');
+    clock.mockImplementation(() => now() + 62_000);
+    clock.mockImplementation(() => now() + 3_700_000);
+    expect(await codeOfPair(400)).toBe('UPSTREAM_RATE_LIMITED');
+    clock.mockImplementation(() => now() + 3_732_000);
+    expect(await codeOfPair(401)).toBe('UPSTREAM_RATE_LIMITED');
+    clock.mockImplementation(() => now() + 3_800_000);
+    expect(await codeOfPair(2)).toBe('UPSTREAM_RATE_LIMITED');
   });
 });
 
@@ -204,10 +269,12 @@ describe('an upstream that is gone', () => {
     const line = logged.find(({ msg }) => msg.includes('could not be refreshed'));
     expect(line?.retryInMs).toBe(3_600_000);
     for (let index = 0; index < 5; index++) snapshots.hurry();
-    const routes = await query('{ tokens(srcChainKey: "a", srcToken: "0x9") { symbol } }');
+    const routes = await query('{ tokens(srcChainKey: "a", srcToken: "0x64") { symbol } }');
     expect(codesOf(routes)).toEqual(['UPSTREAM_GONE']);
     expect(upstream.count('tokens')).toBe(asked);
-    expect(await query('{ tokens { symbol } }')).toEqual({ data: { tokens: [{ symbol: 'USDC' }] } });
+    expect(await query('{ token(chainKey: "a", address: "0x64") { symbol } }')).toEqual({
+      data: { token: { symbol: 'USDC' } },
+    });
   });
 
   it('is asked again when the hour is over', async () => {

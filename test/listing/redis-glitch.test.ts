@@ -7,7 +7,9 @@ import { json, mostInASecond, status } from '../support/fake-upstream.js';
 import {
   CHAIN,
   moving,
+  refreshes,
   SYMBOLS,
+  sources,
   split,
   startFleet,
   startMovingUpstream,
@@ -51,6 +53,8 @@ describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
       good.snapshots.hurry();
       await expect.poll(() => upstream.count('tokens')).toBe(asked + 1);
       await expect.poll(() => statusOf(good).tokens.isHeldBack).toBe(false);
+      // News that come in quick succession are told once; the other is to see each of these.
+      if (turn < 2) await expect.poll(() => refreshes([fresh], 'tokens', 'held_back')).toBe(turn + 1);
     }
     await expect.poll(() => decimalsOf(fresh)).toBe(6);
     expect(await decimalsOf(good)).toBe(6);
@@ -154,13 +158,14 @@ describe.skipIf(isRedisMissing)('a gateway whose upstream hangs', () => {
 describe.skipIf(isRedisMissing)('the ceiling', () => {
   it('holds while Redis takes its time to give places', async () => {
     const config = { upstreamRequestsPerSecond: 3, maxRoutesPerOperation: 1000, tokensFreshMs: 600_000 };
-    const { redis, upstream, gateways } = await startFleet(1, { config });
+    const upstream = await startMovingUpstream();
+    upstream.plan('tokens', split(json({ tokens: [] }), moving(sources(30))));
+    const { redis, gateways } = await startFleet(1, { upstream, config });
     const [gateway] = gateways as [TestGateway];
-    upstream.plan('tokens', split(json({ tokens: [] }), moving()));
     await expect.poll(() => statusOf(gateway).tokens.state).toBe('FRESH');
     let asked = 0;
     const ask = () =>
-      gateway.query(`{ tokens(srcChainKey: "ethereum", srcToken: "0x${++asked + 100}") { symbol } }`);
+      gateway.query(`{ tokens(srcChainKey: "ethereum", srcToken: "0xa${asked++}") { symbol } }`);
     const begun = upstream.count();
     for (let turn = 1; turn <= 3; turn++) {
       // The question that waits for its place when Redis answers no more goes out on its own a second later.

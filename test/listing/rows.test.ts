@@ -51,6 +51,14 @@ describe('a bad chain row is left out, counted and logged with its place', () =>
     ['no chainType', chainRow('x', { chainType: undefined }), /chainType/],
     ['a null name', chainRow('x', { name: null }), /name: .*null/],
     ['no shortName', chainRow('x', { shortName: undefined }), /shortName/],
+    ['an endless chainKey', chainRow('x'.repeat(257)), /chainKey: .*length/],
+    ['an endless chainType', chainRow('x', { chainType: 't'.repeat(65) }), /chainType: .*length/],
+    ['an endless shortName', chainRow('x', { shortName: 'n'.repeat(1025) }), /shortName: .*length/],
+    [
+      'a nativeCurrency with an endless symbol',
+      chainRow('x', { nativeCurrency: { ...ETHER, symbol: 's'.repeat(257) } }),
+      /nativeCurrency\.symbol: .*length/,
+    ],
     ['no nativeCurrency', chainRow('x', { nativeCurrency: undefined }), /nativeCurrency/],
     [
       'a nativeCurrency without decimals',
@@ -86,6 +94,10 @@ describe('a bad token row is left out, counted and logged with its place', () =>
     ['a null name', tokenRow('good', '0x1', { name: null }), /name/],
     ['isBridgeable that is text', tokenRow('good', '0x1', { isBridgeable: 'true' }), /isBridgeable/],
     ['no isBridgeable', tokenRow('good', '0x1', { isBridgeable: undefined }), /isBridgeable/],
+    ['an endless chainKey', tokenRow('c'.repeat(257), '0x1'), /chainKey: .*length.*256.*257/],
+    ['an endless address', tokenRow('good', 'a'.repeat(513)), /address: .*length.*512.*513/],
+    ['an endless symbol', tokenRow('good', '0x1', { symbol: 's'.repeat(257) }), /symbol: .*length.*256/],
+    ['an endless name', tokenRow('good', '0x1', { name: 'n'.repeat(1025) }), /name: .*length.*1024/],
   ])('%s', async (_name, row, reason) => {
     const { tokens, listings, warnings } = await serve({
       tokens: [GOOD_TOKEN, row, tokenRow('good', '0x2')],
@@ -163,9 +175,76 @@ describe('duplicates collapse to the first, and count as rejected', () => {
   });
 
   it('log one line for many bad rows, and not each of them', async () => {
-    const { warnings } = await serve({ tokens: [GOOD_TOKEN, ...Array.from({ length: 50 }, () => null)] });
+    const good = Array.from({ length: 50 }, (_, index) => tokenRow('good', `0x${index}`));
+    const { warnings } = await serve({ tokens: [...good, ...good.map(() => null)] });
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toHaveLength(20);
+  });
+});
+
+describe('a first listing', () => {
+  const bad = (count: number) => Array.from({ length: count }, () => ({}));
+
+  it.each([
+    ['of which half can be read is served', [GOOD_TOKEN, ...bad(1)], 'FRESH'],
+    ['of which fewer can be read is refused', [GOOD_TOKEN, ...bad(2)], 'EMPTY'],
+    ['of which most rows are duplicates is served', [GOOD_TOKEN, GOOD_TOKEN, GOOD_TOKEN], 'FRESH'],
+  ])('%s', async (_name, tokens, state) => {
+    const upstream = await startFakeUpstream({ chains: [GOOD_CHAIN], tokens });
+    const { query, snapshots } = await createTestGateway({ upstream });
+    const answer = await query('{ tokens { symbol } }');
+    const { lastFailure, ...status } = snapshots.status(Date.now())[1];
+    expect(status.state).toBe(state);
+    if (state === 'FRESH') return;
+    expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
+    expect(lastFailure?.message).toContain(
+      'expected at least half of the rows in "tokens" to have the specified form, as none are known yet, got 1 of 3',
+    );
+  });
+});
+
+describe('an answer with more parts than any listing is refused', () => {
+  const row = JSON.stringify(GOOD_TOKEN);
+  it.each([
+    ['rows', `{"tokens":[${'0,'.repeat(200_000)}0]}`, '200000 rows in "tokens"'],
+    [
+      'names of members',
+      `{"tokens":[${row},{${Array.from({ length: 1000 }, (_, nth) => `"\\"${nth}":0`).join(',')}}]}`,
+      '1000 names of members',
+    ],
+    [
+      'objects',
+      `{"tokens":[${row}],"more":[${Array.from({ length: 10 }, () => `[${'{},'.repeat(100_000)}{}]`).join(',')}]}`,
+      '1000000 objects and arrays',
+    ],
+    [
+      'values',
+      `{"tokens":[${row}],"more":[${Array.from({ length: 21 }, () => `[${'0,'.repeat(199_990)}0]`).join(',')}]}`,
+      '2400000 values',
+    ],
+  ])('%s', async (_name, body, most) => {
+    const upstream = await startFakeUpstream();
+    upstream.plan('tokens', text(body));
+    const { query } = await createTestGateway({ upstream });
+    const answer = await query('{ tokens { symbol } }');
+    expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
+    expect(answer.errors?.[0]?.message).toContain(`expected at most ${most}, got`);
+  });
+
+  it('but not for what looks like parts in a text, or ends in the midst of one', async () => {
+    const name = `${'{[,'.repeat(60)}\\"${'],'.repeat(20)}`;
+    const upstream = await startFakeUpstream();
+    const body = Buffer.from(
+      JSON.stringify({ tokens: [{ ...GOOD_TOKEN, name }], more: '{,'.repeat(2_500_000) }),
+    );
+    upstream.plan('tokens', (response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const at = body.indexOf('\\') + 1;
+      response.write(body.subarray(0, at));
+      setTimeout(() => response.end(body.subarray(at)), 20);
+    });
+    const { query } = await createTestGateway({ upstream });
+    expect(await query('{ tokens { name } }')).toEqual({ data: { tokens: [{ name }] } });
   });
 });
 

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { isBrowserMissing, launchBrowser } from '../support/browser.js';
 import { type FakeListings, json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { ask, startGatewayProcess } from '../support/gateway-process.js';
@@ -91,6 +92,38 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', BROWSER_TEST, 
     await page.getByText('587 tokens found').waitFor();
     expect(await search.inputValue()).toBe('');
     expect(await page.locator(':focus').getAttribute('id')).toBe('search');
+  });
+
+  it('lets no symbol or name turn its neighbours round', async () => {
+    const turned = '\u202eabc';
+    const upstream = await startFakeUpstream({
+      chains: [chainRow('a', { name: 'Chain' })],
+      tokens: [tokenRow('a', '0x1', { symbol: turned, name: turned, isBridgeable: false })],
+    });
+    onTestFinished(upstream.close);
+    const { address } = await startGatewayProcess({ UPSTREAM_URL: upstream.url });
+    const { rows } = await open(address);
+    await rows.first().waitFor();
+    /** Where the first and the last letter of an element's text stand, from the left. */
+    const places = await rows.first().evaluate((row) =>
+      ['.subtitle > span', '.on'].map((part) => {
+        const element = row.querySelector(part);
+        const text = element && document.createTreeWalker(element, NodeFilter.SHOW_TEXT).nextNode();
+        if (!text) throw new Error(`Expected a text in ${part}`);
+        return [/[ac]/i, /[n]|c$/].map((letter) => {
+          const range = document.createRange();
+          const at = text.textContent?.search(letter) ?? 0;
+          range.setStart(text, at);
+          range.setEnd(text, at + 1);
+          return range.getBoundingClientRect().left;
+        });
+      }),
+    );
+    const [[a = 0, c = 0] = [], [chainBegin = 0, chainEnd = 0] = []] = places;
+    // The name is turned round, as it says, and what follows it is not.
+    expect(c).toBeLessThan(a);
+    expect(chainBegin).toBeGreaterThan(a);
+    expect(chainEnd).toBeGreaterThan(chainBegin);
   });
 
   it('gives who types fast the first of what was typed last, never of an older answer', async () => {

@@ -50,8 +50,22 @@ describe('limits name themselves, what they are and what came', () => {
     const longer = await query('{ listings { state name } }');
     expect(codesOf(longer)).toEqual(['LIMIT_EXCEEDED']);
     expect(longer.errors?.[0]?.message).toBe(
-      'An operation may have at most 6 tokens (MAX_QUERY_TOKENS); this one has 7.',
+      'An operation may have at most 6 tokens (MAX_QUERY_TOKENS); this one has more.',
     );
+  });
+
+  it('fields, those of a fragment wherever it is spread', async () => {
+    const { query } = await createTestGateway({ config: { maxQueryTokens: 100 } });
+    const fragments = ['a', 'b', 'c', 'd', 'e', 'f']
+      .map(
+        (name, nth, names) =>
+          `fragment ${name} on Chain { ...${names[nth + 1] ?? 'g'} ...${names[nth + 1] ?? 'g'} }`,
+      )
+      .join(' ');
+    const answer = await query(`{ chains { ...a } } ${fragments} fragment g on Chain { name chainKey }`);
+    expect(answer.errors?.map(({ message }) => message)).toEqual([
+      'An operation may have at most 100 fields, its fragments spread (MAX_QUERY_TOKENS); this one has 129.',
+    ]);
   });
 
   it('bytes of a body, by HTTP status 413', async () => {

@@ -103,7 +103,11 @@ describe('destinations', () => {
     const upstream = await startRoutingUpstream(status(500));
     const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
     const answer = await query(
-      `{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } chain(chainKey: "base") { name } }`,
+      `query ($srcChainKey: String!, $srcToken: String!) {
+        destinations(srcChainKey: $srcChainKey, srcToken: $srcToken) { chainKey }
+        chain(chainKey: "base") { name }
+      }`,
+      PAIR,
     );
     expect(answer.data).toEqual({ destinations: null, chain: { name: 'Base' } });
     expect(codesOf(answer)).toEqual(['UPSTREAM_STATUS']);

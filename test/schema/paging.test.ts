@@ -348,9 +348,10 @@ describe('what cannot be meant', () => {
 
 describe('a cursor', () => {
   it('is of bounded length and good for use, whatever the token it stands at', async () => {
-    const long = tokenRow('c'.repeat(5000), 'a'.repeat(5000), {
-      symbol: '\u0001'.repeat(5000),
-      name: '\ud83d'.repeat(5000),
+    // One more of each, and the row would be rejected.
+    const long = tokenRow('c'.repeat(255), 'a'.repeat(511), {
+      symbol: '\u0001'.repeat(256),
+      name: '\ud83d'.repeat(1024),
     });
     const upstream = await startFakeUpstream({
       chains: demoChains,
@@ -383,7 +384,8 @@ describe('across a refresh in the midst of paging', () => {
   /** Pages through all while each page is followed by a refresh with another listing. */
   async function pagesWhile(orderBy: string, listings: (nth: number) => readonly RawToken[]) {
     const upstream: FakeUpstream = await startFakeUpstream({ chains: demoChains, tokens: demoTokens });
-    const changing = await createTestGateway({ upstream, config: { tokensFreshMs: 3_600_000 } });
+    const config = { tokensFreshMs: 3_600_000, holdBackTimes: 1 };
+    const changing = await createTestGateway({ upstream, config });
     let nth = 0;
     const pages = await pagesOf(changing, { orderBy, first: 100 }, async () => {
       nth++;

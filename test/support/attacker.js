@@ -3,9 +3,9 @@ import { parentPort, workerData } from 'node:worker_threads';
 
 // A thread of its own: what it reads must not delay those who measure.
 
-/** @type {{ address: string, connections: number, forMs: number, bodies: readonly string[] }} */
-const { address, connections, forMs, bodies } = workerData;
-const agent = new Agent({ keepAlive: true, maxSockets: connections });
+/** @type {{ address: string, connections: number, forMs: number, bodies: readonly string[], from?: string }} */
+const { address, connections, forMs, bodies, from } = workerData;
+const agent = new Agent({ keepAlive: true, maxSockets: connections, ...(from && { localAddress: from }) });
 /** @type {Map<number, number>} */
 const statuses = new Map();
 const until = performance.now() + forMs;

@@ -54,13 +54,22 @@ export const CHAIN = 'ethereum';
 /** The symbols of {@link moving}, in their order. */
 export const SYMBOLS = ['ONE', 'TWO', 'THREE', 'FOUR'] as const;
 
-/** Answers the question for the token listing with the same tokens at another price each time. */
-export function moving(): Answer {
+/** Tokens to ask for routes from: their addresses are `0xa0`, `0xa1` and so on. */
+export function sources(count: number) {
+  return Array.from({ length: count }, (_, index) => tokenRow(CHAIN, `0xa${index}`));
+}
+
+/**
+ * Answers the question for the token listing with the same tokens at another price each time.
+ *
+ * @param others what is listed beside them
+ */
+export function moving(others: readonly object[] = []): Answer {
   return (response, request, nth) => {
     const tokens = SYMBOLS.map((symbol, index) =>
       tokenRow(CHAIN, `0x${index + 1}`, { symbol, price: { usd: nth } }),
     );
-    json({ tokens })(response, request, nth);
+    json({ tokens: [...tokens, ...others] })(response, request, nth);
   };
 }
 

@@ -155,6 +155,7 @@ export async function openSocket(address: string): Promise<Socket> {
  * the last one is answered.
  *
  * @param bodies request bodies, sent in turn; `$N` in them is another number each time
+ * @param from the attacker's own address, such as 127.0.0.2, where it is to be another client than the tests
  * @returns how often each HTTP status came; 0 stands for a connection that was cut
  */
 export async function attack(
@@ -162,10 +163,11 @@ export async function attack(
   connections: number,
   forMs: number,
   bodies: readonly (string | object)[],
+  from?: string,
 ): Promise<ReadonlyMap<number, number>> {
   const texts = bodies.map((body) => (typeof body === 'string' ? body : JSON.stringify(body)));
   const worker = new Worker(new URL('./attacker.js', import.meta.url), {
-    workerData: { address, connections, forMs, bodies: texts },
+    workerData: { address, connections, forMs, bodies: texts, from },
   });
   const [statuses] = await once(worker, 'message');
   return statuses as ReadonlyMap<number, number>;

@@ -63,6 +63,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
       },
     },
     maxBodyBytes: 1_048_576,
+    maxQueryTokens: 2_000,
     ...(options.maxAnswerBytes ? { maxAnswerBytes: options.maxAnswerBytes } : {}),
     log,
   });

@@ -6,7 +6,7 @@ const [, , dist, directory, count] = process.argv;
 const load = (name) => import(pathToFileURL(`${dist}/${name}.js`).href);
 const [{ openDiskStore }, { TOKENS }] = await Promise.all([load('store-disk'), load('kinds')]);
 const log = { warn: (facts) => process.stderr.write(`${JSON.stringify(facts)}\n`), info() {}, debug() {} };
-const store = await openDiskStore({ directory, services: { v1: 'mark' }, log });
+const store = await openDiskStore({ directory, services: { v1: 'mark' }, maxBytes: 2 ** 25, log });
 
 for (let turn = 0; ; turn++) {
   const rows = Array.from({ length: Number(count) }, (_, index) => ({

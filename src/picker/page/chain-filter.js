@@ -1,4 +1,4 @@
-import { byId, make, say } from './dom.js';
+import { byId, listed, make, say } from './dom.js';
 import { CHAINS } from './queries.js';
 
 /**
@@ -37,7 +37,13 @@ export function createChainFilter({ ask, chosen, onChange }) {
     const input = make('input', { type: 'radio', name: 'chain', value: chainKey, 'data-name': name });
     input.checked = chainKey === value;
     const count = tokenCount === null ? [] : [' ', make('span', { class: 'count' }, String(tokenCount))];
-    return make('label', { 'data-words': `${name} ${chainKey}`.toLowerCase() }, input, name, ...count);
+    return make(
+      'label',
+      { 'data-words': `${name} ${chainKey}`.toLowerCase() },
+      input,
+      listed(name),
+      ...count,
+    );
   }
 
   function showName() {

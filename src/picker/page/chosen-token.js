@@ -1,4 +1,4 @@
-import { byId, copyButton, make, say } from './dom.js';
+import { byId, copyButton, listed, make, say } from './dom.js';
 import { isAway, isOutdated, showFault } from './graph.js';
 import { CHOSEN_TOKEN, DESTINATIONS } from './queries.js';
 import { countText } from './text.js';
@@ -78,15 +78,15 @@ export function createChosenToken(ask) {
   function showToken(token) {
     chosen = token;
     const { symbol, name, chain, chainKey, address, decimals, price } = token;
-    title.replaceChildren(symbol || 'no symbol', ...badges(token));
-    const written = make('code', {}, address);
-    const caip2 = chain?.caip2 ? [' ', make('code', {}, chain.caip2)] : [];
+    title.replaceChildren(listed(symbol || 'no symbol'), ...badges(token));
+    const written = make('code', {}, listed(address));
+    const caip2 = chain?.caip2 ? [' ', make('code', {}, listed(chain.caip2))] : [];
     facts.replaceChildren(
       make(
         'dl',
         {},
-        ...fact('Name', name || 'none'),
-        ...fact('Chain', chain?.name ?? '', ' ', make('code', {}, chainKey), ...caip2),
+        ...fact('Name', listed(name || 'none')),
+        ...fact('Chain', listed(chain?.name ?? ''), ' ', make('code', {}, listed(chainKey)), ...caip2),
         ...fact('Address', written, ' ', copyButton('Copy', written)),
         ...fact('Decimals', String(decimals)),
         ...fact('Price', ...priceAndAge(price)),
@@ -168,7 +168,7 @@ function group({ chainKey, chain, tokens }) {
   const title = make(
     'h3',
     {},
-    chain?.name || chainKey,
+    listed(chain?.name || chainKey),
     ' ',
     make('span', { class: 'count' }, String(tokens.length)),
   );
@@ -176,9 +176,9 @@ function group({ chainKey, chain, tokens }) {
     make(
       'li',
       {},
-      make('strong', {}, symbol || 'no symbol'),
+      make('strong', {}, listed(symbol || 'no symbol')),
       ' ',
-      make('span', { class: 'subtitle' }, name),
+      make('span', { class: 'subtitle' }, listed(name)),
       ' ',
       make('span', { class: 'decimals' }, countText(decimals, 'decimal')),
     ),

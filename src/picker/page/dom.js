@@ -31,6 +31,15 @@ export function make(name, attributes = {}, ...children) {
 }
 
 /**
+ * Text from a listing. Characters in it that set the direction of writing turn nothing beside it round.
+ *
+ * @param {string} text
+ */
+export function listed(text) {
+  return make('bdi', {}, text);
+}
+
+/**
  * A button.
  *
  * @param {string} label

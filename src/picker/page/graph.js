@@ -110,12 +110,12 @@ export function isAway(error) {
 /**
  * What to do, where the message does not say it itself.
  *
- * @type {Record<string, string>}
+ * @type {ReadonlyMap<string, string>}
  */
-const ADVICE = {
-  [AWAY]: 'Is it running? This page tries again by itself.',
-  UPSTREAM_MALFORMED: 'Try again in a minute; if it stays so, tell who runs the gateway.',
-};
+const ADVICE = new Map([
+  [AWAY, 'Is it running? This page tries again by itself.'],
+  ['UPSTREAM_MALFORMED', 'Try again in a minute; if it stays so, tell who runs the gateway.'],
+]);
 
 /**
  * Shows a fault and what to do, or, without one, shows that all is well again.
@@ -130,7 +130,7 @@ export function showFault(place, error, again) {
     return;
   }
   const { message, code } = error instanceof Fault ? error : new Fault(String(error), '');
-  const text = `${message} ${ADVICE[code] ?? ''}`.trim();
+  const text = `${message} ${ADVICE.get(code) ?? ''}`.trim();
   // The same fault is not read out again at each try.
   if (place.querySelector('p')?.textContent?.startsWith(text)) return;
   const said = make('p', {}, `${text} `, ...(code ? [make('code', {}, code)] : []));

@@ -1,5 +1,5 @@
 import { age } from './clock.js';
-import { make } from './dom.js';
+import { listed, make } from './dom.js';
 import { priceText } from './text.js';
 
 /** @typedef {import('./queries.js').Token} Token */
@@ -22,13 +22,13 @@ export function tokenRow(token, { index, count, isChosen }) {
       'aria-setsize': String(count),
       'data-initial': [...symbol][0] ?? '?',
     },
-    make('span', { class: 'title' }, make('strong', {}, symbol || 'no symbol'), ...badges(token)),
+    make('span', { class: 'title' }, make('strong', {}, listed(symbol || 'no symbol')), ...badges(token)),
     ' ',
     make(
       'span',
       { class: 'subtitle' },
-      ...(name ? [make('span', {}, name), ' '] : []),
-      make('span', { class: 'on' }, chain?.name || chainKey),
+      ...(name ? [make('span', {}, listed(name)), ' '] : []),
+      make('span', { class: 'on' }, listed(chain?.name || chainKey)),
     ),
     ' ',
     ...priceAndAge(price),

@@ -70,7 +70,7 @@ export const sizes: Part = async ({ upstream, seconds }) => {
       isMoving: true,
       settings: { TOKENS_FRESH_MS: String(FRESH_MS) },
     });
-    // So that compiled code is what is measured.
+    // So that V8 has optimised what is measured.
     await watchLoop(upstream, gateway, { refreshes: 2, ms: WATCH_MS });
     const alone = await watchLoop(upstream, gateway, { refreshes: REFRESHES, ms: WATCH_MS });
     await watchLoop(upstream, gateway, { refreshes: 1, ms: WATCH_MS });

@@ -1,0 +1,65 @@
+import { createHmac } from 'node:crypto';
+import { isEqualText, RECORD_FORMAT, type RecordDigest, SHA256 } from './record.js';
+
+/** What a sealed text is about; one that was sealed for another purpose does not open. */
+export type SealPurpose = 'snapshot' | 'setback' | 'hold';
+
+/**
+ * Authenticates what gateways share in Redis. With a secret each text carries an HMAC that binds it to its
+ * purpose, its topic and the scope; without one, texts are as they are.
+ */
+export interface Seal {
+  /** Whether there is a secret, and what opens was written by a gateway that has it. */
+  readonly isAuthentic: boolean;
+  /** Stands in the names of keys, so that gateways with other secrets, or none, are elsewhere; may be empty. */
+  readonly keyPart: string;
+  /** What stands in the first line of the records on this topic. */
+  digestFor(topic: string): RecordDigest;
+  /** The text with its HMAC before it. */
+  close(purpose: SealPurpose, topic: string, text: string): string;
+  /** What `close` was given, or undefined where the HMAC is missing or does not fit. */
+  open(purpose: SealPurpose, topic: string, sealed: string): string | undefined;
+}
+
+const OPEN: Seal = {
+  isAuthentic: false,
+  keyPart: '',
+  digestFor: () => SHA256,
+  close: (_purpose, _topic, text) => text,
+  open: (_purpose, _topic, sealed) => sealed,
+};
+
+const HMAC_LENGTH = 64;
+
+/**
+ * Makes the seal of the gateways with this secret.
+ *
+ * @param secret none if undefined
+ * @param scope a mark of the upstream that they share: a text of another scope does not open
+ */
+export function createSeal(secret: string | undefined, scope: string): Seal {
+  if (secret === undefined) return OPEN;
+
+  function hmacOf(purpose: SealPurpose | 'keys', topic: string, text: string): string {
+    // JSON has no line break of its own, so that no part can pass for another.
+    const bound = JSON.stringify([RECORD_FORMAT, scope, purpose, topic]);
+    return createHmac('sha256', secret ?? '')
+      .update(`${bound}\n`)
+      .update(text)
+      .digest('hex');
+  }
+
+  return {
+    isAuthentic: true,
+    keyPart: `:${hmacOf('keys', '', '').slice(0, 16)}`,
+    digestFor: (topic) => ({
+      of: (json) => hmacOf('snapshot', topic, json),
+      misfit: 'its HMAC does not fit: it is altered, moved, or of another REDIS_SECRET',
+    }),
+    close: (purpose, topic, text) => hmacOf(purpose, topic, text) + text,
+    open(purpose, topic, sealed) {
+      const text = sealed.slice(HMAC_LENGTH);
+      return isEqualText(sealed.slice(0, HMAC_LENGTH), hmacOf(purpose, topic, text)) ? text : undefined;
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import * as v from 'valibot';
+import { UPSTREAM_ERROR_CODES } from './errors.js';
+import type { Setback } from './fleet.js';
+import { MAX_EARLY_MS } from './record.js';
+import type { Seal } from './redis-seal.js';
+
+/** A setback as another gateway wrote it down. */
+export interface ToldSetback {
+  readonly setback: Setback;
+  /** How much of its pause is left, in milliseconds; infinite where only Redis can say so. */
+  readonly pauseMs: number;
+}
+
+/** The longest pause is reached long before this many. */
+const MAX_FAILURES = 30;
+
+const time = v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(8.64e15));
+const form = v.object({
+  code: v.picklist(UPSTREAM_ERROR_CODES),
+  message: v.pipe(v.string(), v.maxLength(1000)),
+  at: time,
+  /** When the next try is due (milliseconds since 1970). */
+  retryAt: v.optional(time),
+  failuresInARow: v.pipe(
+    v.number(),
+    v.minValue(0),
+    v.transform((failures) => Math.min(failures, MAX_FAILURES)),
+    v.safeInteger(),
+  ),
+  heldBack: v.optional(
+    v.object({
+      signature: v.pipe(v.string(), v.maxLength(100)),
+      times: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+    }),
+  ),
+});
+
+/** Writes a setback down for other gateways. */
+export function encodeSetback(seal: Seal, topic: string, setback: Setback, retryInMs: number): string {
+  const retryAt = Date.now() + Math.max(0, Math.ceil(retryInMs));
+  return seal.close('setback', topic, JSON.stringify({ ...setback, retryAt }));
+}
+
+/**
+ * Reads what `encodeSetback` wrote; undefined for anything else.
+ *
+ * How often a change has come to others is told only where a secret shows that it is they who say so: otherwise one
+ * write to Redis would have a change taken that nobody has seen.
+ */
+export function decodeSetback(seal: Seal, topic: string, text: string): ToldSetback | undefined {
+  const json = seal.open('setback', topic, text);
+  const told = json === undefined ? undefined : parse(json);
+  const now = Date.now();
+  if (!told || told.at > now + MAX_EARLY_MS) return undefined;
+  const { retryAt = 0, heldBack, ...setback } = told;
+  return {
+    setback: { ...setback, heldBack: seal.isAuthentic ? heldBack : undefined },
+    pauseMs: seal.isAuthentic ? Math.max(0, retryAt + MAX_EARLY_MS - now) : Number.POSITIVE_INFINITY,
+  };
+}
+
+function parse(json: string): v.InferOutput<typeof form> | undefined {
+  try {
+    const { success, output } = v.safeParse(form, JSON.parse(json));
+    return success ? output : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,49 @@
+import { LRUCache } from 'lru-cache';
+import type { UpstreamError } from './errors.js';
+
+/**
+ * Remembers questions for routes that the upstream has failed to answer: asked again and again, one of them must
+ * not use up the requests that others wait for. It goes by the monotonic clock.
+ */
+export interface RouteFailures {
+  /** The error to answer with in place of asking; undefined where the upstream may be asked. */
+  find(key: string): UpstreamError | undefined;
+  /** Adds one more failure in a row. */
+  add(key: string, error: UpstreamError): void;
+  /** Forgets the failures: it was answered. */
+  delete(key: string): void;
+}
+
+interface Failed {
+  readonly error: UpstreamError;
+  readonly inARow: number;
+  /** On the clock of `performance`. */
+  readonly until: number;
+}
+
+/** The pause after a second failure in a row; each further one doubles it. A first one can be chance. */
+const FIRST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 60_000;
+/** However long the upstream asks to be left alone, it is asked again after this. */
+const MAX_RETRY_AFTER_MS = 3_600_000;
+/** So long after a failure nothing is known of it any more. */
+const FORGET_MS = 2 * MAX_RETRY_AFTER_MS;
+const MAX_REMEMBERED = 1_000;
+
+/** Makes an empty memory. */
+export function createRouteFailures(): RouteFailures {
+  const failures = new LRUCache<string, Failed>({ max: MAX_REMEMBERED, ttl: FORGET_MS });
+  return {
+    find(key) {
+      const failed = failures.get(key);
+      return failed && performance.now() < failed.until ? failed.error : undefined;
+    },
+    add(key, error) {
+      const inARow = (failures.get(key)?.inARow ?? 0) + 1;
+      const pauseMs = inARow === 1 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (inARow - 2), MAX_PAUSE_MS);
+      const askedMs = Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
+      failures.set(key, { error, inARow, until: performance.now() + Math.max(pauseMs, askedMs) });
+    },
+    delete: (key) => failures.delete(key),
+  };
+}

@@ -1,0 +1,54 @@
+import { type ExecutionResult, GraphQLError, getOperationAST, getVariableValues } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import type { GatewayContext } from '../context.js';
+import { type ErrorCode, OperationLimitError } from '../errors.js';
+
+/** Each error repeats the value that is wrong, which can be as long as the request body. */
+const MAX_VARIABLE_ERRORS = 10;
+const MAX_MESSAGE_LENGTH = 2_000;
+
+/**
+ * Refuses an operation whose variables have no valid values, or that would cost too much, before it is executed.
+ *
+ * Variables are coerced here, with a bound on errors and on the length of their messages, since the executor's
+ * own messages print wrong values whole.
+ */
+export function useCostLimit(): Plugin<GatewayContext> {
+  return {
+    onExecute({ args, setResultAndStopExecution }) {
+      const { schema, document, operationName, variableValues, contextValue } = args;
+      const operation = getOperationAST(document, operationName);
+      if (!operation) return undefined;
+      const { errors, coerced } = getVariableValues(
+        schema,
+        operation.variableDefinitions ?? [],
+        variableValues ?? {},
+        { maxErrors: MAX_VARIABLE_ERRORS },
+      );
+      if (errors) {
+        setResultAndStopExecution({ errors: errors.map(shortened) });
+        return undefined;
+      }
+      try {
+        return contextValue.cost
+          .begin({ schema, document, operation, variables: coerced })
+          ?.catch((error) => setResultAndStopExecution(refusal(error)));
+      } catch (error) {
+        setResultAndStopExecution(refusal(error));
+        return undefined;
+      }
+    },
+  };
+}
+
+function refusal(error: unknown): ExecutionResult {
+  if (!(error instanceof OperationLimitError)) throw error;
+  const extensions = { code: error.code satisfies ErrorCode, http: { spec: true, status: 400 } };
+  return { errors: [new GraphQLError(error.message, { extensions })] };
+}
+
+function shortened(error: GraphQLError): GraphQLError {
+  const { message } = error;
+  if (message.length <= MAX_MESSAGE_LENGTH) return error;
+  return new GraphQLError(`${message.slice(0, MAX_MESSAGE_LENGTH)}…`, { nodes: error.nodes ?? null });
+}

@@ -1,0 +1,212 @@
+import fc from 'fast-check';
+import {
+  getNamedType,
+  getNullableType,
+  getOperationAST,
+  getVariableValues,
+  isCompositeType,
+  isIntrospectionType,
+  isListType,
+  isObjectType,
+  parse,
+} from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { countOf } from '../src/cost.js';
+import { withFederation } from '../src/federation/federated.js';
+import { costOfOperation, fragmentsOf } from '../src/operation-cost.js';
+import { schema as ownSchema } from '../src/schema/index.js';
+import { demoChains, demoTokens } from './fixtures/demo.js';
+import { chainRow, tokenRow } from './fixtures/rows.js';
+import { json, startFakeUpstream } from './support/fake-upstream.js';
+import { operationsOf } from './support/generated-operations.js';
+import { codesOf, createTestGateway, type TestGateway } from './support/test-gateway.js';
+
+const schema = withFederation(ownSchema);
+const EVERY_FIELD = `{
+  id isBridgeable chainKey address decimals symbol name price { usd asOf } isNative logoUrl
+  chain { id chainKey chainType chainId shortName name caip2 tokenCount
+    nativeCurrency { chainKey name symbol decimals address } }
+}`;
+
+/** The cost of an operation as it is told before execution. */
+async function unitsOf({ snapshots }: TestGateway, query: string, raw: object = {}, operationName?: string) {
+  const view = snapshots.view();
+  await view.arrival(['chains', 'tokens']);
+  const { chains, tokens } = view.untracked();
+  const document = parse(query);
+  const operation = getOperationAST(document, operationName);
+  if (!operation || !chains || !tokens) throw new Error('Expected an operation and both listings');
+  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], { ...raw });
+  if (!coerced) return undefined;
+  const costed = { schema, fragments: fragmentsOf(document), variables: coerced };
+  return costOfOperation(operation, costed, {
+    chains: () => chains.rowsByChain,
+    tokens: () => tokens.rowsByChain,
+  }).units;
+}
+
+/** The same counted in the answer: members of objects, and objects in lists. */
+function membersOf(value: unknown): number {
+  if (Array.isArray(value)) {
+    return value.reduce<number>((sum, item) => sum + (isObject(item) ? 1 : 0) + membersOf(item), 0);
+  }
+  if (!isObject(value)) return 0;
+  return Object.values(value).reduce<number>((sum, member) => sum + 1 + membersOf(member), 0);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+describe('the cost of an operation', () => {
+  it('has a rule at each field that gives a list of objects', () => {
+    const without = Object.values(schema.getTypeMap())
+      .filter((type) => isObjectType(type) && !isIntrospectionType(type))
+      .flatMap((type) =>
+        Object.values(isObjectType(type) ? type.getFields() : {})
+          .filter(({ type: of }) => isListType(getNullableType(of)) && isCompositeType(getNamedType(of)))
+          .filter(({ extensions }) => extensions.cost === undefined)
+          .map(({ name }) => `${type.name}.${name}`),
+      );
+    expect(without).toEqual([]);
+  });
+
+  it.each([
+    '{ tokens { symbol } }',
+    `{ tokens ${EVERY_FIELD} }`,
+    '{ chains { name tokens { symbol chain { name tokens { symbol } } } } }',
+    '{ tokens(srcChainKey: "base") { ...T ... on Node { id } symbol } } fragment T on Token { symbol id decimals }',
+    '{ chain(chainKey: "base") { tokens { symbol @skip(if: true) name @include(if: false) address } } }',
+    '{ tokensByKey(keys: [{chainKey: "base", address: "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"}]) { chain { tokens { id } } } }',
+    '{ _entities(representations: [{__typename: "Chain", chainKey: "base"}]) { ... on Chain { tokens { id } } ... on Token { id } } }',
+  ])('is what comes of it: %s', async (query) => {
+    const gateway = await createTestGateway();
+    const { data } = await gateway.query(query);
+    expect(await unitsOf(gateway, query)).toBe(membersOf(data));
+  });
+
+  it('is never less than what comes of it, for any operation without searches and routes', async () => {
+    const chains = demoChains.filter(({ chainKey }) => ['ethereum', 'base', 'solana'].includes(chainKey));
+    const upstream = await startFakeUpstream({ chains, tokens: demoTokens.slice(0, 40) });
+    const config = { maxAliases: 10_000, maxDepth: 100, maxQueryTokens: 100_000, maxCost: 1_000_000_000 };
+    const gateway = await createTestGateway({ upstream, config });
+    let counted = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        operationsOf({ without: ['Query.tokenSearch', 'Query.chains'] }),
+        async ({ query, variables, operationName }) => {
+          const response = await gateway.fetch('/graphql', {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ query, variables, operationName }),
+          });
+          const { data } = (await response.json()) as { data?: object };
+          const units = await unitsOf(gateway, query, variables, operationName);
+          if (!data || units === undefined) return;
+          counted++;
+          expect(units).toBeGreaterThanOrEqual(membersOf(data));
+        },
+      ),
+      { numRuns: 150 },
+    );
+    expect(counted).toBeGreaterThan(20);
+  });
+});
+
+describe('MAX_COST', () => {
+  const whole = `{ tokens ${EVERY_FIELD} }`;
+
+  it('lets one whole token listing with every field and its chain through, and no more than it', async () => {
+    const gateway = await createTestGateway({ config: { maxCost: 1 } });
+    expect(await gateway.query(whole)).not.toHaveProperty('errors');
+    const answer = await gateway.query(`{ tokens ${EVERY_FIELD} listings { name } }`);
+    expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
+    expect(answer).not.toHaveProperty('data');
+    const limit = await unitsOf(gateway, whole);
+    expect(answer.errors?.[0]?.message).toContain(
+      `may cost at most ${limit} units (MAX_COST); this one costs ${(limit ?? 0) + 5}.`,
+    );
+  });
+
+  it('refuses before execution, with HTTP 400 for clients of the newer media type', async () => {
+    const { fetch, upstream } = await createTestGateway({ config: { maxCost: 1, tokensFreshMs: 3_600_000 } });
+    const response = await fetch('/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/graphql-response+json' },
+      body: JSON.stringify({ query: `{ a: tokens ${EVERY_FIELD} b: tokens ${EVERY_FIELD} }` }),
+    });
+    expect(response.status).toBe(400);
+    expect(upstream.count()).toBeLessThanOrEqual(2);
+  });
+
+  it('counts a search by the listed tokens and its words', async () => {
+    const { query } = await createTestGateway({
+      upstream: await startFakeUpstream({ chains: [chainRow('a')], tokens: [tokenRow('a', '0x1')] }),
+      config: { maxCost: 100 },
+    });
+    const searches = (count: number, words: string) =>
+      `{ ${Array.from({ length: count }, (_nothing, nth) => `s${nth}: tokenSearch(query: "${words}") { totalCount }`).join(' ')} }`;
+    // Each is two fields and one unit for the listed token, and one for each word.
+    expect(codesOf(await query(searches(20, 'a b')))).toEqual([]);
+    expect(codesOf(await query(searches(21, 'a b')))).toEqual(['LIMIT_EXCEEDED']);
+    expect(codesOf(await query(searches(20, 'a b c')))).toEqual(['LIMIT_EXCEEDED']);
+  });
+
+  it('counts what is known only while it runs: the rows of searches and routes', async () => {
+    const tokens = Array.from({ length: 3 }, (_nothing, nth) => tokenRow('a', `0x${nth + 1}`));
+    const upstream = await startFakeUpstream({ chains: [chainRow('a'), chainRow('b')], tokens });
+    const { query } = await createTestGateway({ upstream, config: { maxCost: 1_500 } });
+    expect(codesOf(await query('{ chains { name } tokens { symbol } }'))).toEqual([]);
+    const routes = Array.from({ length: 200 }, (_nothing, nth) => tokenRow('b', `0x${nth + 100}`));
+    upstream.plan('tokens', json({ tokens: routes }));
+    const ask = (fields: string) => query(`{ destinations(srcChainKey: "a", srcToken: "0x1") ${fields} }`);
+    expect(codesOf(await ask('{ tokens { symbol } }'))).toEqual([]);
+    // 1,000 for the question is owed only where the answer is not at hand; 200 rows of seven fields are too many.
+    const dear = await ask('{ tokens { symbol name address decimals chainKey id isBridgeable } }');
+    expect(codesOf(dear)).toEqual(['LIMIT_EXCEEDED']);
+    expect(dear).not.toHaveProperty('data');
+    const { data } = await query<{ tokenSearch: { edges: [] } }>('{ tokenSearch { edges { cursor } } }');
+    expect(data?.tokenSearch.edges).toHaveLength(3);
+  });
+
+  it('counts for each chain the tokens that it really has', async () => {
+    const gateway = await createTestGateway();
+    const { tokens } = gateway.snapshots.view().untracked();
+    await gateway.query('{ tokens { symbol } }');
+    const listed = gateway.snapshots.current().tokens?.rowsByChain ?? tokens?.rowsByChain ?? new Map();
+    expect(countOf(listed)).toBe(demoTokens.length);
+    const squares = [...listed.values()].reduce((sum, count) => sum + count * count, 0);
+    const units = await unitsOf(gateway, '{ tokens { chain { tokens { symbol } } } }');
+    // The root field; each token with its chain and that chain's list; each token below, with its symbol.
+    expect(units).toBe(1 + 3 * demoTokens.length + 2 * squares);
+  });
+});
+
+describe('variables', () => {
+  it('are coerced with a bound on errors and on their messages', async () => {
+    const { fetch } = await createTestGateway();
+    const ask = async (query: string, variables: object) => {
+      const response = await fetch('/graphql', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ query, variables }),
+      });
+      const text = await response.text();
+      return { text, errors: (JSON.parse(text) as { errors: { extensions: { code: string } }[] }).errors };
+    };
+    const list = await ask('query ($keys: [TokenKey!]!) { tokensByKey(keys: $keys) { id } }', {
+      keys: Array(250_000).fill(1),
+    });
+    expect(list.errors).toHaveLength(11);
+    expect(new Set(list.errors.map(({ extensions }) => extensions.code))).toEqual(
+      new Set(['BAD_USER_INPUT']),
+    );
+    const filter = Object.fromEntries(
+      Array.from({ length: 100 }, (_x, nth) => [`f${nth}`, 'x'.repeat(5_000)]),
+    );
+    const object = await ask('query ($f: TokenFilter) { tokenSearch(filter: $f) { totalCount } }', {
+      f: filter,
+    });
+    expect(object.text.length).toBeLessThan(30_000);
+  });
+});

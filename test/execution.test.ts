@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { createTestGateway } from './support/test-gateway.js';
+
+describe('an operation that is asked again and again', () => {
+  it('has the default of a variable that may not be null', async () => {
+    const { query } = await createTestGateway();
+    const text = 'query ($k: String! = "base") { chain(chainKey: $k) { name } }';
+    for (let nth = 0; nth < 4; nth++) {
+      expect(await query(text)).toEqual({ data: { chain: { name: 'Base' } } });
+    }
+  });
+
+  it('runs with the variables of each request', async () => {
+    const { query } = await createTestGateway();
+    const text = 'query ($k: String!) { chain(chainKey: $k) { chainKey } }';
+    for (const k of ['base', 'sei', 'base', 'nope', 'solana']) {
+      expect((await query(text, { k })).data).toEqual({ chain: k === 'nope' ? null : { chainKey: k } });
+    }
+  });
+
+  it('runs no text of the client as code', async () => {
+    const { query } = await createTestGateway();
+    // A mark by which graphql-jit 0.8.9, once used here, put the text behind it into code that it then ran.
+    const mark = '__MAGIC_DATE__33a9e76d_02e0_4128_8e92_3530ad3da74d';
+    for (const quotes of ['"', '"""']) {
+      const text = `{ chain(chainKey: ${quotes}${mark}globalThis.wasRun=1${quotes}) { name } }`;
+      for (let nth = 0; nth < 3; nth++) {
+        expect(await query(text)).toEqual({ data: { chain: null } });
+        expect(globalThis).not.toHaveProperty('wasRun');
+      }
+    }
+  });
+
+  it('shows in one operation of a document what another leaves out', async () => {
+    const { fetch } = await createTestGateway();
+    const query =
+      'query A($y: Boolean!) { chain(chainKey: "base") { ...C @include(if: $y) } } query B { chain(chainKey: "base") { ...C } } fragment C on Chain { name }';
+    for (const operationName of ['A', 'A', 'B', 'B', 'B']) {
+      const response = await fetch('/graphql', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ query, operationName, variables: { y: true } }),
+      });
+      expect(await response.json()).toEqual({ data: { chain: { name: 'Base' } } });
+    }
+  });
+
+  it('is one of the document that is named', async () => {
+    const { fetch } = await createTestGateway();
+    const query =
+      'query A { chain(chainKey: "base") { chainKey } } query B { chain(chainKey: "sei") { name } }';
+    for (let nth = 0; nth < 3; nth++) {
+      for (const [operationName, chain] of [
+        ['A', { chainKey: 'base' }],
+        ['B', { name: 'SEI' }],
+      ]) {
+        const response = await fetch('/graphql', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ query, operationName }),
+        });
+        expect(await response.json()).toEqual({ data: { chain } });
+      }
+    }
+  });
+});

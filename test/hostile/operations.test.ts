@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest';
+import { attack, type HttpAnswer, startTarget, type Target } from '../support/hostile.js';
+
+/** How long each attack lasts, in milliseconds; longer for a run of its own. */
+const ATTACK_MS = Number(process.env.HOSTILE_MS ?? 2_500);
+const CONNECTIONS = 16;
+/** What the defaults have to keep while they are attacked, with 10,000 tokens listed. */
+const MOST_STALL_MS = 300;
+const MOST_MEMORY_MB = 300;
+
+const FIELDS =
+  '{ id symbol name address decimals price { usd asOf } chain { name nativeCurrency { symbol } } }';
+
+/** One operation of so many aliases, other ones each time it is sent. */
+function aliased(count: number, field: string): object {
+  const aliases = Array.from({ length: count }, (_nothing, nth) => `a$N_${nth}: ${field}`);
+  return { query: `{ ${aliases.join(' ')} }` };
+}
+
+function entities(count: number): object {
+  const r = Array.from({ length: count }, (_nothing, nth) => ({
+    __typename: 'Token',
+    chainKey: 'ethereum',
+    address: `0xAbCdEf${(nth + 1).toString(16).padStart(34, '0')}`,
+  }));
+  const selection = '{ ... on Token { id symbol chain { name } } }';
+  return {
+    query: `query ($r: [_Any!]!) { a$N: _entities(representations: $r) ${selection} }`,
+    variables: { r },
+  };
+}
+
+const ATTACKS: readonly (readonly [string, readonly object[]])[] = [
+  ['the full list', [aliased(1, `tokens ${FIELDS}`)]],
+  ['seven and thirty full lists', [aliased(7, `tokens ${FIELDS}`), aliased(30, `tokens ${FIELDS}`)]],
+  [
+    'searches, alone and by the dozen',
+    [
+      aliased(1, 'tokenSearch(query: "t o k e n $N") { edges { node { id } } }'),
+      aliased(10, 'tokenSearch(query: "tok $N") { totalCount }'),
+      aliased(30, 'tokenSearch(query: "t o k e n $N") { totalCount }'),
+    ],
+  ],
+  ['entities', [entities(200), entities(8_000)]],
+];
+
+/** The CPU time of the main thread that one request costs, in milliseconds. */
+async function costOf(target: Target, body: string | object) {
+  const before = target.cpuMs();
+  const answer = await target.ask(body);
+  return { ...answer, cpuMs: target.cpuMs() - before };
+}
+
+describe('health checks and cached responses are served throughout', () => {
+  it.each(ATTACKS)('%s, by 16 connections as ever new documents', async (_name, bodies) => {
+    const target = await startTarget();
+    const watch = target.watch();
+    const statuses = await attack(target.address, CONNECTIONS, ATTACK_MS, bodies);
+    const watched = await watch.stop();
+    expect(watched.failed).toBe(0);
+    expect(watched.liveMs).toBeLessThan(MOST_STALL_MS);
+    expect(watched.cachedMs).toBeLessThan(MOST_STALL_MS);
+    expect(watched.memoryMb).toBeLessThan(MOST_MEMORY_MB);
+    // Each was answered: with data or an error of its own, or told to come again.
+    expect([...statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+  });
+});
+
+describe('one request costs little', () => {
+  it('whatever it is', async () => {
+    const target = await startTarget();
+    await target.ask({ query: '{ tokens { symbol } }' });
+    const spreads = (count: number, body: (nth: number) => string) =>
+      Array.from({ length: count }, (_nothing, nth) => `fragment F${nth} on Chain { ${body(nth)} }`).join(
+        ' ',
+      );
+    const names = (count: number) => 'name '.repeat(count);
+    const requests: Readonly<Record<string, object>> = {
+      'fragments that each spread the next one twice': {
+        query: `{ chains { ...F0 } } ${spreads(40, (nth) => (nth < 39 ? `...F${nth + 1} ...F${nth + 1}` : 'name'))}`,
+      },
+      'fragments that spread all that follow': {
+        query: `{ chains { ...F0 } } ${spreads(28, (nth) => `name ${Array.from({ length: 27 - nth }, (_n, next) => `...F${nth + next + 1}`).join(' ')}`)}`,
+      },
+      'one field by the hundred': { query: `{ chains { ${names(1_900)} } }` },
+      'one object by the hundred': { query: `{ ${'chains { name } '.repeat(490)} }` },
+      'a list of wrong variables': {
+        query: 'query ($k: [TokenKey!]!) { tokensByKey(keys: $k) { id } }',
+        variables: { k: Array(250_000).fill(1) },
+      },
+      'an object of wrong names': {
+        query: 'query ($f: TokenFilter) { tokenSearch(filter: $f) { totalCount } }',
+        variables: {
+          f: Object.fromEntries(Array.from({ length: 200 }, (_n, nth) => [`f${nth}`, 'x'.repeat(5_000)])),
+        },
+      },
+      'malformed representations': {
+        query: 'query ($r: [_Any!]!) { _entities(representations: $r) { __typename } }',
+        variables: { r: Array(100_000).fill({ x: 1 }) },
+      },
+      'a long document': { query: `{ ${'a '.repeat(500_000)} }` },
+      'nested brackets': { query: '{ chains { name } }', variables: { a: '['.repeat(500_000) } },
+    };
+    for (const [name, body] of Object.entries(requests)) {
+      // The first of its kind also pays for what V8 has not compiled yet.
+      await costOf(target, body);
+      const { cpuMs, status } = await costOf(target, body);
+      expect([200, 400], name).toContain(status);
+      expect(cpuMs, name).toBeLessThan(MOST_STALL_MS);
+      expect(target.memoryMb(), name).toBeLessThan(MOST_MEMORY_MB);
+    }
+  });
+
+  it('also where it asks for everything, in lists within lists', async () => {
+    const target = await startTarget();
+    const { body, cpuMs } = await costOf(target, {
+      query: '{ tokens { chain { tokens { chain { name } } } } }',
+    });
+    expect(JSON.parse(body)).toMatchObject({ errors: [{ extensions: { code: 'LIMIT_EXCEEDED' } }] });
+    expect(cpuMs).toBeLessThan(MOST_STALL_MS);
+  });
+});
+
+describe('an operation that is refused because the gateway is busy', () => {
+  it('is told so, and when to come again', async () => {
+    const target = await startTarget({ env: { MAX_WAIT_MS: '1' } });
+    const attacked = attack(target.address, CONNECTIONS, ATTACK_MS, [aliased(1, `tokens ${FIELDS}`)]);
+    let refused: HttpAnswer | undefined;
+    for (let nth = 0; refused?.status !== 503 && nth < 200; nth++) {
+      refused = await target.ask({ query: `{ b${nth}: chain(chainKey: "ethereum") { name } }` });
+    }
+    const statuses = await attacked;
+    expect(refused?.headers).toMatchObject({
+      'retry-after': '1',
+      'cache-control': 'no-store',
+      'access-control-allow-origin': '*',
+      'x-request-id': expect.any(String),
+    });
+    expect(JSON.parse(refused?.body ?? '')).toEqual({
+      errors: [
+        { message: expect.stringContaining('The gateway is busy'), extensions: { code: 'OVERLOADED' } },
+      ],
+    });
+    expect(statuses.get(200)).toBeGreaterThan(0);
+  });
+});
+
+describe('a client that asks for as much as it can', () => {
+  it('slows down itself, and not a client at another address', async () => {
+    const target = await startTarget();
+    const attacked = attack(
+      target.address,
+      CONNECTIONS,
+      ATTACK_MS,
+      [aliased(1, `tokens ${FIELDS}`)],
+      '127.0.0.2',
+    );
+    const waits: number[] = [];
+    for (let nth = 0; nth < 10; nth++) {
+      const { cpuMs, status } = await costOf(target, {
+        query: `{ b${nth}: chain(chainKey: "ethereum") { name } }`,
+      });
+      expect(status).toBe(200);
+      waits.push(cpuMs);
+    }
+    await attacked;
+    // The operation that is executed when it comes, and one of the attacker's turns.
+    expect(Math.max(...waits)).toBeLessThan(3 * MOST_STALL_MS);
+  });
+});

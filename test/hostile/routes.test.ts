@@ -1,0 +1,201 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { generatedListings, tokenRow } from '../fixtures/rows.js';
+import { type Answer, json, mostInASecond, type SeenRequest, status } from '../support/fake-upstream.js';
+import { attack, exchange, startTarget, type Target } from '../support/hostile.js';
+
+const PER_SECOND = 10;
+/** On a busy machine what left evenly is taken up in bunches; the limit itself is tested on an idle one. */
+const SLACK_MS = 500;
+const ATTACKER = '127.0.0.2';
+const SIZE = { chainCount: 20, tokenCount: 2_000 };
+const listed = generatedListings(SIZE.chainCount, SIZE.tokenCount).tokens;
+const listing = json({ tokens: listed });
+const DESTINATION = tokenRow('chain-1', '0xde57');
+const routes = json({ tokens: [DESTINATION] });
+
+interface Pair {
+  readonly chainKey: string;
+  readonly address: string;
+}
+
+/** What the honest client asks for, one after the other: pairs that nobody else asks for. */
+const HONEST = listed.slice(-30) as unknown as readonly Pair[];
+const aliased = ({ chainKey, address }: Pair, nth: number) =>
+  `a${nth}: tokens(srcChainKey: "${chainKey}", srcToken: "${address}") { address }`;
+
+/** What an attacker finds in the listing. */
+const FLOOD = listed.slice(0, 1_500) as unknown as readonly Pair[];
+
+const pairQuery = (pair: Pair) => ({ query: `{ ${aliased(pair, 0)} }` });
+/** Ten distinct pairs, as many as one operation may ask for. */
+const TEN_UNLISTED = {
+  query: `{ ${Array.from({ length: 10 }, (_, nth) => `a${nth}: tokens(srcChainKey: "ethereum", srcToken: "0xbad${nth}$N") { address }`).join(' ')} }`,
+};
+
+interface Served {
+  readonly answered: number;
+  readonly codes: readonly string[];
+}
+
+/** Asks for the honest pairs, ten at a time. */
+async function askHonestly(target: Target, atOnce = 10): Promise<Served> {
+  const left = [...HONEST];
+  const codes: string[] = [];
+  let answered = 0;
+  const client = async () => {
+    for (let pair = left.shift(); pair; pair = left.shift()) {
+      const { body } = await target.ask(pairQuery(pair));
+      const { data, errors = [] } = JSON.parse(body);
+      if (data?.a0?.[0]?.address === DESTINATION.address) answered++;
+      for (const { extensions } of errors) codes.push(extensions.code);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, client));
+  return { answered, codes };
+}
+
+/** How many of the requests came between the first and the last of these, and are not among them. */
+function othersAmong(all: readonly SeenRequest[], these: readonly SeenRequest[]): number {
+  const [from, to] = [these[0]?.at ?? 0, these.at(-1)?.at ?? 0];
+  return all.filter(({ at }) => at >= from && at <= to).length - these.length;
+}
+
+/** Starts the gateway with an upstream that answers questions for routes by itself. */
+async function start(answer: (url: URL) => Answer, env: Record<string, string> = {}) {
+  const target = await startTarget({
+    ...SIZE,
+    env: { UPSTREAM_REQUESTS_PER_SECOND: `${PER_SECOND}`, UPSTREAM_RETRIES: '0', ...env },
+  });
+  const { upstream } = target;
+  let answerListing = listing;
+  upstream.plan('tokens', (response, request, nth) => {
+    const url = new URL(request.url ?? '', 'http://fake');
+    const answerOf = url.searchParams.has('srcToken') ? answer(url) : answerListing;
+    answerOf(response, request, nth);
+  });
+  const isRoute = ({ url }: SeenRequest) => url.includes('srcToken');
+  const isHonest = ({ url }: SeenRequest) => HONEST.some(({ address }) => url.includes(address));
+  return {
+    ...target,
+    failListing() {
+      // Of no other question than this one: it opens no breaker.
+      answerListing = status(404);
+    },
+    routesSeen: () => upstream.seen.filter(isRoute),
+    honestSeen: () => upstream.seen.filter(isHonest),
+    /** Attacks all the while that the honest client asks; what still waits after that ends with the process. */
+    async besiege(forMs: number, bodies: readonly object[], atOnce?: number) {
+      const attacking = attack(target.address, 16, forMs, bodies, ATTACKER);
+      // So long that all that can wait has come.
+      await sleep(1_000);
+      const served = await askHonestly(target, atOnce);
+      return { served, attacking };
+    },
+  };
+}
+
+/** Operations with ten listed pairs each, none of them twice. */
+const FLOODS = Array.from({ length: FLOOD.length / 10 }, (_, nth) => ({
+  query: `{ ${FLOOD.slice(nth * 10, nth * 10 + 10)
+    .map(aliased)
+    .join(' ')} }`,
+}));
+const ALL_ANSWERED = { answered: HONEST.length, codes: [] };
+
+describe('one client that asks for routes without end', () => {
+  it('from unlisted tokens costs the upstream nothing, and nobody waits for it', async () => {
+    const { besiege, routesSeen, honestSeen, upstream } = await start(() => routes);
+    const { served, attacking } = await besiege(5_000, [TEN_UNLISTED]);
+    expect(served).toEqual(ALL_ANSWERED);
+    expect((await attacking).get(200)).toBeGreaterThan(100);
+    expect(honestSeen()).toHaveLength(HONEST.length);
+    expect(routesSeen()).toHaveLength(HONEST.length);
+    expect(mostInASecond(upstream.seen, SLACK_MS)).toBeLessThanOrEqual(PER_SECOND);
+  });
+
+  it('from unlisted tokens stands behind listed ones while the listing is stale', async () => {
+    const target = await start(() => routes, { TOKENS_FRESH_MS: '1000' });
+    target.failListing();
+    await expect
+      .poll(async () => (await target.ask({ query: '{ listings { state } }' })).body)
+      .toContain('STALE');
+    const { served } = await target.besiege(8_000, [TEN_UNLISTED]);
+    expect(served).toEqual(ALL_ANSWERED);
+    expect(target.honestSeen()).toHaveLength(HONEST.length);
+    // Whatever is left over is the attacker's, and no more than that.
+    expect(mostInASecond(target.upstream.seen, SLACK_MS)).toBeLessThanOrEqual(PER_SECOND);
+    expect(othersAmong(target.routesSeen(), target.honestSeen())).toBeLessThan(HONEST.length / 2);
+  });
+
+  it('from listed tokens gets no more than its share', async () => {
+    const { besiege, routesSeen, honestSeen, upstream } = await start(() => routes);
+    const { served } = await besiege(6_000, FLOODS);
+    expect(served).toEqual(ALL_ANSWERED);
+    // One of two clients; those that waited for the same place in turn with it.
+    expect(othersAmong(routesSeen(), honestSeen())).toBeLessThan(1.5 * HONEST.length);
+    expect(mostInASecond(upstream.seen, SLACK_MS)).toBeLessThanOrEqual(PER_SECOND);
+  });
+
+  it('from a pair that another client asks for, too, delays only itself', async () => {
+    const { besiege, routesSeen, honestSeen } = await start(() => routes);
+    // The honest pairs are at the end of what the attacker has in the queue.
+    const same = { query: `{ ${HONEST.slice(0, 10).map(aliased).join(' ')} }` };
+    const { served } = await besiege(6_000, [...FLOODS.slice(0, 15), same]);
+    expect(served).toEqual(ALL_ANSWERED);
+    expect(honestSeen()).toHaveLength(HONEST.length);
+    expect(othersAmong(routesSeen(), honestSeen())).toBeLessThan(1.5 * HONEST.length);
+  });
+});
+
+describe('one odd pair that is asked for again and again', () => {
+  const [odd] = FLOOD;
+  const isOdd = (url: URL) => url.searchParams.get('srcToken') === odd?.address;
+  const again = [pairQuery(odd as Pair)];
+  const env = { CHAINS_FRESH_MS: '500', UPSTREAM_RETRIES: '2' };
+
+  it('and fails with 500 costs few requests, and stops neither other routes nor listings', async () => {
+    const target = await start((url) => (isOdd(url) ? status(500) : routes), env);
+    const { upstream, honestSeen, routesSeen, output } = target;
+    const refreshed = upstream.count('chains');
+    const { served, attacking } = await target.besiege(6_000, again);
+    expect(served).toEqual(ALL_ANSWERED);
+    expect((await attacking).get(200)).toBeGreaterThan(100);
+    // At first, and after one, two and four seconds, each time with two further attempts.
+    expect(routesSeen().length - honestSeen().length).toBeLessThanOrEqual(15);
+    expect(upstream.count('chains') - refreshed).toBeGreaterThan(3);
+    const lines = output().split('\n');
+    const told = lines.filter((line) => line.includes('could not be had'));
+    expect(told.length).toBeGreaterThan(0);
+    expect(told.length).toBeLessThanOrEqual(5);
+    expect(told.join()).not.toContain('stack');
+  });
+
+  it('and says 429 with Retry-After stops no listing, and other routes for a while', async () => {
+    const target = await start((url) => (isOdd(url) ? status(429, { 'retry-after': '2' }) : routes), {
+      ...env,
+      UPSTREAM_RETRIES: '0',
+    });
+    const { upstream } = target;
+    const refreshed = upstream.count('chains');
+    const { served } = await target.besiege(8_000, again);
+    expect(served).toEqual(ALL_ANSWERED);
+    expect(upstream.count('chains') - refreshed).toBeGreaterThan(6);
+  });
+});
+
+describe('unlisted pairs that fail while the listing is stale', () => {
+  it('stop neither listed pairs nor listings', async () => {
+    const target = await start((url) => (url.search.includes('0xbad') ? status(500) : routes), {
+      TOKENS_FRESH_MS: '1000',
+    });
+    target.failListing();
+    await expect
+      .poll(async () => (await target.ask({ query: '{ listings { state } }' })).body)
+      .toContain('STALE');
+    const { served } = await target.besiege(6_000, [TEN_UNLISTED]);
+    expect(served).toEqual(ALL_ANSWERED);
+    const { body } = await exchange(target.address, '/metrics', 'GET', undefined, {}, undefined);
+    expect(body).toMatch(/upstream_route_breaker_state\{upstream="v1",tokens="listed",state="closed"\} 1/);
+  });
+});

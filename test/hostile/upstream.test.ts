@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import { generatedListings, tokenRow } from '../fixtures/rows.js';
+import { type Answer, json, text } from '../support/fake-upstream.js';
+import { ask } from '../support/gateway-process.js';
+import { startTarget } from '../support/hostile.js';
+
+const MB = 2 ** 20;
+/** A little less than an answer may have. */
+const FULL = 32 * MB - 1000;
+/** The same that {@link startTarget} serves. */
+const TOKENS = generatedListings(20, 1_000).tokens;
+
+/** What one answer may cost at most: of CPU in all, and at a stretch; the largest that is sound costs nearly as much. */
+const MAX_CPU_MS = 3_000;
+const MAX_STALL_MS = 700;
+const MAX_MEMORY_MB = 420;
+
+interface Listings {
+  readonly listings: readonly {
+    readonly name: string;
+    readonly state: string;
+    readonly rows: number;
+    readonly version: string;
+    readonly lastFailure: { readonly code: string; readonly message: string } | null;
+  }[];
+}
+
+/** So many of a part as an answer has room for. */
+const filled = (part: string) => part.repeat(Math.floor(FULL / part.length));
+const rows = (body: string) => text(`{"tokens":[${body}]}`);
+const objects = (count: number, members: number) =>
+  Array.from({ length: count }, (_, nth) => {
+    const names = Array.from({ length: members }, (_, member) => `"${nth}.${member}":0`);
+    return `{${names.join(',')}}`;
+  }).join(',');
+
+/** Of 20 out of 900 members each, so that hardly two are of one form. */
+const oddObjects = (count: number) =>
+  Array.from({ length: count }, (_, nth) => {
+    const names = Array.from({ length: 20 }, (_, at) => `"${(nth * 7919 * (at + 1) + at * 31) % 900}":0`);
+    return `{${names.join(',')}}`;
+  }).join(',');
+
+/** The tokens that a hostile upstream makes of those that are known. */
+const changed = (change: (row: (typeof TOKENS)[number], index: number) => unknown) =>
+  json({ tokens: TOKENS.map(change) });
+
+/** What it sends, and what is said of it; the first of them cost the process 13 s and 1.8 GB each, or its life. */
+const ATTACKS: readonly (readonly [name: string, answer: () => Answer, said: RegExp])[] = [
+  ['32 MB of {},', () => rows(`${filled('{},')}{}`), /at most 1000000 objects/],
+  ['32 MB of [],', () => rows(`${filled('[],')}[]`), /at most 1000000 objects/],
+  ['32 MB of 0,', () => rows(`${filled('0,')}0`), /at most 2400000 values/],
+  ['32 MB of [[[[', () => text(filled('[')), /at most 1000000 objects/],
+  ['32 MB of {"":{"":{', () => text(filled('{"":')), /at most 1000000 objects/],
+  [
+    '32 MB of one good row',
+    () => rows(`${filled(`${JSON.stringify(TOKENS[0])},`)}{}`),
+    /at most 200000|lacks 999/,
+  ],
+  ['a million levels', () => rows(`${'['.repeat(999_990)}${']'.repeat(999_990)}`), /none of the 1 rows/],
+  [
+    'as many bare rows as there may be values',
+    () => rows(`${'0,'.repeat(2_399_990)}0`),
+    /at most 200000 rows in "tokens", got 2399991/,
+  ],
+  ['a row of two million members', () => rows(objects(1, 2_000_000)), /at most 1000 names/],
+  [
+    'a symbol of 20 MB',
+    () => changed((row, nth) => (nth < 900 ? { ...row, symbol: nth === 0 ? 'x'.repeat(20 * MB) : 1 } : row)),
+    /cannot be read/,
+  ],
+  ['a text of 32 MB', () => text(`"${filled('x')}"`), /expected a JSON object/],
+  ['as many bad rows as there may be', () => rows(`${'{},'.repeat(199_999)}{}`), /none of the 200000 rows/],
+  [
+    'as many short rows as there may be',
+    () =>
+      json({
+        tokens: Array.from({ length: 150_000 }, (_, nth) =>
+          tokenRow('a', `${nth}`, { symbol: '', name: '', price: undefined }),
+        ),
+      }),
+    /lacks 1000 of 1000 known rows/,
+  ],
+  [
+    'as many objects as there may be',
+    () => rows(Array.from({ length: 6 }, () => `[${'{},'.repeat(160_000)}{}]`).join(',')),
+    /none of the 6 rows/,
+  ],
+  ['names of members that are all different', () => rows(objects(2_000, 900)), /at most 1000 names/],
+  [
+    'objects of which each has members of its own',
+    () => rows(oddObjects(115_000)),
+    /none of the 115000 rows/,
+  ],
+  [
+    'rows that are called like members of objects',
+    () =>
+      rows(
+        ['constructor', '__proto__', 'toString']
+          .map((name) => JSON.stringify(tokenRow(name, name, { symbol: name })))
+          .join(','),
+      ),
+    /lacks 1000 of 1000/,
+  ],
+  ['decimals that are texts', () => changed((row) => ({ ...row, decimals: '6' })), /none of the 1000 rows/],
+  [
+    'decimals that are texts, but for five rows',
+    () => changed((row, nth) => (nth < 5 ? row : { ...row, decimals: '6' })),
+    /not taken, however often/,
+  ],
+  ['five rows', () => json({ tokens: TOKENS.slice(0, 5) }), /lacks 995 of 1000 known rows/],
+];
+
+describe('a hostile upstream', () => {
+  it.each(ATTACKS)(
+    'that sends %s costs little, is told of, and takes nothing away',
+    async (_name, answer, said) => {
+      const target = await startTarget({
+        chainCount: 20,
+        tokenCount: 1_000,
+        // So often that it would be taken, were it taken by repetition.
+        env: { TOKENS_FRESH_MS: '400', UPSTREAM_RETRIES: '0', HOLD_BACK_TIMES: '1000' },
+      });
+      const { address, upstream } = target;
+      const tokens = async () => {
+        const { data } = await ask<Listings>(
+          address,
+          '{ listings { name state rows version lastFailure { code message } } }',
+        );
+        return data.listings[1];
+      };
+      const before = await tokens();
+      expect(before).toMatchObject({ rows: 1_000, lastFailure: null });
+      const [cpuBefore, asked] = [target.cpuMs(), upstream.count('tokens')];
+      const watching = target.watch();
+      upstream.plan('tokens', answer());
+      await expect.poll(() => upstream.count('tokens') - asked, { timeout: 30_000 }).toBeGreaterThan(3);
+      await expect.poll(async () => (await tokens())?.lastFailure?.message).toMatch(said);
+      const after = await tokens();
+      const watched = await watching.stop();
+      const cpuMs = (target.cpuMs() - cpuBefore) / (upstream.count('tokens') - asked);
+      expect(after).toMatchObject({
+        rows: 1_000,
+        version: before?.version,
+        lastFailure: { code: 'UPSTREAM_MALFORMED' },
+      });
+      expect(watched.failed).toBe(0);
+      expect(watched.memoryMb).toBeLessThan(MAX_MEMORY_MB);
+      expect(Math.max(watched.liveMs, watched.cachedMs)).toBeLessThan(MAX_STALL_MS);
+      expect(cpuMs).toBeLessThan(MAX_CPU_MS);
+    },
+  );
+});

@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { json, startFakeUpstream } from '../support/fake-upstream.js';
+import { createTestGateway } from '../support/test-gateway.js';
+
+/** Members that every object has, though nobody gave it any. */
+const NAMES = [
+  'constructor',
+  '__proto__',
+  'prototype',
+  'toString',
+  'hasOwnProperty',
+  'valueOf',
+  '__defineGetter__',
+];
+
+/** As JSON has it: in a literal, `__proto__` would be no member. */
+const rowsNamed = (name: string) => ({
+  chain: {
+    ...chainRow(name, { chainType: name, shortName: name, name }),
+    nativeCurrency: { chainKey: name, name, symbol: name, decimals: 18, address: name },
+  },
+  token: tokenRow(name, name, { symbol: name, name }),
+});
+
+interface Edges {
+  readonly edges: readonly { readonly node: { readonly chainKey: string; readonly address: string } }[];
+}
+
+describe.each(NAMES)('a chain and a token that are called %s', (name) => {
+  const { chain, token } = rowsNamed(name);
+
+  async function serve() {
+    const upstream = await startFakeUpstream({
+      chains: [chain, chainRow('a')],
+      tokens: [token, tokenRow('a', '0x1')],
+    });
+    const gateway = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
+    return gateway;
+  }
+
+  it('are listed, looked up, searched, filtered, paged and moved like others', async () => {
+    const { query, upstream, snapshots, metrics, logged } = await serve();
+    const { data, errors } = await query<{
+      chains: { id: string }[];
+      tokens: { id: string }[];
+      found: Edges;
+      filtered: Edges;
+      native: Edges;
+    }>(
+      `query ($name: String!, $names: [String!]) {
+        chains { id chainKey chainType caip2 tokenCount tokens { symbol } }
+        tokens { id chainKey isNative chain { name } }
+        chain(chainKey: $name) { name }
+        token(chainKey: $name, address: $name) { symbol }
+        meant: chains(search: $name, chainTypes: $names) { chainKey }
+        on: tokens(srcChainKey: $name) { address }
+        chainsByKey(chainKeys: [$name]) { chainKey }
+        tokensByKey(keys: [{ chainKey: $name, address: $name }]) { address }
+        found: tokenSearch(query: $name) { edges { node { chainKey address } } }
+        filtered: tokenSearch(filter: { chainKeys: $names, chainTypes: $names, symbols: $names }) {
+          edges { node { chainKey address } }
+        }
+        native: tokenSearch(filter: { isNative: true }, orderBy: NAME) { edges { node { chainKey address } } }
+        destinations(srcChainKey: $name, srcToken: $name) { chainKey }
+        _entities(representations: [{ __typename: "Chain", chainKey: $name }]) { ... on Chain { name } }
+      }`.replace('{ __typename: "Chain", chainKey: $name }', `{ __typename: "Chain", chainKey: "${name}" }`),
+      { name, names: [name] },
+    );
+    expect(errors).toBeUndefined();
+    const own = [{ node: { chainKey: name, address: name } }];
+    expect(data).toMatchObject({
+      chains: [
+        {
+          chainKey: name,
+          chainType: name.toLowerCase(),
+          caip2: null,
+          tokenCount: 1,
+          tokens: [{ symbol: name }],
+        },
+        { chainKey: 'a' },
+      ],
+      tokens: [{ chainKey: name, isNative: true, chain: { name } }, { chainKey: 'a' }],
+      chain: { name },
+      token: { symbol: name },
+      meant: [{ chainKey: name }],
+      on: [{ address: name }],
+      chainsByKey: [{ chainKey: name }],
+      tokensByKey: [{ address: name }],
+      found: { edges: own },
+      filtered: { edges: own },
+      native: { edges: own },
+      destinations: [{ chainKey: 'a' }],
+      _entities: [{ name }],
+    });
+    const ids = [data?.chains[0]?.id, data?.tokens[0]?.id];
+    const nodes = await query('query ($ids: [ID!]!) { nodes(ids: $ids) { __typename } }', { ids });
+    expect(nodes.data).toEqual({ nodes: [{ __typename: 'Chain' }, { __typename: 'Token' }] });
+
+    // A refresh compares them, and what it finds is told.
+    upstream.plan('chains', json({ chains: [{ ...chain, chainId: 8 }, chainRow('a')] }));
+    snapshots.hurry();
+    await expect.poll(() => snapshots.status(Date.now())[0].isHeldBack).toBe(true);
+    expect(logged.some(({ detail }) => detail === `${name}: 7 → 8`)).toBe(true);
+    expect((await metrics.expose()).text).toMatch(/^listing_hold_backs_total\{.*"chain_id"\} 1$/m);
+  });
+
+  it('are not found where there are none', async () => {
+    const { query } = await createTestGateway();
+    const { data, errors } = await query(
+      `query ($name: String!, $names: [String!]) {
+        chain(chainKey: $name) { name }
+        token(chainKey: $name, address: $name) { symbol }
+        tokens(srcChainKey: $name) { address }
+        chains(search: $name) { chainKey }
+        tokenSearch(query: $name, filter: { chainKeys: $names, chainTypes: $names, symbols: $names }) { totalCount }
+      }`,
+      { name, names: [name] },
+    );
+    expect(errors).toBeUndefined();
+    const none = { chain: null, token: null, tokens: [], chains: [], tokenSearch: { totalCount: 0 } };
+    expect(data).toEqual(none);
+  });
+});
+
+it('members of odd names in a row, and aliases and operations that are called so, harm nothing', async () => {
+  const upstream = await startFakeUpstream();
+  const row = JSON.stringify(tokenRow('a', '0x1')).replace('{', '{"__proto__":{"price":1},"constructor":{},');
+  upstream.plan('tokens', (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(
+      `{"__proto__":null,"tokens":[${row},{"__proto__":${JSON.stringify(tokenRow('a', '0x2'))}}]}`,
+    );
+  });
+  const { query, snapshots } = await createTestGateway({ upstream });
+  const answer = await query('query constructor { constructor: tokens { toString: address } }');
+  expect(answer.data).toEqual({ constructor: [{ toString: '0x1' }] });
+  expect(snapshots.status(Date.now())[1].rejectedRows).toBe(1);
+});

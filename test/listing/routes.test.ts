@@ -1,0 +1,237 @@
+import { describe, expect, it } from 'vitest';
+import { NATIVE_PLACEHOLDER } from '../../src/listing/address.js';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { type Answer, json, late, startFakeUpstream, status } from '../support/fake-upstream.js';
+import {
+  type Answered,
+  codesOf,
+  createTestGateway,
+  type TestGatewayOptions,
+} from '../support/test-gateway.js';
+
+const BIG = '0xAbCdEf0000000000000000000000000000000001';
+const ZERO = `0x${'0'.repeat(40)}`;
+const LISTED = [
+  tokenRow('a', BIG),
+  tokenRow('b', '0x2', { symbol: 'TWO', name: 'Two', price: { usd: 2 }, decimals: 6 }),
+  ...Array.from({ length: 100 }, (_, index) => tokenRow('c', `0x${(index + 100).toString(16)}`)),
+];
+
+/** A gateway that has its listings, in front of an upstream that answers questions for routes like this. */
+async function serve(routes: (url: URL) => Answer, options: TestGatewayOptions = {}) {
+  const upstream = await startFakeUpstream({ chains: [chainRow('a')] });
+  let listing = json({ tokens: LISTED });
+  upstream.plan('tokens', (response, request, nth) => {
+    const url = new URL(request.url ?? '', 'http://fake');
+    (url.searchParams.has('srcToken') ? routes(url) : listing)(response, request, nth);
+  });
+  const gateway = await createTestGateway({
+    upstream,
+    ...options,
+    config: { tokensFreshMs: 60_000, upstreamRetries: 0, ...options.config },
+  });
+  await gateway.query('{ chains { chainKey } tokens { symbol } }');
+  return {
+    ...gateway,
+    asked: () => upstream.seen.filter(({ url }) => url.includes('srcToken')).map(({ url }) => url),
+    planListing(answer: Answer) {
+      listing = answer;
+    },
+    /** Asks as this client. */
+    async queryAs<Data>(client: string, query: string): Promise<Answered<Data>> {
+      const request = new Request('http://gateway/graphql', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ query }),
+      });
+      return (await (await gateway.gateway.fetch(request, { client })).json()) as Answered<Data>;
+    },
+  };
+}
+
+const one = () => json({ tokens: [tokenRow('b', '0x2')] });
+const pair = (address: string, chainKey = 'c') =>
+  `{ tokens(srcChainKey: "${chainKey}", srcToken: "${address}") { address } }`;
+
+describe('routes from a token that is not listed', () => {
+  it.each([
+    ['an unknown address', pair('0xbad')],
+    ['a listed address on another chain', pair(BIG, 'b')],
+    ['the native asset of a chain that lists none', pair(ZERO, 'a')],
+    ['an unknown address alone', '{ tokens(srcToken: "0xbad") { address } }'],
+  ])('are none, without asking, while the listing is fresh: %s', async (_name, query) => {
+    const gateway = await serve(one);
+    expect(await gateway.query(query)).toEqual({ data: { tokens: [] } });
+    expect(gateway.asked()).toEqual([]);
+  });
+
+  it.each([
+    ['in any letter case', pair(BIG.toLowerCase(), 'a')],
+    ['alone, in any letter case', `{ tokens(srcToken: "0x${BIG.slice(2).toUpperCase()}") { address } }`],
+  ])('are asked for where it is listed %s', async (_name, query) => {
+    const gateway = await serve(one);
+    expect(await gateway.query(query)).toEqual({ data: { tokens: [{ address: '0x2' }] } });
+    expect(gateway.asked()).toHaveLength(1);
+  });
+
+  it('are asked for where the native asset is listed, in any writing of it', async () => {
+    const upstream = await startFakeUpstream({
+      chains: [chainRow('a')],
+      tokens: [tokenRow('a', ZERO), tokenRow('b', '0x2')],
+    });
+    const { query } = await createTestGateway({ upstream });
+    await query('{ tokens { symbol } }');
+    await query(pair(NATIVE_PLACEHOLDER.toLowerCase(), 'a'));
+    expect(upstream.seen.at(-1)?.url).toBe(`/v1/tokens?srcChainKey=a&srcToken=${ZERO}`);
+  });
+
+  it('do not count towards the budget of an operation', async () => {
+    const { query, asked } = await serve(one, { config: { maxRoutesPerOperation: 1 } });
+    const unlisted = Array.from({ length: 5 }, (_, nth) => `a${nth}: ${pair(`0xbad${nth}`).slice(2, -2)}`);
+    expect(codesOf(await query(`{ ${unlisted.join(' ')} b: ${pair('0x64').slice(2)}`))).toEqual([]);
+    expect(asked()).toHaveLength(1);
+  });
+
+  it('are asked for behind those from listed ones while the listing is stale', async () => {
+    const gateway = await serve(one, { config: { tokensFreshMs: 100, upstreamRequestsPerSecond: 4 } });
+    gateway.planListing(status(404));
+    await expect.poll(() => gateway.snapshots.status(Date.now())[1].state, { interval: 10 }).toBe('STALE');
+    const questions = [...['0xbad1', '0xbad2', '0xbad3', '0xbad4'], ...['0x64', '0x65']];
+    await Promise.all(questions.map((address) => gateway.query(pair(address))));
+    const order = gateway.asked().map((url) => url.replace(/.*srcToken=/, ''));
+    expect(order).toHaveLength(6);
+    // The first of them found nobody there.
+    expect(order.slice(0, 3)).toEqual(expect.arrayContaining(['0x64', '0x65']));
+  });
+});
+
+describe('rows of routes', () => {
+  const rowFields = 'id decimals symbol name isBridgeable price { usd }';
+
+  it('are as the token listing has them', async () => {
+    const odd = { symbol: 'ODD', name: 'Odd', isBridgeable: false, price: { usd: 9 } };
+    const { query } = await serve(() => json({ tokens: [tokenRow('b', '0x2', odd)] }));
+    const answer = await query<{ routes: object[]; token: object }>(`{
+      routes: tokens(srcChainKey: "c", srcToken: "0x64") { ${rowFields} }
+      token(chainKey: "b", address: "0x2") { ${rowFields} }
+    }`);
+    expect(answer.data?.routes).toEqual([answer.data?.token]);
+    expect(answer.data?.token).toMatchObject({ symbol: 'TWO', price: { usd: 2 } });
+  });
+
+  it('with other decimals than the listing has are left out, counted and logged once', async () => {
+    const rows = [tokenRow('b', '0x2', { decimals: 18 }), tokenRow('d', '0x3'), tokenRow('c', '0x64')];
+    const { query, metrics, logged } = await serve(() => json({ tokens: rows }));
+    for (let asked = 0; asked < 3; asked++) {
+      const answer = await query('{ destinations(srcChainKey: "a", srcToken: "0x64") { chainKey } }');
+      expect(answer).toEqual({ data: { destinations: [] } });
+      expect(await query(pair(BIG, 'a'))).toEqual({
+        data: { tokens: [{ address: '0x3' }, { address: '0x64' }] },
+      });
+    }
+    expect((await metrics.expose()).text).toMatch(/^route_rows_conflicting_total 1$/m);
+    const told = logged.filter(({ msg }) => msg.includes('other decimals'));
+    expect(told).toMatchObject([{ level: 40, rows: 1, first: [expect.stringContaining('listed with 6')] }]);
+  });
+
+  it('are compared with the listing that the operation reads, and not with a newer one', async () => {
+    const other = LISTED.map((row) => (row.address === '0x2' ? { ...row, decimals: 18 } : row));
+    const gateway = await serve(() => json({ tokens: [tokenRow('b', '0x2', { decimals: 18 })] }), {
+      config: { holdBackTimes: 1 },
+    });
+    const before = gateway.snapshots.view();
+    expect((await before.tokens()).byAddress('b', '0x2')?.decimals).toBe(6);
+    gateway.planListing(json({ tokens: other }));
+    gateway.snapshots.hurry();
+    await expect.poll(() => gateway.snapshots.current().tokens?.byAddress('b', '0x2')?.decimals).toBe(18);
+    const question = { srcChainKey: 'c', srcToken: '0x64' };
+    expect(await before.routes(question)).toEqual([]);
+    const now = gateway.snapshots.view();
+    expect(await now.routes(question)).toEqual([gateway.snapshots.current().tokens?.byAddress('b', '0x2')]);
+    expect(gateway.asked()).toHaveLength(1);
+  });
+
+  it('that the listing lacks are one object in one answer, whichever routes they are in', async () => {
+    const rowOf = (url: URL) => {
+      if (url.search.includes('0x64')) return tokenRow('d', '0x9', { price: { usd: 1 } });
+      if (url.search.includes('0x65')) return tokenRow('d', '0x9', { price: { usd: 2 } });
+      return tokenRow('d', '0x9', { decimals: 18 });
+    };
+    const { query } = await serve((url) => json({ tokens: [rowOf(url)] }));
+    // One after the other, so that it is known which came first.
+    for (const address of ['0x64', '0x65', '0x66']) await query(pair(address));
+    const answer = await query<Record<'a' | 'b' | 'c', object[]>>(`{
+      a: tokens(srcChainKey: "c", srcToken: "0x64") { id decimals price { usd } }
+      b: tokens(srcChainKey: "c", srcToken: "0x65") { id decimals price { usd } }
+      c: tokens(srcChainKey: "c", srcToken: "0x66") { id decimals price { usd } }
+    }`);
+    expect(answer.data?.a).toMatchObject([{ decimals: 6, price: { usd: 1 } }]);
+    expect(answer.data?.b).toEqual(answer.data?.a);
+    expect(answer.data?.c).toEqual([]);
+  });
+});
+
+describe('clients', () => {
+  it('take turns, however many questions one of them has', async () => {
+    const { queryAs, asked } = await serve(one, { config: { upstreamRequestsPerSecond: 5 } });
+    const hexOf = (index: number) => `0x${(index + 100).toString(16)}`;
+    const greedy = Array.from({ length: 12 }, (_, index) => queryAs('10.0.0.1', pair(hexOf(index))));
+    const modest = [50, 51].map((index) => queryAs('10.0.0.2', pair(hexOf(index))));
+    await Promise.all(modest);
+    expect(asked().length).toBeLessThan(10);
+    await Promise.all(greedy);
+    expect(asked()).toHaveLength(14);
+  });
+
+  it('who ask for the same have one request, at the place of the first in line', async () => {
+    const { queryAs, asked } = await serve(one, { config: { upstreamRequestsPerSecond: 5 } });
+    const hexOf = (index: number) => `0x${(index + 100).toString(16)}`;
+    const greedy = Array.from({ length: 12 }, (_, index) => queryAs('10.0.0.1', pair(hexOf(index))));
+    // Of all that the greedy one has in line this is the last.
+    const same = await queryAs('10.0.0.2', pair(hexOf(11)));
+    expect(same).toEqual({ data: { tokens: [{ address: '0x2' }] } });
+    expect(asked().length).toBeLessThan(10);
+    await Promise.all(greedy);
+    expect(asked()).toHaveLength(12);
+  });
+
+  it('are refused when too many wait: who has the most of them first, and that at debug', async () => {
+    const { queryAs, logged } = await serve(one, { config: { upstreamRequestsPerSecond: 1 } });
+    const hexOf = (index: number) => `0x${(index + 100).toString(16)}`;
+    const greedy = Array.from({ length: 45 }, (_, index) => queryAs('10.0.0.1', pair(hexOf(index))));
+    await expect
+      .poll(() => logged.filter(({ msg }) => msg.includes('was not sent')).length)
+      .toBeGreaterThan(5);
+    const modest = queryAs('10.0.0.2', pair(hexOf(60)));
+    expect(await modest).toEqual({ data: { tokens: [{ address: '0x2' }] } });
+    const refusals = logged.filter(({ msg }) => msg.includes('was not sent'));
+    for (const line of refusals) expect(line).toMatchObject({ level: 20, code: 'UPSTREAM_RATE_LIMITED' });
+    expect(refusals.some(({ err }) => err)).toBe(false);
+    // The rest would take half a minute.
+    for (const asked of greedy) asked.catch(() => {});
+  });
+});
+
+describe('routes that fail', () => {
+  it('are one line at warn, without a stack, however many wait for them', async () => {
+    const { query, logged, asked } = await serve(() => late(100, status(500)));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => query(pair('0x64'))));
+    expect(new Set(answers.flatMap(codesOf))).toEqual(new Set(['UPSTREAM_STATUS']));
+    expect(asked()).toHaveLength(1);
+    const lines = logged.filter(({ srcToken, level }) => srcToken === '0x64' && Number(level) > 20);
+    expect(lines).toMatchObject([{ level: 40, code: 'UPSTREAM_STATUS' }]);
+    expect(lines[0]).not.toHaveProperty('err');
+  });
+
+  it('are asked for less and less often, and at once again when they are there', async () => {
+    let answer = status(500);
+    const { query, asked } = await serve(() => answer);
+    const codes = async () => codesOf(await query(pair('0x64')));
+    for (let nth = 0; nth < 20; nth++) expect(await codes()).toEqual(['UPSTREAM_STATUS']);
+    expect(asked()).toHaveLength(2);
+    answer = one();
+    expect(await codes()).toEqual(['UPSTREAM_STATUS']);
+    await expect.poll(codes).toEqual([]);
+    expect(asked()).toHaveLength(3);
+  });
+});

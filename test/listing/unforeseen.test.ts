@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import type { Chain, Listing, Taken } from '../../src/listing/listing.js';
+import { codesOf, createTestGateway } from '../support/test-gateway.js';
+
+/** A listing of which the code that reads it makes a mistake for as long as a test wants. */
+function breaking(isBroken: () => boolean, broken: (taken: Taken<Chain>) => Taken<Chain>) {
+  return (listing: Listing): Listing => ({
+    source: listing.source,
+    tokens: (filter) => listing.tokens(filter),
+    async chains() {
+      const taken = await listing.chains();
+      return isBroken() ? broken(taken) : taken;
+    },
+  });
+}
+
+const MISTAKES: [string, (taken: Taken<Chain>) => Taken<Chain>][] = [
+  [
+    'reading it',
+    () => {
+      throw new TypeError('a secret mistake');
+    },
+  ],
+  ['indexing it', (taken) => ({ ...taken, rows: [null as unknown as Chain] })],
+];
+
+describe.each(MISTAKES)('a failure of %s that nobody foresaw', (_name, broken) => {
+  it('is recorded, answered and repeated like all others, and told once with its stack', async () => {
+    let isBroken = true;
+    const { query, snapshots, logged, upstream, metrics } = await createTestGateway({
+      decorate: breaking(() => isBroken, broken),
+      firstPauseMs: 50,
+      config: { chainsFreshMs: 3_600_000 },
+    });
+    const answer = await query('{ chains { name } tokens { symbol } }');
+    expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
+    expect(JSON.stringify(answer.errors)).not.toMatch(/secret|TypeError/);
+    const [chains] = snapshots.status(Date.now());
+    expect(chains).toMatchObject({ state: 'EMPTY', lastFailure: { code: 'UPSTREAM_MALFORMED' } });
+    expect(chains.lastFailure?.message).toMatch(/internal error of the gateway/);
+    await expect
+      .poll(async () => {
+        const { text } = await metrics.expose();
+        const failed = /^listing_refreshes_total\{listing="chains",outcome="UPSTREAM_MALFORMED"\} (\d+)$/m;
+        const stacks = logged.filter(({ err }) => JSON.stringify(err)?.includes('TypeError'));
+        return stacks.length - Number(failed.exec(text)?.[1]);
+      })
+      .toBe(0);
+    // The pauses grow: in the time of a few it is not asked again and again.
+    await expect.poll(() => upstream.count('chains')).toBeGreaterThan(2);
+    const retries = logged.filter(
+      ({ listing, retryInMs }) => listing === 'chains' && retryInMs !== undefined,
+    );
+    expect(Number(retries[2]?.retryInMs)).toBeGreaterThan(Number(retries[0]?.retryInMs));
+    isBroken = false;
+    await expect.poll(() => snapshots.status(Date.now())[0].state).toBe('FRESH');
+  });
+
+  it('leaves the last good snapshot', async () => {
+    let isBroken = false;
+    const { query, snapshots } = await createTestGateway({ decorate: breaking(() => isBroken, broken) });
+    const before = await query('{ chains { name } }');
+    isBroken = true;
+    snapshots.hurry();
+    await expect.poll(() => snapshots.status(Date.now())[0].lastFailure?.code).toBe('UPSTREAM_MALFORMED');
+    expect(await query('{ chains { name } }')).toEqual(before);
+  });
+});
+
+it('a failure of comparing that nobody foresaw is recorded, too', async () => {
+  let isBroken = false;
+  const mistaken = (taken: Taken<Chain>): Taken<Chain> => ({
+    ...taken,
+    rows: taken.rows.map((row) =>
+      Object.defineProperty({ ...row, nativeCurrency: { ...row.nativeCurrency } }, 'chainId', {
+        get() {
+          if (new Error().stack?.includes('comparison')) throw new TypeError('a secret mistake');
+          return 1;
+        },
+      }),
+    ),
+  });
+  const { query, snapshots } = await createTestGateway({ decorate: breaking(() => isBroken, mistaken) });
+  await query('{ chains { name } }');
+  isBroken = true;
+  snapshots.hurry();
+  await expect.poll(() => snapshots.status(Date.now())[0].lastFailure?.code).toBe('UPSTREAM_MALFORMED');
+});
