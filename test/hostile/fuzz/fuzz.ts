@@ -130,7 +130,7 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
       const done = nth + count - from;
       if (Math.floor(done / TELL_EVERY) > Math.floor((nth - from) / TELL_EVERY)) {
         tell(
-          `${done} requests, ${Math.round(session.cpuMs())} ms of CPU time, ${Math.round(peakMb)} MB at most`,
+          `${done} requests, ${Math.round(session.cpuMs())} ms of CPU time, ${Math.round(session.memoryMb())} MB, ${Math.round(peakMb)} MB at most`,
         );
       }
       nth += count;

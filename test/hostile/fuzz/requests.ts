@@ -116,7 +116,7 @@ function byGet(random: Random, parameters: Parameters): PlainRequest {
   const { query, variables, operationName, extensions } = parameters;
   const pairs = Object.entries({ query, operationName, variables, extensions })
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${encoded(typeof value === 'string' ? value : jsonOf(value))}`);
+    .map(([name, value]) => `${name}=${encoded(plain(value))}`);
   if (random.oneIn(12)) pairs.push(random.pick(pairs.length > 0 ? pairs : ['query']));
   if (random.oneIn(12)) pairs.push(`${random.pick(ODD_NAMES)}=1`);
   const target = `/graphql?${pairs.join('&')}`;
@@ -126,7 +126,7 @@ function byGet(random: Random, parameters: Parameters): PlainRequest {
 }
 
 function byForm(random: Random, { query, variables, operationName }: Parameters): PlainRequest {
-  const values = { query: String(query), variables: jsonOf(variables), operationName: String(operationName) };
+  const values = { query: plain(query), variables: jsonOf(variables), operationName: plain(operationName) };
   const [type, text] = random.weighted<() => readonly [string, string]>([
     [
       2,
@@ -157,6 +157,11 @@ function byForm(random: Random, { query, variables, operationName }: Parameters)
     [1, () => ['text/plain', values.query]],
   ])();
   return { method: 'POST', target: '/graphql', headers: [['content-type', type]], body: Buffer.from(text) };
+}
+
+/** A text as it is, anything else as JSON. */
+function plain(value: unknown): string {
+  return typeof value === 'string' ? value : jsonOf(value);
 }
 
 /** Percent-encoded; lone surrogates, which have no encoding, as what stands for them. */

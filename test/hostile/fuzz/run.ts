@@ -54,6 +54,8 @@ function tell({ requests, failures, dearest, largest, peakMb, statuses }: FuzzRe
     say(`\nFAILED #${nth} ${kind}: ${fault}\n  ${request}`);
 }
 
+// So that the gateway ends, too.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
 const seed = values.seed === undefined ? Date.now() % 1_000_000 : wholeNumber('seed', values.seed);
 const main = resolve(
   values.main ?? join(projectFolder(dirname(fileURLToPath(import.meta.url))), 'dist/main.js'),

@@ -21,6 +21,8 @@ export interface Session {
   untilIdle(): Promise<void>;
   /** The most resident memory of the present process, in megabytes. */
   peakMb(): number;
+  /** Its resident memory now. */
+  memoryMb(): number;
   /** CPU time of the present process's main thread, in milliseconds. */
   cpuMs(): number;
   close(): Promise<void>;
@@ -99,6 +101,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     judgeBurst,
     untilIdle: () => untilIdle(target),
     peakMb: () => target.peakMb(),
+    memoryMb: () => target.memoryMb(),
     cpuMs: () => target.cpuMs(),
     async close() {
       client.close();

@@ -17,6 +17,8 @@ export interface FuzzTarget {
   isIdle(): boolean;
   /** The most resident memory so far, in megabytes. */
   peakMb(): number;
+  /** Resident memory now, in megabytes. */
+  memoryMb(): number;
   /** What the process has said since the last call that it must not say: errors in its log, or anything else. */
   takeComplaints(): readonly string[];
   stop(): Promise<void>;
@@ -59,8 +61,11 @@ export async function startFuzzTarget({
     },
   });
   const exited = once(child, 'exit');
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
   const stop = async () => {
-    child.kill('SIGKILL');
+    process.off('exit', kill);
+    kill();
     await exited;
     await upstream.close();
   };
@@ -81,7 +86,8 @@ export async function startFuzzTarget({
       isAlive: () => child.exitCode === null && child.signalCode === null,
       cpuMs: () => Number(procFile(pid, 'schedstat').split(' ')[0]) / 1e6,
       isIdle: () => /^\d+ \(.*\) S/.test(procFile(pid, 'stat')),
-      peakMb: () => (Number(/VmHWM:\s+(\d+)/.exec(procFile(pid, 'status'))?.[1]) * 1024) / 1e6,
+      peakMb: () => megabytes(pid, 'VmHWM'),
+      memoryMb: () => megabytes(pid, 'VmRSS'),
       takeComplaints: () => complaints.splice(0),
       stop,
     };
@@ -140,6 +146,11 @@ function eachLine(stream: NodeJS.ReadableStream | null, take: (line: string) => 
     rest = lines.pop() ?? '';
     for (const line of lines) take(line);
   });
+}
+
+function megabytes(pid: number | undefined, name: string): number {
+  const kilobytes = new RegExp(`${name}:\\s+(\\d+)`).exec(procFile(pid, 'status'))?.[1];
+  return (Number(kilobytes ?? 0) * 1024) / 1e6;
 }
 
 /** Nothing once the process is gone. */
