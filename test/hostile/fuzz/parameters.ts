@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Operation } from '../../support/generated-operations.js';
-import { ATTACKS } from './documents.js';
+import { FORM_ATTACKS, type Make } from './form-attacks.js';
 import { mutated } from './mutations.js';
 import { type Random, times } from './random.js';
+import { VALUE_ATTACKS } from './value-attacks.js';
 import { craftedOpaque, nested, ODD_NAMES, objectOf, oddText, oddValue, representation } from './values.js';
 
 /** What is to be asked: the parameters as values, some of which no GraphQL server takes. */
@@ -19,6 +20,7 @@ export interface Parameters {
 /** Takes the next of the valid operations. */
 export type NextOperation = () => Operation;
 
+const ATTACKS: Readonly<Record<string, Make>> = { ...FORM_ATTACKS, ...VALUE_ATTACKS };
 const ATTACK_NAMES = Object.keys(ATTACKS);
 
 /** Parameters with a document that is valid, nearly so, or made to do harm; `hasBig` allows what takes megabytes. */
