@@ -17,7 +17,6 @@ const CODES: ReadonlySet<unknown> = new Set([...ERROR_CODES, ...SERVER_CODES, 'O
 export function faultsOf(answer: Answer, method: string): readonly string[] {
   const { status, headers } = answer;
   const faults: string[] = [];
-  if (isFromNode(answer)) return faults;
   if (!headers.has('x-request-id')) faults.push(`Status ${status} without x-request-id`);
   const text = textOf(answer);
   if (text === undefined) return [...faults, `A body that is not ${headers.get('content-encoding')}`];
@@ -55,11 +54,6 @@ export function textOf({ headers, body }: Answer): string | undefined {
     // The body of an answer to HEAD.
     return body.byteLength === 0 ? '' : undefined;
   }
-}
-
-/** Refusals of Node's own HTTP server, before the gateway sees a request. */
-function isFromNode({ status, headers, body }: Answer): boolean {
-  return [400, 408, 413, 417, 431].includes(status) && body.byteLength === 0 && !headers.has('content-type');
 }
 
 /** The JSON documents in a body; undefined where there should be one and is none. */

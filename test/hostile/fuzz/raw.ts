@@ -42,10 +42,10 @@ export function rawExchange(random: Random): Exchange {
   ])();
 }
 
-/** Neither an answer nor its lack is wrong, but the connection has to end. */
+/** Neither an answer nor its lack is wrong, but the connection has to end. What follows a request can be refused, too. */
 function raw(random: Random, kind: string, writes: readonly Buffer[], methods: readonly string[]): Exchange {
   const ending = random.oneIn(8) ? 'cut' : 'half-close';
-  return { kind: `raw: ${kind}`, writes, methods, answersAtLeast: 0, ending };
+  return { kind: `raw: ${kind}`, writes, methods: [...methods, 'GET'], answersAtLeast: 0, ending };
 }
 
 function badLine(random: Random): Buffer {
