@@ -62,10 +62,10 @@ function documentsOf(contentType: string, text: string): readonly unknown[] | un
   try {
     if (/^application\/([\w-]+\+)?json$/.test(type)) return [JSON.parse(text)];
     if (type === 'text/event-stream') {
-      return [...text.matchAll(/^data: (.+)$/gm)].map(([, data]) => JSON.parse(data ?? ''));
+      return [...text.matchAll(/(?:^|[\r\n])data: ([^\r\n]+)/g)].map(([, data]) => JSON.parse(data ?? ''));
     }
     if (type === 'multipart/mixed') {
-      return [...text.matchAll(/\r\n\r\n(.+)\r\n---/g)].map(([, part]) => JSON.parse(part ?? ''));
+      return [...text.matchAll(/\r\n\r\n([^\r\n]+)\r\n---/g)].map(([, part]) => JSON.parse(part ?? ''));
     }
     return [];
   } catch {
