@@ -80,7 +80,7 @@ export interface Origin {
 }
 
 /** One answer of the upstream, parsed: the rows that can be served, in the upstream's order, frozen. */
-export interface Taken<Row> extends Origin {
+export interface Fetched<Row> extends Origin {
   readonly rows: readonly Row[];
   readonly rejected: RejectedRows;
   /** Known only of an answer that has just come. */
@@ -119,13 +119,13 @@ export interface Listing {
   /** The service that is asked now. */
   readonly source: ListingSource;
   /** The chain listing, whole; never empty. */
-  chains(): Promise<Taken<Chain>>;
+  chains(): Promise<Fetched<Chain>>;
   /**
    * Without `srcToken` the token listing, never empty; with it the routes from there, perhaps none.
    *
    * @param clients who asks for routes, for their places in the queue
    */
-  tokens(filter: TokenFilter, clients?: RouteClients): Promise<Taken<Token>>;
+  tokens(filter: TokenFilter, clients?: RouteClients): Promise<Fetched<Token>>;
   /**
    * Tells a listing that can change its service which one others have last had rows from: this gateway
    * before it was started again, or another that shares its snapshots.

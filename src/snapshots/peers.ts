@@ -1,4 +1,4 @@
-import type { Taken } from '../domain/listing.js';
+import type { Fetched } from '../domain/listing.js';
 import type { UpstreamErrorCode } from '../domain/upstream-error.js';
 import type { Kind } from '../upstream/listing-kinds.js';
 import type { HeldBack } from './changes/change-check.js';
@@ -16,7 +16,7 @@ export interface Setback {
 /** What a gateway that is about to refresh finds among those that share with it. */
 export type Turn<Row> =
   /** Another has refreshed meanwhile. */
-  | { readonly is: 'taken'; readonly taken: Taken<Row> }
+  | { readonly is: 'taken'; readonly taken: Fetched<Row> }
   /** Another has failed, and it is not yet time to try again. */
   | { readonly is: 'too early'; readonly setback: Setback; readonly leftMs: number }
   /** Nobody else refreshes now. Exactly one of the two methods is to be called, and neither rejects. */
@@ -24,7 +24,7 @@ export type Turn<Row> =
       readonly is: 'ours';
       /** What others met before; undefined where nothing is known of it. */
       readonly setback: Setback | undefined;
-      succeed(taken: Taken<Row>, keepMs?: number): Promise<void>;
+      succeed(taken: Fetched<Row>, keepMs?: number): Promise<void>;
       /** Without a setback it says nothing but that the turn is over. */
       fail(setback?: Setback, retryInMs?: number): Promise<void>;
     };
@@ -40,11 +40,11 @@ export interface Fleet {
    */
   turn<Row>(topic: string, kind: Kind<Row>, newerThan: number, withinMs?: number): Promise<Turn<Row>>;
   /** What another has taken, if it is newer. */
-  newest<Row>(topic: string, kind: Kind<Row>, newerThan: number): Promise<Taken<Row> | undefined>;
+  newest<Row>(topic: string, kind: Kind<Row>, newerThan: number): Promise<Fetched<Row> | undefined>;
   /** Calls whenever another gateway has something new on the topic. */
   onNews(topic: string, listener: () => void): void;
   /** Tells what is served here, for whoever has lost it. */
-  holds<Row>(topic: string, kind: Kind<Row>, taken: Taken<Row>): void;
+  holds<Row>(topic: string, kind: Kind<Row>, taken: Fetched<Row>): void;
 }
 
 /** A gateway on its own. */

@@ -1,4 +1,4 @@
-import type { ListingSource, Taken, UnreadableRows } from '../domain/listing.js';
+import type { Fetched, ListingSource, UnreadableRows } from '../domain/listing.js';
 import { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
 import type { Kind } from '../upstream/listing-kinds.js';
@@ -28,9 +28,9 @@ import type { Snapshot } from './snapshot.js';
 export interface KeeperOptions<Row, Kept extends Snapshot<Row>> {
   readonly kind: Kind<Row>;
   /** Asks the upstream; rejects with an UpstreamError. */
-  readonly take: () => Promise<Taken<Row>>;
+  readonly fetch: () => Promise<Fetched<Row>>;
   /** Makes it ready to be served. */
-  readonly index: (taken: Taken<Row>, before: Kept | undefined) => Kept | Promise<Kept>;
+  readonly index: (taken: Fetched<Row>, before: Kept | undefined) => Kept | Promise<Kept>;
   /** The age after which a refresh runs. */
   readonly freshMs: number;
   /** The pause after a first failed refresh; each further one doubles it. */
@@ -77,7 +77,7 @@ type TooEarly = Extract<Turn<never>, { is: 'too early' }>;
 export function createKeeper<Row, Kept extends Snapshot<Row>>(
   options: KeeperOptions<Row, Kept>,
 ): Keeper<Kept> {
-  const { kind, take, index, freshMs, rules, fleet, disk, onSource, onRefresh, log } = options;
+  const { kind, fetch, index, freshMs, rules, fleet, disk, onSource, onRefresh, log } = options;
   const { firstPauseMs = FIRST_PAUSE_MS } = options;
   const { name } = kind;
   const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
@@ -112,7 +112,7 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
       if (found.is === 'too early') throw putOff(found);
       turn = found;
       learn(turn.setback);
-      const { unreadable, ...taken } = await take();
+      const { unreadable, ...taken } = await fetch();
       if (!snapshot) checkFirst(kind, taken, unreadable);
       const kept = await weigh(await index(taken, snapshot), 'taken', turn, unreadable);
       turn.succeed(kept);

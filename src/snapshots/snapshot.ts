@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { tokenKey } from '../domain/addresses.js';
 import { keyedRows } from '../domain/keyed-rows.js';
-import type { Chain, Taken, Token } from '../domain/listing.js';
+import type { Chain, Fetched, Token } from '../domain/listing.js';
 import { forEachSlice } from '../scheduling/chunks.js';
 import { createChainNames } from '../search/chain-names.js';
 import { readingsOf } from '../search/text.js';
@@ -10,7 +10,7 @@ import { createTokenSearch, type KnownChains, type TokenSearch } from '../search
 import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
 
 /** One whole listing as it was when fetched: immutable, and never changed once it is served. */
-export interface Snapshot<Row> extends Taken<Row> {
+export interface Snapshot<Row> extends Fetched<Row> {
   /** A digest of the rows in their order; equal ones have an equal version, whenever they were taken. */
   readonly version: string;
   /** How many of the rows are of each chain. */
@@ -48,7 +48,7 @@ export interface TokenSnapshot extends Snapshot<Token> {
 }
 
 /** Indexes an answer to a question for the chain listing. */
-export function createChainSnapshot(taken: Taken<Chain>): ChainSnapshot {
+export function createChainSnapshot(taken: Fetched<Chain>): ChainSnapshot {
   const { rows } = taken;
   const byKey = keyedRows(rows, CHAINS.keyOf);
   const names = createChainNames(rows);
@@ -80,7 +80,7 @@ export function createChainSnapshot(taken: Taken<Chain>): ChainSnapshot {
  * @param before an older snapshot: where its rows differ in nothing but prices, its indexes hold for these, too
  */
 export async function createTokenSnapshot(
-  taken: Taken<Token>,
+  taken: Fetched<Token>,
   before?: TokenSnapshot,
 ): Promise<TokenSnapshot> {
   const { rows } = taken;

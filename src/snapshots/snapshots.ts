@@ -141,7 +141,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const chains = createKeeper({
     ...shared,
     kind: CHAINS,
-    take: () => listing.chains(),
+    fetch: () => listing.chains(),
     index: createChainSnapshot,
     freshMs: chainsFreshMs,
     onRefresh: (...outcome) => onRefresh('chains', ...outcome),
@@ -149,7 +149,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const tokens = createKeeper({
     ...shared,
     kind: TOKENS,
-    take: () => listing.tokens({}),
+    fetch: () => listing.tokens({}),
     index: createTokenSnapshot,
     freshMs: tokensFreshMs,
     onRefresh: (...outcome) => onRefresh('tokens', ...outcome),

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
 import type { ServiceFingerprints } from '../domain/fingerprint.js';
-import type { Origin, Taken } from '../domain/listing.js';
+import type { Fetched, Origin } from '../domain/listing.js';
 import type { Kind } from '../upstream/listing-kinds.js';
 
 /** A text that is not a record which may be served; the message completes "… is refused: ". */
@@ -57,7 +57,7 @@ export function maxRecordBytes(upstreamMaxBytes: number): number {
 /** Writes an answer down for outside the process: a line that says what follows, with its digest, and JSON. */
 export function encodeRecord<Row>(
   { name }: Kind<Row>,
-  taken: Taken<Row>,
+  taken: Fetched<Row>,
   services: ServiceFingerprints,
   digest: RecordDigest = SHA256,
 ): string {
@@ -79,7 +79,7 @@ export async function decodeRecord<Row>(
   services: ServiceFingerprints,
   now: number,
   digest: RecordDigest = SHA256,
-): Promise<Taken<Row>> {
+): Promise<Fetched<Row>> {
   const end = text.indexOf('\n');
   const json = text.slice(end + 1);
   if (!text.startsWith(HEAD))
@@ -101,7 +101,7 @@ export async function decodeRecord<Row>(
   return { ...read, rejected, largest, unreadable: undefined };
 }
 
-async function readRows<Row>(kind: Kind<Row>, rows: unknown, origin: Origin): Promise<Taken<Row>> {
+async function readRows<Row>(kind: Kind<Row>, rows: unknown, origin: Origin): Promise<Fetched<Row>> {
   try {
     return await kind.parse(rows, origin);
   } catch (error) {

@@ -1,6 +1,6 @@
 import { foldAddress, tokenKey } from '../domain/addresses.js';
 import { foldText } from '../domain/fold-text.js';
-import type { Chain, Origin, Taken, Token } from '../domain/listing.js';
+import type { Chain, Fetched, Origin, Token } from '../domain/listing.js';
 import { parseChains, parseTokens } from './rows.js';
 
 /** The facts of a row by which money is moved: a wrong one costs money. */
@@ -26,7 +26,7 @@ export interface Kind<Row> {
    *
    * @throws UpstreamError UPSTREAM_MALFORMED by rejection
    */
-  readonly parse: (rows: unknown, origin: Origin) => Promise<Taken<Row>>;
+  readonly parse: (rows: unknown, origin: Origin) => Promise<Fetched<Row>>;
   /** Equal for two rows that mean the same. */
   readonly keyOf: (row: Row) => string;
   /** The facts that stay as they are for rows of equal keys. Prices and names are none. */

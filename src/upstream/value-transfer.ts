@@ -42,11 +42,11 @@ export function createValueTransferListing(options: PagesOptions): Listing {
         };
         return askTokens(query, true, clients);
       }
-      const taken = await askTokens({}, false);
-      if (srcChainKey === undefined) return taken;
+      const fetched = await askTokens({}, false);
+      if (srcChainKey === undefined) return fetched;
       // The service has no filter by chain alone.
-      const rows = Object.freeze(taken.rows.filter(({ chainKey }) => chainKey === srcChainKey));
-      return { ...taken, rows };
+      const rows = Object.freeze(fetched.rows.filter(({ chainKey }) => chainKey === srcChainKey));
+      return { ...fetched, rows };
     },
   };
 }

@@ -1,5 +1,5 @@
 import { keyedRows } from '../../domain/keyed-rows.js';
-import type { LargestListing, Taken, UnreadableRows } from '../../domain/listing.js';
+import type { Fetched, LargestListing, UnreadableRows } from '../../domain/listing.js';
 import { malformed, UpstreamError } from '../../domain/upstream-error.js';
 import type { ComparedFact, Kind } from '../../upstream/listing-kinds.js';
 import { compare, type Differences, NO_DIFFERENCES, signatureOf } from './comparison.js';
@@ -24,8 +24,8 @@ export type HoldBackReason = 'shrink' | 'rejected_rows' | 'address' | ComparedFa
 
 /** What was found of an answer beside that which is served; it holds for as long as that is served. */
 export interface Findings<Row> {
-  readonly served: Taken<Row> | undefined;
-  readonly come: Taken<Row>;
+  readonly served: Fetched<Row> | undefined;
+  readonly come: Fetched<Row>;
   readonly differences: Differences;
   /** Why it is held back, each with a text that completes "The listing is held back: …"; empty where it is not. */
   readonly reasons: ReadonlyMap<HoldBackReason, string>;
@@ -56,7 +56,7 @@ export type Verdict =
  */
 export interface Judge<Row> {
   /** Looks at an answer a slice at a time, and changes nothing. */
-  examine(served: Taken<Row> | undefined, come: Taken<Row>): Promise<Findings<Row>>;
+  examine(served: Fetched<Row> | undefined, come: Fetched<Row>): Promise<Findings<Row>>;
   /** What is to become of an answer; where it is taken, it is served from now on. */
   weigh(findings: Findings<Row>): Verdict;
   /** Counts on from what others have held back, where that is known. */
@@ -81,7 +81,7 @@ const SHOWN = 20;
  */
 export function checkFirst<Row>(
   { name }: Kind<Row>,
-  { rows }: Taken<Row>,
+  { rows }: Fetched<Row>,
   unreadable: UnreadableRows | undefined,
 ): void {
   if (!unreadable || unreadable.count <= rows.length) return;
@@ -102,8 +102,8 @@ export function createJudge<Row>(kind: Kind<Row>, rules: HoldBackRules): Judge<R
 
   /** Whether too many rows are lost, and whether that is because they cannot be read. */
   function lossOf(
-    served: Taken<Row>,
-    come: Taken<Row>,
+    served: Fetched<Row>,
+    come: Fetched<Row>,
     vanished: readonly string[],
     lostBefore: readonly string[],
   ) {
@@ -133,8 +133,8 @@ export function createJudge<Row>(kind: Kind<Row>, rules: HoldBackRules): Judge<R
   }
 
   function reasonsOf(
-    served: Taken<Row>,
-    come: Taken<Row>,
+    served: Fetched<Row>,
+    come: Fetched<Row>,
     { vanished, changes }: Differences,
     lostBefore: readonly string[],
     replaced: number,

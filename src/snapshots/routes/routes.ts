@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { tokenFilterKey } from '../../domain/addresses.js';
 import { GatewayError } from '../../domain/errors.js';
 import { fingerprint } from '../../domain/fingerprint.js';
-import type { Listing, Taken, Token, TokenFilter } from '../../domain/listing.js';
+import type { Fetched, Listing, Token, TokenFilter } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger.js';
 import { ROUTES } from '../../upstream/listing-kinds.js';
@@ -66,7 +66,7 @@ export function createRoutes(options: RoutesOptions): Routes {
   /** Who waits for the answers that are under way, by the keys of the questions. */
   const waiting = new Map<string, RouteClientGroup>();
 
-  async function take(key: string, { filter, clients }: Asked): Promise<Taken<Token>> {
+  async function fetch(key: string, { filter, clients }: Asked): Promise<Fetched<Token>> {
     const turn = await fleet.turn(`route:${fingerprint(key)}`, ROUTES, Date.now() - freshMs, MAX_WAIT_MS);
     if (turn.is === 'taken') return turn.taken;
     try {
@@ -104,7 +104,7 @@ export function createRoutes(options: RoutesOptions): Routes {
       if (failed) throw failed;
       waiting.set(key, context.clients);
       try {
-        const { rows, rejected, takenAt } = await take(key, context);
+        const { rows, rejected, takenAt } = await fetch(key, context);
         failures.delete(key);
         // One that another gateway has had for a while is fresh for no longer there than here.
         kept.ttl = Math.min(freshMs, Math.max(1, takenAt + freshMs - Date.now()));

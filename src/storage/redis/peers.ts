@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ServiceFingerprints } from '../../domain/fingerprint.js';
-import type { Taken } from '../../domain/listing.js';
+import type { Fetched } from '../../domain/listing.js';
 import type { Logger } from '../../logger.js';
 import type { Fleet, Setback, Turn } from '../../snapshots/peers.js';
 import type { Ceiling, LocalCeiling } from '../../upstream/http/rate-limit.js';
@@ -96,7 +96,7 @@ export function createRedisFleet(options: RedisFleetOptions): RedisFleet {
   async function write<Row>(
     topic: string,
     kind: Kind<Row>,
-    taken: Taken<Row>,
+    taken: Fetched<Row>,
     keepMs: number,
     endsTurn: boolean,
   ): Promise<void> {
@@ -124,7 +124,7 @@ export function createRedisFleet(options: RedisFleetOptions): RedisFleet {
     kind: Kind<Row>,
     text: unknown,
     takenAt: unknown,
-  ): Promise<Taken<Row> | 'early' | undefined> {
+  ): Promise<Fetched<Row> | 'early' | undefined> {
     const now = Date.now();
     try {
       if (text === '')
