@@ -10,26 +10,26 @@ const TURN_MS = 4;
 let turnBegan = 0;
 
 /** Lets requests have their turn, unless they have just had it. */
-async function giveWay(): Promise<void> {
+async function yieldToRequests(): Promise<void> {
   if (performance.now() - turnBegan < TURN_MS) return;
   await setImmediate();
   turnBegan = performance.now();
 }
 
 /** Goes through rows a slice at a time, and lets requests have their turn in between. */
-export async function forEachSlice<Row>(
+export async function forEachChunk<Row>(
   rows: readonly Row[],
   each: (slice: readonly Row[], offset: number) => void,
 ): Promise<void> {
   for (let offset = 0; offset < rows.length; offset += SLICE_ROWS) {
-    await giveWay();
+    await yieldToRequests();
     each(rows.slice(offset, offset + SLICE_ROWS), offset);
   }
 }
 
 /** Does one step after the other, and lets requests have their turn before each. */
-export async function step<Made>(make: () => Made): Promise<Made> {
-  await giveWay();
+export async function yieldThen<Made>(make: () => Made): Promise<Made> {
+  await yieldToRequests();
   return make();
 }
 
@@ -43,7 +43,7 @@ export async function sortInSlices(
   compare: (a: number, b: number) => number,
 ): Promise<Uint32Array> {
   let sorted = new Uint32Array(count).map((_zero, number) => number);
-  await forEachSlice(Array.from(sorted), (slice, offset) => {
+  await forEachChunk(Array.from(sorted), (slice, offset) => {
     sorted.subarray(offset, offset + slice.length).sort(compare);
   });
   for (let width = SLICE_ROWS; width < count; width *= 2) {
@@ -54,7 +54,7 @@ export async function sortInSlices(
       const end = Math.min(start + 2 * width, count);
       merges += end - start;
       if (merges > MERGED_ROWS) {
-        await giveWay();
+        await yieldToRequests();
         merges = 0;
       }
       merge(

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { forEachSlice, sortInSlices, step } from '../scheduling/chunks.js';
+import { forEachChunk, sortInSlices, yieldThen } from '../scheduling/chunks.js';
 
 /** What the tokens of a search can be ordered by. */
 export type TokenOrder = 'RELEVANCE' | 'SYMBOL' | 'NAME' | 'PRICE_DESC' | 'PRICE_ASC';
@@ -45,7 +45,7 @@ export interface TokenTexts {
 /** Makes the orders of a listing, step by step. */
 export async function createTokenOrders(texts: TokenTexts): Promise<TokenOrders> {
   const ties: Tie[] = [];
-  await forEachSlice(texts.symbols, (slice, offset) => {
+  await forEachChunk(texts.symbols, (slice, offset) => {
     for (const [index, symbol] of slice.entries()) {
       const row = offset + index;
       ties.push([
@@ -55,7 +55,7 @@ export async function createTokenOrders(texts: TokenTexts): Promise<TokenOrders>
       ]);
     }
   });
-  const names = await step(() => texts.names.map(textKey));
+  const names = await yieldThen(() => texts.names.map(textKey));
   const tieOf = (row: number): Tie => ties[row] ?? ['', '', ''];
   const nameOf = (row: number) => names[row] ?? '';
   const bySymbol = await sortInSlices(ties.length, (a, b) => compareTies(tieOf(a), tieOf(b)));

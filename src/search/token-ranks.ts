@@ -1,6 +1,6 @@
 import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
 import { foldText } from '../domain/fold-text.js';
-import { forEachSlice, step } from '../scheduling/chunks.js';
+import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
 import type { ChainNames } from './chain-names.js';
 import { groupRows, type RowGroups } from './groups.js';
 import {
@@ -49,11 +49,11 @@ const STATES = 4;
  */
 export async function createTokenRanks(texts: TokenTexts): Promise<RankRows> {
   const count = texts.symbols.length;
-  const rowsOfAddress = await step(() => groupRows(texts.addresses));
-  const rowsOfChain = await step(() => groupRows(texts.chainKeys));
+  const rowsOfAddress = await yieldThen(() => groupRows(texts.addresses));
+  const rowsOfChain = await yieldThen(() => groupRows(texts.chainKeys));
   const isNative = Uint8Array.from(texts.addresses, (address) => Number(isNativePlaceholder(address)));
-  const symbols = await createColumn(await step(() => groupRows(texts.symbols)), (symbol) => [symbol]);
-  const names = await createColumn(await step(() => groupRows(texts.names)), inOneWordToo);
+  const symbols = await createColumn(await yieldThen(() => groupRows(texts.symbols)), (symbol) => [symbol]);
+  const names = await createColumn(await yieldThen(() => groupRows(texts.names)), inOneWordToo);
   const chainKeys = await createColumn(rowsOfChain, (chainKey) => [chainKey]);
 
   /** How well each row fits one word; undefined where none does. */
@@ -130,7 +130,7 @@ function inOneWordToo(text: string): readonly string[] {
 async function createColumn(rowsOfText: RowGroups, writingsOf: (text: string) => readonly string[]) {
   const texts: { readonly text: string; readonly rows: readonly number[] }[] = [];
   const lines: string[] = [];
-  await forEachSlice([...rowsOfText], (slice) => {
+  await forEachChunk([...rowsOfText], (slice) => {
     for (const [text, rows] of slice) {
       for (const writing of writingsOf(text)) {
         texts.push({ text, rows });
@@ -138,7 +138,7 @@ async function createColumn(rowsOfText: RowGroups, writingsOf: (text: string) =>
       }
     }
   });
-  const index = await step(() => createTextIndex(lines));
+  const index = await yieldThen(() => createTextIndex(lines));
   return {
     find(letters: string, found: (text: string, place: Place, rows: readonly number[]) => void): void {
       index.find(letters, (number, place) => {

@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { tokenKey } from '../domain/addresses.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, Token } from '../domain/listing.js';
-import { forEachSlice } from '../scheduling/chunks.js';
+import { forEachChunk } from '../scheduling/chunks.js';
 import { createChainNames } from '../search/chain-names.js';
 import { readingsOf } from '../search/text.js';
 import { createTokenIndexes, type TokenIndexes } from '../search/token-indexes.js';
@@ -88,7 +88,7 @@ export async function createTokenSnapshot(
   const rowsDigest = createHash('sha256');
   const pricesDigest = createHash('sha256');
   const byChain = new Map<string, Token[]>();
-  await forEachSlice(rows, (slice) => {
+  await forEachChunk(rows, (slice) => {
     rowsDigest.update(JSON.stringify(slice.map(({ price, ...row }) => row)));
     pricesDigest.update(JSON.stringify(slice.map(({ price }) => price?.usd)));
     for (const token of slice) {

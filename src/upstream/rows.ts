@@ -4,7 +4,7 @@ import { keepKeyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, Origin, Price, Token } from '../domain/listing.js';
 import { MAX_LENGTHS, MAX_ROWS } from '../domain/row-limits.js';
 import { malformed, type UpstreamError } from '../domain/upstream-error.js';
-import { forEachSlice } from '../scheduling/chunks.js';
+import { forEachChunk } from '../scheduling/chunks.js';
 import { logoUrlOf } from './logo-url.js';
 
 /** So many bad rows are told with their places; the rest are only counted. */
@@ -153,7 +153,7 @@ async function parseRows<Schema extends v.GenericSchema<unknown, object>, Row>(
     firstIndexes.set(key, index);
     keyed.set(key, finish(output));
   };
-  await forEachSlice(rowsOf(name, json), (slice, offset) => {
+  await forEachChunk(rowsOf(name, json), (slice, offset) => {
     for (const [index, row] of slice.entries()) read(row, offset + index);
   });
   const rows = Object.freeze([...keyed.values()]);

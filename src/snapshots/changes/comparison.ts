@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { keyedRows } from '../../domain/keyed-rows.js';
-import { forEachSlice, sortInSlices } from '../../scheduling/chunks.js';
+import { forEachChunk, sortInSlices } from '../../scheduling/chunks.js';
 import type { ComparedFact, Kind } from '../../upstream/listing-kinds.js';
 
 /** What one row is compared by, beside its key. */
@@ -49,7 +49,7 @@ export async function compare<Row>(
   const rows = keyedRows(after, kind.keyOf);
   const appeared: string[] = [];
   const changes: Change[] = [];
-  await forEachSlice([...rows], (slice) => {
+  await forEachChunk([...rows], (slice) => {
     for (const [key, row] of slice) {
       const knownRow = known.get(key);
       if (knownRow === undefined) appeared.push(key);
@@ -62,7 +62,7 @@ export async function compare<Row>(
     }
   });
   const vanished: string[] = [];
-  await forEachSlice([...known.keys()], (slice) => {
+  await forEachChunk([...known.keys()], (slice) => {
     for (const key of slice) if (!rows.has(key)) vanished.push(key);
   });
   return { appeared, vanished, changes };
@@ -74,14 +74,14 @@ export async function compare<Row>(
  */
 export async function signatureOf<Row>(kind: Kind<Row>, rows: readonly Row[]): Promise<string> {
   const marks: string[] = [];
-  await forEachSlice([...keyedRows(rows, kind.keyOf)], (slice) => {
+  await forEachChunk([...keyedRows(rows, kind.keyOf)], (slice) => {
     for (const [key, row] of slice) {
       marks.push(JSON.stringify([key, ...kind.compared.map(({ factOf }) => factOf(row))]));
     }
   });
   const sorted = await sortInSlices(marks.length, (a, b) => ((marks[a] ?? '') < (marks[b] ?? '') ? -1 : 1));
   const digest = createHash('sha256');
-  await forEachSlice(Array.from(sorted), (slice) => {
+  await forEachChunk(Array.from(sorted), (slice) => {
     digest.update(`${slice.map((index) => marks[index]).join('\n')}\n`);
   });
   return digest.digest('base64url').slice(0, 22);

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { LargestListing } from '../../domain/listing.js';
-import { forEachSlice } from '../../scheduling/chunks.js';
+import { forEachChunk } from '../../scheduling/chunks.js';
 import type { Kind } from '../../upstream/listing-kinds.js';
 import { type Differences, factsOf, type RowFacts } from './comparison.js';
 
@@ -71,7 +71,7 @@ export function createLastDay<Row>(kind: Kind<Row>): LastDay<Row> {
     factsOf: (key) => departed.get(key)?.facts,
     async lost(come) {
       const keys: string[] = [];
-      await forEachSlice([...departed.entries()], (slice) => {
+      await forEachChunk([...departed.entries()], (slice) => {
         for (const [key, { at }] of slice) if (at > lossSettledAt && !come.has(key)) keys.push(key);
       });
       return keys;
@@ -94,7 +94,7 @@ export function createLastDay<Row>(kind: Kind<Row>): LastDay<Row> {
       }
       // The new one may have come first and the old one left later, or the other way round.
       if (isGone.size > 0) {
-        await forEachSlice([...arrived.keys()], (slice) => {
+        await forEachChunk([...arrived.keys()], (slice) => {
           for (const key of slice) {
             const stands = standsOf(come.get(key));
             note(stands, isGone.get(stands), key);
@@ -102,7 +102,7 @@ export function createLastDay<Row>(kind: Kind<Row>): LastDay<Row> {
         });
       }
       if (isNew.size > 0) {
-        await forEachSlice([...departed.entries()], (slice) => {
+        await forEachChunk([...departed.entries()], (slice) => {
           for (const [key, { stands }] of slice) if (!come.has(key)) note(stands, key, isNew.get(stands));
         });
       }

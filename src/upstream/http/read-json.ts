@@ -1,5 +1,5 @@
 import { malformed } from '../../domain/upstream-error.js';
-import { step } from '../../scheduling/chunks.js';
+import { yieldThen } from '../../scheduling/chunks.js';
 import { createJsonShape } from './json-shape.js';
 
 /** What is read of an answer: as much of a response as it takes. */
@@ -54,7 +54,7 @@ export async function readJson(
   }
   text += decode();
   try {
-    return { json: await step((): unknown => JSON.parse(text)), bytes };
+    return { json: await yieldThen((): unknown => JSON.parse(text)), bytes };
   } catch (cause) {
     throw malformedJson(cause);
   }
