@@ -4,7 +4,7 @@ import type { Logger } from './logger.js';
 import { createSnapshots, type Snapshots, type SnapshotsOptions } from './snapshots/snapshots.js';
 import { openDiskStore } from './storage/disk.js';
 import { maxRecordBytes } from './storage/record.js';
-import { createCeiling } from './upstream/http/rate-limit.js';
+import { createRateLimiter } from './upstream/http/rate-limit.js';
 import {
   type Addresses,
   createUpstream,
@@ -30,7 +30,7 @@ export interface Observer {
 /** What {@link openSnapshots} takes. */
 export interface OpenOptions
   extends Omit<SnapshotsOptions, 'listing' | 'fleet' | 'disk' | 'onRefresh' | 'onConflictingRouteRows'>,
-    Omit<UpstreamOptions, keyof Addresses | 'ceiling' | 'onAttempt' | 'onBreaker' | 'onChangeOver'> {
+    Omit<UpstreamOptions, keyof Addresses | 'rateLimiter' | 'onAttempt' | 'onBreaker' | 'onChangeOver'> {
   readonly addresses: Addresses;
   /** Where the listings outlive the process; nowhere if undefined. */
   readonly snapshotDir: string | undefined;
@@ -91,11 +91,11 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
           onSharing: observer.sharing,
           log,
         });
-  const ceiling = createCeiling(upstreamRequestsPerSecond);
+  const rateLimiter = createRateLimiter(upstreamRequestsPerSecond);
   const upstream = createUpstream({
     ...options,
     ...addresses,
-    ceiling: fleet?.share(ceiling, upstreamRequestsPerSecond) ?? ceiling,
+    rateLimiter: fleet?.share(rateLimiter, upstreamRequestsPerSecond) ?? rateLimiter,
     onChangeOver(from, to) {
       observer.changedOver(from, to);
       snapshots.hurry();

@@ -5,7 +5,7 @@ import { createAutoListing } from './failover.js';
 import type { BreakerState } from './http/circuit-breaker.js';
 import { createUpstreamHttp, type UpstreamHttp } from './http/client.js';
 import type { Lane } from './http/guard.js';
-import type { Ceiling } from './http/rate-limit.js';
+import type { RateLimiter } from './http/rate-limit.js';
 import { createV1Listing } from './v1.js';
 import { createValueTransferListing } from './value-transfer.js';
 
@@ -28,7 +28,7 @@ export interface UpstreamOptions extends Addresses {
   readonly upstreamRetries: number;
   readonly upstreamRequestsPerSecond: number;
   readonly upstreamMaxBytes: number;
-  readonly ceiling: Ceiling;
+  readonly rateLimiter: RateLimiter;
   /** Called when one service has taken the place of another. */
   readonly onChangeOver: (from: ListingSource, to: ListingSource) => void;
   readonly onAttempt: (source: ListingSource, path: string, outcome: string, seconds: number) => void;
@@ -76,7 +76,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       headers: options.upstreamHeaders,
       timeoutMs: options.upstreamTimeoutMs,
       retries: options.upstreamRetries,
-      ceiling: options.ceiling,
+      rateLimiter: options.rateLimiter,
       maxWaiting: options.upstreamRequestsPerSecond * MAX_WAIT_SECONDS,
       maxBytes: upstreamMaxBytes,
       onAttempt: (path, outcome, seconds) => options.onAttempt(source, path, outcome, seconds),

@@ -3,9 +3,9 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { tokenFilterKey } from '../../src/domain/addresses.js';
 import { fingerprint } from '../../src/domain/fingerprint.js';
 import { createRedisFleet } from '../../src/storage/redis/peers.js';
-import { createSharedCeiling } from '../../src/storage/redis/rate-limit.js';
+import { createSharedRateLimiter } from '../../src/storage/redis/rate-limit.js';
 import { createSeal } from '../../src/storage/redis/seal.js';
-import { createCeiling } from '../../src/upstream/http/rate-limit.js';
+import { createRateLimiter } from '../../src/upstream/http/rate-limit.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { peerScope } from '../../src/upstream/services.js';
 import { tokenRow } from '../fixtures/rows.js';
@@ -186,22 +186,22 @@ describe('a hold that never ends', () => {
   it('is obeyed for an hour, and then others are not believed for a minute', async () => {
     vi.useFakeTimers({ toFake: ['performance', 'Date'] });
     onTestFinished(() => void vi.useRealTimers());
-    const ceiling = createSharedCeiling({
-      local: createCeiling(3),
+    const rateLimiter = createSharedRateLimiter({
+      local: createRateLimiter(3),
       requestsPerSecond: 3,
       link: { run: async (_script, _keys, args) => ({ reply: args[4] === 1 ? 0 : [HOUR, '1'] }) },
       seal: createSeal(undefined, 'scope'),
       prefix: 'x',
     });
-    expect(await ceiling.take('v1', true)).toBe(HOUR);
+    expect(await rateLimiter.acquire('v1', true)).toBe(HOUR);
     vi.advanceTimersByTime(HOUR - 10_000);
-    expect(await ceiling.take('v1', true)).toBe(10_000);
+    expect(await rateLimiter.acquire('v1', true)).toBe(10_000);
     vi.advanceTimersByTime(10_000);
-    expect(await ceiling.take('v1', false)).toBe(0);
+    expect(await rateLimiter.acquire('v1', false)).toBe(0);
     vi.advanceTimersByTime(30_000);
-    expect(await ceiling.take('v1', true)).toBe(0);
+    expect(await rateLimiter.acquire('v1', true)).toBe(0);
     vi.advanceTimersByTime(31_000);
-    expect(await ceiling.take('v1', true)).toBe(HOUR);
+    expect(await rateLimiter.acquire('v1', true)).toBe(HOUR);
   });
 });
 

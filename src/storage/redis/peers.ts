@@ -3,11 +3,11 @@ import type { ServiceFingerprints } from '../../domain/fingerprint.js';
 import type { Fetched } from '../../domain/listing.js';
 import type { Logger } from '../../logger.js';
 import type { Fleet, Setback, Turn } from '../../snapshots/peers.js';
-import type { Ceiling, LocalCeiling } from '../../upstream/http/rate-limit.js';
+import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
 import type { Kind } from '../../upstream/listing-kinds.js';
 import { decodeRecord, encodeRecord, RECORD_FORMAT, RefusedRecord } from '../record.js';
 import { createRedisLink } from './link.js';
-import { createSharedCeiling } from './rate-limit.js';
+import { createSharedRateLimiter } from './rate-limit.js';
 import { CALL, DISCARD, FAIL, FORGET, NEWEST, RENEW, TURN, WRITE } from './scripts.js';
 import { createSeal } from './seal.js';
 import { decodeSetback, encodeSetback } from './shared-failure.js';
@@ -34,7 +34,7 @@ export interface RedisFleetOptions {
 /** The gateways that share through one Redis. While it cannot be used, each is on its own. */
 export interface RedisFleet extends Fleet {
   /** A ceiling that holds for all of them together, or for this one while it is on its own. */
-  share(local: LocalCeiling, requestsPerSecond: number): Ceiling;
+  share(local: LocalRateLimiter, requestsPerSecond: number): RateLimiter;
   /** Lets nobody wait for other gateways any longer. */
   giveUp(): void;
   /** Disconnects, when what is under way is sent. */
@@ -237,7 +237,7 @@ export function createRedisFleet(options: RedisFleetOptions): RedisFleet {
       held.set(topic, () => write(topic, kind, taken, KEEP_MS, false));
     },
     share: (local, requestsPerSecond) =>
-      createSharedCeiling({ local, requestsPerSecond, link, seal, prefix }),
+      createSharedRateLimiter({ local, requestsPerSecond, link, seal, prefix }),
     giveUp: link.giveUp,
     async close() {
       offers.stop();

@@ -4,13 +4,13 @@ import { UpstreamError } from '../../domain/upstream-error.js';
 import { createFairQueue, type FairQueue, QueueFullError } from '../../scheduling/fair-queue.js';
 import { stopped } from './errors.js';
 import { type Guard, LANES, type Lane } from './guard.js';
-import type { Ceiling } from './rate-limit.js';
+import type { RateLimiter } from './rate-limit.js';
 
 /** What {@link createAdmission} takes. */
 export interface AdmissionOptions {
   readonly service: ListingSource;
   readonly guard: Guard;
-  readonly ceiling: Ceiling;
+  readonly rateLimiter: RateLimiter;
   /** So many questions of each lane of routes may wait; listings are never refused. */
   readonly maxWaiting: number;
 }
@@ -51,7 +51,7 @@ const BEHIND_POLL_MS = 20;
 
 /** Makes the admission to one service. */
 export function createAdmission(options: AdmissionOptions): Admission {
-  const { service, guard, ceiling, maxWaiting } = options;
+  const { service, guard, rateLimiter, maxWaiting } = options;
   const queues: Readonly<Record<Lane, FairQueue>> = {
     listings: createFairQueue({ concurrency: 1, maxWaiting: Number.POSITIVE_INFINITY }),
     routes: createFairQueue({ concurrency: 1, maxWaiting }),
@@ -71,7 +71,9 @@ export function createAdmission(options: AdmissionOptions): Admission {
     for (;;) {
       const waitMs =
         guard.check(url, lane, waits) ||
-        (isBehind(lane) ? BEHIND_POLL_MS : await ceiling.take(heldAs(service, lane), lane === 'listings'));
+        (isBehind(lane)
+          ? BEHIND_POLL_MS
+          : await rateLimiter.acquire(heldAs(service, lane), lane === 'listings'));
       // What stood in the way may have come while the ceiling was asked.
       if (waitMs === 0 && guard.check(url, lane, waits) === 0) return;
       if (waitMs > MAX_WAIT_MS) throw leftAlone(waitMs);

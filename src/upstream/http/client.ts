@@ -8,7 +8,7 @@ import { createAdmission, heldAs } from './admission.js';
 import type { BreakerState } from './circuit-breaker.js';
 import { broken, goneThough200, pauseBefore, refused, stopped, timedOut } from './errors.js';
 import { createGuard, LANES, type Lane } from './guard.js';
-import type { Ceiling } from './rate-limit.js';
+import type { RateLimiter } from './rate-limit.js';
 import { headOf, readJson } from './read-json.js';
 
 /** What {@link createUpstreamHttp} takes. Times are in milliseconds. */
@@ -24,7 +24,7 @@ export interface UpstreamHttpOptions {
   /** How many further attempts follow a first one that failed in a passing way. */
   readonly retries: number;
   /** What lets an attempt through; shared by all services that are asked. */
-  readonly ceiling: Ceiling;
+  readonly rateLimiter: RateLimiter;
   /** So many questions for routes may wait for it; who has most of them is refused first, listings never. */
   readonly maxWaiting: number;
   /** The limit on one answer, counted after decompression. */
@@ -51,7 +51,7 @@ export interface UpstreamQuestion {
   readonly path: string;
   /** Query parameters; those that are undefined are left out. */
   readonly query?: Readonly<Record<string, string | undefined>>;
-  /** Whether it goes before what waits under the ceiling: listings do, so that routes cannot starve them. */
+  /** Whether it goes before what waits for the rate limiter: listings do, so that routes cannot starve them. */
   readonly first: boolean;
   /** Who asks, where it is for routes. */
   readonly clients?: RouteClients | undefined;
@@ -73,7 +73,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 
 /** Makes the door to one upstream: one kept-alive pool, one guard, one set of limits. */
 export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
-  const { service, baseUrl, headers, timeoutMs, retries, ceiling, maxWaiting, maxBytes, onAttempt, log } =
+  const { service, baseUrl, headers, timeoutMs, retries, rateLimiter, maxWaiting, maxBytes, onAttempt, log } =
     options;
   const base = baseUrl.replace(/\/+$/, '');
   const connectTimeoutMs = Math.min(timeoutMs, CONNECT_TIMEOUT_MS);
@@ -99,11 +99,11 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     },
     onPause(ms, lane) {
       // All gateways heed it, in this lane and those after it.
-      for (const held of LANES.slice(LANES.indexOf(lane))) ceiling.hold(heldAs(service, held), ms);
+      for (const held of LANES.slice(LANES.indexOf(lane))) rateLimiter.pause(heldAs(service, held), ms);
     },
   });
   for (const lane of LANES) options.onBreaker('closed', lane);
-  const admission = createAdmission({ service, guard, ceiling, maxWaiting });
+  const admission = createAdmission({ service, guard, rateLimiter, maxWaiting });
   const closing = new AbortController();
   // Everything that waits listens to it.
   setMaxListeners(0, closing.signal);
