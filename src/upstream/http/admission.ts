@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ListingSource, RouteClients } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import { createFairQueue, type FairQueue, QueueFullError } from '../../scheduling/fair-queue.js';
-import { stopped } from './errors.js';
+import { stoppingError } from './errors.js';
 import { type Guard, LANES, type Lane } from './guard.js';
 import type { RateLimiter } from './rate-limit.js';
 
@@ -85,7 +85,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     async admit(request, send) {
       const { url, lane, waits, clients = UNKNOWN_CLIENT } = request;
       const queue = queues[lane];
-      if (closing.signal.aborted) throw stopped(closing.signal.reason);
+      if (closing.signal.aborted) throw stoppingError(closing.signal.reason);
       guard.check(url, lane, waits);
       return new Promise((resolve, reject) => {
         const others = new AbortController();
@@ -109,7 +109,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
             answer.catch(() => {});
             resolve({ answer });
           } catch (thrown) {
-            reject(thrown instanceof UpstreamError ? thrown : stopped(thrown));
+            reject(thrown instanceof UpstreamError ? thrown : stoppingError(thrown));
           }
         };
         inLine.add(end);

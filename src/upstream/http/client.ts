@@ -6,7 +6,14 @@ import { UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger.js';
 import { createAdmission, heldAs } from './admission.js';
 import type { BreakerState } from './circuit-breaker.js';
-import { broken, goneThough200, pauseBefore, refused, stopped, timedOut } from './errors.js';
+import {
+  errorFromNetwork,
+  errorFromStatus,
+  goneFromBody,
+  retryDelay,
+  stoppingError,
+  timeoutError,
+} from './errors.js';
 import { createGuard, LANES, type Lane } from './guard.js';
 import type { RateLimiter } from './rate-limit.js';
 import { headOf, readJson } from './read-json.js';
@@ -120,8 +127,8 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
       try {
         return await answer;
       } catch (thrown) {
-        const error = thrown instanceof UpstreamError ? thrown : stopped(thrown);
-        const pauseMs = pauseBefore(attempt, error);
+        const error = thrown instanceof UpstreamError ? thrown : stoppingError(thrown);
+        const pauseMs = retryDelay(attempt, error);
         if (closing.signal.aborted || attempt >= retries || pauseMs === undefined) throw error;
         log.debug(
           { url, attempt, pauseMs, code: error.code, detail: error.detail },
@@ -134,7 +141,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
 
   async function pause(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: closing.signal }).catch((reason) => {
-      throw stopped(reason);
+      throw stoppingError(reason);
     });
   }
 
@@ -152,9 +159,9 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   }
 
   async function send(url: string): Promise<UpstreamAnswer> {
-    if (closing.signal.aborted) throw stopped(closing.signal.reason);
+    if (closing.signal.aborted) throw stoppingError(closing.signal.reason);
     const controller = new AbortController();
-    const timer = setTimeout(() => controller.abort(timedOut(timeoutMs, url)), timeoutMs);
+    const timer = setTimeout(() => controller.abort(timeoutError(timeoutMs, url)), timeoutMs);
     underWay.add(controller);
     const sentAt = Date.now();
     try {
@@ -166,16 +173,21 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
         signal: controller.signal,
       });
       if (response.status !== 200) {
-        throw refused(response.status, response.headers.get('retry-after'), url, await headOf(response));
+        throw errorFromStatus(
+          response.status,
+          response.headers.get('retry-after'),
+          url,
+          await headOf(response),
+        );
       }
       const { json, bytes } = await readJson(response, url, maxBytes);
-      const gone = goneThough200(json, url);
+      const gone = goneFromBody(json, url);
       if (gone) throw gone;
       return { json, bytes, sentAt };
     } catch (error) {
       if (error instanceof UpstreamError) throw error;
       if (controller.signal.reason instanceof UpstreamError) throw controller.signal.reason;
-      throw broken(error, url, connectTimeoutMs);
+      throw errorFromNetwork(error, url, connectTimeoutMs);
     } finally {
       clearTimeout(timer);
       underWay.delete(controller);
@@ -185,7 +197,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   }
 
   async function close(): Promise<void> {
-    const reason = stopped(undefined);
+    const reason = stoppingError(undefined);
     closing.abort(reason);
     admission.close(reason);
     for (const controller of underWay) controller.abort(reason);

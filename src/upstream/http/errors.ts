@@ -8,7 +8,12 @@ export const GONE_PAUSE_MS = 3_600_000;
 const SAYS_DEPRECATED = /(?<![a-z])deprecated(?![a-z])/i;
 
 /** Names an answer of another status than 200. */
-export function refused(status: number, retryAfter: string | null, url: string, body: string): UpstreamError {
+export function errorFromStatus(
+  status: number,
+  retryAfter: string | null,
+  url: string,
+  body: string,
+): UpstreamError {
   const options = {
     status,
     detail: `${url}: HTTP ${status} ${body}`,
@@ -30,7 +35,7 @@ export function refused(status: number, retryAfter: string | null, url: string, 
 }
 
 /** Names an answer of status 200 that is an error saying "deprecated"; undefined where it is none. */
-export function goneThough200(json: unknown, url: string): UpstreamError | undefined {
+export function goneFromBody(json: unknown, url: string): UpstreamError | undefined {
   const error = memberOf(json, 'error');
   const said = typeof error === 'string' ? error : memberOf(error, 'message');
   if (typeof said !== 'string' || !SAYS_DEPRECATED.test(said)) return undefined;
@@ -64,7 +69,7 @@ function millisecondsOf(value: string | null): number | undefined {
 }
 
 /** How long to wait before another attempt, growing and jittered; undefined where none would help. */
-export function pauseBefore(
+export function retryDelay(
   attempt: number,
   { code, status, retryAfterMs = 0 }: UpstreamError,
 ): number | undefined {
@@ -79,13 +84,13 @@ export function pauseBefore(
 }
 
 /** Names an attempt that took longer than it may. */
-export function timedOut(timeoutMs: number, url: string): UpstreamError {
+export function timeoutError(timeoutMs: number, url: string): UpstreamError {
   const message = `The upstream did not answer within ${timeoutMs} ms. Try again in a few seconds.`;
   return new UpstreamError('UPSTREAM_TIMEOUT', message, { detail: url });
 }
 
 /** Names a question that is not asked because the gateway stops; an error that says more is kept. */
-export function stopped(cause: unknown): UpstreamError {
+export function stoppingError(cause: unknown): UpstreamError {
   const message = 'The gateway is stopping and no longer asks the upstream. Try again in a few seconds.';
   return cause instanceof UpstreamError
     ? cause
@@ -93,7 +98,7 @@ export function stopped(cause: unknown): UpstreamError {
 }
 
 /** Names what undici threw: a fault of the connection, or of the compression. */
-export function broken(error: unknown, url: string, connectTimeoutMs: number): UpstreamError {
+export function errorFromNetwork(error: unknown, url: string, connectTimeoutMs: number): UpstreamError {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   const detail = `${url}: ${code} ${cause instanceof Error ? cause.message : String(cause)}`;
