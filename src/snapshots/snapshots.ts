@@ -61,7 +61,7 @@ export interface View {
   /** Resolves when each of these listings is there or cannot be had. */
   arrival(listings: readonly ListingName[]): Promise<void>;
   /** The question as the upstream is to get it: the address of a listed token in its own writing of it. */
-  routeQuestion(filter: TokenFilter): Promise<TokenFilter>;
+  routeRequest(filter: TokenFilter): Promise<TokenFilter>;
   /** Whether this question's answer is at hand, so that it costs the upstream nothing. */
   isRouteKept(question: TokenFilter): boolean;
   /**
@@ -189,7 +189,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
         const pins = { chains: pinnedChains, tokens: pinnedTokens };
         await Promise.allSettled(listings.map((name) => pins[name].peek()));
       },
-      routeQuestion: ofRoutes.question,
+      routeRequest: ofRoutes.question,
       isRouteKept: ofRoutes.isKept,
       routes: ofRoutes.tokens,
       readSnapshots: () => ({

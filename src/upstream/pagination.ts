@@ -1,7 +1,7 @@
 import { MAX_ROWS } from '../domain/row-limits.js';
 import { malformed } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
-import type { UpstreamAnswer, UpstreamHttp, UpstreamQuestion } from './http/client.js';
+import type { UpstreamAnswer, UpstreamHttp, UpstreamRequest } from './http/client.js';
 import { kindOf, rowsOf, tooManyRows } from './rows.js';
 
 /** What {@link followPages} takes beside the question. */
@@ -26,10 +26,10 @@ const MAX_PAGES = 100;
  */
 export async function followPages(
   { http, maxBytes, log }: PagesOptions,
-  question: UpstreamQuestion,
+  request: UpstreamRequest,
   firstPage: UpstreamAnswer,
 ): Promise<readonly unknown[]> {
-  const name = question.path;
+  const name = request.path;
   const rows: unknown[] = [];
   const followed = new Set<string>();
   let bytes = 0;
@@ -53,8 +53,8 @@ export async function followPages(
       throw malformed(`expected at most ${MAX_PAGES} pages of "${name}", got the token of a further one`);
     }
     page = await http.getJson({
-      ...question,
-      query: { ...question.query, 'pagination[nextToken]': nextToken },
+      ...request,
+      query: { ...request.query, 'pagination[nextToken]': nextToken },
     });
   }
 }

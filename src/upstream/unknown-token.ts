@@ -1,5 +1,5 @@
 import { UpstreamError } from '../domain/upstream-error.js';
-import type { UpstreamAnswer, UpstreamHttp, UpstreamQuestion } from './http/client.js';
+import type { UpstreamAnswer, UpstreamHttp, UpstreamRequest } from './http/client.js';
 
 /**
  * Asks for the routes from a token. HTTP 422 is the services' way of saying that they do not know the token,
@@ -7,10 +7,10 @@ import type { UpstreamAnswer, UpstreamHttp, UpstreamQuestion } from './http/clie
  *
  * @throws UpstreamError
  */
-export async function getRoutes(http: UpstreamHttp, question: UpstreamQuestion): Promise<UpstreamAnswer> {
+export async function getRoutes(http: UpstreamHttp, request: UpstreamRequest): Promise<UpstreamAnswer> {
   const sentAt = Date.now();
   try {
-    return await http.getJson(question);
+    return await http.getJson(request);
   } catch (error) {
     // A service that is gone may say that with any status, and its code is another.
     if (error instanceof UpstreamError && error.code === 'UPSTREAM_STATUS' && error.status === 422) {

@@ -19,8 +19,8 @@ export function createV1Listing({ http, source }: V1ListingOptions): Listing {
     },
     async tokens({ srcChainKey, srcToken }, clients) {
       const asksForRoutes = srcToken !== undefined;
-      const question = { path: 'tokens', query: { srcChainKey, srcToken }, first: !asksForRoutes, clients };
-      const { json, sentAt } = await (asksForRoutes ? getRoutes(http, question) : http.getJson(question));
+      const request = { path: 'tokens', query: { srcChainKey, srcToken }, first: !asksForRoutes, clients };
+      const { json, sentAt } = await (asksForRoutes ? getRoutes(http, request) : http.getJson(request));
       return parseTokens(json, { source, takenAt: sentAt }, asksForRoutes);
     },
   };

@@ -19,18 +19,18 @@ export function createValueTransferListing(options: PagesOptions): Listing {
     asksForRoutes: boolean,
     clients?: RouteClients,
   ) {
-    const question = { path: 'tokens', query, first: !asksForRoutes, clients };
-    const firstPage = await (asksForRoutes ? getRoutes(http, question) : http.getJson(question));
-    const tokens = await followPages(options, question, firstPage);
+    const request = { path: 'tokens', query, first: !asksForRoutes, clients };
+    const firstPage = await (asksForRoutes ? getRoutes(http, request) : http.getJson(request));
+    const tokens = await followPages(options, request, firstPage);
     return parseTokens({ tokens }, { source, takenAt: firstPage.sentAt }, asksForRoutes, valueTransferToken);
   }
 
   return {
     source,
     async chains() {
-      const question = { path: 'chains', first: true };
-      const firstPage = await http.getJson(question);
-      const chains = await followPages(options, question, firstPage);
+      const request = { path: 'chains', first: true };
+      const firstPage = await http.getJson(request);
+      const chains = await followPages(options, request, firstPage);
       return parseChains({ chains }, { source, takenAt: firstPage.sentAt });
     },
     async tokens({ srcChainKey, srcToken }, clients) {

@@ -53,7 +53,7 @@ export interface UpstreamAnswer {
 }
 
 /** One question to the upstream. */
-export interface UpstreamQuestion {
+export interface UpstreamRequest {
   /** The operation's path below the base address, such as `tokens`. */
   readonly path: string;
   /** Query parameters; those that are undefined are left out. */
@@ -71,7 +71,7 @@ export interface UpstreamHttp {
    *
    * @throws UpstreamError, and nothing else
    */
-  getJson(question: UpstreamQuestion): Promise<UpstreamAnswer>;
+  getJson(request: UpstreamRequest): Promise<UpstreamAnswer>;
   /** Ends what is under way; whoever waits for it gets an UpstreamError. */
   close(): Promise<void>;
 }
@@ -116,14 +116,14 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   setMaxListeners(0, closing.signal);
   const underWay = new Set<AbortController>();
 
-  async function getJson(question: UpstreamQuestion): Promise<UpstreamAnswer> {
-    const url = addressOf(base, question);
-    const { path, first, clients } = question;
+  async function getJson(request: UpstreamRequest): Promise<UpstreamAnswer> {
+    const url = addressOf(base, request);
+    const { path, first, clients } = request;
     const lane: Lane = first ? 'listings' : clients?.isListed === false ? 'unlisted' : 'routes';
     for (let attempt = 0; ; attempt++) {
       // Further attempts fail at once where the breaker is open: whoever asks comes again after a pause.
-      const request = { url, lane, waits: first && attempt === 0, clients };
-      const { answer } = await admission.admit(request, () => observed(path, url));
+      const admitted = { url, lane, waits: first && attempt === 0, clients };
+      const { answer } = await admission.admit(admitted, () => observed(path, url));
       try {
         return await answer;
       } catch (thrown) {
@@ -213,7 +213,7 @@ const BREAKER_NEWS: Record<BreakerState, string> = {
   closed: 'The upstream answers again',
 };
 
-function addressOf(base: string, { path, query = {} }: UpstreamQuestion): string {
+function addressOf(base: string, { path, query = {} }: UpstreamRequest): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
   const search = new URLSearchParams(given).toString();
   return `${base}/${path}${search && `?${search}`}`;
