@@ -130,5 +130,5 @@ export interface Listing {
    * Tells a listing that can change its service which one others have last had rows from: this gateway
    * before it was started again, or another that shares its snapshots.
    */
-  follow?(source: ListingSource): void;
+  switchTo?(source: ListingSource): void;
 }

@@ -134,7 +134,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     rules: options,
     fleet,
     disk,
-    onSource: (source: ListingSource) => listing.follow?.(source),
+    onSource: (source: ListingSource) => listing.switchTo?.(source),
     log,
     ...(firstPauseMs === undefined ? {} : { firstPauseMs }),
   };

@@ -4,8 +4,8 @@ import type { Logger } from '../logger.js';
 import type { UpstreamAnswer, UpstreamHttp, UpstreamRequest } from './http/client.js';
 import { kindOf, rowsOf, tooManyRows } from './rows.js';
 
-/** What {@link followPages} takes beside the question. */
-export interface PagesOptions {
+/** What {@link fetchAllPages} takes beside the question. */
+export interface PaginationOptions {
   readonly http: UpstreamHttp;
   /** The limit on all pages of one answer together, counted after decompression. */
   readonly maxBytes: number;
@@ -24,8 +24,8 @@ const MAX_PAGES = 100;
  * @throws UpstreamError of whatever page fails, and UPSTREAM_MALFORMED if one has another form or there are
  *   too many
  */
-export async function followPages(
-  { http, maxBytes, log }: PagesOptions,
+export async function fetchAllPages(
+  { http, maxBytes, log }: PaginationOptions,
   request: UpstreamRequest,
   firstPage: UpstreamAnswer,
 ): Promise<readonly unknown[]> {

@@ -1,10 +1,10 @@
 import { fingerprint, type ServiceFingerprints } from '../domain/fingerprint.js';
 import type { Listing, ListingSource } from '../domain/listing.js';
 import type { Logger } from '../logger.js';
-import { createAutoListing } from './failover.js';
+import { createFailoverListing } from './failover.js';
 import type { BreakerState } from './http/circuit-breaker.js';
 import { createUpstreamHttp, type UpstreamHttp } from './http/client.js';
-import type { Lane } from './http/guard.js';
+import type { Lane } from './http/backoff.js';
 import type { RateLimiter } from './http/rate-limit.js';
 import { createV1Listing } from './v1.js';
 import { createValueTransferListing } from './value-transfer.js';
@@ -100,7 +100,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     const source = isDemo ? 'demo' : 'v1';
     const v1 = createV1Listing({ http: open(source, url), source });
     if (profile === 'v1' || successorUrl === undefined) return v1;
-    return createAutoListing({
+    return createFailoverListing({
       v1,
       successor: openValueTransfer(successorUrl),
       onChangeOver: () => onChangeOver(source, 'value-transfer'),

@@ -1,6 +1,6 @@
 import { GatewayError } from '../domain/errors.js';
 import type { Listing, RouteClients } from '../domain/listing.js';
-import { followPages, type PagesOptions } from './pagination.js';
+import { fetchAllPages, type PaginationOptions } from './pagination.js';
 import { parseChains, parseTokens, valueTransferToken } from './rows.js';
 import { getRoutes } from './unknown-token.js';
 
@@ -10,7 +10,7 @@ import { getRoutes } from './unknown-token.js';
  *
  * An answer is as old as its first page.
  */
-export function createValueTransferListing(options: PagesOptions): Listing {
+export function createValueTransferListing(options: PaginationOptions): Listing {
   const { http } = options;
   const source = 'value-transfer';
 
@@ -21,7 +21,7 @@ export function createValueTransferListing(options: PagesOptions): Listing {
   ) {
     const request = { path: 'tokens', query, first: !asksForRoutes, clients };
     const firstPage = await (asksForRoutes ? getRoutes(http, request) : http.getJson(request));
-    const tokens = await followPages(options, request, firstPage);
+    const tokens = await fetchAllPages(options, request, firstPage);
     return parseTokens({ tokens }, { source, takenAt: firstPage.sentAt }, asksForRoutes, valueTransferToken);
   }
 
@@ -30,7 +30,7 @@ export function createValueTransferListing(options: PagesOptions): Listing {
     async chains() {
       const request = { path: 'chains', first: true };
       const firstPage = await http.getJson(request);
-      const chains = await followPages(options, request, firstPage);
+      const chains = await fetchAllPages(options, request, firstPage);
       return parseChains({ chains }, { source, takenAt: firstPage.sentAt });
     },
     async tokens({ srcChainKey, srcToken }, clients) {

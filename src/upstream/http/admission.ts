@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ListingSource, RouteClients } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import { createFairQueue, type FairQueue, QueueFullError } from '../../scheduling/fair-queue.js';
+import { type Backoff, LANES, type Lane } from './backoff.js';
 import { stoppingError } from './errors.js';
-import { type Guard, LANES, type Lane } from './guard.js';
 import type { RateLimiter } from './rate-limit.js';
 
 /** What {@link createAdmission} takes. */
 export interface AdmissionOptions {
   readonly service: ListingSource;
-  readonly guard: Guard;
+  readonly backoff: Backoff;
   readonly rateLimiter: RateLimiter;
   /** So many questions of each lane of routes may wait; listings are never refused. */
   readonly maxWaiting: number;
@@ -19,7 +19,7 @@ export interface AdmissionOptions {
 export interface AdmissionRequest {
   readonly url: string;
   readonly lane: Lane;
-  /** As in {@link Guard.check}. */
+  /** As in {@link Backoff.delayBefore}. */
   readonly waits: boolean;
   /** Who asks for routes; one unknown client unless given. */
   readonly clients?: RouteClients | undefined;
@@ -51,7 +51,7 @@ const BEHIND_POLL_MS = 20;
 
 /** Makes the admission to one service. */
 export function createAdmission(options: AdmissionOptions): Admission {
-  const { service, guard, rateLimiter, maxWaiting } = options;
+  const { service, backoff, rateLimiter, maxWaiting } = options;
   const queues: Readonly<Record<Lane, FairQueue>> = {
     listings: createFairQueue({ concurrency: 1, maxWaiting: Number.POSITIVE_INFINITY }),
     routes: createFairQueue({ concurrency: 1, maxWaiting }),
@@ -70,12 +70,12 @@ export function createAdmission(options: AdmissionOptions): Admission {
   async function untilFree({ url, lane, waits }: AdmissionRequest): Promise<void> {
     for (;;) {
       const waitMs =
-        guard.check(url, lane, waits) ||
+        backoff.delayBefore(url, lane, waits) ||
         (isBehind(lane)
           ? BEHIND_POLL_MS
           : await rateLimiter.acquire(heldAs(service, lane), lane === 'listings'));
       // What stood in the way may have come while the ceiling was asked.
-      if (waitMs === 0 && guard.check(url, lane, waits) === 0) return;
+      if (waitMs === 0 && backoff.delayBefore(url, lane, waits) === 0) return;
       if (waitMs > MAX_WAIT_MS) throw leftAlone(waitMs);
       await sleep(waitMs, undefined, { signal: closing.signal });
     }
@@ -86,7 +86,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       const { url, lane, waits, clients = UNKNOWN_CLIENT } = request;
       const queue = queues[lane];
       if (closing.signal.aborted) throw stoppingError(closing.signal.reason);
-      guard.check(url, lane, waits);
+      backoff.delayBefore(url, lane, waits);
       return new Promise((resolve, reject) => {
         const others = new AbortController();
         let places = 0;
@@ -104,7 +104,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
           leaveLine();
           try {
             await untilFree(request);
-            const answer = guard.run(url, lane, send);
+            const answer = backoff.run(url, lane, send);
             // Whoever asked gets its failure, a moment after this.
             answer.catch(() => {});
             resolve({ answer });

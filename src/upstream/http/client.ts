@@ -5,6 +5,7 @@ import type { ListingSource, RouteClients } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger.js';
 import { createAdmission, heldAs } from './admission.js';
+import { createBackoff, LANES, type Lane } from './backoff.js';
 import type { BreakerState } from './circuit-breaker.js';
 import {
   errorFromNetwork,
@@ -14,7 +15,6 @@ import {
   stoppingError,
   timeoutError,
 } from './errors.js';
-import { createGuard, LANES, type Lane } from './guard.js';
 import type { RateLimiter } from './rate-limit.js';
 import { headOf, readJson } from './read-json.js';
 
@@ -94,7 +94,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     bodyTimeout: 0,
   });
   const opened = new Set<Lane>();
-  const guard = createGuard({
+  const backoff = createBackoff({
     onBreaker(state, lane) {
       // A probe that fails is no news.
       const isNews = state === 'closed' || (state === 'open' && !opened.has(lane));
@@ -110,7 +110,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     },
   });
   for (const lane of LANES) options.onBreaker('closed', lane);
-  const admission = createAdmission({ service, guard, rateLimiter, maxWaiting });
+  const admission = createAdmission({ service, backoff, rateLimiter, maxWaiting });
   const closing = new AbortController();
   // Everything that waits listens to it.
   setMaxListeners(0, closing.signal);

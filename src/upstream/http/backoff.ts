@@ -13,8 +13,8 @@ export const LANES = ['listings', 'routes', 'unlisted'] as const;
 /** One of {@link LANES}. */
 export type Lane = (typeof LANES)[number];
 
-/** What {@link createGuard} takes. */
-export interface GuardOptions {
+/** What {@link createBackoff} takes. */
+export interface BackoffOptions {
   /** Called whenever the breaker of a lane changes. */
   readonly onBreaker: (state: BreakerState, lane: Lane) => void;
   /** Called when the upstream asks to be left alone by this lane, with how long (milliseconds). */
@@ -26,7 +26,7 @@ export interface GuardOptions {
  * to be left alone (Retry-After), for an hour where it has said that it is gone, and while it fails again
  * and again.
  */
-export interface Guard {
+export interface Backoff {
   /**
    * Whether this question may be sent now.
    *
@@ -36,8 +36,8 @@ export interface Guard {
    * @throws UpstreamError where waiting takes too long, with the code of what stands in the way and, as
    *   `retryAfterMs`, when to come again
    */
-  check(url: string, lane: Lane, waits: boolean): number;
-  /** Sends, and learns from what comes. A passed `check` must come right before it. */
+  delayBefore(url: string, lane: Lane, waits: boolean): number;
+  /** Sends, and learns from what comes. A passed `delayBefore` must come right before it. */
   run<Answer>(url: string, lane: Lane, send: () => Promise<Answer>): Promise<Answer>;
 }
 
@@ -60,7 +60,7 @@ interface LaneState {
 }
 
 /** Makes the guard in front of one service. */
-export function createGuard({ onBreaker, onPause }: GuardOptions): Guard {
+export function createBackoff({ onBreaker, onPause }: BackoffOptions): Backoff {
   const gone = new LRUCache<string, UpstreamError>({ max: MAX_GONE, ttl: GONE_PAUSE_MS });
   const states = LANES.map(
     (lane): LaneState => ({
@@ -97,7 +97,7 @@ export function createGuard({ onBreaker, onPause }: GuardOptions): Guard {
   }
 
   return {
-    check(url, lane, waits) {
+    delayBefore(url, lane, waits) {
       // Where the operation itself is gone, so is each question of it.
       for (const key of new Set([url, url.replace(/\?.*/s, '')])) {
         const error = gone.get(key);
