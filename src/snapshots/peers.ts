@@ -1,6 +1,6 @@
 import type { Fetched } from '../domain/listing.js';
 import type { UpstreamErrorCode } from '../domain/upstream-error.js';
-import type { Kind } from '../upstream/listing-kinds.js';
+import type { ListingKind } from '../upstream/listing-kinds.js';
 import type { HeldBack } from './changes/change-check.js';
 
 /** What failed refreshes have come to, for whoever refreshes next. */
@@ -38,13 +38,13 @@ export interface Fleet {
    * @param newerThan what is not newer than this (milliseconds since 1970) is known already
    * @param withinMs how long to wait for another; after that it is our turn, too
    */
-  turn<Row>(topic: string, kind: Kind<Row>, newerThan: number, withinMs?: number): Promise<Turn<Row>>;
+  turn<Row>(topic: string, kind: ListingKind<Row>, newerThan: number, withinMs?: number): Promise<Turn<Row>>;
   /** What another has taken, if it is newer. */
-  newest<Row>(topic: string, kind: Kind<Row>, newerThan: number): Promise<Fetched<Row> | undefined>;
+  newest<Row>(topic: string, kind: ListingKind<Row>, newerThan: number): Promise<Fetched<Row> | undefined>;
   /** Calls whenever another gateway has something new on the topic. */
   onNews(topic: string, listener: () => void): void;
   /** Tells what is served here, for whoever has lost it. */
-  holds<Row>(topic: string, kind: Kind<Row>, taken: Fetched<Row>): void;
+  holds<Row>(topic: string, kind: ListingKind<Row>, taken: Fetched<Row>): void;
 }
 
 /** A gateway on its own. */

@@ -1,7 +1,7 @@
 import type { Fetched, ListingSource, UnreadableRows } from '../domain/listing.js';
 import { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
-import type { Kind } from '../upstream/listing-kinds.js';
+import type { ListingKind } from '../upstream/listing-kinds.js';
 import {
   checkFirst,
   createJudge,
@@ -26,7 +26,7 @@ import type { Snapshot } from './snapshot.js';
 
 /** What {@link createKeeper} takes. Times are in milliseconds. */
 export interface KeeperOptions<Row, Kept extends Snapshot<Row>> {
-  readonly kind: Kind<Row>;
+  readonly kind: ListingKind<Row>;
   /** Asks the upstream; rejects with an UpstreamError. */
   readonly fetch: () => Promise<Fetched<Row>>;
   /** Makes it ready to be served. */

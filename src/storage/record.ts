@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
 import type { ServiceFingerprints } from '../domain/fingerprint.js';
 import type { Fetched, Origin } from '../domain/listing.js';
-import type { Kind } from '../upstream/listing-kinds.js';
+import type { ListingKind } from '../upstream/listing-kinds.js';
 
 /** A text that is not a record which may be served; the message completes "… is refused: ". */
 export class RefusedRecord extends Error {
@@ -56,7 +56,7 @@ export function maxRecordBytes(upstreamMaxBytes: number): number {
 
 /** Writes an answer down for outside the process: a line that says what follows, with its digest, and JSON. */
 export function encodeRecord<Row>(
-  { name }: Kind<Row>,
+  { name }: ListingKind<Row>,
   taken: Fetched<Row>,
   services: ServiceFingerprints,
   digest: RecordDigest = SHA256,
@@ -74,7 +74,7 @@ export function encodeRecord<Row>(
  *   from the future
  */
 export async function decodeRecord<Row>(
-  kind: Kind<Row>,
+  kind: ListingKind<Row>,
   text: string,
   services: ServiceFingerprints,
   now: number,
@@ -101,7 +101,7 @@ export async function decodeRecord<Row>(
   return { ...read, rejected, largest, unreadable: undefined };
 }
 
-async function readRows<Row>(kind: Kind<Row>, rows: unknown, origin: Origin): Promise<Fetched<Row>> {
+async function readRows<Row>(kind: ListingKind<Row>, rows: unknown, origin: Origin): Promise<Fetched<Row>> {
   try {
     return await kind.parse(rows, origin);
   } catch (error) {

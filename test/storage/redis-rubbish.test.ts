@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { tokenFilterKey } from '../../src/domain/addresses.js';
 import { fingerprint, type ServiceFingerprints } from '../../src/domain/fingerprint.js';
 import { decodeRecord, encodeRecord } from '../../src/storage/record.js';
-import { CHAINS, type Kind, TOKENS } from '../../src/upstream/listing-kinds.js';
+import { CHAINS, type ListingKind, TOKENS } from '../../src/upstream/listing-kinds.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { type FakeUpstream, json } from '../support/fake-upstream.js';
 import {
@@ -29,7 +29,11 @@ function servicesAt(url: string): ServiceFingerprints {
 }
 
 /** A sound record of the token listing, but that none of its rows was ever the upstream's. */
-function record(url: string, takenAt: number, kind: Kind<unknown> = TOKENS as Kind<unknown>): string {
+function record(
+  url: string,
+  takenAt: number,
+  kind: ListingKind<unknown> = TOKENS as ListingKind<unknown>,
+): string {
   const rows = [tokenRow(CHAIN, '0xbad', { symbol: 'BAD' })];
   const taken = { source: 'v1' as const, takenAt, rows, rejected: { count: 0, first: [] } };
   return encodeRecord(kind, taken, servicesAt(url));
@@ -109,7 +113,7 @@ describe.skipIf(isRedisMissing)('rubbish in Redis', () => {
     ['altered', (upstream) => ({ takenAt: Date.now(), text: at(upstream, 0).replace('BAD', 'BED') })],
     [
       'of another listing',
-      ({ url }) => ({ takenAt: Date.now(), text: record(url, Date.now(), CHAINS as Kind<unknown>) }),
+      ({ url }) => ({ takenAt: Date.now(), text: record(url, Date.now(), CHAINS as ListingKind<unknown>) }),
     ],
     ['of another upstream', ({ url }) => ({ takenAt: Date.now(), text: record(`${url}0`, Date.now()) })],
     ['from the future', (upstream) => ({ takenAt: Date.now() + HOUR, text: at(upstream, HOUR) })],

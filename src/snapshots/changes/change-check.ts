@@ -1,7 +1,7 @@
 import { keyedRows } from '../../domain/keyed-rows.js';
 import type { Fetched, LargestListing, UnreadableRows } from '../../domain/listing.js';
 import { malformed, UpstreamError } from '../../domain/upstream-error.js';
-import type { ComparedFact, Kind } from '../../upstream/listing-kinds.js';
+import type { ComparedFact, ListingKind } from '../../upstream/listing-kinds.js';
 import { compare, type Differences, NO_DIFFERENCES, signatureOf } from './comparison.js';
 import { createLastDay } from './last-day.js';
 
@@ -80,7 +80,7 @@ const SHOWN = 20;
  * @throws UpstreamError UPSTREAM_MALFORMED if fewer than half of its rows can be read
  */
 export function checkFirst<Row>(
-  { name }: Kind<Row>,
+  { name }: ListingKind<Row>,
   { rows }: Fetched<Row>,
   unreadable: UnreadableRows | undefined,
 ): void {
@@ -92,7 +92,7 @@ export function checkFirst<Row>(
 }
 
 /** Makes the judge of one listing. */
-export function createJudge<Row>(kind: Kind<Row>, rules: HoldBackRules): Judge<Row> {
+export function createJudge<Row>(kind: ListingKind<Row>, rules: HoldBackRules): Judge<Row> {
   const { holdBackShrink, holdBackTimes } = rules;
   const lastDay = createLastDay(kind);
   let heldBack: HeldBack | undefined;

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { keyedRows } from '../../domain/keyed-rows.js';
 import { forEachChunk, sortInSlices } from '../../scheduling/chunks.js';
-import type { ComparedFact, Kind } from '../../upstream/listing-kinds.js';
+import type { ComparedFact, ListingKind } from '../../upstream/listing-kinds.js';
 
 /** What one row is compared by, beside its key. */
 export interface RowFacts {
-  /** In the order of the kind's {@link Kind.compared}. */
+  /** In the order of the kind's {@link ListingKind.compared}. */
   readonly values: readonly string[];
   /** Equal for rows of which one can take the place of another unseen, such as two of one symbol on one chain. */
   readonly stands: string | undefined;
@@ -30,7 +30,7 @@ export interface Differences {
 export const NO_DIFFERENCES: Differences = { appeared: [], vanished: [], changes: [] };
 
 /** Makes the facts of a row. */
-export function factsOf<Row>(kind: Kind<Row>, row: Row): RowFacts {
+export function factsOf<Row>(kind: ListingKind<Row>, row: Row): RowFacts {
   return { values: kind.compared.map(({ factOf }) => factOf(row)), stands: kind.standsFor(row) };
 }
 
@@ -40,7 +40,7 @@ export function factsOf<Row>(kind: Kind<Row>, row: Row): RowFacts {
  * @param factsBefore what is known of rows that are not among those before
  */
 export async function compare<Row>(
-  kind: Kind<Row>,
+  kind: ListingKind<Row>,
   before: readonly Row[],
   after: readonly Row[],
   factsBefore: (key: string) => RowFacts | undefined,
@@ -72,7 +72,7 @@ export async function compare<Row>(
  * Equal for two answers with equal keys and compared facts, whatever the order of the rows and what else is in
  * them.
  */
-export async function signatureOf<Row>(kind: Kind<Row>, rows: readonly Row[]): Promise<string> {
+export async function signatureOf<Row>(kind: ListingKind<Row>, rows: readonly Row[]): Promise<string> {
   const marks: string[] = [];
   await forEachChunk([...keyedRows(rows, kind.keyOf)], (slice) => {
     for (const [key, row] of slice) {

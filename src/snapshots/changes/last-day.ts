@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { LargestListing } from '../../domain/listing.js';
 import { forEachChunk } from '../../scheduling/chunks.js';
-import type { Kind } from '../../upstream/listing-kinds.js';
+import type { ListingKind } from '../../upstream/listing-kinds.js';
 import { type Differences, factsOf, type RowFacts } from './comparison.js';
 
 /** A row that has left, and when (milliseconds, on the clock of `performance`). */
@@ -51,7 +51,7 @@ const DAY_MS = 86_400_000;
 const MAX_REMEMBERED = 50_000;
 
 /** Makes the memory of one listing: bounded, and of this process but for {@link LastDay.restore}. */
-export function createLastDay<Row>(kind: Kind<Row>): LastDay<Row> {
+export function createLastDay<Row>(kind: ListingKind<Row>): LastDay<Row> {
   const departed = new LRUCache<string, Departed>({ max: MAX_REMEMBERED, ttl: DAY_MS });
   /** The keys of rows that have come beside others. */
   const arrived = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: DAY_MS });

@@ -4,7 +4,7 @@ import type { Fetched } from '../../domain/listing.js';
 import type { Logger } from '../../logger.js';
 import type { Fleet, Setback, Turn } from '../../snapshots/peers.js';
 import type { Ceiling, LocalCeiling } from '../../upstream/http/rate-limit.js';
-import type { Kind } from '../../upstream/listing-kinds.js';
+import type { ListingKind } from '../../upstream/listing-kinds.js';
 import { decodeRecord, encodeRecord, RECORD_FORMAT, RefusedRecord } from '../record.js';
 import { createRedisLink } from './link.js';
 import { createSharedCeiling } from './rate-limit.js';
@@ -95,7 +95,7 @@ export function createRedisFleet(options: RedisFleetOptions): RedisFleet {
 
   async function write<Row>(
     topic: string,
-    kind: Kind<Row>,
+    kind: ListingKind<Row>,
     taken: Fetched<Row>,
     keepMs: number,
     endsTurn: boolean,
@@ -121,7 +121,7 @@ export function createRedisFleet(options: RedisFleetOptions): RedisFleet {
   /** The snapshot in a reply; one that may not be served is told, and cleared away unless it may be later. */
   async function read<Row>(
     topic: string,
-    kind: Kind<Row>,
+    kind: ListingKind<Row>,
     text: unknown,
     takenAt: unknown,
   ): Promise<Fetched<Row> | 'early' | undefined> {
@@ -151,7 +151,7 @@ export function createRedisFleet(options: RedisFleetOptions): RedisFleet {
     }
   }
 
-  function ourTurn<Row>(topic: string, kind: Kind<Row>, setback: Setback | undefined): Turn<Row> {
+  function ourTurn<Row>(topic: string, kind: ListingKind<Row>, setback: Setback | undefined): Turn<Row> {
     const keys = keysOf(topic);
     const until = performance.now() + MAX_TURN_MS;
     pauses.reset(topic);
@@ -178,7 +178,7 @@ export function createRedisFleet(options: RedisFleetOptions): RedisFleet {
 
   async function turn<Row>(
     topic: string,
-    kind: Kind<Row>,
+    kind: ListingKind<Row>,
     knownAt: number,
     withinMs = WAIT_MS + Math.random() * WAIT_JITTER_MS,
   ): Promise<Turn<Row>> {
