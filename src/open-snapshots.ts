@@ -98,7 +98,7 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
     ceiling: fleet?.share(ceiling, upstreamRequestsPerSecond) ?? ceiling,
     onChangeOver(from, to) {
       observer.changedOver(from, to);
-      snapshots.hurry();
+      snapshots.refreshNow();
     },
     onAttempt: observer.upstreamRequest,
     onBreaker: observer.breaker,

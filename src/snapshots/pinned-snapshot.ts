@@ -1,4 +1,4 @@
-import type { Keeper } from './refresher.js';
+import type { Refresher } from './refresher.js';
 
 /** The snapshot of one listing that one operation reads: the same at each look. */
 export interface Pin<Kept> {
@@ -16,15 +16,15 @@ export interface Pin<Kept> {
   readonly isMissed: boolean;
 }
 
-/** Pins what the keeper has now; where it has none, what it has at the first look. */
-export function createPin<Kept extends object>(keeper: Keeper<Kept>): Pin<Kept> {
-  let pinned: Kept | Promise<Kept> | undefined = keeper.snapshot;
-  let arrived = keeper.snapshot;
+/** Pins what the refresher has now; where it has none, what it has at the first look. */
+export function createPin<Kept extends object>(refresher: Refresher<Kept>): Pin<Kept> {
+  let pinned: Kept | Promise<Kept> | undefined = refresher.snapshot;
+  let arrived = refresher.snapshot;
   let isRead = false;
 
   function peek(): Kept | Promise<Kept> {
     if (pinned === undefined) {
-      pinned = keeper.current();
+      pinned = refresher.current();
       // Whoever awaits it sees the failure; until somebody does, it is not to count as unhandled.
       if (pinned instanceof Promise) pinned.then(arrive, () => {});
       else arrive(pinned);
@@ -46,7 +46,7 @@ export function createPin<Kept extends object>(keeper: Keeper<Kept>): Pin<Kept> 
     get arrived() {
       return arrived;
     },
-    peekAtHand: () => pinned ?? (keeper.snapshot ? peek() : undefined),
+    peekAtHand: () => pinned ?? (refresher.snapshot ? peek() : undefined),
     get wasRead() {
       return isRead ? arrived : undefined;
     },

@@ -12,7 +12,7 @@ export type Came = 'taken' | 'shared' | 'restored';
 const SHOWN_ROWS = 50;
 
 /** Tells that a snapshot has taken the place of the one before it, if there was one. */
-export function tellTaken<Row>(
+export function logAccepted<Row>(
   log: Logger,
   kind: ListingKind<Row>,
   before: Snapshot<Row> | undefined,
@@ -56,7 +56,7 @@ export function tellTaken<Row>(
 }
 
 /** Tells that a refresh has failed, or brought what is held back, and what can be done about it. */
-export function tellRefused<Row>(
+export function logRejected<Row>(
   log: Logger,
   { name }: ListingKind<Row>,
   served: Snapshot<Row> | undefined,

@@ -14,7 +14,7 @@ import {
 } from './freshness.js';
 import { ALONE, type Fleet } from './peers.js';
 import { createPin } from './pinned-snapshot.js';
-import { createKeeper } from './refresher.js';
+import { createRefresher } from './refresher.js';
 import { createRouteRows } from './routes/route-rows.js';
 import { createRouteView } from './routes/route-view.js';
 import { createRoutes } from './routes/routes.js';
@@ -99,7 +99,7 @@ export interface Snapshots {
   /** Begins to fetch both listings, and keeps them fresh from then on. */
   start(): void;
   /** Refreshes both listings now. */
-  hurry(): void;
+  refreshNow(): void;
   /**
    * The time by which prices are to be judged (milliseconds since 1970): the present, or later where the
    * clock was set back since the token listing was taken.
@@ -138,7 +138,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     log,
     ...(firstPauseMs === undefined ? {} : { firstPauseMs }),
   };
-  const chains = createKeeper({
+  const chains = createRefresher({
     ...shared,
     kind: CHAINS,
     fetch: () => listing.chains(),
@@ -146,7 +146,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     freshMs: chainsFreshMs,
     onRefresh: (...outcome) => onRefresh('chains', ...outcome),
   });
-  const tokens = createKeeper({
+  const tokens = createRefresher({
     ...shared,
     kind: TOKENS,
     fetch: () => listing.tokens({}),
@@ -214,9 +214,9 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       chains.start();
       tokens.start();
     },
-    hurry() {
-      chains.hurry();
-      tokens.hurry();
+    refreshNow() {
+      chains.refreshNow();
+      tokens.refreshNow();
     },
     now,
     view,

@@ -51,7 +51,7 @@ describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
     for (let turn = 0; turn < 3; turn++) {
       const asked = upstream.count('tokens');
       await redis.client.del(...(await redis.client.keys('*:pause')), 'none');
-      good.snapshots.hurry();
+      good.snapshots.refreshNow();
       await expect.poll(() => upstream.count('tokens')).toBe(asked + 1);
       await expect.poll(() => statusOf(good).tokens.isHeldBack).toBe(false);
       // News that come in quick succession are told once; the other is to see each of these.
@@ -70,18 +70,18 @@ describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
     const held = () => statusOf(gateway).tokens.lastFailure?.message ?? '';
     for (const times of [1, 2]) {
       await redis.client.del(key('tokens:pause'));
-      gateway.snapshots.hurry();
+      gateway.snapshots.refreshNow();
       await expect.poll(held).toContain(`so far: ${times}`);
     }
     const setback = await redis.client.get(key('tokens:setback'));
     upstream.plan('tokens', GOOD);
     await redis.client.del(key('tokens:pause'));
-    gateway.snapshots.hurry();
+    gateway.snapshots.refreshNow();
     await expect.poll(() => statusOf(gateway).tokens.isHeldBack).toBe(false);
     // As if Redis had not been there to be told of the good one.
     await redis.client.set(key('tokens:setback'), setback ?? '');
     upstream.plan('tokens', GLITCH);
-    gateway.snapshots.hurry();
+    gateway.snapshots.refreshNow();
     await expect.poll(held).toContain('so far: 1');
     expect(await decimalsOf(gateway)).toBe(6);
   });

@@ -149,7 +149,7 @@ describe.skipIf(isRedisMissing)('gateways with a secret', () => {
     const chains = upstream.count('chains');
     await redis.client.copy(signedKey('tokens:setback'), signedKey('chains:setback'), 'REPLACE');
     await redis.client.set(signedKey('chains:pause'), '1', 'PX', HOUR);
-    other.snapshots.hurry();
+    other.snapshots.refreshNow();
     await expect.poll(() => upstream.count('chains')).toBe(chains + 1);
     expect(statusOf(other).chains.lastFailure).toBeNull();
 
@@ -159,7 +159,7 @@ describe.skipIf(isRedisMissing)('gateways with a secret', () => {
     const replayed = sealOf(upstream.url).close('setback', 'chains', old);
     await redis.client.set(signedKey('chains:setback'), replayed);
     await redis.client.set(signedKey('chains:pause'), '1', 'PX', HOUR);
-    other.snapshots.hurry();
+    other.snapshots.refreshNow();
     await expect.poll(() => upstream.count('chains')).toBe(chains + 2);
   });
 });
