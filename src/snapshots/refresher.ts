@@ -3,8 +3,8 @@ import { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 import {
-  checkFirst,
-  createJudge,
+  checkFirstListing,
+  createChangeCheck,
   type Findings,
   type HoldBackReason,
   type HoldBackRules,
@@ -86,7 +86,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
   let failuresInARow = 0;
   /** Of when the last snapshot was that another gateway took: its clock may be ahead of ours. */
   let sharedAt = 0;
-  const judge = createJudge(kind, rules);
+  const changeCheck = createChangeCheck(kind, rules);
   let refreshing: Promise<Kept> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -111,9 +111,9 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
       if (found.is === 'taken') return await admit(await index(found.taken, snapshot), 'shared');
       if (found.is === 'too early') throw backOff(found);
       turn = found;
-      learn(turn.setback);
+      adoptPeerState(turn.setback);
       const { unreadable, ...taken } = await fetch();
-      if (!snapshot) checkFirst(kind, taken, unreadable);
+      if (!snapshot) checkFirstListing(kind, taken, unreadable);
       const kept = await admit(await index(taken, snapshot), 'taken', turn, unreadable);
       turn.succeed(kept);
       return kept;
@@ -131,16 +131,16 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
   ): Promise<Kept> {
     const findings = await examine(kept, unreadable);
     if (outcome === 'shared' && snapshot && kept.takenAt <= snapshot.takenAt) return snapshot;
-    const verdict = judge.weigh(findings);
-    if (!verdict.isTaken) throw recordFailure(verdict.error, 'held_back', freshMs, turn, verdict.reasons);
-    if (verdict.change)
-      log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${verdict.change}`);
+    const result = changeCheck.check(findings);
+    if (!result.isAccepted) throw recordFailure(result.error, 'held_back', freshMs, turn, result.reasons);
+    if (result.change)
+      log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${result.change}`);
     return publish(kept, outcome, findings.differences);
   }
 
   async function examine(kept: Kept, unreadable: UnreadableRows | undefined): Promise<Findings<Row>> {
     for (;;) {
-      const findings = await judge.examine(snapshot, { ...kept, unreadable });
+      const findings = await changeCheck.examine(snapshot, { ...kept, unreadable });
       // Requests have had their turn meanwhile, and so may have had another snapshot.
       if (findings.served === snapshot) return findings;
     }
@@ -156,14 +156,14 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
 
   /** Of when the newest is that is known here, taken or not (milliseconds since 1970). */
   function newestAt(): number {
-    return Math.max(snapshot?.takenAt ?? 0, sharedAt, judge.heldBackAt);
+    return Math.max(snapshot?.takenAt ?? 0, sharedAt, changeCheck.heldBackAt);
   }
 
   /** Goes on from what others have met since the snapshot that is served. */
-  function learn(setback: Setback | undefined): void {
+  function adoptPeerState(setback: Setback | undefined): void {
     if (!setback || setback.at <= (snapshot?.takenAt ?? 0)) return;
     failuresInARow = setback.failuresInARow;
-    judge.learn(setback.heldBack);
+    changeCheck.adoptPeerState(setback.heldBack);
   }
 
   function publish(kept: Kept, came: Came, differences: Differences): Kept {
@@ -175,7 +175,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
     if (came === 'shared') sharedAt = kept.takenAt;
     if (came !== 'restored') {
       onRefresh(came, []);
-      disk?.write(kind, { ...kept, largest: judge.largest(kept.rows.length) });
+      disk?.write(kind, { ...kept, largest: changeCheck.largest(kept.rows.length) });
     }
     fleet.holds(name, kind, kept);
     // Age counts from when it was asked for; but a slow upstream is not asked again as soon as it has answered.
@@ -201,7 +201,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
     }
     const retryInMs = Math.round(Math.min(pauseMs, LONGEST_PAUSE_MS));
     onRefresh(outcome, heldBackFor);
-    turn?.fail({ code, message, at, failuresInARow, heldBack: judge.heldBack }, retryInMs);
+    turn?.fail({ code, message, at, failuresInARow, heldBack: changeCheck.heldBack }, retryInMs);
     logRejected(log, kind, snapshot, error, retryInMs, heldBackFor);
     schedule(fleet === ALONE ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));
     return error;
@@ -209,7 +209,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
 
   /** Leaves the upstream alone after a failure that another gateway has met. */
   function backOff({ setback, leftMs }: TooEarly): UpstreamError {
-    learn(setback);
+    adoptPeerState(setback);
     const { code, message, at } = setback;
     const error = new UpstreamError(code, message, { retryAfterMs: leftMs });
     recorded.add(error);
@@ -251,7 +251,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
       if (!taken) return;
       try {
         const { largest, ...kept } = taken;
-        if (largest) judge.restore(largest);
+        if (largest) changeCheck.restore(largest);
         const indexed = await index(kept, undefined);
         if (!snapshot) publish(indexed, 'restored', NO_DIFFERENCES);
       } catch (err) {
@@ -278,7 +278,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
       return lastFailure;
     },
     get isHeldBack() {
-      return judge.heldBack !== undefined;
+      return changeCheck.heldBack !== undefined;
     },
     stop() {
       stopped = true;

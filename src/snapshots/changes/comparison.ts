@@ -37,13 +37,13 @@ export function factsOf<Row>(kind: ListingKind<Row>, row: Row): RowFacts {
 /**
  * Compares by key, whatever the order of the rows, a slice at a time.
  *
- * @param factsBefore what is known of rows that are not among those before
+ * @param removedFacts what is known of rows that are not among those before
  */
 export async function compare<Row>(
   kind: ListingKind<Row>,
   before: readonly Row[],
   after: readonly Row[],
-  factsBefore: (key: string) => RowFacts | undefined,
+  removedFacts: (key: string) => RowFacts | undefined,
 ): Promise<Differences> {
   const known = keyedRows(before, kind.keyOf);
   const rows = keyedRows(after, kind.keyOf);
@@ -53,9 +53,9 @@ export async function compare<Row>(
     for (const [key, row] of slice) {
       const knownRow = known.get(key);
       if (knownRow === undefined) appeared.push(key);
-      const departed = knownRow === undefined ? factsBefore(key) : undefined;
+      const removed = knownRow === undefined ? removedFacts(key) : undefined;
       for (const [index, { fact, factOf }] of kind.compared.entries()) {
-        const was = knownRow === undefined ? departed?.values[index] : factOf(knownRow);
+        const was = knownRow === undefined ? removed?.values[index] : factOf(knownRow);
         const is = factOf(row);
         if (was !== undefined && was !== is) changes.push({ fact, key, text: `${key}: ${was} → ${is}` });
       }
