@@ -20,7 +20,7 @@ import {
   MAX_PAUSE_MS,
   STAND_BACK_MS,
 } from './pauses.js';
-import { ALONE, type Fleet, type Setback, type Turn } from './peers.js';
+import { NO_PEERS, type Peers, type SharedFailure, type Turn } from './peers.js';
 import { type Came, logAccepted, logRejected } from './refresh-log.js';
 import type { Snapshot } from './snapshot.js';
 
@@ -36,7 +36,7 @@ export interface RefresherOptions<Row, Kept extends Snapshot<Row>> {
   /** The pause after a first failed refresh; each further one doubles it. */
   readonly firstPauseMs?: number;
   readonly rules: HoldBackRules;
-  readonly fleet: Fleet;
+  readonly peers: Peers;
   readonly disk: DiskStore | undefined;
   /** Called with the source of each snapshot that this process has not taken itself. */
   readonly onSource: (source: ListingSource) => void;
@@ -77,7 +77,7 @@ type TooEarly = Extract<Turn<never>, { is: 'too early' }>;
 export function createRefresher<Row, Kept extends Snapshot<Row>>(
   options: RefresherOptions<Row, Kept>,
 ): Refresher<Kept> {
-  const { kind, fetch, index, freshMs, rules, fleet, disk, onSource, onRefresh, log } = options;
+  const { kind, fetch, index, freshMs, rules, peers, disk, onSource, onRefresh, log } = options;
   const { firstPauseMs = FIRST_PAUSE_MS } = options;
   const { name } = kind;
   const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
@@ -107,7 +107,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
   async function runRefresh(): Promise<Kept> {
     let turn: OurTurn<Row> | undefined;
     try {
-      const found = await fleet.turn(name, kind, newestAt());
+      const found = await peers.turn(name, kind, newestAt());
       if (found.is === 'taken') return await admit(await index(found.taken, snapshot), 'shared');
       if (found.is === 'too early') throw backOff(found);
       turn = found;
@@ -160,7 +160,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
   }
 
   /** Goes on from what others have met since the snapshot that is served. */
-  function adoptPeerState(setback: Setback | undefined): void {
+  function adoptPeerState(setback: SharedFailure | undefined): void {
     if (!setback || setback.at <= (snapshot?.takenAt ?? 0)) return;
     failuresInARow = setback.failuresInARow;
     changeCheck.adoptPeerState(setback.heldBack);
@@ -177,7 +177,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
       onRefresh(came, []);
       disk?.write(kind, { ...kept, largest: changeCheck.largest(kept.rows.length) });
     }
-    fleet.holds(name, kind, kept);
+    peers.holds(name, kind, kept);
     // Age counts from when it was asked for; but a slow upstream is not asked again as soon as it has answered.
     const leastMs = isFirst && came !== 'taken' ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
     schedule(Math.min(Math.max(freshMs - kept.ageAt(Date.now()), leastMs), freshMs));
@@ -203,7 +203,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
     onRefresh(outcome, heldBackFor);
     turn?.fail({ code, message, at, failuresInARow, heldBack: changeCheck.heldBack }, retryInMs);
     logRejected(log, kind, snapshot, error, retryInMs, heldBackFor);
-    schedule(fleet === ALONE ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));
+    schedule(peers === NO_PEERS ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));
     return error;
   }
 
@@ -225,7 +225,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
   async function onPeerUpdate(): Promise<void> {
     if (refreshing || stopped) return;
     try {
-      const taken = await fleet.newest(name, kind, newestAt());
+      const taken = await peers.newest(name, kind, newestAt());
       if (!taken || taken.takenAt <= newestAt()) return;
       const kept = await index(taken, snapshot);
       if (kept.takenAt > newestAt()) await admit(kept, 'shared');
@@ -233,7 +233,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
       onError(error);
     }
   }
-  fleet.onNews(name, onPeerUpdate);
+  peers.onNews(name, onPeerUpdate);
 
   function schedule(delayMs: number): void {
     clearTimeout(timer);

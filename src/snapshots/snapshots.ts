@@ -12,7 +12,7 @@ import {
   type StaleListing,
   statusOf,
 } from './freshness.js';
-import { ALONE, type Fleet } from './peers.js';
+import { NO_PEERS, type Peers } from './peers.js';
 import { createPin } from './pinned-snapshot.js';
 import { createRefresher } from './refresher.js';
 import { createRouteRows } from './routes/route-rows.js';
@@ -35,7 +35,7 @@ export interface SnapshotsOptions extends HoldBackRules {
   /** The pause after a first failed refresh of a listing. */
   readonly firstPauseMs?: number | undefined;
   /** The gateways to share with; none unless given. */
-  readonly fleet?: Fleet | undefined;
+  readonly peers?: Peers | undefined;
   /** Where the listings outlive the process; nowhere unless given. */
   readonly disk?: DiskStore | undefined;
   /** Called at the end of each refresh: `taken`, `shared`, `held_back` and for what, or an error's code. */
@@ -124,7 +124,7 @@ export interface Snapshots {
 export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const { listing, chainsFreshMs, tokensFreshMs, destinationsFreshMs, log } = options;
   const {
-    fleet = ALONE,
+    peers = NO_PEERS,
     disk,
     firstPauseMs,
     onRefresh = () => {},
@@ -132,7 +132,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   } = options;
   const shared = {
     rules: options,
-    fleet,
+    peers,
     disk,
     onSource: (source: ListingSource) => listing.follow?.(source),
     log,
@@ -154,7 +154,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     freshMs: tokensFreshMs,
     onRefresh: (...outcome) => onRefresh('tokens', ...outcome),
   });
-  const routes = createRoutes({ listing, fleet, freshMs: destinationsFreshMs, log });
+  const routes = createRoutes({ listing, peers, freshMs: destinationsFreshMs, log });
   const routeRows = createRouteRows({ onConflicts: onConflictingRouteRows, log });
 
   const ofAllRoutes = { listing, tokensFreshMs, routes, routeRows, now, log };
