@@ -87,7 +87,7 @@ export function createLoaders(options: LoadersOptions): Loaders {
   }
 
   async function routesOf(filter: TokenFilter): Promise<readonly Token[]> {
-    const question = await view.routeQuestion(filter);
+    const question = await view.routeRequest(filter);
     return view.isRouteKept(question) ? view.routes(question) : inTurn(view.routes(question));
   }
 

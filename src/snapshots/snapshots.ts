@@ -13,7 +13,7 @@ import {
   statusOf,
 } from './freshness.js';
 import { NO_PEERS, type Peers } from './peers.js';
-import { createPin } from './pinned-snapshot.js';
+import { pinSnapshot } from './pinned-snapshot.js';
 import { createRefresher } from './refresher.js';
 import { createRouteRows } from './routes/route-rows.js';
 import { createRouteView } from './routes/route-view.js';
@@ -61,7 +61,7 @@ export interface View {
   /** Resolves when each of these listings is there or cannot be had. */
   arrival(listings: readonly ListingName[]): Promise<void>;
   /** The question as the upstream is to get it: the address of a listed token in its own writing of it. */
-  routeQuestion(filter: TokenFilter): Promise<TokenFilter>;
+  routeRequest(filter: TokenFilter): Promise<TokenFilter>;
   /** Whether this question's answer is at hand, so that it costs the upstream nothing. */
   isRouteKept(question: TokenFilter): boolean;
   /**
@@ -177,8 +177,8 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   }
 
   function view(client?: string): View {
-    const pinnedChains = createPin(chains);
-    const pinnedTokens = createPin(tokens);
+    const pinnedChains = pinSnapshot(chains);
+    const pinnedTokens = pinSnapshot(tokens);
     const ofRoutes = createRouteView({ ...ofAllRoutes, pinnedTokens, client });
     return {
       now,
@@ -187,19 +187,19 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       untracked: () => ({ chains: pinnedChains.arrived, tokens: pinnedTokens.arrived }),
       async arrival(listings) {
         const pins = { chains: pinnedChains, tokens: pinnedTokens };
-        await Promise.allSettled(listings.map((name) => pins[name].peek()));
+        await Promise.allSettled(listings.map((name) => pins[name].readUntracked()));
       },
-      routeQuestion: ofRoutes.question,
+      routeRequest: ofRoutes.question,
       isRouteKept: ofRoutes.isKept,
       routes: ofRoutes.tokens,
       readSnapshots: () => ({
-        chains: pinnedChains.wasRead,
-        tokens: pinnedTokens.wasRead,
-        isMissing: pinnedChains.isMissed || pinnedTokens.isMissed,
+        chains: pinnedChains.snapshotRead,
+        tokens: pinnedTokens.snapshotRead,
+        isMissing: pinnedChains.readFailed || pinnedTokens.readFailed,
         routesGoodUntil: ofRoutes.goodUntil,
       }),
       staleReads(now) {
-        const read = { chains: pinnedChains.wasRead, tokens: pinnedTokens.wasRead };
+        const read = { chains: pinnedChains.snapshotRead, tokens: pinnedTokens.snapshotRead };
         const isRead = { chains: read.chains !== undefined, tokens: read.tokens !== undefined };
         return freshnessOf(aged(read, isRead), now).stale;
       },

@@ -22,7 +22,7 @@ function createColdView() {
     tokens: () => Promise.reject(new Error('Expected no look at the token listing')),
     untracked: () => ({ chains: undefined, tokens: undefined }),
     arrival: async () => {},
-    routeQuestion: async (filter) => filter,
+    routeRequest: async (filter) => filter,
     isRouteKept: () => false,
     async routes(question) {
       routesAsked.push(question);
