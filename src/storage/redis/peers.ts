@@ -5,7 +5,7 @@ import type { Logger } from '../../logger.js';
 import type { Peers, SharedFailure, Turn } from '../../snapshots/peers.js';
 import type { Ceiling, LocalCeiling } from '../../upstream/http/rate-limit.js';
 import type { ListingKind } from '../../upstream/listing-kinds.js';
-import { decodeRecord, encodeRecord, RECORD_FORMAT, RefusedRecord } from '../record.js';
+import { decodeRecord, encodeRecord, RECORD_FORMAT, InvalidRecord } from '../record.js';
 import { createRedisLink } from './link.js';
 import { createSharedCeiling } from './rate-limit.js';
 import { CALL, DISCARD, FAIL, FORGET, NEWEST, RENEW, TURN, WRITE } from './scripts.js';
@@ -128,17 +128,17 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     const now = Date.now();
     try {
       if (text === '')
-        throw new RefusedRecord('it is empty, or larger than an answer of the upstream may be');
+        throw new InvalidRecord('it is empty, or larger than an answer of the upstream may be');
       const taken = await decodeRecord(kind, String(text), services, now, seal.digestFor(topic));
       // By the one it is found to be newer, by the other it is served.
       if (taken.takenAt !== Number(takenAt))
-        throw new RefusedRecord('it is of another time than is said of it');
-      if (taken.takenAt < now - KEEP_MS) throw new RefusedRecord('it is older than anything is kept');
+        throw new InvalidRecord('it is of another time than is said of it');
+      if (taken.takenAt < now - KEEP_MS) throw new InvalidRecord('it is older than anything is kept');
       reads.good(topic);
       pauses.reset(topic);
       return taken;
     } catch (error) {
-      if (!(error instanceof RefusedRecord)) throw error;
+      if (!(error instanceof InvalidRecord)) throw error;
       const reason = error.message;
       reads.refused(topic);
       log[maySay() ? 'warn' : 'debug'](
