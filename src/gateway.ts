@@ -105,7 +105,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     const view = snapshots.view(client);
     const now = view.now();
     const tracker = createDependencyTracker();
-    const isBelieved = (asOf: number): boolean => {
+    const isPriceFresh = (asOf: number): boolean => {
       if (asOf < now - options.priceMaxAgeMs) {
         tracker.times = true;
         return false;
@@ -117,10 +117,10 @@ export function createGateway(options: GatewayOptions): Gateway {
     const cost = createCostMeter({ ...options, view, unitsOfWholeToken, nextTurn });
     const maxRoutes = options.maxRoutesPerOperation;
     return {
-      loaders: createLoaders({ view, isBelieved, maxRoutes, cost, nextTurn }),
+      loaders: createLoaders({ view, isPriceFresh, maxRoutes, cost, nextTurn }),
       cost,
       log: log.child({ requestId: requestIdOf(request) }),
-      isBelieved,
+      isPriceFresh,
       tracker,
       introspection,
       listings() {

@@ -29,7 +29,7 @@ export interface Observer {
 
 /** What {@link openSnapshots} takes. */
 export interface OpenOptions
-  extends Omit<SnapshotsOptions, 'listing' | 'fleet' | 'disk' | 'onRefresh' | 'onConflictingRouteRows'>,
+  extends Omit<SnapshotsOptions, 'listing' | 'peers' | 'disk' | 'onRefresh' | 'onConflictingRouteRows'>,
     Omit<UpstreamOptions, keyof Addresses | 'rateLimiter' | 'onAttempt' | 'onBreaker' | 'onChangeOver'> {
   readonly addresses: Addresses;
   /** Where the listings outlive the process; nowhere if undefined. */
@@ -78,11 +78,11 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
     snapshotDir === undefined
       ? undefined
       : await openDiskStore({ directory: snapshotDir, services, maxBytes, log });
-  const fleet =
+  const peers =
     redisUrl === undefined
       ? undefined
       : // Loaded only where it is wanted: it would cost a tenth of the time to the first answer.
-        (await import('./storage/redis/peers.js')).createRedisFleet({
+        (await import('./storage/redis/peers.js')).createRedisPeers({
           url: redisUrl,
           scope: peerScope(addresses),
           secret: redisSecret,
@@ -95,10 +95,10 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
   const upstream = createUpstream({
     ...options,
     ...addresses,
-    rateLimiter: fleet?.share(rateLimiter, upstreamRequestsPerSecond) ?? rateLimiter,
+    rateLimiter: peers?.share(rateLimiter, upstreamRequestsPerSecond) ?? rateLimiter,
     onChangeOver(from, to) {
       observer.changedOver(from, to);
-      snapshots.hurry();
+      snapshots.refreshNow();
     },
     onAttempt: observer.upstreamRequest,
     onBreaker: observer.breaker,
@@ -106,7 +106,7 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
   const snapshots = createSnapshots({
     ...options,
     listing: decorate?.(upstream.listing) ?? upstream.listing,
-    fleet,
+    peers,
     disk,
     onRefresh: observer.refresh,
     onConflictingRouteRows: observer.conflictingRouteRows,
@@ -115,13 +115,13 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
   return {
     snapshots,
     async giveUp() {
-      fleet?.giveUp();
+      peers?.giveUp();
       await upstream.close();
     },
     async close() {
       snapshots.stop();
       await upstream.close();
-      await fleet?.close();
+      await peers?.close();
       if (disk) await Promise.race([disk.settled(), sleep(WRITTEN_WITHIN_MS, undefined, { ref: false })]);
     },
   };

@@ -32,7 +32,7 @@ export interface TokenSearchRequest {
   /** Only what comes behind this place, which is one of the same order. */
   readonly after?: OrderPlace | undefined;
   /** False where the listing's prices are too old to be believed: they are then as good as none. */
-  readonly arePricesGood: boolean;
+  readonly pricesUsable: boolean;
 }
 
 /** A part of what was found, in its order. */
@@ -109,8 +109,8 @@ export function createTokenSearch(
       kept = createKept();
       keptFor = chains;
     }
-    const { query, filter, order, arePricesGood } = request;
-    const key = JSON.stringify([query, filter, order, arePricesGood]);
+    const { query, filter, order, pricesUsable } = request;
+    const key = JSON.stringify([query, filter, order, pricesUsable]);
     const known = kept.found.get(key);
     if (known) return known;
     const found = findAnew(request, chains);
@@ -140,27 +140,27 @@ export function createTokenSearch(
     return { rows: new Uint32Array(), ...(order === 'RELEVANCE' ? { ranks: new Int32Array() } : {}) };
   }
 
-  function rowsIn({ order, arePricesGood }: TokenSearchRequest): Uint32Array {
+  function rowsIn({ order, pricesUsable }: TokenSearchRequest): Uint32Array {
     if (order === 'NAME') return orders.byName;
     const isByPrice = order === 'PRICE_ASC' || order === 'PRICE_DESC';
-    return isByPrice && arePricesGood ? byPrice(order) : orders.bySymbol;
+    return isByPrice && pricesUsable ? byPrice(order) : orders.bySymbol;
   }
 
   /** What was found, and is in all other orders already, also in the order of relevance. */
   function inOrder(
     found: Uint32Array,
     ranks: Ranks | undefined,
-    { order, arePricesGood }: TokenSearchRequest,
+    { order, pricesUsable }: TokenSearchRequest,
   ): Found {
     if (order !== 'RELEVANCE') return { rows: found };
     return sortByRank(found, (row) => {
       const { isBridgeable, price } = at(rows, row);
-      return rankWith(ranks ? at(ranks, row) : 0, isBridgeable, arePricesGood && price !== null);
+      return rankWith(ranks ? at(ranks, row) : 0, isBridgeable, pricesUsable && price !== null);
     });
   }
 
   return (request, chains) => {
-    const { order, first, after, arePricesGood } = request;
+    const { order, first, after, pricesUsable } = request;
     const found = find(request, chains);
 
     function placeOf(position: number): OrderPlace {
@@ -169,7 +169,7 @@ export function createTokenSearch(
       if (order === 'SYMBOL') return { order, value: null, tie };
       if (order === 'NAME') return { order, value: orders.nameOf(row), tie };
       if (found.ranks) return { order, value: at(found.ranks, position), tie };
-      return { order, value: arePricesGood ? (at(rows, row).price?.usd ?? null) : null, tie };
+      return { order, value: pricesUsable ? (at(rows, row).price?.usd ?? null) : null, tie };
     }
 
     const start = after ? firstBehind(after, found.rows.length, placeOf) : 0;
@@ -186,7 +186,7 @@ export function createTokenSearch(
 
 /** Whether a row is to be kept, whatever was typed. */
 function filterOf(
-  { filter, arePricesGood }: TokenSearchRequest,
+  { filter, pricesUsable }: TokenSearchRequest,
   chains: KnownChains | undefined,
   symbols: readonly string[],
   nativeRows: Uint8Array | undefined,
@@ -200,7 +200,7 @@ function filterOf(
     if (onChains && !onChains.has(token.chainKey)) return false;
     if (ofSymbols && !ofSymbols.has(at(symbols, row))) return false;
     if (isBridgeable !== undefined && token.isBridgeable !== isBridgeable) return false;
-    const usd = arePricesGood ? token.price?.usd : undefined;
+    const usd = pricesUsable ? token.price?.usd : undefined;
     if (hasPrice !== undefined && (usd !== undefined) !== hasPrice) return false;
     if (needsPrice && usd === undefined) return false;
     if (usd !== undefined && (usd < (minPriceUsd ?? usd) || usd > (maxPriceUsd ?? usd))) return false;

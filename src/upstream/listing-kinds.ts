@@ -18,7 +18,7 @@ export interface Compared<Row> {
 }
 
 /** What holds for the rows of one listing, whichever service they are from. */
-export interface Kind<Row> {
+export interface ListingKind<Row> {
   readonly name: string;
   /**
    * Reads rows in the form in which the gateway itself writes them, with all the checks that an answer of
@@ -39,7 +39,7 @@ export interface Kind<Row> {
 }
 
 /** The chain listing. */
-export const CHAINS: Kind<Chain> = {
+export const CHAINS: ListingKind<Chain> = {
   name: 'chains',
   parse: (rows, origin) => parseChains({ chains: rows }, origin),
   keyOf: ({ chainKey }) => chainKey,
@@ -67,7 +67,7 @@ export const CHAINS: Kind<Chain> = {
 };
 
 /** The token listing. */
-export const TOKENS: Kind<Token> = {
+export const TOKENS: ListingKind<Token> = {
   name: 'tokens',
   parse: (rows, origin) => parseTokens({ tokens: rows }, origin, false),
   keyOf: ({ chainKey, address }) => tokenKey(chainKey, address),
@@ -88,7 +88,7 @@ export const TOKENS: Kind<Token> = {
 };
 
 /** The routes from one token, of which there may be none. */
-export const ROUTES: Kind<Token> = {
+export const ROUTES: ListingKind<Token> = {
   ...TOKENS,
   name: 'routes',
   parse: (rows, origin) => parseTokens({ tokens: rows }, origin, true),

@@ -5,7 +5,7 @@ import type { ChainSnapshot } from '../../src/snapshots/snapshot.js';
 import type { View } from '../../src/snapshots/snapshots.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
-const LIMITS = { isBelieved: () => true, maxRoutes: 10, cost: { spend() {} }, nextTurn: async () => {} };
+const LIMITS = { isPriceFresh: () => true, maxRoutes: 10, cost: { spend() {} }, nextTurn: async () => {} };
 
 /** A view whose chain listing comes later, and which counts how often a chain is looked up in it. */
 function createColdView() {

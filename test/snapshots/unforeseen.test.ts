@@ -61,7 +61,7 @@ describe.each(MISTAKES)('a failure of %s that nobody foresaw', (_name, broken) =
     const { query, snapshots } = await createTestGateway({ decorate: breaking(() => isBroken, broken) });
     const before = await query('{ chains { name } }');
     isBroken = true;
-    snapshots.hurry();
+    snapshots.refreshNow();
     await expect.poll(() => snapshots.status(Date.now())[0].lastFailure?.code).toBe('UPSTREAM_MALFORMED');
     expect(await query('{ chains { name } }')).toEqual(before);
   });
@@ -83,6 +83,6 @@ it('a failure of comparing that nobody foresaw is recorded, too', async () => {
   const { query, snapshots } = await createTestGateway({ decorate: breaking(() => isBroken, mistaken) });
   await query('{ chains { name } }');
   isBroken = true;
-  snapshots.hurry();
+  snapshots.refreshNow();
   await expect.poll(() => snapshots.status(Date.now())[0].lastFailure?.code).toBe('UPSTREAM_MALFORMED');
 });

@@ -41,9 +41,9 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
       type: PriceType,
       nullable: true,
       description: 'Price with its time; null when it is unknown or too old to be believed.',
-      resolve({ price }, _args, { tracker, isBelieved }) {
+      resolve({ price }, _args, { tracker, isPriceFresh }) {
         tracker.prices = true;
-        return price && isBelieved(price.asOf) ? price : null;
+        return price && isPriceFresh(price.asOf) ? price : null;
       },
     }),
     chain: t.field({
