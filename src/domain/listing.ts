@@ -69,8 +69,11 @@ export interface LargestListing {
   readonly at: number;
 }
 
-/** Which service the rows are from; shown to clients, so never an address. */
-export type ListingSource = 'demo' | 'v1' | 'value-transfer';
+/**
+ * The name of the service that the rows are from, such as `v1`, or `demo` for the embedded listing. Clients see it:
+ * it must never be an address.
+ */
+export type ListingSource = string;
 
 /** Where rows are from, and how old they are. */
 export interface Origin {
