@@ -12,7 +12,7 @@ export interface SearchWord {
 }
 
 /** One way to read what was typed: what is meant has all of the words. */
-export interface Reading {
+export interface Interpretation {
   readonly words: readonly SearchWord[];
   /** Whether the symbol of what a chain charges fees in is a name of the chain, too. */
   readonly byCurrency: boolean;
@@ -54,7 +54,7 @@ const MARKS_AROUND = /^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu;
  *
  * @throws GatewayError BAD_USER_INPUT for too many words
  */
-export function readingsOf(typed: string): readonly Reading[] {
+export function interpretationsOf(typed: string): readonly Interpretation[] {
   const asTyped = distinct(narrowText(typed).split(/\s+/).filter(Boolean).map(wordOf));
   if (asTyped.length === 0) return [];
   // "usdc/base", "usdc on base": marks may join words, and words may mean nothing.

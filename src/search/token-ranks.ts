@@ -5,23 +5,23 @@ import type { ChainNames } from './chain-names.js';
 import { groupRows, type RowGroups } from './groups.js';
 import {
   createTextIndex,
+  type Interpretation,
   lineOf,
   MAX_WORDS,
   PLACES,
   type Place,
-  type Reading,
   type SearchWord,
 } from './text.js';
 import type { TokenTexts } from './token-order.js';
 
-/** The rank of each row by a reading of what was typed; {@link NOT_FOUND} where it is not meant. */
+/** The rank of each row by a interpretation of what was typed; {@link NOT_FOUND} where it is not meant. */
 export type Ranks = Int32Array;
 
 /**
  * Ranks the rows of a listing; undefined where none is meant. A chain that is not known has its key as its
  * only name.
  */
-export type RankRows = (reading: Reading, chains: ChainNames | undefined) => Ranks | undefined;
+export type RankRows = (interpretation: Interpretation, chains: ChainNames | undefined) => Ranks | undefined;
 
 /** The rank of a row that was not found. */
 export const NOT_FOUND = -1;

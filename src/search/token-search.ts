@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { isNativeOf } from '../domain/addresses.js';
 import type { Chain, Token } from '../domain/listing.js';
 import type { ChainNames } from './chain-names.js';
-import { readingsOf } from './text.js';
+import { interpretationsOf } from './text.js';
 import type { TokenIndexes } from './token-indexes.js';
 import { comparePlaces, type OrderPlace, sortByPrice, type TokenOrder } from './token-order.js';
 import { NOT_FOUND, type Ranks, rankWith } from './token-ranks.js';
@@ -98,7 +98,7 @@ export function createTokenSearch(
         maxSize: KEPT_BYTES,
         sizeCalculation: (found, key) => ENTRY_BYTES + 2 * key.length + 8 * found.rows.length,
       }),
-      /** The readings of what was typed last, which often comes with one filter after the other. */
+      /** The interpretations of what was typed last, which often comes with one filter after the other. */
       typed: undefined as undefined | { readonly query: string; readonly ranks: (Ranks | undefined)[] },
       nativeRows: undefined as undefined | Uint8Array,
     };
@@ -127,12 +127,12 @@ export function createTokenSearch(
     }
     const isKept = filterOf(request, chains, symbols, kept.nativeRows);
     const candidates = rowsIn(request).filter((row) => isKept(at(rows, row), row));
-    const readings = readingsOf(query);
-    if (readings.length === 0) return inOrder(candidates, undefined, request);
+    const interpretations = interpretationsOf(query);
+    if (interpretations.length === 0) return inOrder(candidates, undefined, request);
     if (kept.typed?.query !== query) kept.typed = { query, ranks: [] };
     const { ranks: known } = kept.typed;
-    for (const [nth, reading] of readings.entries()) {
-      if (known.length <= nth) known.push(ranksOf(reading, chains));
+    for (const [nth, interpretation] of interpretations.entries()) {
+      if (known.length <= nth) known.push(ranksOf(interpretation, chains));
       const ranks = known[nth];
       const found = ranks && candidates.filter((row) => ranks[row] !== NOT_FOUND);
       if (found && found.length > 0) return inOrder(found, ranks, request);
