@@ -1,15 +1,15 @@
 import { foldText } from '../domain/fold-text.js';
 import type { Chain } from '../domain/listing.js';
-import { createTextIndex, lineOf, PLACES, type Place, type SearchWord } from './text.js';
+import { createTextIndex, indexLine, MATCH, type Match, type SearchWord } from './text.js';
 
 /** What is known of the chains by their names. */
 export interface ChainNames {
   /**
-   * The keys of the chains of which a name has this word or part of a word, and the best place of it.
+   * The keys of the chains of which a name has this word or part of a word, and the best match of it.
    *
    * @param byCurrency whether the symbol of what a chain charges fees in is a name of it, too
    */
-  named(word: SearchWord, byCurrency: boolean): ReadonlyMap<string, Place>;
+  named(word: SearchWord, byCurrency: boolean): ReadonlyMap<string, Match>;
 }
 
 /**
@@ -32,7 +32,7 @@ export function createChainNames(chains: readonly Chain[]): ChainNames {
       .flatMap((text) => [...new Set([text, text.replace(/\s+/g, '')])])
       .map((text) => ({ chainKey, text })),
   );
-  const index = createTextIndex(names.map(({ text }) => lineOf(text)));
+  const index = createTextIndex(names.map(({ text }) => indexLine(text)));
   const currencies = chains.map(({ chainKey, nativeCurrency }) => ({
     chainKey,
     symbol: foldText(nativeCurrency.symbol),
@@ -40,15 +40,15 @@ export function createChainNames(chains: readonly Chain[]): ChainNames {
 
   return {
     named(word, byCurrency) {
-      const found = new Map<string, Place>();
-      index.find(word.letters, (number, place) => {
+      const found = new Map<string, Match>();
+      index.find(word.letters, (number, match) => {
         const chainKey = names[number]?.chainKey;
         if (chainKey === undefined) return;
         const known = found.get(chainKey);
-        if (known === undefined || place < known) found.set(chainKey, place);
+        if (known === undefined || match < known) found.set(chainKey, match);
       });
       for (const { chainKey, symbol } of byCurrency ? currencies : []) {
-        if (symbol === word.folded) found.set(chainKey, PLACES.firstWord);
+        if (symbol === word.folded) found.set(chainKey, MATCH.firstWord);
       }
       return found;
     },

@@ -19,18 +19,18 @@ export interface Interpretation {
 }
 
 /**
- * How well a word was found in a text, by its best place there: the lower, the better. It begins the text and
+ * How well a word was found in a text, by its best match there: the lower, the better. It begins the text and
  * is a word of it, or only begins it; is a word elsewhere, or begins one; or is a part of a word.
  */
-export const PLACES = { firstWord: 0, start: 1, word: 2, wordStart: 3, inside: 4 } as const;
+export const MATCH = { firstWord: 0, start: 1, word: 2, wordStart: 3, inside: 4 } as const;
 
-/** One of {@link PLACES}. */
-export type Place = (typeof PLACES)[keyof typeof PLACES];
+/** One of {@link MATCH}. */
+export type Match = (typeof MATCH)[keyof typeof MATCH];
 
 /** Texts in which words and parts of words are found. */
 export interface TextIndex {
   /** Calls `found` once for each text that has these letters, with the number of the text. */
-  find(letters: string, found: (text: number, place: Place) => void): void;
+  find(letters: string, found: (text: number, match: Match) => void): void;
 }
 
 /** Nobody types more words, and each costs a look at all texts. */
@@ -79,7 +79,7 @@ export function interpretationsOf(typed: string): readonly Interpretation[] {
 }
 
 /** What is found of a text: its words by their letters, with a space between. */
-export function lineOf(text: string): string {
+export function indexLine(text: string): string {
   return foldText(text).split(/\s+/).map(lettersOf).filter(Boolean).join(' ');
 }
 
@@ -94,20 +94,20 @@ export function createTextIndex(lines: readonly string[]): TextIndex {
   // One long text is searched many times faster than many short ones.
   const joined = `\n${lines.join('\n')}\n`;
 
-  function placeAt(at: number, letters: string): Place {
+  function matchAt(at: number, letters: string): Match {
     const before = joined[at - 1];
     const behind = joined[at + letters.length];
     const isWhole = behind === '\n' || behind === ' ';
-    if (before === '\n') return isWhole ? PLACES.firstWord : PLACES.start;
-    if (before === ' ') return isWhole ? PLACES.word : PLACES.wordStart;
-    return PLACES.inside;
+    if (before === '\n') return isWhole ? MATCH.firstWord : MATCH.start;
+    if (before === ' ') return isWhole ? MATCH.word : MATCH.wordStart;
+    return MATCH.inside;
   }
 
   return {
     find(letters, found) {
       if (letters === '') return;
       let text = 0;
-      let best: Place | undefined;
+      let best: Match | undefined;
       for (let at = joined.indexOf(letters); at !== -1; at = joined.indexOf(letters, at + 1)) {
         const its = lastStartUpTo(starts, at, text);
         if (best !== undefined && its !== text) {
@@ -115,8 +115,8 @@ export function createTextIndex(lines: readonly string[]): TextIndex {
           best = undefined;
         }
         text = its;
-        const place = placeAt(at, letters);
-        if (best === undefined || place < best) best = place;
+        const match = matchAt(at, letters);
+        if (best === undefined || match < best) best = match;
       }
       if (best !== undefined) found(text, best);
     },

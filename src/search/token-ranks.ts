@@ -6,10 +6,10 @@ import { groupRows, type RowGroups } from './groups.js';
 import {
   createTextIndex,
   type Interpretation,
-  lineOf,
+  indexLine,
+  MATCH,
   MAX_WORDS,
-  PLACES,
-  type Place,
+  type Match,
   type SearchWord,
 } from './text.js';
 import type { TokenTexts } from './token-order.js';
@@ -64,19 +64,19 @@ export async function createTokenRanks(texts: TokenTexts): Promise<RankRows> {
       for (const row of marked) if (fit < (fits[row] ?? 0)) fits[row] = fit;
       isAnyMarked ||= marked.length > 0;
     };
-    const markChain = (marked: readonly number[] = [], place: Place) => {
-      const fit = FITS.chain + 2 * place;
+    const markChain = (marked: readonly number[] = [], match: Match) => {
+      const fit = FITS.chain + 2 * match;
       for (const row of marked) mark([row], isNative[row] ? fit : fit + 1);
     };
-    symbols.find(word.letters, (symbol, place, ofSymbol) => mark(ofSymbol, fitOfSymbol(symbol, word, place)));
+    symbols.find(word.letters, (symbol, match, ofSymbol) => mark(ofSymbol, fitOfSymbol(symbol, word, match)));
     // Beginning with it is as good as beginning with a longer word.
-    names.find(word.letters, (_name, place, ofName) =>
-      mark(ofName, FITS.name + Math.max(place, PLACES.start)),
+    names.find(word.letters, (_name, match, ofName) =>
+      mark(ofName, FITS.name + Math.max(match, MATCH.start)),
     );
     for (const address of word.addresses) mark(rowsOfAddress.get(foldAddress(address)), FITS.address);
-    chainKeys.find(word.letters, (_key, place, ofChain) => markChain(ofChain, place));
-    for (const [chainKey, place] of chains?.named(word, byCurrency) ?? []) {
-      markChain(rowsOfChain.get(chainKey), place);
+    chainKeys.find(word.letters, (_key, match, ofChain) => markChain(ofChain, match));
+    for (const [chainKey, match] of chains?.named(word, byCurrency) ?? []) {
+      markChain(rowsOfChain.get(chainKey), match);
     }
     return isAnyMarked ? fits : undefined;
   }
@@ -117,9 +117,9 @@ export function rankWith(rank: number, isBridgeable: boolean, isPriced: boolean)
   return rank + ((isBridgeable ? 0 : 2) + (isPriced ? 0 : 1)) * SUMS;
 }
 
-function fitOfSymbol(symbol: string, { folded }: SearchWord, place: Place): number {
+function fitOfSymbol(symbol: string, { folded }: SearchWord, match: Match): number {
   if (foldText(symbol).trim() === folded) return FITS.symbol;
-  return place <= PLACES.start ? FITS.symbolStart : FITS.symbolPart;
+  return match <= MATCH.start ? FITS.symbolStart : FITS.symbolPart;
 }
 
 function inOneWordToo(text: string): readonly string[] {
@@ -134,16 +134,16 @@ async function createColumn(rowsOfText: RowGroups, writingsOf: (text: string) =>
     for (const [text, rows] of slice) {
       for (const writing of writingsOf(text)) {
         texts.push({ text, rows });
-        lines.push(lineOf(writing));
+        lines.push(indexLine(writing));
       }
     }
   });
   const index = await step(() => createTextIndex(lines));
   return {
-    find(letters: string, found: (text: string, place: Place, rows: readonly number[]) => void): void {
-      index.find(letters, (number, place) => {
+    find(letters: string, found: (text: string, match: Match, rows: readonly number[]) => void): void {
+      index.find(letters, (number, match) => {
         const known = texts[number];
-        if (known) found(known.text, place, known.rows);
+        if (known) found(known.text, match, known.rows);
       });
     },
   };
