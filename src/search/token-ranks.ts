@@ -26,8 +26,8 @@ export type RankRows = (interpretation: Interpretation, chains: ChainNames | und
 /** The rank of a row that was not found. */
 export const NOT_FOUND = -1;
 
-/** How well a word fits a token, by the best of all ways: the lower, the better. */
-const FITS = {
+/** How well a word scores a token, by the best of all ways: the lower, the better. */
+const SCORES = {
   symbol: 0,
   symbolStart: 1,
   // From here on it decides only among tokens that are equally bridgeable and priced.
@@ -39,8 +39,8 @@ const FITS = {
   none: 19,
 } as const;
 
-/** The sum of all words' fits is below this. */
-const SUMS = MAX_WORDS * FITS.none + 1;
+/** The sum of all words' scores is below this. */
+const SUM_LIMIT = MAX_WORDS * SCORES.none + 1;
 /** Bridgeable or not, and priced or not. */
 const STATES = 4;
 
@@ -56,42 +56,42 @@ export async function createTokenRanks(texts: TokenTexts): Promise<RankRows> {
   const names = await createColumn(await step(() => groupRows(texts.names)), inOneWordToo);
   const chainKeys = await createColumn(rowsOfChain, (chainKey) => [chainKey]);
 
-  /** How well each row fits one word; undefined where none does. */
-  function fitsOf(word: SearchWord, chains: ChainNames | undefined, byCurrency: boolean) {
-    const fits = new Uint8Array(count).fill(FITS.none);
+  /** How well each row scores one word; undefined where none does. */
+  function scoresOf(word: SearchWord, chains: ChainNames | undefined, byCurrency: boolean) {
+    const scores = new Uint8Array(count).fill(SCORES.none);
     let isAnyMarked = false;
-    const mark = (marked: readonly number[] = [], fit: number) => {
-      for (const row of marked) if (fit < (fits[row] ?? 0)) fits[row] = fit;
+    const mark = (marked: readonly number[] = [], score: number) => {
+      for (const row of marked) if (score < (scores[row] ?? 0)) scores[row] = score;
       isAnyMarked ||= marked.length > 0;
     };
     const markChain = (marked: readonly number[] = [], match: Match) => {
-      const fit = FITS.chain + 2 * match;
-      for (const row of marked) mark([row], isNative[row] ? fit : fit + 1);
+      const score = SCORES.chain + 2 * match;
+      for (const row of marked) mark([row], isNative[row] ? score : score + 1);
     };
-    symbols.find(word.letters, (symbol, match, ofSymbol) => mark(ofSymbol, fitOfSymbol(symbol, word, match)));
+    symbols.find(word.letters, (symbol, match, ofSymbol) => mark(ofSymbol, symbolScore(symbol, word, match)));
     // Beginning with it is as good as beginning with a longer word.
     names.find(word.letters, (_name, match, ofName) =>
-      mark(ofName, FITS.name + Math.max(match, MATCH.start)),
+      mark(ofName, SCORES.name + Math.max(match, MATCH.start)),
     );
-    for (const address of word.addresses) mark(rowsOfAddress.get(foldAddress(address)), FITS.address);
+    for (const address of word.addresses) mark(rowsOfAddress.get(foldAddress(address)), SCORES.address);
     chainKeys.find(word.letters, (_key, match, ofChain) => markChain(ofChain, match));
     for (const [chainKey, match] of chains?.named(word, byCurrency) ?? []) {
       markChain(rowsOfChain.get(chainKey), match);
     }
-    return isAnyMarked ? fits : undefined;
+    return isAnyMarked ? scores : undefined;
   }
 
   return ({ words, byCurrency }, chains) => {
-    const fitsOfWords: Uint8Array[] = [];
+    const scoresOfWords: Uint8Array[] = [];
     for (const word of words) {
-      const fits = fitsOf(word, chains, byCurrency);
-      if (!fits) return undefined;
-      fitsOfWords.push(fits);
+      const scores = scoresOf(word, chains, byCurrency);
+      if (!scores) return undefined;
+      scoresOfWords.push(scores);
     }
     const ranks = new Int32Array(count);
     let isAnyFound = false;
     for (let row = 0; row < count; row++) {
-      const rank = rankOf(row, fitsOfWords);
+      const rank = rankOf(row, scoresOfWords);
       ranks[row] = rank;
       isAnyFound ||= rank !== NOT_FOUND;
     }
@@ -100,26 +100,26 @@ export async function createTokenRanks(texts: TokenTexts): Promise<RankRows> {
 }
 
 /** The symbol decides first, by the word that it is or begins with, and of several such words by the foremost. */
-function rankOf(row: number, fitsOfWords: readonly Uint8Array[]): number {
-  let best = FITS.address * MAX_WORDS;
+function rankOf(row: number, scoresOfWords: readonly Uint8Array[]): number {
+  let best = SCORES.address * MAX_WORDS;
   let sum = 0;
-  for (let position = 0; position < fitsOfWords.length; position++) {
-    const fit = fitsOfWords[position]?.[row] ?? FITS.none;
-    if (fit === FITS.none) return NOT_FOUND;
-    if (fit <= FITS.symbolStart) best = Math.min(best, fit * MAX_WORDS + position);
-    sum += fit;
+  for (let position = 0; position < scoresOfWords.length; position++) {
+    const score = scoresOfWords[position]?.[row] ?? SCORES.none;
+    if (score === SCORES.none) return NOT_FOUND;
+    if (score <= SCORES.symbolStart) best = Math.min(best, score * MAX_WORDS + position);
+    sum += score;
   }
-  return best * STATES * SUMS + sum;
+  return best * STATES * SUM_LIMIT + sum;
 }
 
 /** The rank by what was typed, with what decides between the symbol and the rest of it. */
 export function rankWith(rank: number, isBridgeable: boolean, isPriced: boolean): number {
-  return rank + ((isBridgeable ? 0 : 2) + (isPriced ? 0 : 1)) * SUMS;
+  return rank + ((isBridgeable ? 0 : 2) + (isPriced ? 0 : 1)) * SUM_LIMIT;
 }
 
-function fitOfSymbol(symbol: string, { folded }: SearchWord, match: Match): number {
-  if (foldText(symbol).trim() === folded) return FITS.symbol;
-  return match <= MATCH.start ? FITS.symbolStart : FITS.symbolPart;
+function symbolScore(symbol: string, { folded }: SearchWord, match: Match): number {
+  if (foldText(symbol).trim() === folded) return SCORES.symbol;
+  return match <= MATCH.start ? SCORES.symbolStart : SCORES.symbolPart;
 }
 
 function inOneWordToo(text: string): readonly string[] {
