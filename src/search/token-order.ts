@@ -8,24 +8,24 @@ export type TokenOrder = 'RELEVANCE' | 'SYMBOL' | 'NAME' | 'PRICE_DESC' | 'PRICE
  * A place in an order: by what the token there was ordered, and what tells it from all others. It stays
  * meaningful when the token has moved or left.
  */
-export interface OrderPlace {
+export interface SortKey {
   readonly order: TokenOrder;
   /** The rank by relevance, the name or the price; null by symbol, and where there is no price. */
   readonly value: number | string | null;
   /** What decides between equal values. */
-  readonly tie: Tie;
+  readonly tieBreaker: TieBreaker;
 }
 
 /** Symbol, chain and address as they are ordered: different for any two tokens, and of bounded length. */
-export type Tie = readonly [symbol: string, chainKey: string, address: string];
+export type TieBreaker = readonly [symbol: string, chainKey: string, address: string];
 
 /** The orders of one token listing by its texts; rows by their number. */
 export interface TokenOrders {
-  /** All rows by their ties, which is the order by symbol. */
+  /** All rows by their tieBreakers, which is the order by symbol. */
   readonly bySymbol: Uint32Array;
   readonly byName: Uint32Array;
   nameOf(row: number): string;
-  tieOf(row: number): Tie;
+  tieBreakerOf(row: number): TieBreaker;
 }
 
 /** Of longer symbols and names, only so much counts. */
@@ -44,11 +44,11 @@ export interface TokenTexts {
 
 /** Makes the orders of a listing, step by step. */
 export async function createTokenOrders(texts: TokenTexts): Promise<TokenOrders> {
-  const ties: Tie[] = [];
+  const tieBreakers: TieBreaker[] = [];
   await forEachSlice(texts.symbols, (slice, offset) => {
     for (const [index, symbol] of slice.entries()) {
       const row = offset + index;
-      ties.push([
+      tieBreakers.push([
         textKey(symbol),
         boundedKey(texts.chainKeys[row] ?? ''),
         boundedKey(texts.addresses[row] ?? ''),
@@ -56,17 +56,19 @@ export async function createTokenOrders(texts: TokenTexts): Promise<TokenOrders>
     }
   });
   const names = await step(() => texts.names.map(textKey));
-  const tieOf = (row: number): Tie => ties[row] ?? ['', '', ''];
+  const tieBreakerOf = (row: number): TieBreaker => tieBreakers[row] ?? ['', '', ''];
   const nameOf = (row: number) => names[row] ?? '';
-  const bySymbol = await sortInSlices(ties.length, (a, b) => compareTies(tieOf(a), tieOf(b)));
-  // What is equal by name stays in the order of ties.
+  const bySymbol = await sortInSlices(tieBreakers.length, (a, b) =>
+    compareTieBreakers(tieBreakerOf(a), tieBreakerOf(b)),
+  );
+  // What is equal by name stays in the order of tieBreakers.
   const places = new Uint32Array(bySymbol.length);
   for (const [place, row] of bySymbol.entries()) places[row] = place;
   const byName = await sortInSlices(
     names.length,
     (a, b) => compare(nameOf(a), nameOf(b)) || (places[a] ?? 0) - (places[b] ?? 0),
   );
-  return { bySymbol, byName, tieOf, nameOf };
+  return { bySymbol, byName, tieBreakerOf, nameOf };
 }
 
 /**
@@ -83,11 +85,11 @@ export function sortByPrice(
 }
 
 /** Less than 0 where `a` comes before `b`; both of one order. */
-export function comparePlaces(a: OrderPlace, b: OrderPlace): number {
-  return compareValues(a.order, a.value, b.value) || compareTies(a.tie, b.tie);
+export function compareSortKeys(a: SortKey, b: SortKey): number {
+  return compareValues(a.order, a.value, b.value) || compareTieBreakers(a.tieBreaker, b.tieBreaker);
 }
 
-function compareValues(order: TokenOrder, a: OrderPlace['value'], b: OrderPlace['value']): number {
+function compareValues(order: TokenOrder, a: SortKey['value'], b: SortKey['value']): number {
   if (order === 'SYMBOL') return 0;
   if (order === 'PRICE_ASC' || order === 'PRICE_DESC') {
     return comparePrices(order, a === null ? null : Number(a), b === null ? null : Number(b));
@@ -100,7 +102,7 @@ function comparePrices(direction: 'PRICE_DESC' | 'PRICE_ASC', a: number | null, 
   return direction === 'PRICE_ASC' ? a - b : b - a;
 }
 
-function compareTies(a: Tie, b: Tie): number {
+function compareTieBreakers(a: TieBreaker, b: TieBreaker): number {
   return compare(a[0], b[0]) || compare(a[1], b[1]) || compare(a[2], b[2]);
 }
 

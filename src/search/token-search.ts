@@ -4,7 +4,7 @@ import type { Chain, Token } from '../domain/listing.js';
 import type { ChainNames } from './chain-names.js';
 import { interpretationsOf } from './text.js';
 import type { TokenIndexes } from './token-indexes.js';
-import { comparePlaces, type OrderPlace, sortByPrice, type TokenOrder } from './token-order.js';
+import { compareSortKeys, type SortKey, sortByPrice, type TokenOrder } from './token-order.js';
 import { NOT_FOUND, type Ranks, rankWith } from './token-ranks.js';
 
 /** Which tokens to keep: those of which all that is given holds. */
@@ -30,7 +30,7 @@ export interface TokenSearchRequest {
   /** How many at most. */
   readonly first: number;
   /** Only what comes behind this place, which is one of the same order. */
-  readonly after?: OrderPlace | undefined;
+  readonly after?: SortKey | undefined;
   /** False where the listing's prices are too old to be believed: they are then as good as none. */
   readonly arePricesGood: boolean;
 }
@@ -39,7 +39,7 @@ export interface TokenSearchRequest {
 export interface TokenPage {
   readonly tokens: readonly Token[];
   /** Where the token with this number on the page stands in the order. */
-  placeOf(index: number): OrderPlace;
+  sortKeyOf(index: number): SortKey;
   /** How many were found in all. */
   readonly totalCount: number;
   readonly hasPrevious: boolean;
@@ -163,20 +163,20 @@ export function createTokenSearch(
     const { order, first, after, arePricesGood } = request;
     const found = find(request, chains);
 
-    function placeOf(position: number): OrderPlace {
+    function sortKeyOf(position: number): SortKey {
       const row = at(found.rows, position);
-      const tie = orders.tieOf(row);
-      if (order === 'SYMBOL') return { order, value: null, tie };
-      if (order === 'NAME') return { order, value: orders.nameOf(row), tie };
-      if (found.ranks) return { order, value: at(found.ranks, position), tie };
-      return { order, value: arePricesGood ? (at(rows, row).price?.usd ?? null) : null, tie };
+      const tieBreaker = orders.tieBreakerOf(row);
+      if (order === 'SYMBOL') return { order, value: null, tieBreaker };
+      if (order === 'NAME') return { order, value: orders.nameOf(row), tieBreaker };
+      if (found.ranks) return { order, value: at(found.ranks, position), tieBreaker };
+      return { order, value: arePricesGood ? (at(rows, row).price?.usd ?? null) : null, tieBreaker };
     }
 
-    const start = after ? firstBehind(after, found.rows.length, placeOf) : 0;
+    const start = after ? indexAfter(after, found.rows.length, sortKeyOf) : 0;
     const page = found.rows.subarray(start, start + first);
     return {
       tokens: Array.from(page, (row) => at(rows, row)),
-      placeOf: (index) => placeOf(start + index),
+      sortKeyOf: (index) => sortKeyOf(start + index),
       totalCount: found.rows.length,
       hasPrevious: start > 0,
       hasNext: start + page.length < found.rows.length,
@@ -232,12 +232,12 @@ function sortByRank(found: Uint32Array, rankOf: (row: number) => number): Found 
 }
 
 /** The first position that comes behind this place, of so many which are in order. */
-function firstBehind(after: OrderPlace, count: number, placeOf: (position: number) => OrderPlace): number {
+function indexAfter(after: SortKey, count: number, sortKeyOf: (position: number) => SortKey): number {
   let low = 0;
   let high = count;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (comparePlaces(placeOf(middle), after) > 0) high = middle;
+    if (compareSortKeys(sortKeyOf(middle), after) > 0) high = middle;
     else low = middle + 1;
   }
   return low;

@@ -6,7 +6,7 @@ import { countOf, NO_ROWS, rowsOn, searchPrice, withCost } from '../cost/cost.js
 import { builder } from './builder.js';
 import { TokenType } from './token.js';
 import { atMost } from './values/arguments.js';
-import { cursorOf, placeOfCursor } from './values/cursors.js';
+import { decodeCursor, encodeCursor } from './values/cursors.js';
 
 const TokenOrderType = builder.enumType('TokenOrder', {
   description:
@@ -51,7 +51,7 @@ const TokenEdgeType = builder.objectRef<Edge>('TokenEdge').implement({
   fields: (t) => ({
     cursor: t.string({
       description: 'The place of this token: as `after` it gives what comes behind. Opaque.',
-      resolve: ({ page, index }) => cursorOf(page.placeOf(index)),
+      resolve: ({ page, index }) => encodeCursor(page.sortKeyOf(index)),
     }),
     node: t.expose('node', { type: TokenType, description: 'The token that stands there.' }),
   }),
@@ -67,13 +67,14 @@ const PageInfoType = builder.objectRef<TokenPage>('PageInfo').implement({
     startCursor: t.string({
       nullable: true,
       description: 'Cursor of the first token on this page; null where it has none.',
-      resolve: (page) => (page.tokens.length > 0 ? cursorOf(page.placeOf(0)) : null),
+      resolve: (page) => (page.tokens.length > 0 ? encodeCursor(page.sortKeyOf(0)) : null),
     }),
     endCursor: t.string({
       nullable: true,
       description:
         'Cursor of the last token on this page, to be given as `after` for the next; null where it has none.',
-      resolve: (page) => (page.tokens.length > 0 ? cursorOf(page.placeOf(page.tokens.length - 1)) : null),
+      resolve: (page) =>
+        page.tokens.length > 0 ? encodeCursor(page.sortKeyOf(page.tokens.length - 1)) : null,
     }),
   }),
 });
@@ -152,7 +153,7 @@ builder.queryField('tokenSearch', (t) =>
         },
         order,
         first: pageSize(first ?? DEFAULT_FIRST),
-        after: after == null ? undefined : placeOfCursor(after, order),
+        after: after == null ? undefined : decodeCursor(after, order),
       });
     },
   }),
