@@ -1,5 +1,5 @@
 import type { Chain } from '../../domain/listing.js';
-import { countOf, NO_ROWS, rowsOn, searchPrice, withCost } from '../cost/cost.js';
+import { countByChain, NO_ROWS, searchUnits, totalRows, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
 import { NativeCurrencyType } from './native-currency.js';
 import { NodeType } from './node.js';
@@ -61,7 +61,7 @@ builder.queryFields((t) => ({
     },
     extensions: withCost({
       rows: (input) => (isWholeListing(input.args) ? input.chains() : NO_ROWS),
-      price: ({ args, chains }) => (isWholeListing(args) ? 0 : searchPrice(countOf(chains()), args.search)),
+      units: ({ args, chains }) => (isWholeListing(args) ? 0 : searchUnits(totalRows(chains()), args.search)),
     }),
     async resolve(_query, args, { loaders, cost }, info) {
       const chains = await loaders.chainsBySearch(
@@ -69,7 +69,7 @@ builder.queryFields((t) => ({
         atMost(MAX_CHAIN_TYPES, 'chainTypes', args.chainTypes),
       );
       if (isWholeListing(args)) return chains;
-      return cost.admit(rowsOn(chains.map(({ chainKey }) => chainKey)), info) ? chains : [];
+      return cost.admitRows(countByChain(chains.map(({ chainKey }) => chainKey)), info) ? chains : [];
     },
   }),
   chain: t.field({
@@ -82,7 +82,7 @@ builder.queryFields((t) => ({
         description: 'Exact `chainKey`, such as "ethereum". Use `chains(search:)` for what a person types.',
       }),
     },
-    extensions: withCost({ rows: ({ args }) => rowsOn([String(args.chainKey)]) }),
+    extensions: withCost({ rows: ({ args }) => countByChain([String(args.chainKey)]) }),
     resolve: (_query, { chainKey }, { loaders }) => loaders.chainByKey(chainKey),
   }),
   chainsByKey: t.field({
@@ -96,7 +96,7 @@ builder.queryFields((t) => ({
         description: 'Exact keys; each may come more than once.',
       }),
     },
-    extensions: withCost({ rows: ({ args }) => rowsOn((args.chainKeys ?? []) as readonly string[]) }),
+    extensions: withCost({ rows: ({ args }) => countByChain((args.chainKeys ?? []) as readonly string[]) }),
     resolve: (_query, { chainKeys }, { loaders }) => chainKeys.map(loaders.chainByKey),
   }),
 }));

@@ -2,7 +2,7 @@ import { GatewayError } from '../../domain/errors.js';
 import type { Token } from '../../domain/listing.js';
 import type { TokenOrder } from '../../search/token-order.js';
 import type { TokenPage } from '../../search/token-search.js';
-import { countOf, NO_ROWS, rowsOn, searchPrice, withCost } from '../cost/cost.js';
+import { countByChain, NO_ROWS, searchUnits, totalRows, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
 import { TokenType } from './token.js';
 import { atMost } from './values/arguments.js';
@@ -87,8 +87,8 @@ const TokenConnectionType = builder.objectRef<TokenPage>('TokenConnection').impl
       description: 'The tokens of this page in their order, each with its cursor.',
       extensions: withCost({ rows: () => NO_ROWS }),
       resolve(page, _args, { cost }, info) {
-        const rows = rowsOn(page.tokens.map(({ chainKey }) => chainKey));
-        return cost.admit(rows, info) ? page.tokens.map((node, index) => ({ page, index, node })) : [];
+        const rows = countByChain(page.tokens.map(({ chainKey }) => chainKey));
+        return cost.admitRows(rows, info) ? page.tokens.map((node, index) => ({ page, index, node })) : [];
       },
     }),
     pageInfo: t.field({
@@ -133,7 +133,7 @@ builder.queryField('tokenSearch', (t) =>
       }),
     },
     extensions: withCost({
-      price: ({ args, tokens }) => searchPrice(countOf(tokens()), args.query),
+      units: ({ args, tokens }) => searchUnits(totalRows(tokens()), args.query),
     }),
     resolve(_query, { query, filter, orderBy, first, after }, { loaders, tracker }) {
       // Whether a token has a price is part of each order.

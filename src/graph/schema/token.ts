@@ -1,7 +1,7 @@
 import { isNativeOf, isNativePlaceholder } from '../../domain/addresses.js';
 import type { Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
-import { NO_ROWS, type RowsByChain, rowsOn, tokensOfChains, withCost } from '../cost/cost.js';
+import { countByChain, NO_ROWS, type RowsByChain, tokensOfChains, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { NodeType } from './node.js';
@@ -85,7 +85,7 @@ builder.objectField(TokenType, 'destinations', (t) =>
       const routes = loaders.routesFrom({ srcChainKey: chainKey, srcToken: address });
       return routes?.then((tokens) => {
         const destinations = tokens.filter((token) => token.chainKey !== chainKey);
-        return cost.admit(rowsOf(destinations), info) ? destinations : [];
+        return cost.admitRows(rowsOf(destinations), info) ? destinations : [];
       });
     },
   }),
@@ -112,7 +112,7 @@ builder.objectFields(ChainType, (t) => ({
 const MAX_KEY_LENGTH = 512;
 
 function rowsOf(tokens: readonly Token[]): RowsByChain {
-  return rowsOn(tokens.map(({ chainKey }) => chainKey));
+  return countByChain(tokens.map(({ chainKey }) => chainKey));
 }
 
 /**
@@ -164,14 +164,14 @@ builder.queryFields((t) => ({
         const { srcChainKey, srcToken } = input.args;
         if (srcToken != null) return NO_ROWS;
         if (srcChainKey == null) return input.tokens();
-        return tokensOfChains({ ...input, parents: rowsOn([String(srcChainKey)]) });
+        return tokensOfChains({ ...input, parents: countByChain([String(srcChainKey)]) });
       },
     }),
     async resolve(_query, args, { loaders, cost }, info) {
       const srcChainKey = args.srcChainKey ?? undefined;
       if (args.srcToken == null) return loaders.tokensListed(srcChainKey);
       const tokens = await routesOfPair(srcChainKey, args.srcToken, loaders);
-      return tokens && (cost.admit(rowsOf(tokens), info) ? tokens : []);
+      return tokens && (cost.admitRows(rowsOf(tokens), info) ? tokens : []);
     },
   }),
   token: t.field({
@@ -186,7 +186,7 @@ builder.queryFields((t) => ({
           'Its address. Letter case does not matter where the whole address is hex; the zero address and the native placeholder stand for each other.',
       }),
     },
-    extensions: withCost({ rows: ({ args }) => rowsOn([String(args.chainKey)]) }),
+    extensions: withCost({ rows: ({ args }) => countByChain([String(args.chainKey)]) }),
     resolve: (_query, { chainKey, address }, { loaders }) => loaders.tokenByAddress(chainKey, address),
   }),
   tokensByKey: t.field({
@@ -203,7 +203,7 @@ builder.queryFields((t) => ({
     },
     extensions: withCost({
       rows: ({ args }) =>
-        rowsOn(((args.keys ?? []) as readonly { chainKey: string }[]).map(({ chainKey }) => chainKey)),
+        countByChain(((args.keys ?? []) as readonly { chainKey: string }[]).map(({ chainKey }) => chainKey)),
     }),
     resolve: (_query, { keys }, { loaders }) =>
       keys.map(({ chainKey, address }) => loaders.tokenByAddress(chainKey, address)),
