@@ -2,19 +2,19 @@ import { foldText } from '../domain/fold-text.js';
 import type { Chain } from '../domain/listing.js';
 import { createTextIndex, indexLine, MATCH, type Match, type SearchWord } from './text.js';
 
-/** What is known of the chains by their names. */
+/** Finds chains by their names. */
 export interface ChainNames {
   /**
-   * The keys of the chains of which a name has this word or part of a word, and the best match of it.
+   * The keys of the chains that have a name with this word, or part of a word, each with its best match.
    *
-   * @param byCurrency whether the symbol of what a chain charges fees in is a name of it, too
+   * @param byCurrency whether the symbol of its native currency also names a chain
    */
   named(word: SearchWord, byCurrency: boolean): ReadonlyMap<string, Match>;
 }
 
 /**
- * What people call some chains beside the names that listings give them. A Map, since an object has members
- * that nobody gave it, and an upstream may name a chain `constructor`.
+ * Further names that people use for some chains. A Map and no object, since an upstream may name a chain
+ * `constructor`.
  */
 const NICKNAMES: ReadonlyMap<string, readonly string[]> = new Map([
   ['arbitrum', ['Arbitrum One']],
@@ -25,7 +25,7 @@ const NICKNAMES: ReadonlyMap<string, readonly string[]> = new Map([
   ['polygon', ['Polygon PoS']],
 ]);
 
-/** Indexes the names of these chains: their keys, short and full names, each also in one word, and what people call them. */
+/** Indexes the names of chains: keys, short and full names, nicknames; each also written as one word. */
 export function createChainNames(chains: readonly Chain[]): ChainNames {
   const names = chains.flatMap(({ chainKey, shortName, name }) =>
     [...new Set([chainKey, shortName, name, ...(NICKNAMES.get(chainKey) ?? [])])]
