@@ -1,13 +1,28 @@
 import { isNativeOf, isNativePlaceholder } from '../../domain/addresses.js';
-import type { Token } from '../../domain/listing.js';
+import type { Price, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
 import { countByChain, NO_ROWS, type RowsByChain, tokensOfChains, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { NodeType } from './node.js';
-import { PriceType } from './price.js';
 import { atMost } from './values/arguments.js';
 import { idOfToken } from './values/ids.js';
+
+const PriceType = builder.objectRef<Price>('Price').implement({
+  description:
+    "A token's price with the time it is from. It comes from a feed per symbol, so it is the same on every chain.",
+  fields: (t) => ({
+    usd: t.exposeFloat('usd', { description: 'US dollars for one whole token (not for its smallest part).' }),
+    asOf: t.field({
+      type: 'DateTime',
+      description: 'When the gateway fetched it; the upstream itself puts no time on prices.',
+      resolve({ asOf }, _args, { tracker }) {
+        tracker.times = true;
+        return asOf;
+      },
+    }),
+  }),
+});
 
 /** Token in the graph. */
 export const TokenType = builder.objectRef<Token>('Token').implement({
