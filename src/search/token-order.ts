@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { forEachChunk, sortInSlices, yieldThen } from '../scheduling/chunks.js';
+import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
 
 export type TokenOrder = 'RELEVANCE' | 'SYMBOL' | 'NAME' | 'PRICE_DESC' | 'PRICE_ASC';
 
@@ -57,16 +57,11 @@ export async function createTokenOrders(texts: TokenTexts): Promise<TokenOrders>
   const names = await yieldThen(() => texts.names.map(textKey));
   const tieBreakerOf = (row: number): TieBreaker => tieBreakers[row] ?? ['', '', ''];
   const nameOf = (row: number) => names[row] ?? '';
-  const bySymbol = await sortInSlices(tieBreakers.length, (a, b) =>
-    compareTieBreakers(tieBreakerOf(a), tieBreakerOf(b)),
+  const bySymbol = await yieldThen(() =>
+    Uint32Array.from(names.keys()).sort((a, b) => compareTieBreakers(tieBreakerOf(a), tieBreakerOf(b))),
   );
-  // Rows with equal names stay in the order of their tie-breakers.
-  const places = new Uint32Array(bySymbol.length);
-  for (const [place, row] of bySymbol.entries()) places[row] = place;
-  const byName = await sortInSlices(
-    names.length,
-    (a, b) => compare(nameOf(a), nameOf(b)) || (places[a] ?? 0) - (places[b] ?? 0),
-  );
+  // The sort is stable: rows with equal names stay in the order of their tie-breakers.
+  const byName = await yieldThen(() => bySymbol.slice().sort((a, b) => compare(nameOf(a), nameOf(b))));
   return { bySymbol, byName, tieBreakerOf, nameOf };
 }
 
