@@ -11,7 +11,7 @@ const LONG = [
   'pages/picker/picker',
   'readme',
   'pages/playground/playground',
-  'upstream/http/guard',
+  'upstream/http/backoff',
   'storage/redis',
   'chaos',
   'kill',

@@ -12,7 +12,7 @@ export interface GatewayContext {
   /** Marks each line with the request's id. */
   readonly log: Logger;
   /** Whether a price of that time (milliseconds since 1970) is young enough to be believed. */
-  readonly isBelieved: (asOf: number) => boolean;
+  readonly isPriceFresh: (asOf: number) => boolean;
   /** What else the answer depends on. */
   readonly tracker: DependencyTracker;
   /** Whether the schema may be asked for. */

@@ -4,7 +4,7 @@ import { GatewayError, OperationLimitError } from '../domain/errors.js';
 import type { Chain, Token, TokenFilter } from '../domain/listing.js';
 import { needsChains, type TokenPage, type TokenSearchRequest } from '../search/token-search.js';
 import type { View } from '../snapshots/snapshots.js';
-import { ROUTE_PRICE } from './cost/cost.js';
+import { ROUTE_UNITS } from './cost/cost.js';
 import type { CostMeter } from './cost/cost-meter.js';
 
 /** What may be there already: a list of 10,000 tokens must not cost 10,000 promises. */
@@ -15,7 +15,7 @@ export interface LoadersOptions {
   /** The state of the world that this operation reads. */
   readonly view: View;
   /** Whether a price of that time (milliseconds since 1970) is young enough to be believed. */
-  readonly isBelieved: (asOf: number) => boolean;
+  readonly isPriceFresh: (asOf: number) => boolean;
   /** How many distinct questions for routes this operation may cost the upstream. */
   readonly maxRoutes: number;
   /** What the operation costs so far. */
@@ -47,12 +47,12 @@ export interface Loaders {
   /** How many tokens are listed on one chain. */
   tokenCountByChain(chainKey: string): MaybePromise<number>;
   /** A page of the tokens that a search finds. */
-  tokenSearch(request: Omit<TokenSearchRequest, 'arePricesGood'>): Promise<TokenPage>;
+  tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): Promise<TokenPage>;
 }
 
 /** Makes the loaders of one operation. */
 export function createLoaders(options: LoadersOptions): Loaders {
-  const { view, isBelieved, maxRoutes, cost, nextTurn } = options;
+  const { view, isPriceFresh, maxRoutes, cost, nextTurn } = options;
   async function inTurn<Listing>(listing: MaybePromise<Listing>): Promise<Listing> {
     if (!(listing instanceof Promise)) return listing;
     try {
@@ -87,7 +87,7 @@ export function createLoaders(options: LoadersOptions): Loaders {
   }
 
   async function routesOf(filter: TokenFilter): Promise<readonly Token[]> {
-    const question = await view.routeQuestion(filter);
+    const question = await view.routeRequest(filter);
     return view.isRouteKept(question) ? view.routes(question) : inTurn(view.routes(question));
   }
 
@@ -98,7 +98,7 @@ export function createLoaders(options: LoadersOptions): Loaders {
     const key = tokenFilterKey(filter);
     if (routesAsked.has(key) || view.isRouteKept(filter)) return filter;
     if (routesAsked.size < maxRoutes) {
-      cost.spend(ROUTE_PRICE);
+      cost.spend(ROUTE_UNITS);
       routesAsked.add(key);
       return filter;
     }
@@ -108,9 +108,9 @@ export function createLoaders(options: LoadersOptions): Loaders {
     throw refusedRoutes > MAX_REFUSED_ROUTES ? tooManyRefused(maxRoutes) : routeBudgetExceeded(maxRoutes);
   }
 
-  async function tokenSearch(request: Omit<TokenSearchRequest, 'arePricesGood'>): Promise<TokenPage> {
+  async function tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): Promise<TokenPage> {
     const [tokens, chains] = await Promise.all([inTurn(view.tokens()), chainsFor(request)]);
-    return tokens.search({ ...request, arePricesGood: isBelieved(tokens.takenAt) }, chains);
+    return tokens.search({ ...request, pricesUsable: isPriceFresh(tokens.takenAt) }, chains);
   }
 
   /** Names are worth having, and no reason to fail; types cannot be told without the listing. */

@@ -8,6 +8,6 @@ export interface Failure {
 }
 
 /** Names a failure that is a mistake of the gateway's own code; clients learn no more than that. */
-export function unforeseen(cause: unknown): UpstreamError {
+export function internalError(cause: unknown): UpstreamError {
   return malformed('it met an internal error of the gateway, which the log tells', undefined, cause);
 }

@@ -1,17 +1,17 @@
-import type { ListingSource, Taken, UnreadableRows } from '../domain/listing.js';
+import type { Fetched, ListingSource, UnreadableRows } from '../domain/listing.js';
 import { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
-import type { Kind } from '../upstream/listing-kinds.js';
+import type { ListingKind } from '../upstream/listing-kinds.js';
 import {
-  checkFirst,
-  createJudge,
+  checkFirstListing,
+  createChangeCheck,
   type Findings,
   type HoldBackReason,
   type HoldBackRules,
 } from './changes/change-check.js';
 import { type Differences, NO_DIFFERENCES } from './changes/comparison.js';
 import type { DiskStore } from './disk-store.js';
-import { type Failure, unforeseen } from './failure.js';
+import { type Failure, internalError } from './failure.js';
 import {
   FIRST_PAUSE_MS,
   growingPause,
@@ -20,23 +20,23 @@ import {
   MAX_PAUSE_MS,
   STAND_BACK_MS,
 } from './pauses.js';
-import { ALONE, type Fleet, type Setback, type Turn } from './peers.js';
-import { type Came, tellRefused, tellTaken } from './refresh-log.js';
+import { NO_PEERS, type Peers, type SharedFailure, type Turn } from './peers.js';
+import { type Came, logAccepted, logRejected } from './refresh-log.js';
 import type { Snapshot } from './snapshot.js';
 
-/** What {@link createKeeper} takes. Times are in milliseconds. */
-export interface KeeperOptions<Row, Kept extends Snapshot<Row>> {
-  readonly kind: Kind<Row>;
+/** What {@link createRefresher} takes. Times are in milliseconds. */
+export interface RefresherOptions<Row, Kept extends Snapshot<Row>> {
+  readonly kind: ListingKind<Row>;
   /** Asks the upstream; rejects with an UpstreamError. */
-  readonly take: () => Promise<Taken<Row>>;
+  readonly fetch: () => Promise<Fetched<Row>>;
   /** Makes it ready to be served. */
-  readonly index: (taken: Taken<Row>, before: Kept | undefined) => Kept | Promise<Kept>;
+  readonly index: (taken: Fetched<Row>, before: Kept | undefined) => Kept | Promise<Kept>;
   /** The age after which a refresh runs. */
   readonly freshMs: number;
   /** The pause after a first failed refresh; each further one doubles it. */
   readonly firstPauseMs?: number;
   readonly rules: HoldBackRules;
-  readonly fleet: Fleet;
+  readonly peers: Peers;
   readonly disk: DiskStore | undefined;
   /** Called with the source of each snapshot that this process has not taken itself. */
   readonly onSource: (source: ListingSource) => void;
@@ -46,13 +46,13 @@ export interface KeeperOptions<Row, Kept extends Snapshot<Row>> {
 }
 
 /** Keeps one listing at hand: the last good snapshot, refreshed behind the requests, one refresh at a time. */
-export interface Keeper<Kept> {
+export interface Refresher<Kept> {
   /** Takes up what was kept on disk. To be called before `start`. */
   restore(): Promise<void>;
   /** Starts refreshing; a failed refresh is repeated until one succeeds. */
   start(): void;
   /** Refreshes now, unless it does already. */
-  hurry(): void;
+  refreshNow(): void;
   /** The snapshot being served, if there has been one. */
   readonly snapshot: Kept | undefined;
   /**
@@ -73,11 +73,11 @@ export interface Keeper<Kept> {
 type OurTurn<Row> = Extract<Turn<Row>, { is: 'ours' }>;
 type TooEarly = Extract<Turn<never>, { is: 'too early' }>;
 
-/** Makes the keeper of one listing. */
-export function createKeeper<Row, Kept extends Snapshot<Row>>(
-  options: KeeperOptions<Row, Kept>,
-): Keeper<Kept> {
-  const { kind, take, index, freshMs, rules, fleet, disk, onSource, onRefresh, log } = options;
+/** Makes the refresher of one listing. */
+export function createRefresher<Row, Kept extends Snapshot<Row>>(
+  options: RefresherOptions<Row, Kept>,
+): Refresher<Kept> {
+  const { kind, fetch, index, freshMs, rules, peers, disk, onSource, onRefresh, log } = options;
   const { firstPauseMs = FIRST_PAUSE_MS } = options;
   const { name } = kind;
   const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
@@ -86,7 +86,7 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
   let failuresInARow = 0;
   /** Of when the last snapshot was that another gateway took: its clock may be ahead of ours. */
   let sharedAt = 0;
-  const judge = createJudge(kind, rules);
+  const changeCheck = createChangeCheck(kind, rules);
   let refreshing: Promise<Kept> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -94,7 +94,7 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
   const recorded = new WeakSet<UpstreamError>();
 
   function refresh(): Promise<Kept> {
-    refreshing ??= round().finally(() => {
+    refreshing ??= runRefresh().finally(() => {
       refreshing = undefined;
       // Every end of a round sets the time of the next; one that nobody foresaw must not be the last.
       if (timer === undefined) schedule(maxPauseMs);
@@ -104,26 +104,26 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     return refreshing;
   }
 
-  async function round(): Promise<Kept> {
+  async function runRefresh(): Promise<Kept> {
     let turn: OurTurn<Row> | undefined;
     try {
-      const found = await fleet.turn(name, kind, newestAt());
-      if (found.is === 'taken') return await weigh(await index(found.taken, snapshot), 'shared');
-      if (found.is === 'too early') throw putOff(found);
+      const found = await peers.turn(name, kind, newestAt());
+      if (found.is === 'taken') return await admit(await index(found.taken, snapshot), 'shared');
+      if (found.is === 'too early') throw backOff(found);
       turn = found;
-      learn(turn.setback);
-      const { unreadable, ...taken } = await take();
-      if (!snapshot) checkFirst(kind, taken, unreadable);
-      const kept = await weigh(await index(taken, snapshot), 'taken', turn, unreadable);
+      adoptPeerState(turn.setback);
+      const { unreadable, ...taken } = await fetch();
+      if (!snapshot) checkFirstListing(kind, taken, unreadable);
+      const kept = await admit(await index(taken, snapshot), 'taken', turn, unreadable);
       turn.succeed(kept);
       return kept;
     } catch (error) {
-      throw failed(error, turn);
+      throw onError(error, turn);
     }
   }
 
   /** Takes it or holds it back, by what is served here: whoever else has taken it may have had less to go by. */
-  async function weigh(
+  async function admit(
     kept: Kept,
     outcome: 'taken' | 'shared',
     turn?: OurTurn<Row>,
@@ -131,43 +131,43 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
   ): Promise<Kept> {
     const findings = await examine(kept, unreadable);
     if (outcome === 'shared' && snapshot && kept.takenAt <= snapshot.takenAt) return snapshot;
-    const verdict = judge.weigh(findings);
-    if (!verdict.isTaken) throw refuse(verdict.error, 'held_back', freshMs, turn, verdict.reasons);
-    if (verdict.change)
-      log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${verdict.change}`);
-    return accept(kept, outcome, findings.differences);
+    const result = changeCheck.check(findings);
+    if (!result.isAccepted) throw recordFailure(result.error, 'held_back', freshMs, turn, result.reasons);
+    if (result.change)
+      log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${result.change}`);
+    return publish(kept, outcome, findings.differences);
   }
 
   async function examine(kept: Kept, unreadable: UnreadableRows | undefined): Promise<Findings<Row>> {
     for (;;) {
-      const findings = await judge.examine(snapshot, { ...kept, unreadable });
+      const findings = await changeCheck.examine(snapshot, { ...kept, unreadable });
       // Requests have had their turn meanwhile, and so may have had another snapshot.
       if (findings.served === snapshot) return findings;
     }
   }
 
   /** Records a failure, unless it is; one that nobody foresaw is told from the others only by the log. */
-  function failed(reason: unknown, turn?: OurTurn<Row>): UpstreamError {
+  function onError(reason: unknown, turn?: OurTurn<Row>): UpstreamError {
     if (reason instanceof UpstreamError && recorded.has(reason)) return reason;
-    const error = reason instanceof UpstreamError ? reason : unforeseen(reason);
+    const error = reason instanceof UpstreamError ? reason : internalError(reason);
     const pauseMs = growingPause(firstPauseMs, maxPauseMs, failuresInARow++);
-    return refuse(error, error.code, Math.max(pauseMs, error.retryAfterMs ?? 0), turn);
+    return recordFailure(error, error.code, Math.max(pauseMs, error.retryAfterMs ?? 0), turn);
   }
 
   /** Of when the newest is that is known here, taken or not (milliseconds since 1970). */
   function newestAt(): number {
-    return Math.max(snapshot?.takenAt ?? 0, sharedAt, judge.heldBackAt);
+    return Math.max(snapshot?.takenAt ?? 0, sharedAt, changeCheck.heldBackAt);
   }
 
   /** Goes on from what others have met since the snapshot that is served. */
-  function learn(setback: Setback | undefined): void {
+  function adoptPeerState(setback: SharedFailure | undefined): void {
     if (!setback || setback.at <= (snapshot?.takenAt ?? 0)) return;
     failuresInARow = setback.failuresInARow;
-    judge.learn(setback.heldBack);
+    changeCheck.adoptPeerState(setback.heldBack);
   }
 
-  function accept(kept: Kept, came: Came, differences: Differences): Kept {
-    tellTaken(log, kind, snapshot, kept, came, differences);
+  function publish(kept: Kept, came: Came, differences: Differences): Kept {
+    logAccepted(log, kind, snapshot, kept, came, differences);
     const isFirst = snapshot === undefined;
     snapshot = kept;
     failuresInARow = 0;
@@ -175,16 +175,16 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     if (came === 'shared') sharedAt = kept.takenAt;
     if (came !== 'restored') {
       onRefresh(came, []);
-      disk?.write(kind, { ...kept, largest: judge.largest(kept.rows.length) });
+      disk?.write(kind, { ...kept, largest: changeCheck.largest(kept.rows.length) });
     }
-    fleet.holds(name, kind, kept);
+    peers.holds(name, kind, kept);
     // Age counts from when it was asked for; but a slow upstream is not asked again as soon as it has answered.
     const leastMs = isFirst && came !== 'taken' ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
     schedule(Math.min(Math.max(freshMs - kept.ageAt(Date.now()), leastMs), freshMs));
     return kept;
   }
 
-  function refuse(
+  function recordFailure(
     error: UpstreamError,
     outcome: string,
     pauseMs: number,
@@ -201,15 +201,15 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     }
     const retryInMs = Math.round(Math.min(pauseMs, LONGEST_PAUSE_MS));
     onRefresh(outcome, heldBackFor);
-    turn?.fail({ code, message, at, failuresInARow, heldBack: judge.heldBack }, retryInMs);
-    tellRefused(log, kind, snapshot, error, retryInMs, heldBackFor);
-    schedule(fleet === ALONE ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));
+    turn?.fail({ code, message, at, failuresInARow, heldBack: changeCheck.heldBack }, retryInMs);
+    logRejected(log, kind, snapshot, error, retryInMs, heldBackFor);
+    schedule(peers === NO_PEERS ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));
     return error;
   }
 
   /** Leaves the upstream alone after a failure that another gateway has met. */
-  function putOff({ setback, leftMs }: TooEarly): UpstreamError {
-    learn(setback);
+  function backOff({ setback, leftMs }: TooEarly): UpstreamError {
+    adoptPeerState(setback);
     const { code, message, at } = setback;
     const error = new UpstreamError(code, message, { retryAfterMs: leftMs });
     recorded.add(error);
@@ -222,18 +222,18 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     return error;
   }
 
-  async function hear(): Promise<void> {
+  async function onPeerUpdate(): Promise<void> {
     if (refreshing || stopped) return;
     try {
-      const taken = await fleet.newest(name, kind, newestAt());
+      const taken = await peers.newest(name, kind, newestAt());
       if (!taken || taken.takenAt <= newestAt()) return;
       const kept = await index(taken, snapshot);
-      if (kept.takenAt > newestAt()) await weigh(kept, 'shared');
+      if (kept.takenAt > newestAt()) await admit(kept, 'shared');
     } catch (error) {
-      failed(error);
+      onError(error);
     }
   }
-  fleet.onNews(name, hear);
+  peers.onNews(name, onPeerUpdate);
 
   function schedule(delayMs: number): void {
     clearTimeout(timer);
@@ -251,18 +251,18 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
       if (!taken) return;
       try {
         const { largest, ...kept } = taken;
-        if (largest) judge.restore(largest);
+        if (largest) changeCheck.restore(largest);
         const indexed = await index(kept, undefined);
-        if (!snapshot) accept(indexed, 'restored', NO_DIFFERENCES);
+        if (!snapshot) publish(indexed, 'restored', NO_DIFFERENCES);
       } catch (err) {
         log.error({ err, listing: name }, `The kept ${name} listing cannot be used, and is fetched anew`);
       }
     },
     start() {
-      if (snapshot) hear();
+      if (snapshot) onPeerUpdate();
       else if (!refreshing && !timer) refresh();
     },
-    hurry() {
+    refreshNow() {
       if (!stopped) refresh();
     },
     get snapshot() {
@@ -278,7 +278,7 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
       return lastFailure;
     },
     get isHeldBack() {
-      return judge.heldBack !== undefined;
+      return changeCheck.heldBack !== undefined;
     },
     stop() {
       stopped = true;

@@ -146,7 +146,7 @@ export async function refreshWith(
   const takenAt = () => snapshots.status(Date.now()).map((listing) => listing.takenAt);
   const before = takenAt();
   await new Promise((resolve) => setTimeout(resolve, 2));
-  snapshots.hurry();
+  snapshots.refreshNow();
   await expect
     .poll(() => takenAt().every((time, index) => time !== before[index]), { interval: 5 })
     .toBe(true);

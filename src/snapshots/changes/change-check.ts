@@ -1,7 +1,7 @@
 import { keyedRows } from '../../domain/keyed-rows.js';
-import type { LargestListing, Taken, UnreadableRows } from '../../domain/listing.js';
+import type { Fetched, LargestListing, UnreadableRows } from '../../domain/listing.js';
 import { malformed, UpstreamError } from '../../domain/upstream-error.js';
-import type { ComparedFact, Kind } from '../../upstream/listing-kinds.js';
+import type { ComparedFact, ListingKind } from '../../upstream/listing-kinds.js';
 import { compare, type Differences, NO_DIFFERENCES, signatureOf } from './comparison.js';
 import { createLastDay } from './last-day.js';
 
@@ -24,8 +24,8 @@ export type HoldBackReason = 'shrink' | 'rejected_rows' | 'address' | ComparedFa
 
 /** What was found of an answer beside that which is served; it holds for as long as that is served. */
 export interface Findings<Row> {
-  readonly served: Taken<Row> | undefined;
-  readonly come: Taken<Row>;
+  readonly served: Fetched<Row> | undefined;
+  readonly come: Fetched<Row>;
   readonly differences: Differences;
   /** Why it is held back, each with a text that completes "The listing is held back: …"; empty where it is not. */
   readonly reasons: ReadonlyMap<HoldBackReason, string>;
@@ -36,14 +36,14 @@ export interface Findings<Row> {
 }
 
 /** What is to become of an answer. */
-export type Verdict =
+export type CheckResult =
   | {
-      readonly isTaken: true;
+      readonly isAccepted: true;
       /** For what it was held back at its first coming; undefined where it was not. */
       readonly change: string | undefined;
     }
   | {
-      readonly isTaken: false;
+      readonly isAccepted: false;
       readonly error: UpstreamError;
       readonly reasons: readonly HoldBackReason[];
     };
@@ -54,13 +54,13 @@ export type Verdict =
  * truth, and then it comes again and again. Rows that cannot be read are never the truth: an answer that loses
  * too many rows because of them is not taken, however often it comes.
  */
-export interface Judge<Row> {
+export interface ChangeCheck<Row> {
   /** Looks at an answer a slice at a time, and changes nothing. */
-  examine(served: Taken<Row> | undefined, come: Taken<Row>): Promise<Findings<Row>>;
+  examine(served: Fetched<Row> | undefined, come: Fetched<Row>): Promise<Findings<Row>>;
   /** What is to become of an answer; where it is taken, it is served from now on. */
-  weigh(findings: Findings<Row>): Verdict;
+  check(findings: Findings<Row>): CheckResult;
   /** Counts on from what others have held back, where that is known. */
-  learn(heldBack: HeldBack | undefined): void;
+  adoptPeerState(heldBack: HeldBack | undefined): void;
   /** Goes on from the largest listing that an earlier process has served. */
   restore(largest: LargestListing): void;
   /** The largest listing of the last day, given how many rows are served now. */
@@ -79,9 +79,9 @@ const SHOWN = 20;
  *
  * @throws UpstreamError UPSTREAM_MALFORMED if fewer than half of its rows can be read
  */
-export function checkFirst<Row>(
-  { name }: Kind<Row>,
-  { rows }: Taken<Row>,
+export function checkFirstListing<Row>(
+  { name }: ListingKind<Row>,
+  { rows }: Fetched<Row>,
   unreadable: UnreadableRows | undefined,
 ): void {
   if (!unreadable || unreadable.count <= rows.length) return;
@@ -91,8 +91,8 @@ export function checkFirst<Row>(
   );
 }
 
-/** Makes the judge of one listing. */
-export function createJudge<Row>(kind: Kind<Row>, rules: HoldBackRules): Judge<Row> {
+/** Makes the changeCheck of one listing. */
+export function createChangeCheck<Row>(kind: ListingKind<Row>, rules: HoldBackRules): ChangeCheck<Row> {
   const { holdBackShrink, holdBackTimes } = rules;
   const lastDay = createLastDay(kind);
   let heldBack: HeldBack | undefined;
@@ -101,9 +101,9 @@ export function createJudge<Row>(kind: Kind<Row>, rules: HoldBackRules): Judge<R
   const keyed = (rows: readonly Row[]) => keyedRows(rows, kind.keyOf);
 
   /** Whether too many rows are lost, and whether that is because they cannot be read. */
-  function lossOf(
-    served: Taken<Row>,
-    come: Taken<Row>,
+  function lossesOf(
+    served: Fetched<Row>,
+    come: Fetched<Row>,
     vanished: readonly string[],
     lostBefore: readonly string[],
   ) {
@@ -133,15 +133,15 @@ export function createJudge<Row>(kind: Kind<Row>, rules: HoldBackRules): Judge<R
   }
 
   function reasonsOf(
-    served: Taken<Row>,
-    come: Taken<Row>,
+    served: Fetched<Row>,
+    come: Fetched<Row>,
     { vanished, changes }: Differences,
     lostBefore: readonly string[],
     replaced: number,
   ): ReadonlyMap<HoldBackReason, string> {
     const known = served.rows.length;
     const reasons = new Map<HoldBackReason, string>();
-    const { isShrunk, isUnreadable, unread, text } = lossOf(served, come, vanished, lostBefore);
+    const { isShrunk, isUnreadable, unread, text } = lossesOf(served, come, vanished, lostBefore);
     if (isShrunk) reasons.set('shrink', text);
     if (isUnreadable) reasons.set('rejected_rows', `${unread} of the rows that it lacks cannot be read`);
     for (const { fact, name } of kind.compared) {
@@ -167,14 +167,14 @@ export function createJudge<Row>(kind: Kind<Row>, rules: HoldBackRules): Judge<R
         };
       }
       const [before, after] = [keyed(served.rows), keyed(come.rows)];
-      const differences = await compare(kind, served.rows, come.rows, lastDay.factsOf);
+      const differences = await compare(kind, served.rows, come.rows, lastDay.removedFacts);
       const replaced = await lastDay.replaced(before, after, differences);
       const lostBefore = await lastDay.lost(after);
       const reasons = reasonsOf(served, come, differences, lostBefore, replaced.size);
       const signature = reasons.size > 0 ? await signatureOf(kind, come.rows) : '';
       return { served, come, differences, reasons, replaced, signature };
     },
-    weigh({ served, come, differences, reasons, replaced, signature }) {
+    check({ served, come, differences, reasons, replaced, signature }) {
       const change = [...reasons.values()].join(', and ') || undefined;
       const mayBeTrue = !reasons.has('rejected_rows');
       const times = heldBack?.signature === signature && mayBeTrue ? heldBack.times + 1 : Number(mayBeTrue);
@@ -182,9 +182,9 @@ export function createJudge<Row>(kind: Kind<Row>, rules: HoldBackRules): Judge<R
         heldBack = undefined;
         if (served) {
           const settled = new Set(replaced.keys());
-          lastDay.took(keyed(served.rows), keyed(come.rows), differences, settled, reasons.has('shrink'));
+          lastDay.remember(keyed(served.rows), keyed(come.rows), differences, settled, reasons.has('shrink'));
         }
-        return { isTaken: true, change };
+        return { isAccepted: true, change };
       }
       heldBack = { signature, times };
       heldBackAt = come.takenAt;
@@ -200,9 +200,9 @@ export function createJudge<Row>(kind: Kind<Row>, rules: HoldBackRules): Judge<R
       ];
       const detail = shown.slice(0, SHOWN).join('; ');
       const error = new UpstreamError('UPSTREAM_MALFORMED', message, { detail });
-      return { isTaken: false, error, reasons: [...reasons.keys()] };
+      return { isAccepted: false, error, reasons: [...reasons.keys()] };
     },
-    learn(others) {
+    adoptPeerState(others) {
       heldBack = others ?? heldBack;
     },
     restore: lastDay.restore,

@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import type { ServiceFingerprints } from '../../domain/fingerprint.js';
-import type { Taken } from '../../domain/listing.js';
+import type { Fetched } from '../../domain/listing.js';
 import type { Logger } from '../../logger.js';
-import type { Fleet, Setback, Turn } from '../../snapshots/peers.js';
-import type { Ceiling, LocalCeiling } from '../../upstream/http/rate-limit.js';
-import type { Kind } from '../../upstream/listing-kinds.js';
-import { decodeRecord, encodeRecord, RECORD_FORMAT, RefusedRecord } from '../record.js';
+import type { Peers, SharedFailure, Turn } from '../../snapshots/peers.js';
+import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
+import type { ListingKind } from '../../upstream/listing-kinds.js';
+import { decodeRecord, encodeRecord, InvalidRecord, RECORD_FORMAT } from '../record.js';
 import { createRedisLink } from './link.js';
-import { createSharedCeiling } from './rate-limit.js';
+import { createSharedRateLimiter } from './rate-limit.js';
 import { CALL, DISCARD, FAIL, FORGET, NEWEST, RENEW, TURN, WRITE } from './scripts.js';
 import { createSeal } from './seal.js';
-import { decodeSetback, encodeSetback } from './shared-failure.js';
+import { decodeSharedFailure, encodeSharedFailure } from './shared-failure.js';
 import { createAllowance, createThrottle } from './throttle.js';
 import { createPatience, createReadBackoff } from './trust.js';
 
-/** What {@link createRedisFleet} takes. */
-export interface RedisFleetOptions {
+/** What {@link createRedisPeers} takes. */
+export interface RedisPeersOptions {
   readonly url: string;
   /** Only gateways with the same scope share: a mark of the upstream and its profile. */
   readonly scope: string;
@@ -32,9 +32,9 @@ export interface RedisFleetOptions {
 }
 
 /** The gateways that share through one Redis. While it cannot be used, each is on its own. */
-export interface RedisFleet extends Fleet {
+export interface RedisPeers extends Peers {
   /** A ceiling that holds for all of them together, or for this one while it is on its own. */
-  share(local: LocalCeiling, requestsPerSecond: number): Ceiling;
+  share(local: LocalRateLimiter, requestsPerSecond: number): RateLimiter;
   /** Lets nobody wait for other gateways any longer. */
   giveUp(): void;
   /** Disconnects, when what is under way is sent. */
@@ -57,12 +57,12 @@ const OFFER_EVERY_MS = 1_000;
 const OBEYED_MS = 3_600_000;
 /** Newer than any snapshot: none is read then. */
 const NEVER = Number.MAX_SAFE_INTEGER;
-/** What nobody has renewed for so long is of a fleet that is gone. */
+/** What nobody has renewed for so long is of a peers that is gone. */
 const KEEP_MS = 30 * 86_400_000;
 const KEEP_SETBACK_MS = 3_600_000;
 
 /** Connects; it goes on trying for as long as it is not closed. */
-export function createRedisFleet(options: RedisFleetOptions): RedisFleet {
+export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
   const { url, scope, secret, services, maxRecordBytes, obeyedMs = OBEYED_MS, onSharing, log } = options;
   const gateway = randomUUID();
   // The braces keep the keys together where Redis is a cluster.
@@ -95,8 +95,8 @@ export function createRedisFleet(options: RedisFleetOptions): RedisFleet {
 
   async function write<Row>(
     topic: string,
-    kind: Kind<Row>,
-    taken: Taken<Row>,
+    kind: ListingKind<Row>,
+    taken: Fetched<Row>,
     keepMs: number,
     endsTurn: boolean,
   ): Promise<void> {
@@ -121,24 +121,24 @@ export function createRedisFleet(options: RedisFleetOptions): RedisFleet {
   /** The snapshot in a reply; one that may not be served is told, and cleared away unless it may be later. */
   async function read<Row>(
     topic: string,
-    kind: Kind<Row>,
+    kind: ListingKind<Row>,
     text: unknown,
     takenAt: unknown,
-  ): Promise<Taken<Row> | 'early' | undefined> {
+  ): Promise<Fetched<Row> | 'early' | undefined> {
     const now = Date.now();
     try {
       if (text === '')
-        throw new RefusedRecord('it is empty, or larger than an answer of the upstream may be');
+        throw new InvalidRecord('it is empty, or larger than an answer of the upstream may be');
       const taken = await decodeRecord(kind, String(text), services, now, seal.digestFor(topic));
       // By the one it is found to be newer, by the other it is served.
       if (taken.takenAt !== Number(takenAt))
-        throw new RefusedRecord('it is of another time than is said of it');
-      if (taken.takenAt < now - KEEP_MS) throw new RefusedRecord('it is older than anything is kept');
+        throw new InvalidRecord('it is of another time than is said of it');
+      if (taken.takenAt < now - KEEP_MS) throw new InvalidRecord('it is older than anything is kept');
       reads.good(topic);
       pauses.reset(topic);
       return taken;
     } catch (error) {
-      if (!(error instanceof RefusedRecord)) throw error;
+      if (!(error instanceof InvalidRecord)) throw error;
       const reason = error.message;
       reads.refused(topic);
       log[maySay() ? 'warn' : 'debug'](
@@ -151,7 +151,11 @@ export function createRedisFleet(options: RedisFleetOptions): RedisFleet {
     }
   }
 
-  function ourTurn<Row>(topic: string, kind: Kind<Row>, setback: Setback | undefined): Turn<Row> {
+  function ourTurn<Row>(
+    topic: string,
+    kind: ListingKind<Row>,
+    setback: SharedFailure | undefined,
+  ): Turn<Row> {
     const keys = keysOf(topic);
     const until = performance.now() + MAX_TURN_MS;
     pauses.reset(topic);
@@ -167,7 +171,7 @@ export function createRedisFleet(options: RedisFleetOptions): RedisFleet {
       },
       async fail(met, retryInMs = 1) {
         clearInterval(renewal);
-        const text = met ? encodeSetback(seal, topic, met, retryInMs) : '';
+        const text = met ? encodeSharedFailure(seal, topic, met, retryInMs) : '';
         const keepMs = retryInMs + KEEP_SETBACK_MS;
         await run(FAIL, keys.slice(1), [gateway, text, keepMs, Math.max(1, retryInMs), channel, topic]);
         // Redis may have lost it; nobody will bring it anew for now.
@@ -178,7 +182,7 @@ export function createRedisFleet(options: RedisFleetOptions): RedisFleet {
 
   async function turn<Row>(
     topic: string,
-    kind: Kind<Row>,
+    kind: ListingKind<Row>,
     knownAt: number,
     withinMs = WAIT_MS + Math.random() * WAIT_JITTER_MS,
   ): Promise<Turn<Row>> {
@@ -199,7 +203,7 @@ export function createRedisFleet(options: RedisFleetOptions): RedisFleet {
         if (taken === 'early') newerThan = Number(second);
         else if (taken) return { is, taken };
       } else if (is === 'early') {
-        const told = decodeSetback(seal, topic, String(first));
+        const told = decodeSharedFailure(seal, topic, String(first));
         if (knownAt === 0 && !hasCalled) {
           hasCalled = true;
           run(CALL, [], [channel, topic]);
@@ -214,7 +218,7 @@ export function createRedisFleet(options: RedisFleetOptions): RedisFleet {
       } else if (is === 'theirs') {
         await link.nextNews(topic, POLL_MS);
       } else {
-        const told = is === 'ours' ? decodeSetback(seal, topic, String(first)) : undefined;
+        const told = is === 'ours' ? decodeSharedFailure(seal, topic, String(first)) : undefined;
         return ourTurn(topic, kind, told?.setback);
       }
     }
@@ -237,7 +241,7 @@ export function createRedisFleet(options: RedisFleetOptions): RedisFleet {
       held.set(topic, () => write(topic, kind, taken, KEEP_MS, false));
     },
     share: (local, requestsPerSecond) =>
-      createSharedCeiling({ local, requestsPerSecond, link, seal, prefix }),
+      createSharedRateLimiter({ local, requestsPerSecond, link, seal, prefix }),
     giveUp: link.giveUp,
     async close() {
       offers.stop();

@@ -396,7 +396,7 @@ describe('across a refresh in the midst of paging', () => {
       });
       const version = () => changing.snapshots.status(Date.now())[1].version;
       const before = version();
-      changing.snapshots.hurry();
+      changing.snapshots.refreshNow();
       await expect.poll(version, { interval: 5 }).not.toBe(before);
     });
     return nodesOf(pages).map(keyOf);

@@ -212,7 +212,7 @@ describe('Retry-After', () => {
   it('to a listing holds for every question of the process', async () => {
     const { upstream, routeCode, snapshots } = await serve();
     upstream.plan('chains', first(2, status(429, { 'retry-after': '2' }), json({ chains: [chainRow('a')] })));
-    snapshots.hurry();
+    snapshots.refreshNow();
     await expect.poll(() => snapshots.status(Date.now())[0].lastFailure?.code).toBe('UPSTREAM_RATE_LIMITED');
     const pausedAt = performance.now();
     const seen = upstream.count();
@@ -268,7 +268,7 @@ describe('an upstream that is gone', () => {
     const asked = upstream.count('tokens');
     const line = logged.find(({ msg }) => msg.includes('could not be refreshed'));
     expect(line?.retryInMs).toBe(3_600_000);
-    for (let index = 0; index < 5; index++) snapshots.hurry();
+    for (let index = 0; index < 5; index++) snapshots.refreshNow();
     const routes = await query('{ tokens(srcChainKey: "a", srcToken: "0x64") { symbol } }');
     expect(codesOf(routes)).toEqual(['UPSTREAM_GONE']);
     expect(upstream.count('tokens')).toBe(asked);
@@ -280,7 +280,7 @@ describe('an upstream that is gone', () => {
   it('is asked again when the hour is over', async () => {
     const { upstream, snapshots } = await serve();
     upstream.plan('tokens', status(410));
-    snapshots.hurry();
+    snapshots.refreshNow();
     await expect.poll(() => snapshots.status(Date.now())[1].lastFailure?.code).toBe('UPSTREAM_GONE');
     upstream.plan('tokens', GOOD);
     const asked = upstream.count('tokens');
@@ -288,11 +288,11 @@ describe('an upstream that is gone', () => {
     const clock = vi.spyOn(performance, 'now');
     onTestFinished(() => clock.mockRestore());
     clock.mockImplementation(() => now() + 3_590_000);
-    snapshots.hurry();
+    snapshots.refreshNow();
     await sleep(100);
     expect(upstream.count('tokens')).toBe(asked);
     clock.mockImplementation(() => now() + 3_610_000);
-    snapshots.hurry();
+    snapshots.refreshNow();
     await expect.poll(() => upstream.count('tokens')).toBe(asked + 1);
   });
 
@@ -303,7 +303,7 @@ describe('an upstream that is gone', () => {
     expect(await routeCodes(8)).toEqual(Array.from({ length: 8 }, () => 'UPSTREAM_GONE'));
     expect(asked()).toBe(8);
     upstream.plan('tokens', GOOD);
-    snapshots.hurry();
+    snapshots.refreshNow();
     await expect.poll(() => upstream.count('tokens')).toBe(10);
     expect(snapshots.status(Date.now())[1].lastFailure).toBeNull();
     expect(await routeCodes(2)).toEqual([undefined, undefined]);
