@@ -1,3 +1,5 @@
+import type { UpstreamError } from './upstream-error.js';
+
 /** What a chain charges fees in. */
 export interface NativeCurrency {
   readonly chainKey: string;
@@ -89,6 +91,13 @@ export interface Fetched<Row> extends Origin {
   readonly largest?: LargestListing | undefined;
 }
 
+/** Why requests wait before they are sent, such as a pause that the upstream has asked for, and for how long. */
+export interface RequestDelay {
+  readonly error: UpstreamError;
+  /** In milliseconds. */
+  readonly leftMs: number;
+}
+
 /** A client that waits for the answer to a question for routes. */
 export interface RouteClient {
   /** The address of its connection; undefined where that is not known. */
@@ -126,6 +135,8 @@ export interface Listing {
    * @param clients who asks for routes, for their places in the queue
    */
   tokens(filter: TokenFilter, clients?: RouteClients): Promise<Fetched<Token>>;
+  /** What delays the requests for whole listings now; undefined if nothing does. */
+  delay?(): RequestDelay | undefined;
   /**
    * Tells a listing that can change its service which one others have last had rows from: this gateway
    * before it was started again, or another that shares its snapshots.

@@ -2,9 +2,9 @@ import { fingerprint, type ServiceFingerprints } from '../domain/fingerprint.js'
 import type { Listing, ListingSource } from '../domain/listing.js';
 import type { Logger } from '../logger.js';
 import { createFailoverListing } from './failover.js';
+import type { Lane } from './http/backoff.js';
 import type { BreakerState } from './http/circuit-breaker.js';
 import { createUpstreamHttp, type UpstreamHttp } from './http/client.js';
-import type { Lane } from './http/backoff.js';
 import type { RateLimiter } from './http/rate-limit.js';
 import { createV1Listing } from './v1.js';
 import { createValueTransferListing } from './value-transfer.js';

@@ -13,6 +13,7 @@ export interface V1ListingOptions {
 export function createV1Listing({ http, source }: V1ListingOptions): Listing {
   return {
     source,
+    delay: http.delay,
     async chains() {
       const { json, sentAt } = await http.getJson({ path: 'chains', first: true });
       return parseChains(json, { source, takenAt: sentAt });

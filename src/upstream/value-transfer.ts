@@ -27,6 +27,7 @@ export function createValueTransferListing(options: PaginationOptions): Listing 
 
   return {
     source,
+    delay: http.delay,
     async chains() {
       const request = { path: 'chains', first: true };
       const firstPage = await http.getJson(request);

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { RequestDelay } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import { type Breaker, type BreakerState, createBreaker } from './circuit-breaker.js';
 import { GONE_PAUSE_MS } from './errors.js';
@@ -37,6 +38,8 @@ export interface Backoff {
    *   `retryAfterMs`, when to come again
    */
   delayBefore(url: string, lane: Lane, waits: boolean): number;
+  /** What delays the requests for listings now; undefined if nothing does. */
+  delayOfListings(): RequestDelay | undefined;
   /** Sends, and learns from what comes. A passed `delayBefore` must come right before it. */
   run<Answer>(url: string, lane: Lane, send: () => Promise<Answer>): Promise<Answer>;
 }
@@ -105,6 +108,15 @@ export function createBackoff({ onBreaker, onPause }: BackoffOptions): Backoff {
       }
       const upToHere = states.slice(0, LANES.indexOf(lane) + 1);
       return Math.max(...upToHere.map((state) => delayBy(state, waits)));
+    },
+    delayOfListings() {
+      const [listings] = states;
+      if (!listings) return undefined;
+      const { breaker, pausedUntil, pausedBy } = listings;
+      const pauseLeftMs = pausedUntil - performance.now();
+      if (pausedBy && pauseLeftMs > 0) return { error: pausedBy, leftMs: pauseLeftMs };
+      const leftMs = breaker.delayMs();
+      return breaker.openedBy && leftMs > 0 ? { error: breaker.openedBy, leftMs } : undefined;
     },
     async run(url, lane, send) {
       const state = states.find((each) => each.lane === lane);

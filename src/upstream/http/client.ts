@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, fetch, Headers } from 'undici';
-import type { ListingSource, RouteClients } from '../../domain/listing.js';
+import type { ListingSource, RequestDelay, RouteClients } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger.js';
 import { createAdmission, heldAs } from './admission.js';
@@ -72,6 +72,8 @@ export interface UpstreamHttp {
    * @throws UpstreamError, and nothing else
    */
   getJson(request: UpstreamRequest): Promise<UpstreamAnswer>;
+  /** What delays the requests for listings now; undefined if nothing does. */
+  delay(): RequestDelay | undefined;
   /** Ends what is under way; whoever waits for it gets an UpstreamError. */
   close(): Promise<void>;
 }
@@ -204,7 +206,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     await agent.destroy();
   }
 
-  return { getJson, close };
+  return { getJson, delay: backoff.delayOfListings, close };
 }
 
 const BREAKER_NEWS: Record<BreakerState, string> = {
