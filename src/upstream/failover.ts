@@ -53,6 +53,7 @@ export function createFailoverListing({ v1, successor, log, onChangeOver }: Fail
     get source() {
       return hasChangedOver ? successor.source : v1.source;
     },
+    delay: () => (hasChangedOver ? successor : v1).delay?.(),
     chains: () => ask((listing) => listing.chains(), changeOver),
     tokens: (filter, clients) =>
       // That one question is refused for good says nothing of the listings.
