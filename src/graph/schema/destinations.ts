@@ -54,7 +54,6 @@ builder.queryField('destinations', (t) =>
     extensions: withCost({ rows: () => NO_ROWS }),
     async resolve(_query, { srcChainKey, srcToken, includeSourceChain }, { loaders, cost }, info) {
       const tokens = await routesOfPair(srcChainKey, srcToken, loaders);
-      if (!tokens) return null;
       const groups = groupByChain(tokens).filter(
         ({ chainKey }) => includeSourceChain || chainKey !== srcChainKey,
       );

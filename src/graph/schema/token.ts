@@ -2,6 +2,7 @@ import { isNativeOf, isNativePlaceholder } from '../../domain/addresses.js';
 import type { Price, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
 import { countByChain, NO_ROWS, type RowsByChain, tokensOfChains, withCost } from '../cost/cost.js';
+import type { MaybePromise } from '../loaders.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { NodeType } from './node.js';
@@ -98,7 +99,8 @@ builder.objectField(TokenType, 'destinations', (t) =>
     extensions: withCost({ rows: () => NO_ROWS }),
     resolve({ chainKey, address }, _args, { loaders, cost }, info) {
       const routes = loaders.routesFrom({ srcChainKey: chainKey, srcToken: address });
-      return routes?.then((tokens) => {
+      if (!(routes instanceof Promise)) return routes;
+      return routes.then((tokens) => {
         const destinations = tokens.filter((token) => token.chainKey !== chainKey);
         return cost.admitRows(rowsOf(destinations), info) ? destinations : [];
       });
@@ -123,7 +125,7 @@ builder.objectFields(ChainType, (t) => ({
   }),
 }));
 
-/** No key of anything is longer. */
+/** Longer than any chainKey or address. */
 const MAX_KEY_LENGTH = 512;
 
 function rowsOf(tokens: readonly Token[]): RowsByChain {
@@ -131,7 +133,7 @@ function rowsOf(tokens: readonly Token[]): RowsByChain {
 }
 
 /**
- * The upstream's own answer to a pair that a client gave; null once too many of these were refused.
+ * The upstream's answer to a route request with values from a client.
  *
  * @throws GatewayError
  */
@@ -139,10 +141,10 @@ export function routesOfPair(
   chainKey: string | undefined,
   address: string,
   { routesFrom }: GatewayContext['loaders'],
-): Promise<readonly Token[]> | readonly Token[] | null {
+): MaybePromise<readonly Token[]> {
   const srcChainKey = atMost(MAX_KEY_LENGTH, 'srcChainKey', chainKey);
   const srcToken = atMost(MAX_KEY_LENGTH, 'srcToken', address) ?? '';
-  // An empty parameter would ask the upstream for a whole listing, and pass that off as routes.
+  // With an empty parameter the upstream answers a whole listing, which is not a list of routes.
   return srcToken === '' || srcChainKey === '' ? [] : routesFrom({ srcChainKey, srcToken });
 }
 
@@ -186,7 +188,7 @@ builder.queryFields((t) => ({
       const srcChainKey = args.srcChainKey ?? undefined;
       if (args.srcToken == null) return loaders.tokensListed(srcChainKey);
       const tokens = await routesOfPair(srcChainKey, args.srcToken, loaders);
-      return tokens && (cost.admitRows(rowsOf(tokens), info) ? tokens : []);
+      return cost.admitRows(rowsOf(tokens), info) ? tokens : [];
     },
   }),
   token: t.field({
