@@ -11,12 +11,12 @@ import { idOfToken } from './values/ids.js';
 
 const PriceType = builder.objectRef<Price>('Price').implement({
   description:
-    "A token's price with the time it is from. It comes from a feed per symbol, so it is the same on every chain.",
+    "A token's price and its time. The upstream prices symbols, so a token has the same price on every chain.",
   fields: (t) => ({
-    usd: t.exposeFloat('usd', { description: 'US dollars for one whole token (not for its smallest part).' }),
+    usd: t.exposeFloat('usd', { description: 'US dollars for one whole token, not for its smallest unit.' }),
     asOf: t.field({
       type: 'DateTime',
-      description: 'When the gateway fetched it; the upstream itself puts no time on prices.',
+      description: 'When the gateway fetched the price; the upstream gives no time of its own.',
       resolve({ asOf }, _args, { tracker }) {
         tracker.times = true;
         return asOf;
@@ -25,38 +25,37 @@ const PriceType = builder.objectRef<Price>('Price').implement({
   }),
 });
 
-/** Token in the graph. */
 export const TokenType = builder.objectRef<Token>('Token').implement({
   description:
-    'A transferable asset on one chain. Its identity is `chainKey` and `address` together; neither the address nor the symbol alone is unique.',
+    'A transferable asset on one chain, identified by `chainKey` and `address` together. Neither the address nor the symbol alone is unique.',
   interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({
       description:
-        'Opaque id, unique in the whole graph and stable, whatever letter case the address is written in.',
+        'Opaque, stable id, unique in the whole graph. It does not depend on the letter case in which the upstream writes a hex address.',
       resolve: idOfToken,
     }),
     isBridgeable: t.exposeBoolean('isBridgeable', {
       description:
-        'Whether the upstream lets it be moved. False for liquidity-provider tokens, and for some assets of other kinds.',
+        'Whether the upstream can transfer it. False for liquidity-provider tokens and for some other assets.',
     }),
-    chainKey: t.exposeString('chainKey', { description: '`chainKey` of the chain that it lives on.' }),
+    chainKey: t.exposeString('chainKey', { description: '`chainKey` of the chain that the token is on.' }),
     address: t.exposeString('address', {
       description:
-        'On-chain address as the upstream writes it, its format by chain. Native assets have a placeholder (0xEeee…). Compare hex addresses without regard to case, all others exactly.',
+        'On-chain address as the upstream writes it; its format depends on the chain. Native assets have a placeholder (0xEeee…). Compare hex addresses ignoring letter case, and all others exactly.',
     }),
     decimals: t.exposeInt('decimals', {
       description:
-        'Decimal places of an amount: 1 unit is 10^decimals of the smallest parts. Differs by chain for one symbol.',
+        'Number of decimal places: 1 token is 10^decimals smallest units. Tokens of one symbol can differ in it from chain to chain.',
     }),
     symbol: t.exposeString('symbol', {
-      description: 'Symbol, such as "USDC"; not unique, and may be empty.',
+      description: 'Symbol, such as "USDC". Not unique; may be empty.',
     }),
-    name: t.exposeString('name', { description: 'Full name for showing; may be empty.' }),
+    name: t.exposeString('name', { description: 'Full name for display; may be empty.' }),
     price: t.field({
       type: PriceType,
       nullable: true,
-      description: 'Price with its time; null when it is unknown or too old to be believed.',
+      description: 'Price with its time; null if it is unknown or too old to be trusted.',
       resolve({ price }, _args, { tracker, isBelieved }) {
         tracker.prices = true;
         return price && isBelieved(price.asOf) ? price : null;
@@ -66,17 +65,17 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
       type: ChainType,
       nullable: true,
       description:
-        'The chain that it lives on; null when the chain listing does not have its `chainKey`, and, with an error, before there is a chain listing.',
+        'The chain that the token is on. Null if the chain listing does not contain its `chainKey`; null with an error until there is a snapshot of the chain listing.',
       resolve: ({ chainKey }, _args, { loaders }) => loaders.chainByKey(chainKey),
     }),
     logoUrl: t.exposeString('logoUrl', {
       nullable: true,
       description:
-        'Address of a picture of it, over http or https; null where the upstream has none. The upstream chose it: load it as a picture and as nothing else.',
+        'URL of its logo, with http or https; null if the upstream has none. The URL comes unchecked from the upstream: load it only as an image.',
     }),
     isNative: t.boolean({
       description:
-        "Whether it is its chain's native asset: its address is the placeholder, or the address of the chain's `nativeCurrency` (which is not known before there is a chain listing).",
+        "Whether it is its chain's native asset: its address is the placeholder or the address of the chain's `nativeCurrency`. Until there is a snapshot of the chain listing, only the placeholder counts.",
       resolve(token, _args, { loaders }) {
         if (isNativePlaceholder(token.address)) return true;
         const chain = loaders.chainByKey(token.chainKey);
@@ -95,7 +94,7 @@ builder.objectField(TokenType, 'destinations', (t) =>
     type: [TokenType],
     nullable: true,
     description:
-      'What this token can be moved to on other chains. Costs the upstream one request for each distinct token whose answer is not at hand, of which one operation may cause few: beyond them it is null with the code ROUTE_BUDGET_EXCEEDED. Ask it of a chosen token, not of a list. The set is optimistic: only a quote shows that a route works.',
+      'The tokens on other chains that this token can be moved to. Select it on one chosen token, not on a list: every distinct token whose routes are not cached costs the upstream a request. One operation may cause only a few such requests; beyond them the field is null with the code ROUTE_BUDGET_EXCEEDED. The set is optimistic: only a quote shows that a route works.',
     extensions: withCost({ rows: () => NO_ROWS }),
     resolve({ chainKey, address }, _args, { loaders, cost }, info) {
       const routes = loaders.routesFrom({ srcChainKey: chainKey, srcToken: address });
@@ -113,14 +112,14 @@ builder.objectFields(ChainType, (t) => ({
     type: [TokenType],
     nullable: true,
     description:
-      "The listed tokens of this chain in the upstream's order, perhaps none. Null, with an error, before there is a token listing.",
+      "The listed tokens on this chain, in the upstream's order; may be empty. Null with an error until there is a snapshot of the token listing.",
     extensions: withCost({ rows: tokensOfChains }),
     resolve: ({ chainKey }, _args, { loaders }) => loaders.tokensByChain(chainKey),
   }),
   tokenCount: t.int({
     nullable: true,
     description:
-      'How many tokens are listed on this chain. Null, with an error, before there is a token listing.',
+      'Number of listed tokens on this chain. Null with an error until there is a snapshot of the token listing.',
     resolve: ({ chainKey }, _args, { loaders }) => loaders.tokenCountByChain(chainKey),
   }),
 }));
@@ -149,13 +148,13 @@ export function routesOfPair(
 }
 
 const TokenKeyInput = builder.inputType('TokenKey', {
-  description: 'The identity of a token.',
+  description: 'Identifies one token: its chain and its address.',
   fields: (t) => ({
     chainKey: t.string({ required: true, description: 'Exact `chainKey`, such as "ethereum".' }),
     address: t.string({
       required: true,
       description:
-        'Its address. Letter case does not matter where the whole address is hex; the zero address and the native placeholder stand for each other.',
+        'Address of the token. Letter case does not matter if the whole address is hex. The zero address and the native placeholder (0xEeee…) are equal.',
     }),
   }),
 });
@@ -165,15 +164,15 @@ builder.queryFields((t) => ({
     type: [TokenType],
     nullable: true,
     description:
-      "The upstream's token operation. Without arguments the whole listing, with `srcChainKey` the tokens on that chain, with `srcToken` the tokens that can be reached from that one, most of them on other chains. Rows agree with the token listing: a listed token is as listed, and a row that gives it other decimals is left out, since one of the two is wrong and an amount calculated with it is lost. In the upstream's order; an unknown key gives an empty list. Null, with an error, when the answer cannot be had.",
+      "The upstream's token operation. Without arguments: the whole listing. With `srcChainKey` alone: the tokens on that chain. With `srcToken`: the tokens that it can be moved to, most of them on other chains; these rows agree with the token listing, so a listed token appears as listed, and a row with other decimals than the listing is left out, because calculating an amount with wrong decimals loses money. Tokens are in the upstream's order. An unknown key gives an empty list. Null with an error if the upstream cannot answer.",
     args: {
       srcChainKey: t.arg.string({
         description:
-          '`chainKey`: alone, keeps the tokens on this chain; with `srcToken`, says which chain that token lives on, and keeps nothing out.',
+          'Exact `chainKey`. Alone, it selects the tokens on this chain. With `srcToken`, it names the chain which that token is on, and does not filter the result.',
       }),
       srcToken: t.arg.string({
         description:
-          'Address of a token: asks for the tokens that have a route from it. One address can live on several chains, so give `srcChainKey` too; without it a value-transfer upstream cannot be asked, and the answer is BAD_USER_INPUT. The set is optimistic: only a quote shows that a route works.',
+          'Address of a token: selects the tokens that have a route from it. An address can exist on several chains, so give `srcChainKey` too; a value-transfer upstream requires it, and leaving it out is then BAD_USER_INPUT. The set is optimistic: only a quote shows that a route works.',
       }),
     },
     extensions: withCost({
@@ -194,13 +193,13 @@ builder.queryFields((t) => ({
   token: t.field({
     type: TokenType,
     nullable: true,
-    description: 'The listed token at this address on this chain; null when it is unknown.',
+    description: 'The listed token with this address on this chain; null if it is unknown.',
     args: {
       chainKey: t.arg.string({ required: true, description: 'Exact `chainKey`, such as "ethereum".' }),
       address: t.arg.string({
         required: true,
         description:
-          'Its address. Letter case does not matter where the whole address is hex; the zero address and the native placeholder stand for each other.',
+          'Address of the token. Letter case does not matter if the whole address is hex. The zero address and the native placeholder (0xEeee…) are equal.',
       }),
     },
     extensions: withCost({ rows: ({ args }) => countByChain([String(args.chainKey)]) }),
@@ -210,12 +209,12 @@ builder.queryFields((t) => ({
     type: [TokenType],
     nullable: { list: false, items: true },
     description:
-      'The listed tokens with these keys: one item for each, in the order asked, null where it is unknown.',
+      'The listed tokens with these keys: one item per key, in the order of the keys, null if a key is unknown.',
     args: {
       keys: t.arg({
         type: [TokenKeyInput],
         required: true,
-        description: 'Chain and address of each; each may come more than once.',
+        description: 'Chain and address of each token; repeats are allowed.',
       }),
     },
     extensions: withCost({
