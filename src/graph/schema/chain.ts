@@ -12,7 +12,8 @@ const NativeCurrencyType = builder.objectRef<NativeCurrency>('NativeCurrency').i
     name: t.exposeString('name', { description: 'Full name, such as "Ether"; may be empty.' }),
     symbol: t.exposeString('symbol', { description: 'Symbol, such as "ETH"; not unique, and may be empty.' }),
     decimals: t.exposeInt('decimals', {
-      description: 'Number of decimal places: 1 unit is 10^decimals smallest units.',
+      description:
+        'Number of decimal places: a whole unit, such as 1 ETH, is 10^decimals of the smallest unit.',
     }),
     address: t.exposeString('address', {
       description:

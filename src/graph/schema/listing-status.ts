@@ -48,7 +48,7 @@ const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').impl
     }),
     rows: t.exposeInt('rows', { description: 'Number of rows in the snapshot; 0 while EMPTY.' }),
     rejectedRows: t.exposeInt('rejectedRows', {
-      description: 'Number of fetched rows that were left out as malformed or duplicate.',
+      description: 'Number of fetched rows that this snapshot leaves out as malformed or duplicate.',
     }),
     version: t.exposeString('version', {
       nullable: true,

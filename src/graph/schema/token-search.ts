@@ -99,7 +99,7 @@ const TokenConnectionType = builder.objectRef<TokenPage>('TokenConnection').impl
     }),
     pageInfo: t.field({
       type: PageInfoType,
-      description: 'Cursors for the pages before and after this one.',
+      description: 'First and last cursor of this page, and whether there are more pages.',
       resolve: (page) => page,
     }),
     totalCount: t.exposeInt('totalCount', {
@@ -122,7 +122,7 @@ builder.queryField('tokenSearch', (t) =>
     args: {
       query: t.arg.string({
         description:
-          'Words or parts of words from symbol, name and chain ("eth arb"), or a whole address. A token must match all of them; letter case, accents and full-width letters do not matter. If nothing matches, the search is repeated without punctuation and filler words ("on", "token"), and then also with the symbol of its native currency as a name of each chain. Blank matches all tokens; more than 8 words are BAD_USER_INPUT.',
+          'Words or parts of words from symbol, name and chain ("eth arb"), or a whole address. A token must match all of them; letter case, accents and full-width letters do not matter. If nothing matches, the search is repeated without punctuation and filler words ("on", "token"), and then once more with the symbol of its native currency as a further name of each chain. Blank matches all tokens; more than 8 words are BAD_USER_INPUT.',
       }),
       filter: t.arg({
         type: TokenFilterInput,

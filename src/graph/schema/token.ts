@@ -46,7 +46,7 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
     }),
     decimals: t.exposeInt('decimals', {
       description:
-        'Number of decimal places: 1 token is 10^decimals smallest units. Tokens of one symbol can differ in it from chain to chain.',
+        'Number of decimal places: a whole token is 10^decimals of its smallest unit. The same symbol can have other decimals on another chain.',
     }),
     symbol: t.exposeString('symbol', {
       description: 'Symbol, such as "USDC". Not unique; may be empty.',
@@ -71,7 +71,7 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
     logoUrl: t.exposeString('logoUrl', {
       nullable: true,
       description:
-        'URL of its logo, with http or https; null if the upstream has none. The URL comes unchecked from the upstream: load it only as an image.',
+        'URL of its logo, with http or https; null if the upstream has none. The upstream chooses the URL, so load it only as an image.',
     }),
     isNative: t.boolean({
       description:
@@ -168,7 +168,7 @@ builder.queryFields((t) => ({
     args: {
       srcChainKey: t.arg.string({
         description:
-          'Exact `chainKey`. Alone, it selects the tokens on this chain. With `srcToken`, it names the chain which that token is on, and does not filter the result.',
+          'Exact `chainKey`. Alone, it selects the tokens on this chain. With `srcToken`, it names the chain that this token is on and does not filter the result.',
       }),
       srcToken: t.arg.string({
         description:
