@@ -455,7 +455,7 @@ describe('when something fails', () => {
     expect(answer).not.toHaveProperty('data');
     expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
     expect(answer.errors?.[0]?.message).toMatch(
-      /at most 1000 rows in all \(MAX_ROWS\); these come to \d{4,5}\./,
+      /at most 1000 rows in all \(MAX_ROWS\); these have \d{4,5}\./,
     );
     expect(codesOf(await query('{ chains { tokens { symbol } } }'))).toEqual([]);
     expect(codesOf(await query('{ a: tokens { symbol } b: tokens { symbol } }'))).toEqual(['LIMIT_EXCEEDED']);

@@ -122,7 +122,7 @@ describe('_entities', () => {
       expect(answer.errors, what).toEqual([
         expect.objectContaining({
           path: ['_entities', 1],
-          message: expect.stringMatching(/^Expected of a representation .+, got .+\.$/),
+          message: expect.stringMatching(/^A representation must .+, got .+\.$/),
           extensions: { code: 'BAD_USER_INPUT' },
         }),
       ]);

@@ -38,8 +38,8 @@ async function unitsOf({ snapshots }: TestGateway, query: string, raw: object = 
   if (!operation || !chains || !tokens) throw new Error('Expected an operation and both listings');
   const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], { ...raw });
   if (!coerced) return undefined;
-  const costed = { schema, fragments: fragmentsOf(document), variables: coerced };
-  return costOfOperation(operation, costed, {
+  const context = { schema, fragments: fragmentsOf(document), variables: coerced };
+  return costOfOperation(operation, context, {
     chains: () => chains.rowsByChain,
     tokens: () => tokens.rowsByChain,
   }).units;
