@@ -60,12 +60,20 @@ export interface GatewayOptions {
   readonly introspection: boolean;
 }
 
+/**
+ * An out-parameter that the gateway fills while it executes a request. Not a callback: the closure kept all later
+ * requests alive (a leak).
+ */
+export interface OperationOutcome {
+  /** Present if the response can be cached. */
+  cacheable?: CacheableResult;
+}
+
 /** What the HTTP server and the gateway tell each other of one request. */
 export interface ServerContext extends BodyLimitContext, OverloadContext {
   /** Who asks, for sharing turns fairly: the address of the connection. Undefined where nobody tells. */
   readonly client?: string | undefined;
-  /** Where the gateway says of an answer that it is whole and could be given again. */
-  readonly said?: { cacheable?: CacheableResult };
+  readonly outcome?: OperationOutcome;
 }
 
 /** A handler of requests in the form of `fetch`; it opens no port. */
@@ -190,7 +198,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       debug: (...args) => log.trace({ args }, 'yoga'),
       info: (...args) => log.debug({ args }, 'yoga'),
       warn: (...args) => log.warn({ args }, 'yoga'),
-      error: (error) => log.error({ err: error }, 'A request met an error of our own'),
+      error: (error) => log.error({ err: error }, 'Internal error while answering a request'),
     },
   });
 

@@ -18,21 +18,21 @@ const QUERY = '{ tokens { symbol name } }';
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const SMALL = '{ chain(chainKey: "base") { name } }';
 
-/** One that keeps answers, and one that keeps none; most tests share them. */
+/** A server with a response cache, and one without; most tests share them. */
 let server: TestServer;
-let forgetful: TestServer;
+let uncached: TestServer;
 const ends: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
-  const start = async (maxAnswerBytes?: number) =>
+  const start = async (maxCacheBytes?: number) =>
     startServer({
       ...LONG,
       upstream: await startFakeUpstream({ chains: demoChains, tokens: demoTokens.slice(0, 100) }),
-      ...(maxAnswerBytes ? { maxAnswerBytes } : {}),
+      ...(maxCacheBytes ? { maxCacheBytes } : {}),
       atEnd: (end) => ends.push(end),
     });
   server = await start();
-  forgetful = await start(1);
+  uncached = await start(1);
 });
 afterAll(async () => {
   for (const end of ends.reverse()) await end();
@@ -104,7 +104,7 @@ describe('a question is never taken for another', () => {
       { method: 'GET', path: `${pathOf({ query: SMALL })}&query=x` },
     ],
   ])('%s', async (_name, kept, other) => {
-    const expected = said(await forgetful.ask(other));
+    const expected = said(await uncached.ask(other));
     const { ask, countExecuted } = server;
     expect((await ask(kept)).status).toBe(200);
     expect((await countExecuted(kept)).count).toBe(0);

@@ -243,7 +243,7 @@ describe('what was answered', () => {
   });
 
   it('takes no more room than it may, and big answers do not push out small ones', async () => {
-    const { countExecuted } = await startServer({ ...LONG, maxAnswerBytes: 2_000_000 });
+    const { countExecuted } = await startServer({ ...LONG, maxCacheBytes: 2_000_000 });
     const small = { query: '{ chain(chainKey: "base") { name } }' };
     await countExecuted(small);
     const big = Array.from({ length: 12 }, (_nothing, nth) => ({

@@ -45,7 +45,7 @@ describe('bodies', () => {
   });
 });
 
-describe('an error of our own', () => {
+describe('an internal error', () => {
   it.each(['GET', 'POST'])('on %s is answered with 500, and logged', async (method) => {
     const { log, logged } = await createTestLog();
     const server = createGatewayServer({
@@ -67,7 +67,7 @@ describe('an error of our own', () => {
     expect(response.status).toBe(500);
     expect(await response.text()).not.toContain('secret-bug');
     expect(logged).toMatchObject([
-      { msg: 'A request met an error of our own', err: { message: 'secret-bug' } },
+      { msg: 'Internal error while answering a request', err: { message: 'secret-bug' } },
     ]);
   });
 });
@@ -122,7 +122,7 @@ describe('odd requests', () => {
     socket.destroy();
     await sleep(50);
     expect((await fetch(`${address}/live`)).status).toBe(200);
-    expect(output()).not.toContain('error of our own');
+    expect(output()).not.toContain('Internal error');
   });
 });
 

@@ -46,8 +46,8 @@ export interface TestServer extends TestGateway {
 }
 
 export interface TestServerOptions extends TestGatewayOptions {
-  /** 1 keeps nothing. */
-  readonly maxAnswerBytes?: number;
+  /** 1 caches nothing. */
+  readonly maxCacheBytes?: number;
 }
 
 /** Starts a gateway behind its real HTTP server, which counts how often an operation is executed. */
@@ -66,7 +66,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     checkDependencies: createDependencyCheck(gateway.snapshots),
     maxBodyBytes: 1_048_576,
     maxQueryTokens: 2_000,
-    ...(options.maxAnswerBytes ? { maxAnswerBytes: options.maxAnswerBytes } : {}),
+    ...(options.maxCacheBytes ? { maxCacheBytes: options.maxCacheBytes } : {}),
     log,
   });
   const address = await server.listen('127.0.0.1', 0);

@@ -28,7 +28,7 @@ function withCodes(result: ExecutionResult, errors: readonly GraphQLError[], log
     const cause = causeOf(error);
     if (cause === undefined) return error.extensions.code ? error : withBadInput(error);
     if (!(cause instanceof GatewayError) && !logged.has(cause)) {
-      log.error({ err: cause, path: error.path?.join('.') }, 'An operation met an error of our own');
+      log.error({ err: cause, path: error.path?.join('.') }, 'Internal error in an operation');
     }
     logged.add(cause);
     return withCode(error, cause);
