@@ -29,10 +29,9 @@ import { type BodyLimitContext, useBodyLimit } from './plugins/request/use-body-
 import { useLimits } from './plugins/request/use-limits.js';
 import { useNoIntrospection } from './plugins/request/use-no-introspection.js';
 import { type OverloadContext, useOverload } from './plugins/request/use-overload.js';
-import { useSoundParameters } from './plugins/request/use-params-errors.js';
+import { useParamsErrors } from './plugins/request/use-params-errors.js';
 import { usePersistedQueries } from './plugins/request/use-persisted-queries.js';
 import { useQueriesOnly } from './plugins/request/use-queries-only.js';
-import { useQuickValidation } from './plugins/request/use-quick-validation.js';
 import { createTurns } from './scheduling/turns.js';
 import type { Snapshots } from './snapshots/snapshots.js';
 
@@ -172,8 +171,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       useOverload(options),
       useBodyLimit(options),
       usePersistedQueries(),
-      useSoundParameters(),
-      useQuickValidation(),
+      useParamsErrors(),
       useQueriesOnly(),
       useLimits(options),
       !introspection && useNoIntrospection(),

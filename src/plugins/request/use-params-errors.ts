@@ -3,7 +3,7 @@ import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../../domain/errors.js';
 
 /** Tells a client that its parameters, in the URL or a form, are no JSON, where Yoga would take that for an error of the server. */
-export function useSoundParameters(): Plugin {
+export function useParamsErrors(): Plugin {
   return {
     onRequestParse({ requestParser, setRequestParser }) {
       if (!requestParser) return;
