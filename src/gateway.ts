@@ -70,7 +70,7 @@ export interface OperationOutcome {
 
 /** What the HTTP server and the gateway tell each other of one request. */
 export interface ServerContext extends BodyLimitContext, OverloadContext {
-  /** Who asks, for sharing turns fairly: the address of the connection. Undefined where nobody tells. */
+  /** The client, such as its address, for fair turns. All requests without one count as one client. */
   readonly client?: string | undefined;
   readonly outcome?: OperationOutcome;
 }

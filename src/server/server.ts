@@ -3,6 +3,7 @@ import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { type Gateway, GRAPHQL_PATH, type OperationOutcome } from '../gateway.js';
 import type { CacheableResult, DependencyCheck, ResponseInfo } from '../graph/dependencies.js';
+import { elapsedMs } from '../http/elapsed.js';
 import { requestIdFrom } from '../http/request-ids.js';
 import { urlOf } from '../http/request-target.js';
 import { createHttpServer, type Exchange, type HttpServerOptions } from './http-server.js';
@@ -58,8 +59,17 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   const executing = new Map<string, Promise<void>>();
   let isPortClosed = false;
 
-  /** Cache hit: sends the cached response if its dependencies are still current. */
-  function sendFromCache(key: string, request: CacheableRequest, exchange: Exchange): boolean {
+  /**
+   * Cache hit: sends the cached response if its dependencies are still current.
+   *
+   * @param startedAt when the request began, by `performance.now()`
+   */
+  function sendFromCache(
+    key: string,
+    request: CacheableRequest,
+    exchange: Exchange,
+    startedAt: number,
+  ): boolean {
     const cached = cache.get(key);
     if (!cached) return false;
     const info = checkDependencies(cached.dependencies);
@@ -72,7 +82,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     if (log.isLevelEnabled('info')) {
       const { statusCode: status } = exchange.response;
       const fields = { requestId, method: request.method, path: GRAPHQL_PATH, status };
-      log.info({ ...fields, operation: cached.operation, ms: 0 }, 'Answered');
+      log.info({ ...fields, operation: cached.operation, ms: elapsedMs(startedAt) }, 'Answered');
     }
     return true;
   }
@@ -83,11 +93,12 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     request: CacheableRequest,
     read: ReadBody,
     exchange: Exchange,
+    startedAt: number,
   ): Promise<void> {
     const sameRequest = key === undefined ? undefined : executing.get(key);
     if (key !== undefined && sameRequest) {
       await Promise.race([sameRequest, sleep(COALESCE_WITHIN_MS, undefined, { ref: false })]);
-      if (sendFromCache(key, request, exchange)) return;
+      if (sendFromCache(key, request, exchange, startedAt)) return;
     }
     const url = urlOf(exchange.request);
     if (!url) {
@@ -115,8 +126,8 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   async function execute(
     key: string | undefined,
     url: URL,
-    { body, bytesOverLimit }: ReadBody,
-    { request, response: outgoing }: Exchange,
+    { body, bytes }: ReadBody,
+    { client, request, response: outgoing }: Exchange,
   ): Promise<Executed> {
     const closed = new AbortController();
     outgoing.once('close', () => {
@@ -131,7 +142,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         body: body ?? null,
         signal: closed.signal,
       }),
-      { client: request.socket.remoteAddress, bodyBytesOverLimit: bytesOverLimit, outcome },
+      { client, bodyBytes: bytes, outcome },
     );
     const { cacheable } = outcome;
     if (key === undefined || !cacheable || !isSingleJson(response)) return { response };
@@ -152,10 +163,11 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   }
 
   const { server, closeSilent } = createHttpServer(options, (read, exchange) => {
+    const startedAt = performance.now();
     const request = toCacheableRequest(exchange.request, read.body ?? '');
-    const key = read.bytesOverLimit === undefined ? cache.cacheKey(request) : undefined;
-    if (key !== undefined && sendFromCache(key, request, exchange)) return;
-    sendFromGateway(key, request, read, exchange).catch((err: unknown) => {
+    const key = cache.cacheKey(request);
+    if (key !== undefined && sendFromCache(key, request, exchange, startedAt)) return;
+    sendFromGateway(key, request, read, exchange, startedAt).catch((err: unknown) => {
       const { response } = exchange;
       // The client closed the connection: not an error of the gateway.
       if (response.destroyed) return;

@@ -116,6 +116,26 @@ describe('a question that was answered before', () => {
   });
 });
 
+describe('the log of a cached response', () => {
+  it('says how long it took, including the wait for an equal request', async () => {
+    const upstream = await startFakeUpstream();
+    const { ask, serverLog } = await startServer({ ...LONG, upstream });
+    upstream.plan('tokens', async (response, request, nth) => {
+      await sleep(300);
+      json({ tokens: demoTokens })(response, request, nth);
+    });
+    const both = Promise.all([ask(BASE), ask(BASE)]);
+    await both;
+    await ask(BASE);
+    const times = serverLog.filter(({ msg }) => msg === 'Answered').map(({ ms }) => Number(ms));
+    expect(times).toHaveLength(2);
+    const [waiting = 0, hit = 0] = times;
+    expect(waiting).toBeGreaterThan(100);
+    expect(hit).toBeGreaterThan(0);
+    expect(hit).toBeLessThan(waiting);
+  });
+});
+
 describe('after a refresh', () => {
   const repriced = demoTokens.map((token) => ({ ...token, price: { usd: 7 } }));
   const renamed = demoTokens.map((token) => ({ ...token, name: 'New' }));
