@@ -16,7 +16,7 @@ export function refusalBody({ code, message }: Refusal): string {
   return JSON.stringify(code ? { errors: [{ message, extensions: { code } }] } : { error: message });
 }
 
-/** Makes a `fetch` response of a refusal. */
+/** The refusal as a response of `fetch`. */
 export function refusalResponse(
   refusal: Refusal,
   { Response: ResponseClass }: { readonly Response: typeof Response },
