@@ -445,7 +445,7 @@ describe('when something fails', () => {
     const body = await response.text();
     expect(body).not.toContain('secret-bug');
     expect(body).toContain('INTERNAL_SERVER_ERROR');
-    const line = logged.find(({ msg }) => msg.includes('error of our own'));
+    const line = logged.find(({ msg }) => msg.includes('Internal error'));
     expect(line).toMatchObject({ requestId: 'find-me', err: { message: 'secret-bug' } });
   });
 
