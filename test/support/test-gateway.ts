@@ -70,7 +70,13 @@ export async function createTestLog(): Promise<{ log: Logger; logged: LogLine[] 
 export async function createTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const upstream = options.upstream ?? (await startFakeUpstream());
   const { log, logged } = await createTestLog();
-  const config = { ...defaultConfig(), upstreamRequestsPerSecond: 1000, ...options.config };
+  const config = {
+    ...defaultConfig(),
+    upstreamRequestsPerSecond: 1000,
+    // On a busy machine a turn takes its time.
+    maxWaitMs: 60_000,
+    ...options.config,
+  };
   const metrics = createMetrics();
   let changeOvers = 0;
   const { snapshots, close } = await openSnapshots({
