@@ -14,6 +14,9 @@ export interface GatewayProcess {
   readonly exited: Promise<number | null>;
 }
 
+/** How long an operation waits for its turn depends on the machine, so no test is to reach the limit by chance. */
+const FAR_LIMITS = { MAX_WAIT_MS: '600000' };
+
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 /**
@@ -25,7 +28,7 @@ export async function startGatewayProcess(
   env: Record<string, string> = {},
   atEnd: (end: () => Promise<void>) => void = onTestFinished,
 ): Promise<GatewayProcess> {
-  const { child, output, exited } = spawnGateway({ PORT: '0', ...env });
+  const { child, output, exited } = spawnGateway({ PORT: '0', ...FAR_LIMITS, ...env });
   atEnd(async () => {
     child.kill('SIGKILL');
     await exited;
