@@ -18,6 +18,7 @@ import { useCostLimit } from './plugins/execution/use-cost-limit.js';
 import { useDependencies } from './plugins/execution/use-dependencies.js';
 import { useErrorCodes } from './plugins/execution/use-error-codes.js';
 import { useStaleHeader } from './plugins/execution/use-stale-header.js';
+import { useThenableNames } from './plugins/execution/use-thenable-names.js';
 import { useCors } from './plugins/http/use-cors.js';
 import { HEALTH_PATHS, useHealth } from './plugins/http/use-health.js';
 import { METRICS_PATH, useMetrics } from './plugins/http/use-metrics.js';
@@ -26,6 +27,7 @@ import { useNotFound } from './plugins/http/use-not-found.js';
 import { type ServedPage, usePages } from './plugins/http/use-pages.js';
 import { useRequestLog } from './plugins/http/use-request-log.js';
 import { type BodyLimitContext, useBodyLimit } from './plugins/request/use-body-limit.js';
+import { useJsonBodies } from './plugins/request/use-json-bodies.js';
 import { useLimits } from './plugins/request/use-limits.js';
 import { useNoIntrospection } from './plugins/request/use-no-introspection.js';
 import { type OverloadContext, useOverload } from './plugins/request/use-overload.js';
@@ -164,6 +166,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       useOverload(options),
       useBodyLimit(options),
       usePersistedQueries(),
+      useJsonBodies(),
       useSoundParameters(),
       useQuickValidation(),
       useQueriesOnly(),
@@ -175,6 +178,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       useDependencies(),
       // Behind those above, so that its refusals get their codes, too.
       useCostLimit(),
+      useThenableNames(),
     ],
     // What useErrorCodes does not meet is masked as in production, whatever NODE_ENV says.
     maskedErrors: { isDev: false },

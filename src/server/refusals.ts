@@ -69,6 +69,7 @@ export function refuseConnection(socket: Duplex, refusal: Refusal): void {
   const lines = Object.entries({
     ...HEADERS,
     ...headers,
+    'x-request-id': requestIdFrom(undefined),
     'content-length': String(Buffer.byteLength(body)),
     connection: 'close',
   }).map(([name, value]) => `${name}: ${value}\r\n`);

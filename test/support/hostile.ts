@@ -63,7 +63,7 @@ export async function startTarget(options: TargetOptions = {}): Promise<Target> 
   onTestFinished(() => upstream.close());
   const gateway = await startGatewayProcess({
     UPSTREAM_URL: upstream.url,
-    // As in production: to refuse what would wait too long is a defence.
+    // What the defaults stand is what is tested.
     MAX_WAIT_MS: '1000',
     ...env,
   });
