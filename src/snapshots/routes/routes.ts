@@ -53,7 +53,7 @@ interface Asked {
 
 /** How long the answer to another gateway's question is waited for, before asking oneself. */
 const MAX_WAIT_MS = 2_000;
-const MAX_BYTES = 64 * 2 ** 20;
+const MAX_BYTES = 24 * 2 ** 20;
 /** What a token takes, and an entry beside its key and tokens; found by measuring, with room to spare. */
 const TOKEN_BYTES = 600;
 const ENTRY_BYTES = 2000;
