@@ -336,7 +336,7 @@ describe('the upstream requests of a query', () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', late(30, json({ tokens: demoTokens })));
     upstream.plan('chains', late(60, json({ chains: demoChains })));
-    const { query } = await createTestGateway({ upstream });
+    const { query } = await createTestGateway({ upstream, config: { maxWaitMs: 60_000 } });
     const answers = await Promise.all(
       Array.from({ length: 50 }, () =>
         query<Record<string, { chain: unknown }[]>>(`{
