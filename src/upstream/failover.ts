@@ -63,7 +63,7 @@ export function createFailoverListing({ v1, successor, log, onChangeOver }: Fail
       if (source !== successor.source || hasSwitched) return;
       hasSwitched = true;
       log.info(
-        'The listings are from the value-transfer service already, as an earlier start or another gateway has found: v1 is not asked again. When it suits you, set UPSTREAM_PROFILE=value-transfer, and UPSTREAM_URL to the address of the successor',
+        'The listings are from the value-transfer service already, as an earlier start or another gateway has found: v1 gets no more requests. When it suits you, set UPSTREAM_PROFILE=value-transfer, and UPSTREAM_URL to the address of the successor',
       );
     },
   };
