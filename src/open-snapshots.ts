@@ -3,7 +3,7 @@ import type { Listing } from './domain/listing.js';
 import type { Logger } from './logger.js';
 import { createSnapshots, type Snapshots, type SnapshotsOptions } from './snapshots/snapshots.js';
 import { openDiskStore } from './storage/disk.js';
-import { maxRecordBytes } from './storage/record.js';
+import { createRowEncoder, maxRecordBytes } from './storage/record.js';
 import { createRateLimiter } from './upstream/http/rate-limit.js';
 import {
   type Addresses,
@@ -74,10 +74,11 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
   } = options;
   const maxBytes = maxRecordBytes(options.upstreamMaxBytes);
   const services = servicesOf(addresses);
+  const encodeRows = createRowEncoder();
   const disk =
     snapshotDir === undefined
       ? undefined
-      : await openDiskStore({ directory: snapshotDir, services, maxBytes, log });
+      : await openDiskStore({ directory: snapshotDir, services, maxBytes, encodeRows, log });
   const peers =
     redisUrl === undefined
       ? undefined
@@ -88,6 +89,7 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
           secret: redisSecret,
           maxRecordBytes: maxBytes,
           services,
+          encodeRows,
           onSharing: observer.sharing,
           log,
         });

@@ -6,7 +6,7 @@ import type { Fetched } from '../domain/listing.js';
 import type { Logger } from '../logger.js';
 import type { DiskStore } from '../snapshots/disk-store.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
-import { decodeRecord, encodeRecord } from './record.js';
+import { decodeRecord, type EncodeRows, encodeRecord, SHA256 } from './record.js';
 
 /** What {@link openDiskStore} takes. */
 export interface DiskStoreOptions {
@@ -16,6 +16,8 @@ export interface DiskStoreOptions {
   readonly services: ServiceFingerprints;
   /** Larger files are passed over, in bytes. */
   readonly maxBytes: number;
+  /** Shared with peers, so that a snapshot is encoded once. */
+  readonly encodeRows?: EncodeRows | undefined;
   readonly log: Logger;
 }
 
@@ -31,7 +33,7 @@ const TEMPORARY = /^(chains|tokens)-\w+\.snapshot\.[0-9a-f]{16}\.tmp$/;
  * @throws what `node:fs` throws where the path is not one of a directory
  */
 export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStore> {
-  const { directory, services, maxBytes, log } = options;
+  const { directory, services, maxBytes, encodeRows, log } = options;
   try {
     await makeDirectory(directory);
     await sweep(directory);
@@ -41,7 +43,7 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
     log.warn({ err: error, directory }, 'SNAPSHOT_DIR cannot be used yet: let the gateway read and write it');
   }
   /** What is still to be written to each file: one at a time, and only the latest of what has come meanwhile. */
-  const waiting = new Map<string, () => string>();
+  const waiting = new Map<string, () => Promise<Buffer>>();
   const writing = new Map<string, Promise<void>>();
   /** Whether the last write failed: that it fails again is no news. */
   let isFailing = false;
@@ -54,9 +56,9 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
     writing.delete(file);
   }
 
-  async function writeFile(file: string, encode: () => string): Promise<void> {
+  async function writeFile(file: string, encode: () => Promise<Buffer>): Promise<void> {
     try {
-      await writeWhole(directory, file, encode());
+      await writeWhole(directory, file, await encode());
       if (isFailing) log.info({ file }, 'SNAPSHOT_DIR can be written again');
       isFailing = false;
     } catch (err) {
@@ -87,7 +89,7 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
     },
     write(kind, taken) {
       const file = fileOf(kind.name, services[taken.source]);
-      waiting.set(file, () => encodeRecord(kind, taken, services));
+      waiting.set(file, () => encodeRecord(kind, taken, services, SHA256, encodeRows));
       const written = writing.get(file) ?? writeWaiting(file);
       writing.set(file, written);
       return written;
@@ -104,12 +106,12 @@ function fileOf(name: string, mark: string | undefined): string {
 }
 
 /** Temporary file, fsync, rename: a crash at any point leaves the old file or the new one. */
-async function writeWhole(directory: string, file: string, text: string): Promise<void> {
+async function writeWhole(directory: string, file: string, bytes: Buffer): Promise<void> {
   const temporary = join(directory, `${file}.${randomBytes(8).toString('hex')}.tmp`);
   try {
     const handle = await open(temporary, 'wx', 0o644);
     try {
-      await handle.writeFile(text);
+      await handle.writeFile(bytes);
       await handle.sync();
     } finally {
       await handle.close();

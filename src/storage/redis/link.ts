@@ -20,7 +20,7 @@ export interface RedisLink {
   run(
     script: string,
     keys: readonly string[],
-    args: readonly (string | number)[],
+    args: readonly (string | number | Buffer)[],
   ): Promise<{ readonly reply: unknown } | undefined>;
   /** Resolves when the first connection is there or has failed, and soon in any case. */
   readonly isTried: Promise<unknown>;
@@ -132,7 +132,7 @@ export function createRedisLink({ url, channel, onSharing, log }: RedisLinkOptio
     );
   }
 
-  async function run(script: string, keys: readonly string[], args: readonly (string | number)[]) {
+  async function run(script: string, keys: readonly string[], args: readonly (string | number | Buffer)[]) {
     if (performance.now() < awayUntil || isClosed) return undefined;
     try {
       const reply: unknown = await client.eval(script, keys.length, ...keys, ...args);

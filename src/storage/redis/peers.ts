@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServiceFingerprints } from '../../domain/fingerprint.js';
 import type { Fetched } from '../../domain/listing.js';
 import type { Logger } from '../../logger.js';
 import type { LeaseResult, Peers, RefreshLease, SharedFailure } from '../../snapshots/peers.js';
 import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
 import type { ListingKind } from '../../upstream/listing-kinds.js';
-import { decodeRecord, encodeRecord, InvalidRecord, RECORD_FORMAT } from '../record.js';
+import { decodeRecord, type EncodeRows, encodeRecord, InvalidRecord, RECORD_FORMAT } from '../record.js';
 import { createRedisLink } from './link.js';
 import { createSharedRateLimiter } from './rate-limit.js';
 import { DISCARD, FAIL, FORGET, LEASE, NEWEST, RENEW, REQUEST, WRITE } from './scripts.js';
@@ -22,6 +23,8 @@ export interface RedisPeersOptions {
   /** With it everything that steers a gateway carries an HMAC, and what lacks it is refused; none if undefined. */
   readonly secret?: string | undefined;
   readonly services: ServiceFingerprints;
+  /** Shared with the disk store, so that a snapshot is encoded once. */
+  readonly encodeRows?: EncodeRows | undefined;
   /** Longer records are neither written nor read. */
   readonly maxRecordBytes: number;
   /** For how long what others met is obeyed without an attempt of one's own, in milliseconds; an hour unless given. */
@@ -60,10 +63,22 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 /** What nobody has renewed for so long is of a peers that is gone. */
 const KEEP_MS = 30 * 86_400_000;
 const KEEP_FAILURE_MS = 3_600_000;
+/** How long `close` waits for writes. */
+const WRITTEN_WITHIN_MS = 1_000;
 
 /** Connects; it goes on trying for as long as it is not closed. */
 export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
-  const { url, scope, secret, services, maxRecordBytes, obeyedMs = OBEYED_MS, onSharing, log } = options;
+  const {
+    url,
+    scope,
+    secret,
+    services,
+    encodeRows,
+    maxRecordBytes,
+    obeyedMs = OBEYED_MS,
+    onSharing,
+    log,
+  } = options;
   const gateway = randomUUID();
   // The braces keep the keys together where Redis is a cluster.
   const prefix = `{chains-and-tokens-gateway:${RECORD_FORMAT}:${scope}}`;
@@ -93,7 +108,16 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     offers.run(topic, () => offered.get(topic)?.());
   }
 
-  async function write<Row>(
+  /** Writes that are under way: the end of the process waits for them. */
+  const writes = new Set<Promise<void>>();
+
+  function write<Row>(...record: Parameters<typeof writeRecord<Row>>): Promise<void> {
+    const written = writeRecord(...record).finally(() => writes.delete(written));
+    writes.add(written);
+    return written;
+  }
+
+  async function writeRecord<Row>(
     topic: string,
     kind: ListingKind<Row>,
     fetched: Fetched<Row>,
@@ -101,8 +125,8 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     endsLease: boolean,
   ): Promise<void> {
     try {
-      const text = encodeRecord(kind, fetched, services, seal.digestFor(topic));
-      const bytes = Buffer.byteLength(text);
+      const record = await encodeRecord(kind, fetched, services, seal.digestFor(topic), encodeRows);
+      const bytes = record.length;
       if (bytes > maxRecordBytes) {
         const facts = { topic, bytes, maxRecordBytes };
         log[maySay() ? 'warn' : 'debug'](
@@ -111,7 +135,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
         );
         return;
       }
-      const args = [gateway, fetched.takenAt, text, keepMs, channel, topic, endsLease ? 1 : 0];
+      const args = [gateway, fetched.takenAt, record, keepMs, channel, topic, endsLease ? 1 : 0];
       await run(WRITE, keysOf(topic), args);
     } catch (err) {
       log.error({ err, topic }, 'A snapshot could not be written down for other gateways');
@@ -245,6 +269,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     giveUp: link.giveUp,
     async close() {
       offers.stop();
+      await Promise.race([Promise.all(writes), sleep(WRITTEN_WITHIN_MS, undefined, { ref: false })]);
       await link.close();
     },
   };

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, type Hmac } from 'node:crypto';
 import { isEqualText, RECORD_FORMAT, type RecordDigest, SHA256 } from '../record.js';
 
 /** What a sealed text is about; one that was sealed for another purpose does not open. */
@@ -40,20 +40,21 @@ const HMAC_LENGTH = 64;
 export function createSeal(secret: string | undefined, scope: string): Seal {
   if (secret === undefined) return OPEN;
 
-  function hmacOf(purpose: SealPurpose | 'keys', topic: string, text: string): string {
+  function startHmac(purpose: SealPurpose | 'keys', topic: string): Hmac {
     // JSON has no line break of its own, so that no part can pass for another.
     const bound = JSON.stringify([RECORD_FORMAT, scope, purpose, topic]);
-    return createHmac('sha256', secret ?? '')
-      .update(`${bound}\n`)
-      .update(text)
-      .digest('hex');
+    return createHmac('sha256', secret ?? '').update(`${bound}\n`);
+  }
+
+  function hmacOf(purpose: SealPurpose | 'keys', topic: string, text: string): string {
+    return startHmac(purpose, topic).update(text).digest('hex');
   }
 
   return {
     isAuthentic: true,
     keyPart: `:${hmacOf('keys', '', '').slice(0, 16)}`,
     digestFor: (topic) => ({
-      of: (json) => hmacOf('snapshot', topic, json),
+      start: () => startHmac('snapshot', topic),
       misfit: 'its HMAC does not fit: it is altered, moved, or of another REDIS_SECRET',
     }),
     close: (purpose, topic, text) => hmacOf(purpose, topic, text) + text,
