@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { GatewayError } from './domain/errors.js';
 import type { GatewayContext } from './graph/context.js';
 import { createCostMeter } from './graph/cost/cost-meter.js';
-import { costOfWhole } from './graph/cost/operation-cost.js';
+import { unitsOfWholeObject } from './graph/cost/operation-cost.js';
 import { type CacheableResult, createDependencyTracker, dependenciesOf } from './graph/dependencies.js';
 import { withFederation } from './graph/federation/federated.js';
 import { createLoaders } from './graph/loaders.js';
@@ -93,7 +93,7 @@ export const GRAPHQL_PATH = '/graphql';
 /** The schema with what other graphs ask for; it depends on no setting. */
 const graph = withFederation(schema);
 const tokenType = graph.getType('Token');
-const unitsOfWholeToken = isObjectType(tokenType) ? costOfWhole(tokenType) : 0;
+const unitsOfWholeToken = isObjectType(tokenType) ? unitsOfWholeObject(tokenType) : 0;
 
 /** Wires the graph to the snapshots. The plugins stand in the order in which a request meets them. */
 export function createGateway(options: GatewayOptions): Gateway {

@@ -45,7 +45,7 @@ async function run(config: Config): Promise<void> {
       successorUrl: config.upstreamSuccessorUrl,
       isDemo: demo !== undefined,
     },
-    observer: metrics,
+    metrics,
     log,
   });
   metrics.watchListings(() => snapshots.status(Date.now()));

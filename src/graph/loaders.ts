@@ -4,7 +4,7 @@ import { GatewayError, OperationLimitError } from '../domain/errors.js';
 import type { Chain, Token, TokenFilter } from '../domain/listing.js';
 import { needsChains, type TokenPage, type TokenSearchRequest } from '../search/token-search.js';
 import type { View } from '../snapshots/snapshots.js';
-import { ROUTE_PRICE } from './cost/cost.js';
+import { ROUTE_UNITS } from './cost/cost.js';
 import type { CostMeter } from './cost/cost-meter.js';
 
 /** What may be there already: a list of 10,000 tokens must not cost 10,000 promises. */
@@ -98,7 +98,7 @@ export function createLoaders(options: LoadersOptions): Loaders {
     const key = tokenFilterKey(filter);
     if (routesAsked.has(key) || view.isRouteKept(filter)) return filter;
     if (routesAsked.size < maxRoutes) {
-      cost.spend(ROUTE_PRICE);
+      cost.spend(ROUTE_UNITS);
       routesAsked.add(key);
       return filter;
     }

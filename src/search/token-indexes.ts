@@ -4,15 +4,15 @@ import { yieldThen } from '../scheduling/chunks.js';
 import { createTokenOrders, type TokenOrders } from './token-order.js';
 import { createTokenRanks, type RankRows } from './token-ranks.js';
 
-/** What rows are found by and put in order by, which is all but their prices; rows by their number. */
+/** What a search needs besides prices. Rows are meant by their numbers. */
 export interface TokenIndexes {
   readonly orders: TokenOrders;
   readonly ranksOf: RankRows;
-  /** In small letters. */
+  /** In lower case, by row number. */
   readonly symbols: readonly string[];
 }
 
-/** Makes the indexes of these rows, step by step, so that requests are answered meanwhile. */
+/** Makes the indexes of these rows in steps, so that requests are answered in between. */
 export async function createTokenIndexes(rows: readonly Token[]): Promise<TokenIndexes> {
   const texts = await yieldThen(() => ({
     chainKeys: rows.map(({ chainKey }) => chainKey),

@@ -4,7 +4,7 @@ import { keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, Token } from '../domain/listing.js';
 import { forEachChunk } from '../scheduling/chunks.js';
 import { createChainNames } from '../search/chain-names.js';
-import { readingsOf } from '../search/text.js';
+import { interpretationsOf } from '../search/text.js';
 import { createTokenIndexes, type TokenIndexes } from '../search/token-indexes.js';
 import { createTokenSearch, type KnownChains, type TokenSearch } from '../search/token-search.js';
 import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
@@ -62,13 +62,13 @@ export function createChainSnapshot(taken: Fetched<Chain>): ChainSnapshot {
     matching(search, chainTypes) {
       const types = chainTypes && new Set(chainTypes.map((type) => type.toLowerCase()));
       const candidates = types ? rows.filter(({ chainType }) => types.has(chainType)) : rows;
-      const readings = readingsOf(search);
-      for (const { words, byCurrency } of readings) {
+      const interpretations = interpretationsOf(search);
+      for (const { words, byCurrency } of interpretations) {
         const named = words.map((word) => names.named(word, byCurrency));
         const found = candidates.filter(({ chainKey }) => named.every((keys) => keys.has(chainKey)));
         if (found.length > 0) return found;
       }
-      return readings.length === 0 ? candidates : [];
+      return interpretations.length === 0 ? candidates : [];
     },
   };
 }

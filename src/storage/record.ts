@@ -24,7 +24,8 @@ export const MAX_EARLY_MS = 60_000;
 
 const content = v.object({
   name: v.string(),
-  source: v.picklist(['demo', 'v1', 'value-transfer']),
+  // Which of them may be served is for `ServiceFingerprints` to say.
+  source: v.string(),
   service: v.string(),
   takenAt: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
   rejected: v.object({ count: v.pipe(v.number(), v.safeInteger()), first: v.array(v.string()) }),

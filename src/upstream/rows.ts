@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { tokenKey } from '../domain/addresses.js';
-import { keepKeyedRows } from '../domain/keyed-rows.js';
+import { cacheKeyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, Origin, Price, Token } from '../domain/listing.js';
 import { MAX_LENGTHS, MAX_ROWS } from '../domain/row-limits.js';
 import { malformed, type UpstreamError } from '../domain/upstream-error.js';
@@ -157,7 +157,7 @@ async function parseRows<Schema extends v.GenericSchema<unknown, object>, Row>(
     for (const [index, row] of slice.entries()) read(row, offset + index);
   });
   const rows = Object.freeze([...keyed.values()]);
-  keepKeyedRows(rows, keyed);
+  cacheKeyedRows(rows, keyed);
   return {
     rows,
     rejected: { count, first },

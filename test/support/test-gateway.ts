@@ -81,7 +81,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
       successorUrl: config.upstreamSuccessorUrl,
       isDemo: false,
     },
-    observer: {
+    metrics: {
       ...metrics,
       changedOver(from, to) {
         changeOvers++;

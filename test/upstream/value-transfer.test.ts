@@ -396,7 +396,12 @@ describe('what is asked for', () => {
       await http.close();
       await upstream.close();
     });
-    const listing = createValueTransferListing({ http, maxBytes: upstreamMaxBytes, log });
+    const listing = createValueTransferListing({
+      http,
+      source: 'value-transfer',
+      maxBytes: upstreamMaxBytes,
+      log,
+    });
     expect(await listing.tokens({ srcChainKey: 'b' })).toMatchObject({
       source: 'value-transfer',
       rows: [{ chainKey: 'b', address: '0x2', isBridgeable: true }],

@@ -1,7 +1,7 @@
 import type { DocumentNode, GraphQLResolveInfo, GraphQLSchema, OperationDefinitionNode } from 'graphql';
 import { OperationLimitError } from '../../domain/errors.js';
 import type { View } from '../../snapshots/snapshots.js';
-import { countOf, NO_ROWS, type RowsByChain } from './cost.js';
+import { NO_ROWS, type RowsByChain, totalRows } from './cost.js';
 import { type Cost, costOfOperation, costOfRows, fragmentsOf, type ListingSizes } from './operation-cost.js';
 
 /** Limits on the cost of one operation, and the state of the world that it reads. */
@@ -18,7 +18,7 @@ export interface CostMeterOptions {
 }
 
 /** An operation that is about to be executed. */
-export interface CountedOperation {
+export interface MeteredOperation {
   readonly schema: GraphQLSchema;
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
@@ -33,7 +33,7 @@ export interface CostMeter {
    *
    * @throws OperationLimitError at once or by rejection
    */
-  begin(counted: CountedOperation): Promise<void> | undefined;
+  admitOperation(metered: MeteredOperation): Promise<void> | undefined;
   /**
    * Counts rows that a resolver has just got, with all that is selected of them.
    *
@@ -41,7 +41,7 @@ export interface CostMeter {
    *   well be empty
    * @throws OperationLimitError the first time
    */
-  admit(rows: RowsByChain, info: GraphQLResolveInfo): boolean;
+  admitRows(rows: RowsByChain, info: GraphQLResolveInfo): boolean;
   /**
    * Counts units that belong to no rows.
    *
@@ -74,17 +74,17 @@ export function createCostMeter(options: CostMeterOptions): CostMeter {
 
   /** One whole token listing always fits, whatever its size. */
   function limit(): number {
-    return Math.max(maxCost, 1 + countOf(sizes.tokens()) * (1 + unitsOfWholeToken));
+    return Math.max(maxCost, 1 + totalRows(sizes.tokens()) * (1 + unitsOfWholeToken));
   }
 
   function add({ units, rows }: Cost): void {
     total.units += units;
     total.rows += rows;
-    if (!isWithin()) throw total.rows > maxRows ? tooManyRows(maxRows, total) : tooDear(limit(), total);
+    if (!isWithin()) throw total.rows > maxRows ? tooManyRows(maxRows, total) : tooExpensive(limit(), total);
   }
 
   return {
-    begin({ schema, document, operation, variables }) {
+    admitOperation({ schema, document, operation, variables }) {
       const costed = { schema, fragments: fragmentsOf(document), variables };
       const cost = costOfOperation(operation, costed, sizes);
       if (missing.size > 0) {
@@ -96,7 +96,7 @@ export function createCostMeter(options: CostMeterOptions): CostMeter {
       add(cost);
       return undefined;
     },
-    admit(rows, info) {
+    admitRows(rows, info) {
       if (!isWithin()) return false;
       add(costOfRows(rows, info, sizes));
       return true;
@@ -107,7 +107,7 @@ export function createCostMeter(options: CostMeterOptions): CostMeter {
   };
 }
 
-function tooDear(limit: number, { units }: Cost): OperationLimitError {
+function tooExpensive(limit: number, { units }: Cost): OperationLimitError {
   return new OperationLimitError(
     'LIMIT_EXCEEDED',
     `An operation may cost at most ${limit} units (MAX_COST); this one costs ${units}. Ask for fewer rows or fields at a time: each field of each row is a unit, and a search counts the listed tokens once for each word and once more.`,

@@ -25,11 +25,11 @@ export interface FieldCost {
   /** The same, by the type of the rows, where the field's own type is an interface or a union. */
   readonly rowsByType?: (input: CostInput) => Readonly<Record<string, RowsByChain>>;
   /** Units that the field costs beside its rows. */
-  readonly price?: (input: CostInput) => number;
+  readonly units?: (input: CostInput) => number;
 }
 
 /** Units for the routes of one token that are not at hand: they cost the upstream a request. */
-export const ROUTE_PRICE = 1_000;
+export const ROUTE_UNITS = 1_000;
 
 /** No rows. Also for fields whose resolver counts its rows when it has them. */
 export const NO_ROWS: RowsByChain = new Map();
@@ -40,14 +40,14 @@ export function withCost(cost: FieldCost): { readonly cost: FieldCost } {
 }
 
 /** The rows with these chain keys, of which each may come more than once. */
-export function rowsOn(chainKeys: Iterable<string>): RowsByChain {
+export function countByChain(chainKeys: Iterable<string>): RowsByChain {
   const rows = new Map<string, number>();
   for (const chainKey of chainKeys) rows.set(chainKey, (rows.get(chainKey) ?? 0) + 1);
   return rows;
 }
 
 /** How many rows these are in all. */
-export function countOf(rows: RowsByChain): number {
+export function totalRows(rows: RowsByChain): number {
   let count = 0;
   for (const ofChain of rows.values()) count += ofChain;
   return count;
@@ -68,7 +68,7 @@ export function tokensOfChains({ parents, tokens }: CostInput): RowsByChain {
  * Units for a search of so many rows: it looks at each of them once, and once for each word. Found by measuring
  * searches of one to eight words over 10,000 tokens.
  */
-export function searchPrice(rows: number, query: unknown): number {
+export function searchUnits(rows: number, query: unknown): number {
   const words = typeof query === 'string' ? query.split(/[^\p{L}\p{N}]+/u).filter(Boolean).length : 0;
   return rows * (1 + words);
 }

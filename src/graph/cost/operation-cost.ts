@@ -20,7 +20,7 @@ import {
   type OperationDefinitionNode,
   type SelectionNode,
 } from 'graphql';
-import { type CostInput, countOf, type FieldCost, NO_ROWS, type RowsByChain } from './cost.js';
+import { type CostInput, type FieldCost, NO_ROWS, type RowsByChain, totalRows } from './cost.js';
 
 /** What an operation, or a part of it, comes to. */
 export interface Cost {
@@ -41,7 +41,7 @@ export interface CostedOperation {
 }
 
 /** `__schema` and `__type` walk the schema and no listing. */
-const INTROSPECTION_PRICE = 5_000;
+const INTROSPECTION_UNITS = 5_000;
 const ONE_ROW: RowsByChain = new Map([['', 1]]);
 
 /**
@@ -80,12 +80,12 @@ export function fragmentsOf(document: DocumentNode): Readonly<Record<string, Fra
 }
 
 /** Units for one object of the type with every field, and every object that it has one of. */
-export function costOfWhole(type: GraphQLObjectType): number {
+export function unitsOfWholeObject(type: GraphQLObjectType): number {
   let units = 0;
   for (const field of Object.values(type.getFields())) {
     const below = getNamedType(field.type);
     if (!isObjectType(below)) units += 1;
-    else if (!isListType(getNullableType(field.type))) units += 1 + costOfWhole(below);
+    else if (!isListType(getNullableType(field.type))) units += 1 + unitsOfWholeObject(below);
   }
   return units;
 }
@@ -103,7 +103,7 @@ class Counter {
     nodes: readonly (FieldNode | OperationDefinitionNode)[],
     parents: RowsByChain,
   ): void {
-    const count = countOf(parents);
+    const count = totalRows(parents);
     const fields = new Map<string, FieldNode[]>();
     const visited = new Set<string>();
     for (const { selectionSet } of nodes) {
@@ -115,7 +115,7 @@ class Counter {
       const name = first.name.value;
       const field = type.getFields()[name];
       if (field) this.addField(field, [first, ...others], parents);
-      else if (name !== '__typename') this.cost.units += INTROSPECTION_PRICE;
+      else if (name !== '__typename') this.cost.units += INTROSPECTION_UNITS;
     }
   }
 
@@ -135,7 +135,7 @@ class Counter {
         ? [[type, rows]]
         : [];
     for (const [objectType, ofType] of parts) {
-      const count = countOf(ofType);
+      const count = totalRows(ofType);
       // What no object is asked of is not executed.
       if (count === 0) continue;
       if (isList) {
@@ -152,9 +152,9 @@ class Counter {
     parents: RowsByChain,
   ): void {
     const type = getNamedType(field.type);
-    const { rows, rowsByType, price } = (field.extensions.cost ?? {}) as FieldCost;
-    const input = rows || rowsByType || price ? this.inputOf(field, nodes[0], parents) : undefined;
-    if (input && price) this.cost.units += price(input);
+    const { rows, rowsByType, units } = (field.extensions.cost ?? {}) as FieldCost;
+    const input = rows || rowsByType || units ? this.inputOf(field, nodes[0], parents) : undefined;
+    if (input && units) this.cost.units += units(input);
     const isList = isListType(getNullableType(field.type));
     // Without a rule each parent has one, as the chain of a token.
     const ofField = input && rows ? rows(input) : parents;

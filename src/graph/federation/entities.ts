@@ -1,7 +1,7 @@
 import { GatewayError, OperationLimitError } from '../../domain/errors.js';
 import type { Chain, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
-import { rowsOn } from '../cost/cost.js';
+import { countByChain } from '../cost/cost.js';
 import { identityOf } from '../schema/values/ids.js';
 
 type Loaders = GatewayContext['loaders'];
@@ -37,7 +37,7 @@ export function rowsOfRepresentations(representations: unknown) {
     if (typeof chainKey === 'string') keys.push(chainKey);
     else keys.push((typeof id === 'string' && identityOf(id)?.chainKey) || '');
   }
-  return { Chain: rowsOn(chainKeys.Chain), Token: rowsOn(chainKeys.Token) };
+  return { Chain: countByChain(chainKeys.Chain), Token: countByChain(chainKeys.Token) };
 }
 
 /** Each has an error of its own in the answer, which costs fifty times as much as an entity. */

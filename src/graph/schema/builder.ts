@@ -6,8 +6,8 @@ export const builder = new SchemaBuilder<{
   Context: GatewayContext;
   Scalars: {
     ID: { Input: string; Output: string };
-    /** Milliseconds since 1970 in the code, an RFC 3339 string in the graph. */
-    DateTime: { Input: number; Output: number };
+    /** Milliseconds since 1970 in the code, an RFC 3339 string in the graph. No input takes one. */
+    DateTime: { Input: never; Output: number };
   };
   DefaultFieldNullability: false;
 }>({ defaultFieldNullability: false });

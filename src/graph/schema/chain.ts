@@ -1,10 +1,25 @@
-import type { Chain } from '../../domain/listing.js';
-import { countOf, NO_ROWS, rowsOn, searchPrice, withCost } from '../cost/cost.js';
+import type { Chain, NativeCurrency } from '../../domain/listing.js';
+import { countByChain, NO_ROWS, searchUnits, totalRows, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
-import { NativeCurrencyType } from './native-currency.js';
 import { NodeType } from './node.js';
 import { atMost } from './values/arguments.js';
 import { idOfChain } from './values/ids.js';
+
+const NativeCurrencyType = builder.objectRef<NativeCurrency>('NativeCurrency').implement({
+  description: 'What a chain charges fees in.',
+  fields: (t) => ({
+    chainKey: t.exposeString('chainKey', { description: '`chainKey` of the chain that it belongs to.' }),
+    name: t.exposeString('name', { description: 'Full name, such as "Ether"; may be empty.' }),
+    symbol: t.exposeString('symbol', { description: 'Symbol, such as "ETH"; not unique, and may be empty.' }),
+    decimals: t.exposeInt('decimals', {
+      description: 'Decimal places of an amount: 1 unit is 10^decimals of the smallest parts.',
+    }),
+    address: t.exposeString('address', {
+      description:
+        'Address that stands for it in token lists, as the upstream writes it; mostly a placeholder (0xEeee…) without a contract.',
+    }),
+  }),
+});
 
 /** Chain in the graph, without its tokens, which token.ts adds. */
 export const ChainType = builder.objectRef<Chain>('Chain').implement({
@@ -61,7 +76,7 @@ builder.queryFields((t) => ({
     },
     extensions: withCost({
       rows: (input) => (isWholeListing(input.args) ? input.chains() : NO_ROWS),
-      price: ({ args, chains }) => (isWholeListing(args) ? 0 : searchPrice(countOf(chains()), args.search)),
+      units: ({ args, chains }) => (isWholeListing(args) ? 0 : searchUnits(totalRows(chains()), args.search)),
     }),
     async resolve(_query, args, { loaders, cost }, info) {
       const chains = await loaders.chainsBySearch(
@@ -69,7 +84,7 @@ builder.queryFields((t) => ({
         atMost(MAX_CHAIN_TYPES, 'chainTypes', args.chainTypes),
       );
       if (isWholeListing(args)) return chains;
-      return cost.admit(rowsOn(chains.map(({ chainKey }) => chainKey)), info) ? chains : [];
+      return cost.admitRows(countByChain(chains.map(({ chainKey }) => chainKey)), info) ? chains : [];
     },
   }),
   chain: t.field({
@@ -82,7 +97,7 @@ builder.queryFields((t) => ({
         description: 'Exact `chainKey`, such as "ethereum". Use `chains(search:)` for what a person types.',
       }),
     },
-    extensions: withCost({ rows: ({ args }) => rowsOn([String(args.chainKey)]) }),
+    extensions: withCost({ rows: ({ args }) => countByChain([String(args.chainKey)]) }),
     resolve: (_query, { chainKey }, { loaders }) => loaders.chainByKey(chainKey),
   }),
   chainsByKey: t.field({
@@ -96,7 +111,7 @@ builder.queryFields((t) => ({
         description: 'Exact keys; each may come more than once.',
       }),
     },
-    extensions: withCost({ rows: ({ args }) => rowsOn((args.chainKeys ?? []) as readonly string[]) }),
+    extensions: withCost({ rows: ({ args }) => countByChain((args.chainKeys ?? []) as readonly string[]) }),
     resolve: (_query, { chainKeys }, { loaders }) => chainKeys.map(loaders.chainByKey),
   }),
 }));

@@ -1,5 +1,5 @@
 import type { Token } from '../../domain/listing.js';
-import { NO_ROWS, rowsOn, withCost } from '../cost/cost.js';
+import { countByChain, NO_ROWS, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { routesOfPair, TokenType } from './token.js';
@@ -25,7 +25,7 @@ const ChainDestinationsType = builder.objectRef<ChainDestinations>('ChainDestina
       description: "The tokens, at least one, in the upstream's order.",
       extensions: withCost({ rows: () => NO_ROWS }),
       resolve: ({ chainKey, tokens }, _args, { cost }, info) =>
-        cost.admit(new Map([[chainKey, tokens.length]]), info) ? tokens : [],
+        cost.admitRows(new Map([[chainKey, tokens.length]]), info) ? tokens : [],
     }),
   }),
 });
@@ -58,7 +58,7 @@ builder.queryField('destinations', (t) =>
       const groups = groupByChain(tokens).filter(
         ({ chainKey }) => includeSourceChain || chainKey !== srcChainKey,
       );
-      return cost.admit(rowsOn(groups.map(({ chainKey }) => chainKey)), info) ? groups : [];
+      return cost.admitRows(countByChain(groups.map(({ chainKey }) => chainKey)), info) ? groups : [];
     },
   }),
 );

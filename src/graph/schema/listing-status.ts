@@ -1,5 +1,5 @@
 import type { ListingState, ListingStatus } from '../../snapshots/freshness.js';
-import { rowsOn, withCost } from '../cost/cost.js';
+import { countByChain, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
 
 const ListingStateType = builder.enumType('ListingState', {
@@ -67,7 +67,7 @@ builder.queryField('listings', (t) =>
   t.field({
     type: [ListingStatusType],
     description: 'How the two listings stand, chains first: how old they are, and what last went wrong.',
-    extensions: withCost({ rows: () => rowsOn(['', '']) }),
+    extensions: withCost({ rows: () => countByChain(['', '']) }),
     resolve: (_query, _args, { listings }) => [...listings()],
   }),
 );

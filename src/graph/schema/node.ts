@@ -1,6 +1,6 @@
 import type { Chain, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
-import { rowsOn, withCost } from '../cost/cost.js';
+import { countByChain, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
 import { identityOf } from './values/ids.js';
 
@@ -39,7 +39,7 @@ function rowsOfIds(ids: readonly string[]) {
   const keysOf = (type: string) =>
     identities.filter((identity) => identity?.type === type).map((identity) => identity?.chainKey ?? '');
   const unknown = identities.filter((identity) => identity === undefined).map(() => '');
-  return { Chain: rowsOn([...keysOf('Chain'), ...unknown]), Token: rowsOn(keysOf('Token')) };
+  return { Chain: countByChain([...keysOf('Chain'), ...unknown]), Token: countByChain(keysOf('Token')) };
 }
 
 function nodeOf(id: string, { chainByKey, tokenByAddress }: GatewayContext['loaders']) {

@@ -2,11 +2,11 @@ import { GatewayError } from '../../domain/errors.js';
 import type { Token } from '../../domain/listing.js';
 import type { TokenOrder } from '../../search/token-order.js';
 import type { TokenPage } from '../../search/token-search.js';
-import { countOf, NO_ROWS, rowsOn, searchPrice, withCost } from '../cost/cost.js';
+import { countByChain, NO_ROWS, searchUnits, totalRows, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
 import { TokenType } from './token.js';
 import { atMost } from './values/arguments.js';
-import { cursorOf, placeOfCursor } from './values/cursors.js';
+import { decodeCursor, encodeCursor } from './values/cursors.js';
 
 const TokenOrderType = builder.enumType('TokenOrder', {
   description:
@@ -51,7 +51,7 @@ const TokenEdgeType = builder.objectRef<Edge>('TokenEdge').implement({
   fields: (t) => ({
     cursor: t.string({
       description: 'The place of this token: as `after` it gives what comes behind. Opaque.',
-      resolve: ({ page, index }) => cursorOf(page.placeOf(index)),
+      resolve: ({ page, index }) => encodeCursor(page.sortKeyOf(index)),
     }),
     node: t.expose('node', { type: TokenType, description: 'The token that stands there.' }),
   }),
@@ -67,13 +67,14 @@ const PageInfoType = builder.objectRef<TokenPage>('PageInfo').implement({
     startCursor: t.string({
       nullable: true,
       description: 'Cursor of the first token on this page; null where it has none.',
-      resolve: (page) => (page.tokens.length > 0 ? cursorOf(page.placeOf(0)) : null),
+      resolve: (page) => (page.tokens.length > 0 ? encodeCursor(page.sortKeyOf(0)) : null),
     }),
     endCursor: t.string({
       nullable: true,
       description:
         'Cursor of the last token on this page, to be given as `after` for the next; null where it has none.',
-      resolve: (page) => (page.tokens.length > 0 ? cursorOf(page.placeOf(page.tokens.length - 1)) : null),
+      resolve: (page) =>
+        page.tokens.length > 0 ? encodeCursor(page.sortKeyOf(page.tokens.length - 1)) : null,
     }),
   }),
 });
@@ -86,8 +87,8 @@ const TokenConnectionType = builder.objectRef<TokenPage>('TokenConnection').impl
       description: 'The tokens of this page in their order, each with its cursor.',
       extensions: withCost({ rows: () => NO_ROWS }),
       resolve(page, _args, { cost }, info) {
-        const rows = rowsOn(page.tokens.map(({ chainKey }) => chainKey));
-        return cost.admit(rows, info) ? page.tokens.map((node, index) => ({ page, index, node })) : [];
+        const rows = countByChain(page.tokens.map(({ chainKey }) => chainKey));
+        return cost.admitRows(rows, info) ? page.tokens.map((node, index) => ({ page, index, node })) : [];
       },
     }),
     pageInfo: t.field({
@@ -132,7 +133,7 @@ builder.queryField('tokenSearch', (t) =>
       }),
     },
     extensions: withCost({
-      price: ({ args, tokens }) => searchPrice(countOf(tokens()), args.query),
+      units: ({ args, tokens }) => searchUnits(totalRows(tokens()), args.query),
     }),
     resolve(_query, { query, filter, orderBy, first, after }, { loaders, tracker }) {
       // Whether a token has a price is part of each order.
@@ -152,7 +153,7 @@ builder.queryField('tokenSearch', (t) =>
         },
         order,
         first: pageSize(first ?? DEFAULT_FIRST),
-        after: after == null ? undefined : placeOfCursor(after, order),
+        after: after == null ? undefined : decodeCursor(after, order),
       });
     },
   }),

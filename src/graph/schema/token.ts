@@ -1,13 +1,28 @@
 import { isNativeOf, isNativePlaceholder } from '../../domain/addresses.js';
-import type { Token } from '../../domain/listing.js';
+import type { Price, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
-import { NO_ROWS, type RowsByChain, rowsOn, tokensOfChains, withCost } from '../cost/cost.js';
+import { countByChain, NO_ROWS, type RowsByChain, tokensOfChains, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { NodeType } from './node.js';
-import { PriceType } from './price.js';
 import { atMost } from './values/arguments.js';
 import { idOfToken } from './values/ids.js';
+
+const PriceType = builder.objectRef<Price>('Price').implement({
+  description:
+    "A token's price with the time it is from. It comes from a feed per symbol, so it is the same on every chain.",
+  fields: (t) => ({
+    usd: t.exposeFloat('usd', { description: 'US dollars for one whole token (not for its smallest part).' }),
+    asOf: t.field({
+      type: 'DateTime',
+      description: 'When the gateway fetched it; the upstream itself puts no time on prices.',
+      resolve({ asOf }, _args, { tracker }) {
+        tracker.times = true;
+        return asOf;
+      },
+    }),
+  }),
+});
 
 /** Token in the graph. */
 export const TokenType = builder.objectRef<Token>('Token').implement({
@@ -85,7 +100,7 @@ builder.objectField(TokenType, 'destinations', (t) =>
       const routes = loaders.routesFrom({ srcChainKey: chainKey, srcToken: address });
       return routes?.then((tokens) => {
         const destinations = tokens.filter((token) => token.chainKey !== chainKey);
-        return cost.admit(rowsOf(destinations), info) ? destinations : [];
+        return cost.admitRows(rowsOf(destinations), info) ? destinations : [];
       });
     },
   }),
@@ -112,7 +127,7 @@ builder.objectFields(ChainType, (t) => ({
 const MAX_KEY_LENGTH = 512;
 
 function rowsOf(tokens: readonly Token[]): RowsByChain {
-  return rowsOn(tokens.map(({ chainKey }) => chainKey));
+  return countByChain(tokens.map(({ chainKey }) => chainKey));
 }
 
 /**
@@ -164,14 +179,14 @@ builder.queryFields((t) => ({
         const { srcChainKey, srcToken } = input.args;
         if (srcToken != null) return NO_ROWS;
         if (srcChainKey == null) return input.tokens();
-        return tokensOfChains({ ...input, parents: rowsOn([String(srcChainKey)]) });
+        return tokensOfChains({ ...input, parents: countByChain([String(srcChainKey)]) });
       },
     }),
     async resolve(_query, args, { loaders, cost }, info) {
       const srcChainKey = args.srcChainKey ?? undefined;
       if (args.srcToken == null) return loaders.tokensListed(srcChainKey);
       const tokens = await routesOfPair(srcChainKey, args.srcToken, loaders);
-      return tokens && (cost.admit(rowsOf(tokens), info) ? tokens : []);
+      return tokens && (cost.admitRows(rowsOf(tokens), info) ? tokens : []);
     },
   }),
   token: t.field({
@@ -186,7 +201,7 @@ builder.queryFields((t) => ({
           'Its address. Letter case does not matter where the whole address is hex; the zero address and the native placeholder stand for each other.',
       }),
     },
-    extensions: withCost({ rows: ({ args }) => rowsOn([String(args.chainKey)]) }),
+    extensions: withCost({ rows: ({ args }) => countByChain([String(args.chainKey)]) }),
     resolve: (_query, { chainKey, address }, { loaders }) => loaders.tokenByAddress(chainKey, address),
   }),
   tokensByKey: t.field({
@@ -203,7 +218,7 @@ builder.queryFields((t) => ({
     },
     extensions: withCost({
       rows: ({ args }) =>
-        rowsOn(((args.keys ?? []) as readonly { chainKey: string }[]).map(({ chainKey }) => chainKey)),
+        countByChain(((args.keys ?? []) as readonly { chainKey: string }[]).map(({ chainKey }) => chainKey)),
     }),
     resolve: (_query, { keys }, { loaders }) =>
       keys.map(({ chainKey, address }) => loaders.tokenByAddress(chainKey, address)),

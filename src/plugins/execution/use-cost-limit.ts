@@ -31,7 +31,7 @@ export function useCostLimit(): Plugin<GatewayContext> {
       }
       try {
         return contextValue.cost
-          .begin({ schema, document, operation, variables: coerced })
+          .admitOperation({ schema, document, operation, variables: coerced })
           ?.catch((error) => setResultAndStopExecution(refusal(error)));
       } catch (error) {
         setResultAndStopExecution(refusal(error));

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { keyedRows } from '../../domain/keyed-rows.js';
-import { forEachChunk, sortInSlices } from '../../scheduling/chunks.js';
+import { forEachChunk, yieldThen } from '../../scheduling/chunks.js';
 import type { ComparedFact, ListingKind } from '../../upstream/listing-kinds.js';
 
 /** What one row is compared by, beside its key. */
@@ -79,10 +79,10 @@ export async function signatureOf<Row>(kind: ListingKind<Row>, rows: readonly Ro
       marks.push(JSON.stringify([key, ...kind.compared.map(({ factOf }) => factOf(row))]));
     }
   });
-  const sorted = await sortInSlices(marks.length, (a, b) => ((marks[a] ?? '') < (marks[b] ?? '') ? -1 : 1));
+  await yieldThen(() => marks.sort());
   const digest = createHash('sha256');
-  await forEachChunk(Array.from(sorted), (slice) => {
-    digest.update(`${slice.map((index) => marks[index]).join('\n')}\n`);
+  await forEachChunk(marks, (slice) => {
+    digest.update(`${slice.join('\n')}\n`);
   });
   return digest.digest('base64url').slice(0, 22);
 }

@@ -1,31 +1,31 @@
 import { GatewayError } from '../../../domain/errors.js';
-import type { OrderPlace, TokenOrder } from '../../../search/token-order.js';
+import type { SortKey, TokenOrder } from '../../../search/token-order.js';
 import { decodeOpaque, encodeOpaque } from './opaque.js';
 
 /** No cursor that was given is longer. */
 const MAX_CURSOR_LENGTH = 4096;
 
 /** Writes a place in an order as a cursor. */
-export function cursorOf({ order, value, tie }: OrderPlace): string {
-  return encodeOpaque([order, value, ...tie]);
+export function encodeCursor({ order, value, tieBreaker }: SortKey): string {
+  return encodeOpaque([order, value, ...tieBreaker]);
 }
 
 /**
- * Reads a cursor that {@link cursorOf} wrote.
+ * Reads a cursor that {@link encodeCursor} wrote.
  *
  * @throws GatewayError BAD_USER_INPUT for anything else, and for a place in another order
  */
-export function placeOfCursor(cursor: string, order: TokenOrder): OrderPlace {
+export function decodeCursor(cursor: string, order: TokenOrder): SortKey {
   const parts = cursor.length <= MAX_CURSOR_LENGTH ? decodeOpaque(cursor) : undefined;
-  const [itsOrder, value, ...tie] = Array.isArray(parts) ? (parts as unknown[]) : [];
-  if (typeof itsOrder !== 'string' || !isValueOf(itsOrder, value) || !isTie(tie)) {
+  const [itsOrder, value, ...tieBreaker] = Array.isArray(parts) ? (parts as unknown[]) : [];
+  if (typeof itsOrder !== 'string' || !isValueOf(itsOrder, value) || !isTieBreaker(tieBreaker)) {
     throw badCursor('one that an earlier page of this search gave', 'something else');
   }
   if (itsOrder !== order) throw badCursor(`a place in the order ${order}`, `one in the order ${itsOrder}`);
-  return { order, value, tie };
+  return { order, value, tieBreaker };
 }
 
-function isValueOf(order: string, value: unknown): value is OrderPlace['value'] {
+function isValueOf(order: string, value: unknown): value is SortKey['value'] {
   switch (order as TokenOrder) {
     case 'RELEVANCE':
       return typeof value === 'number';
@@ -41,8 +41,8 @@ function isValueOf(order: string, value: unknown): value is OrderPlace['value'] 
   }
 }
 
-function isTie(tie: readonly unknown[]): tie is OrderPlace['tie'] {
-  return tie.length === 3 && tie.every((part) => typeof part === 'string');
+function isTieBreaker(tieBreaker: readonly unknown[]): tieBreaker is SortKey['tieBreaker'] {
+  return tieBreaker.length === 3 && tieBreaker.every((part) => typeof part === 'string');
 }
 
 function badCursor(expected: string, came: string): GatewayError {
