@@ -87,7 +87,7 @@ export function createRoutes(options: RoutesOptions): Routes {
     }
     const { code, detail, notSent } = error;
     if (notSent) log.debug({ ...filter, code, detail }, 'A request for routes was not sent');
-    else log.warn({ ...filter, code, detail }, 'The routes from a token could not be fetched');
+    else log.warn({ ...filter, code, detail }, 'The routes from a token could not be had');
   }
 
   const kept = new LRUCache<string, readonly Token[], RouteRequest>({
