@@ -4,7 +4,7 @@ import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
 import { createSnapshots, type Snapshots, type SnapshotsOptions } from './snapshots/snapshots.js';
 import { openDiskStore } from './storage/disk.js';
-import { maxRecordBytes } from './storage/record.js';
+import { createRowEncoder, maxRecordBytes } from './storage/record.js';
 import { createRateLimiter } from './upstream/http/rate-limit.js';
 import {
   type Addresses,
@@ -51,10 +51,11 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
     options;
   const maxBytes = maxRecordBytes(options.upstreamMaxBytes);
   const services = fingerprintsOf(addresses);
+  const encodeRows = createRowEncoder();
   const disk =
     snapshotDir === undefined
       ? undefined
-      : await openDiskStore({ directory: snapshotDir, services, maxBytes, log });
+      : await openDiskStore({ directory: snapshotDir, services, maxBytes, encodeRows, log });
   const peers =
     redisUrl === undefined
       ? undefined
@@ -65,6 +66,7 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
           secret: redisSecret,
           maxRecordBytes: maxBytes,
           services,
+          encodeRows,
           onSharing: metrics.sharing,
           log,
         });

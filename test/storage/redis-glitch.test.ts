@@ -115,7 +115,7 @@ describe.skipIf(isRedisMissing)('a record of a gateway whose clock is ahead', ()
         takenAt: Date.now() + 30_000,
       },
     );
-    const text = encodeRecord(TOKENS, ahead, services);
+    const text = await encodeRecord(TOKENS, ahead, services);
     await redis.client.hset(key('tokens:snapshot'), { takenAt: ahead.takenAt, text });
     await expect.poll(() => statusOf(gateway).tokens.rows).toBe(5);
     await expect.poll(() => statusOf(gateway).tokens.rows).toBe(4);

@@ -105,9 +105,7 @@ export function createBackoff({ onBreaker, onPause }: BackoffOptions): Backoff {
       return Math.max(...upToHere.map((each) => delayBy(states[each], waits)));
     },
     delayOfListings() {
-      const [listings] = states;
-      if (!listings) return undefined;
-      const { breaker, pausedUntil, pausedBy } = listings;
+      const { breaker, pausedUntil, pausedBy } = states.listings;
       const pauseLeftMs = pausedUntil - performance.now();
       if (pausedBy && pauseLeftMs > 0) return { error: pausedBy, leftMs: pauseLeftMs };
       const leftMs = breaker.delayMs();
