@@ -445,7 +445,7 @@ describe('when something fails', () => {
     const body = await response.text();
     expect(body).not.toContain('secret-bug');
     expect(body).toContain('INTERNAL_SERVER_ERROR');
-    const line = logged.find(({ msg }) => msg.includes('error of our own'));
+    const line = logged.find(({ msg }) => msg.includes('Internal error'));
     expect(line).toMatchObject({ requestId: 'find-me', err: { message: 'secret-bug' } });
   });
 
@@ -455,7 +455,7 @@ describe('when something fails', () => {
     expect(answer).not.toHaveProperty('data');
     expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
     expect(answer.errors?.[0]?.message).toMatch(
-      /at most 1000 rows in all \(MAX_ROWS\); these come to \d{4,5}\./,
+      /at most 1000 rows in all \(MAX_ROWS\); these have \d{4,5}\./,
     );
     expect(codesOf(await query('{ chains { tokens { symbol } } }'))).toEqual([]);
     expect(codesOf(await query('{ a: tokens { symbol } b: tokens { symbol } }'))).toEqual(['LIMIT_EXCEEDED']);

@@ -1,6 +1,6 @@
 import type { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
-import type { Kind } from '../upstream/listing-kinds.js';
+import type { ListingKind } from '../upstream/listing-kinds.js';
 import type { HoldBackReason } from './changes/change-check.js';
 import type { Differences } from './changes/comparison.js';
 import type { Snapshot } from './snapshot.js';
@@ -12,9 +12,9 @@ export type Came = 'taken' | 'shared' | 'restored';
 const SHOWN_ROWS = 50;
 
 /** Tells that a snapshot has taken the place of the one before it, if there was one. */
-export function tellTaken<Row>(
+export function logAccepted<Row>(
   log: Logger,
-  kind: Kind<Row>,
+  kind: ListingKind<Row>,
   before: Snapshot<Row> | undefined,
   { version, source, rows, rejected, ageAt }: Snapshot<Row>,
   came: Came,
@@ -56,9 +56,9 @@ export function tellTaken<Row>(
 }
 
 /** Tells that a refresh has failed, or brought what is held back, and what can be done about it. */
-export function tellRefused<Row>(
+export function logRejected<Row>(
   log: Logger,
-  { name }: Kind<Row>,
+  { name }: ListingKind<Row>,
   served: Snapshot<Row> | undefined,
   { code, detail, message, cause }: UpstreamError,
   retryInMs: number,

@@ -1,16 +1,16 @@
 import { createHash, type Hash } from 'node:crypto';
 import { tokenKey } from '../domain/addresses.js';
 import { keyedRows } from '../domain/keyed-rows.js';
-import type { Chain, Taken, Token } from '../domain/listing.js';
-import { forEachSlice } from '../scheduling/chunks.js';
+import type { Chain, Fetched, Token } from '../domain/listing.js';
+import { forEachChunk } from '../scheduling/chunks.js';
 import { createChainNames } from '../search/chain-names.js';
-import { readingsOf } from '../search/text.js';
+import { interpretationsOf } from '../search/text.js';
 import { createTokenIndexes, type TokenIndexes } from '../search/token-indexes.js';
 import { createTokenSearch, type KnownChains, type TokenSearch } from '../search/token-search.js';
 import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
 
 /** One whole listing as it was when fetched: immutable, and never changed once it is served. */
-export interface Snapshot<Row> extends Taken<Row> {
+export interface Snapshot<Row> extends Fetched<Row> {
   /** A digest of the rows in their order; equal ones have an equal version, whenever they were taken. */
   readonly version: string;
   /** How many of the rows are of each chain. */
@@ -48,7 +48,7 @@ export interface TokenSnapshot extends Snapshot<Token> {
 }
 
 /** Indexes an answer to a question for the chain listing. */
-export function createChainSnapshot(taken: Taken<Chain>): ChainSnapshot {
+export function createChainSnapshot(taken: Fetched<Chain>): ChainSnapshot {
   const { rows } = taken;
   const byKey = keyedRows(rows, CHAINS.keyOf);
   const names = createChainNames(rows);
@@ -62,13 +62,13 @@ export function createChainSnapshot(taken: Taken<Chain>): ChainSnapshot {
     matching(search, chainTypes) {
       const types = chainTypes && new Set(chainTypes.map((type) => type.toLowerCase()));
       const candidates = types ? rows.filter(({ chainType }) => types.has(chainType)) : rows;
-      const readings = readingsOf(search);
-      for (const { words, byCurrency } of readings) {
+      const interpretations = interpretationsOf(search);
+      for (const { words, byCurrency } of interpretations) {
         const named = words.map((word) => names.named(word, byCurrency));
         const found = candidates.filter(({ chainKey }) => named.every((keys) => keys.has(chainKey)));
         if (found.length > 0) return found;
       }
-      return readings.length === 0 ? candidates : [];
+      return interpretations.length === 0 ? candidates : [];
     },
   };
 }
@@ -80,7 +80,7 @@ export function createChainSnapshot(taken: Taken<Chain>): ChainSnapshot {
  * @param before an older snapshot: where its rows differ in nothing but prices, its indexes hold for these, too
  */
 export async function createTokenSnapshot(
-  taken: Taken<Token>,
+  taken: Fetched<Token>,
   before?: TokenSnapshot,
 ): Promise<TokenSnapshot> {
   const { rows } = taken;
@@ -88,7 +88,7 @@ export async function createTokenSnapshot(
   const rowsDigest = createHash('sha256');
   const pricesDigest = createHash('sha256');
   const byChain = new Map<string, Token[]>();
-  await forEachSlice(rows, (slice) => {
+  await forEachChunk(rows, (slice) => {
     rowsDigest.update(JSON.stringify(slice.map(({ price, ...row }) => row)));
     pricesDigest.update(JSON.stringify(slice.map(({ price }) => price?.usd)));
     for (const token of slice) {

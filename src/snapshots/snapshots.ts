@@ -12,9 +12,9 @@ import {
   type StaleListing,
   statusOf,
 } from './freshness.js';
-import { ALONE, type Fleet } from './peers.js';
-import { createPin } from './pinned-snapshot.js';
-import { createKeeper } from './refresher.js';
+import { NO_PEERS, type Peers } from './peers.js';
+import { pinSnapshot } from './pinned-snapshot.js';
+import { createRefresher } from './refresher.js';
 import { createRouteRows } from './routes/route-rows.js';
 import { createRouteView } from './routes/route-view.js';
 import { createRoutes } from './routes/routes.js';
@@ -35,7 +35,7 @@ export interface SnapshotsOptions extends HoldBackRules {
   /** The pause after a first failed refresh of a listing. */
   readonly firstPauseMs?: number | undefined;
   /** The gateways to share with; none unless given. */
-  readonly fleet?: Fleet | undefined;
+  readonly peers?: Peers | undefined;
   /** Where the listings outlive the process; nowhere unless given. */
   readonly disk?: DiskStore | undefined;
   /** Called at the end of each refresh: `taken`, `shared`, `held_back` and for what, or an error's code. */
@@ -61,7 +61,7 @@ export interface View {
   /** Resolves when each of these listings is there or cannot be had. */
   arrival(listings: readonly ListingName[]): Promise<void>;
   /** The question as the upstream is to get it: the address of a listed token in its own writing of it. */
-  routeQuestion(filter: TokenFilter): Promise<TokenFilter>;
+  routeRequest(filter: TokenFilter): Promise<TokenFilter>;
   /** Whether this question's answer is at hand, so that it costs the upstream nothing. */
   isRouteKept(question: TokenFilter): boolean;
   /**
@@ -99,7 +99,7 @@ export interface Snapshots {
   /** Begins to fetch both listings, and keeps them fresh from then on. */
   start(): void;
   /** Refreshes both listings now. */
-  hurry(): void;
+  refreshNow(): void;
   /**
    * The time by which prices are to be judged (milliseconds since 1970): the present, or later where the
    * clock was set back since the token listing was taken.
@@ -124,7 +124,7 @@ export interface Snapshots {
 export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const { listing, chainsFreshMs, tokensFreshMs, destinationsFreshMs, log } = options;
   const {
-    fleet = ALONE,
+    peers = NO_PEERS,
     disk,
     firstPauseMs,
     onRefresh = () => {},
@@ -132,29 +132,30 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   } = options;
   const shared = {
     rules: options,
-    fleet,
+    peers,
     disk,
-    onSource: (source: ListingSource) => listing.follow?.(source),
+    delay: () => listing.delay?.(),
+    onSource: (source: ListingSource) => listing.switchTo?.(source),
     log,
     ...(firstPauseMs === undefined ? {} : { firstPauseMs }),
   };
-  const chains = createKeeper({
+  const chains = createRefresher({
     ...shared,
     kind: CHAINS,
-    take: () => listing.chains(),
+    fetch: () => listing.chains(),
     index: createChainSnapshot,
     freshMs: chainsFreshMs,
     onRefresh: (...outcome) => onRefresh('chains', ...outcome),
   });
-  const tokens = createKeeper({
+  const tokens = createRefresher({
     ...shared,
     kind: TOKENS,
-    take: () => listing.tokens({}),
+    fetch: () => listing.tokens({}),
     index: createTokenSnapshot,
     freshMs: tokensFreshMs,
     onRefresh: (...outcome) => onRefresh('tokens', ...outcome),
   });
-  const routes = createRoutes({ listing, fleet, freshMs: destinationsFreshMs, log });
+  const routes = createRoutes({ listing, peers, freshMs: destinationsFreshMs, log });
   const routeRows = createRouteRows({ onConflicts: onConflictingRouteRows, log });
 
   const ofAllRoutes = { listing, tokensFreshMs, routes, routeRows, now, log };
@@ -177,8 +178,8 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   }
 
   function view(client?: string): View {
-    const pinnedChains = createPin(chains);
-    const pinnedTokens = createPin(tokens);
+    const pinnedChains = pinSnapshot(chains);
+    const pinnedTokens = pinSnapshot(tokens);
     const ofRoutes = createRouteView({ ...ofAllRoutes, pinnedTokens, client });
     return {
       now,
@@ -187,19 +188,19 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       untracked: () => ({ chains: pinnedChains.arrived, tokens: pinnedTokens.arrived }),
       async arrival(listings) {
         const pins = { chains: pinnedChains, tokens: pinnedTokens };
-        await Promise.allSettled(listings.map((name) => pins[name].peek()));
+        await Promise.allSettled(listings.map((name) => pins[name].readUntracked()));
       },
-      routeQuestion: ofRoutes.question,
+      routeRequest: ofRoutes.question,
       isRouteKept: ofRoutes.isKept,
       routes: ofRoutes.tokens,
       readSnapshots: () => ({
-        chains: pinnedChains.wasRead,
-        tokens: pinnedTokens.wasRead,
-        isMissing: pinnedChains.isMissed || pinnedTokens.isMissed,
+        chains: pinnedChains.snapshotRead,
+        tokens: pinnedTokens.snapshotRead,
+        isMissing: pinnedChains.readFailed || pinnedTokens.readFailed,
         routesGoodUntil: ofRoutes.goodUntil,
       }),
       staleReads(now) {
-        const read = { chains: pinnedChains.wasRead, tokens: pinnedTokens.wasRead };
+        const read = { chains: pinnedChains.snapshotRead, tokens: pinnedTokens.snapshotRead };
         const isRead = { chains: read.chains !== undefined, tokens: read.tokens !== undefined };
         return freshnessOf(aged(read, isRead), now).stale;
       },
@@ -214,9 +215,9 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       chains.start();
       tokens.start();
     },
-    hurry() {
-      chains.hurry();
-      tokens.hurry();
+    refreshNow() {
+      chains.refreshNow();
+      tokens.refreshNow();
     },
     now,
     view,

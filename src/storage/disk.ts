@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { constants, lstat, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { ServiceFingerprints } from '../domain/fingerprint.js';
-import type { Taken } from '../domain/listing.js';
+import type { Fetched } from '../domain/listing.js';
 import type { Logger } from '../logger.js';
 import type { DiskStore } from '../snapshots/disk-store.js';
-import type { Kind } from '../upstream/listing-kinds.js';
+import type { ListingKind } from '../upstream/listing-kinds.js';
 import { decodeRecord, encodeRecord } from './record.js';
 
 /** What {@link openDiskStore} takes. */
@@ -66,7 +66,7 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
     }
   }
 
-  async function readFrom<Row>(kind: Kind<Row>, file: string): Promise<Taken<Row> | undefined> {
+  async function readFrom<Row>(kind: ListingKind<Row>, file: string): Promise<Fetched<Row> | undefined> {
     try {
       const text = await readRegular(join(directory, file), maxBytes);
       return await decodeRecord(kind, text, services, Date.now());

@@ -1,12 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
 import type { ServiceFingerprints } from '../domain/fingerprint.js';
-import type { Origin, Taken } from '../domain/listing.js';
-import type { Kind } from '../upstream/listing-kinds.js';
+import type { Fetched, Origin } from '../domain/listing.js';
+import type { ListingKind } from '../upstream/listing-kinds.js';
 
 /** A text that is not a record which may be served; the message completes "… is refused: ". */
-export class RefusedRecord extends Error {
-  override readonly name = 'RefusedRecord';
+export class InvalidRecord extends Error {
+  override readonly name = 'InvalidRecord';
   /** True where another moment may find it sound: its clock and ours differ. */
   readonly isEarly: boolean;
 
@@ -23,7 +23,8 @@ export const MAX_EARLY_MS = 60_000;
 
 const content = v.object({
   name: v.string(),
-  source: v.picklist(['demo', 'v1', 'value-transfer']),
+  // Which of them may be served is for `ServiceFingerprints` to say.
+  source: v.string(),
   service: v.string(),
   takenAt: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
   rejected: v.object({ count: v.pipe(v.number(), v.safeInteger()), first: v.array(v.string()) }),
@@ -56,8 +57,8 @@ export function maxRecordBytes(upstreamMaxBytes: number): number {
 
 /** Writes an answer down for outside the process: a line that says what follows, with its digest, and JSON. */
 export function encodeRecord<Row>(
-  { name }: Kind<Row>,
-  taken: Taken<Row>,
+  { name }: ListingKind<Row>,
+  taken: Fetched<Row>,
   services: ServiceFingerprints,
   digest: RecordDigest = SHA256,
 ): string {
@@ -70,42 +71,42 @@ export function encodeRecord<Row>(
  * Reads what `encodeRecord` wrote.
  *
  * @param now milliseconds since 1970
- * @throws RefusedRecord by rejection, for anything else: half written, altered, of another form, listing or upstream, or
+ * @throws InvalidRecord by rejection, for anything else: half written, altered, of another form, listing or upstream, or
  *   from the future
  */
 export async function decodeRecord<Row>(
-  kind: Kind<Row>,
+  kind: ListingKind<Row>,
   text: string,
   services: ServiceFingerprints,
   now: number,
   digest: RecordDigest = SHA256,
-): Promise<Taken<Row>> {
+): Promise<Fetched<Row>> {
   const end = text.indexOf('\n');
   const json = text.slice(end + 1);
   if (!text.startsWith(HEAD))
-    throw new RefusedRecord('it is not a record of this gateway, or of another format');
+    throw new InvalidRecord('it is not a record of this gateway, or of another format');
   if (end < 0 || !isEqualText(text.slice(HEAD.length, end), digest.of(json)))
-    throw new RefusedRecord(digest.misfit);
+    throw new InvalidRecord(digest.misfit);
   const { name, source, service, takenAt, rejected, largest, rows } = readContent(json);
   if (name !== kind.name)
-    throw new RefusedRecord(`expected the ${kind.name} listing, got ${name.slice(0, 50)}`);
-  if (service !== services[source]) throw new RefusedRecord('it is of another upstream');
+    throw new InvalidRecord(`expected the ${kind.name} listing, got ${name.slice(0, 50)}`);
+  if (service !== services[source]) throw new InvalidRecord('it is of another upstream');
   if (takenAt > now + MAX_EARLY_MS) {
-    throw new RefusedRecord(`it is dated ${Math.round((takenAt - now) / 1000)} s in the future`, true);
+    throw new InvalidRecord(`it is dated ${Math.round((takenAt - now) / 1000)} s in the future`, true);
   }
   const read = await readRows(kind, rows, { source, takenAt });
   // Those that an upstream sends are left out one by one; of ours, one says that none can be trusted.
   if (read.rejected.count > 0) {
-    throw new RefusedRecord(`${read.rejected.count} of its rows do not have the form of a row`);
+    throw new InvalidRecord(`${read.rejected.count} of its rows do not have the form of a row`);
   }
   return { ...read, rejected, largest, unreadable: undefined };
 }
 
-async function readRows<Row>(kind: Kind<Row>, rows: unknown, origin: Origin): Promise<Taken<Row>> {
+async function readRows<Row>(kind: ListingKind<Row>, rows: unknown, origin: Origin): Promise<Fetched<Row>> {
   try {
     return await kind.parse(rows, origin);
   } catch (error) {
-    throw new RefusedRecord(error instanceof Error ? error.message : String(error));
+    throw new InvalidRecord(error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -114,10 +115,10 @@ function readContent(json: string): v.InferOutput<typeof content> {
   try {
     read = JSON.parse(json);
   } catch {
-    throw new RefusedRecord('it is not JSON');
+    throw new InvalidRecord('it is not JSON');
   }
   const { success, output } = v.safeParse(content, read);
-  if (!success) throw new RefusedRecord('it does not have the form of a record');
+  if (!success) throw new InvalidRecord('it does not have the form of a record');
   return output;
 }
 

@@ -2,8 +2,8 @@ import type { Listing } from '../domain/listing.js';
 import { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
 
-/** What {@link createAutoListing} takes. */
-export interface AutoListingOptions {
+/** What {@link createFailoverListing} takes. */
+export interface FailoverOptions {
   readonly v1: Listing;
   readonly successor: Listing;
   readonly log: Logger;
@@ -17,7 +17,7 @@ export interface AutoListingOptions {
  * Whoever asks at the change-over gets the successor's answer within the same call. It counts only when that
  * answer has come: until then v1 is asked first again, and what the successor fails with is thrown.
  */
-export function createAutoListing({ v1, successor, log, onChangeOver }: AutoListingOptions): Listing {
+export function createFailoverListing({ v1, successor, log, onChangeOver }: FailoverOptions): Listing {
   let hasChangedOver = false;
 
   async function ask<Answer>(
@@ -53,6 +53,7 @@ export function createAutoListing({ v1, successor, log, onChangeOver }: AutoList
     get source() {
       return hasChangedOver ? successor.source : v1.source;
     },
+    delay: () => (hasChangedOver ? successor : v1).delay?.(),
     chains: () => ask((listing) => listing.chains(), changeOver),
     tokens: (filter, clients) =>
       // That one question is refused for good says nothing of the listings.
@@ -60,7 +61,7 @@ export function createAutoListing({ v1, successor, log, onChangeOver }: AutoList
         (listing) => listing.tokens(filter, clients),
         filter.srcToken === undefined ? changeOver : () => {},
       ),
-    follow(source) {
+    switchTo(source) {
       if (source !== successor.source || hasChangedOver) return;
       hasChangedOver = true;
       log.info(

@@ -1,6 +1,6 @@
 import { foldAddress, tokenKey } from '../domain/addresses.js';
 import { foldText } from '../domain/fold-text.js';
-import type { Chain, Origin, Taken, Token } from '../domain/listing.js';
+import type { Chain, Fetched, Origin, Token } from '../domain/listing.js';
 import { parseChains, parseTokens } from './rows.js';
 
 /** The facts of a row by which money is moved: a wrong one costs money. */
@@ -18,7 +18,7 @@ export interface Compared<Row> {
 }
 
 /** What holds for the rows of one listing, whichever service they are from. */
-export interface Kind<Row> {
+export interface ListingKind<Row> {
   readonly name: string;
   /**
    * Reads rows in the form in which the gateway itself writes them, with all the checks that an answer of
@@ -26,7 +26,7 @@ export interface Kind<Row> {
    *
    * @throws UpstreamError UPSTREAM_MALFORMED by rejection
    */
-  readonly parse: (rows: unknown, origin: Origin) => Promise<Taken<Row>>;
+  readonly parse: (rows: unknown, origin: Origin) => Promise<Fetched<Row>>;
   /** Equal for two rows that mean the same. */
   readonly keyOf: (row: Row) => string;
   /** The facts that stay as they are for rows of equal keys. Prices and names are none. */
@@ -39,7 +39,7 @@ export interface Kind<Row> {
 }
 
 /** The chain listing. */
-export const CHAINS: Kind<Chain> = {
+export const CHAINS: ListingKind<Chain> = {
   name: 'chains',
   parse: (rows, origin) => parseChains({ chains: rows }, origin),
   keyOf: ({ chainKey }) => chainKey,
@@ -67,7 +67,7 @@ export const CHAINS: Kind<Chain> = {
 };
 
 /** The token listing. */
-export const TOKENS: Kind<Token> = {
+export const TOKENS: ListingKind<Token> = {
   name: 'tokens',
   parse: (rows, origin) => parseTokens({ tokens: rows }, origin, false),
   keyOf: ({ chainKey, address }) => tokenKey(chainKey, address),
@@ -88,7 +88,7 @@ export const TOKENS: Kind<Token> = {
 };
 
 /** The routes from one token, of which there may be none. */
-export const ROUTES: Kind<Token> = {
+export const ROUTES: ListingKind<Token> = {
   ...TOKENS,
   name: 'routes',
   parse: (rows, origin) => parseTokens({ tokens: rows }, origin, true),

@@ -97,12 +97,16 @@ describe('_entities', () => {
       representations: writings.flatMap((address) => [
         token('ethereum', address),
         tokenById('ethereum', address),
+        {
+          __typename: 'Token',
+          id: Buffer.from(JSON.stringify(['Token', 'ethereum', address])).toString('base64'),
+        },
       ]),
     });
     expect(errors).toBeUndefined();
     expect(data?._entities.map((found) => found?.address)).toEqual([
-      ...Array(6).fill(USDC),
-      ...Array(4).fill(PLACEHOLDER),
+      ...Array(9).fill(USDC),
+      ...Array(6).fill(PLACEHOLDER),
     ]);
     const mint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
     const exact = { representations: [token('solana', mint), token('solana', mint.toLowerCase())] };
@@ -118,7 +122,7 @@ describe('_entities', () => {
       expect(answer.errors, what).toEqual([
         expect.objectContaining({
           path: ['_entities', 1],
-          message: expect.stringMatching(/^Expected of a representation .+, got .+\.$/),
+          message: expect.stringMatching(/^A representation must .+, got .+\.$/),
           extensions: { code: 'BAD_USER_INPUT' },
         }),
       ]);

@@ -11,7 +11,7 @@ import {
   parse,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { countOf } from '../../src/graph/cost/cost.js';
+import { totalRows } from '../../src/graph/cost/cost.js';
 import { costOfOperation, fragmentsOf } from '../../src/graph/cost/operation-cost.js';
 import { withFederation } from '../../src/graph/federation/federated.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
@@ -38,8 +38,8 @@ async function unitsOf({ snapshots }: TestGateway, query: string, raw: object = 
   if (!operation || !chains || !tokens) throw new Error('Expected an operation and both listings');
   const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], { ...raw });
   if (!coerced) return undefined;
-  const costed = { schema, fragments: fragmentsOf(document), variables: coerced };
-  return costOfOperation(operation, costed, {
+  const context = { schema, fragments: fragmentsOf(document), variables: coerced };
+  return costOfOperation(operation, context, {
     chains: () => chains.rowsByChain,
     tokens: () => tokens.rowsByChain,
   }).units;
@@ -174,7 +174,7 @@ describe('MAX_COST', () => {
     const { tokens } = gateway.snapshots.view().untracked();
     await gateway.query('{ tokens { symbol } }');
     const listed = gateway.snapshots.current().tokens?.rowsByChain ?? tokens?.rowsByChain ?? new Map();
-    expect(countOf(listed)).toBe(demoTokens.length);
+    expect(totalRows(listed)).toBe(demoTokens.length);
     const squares = [...listed.values()].reduce((sum, count) => sum + count * count, 0);
     const units = await unitsOf(gateway, '{ tokens { chain { tokens { symbol } } } }');
     // The root field; each token with its chain and that chain's list; each token below, with its symbol.

@@ -5,7 +5,7 @@ import type { ChainSnapshot } from '../../src/snapshots/snapshot.js';
 import type { View } from '../../src/snapshots/snapshots.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
-const LIMITS = { isBelieved: () => true, maxRoutes: 10, cost: { spend() {} }, nextTurn: async () => {} };
+const LIMITS = { isPriceFresh: () => true, maxRoutes: 10, cost: { spend() {} }, nextTurn: async () => {} };
 
 /** A view whose chain listing comes later, and which counts how often a chain is looked up in it. */
 function createColdView() {
@@ -22,7 +22,7 @@ function createColdView() {
     tokens: () => Promise.reject(new Error('Expected no look at the token listing')),
     untracked: () => ({ chains: undefined, tokens: undefined }),
     arrival: async () => {},
-    routeQuestion: async (filter) => filter,
+    routeRequest: async (filter) => filter,
     isRouteKept: () => false,
     async routes(question) {
       routesAsked.push(question);

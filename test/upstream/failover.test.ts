@@ -173,6 +173,9 @@ describe('once v1 says that it is gone', () => {
     const config = { chainsFreshMs: 20, tokensFreshMs: 20 };
     const { query, v1, sources, toldOf, changeOvers } = await serve({ config });
     let asking = true;
+    onTestFinished(() => {
+      asking = false;
+    });
     const failed: unknown[] = [];
     let answered = 0;
     const clients = Array.from({ length: 20 }, async () => {
@@ -297,11 +300,11 @@ describe('a question for routes that v1 says is gone', () => {
   });
 });
 
-describe('to follow', () => {
+describe('to switch', () => {
   it('the successor is to change over at once, without telling others', async () => {
     const { query, v1, listing, logged, toldOf, changeOvers } = await serve();
-    listing()?.follow?.('value-transfer');
-    listing()?.follow?.('value-transfer');
+    listing()?.switchTo?.('value-transfer');
+    listing()?.switchTo?.('value-transfer');
     expect(listing()?.source).toBe('value-transfer');
     expect(await query(BOTH)).toEqual({ data: NEW_ROWS });
     expect(v1.count()).toBe(0);
@@ -311,12 +314,12 @@ describe('to follow', () => {
 
   it('v1 is to stay there, and never to go back', async () => {
     const { v1, query, listing } = await serve();
-    listing()?.follow?.('v1');
-    listing()?.follow?.('demo');
+    listing()?.switchTo?.('v1');
+    listing()?.switchTo?.('demo');
     expect(listing()?.source).toBe('v1');
     planBoth(v1, GONE);
     await query(BOTH);
-    listing()?.follow?.('v1');
+    listing()?.switchTo?.('v1');
     expect(listing()?.source).toBe('value-transfer');
   });
 });

@@ -1,7 +1,7 @@
 import { isNativePlaceholder, NATIVE_PLACEHOLDER } from '../../domain/addresses.js';
 import type { Listing, Token, TokenFilter } from '../../domain/listing.js';
 import type { Logger } from '../../logger.js';
-import type { Pin } from '../pinned-snapshot.js';
+import type { PinnedSnapshot } from '../pinned-snapshot.js';
 import type { TokenSnapshot } from '../snapshot.js';
 import { isListed } from './listed-addresses.js';
 import { createUnlistedRows, type RouteRows } from './route-rows.js';
@@ -11,7 +11,7 @@ import type { Routes } from './routes.js';
 export interface RouteViewOptions {
   readonly listing: Pick<Listing, 'source'>;
   /** The token listing that the operation reads. */
-  readonly pinnedTokens: Pin<TokenSnapshot>;
+  readonly pinnedTokens: PinnedSnapshot<TokenSnapshot>;
   /** How long the token listing is fresh, in milliseconds. */
   readonly tokensFreshMs: number;
   readonly routes: Routes;
@@ -44,7 +44,8 @@ export function createRouteView(options: RouteViewOptions): RouteView {
   /** The pinned listing; undefined where there is none. It is not counted as read. */
   async function listingFor({ srcChainKey }: TokenFilter): Promise<TokenSnapshot | undefined> {
     // A token without its chain goes out as it is: nothing of the listing is needed for that.
-    const pinned = srcChainKey === undefined ? pinnedTokens.peekAtHand() : pinnedTokens.peek();
+    const pinned =
+      srcChainKey === undefined ? pinnedTokens.readUntrackedIfPresent() : pinnedTokens.readUntracked();
     return Promise.resolve(pinned).catch(() => undefined);
   }
 
@@ -80,7 +81,7 @@ export function createRouteView(options: RouteViewOptions): RouteView {
     },
     isKept(question) {
       if (routes.isKept(question)) return true;
-      const tokens = pinnedTokens.peekAtHand();
+      const tokens = pinnedTokens.readUntrackedIfPresent();
       return tokens !== undefined && !(tokens instanceof Promise) && unlistedForMs(tokens, question) > 0;
     },
     async tokens(question) {

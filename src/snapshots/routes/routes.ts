@@ -2,11 +2,11 @@ import { LRUCache } from 'lru-cache';
 import { tokenFilterKey } from '../../domain/addresses.js';
 import { GatewayError } from '../../domain/errors.js';
 import { fingerprint } from '../../domain/fingerprint.js';
-import type { Listing, Taken, Token, TokenFilter } from '../../domain/listing.js';
+import type { Fetched, Listing, Token, TokenFilter } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger.js';
 import { ROUTES } from '../../upstream/listing-kinds.js';
-import type { Fleet } from '../peers.js';
+import type { Peers } from '../peers.js';
 import { createRouteClients, type RouteClientGroup } from './route-clients.js';
 import { createRouteFailures } from './route-failures.js';
 
@@ -14,7 +14,7 @@ import { createRouteFailures } from './route-failures.js';
 export interface RoutesOptions {
   readonly listing: Listing;
   /** The gateways to share answers with. */
-  readonly fleet: Fleet;
+  readonly peers: Peers;
   /** How long an answer is given without asking again, in milliseconds. */
   readonly freshMs: number;
   /** The bound on what is kept, in bytes as far as they can be told. */
@@ -53,29 +53,29 @@ interface Asked {
 
 /** How long the answer to another gateway's question is waited for, before asking oneself. */
 const MAX_WAIT_MS = 2_000;
-const MAX_BYTES = 64 * 2 ** 20;
+const MAX_BYTES = 24 * 2 ** 20;
 /** What a token takes, and an entry beside its key and tokens; found by measuring, with room to spare. */
 const TOKEN_BYTES = 600;
 const ENTRY_BYTES = 2000;
 
 /** Makes the keeper of routes: bounded, and shared by all operations. */
 export function createRoutes(options: RoutesOptions): Routes {
-  const { listing, fleet, freshMs, maxBytes = MAX_BYTES, log } = options;
+  const { listing, peers, freshMs, maxBytes = MAX_BYTES, log } = options;
 
   const failures = createRouteFailures();
   /** Who waits for the answers that are under way, by the keys of the questions. */
   const waiting = new Map<string, RouteClientGroup>();
 
-  async function take(key: string, { filter, clients }: Asked): Promise<Taken<Token>> {
-    const turn = await fleet.turn(`route:${fingerprint(key)}`, ROUTES, Date.now() - freshMs, MAX_WAIT_MS);
-    if (turn.is === 'taken') return turn.taken;
+  async function fetch(key: string, { filter, clients }: Asked): Promise<Fetched<Token>> {
+    const lease = await peers.lease(`route:${fingerprint(key)}`, ROUTES, Date.now() - freshMs, MAX_WAIT_MS);
+    if (lease.is === 'fetched') return lease.fetched;
     try {
-      const taken = await listing.tokens(filter, clients);
-      if (turn.is === 'ours') turn.succeed(taken, freshMs);
-      return taken;
+      const fetched = await listing.tokens(filter, clients);
+      if (lease.is === 'ours') lease.succeed(fetched, freshMs);
+      return fetched;
     } catch (error) {
-      // Another may be luckier.
-      if (turn.is === 'ours') turn.fail();
+      // A peer may be luckier.
+      if (lease.is === 'ours') lease.fail();
       throw error;
     }
   }
@@ -104,7 +104,7 @@ export function createRoutes(options: RoutesOptions): Routes {
       if (failed) throw failed;
       waiting.set(key, context.clients);
       try {
-        const { rows, rejected, takenAt } = await take(key, context);
+        const { rows, rejected, takenAt } = await fetch(key, context);
         failures.delete(key);
         // One that another gateway has had for a while is fresh for no longer there than here.
         kept.ttl = Math.min(freshMs, Math.max(1, takenAt + freshMs - Date.now()));

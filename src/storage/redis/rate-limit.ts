@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import type { Ceiling, LocalCeiling } from '../../upstream/http/rate-limit.js';
+import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
 import { MAX_EARLY_MS } from '../record.js';
 import type { RedisLink } from './link.js';
 import { HOLD, PLACE } from './scripts.js';
 import type { Seal } from './seal.js';
 import { createPatience } from './trust.js';
 
-/** What {@link createSharedCeiling} takes. */
-export interface SharedCeilingOptions {
+/** What {@link createSharedRateLimiter} takes. */
+export interface SharedRateLimiterOptions {
   /** What one gateway may do on its own. */
-  readonly local: LocalCeiling;
+  readonly local: LocalRateLimiter;
   readonly requestsPerSecond: number;
   readonly link: Pick<RedisLink, 'run'>;
   readonly seal: Seal;
@@ -29,7 +29,7 @@ const HELD_AT_MOST_MS = 3_600_000;
 const UNHELD_MS = 60_000;
 
 /** Makes a ceiling that holds for all gateways together, and for one alone while Redis cannot be used. */
-export function createSharedCeiling(options: SharedCeilingOptions): Ceiling {
+export function createSharedRateLimiter(options: SharedRateLimiterOptions): RateLimiter {
   const { local, requestsPerSecond, link, seal, prefix } = options;
   const places = createPatience(PLACE_WITHIN_MS, ASKED_AGAIN_MS);
   const holds = createPatience(HELD_AT_MOST_MS);
@@ -78,15 +78,15 @@ export function createSharedCeiling(options: SharedCeilingOptions): Ceiling {
   }
 
   return {
-    async take(service, isFirst) {
-      const waitMs = local.take(service, isFirst);
+    async acquire(service, isFirst) {
+      const waitMs = local.acquire(service, isFirst);
       if (waitMs > 0) return waitMs;
       const sharedMs = await sharedWaitMs(service, isFirst);
       // Until Redis has answered the place has grown old, and it is now that the request is sent.
-      local.giveBack();
-      return sharedMs > 0 ? sharedMs : local.take(service, isFirst);
+      local.release();
+      return sharedMs > 0 ? sharedMs : local.acquire(service, isFirst);
     },
-    hold(service, ms) {
+    pause(service, ms) {
       const text = seal.close('hold', service, String(Date.now() + Math.ceil(ms)));
       link.run(HOLD, [holdOf(service)], [Math.ceil(ms), text]);
     },

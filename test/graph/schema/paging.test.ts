@@ -280,35 +280,35 @@ describe('what cannot be meant', () => {
     ['first: 0', { first: 0 }, 'Expected 1 to 100 as "first", got 0.'],
     ['first: 101', { first: 101 }, 'Expected 1 to 100 as "first", got 101.'],
     ['first: -1', { first: -1 }, 'Expected 1 to 100 as "first", got -1.'],
-    ['a cursor that is none', { after: 'nonsense' }, 'Expected as "after" a cursor'],
-    ['an empty cursor', { after: '' }, 'Expected as "after" a cursor'],
-    ['an offset', { after: cursorOf(20) }, 'Expected as "after" a cursor'],
-    ['a cursor of no order', { after: cursorOf(['BEST', 1, 'a', 'b', 'c']) }, 'Expected as "after" a cursor'],
+    ['a cursor that is none', { after: 'nonsense' }, 'Expected a cursor as "after"'],
+    ['an empty cursor', { after: '' }, 'Expected a cursor as "after"'],
+    ['an offset', { after: cursorOf(20) }, 'Expected a cursor as "after"'],
+    ['a cursor of no order', { after: cursorOf(['BEST', 1, 'a', 'b', 'c']) }, 'Expected a cursor as "after"'],
     [
       'a value of another type',
       { after: cursorOf(['RELEVANCE', '1', 'a', 'b', 'c']) },
-      'Expected as "after" a cursor',
+      'Expected a cursor as "after"',
     ],
-    ['a cursor with less', { after: cursorOf(['RELEVANCE', 1, 'a', 'b']) }, 'Expected as "after" a cursor'],
+    ['a cursor with less', { after: cursorOf(['RELEVANCE', 1, 'a', 'b']) }, 'Expected a cursor as "after"'],
     [
       'a cursor with more',
       { after: cursorOf(['RELEVANCE', 1, 'a', 'b', 'c', 'd']) },
-      'Expected as "after" a cursor',
+      'Expected a cursor as "after"',
     ],
     [
       'an endless cursor',
       { after: cursorOf(['RELEVANCE', 1, 'a', 'b', 'c'.repeat(4000)]) },
-      'Expected as "after" a cursor',
+      'Expected a cursor as "after"',
     ],
     [
       'a cursor with something behind',
       { after: `${cursorOf(['RELEVANCE', 1, 'a', 'b', 'c'])}!` },
-      'Expected as "after" a cursor',
+      'Expected a cursor as "after"',
     ],
     [
       'a cursor of another order',
       { orderBy: 'NAME', after: cursorOf(['PRICE_ASC', 1, 'a', 'b', 'c']) },
-      'a place in the order NAME, got one in the order PRICE_ASC',
+      'one of the order NAME, got one of the order PRICE_ASC',
     ],
     ['an endless query', { query: 'u'.repeat(201) }, 'at most 200 characters as "query", got 201'],
     [
@@ -396,7 +396,7 @@ describe('across a refresh in the midst of paging', () => {
       });
       const version = () => changing.snapshots.status(Date.now())[1].version;
       const before = version();
-      changing.snapshots.hurry();
+      changing.snapshots.refreshNow();
       await expect.poll(version, { interval: 5 }).not.toBe(before);
     });
     return nodesOf(pages).map(keyOf);

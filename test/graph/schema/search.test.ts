@@ -398,7 +398,7 @@ describe('what was found is kept', () => {
     );
     const version = () => snapshots.status(Date.now())[0].version;
     const before = version();
-    snapshots.hurry();
+    snapshots.refreshNow();
     await expect.poll(version, { interval: 5 }).not.toBe(before);
     expect(keysOf(await query(document))).toEqual([['two'], ['two']]);
   });

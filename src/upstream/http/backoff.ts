@@ -1,66 +1,63 @@
 import { LRUCache } from 'lru-cache';
+import type { RequestDelay } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import { type Breaker, type BreakerState, createBreaker } from './circuit-breaker.js';
 import { GONE_PAUSE_MS } from './errors.js';
 
 /**
- * The classes of requests, the most important first: whole listings, routes from listed tokens, and routes from
- * others. What goes wrong in one class stops this class and those after it, never one before it: nobody can stop
- * the listings by asking for routes, nor the routes from listed tokens by asking for others.
+ * The lanes of requests, the most important first: whole listings, routes from listed tokens, and routes from other
+ * tokens. Failures in one lane stop that lane and the lanes after it, never one before it. So nobody can stop the
+ * listings by requesting routes, nor the routes from listed tokens by requesting others.
  */
 export const LANES = ['listings', 'routes', 'unlisted'] as const;
 
-/** One of {@link LANES}. */
 export type Lane = (typeof LANES)[number];
 
-/** What {@link createGuard} takes. */
-export interface GuardOptions {
+export interface BackoffOptions {
   /** Called whenever the breaker of a lane changes. */
   readonly onBreaker: (state: BreakerState, lane: Lane) => void;
-  /** Called when the upstream asks to be left alone by this lane, with how long (milliseconds). */
+  /** Called when an answer in this lane has a Retry-After, with its length (milliseconds). */
   readonly onPause: (ms: number, lane: Lane) => void;
 }
 
 /**
- * Keeps questions from an upstream that cannot or will not answer them, for the whole process: while it asks
- * to be left alone (Retry-After), for an hour where it has said that it is gone, and while it fails again
- * and again.
+ * Decides when requests must not be sent, for the whole process: during a Retry-After, for an hour after the upstream
+ * has said that it is gone, and while the circuit breaker of a lane is open.
  */
-export interface Guard {
+export interface Backoff {
   /**
-   * Whether this question may be sent now.
+   * How long this request has to wait, in milliseconds; 0 if it may be sent now.
    *
-   * @param waits whether it has the next probe of an open breaker, and so waits for that: a listing's question
-   *   does
-   * @returns 0 if so; otherwise how long to wait before asking again, in milliseconds
-   * @throws UpstreamError where waiting takes too long, with the code of what stands in the way and, as
-   *   `retryAfterMs`, when to come again
+   * @param waits whether this request waits for the next probe of an open breaker, to be the probe itself
+   * @throws UpstreamError if the wait is too long: the error that causes it, with the wait as `retryAfterMs`
    */
-  check(url: string, lane: Lane, waits: boolean): number;
-  /** Sends, and learns from what comes. A passed `check` must come right before it. */
+  delayBefore(url: string, lane: Lane, waits: boolean): number;
+  /** What delays the requests for listings now; undefined if nothing does. */
+  delayOfListings(): RequestDelay | undefined;
+  /** Sends, and records the outcome. Call it right after `delayBefore` has returned 0. */
   run<Answer>(url: string, lane: Lane, send: () => Promise<Answer>): Promise<Answer>;
 }
 
-/** A longer Retry-After is not waited for: whoever asks decides when to come again. */
+/** A request does not wait for a longer Retry-After: its caller decides when to try again. */
 const MAX_WAIT_MS = 10_000;
-/** However long the upstream asks to be left alone, it is asked again after this. */
+/** A longer Retry-After is cut to this. */
 const MAX_PAUSE_MS = 3_600_000;
-/** One route's word stops the others for no longer: two have to say so, with no good answer between. */
+/** The limit of a Retry-After that only one URL for routes has answered with since the last good answer. */
 const MAX_PAUSE_BY_ONE_ROUTE_MS = 30_000;
-/** Each is remembered for an hour; the least recent make room. */
+/** URLs remembered as gone, least recently used dropped first. */
 const MAX_GONE = 1_000;
 
 interface LaneState {
   readonly lane: Lane;
   readonly breaker: Breaker;
-  /** Questions that were answered with Retry-After since the last good answer; no more than two. */
+  /** URLs that answered with Retry-After since the last good answer; at most two are recorded. */
   readonly pausing: Set<string>;
   pausedUntil: number;
   pausedBy: UpstreamError | undefined;
 }
 
-/** Makes the guard in front of one service. */
-export function createGuard({ onBreaker, onPause }: GuardOptions): Guard {
+/** Makes the backoff of one service. */
+export function createBackoff({ onBreaker, onPause }: BackoffOptions): Backoff {
   const gone = new LRUCache<string, UpstreamError>({ max: MAX_GONE, ttl: GONE_PAUSE_MS });
   const states = LANES.map(
     (lane): LaneState => ({
@@ -72,7 +69,7 @@ export function createGuard({ onBreaker, onPause }: GuardOptions): Guard {
     }),
   );
 
-  /** How long this lane's state stops a question of it, or of a lane after it. */
+  /** How long this lane delays requests of its own and of the lanes after it. */
   function delayBy({ breaker, pausedUntil, pausedBy }: LaneState, waits: boolean): number {
     const pauseLeftMs = pausedUntil - performance.now();
     if (pausedBy && pauseLeftMs > MAX_WAIT_MS) throw notSent(pausedBy, pauseLeftMs);
@@ -81,7 +78,7 @@ export function createGuard({ onBreaker, onPause }: GuardOptions): Guard {
     return Math.max(0, pauseLeftMs, leftMs);
   }
 
-  function learn(url: string, state: LaneState, error: UpstreamError): void {
+  function recordError(url: string, state: LaneState, error: UpstreamError): void {
     if (error.code === 'UPSTREAM_GONE') {
       gone.set(url, error);
       return;
@@ -97,8 +94,8 @@ export function createGuard({ onBreaker, onPause }: GuardOptions): Guard {
   }
 
   return {
-    check(url, lane, waits) {
-      // Where the operation itself is gone, so is each question of it.
+    delayBefore(url, lane, waits) {
+      // If the path without a query is gone, so is every request to it.
       for (const key of new Set([url, url.replace(/\?.*/s, '')])) {
         const error = gone.get(key);
         if (error) throw notSent(error, gone.getRemainingTTL(key));
@@ -106,29 +103,38 @@ export function createGuard({ onBreaker, onPause }: GuardOptions): Guard {
       const upToHere = states.slice(0, LANES.indexOf(lane) + 1);
       return Math.max(...upToHere.map((state) => delayBy(state, waits)));
     },
+    delayOfListings() {
+      const [listings] = states;
+      if (!listings) return undefined;
+      const { breaker, pausedUntil, pausedBy } = listings;
+      const pauseLeftMs = pausedUntil - performance.now();
+      if (pausedBy && pauseLeftMs > 0) return { error: pausedBy, leftMs: pauseLeftMs };
+      const leftMs = breaker.delayMs();
+      return breaker.openedBy && leftMs > 0 ? { error: breaker.openedBy, leftMs } : undefined;
+    },
     async run(url, lane, send) {
       const state = states.find((each) => each.lane === lane);
       if (!state) throw new RangeError(`Expected one of ${LANES.join(', ')}, got ${lane}`);
-      // Of a listing each attempt counts, and of routes each distinct question.
+      // Every failed attempt for a listing counts; for routes, each URL counts once.
       const key = lane === 'listings' ? {} : url;
       try {
         const answer = await state.breaker.run(key, send);
         state.pausing.clear();
         return answer;
       } catch (error) {
-        if (error instanceof UpstreamError) learn(url, state, error);
+        if (error instanceof UpstreamError) recordError(url, state, error);
         throw error;
       }
     },
   };
 }
 
-/** The same error for a question that was not sent. */
+/** The same error for a request that was not sent. */
 function notSent({ code, message, status, detail }: UpstreamError, retryAfterMs: number): UpstreamError {
   return new UpstreamError(code, message, {
     status,
     retryAfterMs,
-    detail: `not asked, because of: ${detail}`,
+    detail: `not sent, because of: ${detail}`,
     notSent: true,
   });
 }
