@@ -38,6 +38,8 @@ export interface OpenOptions
   readonly redisUrl: string | undefined;
   /** Known to all that share, and to nobody else; with none, whoever can write to Redis is believed. */
   readonly redisSecret: string | undefined;
+  /** How long Redis may take for a command, in milliseconds; a second unless given. */
+  readonly redisTimeoutMs?: number | undefined;
   readonly observer: Observer;
   /** Stands between the services and the snapshots. */
   readonly decorate?: (listing: Listing) => Listing;
@@ -86,6 +88,7 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
           url: redisUrl,
           scope: peerScope(addresses),
           secret: redisSecret,
+          timeoutMs: options.redisTimeoutMs,
           maxRecordBytes: maxBytes,
           services,
           onSharing: observer.sharing,

@@ -11,6 +11,8 @@ export interface RedisLinkOptions {
   readonly channel: string;
   /** Called when Redis can be used, and when it no longer can. */
   readonly onSharing: (isShared: boolean) => void;
+  /** How long a command, or the first connection, may take, in milliseconds; a second unless given. */
+  readonly timeoutMs?: number | undefined;
   readonly log: Logger;
 }
 
@@ -41,12 +43,11 @@ export interface RedisLink {
 }
 
 /** A Redis that takes longer is as good as none. */
-const COMMAND_TIMEOUT_MS = 1_000;
+const TIMEOUT_MS = 1_000;
 /** For so long it is not asked again after it has failed. */
 const AWAY_MS = 1_000;
 /** It is back when nothing has failed for so long beyond that. */
 const STEADY_MS = 2_000;
-const FIRST_CONNECTION_MS = 1_000;
 const PING_MS = 10_000;
 /** However much news there is on one topic, it is told once in this time. */
 const TOLD_EVERY_MS = 100;
@@ -56,7 +57,8 @@ const MAX_MESSAGE_LENGTH = 100;
 const DEAF_MS = 5_000;
 
 /** Connects; it goes on trying for as long as it is not closed. */
-export function createRedisLink({ url, channel, onSharing, log }: RedisLinkOptions): RedisLink {
+export function createRedisLink(options: RedisLinkOptions): RedisLink {
+  const { url, channel, onSharing, timeoutMs = TIMEOUT_MS, log } = options;
   const news = new EventEmitter().setMaxListeners(0);
   // Messages are whatever others publish, and one event of emitters is an error.
   const eventOf = (topic: string) => `news:${topic}`;
@@ -71,8 +73,8 @@ export function createRedisLink({ url, channel, onSharing, log }: RedisLinkOptio
   let isClosed = false;
 
   const client = new Redis(url, {
-    commandTimeout: COMMAND_TIMEOUT_MS,
-    socketTimeout: 2 * COMMAND_TIMEOUT_MS,
+    commandTimeout: timeoutMs,
+    socketTimeout: 2 * timeoutMs,
     connectTimeout: 2_000,
     // Whoever asks does not wait for a connection, but goes on alone.
     enableOfflineQueue: false,
@@ -93,7 +95,7 @@ export function createRedisLink({ url, channel, onSharing, log }: RedisLinkOptio
   const ping = setInterval(() => listener.ping().catch(() => {}), PING_MS).unref();
   const isTried = Promise.race([
     once(client, 'ready').catch(() => {}),
-    sleep(FIRST_CONNECTION_MS, undefined, { ref: false }),
+    sleep(timeoutMs, undefined, { ref: false }),
   ]);
   client.on('ready', () => {
     // As if nothing had failed for long.

@@ -6,7 +6,7 @@ import type { Fleet, Setback, Turn } from '../../snapshots/peers.js';
 import type { Ceiling, LocalCeiling } from '../../upstream/http/rate-limit.js';
 import type { Kind } from '../../upstream/listing-kinds.js';
 import { decodeRecord, encodeRecord, RECORD_FORMAT, RefusedRecord } from '../record.js';
-import { createRedisLink } from './link.js';
+import { createRedisLink, type RedisLinkOptions } from './link.js';
 import { createSharedCeiling } from './rate-limit.js';
 import { CALL, DISCARD, FAIL, FORGET, NEWEST, RENEW, TURN, WRITE } from './scripts.js';
 import { createSeal } from './seal.js';
@@ -26,6 +26,7 @@ export interface RedisFleetOptions {
   readonly maxRecordBytes: number;
   /** For how long what others met is obeyed without an attempt of one's own, in milliseconds; an hour unless given. */
   readonly obeyedMs?: number;
+  readonly timeoutMs?: RedisLinkOptions['timeoutMs'];
   /** Called when sharing begins and when it ends. */
   readonly onSharing: (isShared: boolean) => void;
   readonly log: Logger;
@@ -75,7 +76,7 @@ export function createRedisFleet(options: RedisFleetOptions): RedisFleet {
   const pauses = createPatience(obeyedMs);
   // Rubbish can be written faster than a log is read.
   const maySay = createAllowance(10, 60_000);
-  const link = createRedisLink({ url, channel, onSharing, log });
+  const link = createRedisLink({ url, channel, onSharing, timeoutMs: options.timeoutMs, log });
   const { run } = link;
   link.onConnection(() => {
     // It may have lost what it held, or never had it; and what was announced meanwhile was not heard.
