@@ -24,6 +24,8 @@ export interface OpenOptions
   readonly redisUrl: string | undefined;
   /** The secret of the gateways that share. Without one, anybody who can write to Redis is believed. */
   readonly redisSecret: string | undefined;
+  /** How long a Redis command may take, in milliseconds; a second unless given. */
+  readonly redisTimeoutMs?: number | undefined;
   readonly metrics: Omit<Metrics, 'connectionCut' | 'watchListings' | 'expose'>;
   /** Wraps the listing of the upstream, for tests. */
   readonly decorate?: (listing: Listing) => Listing;
@@ -64,6 +66,7 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
           url: redisUrl,
           scope: peerScope(addresses),
           secret: redisSecret,
+          timeoutMs: options.redisTimeoutMs,
           maxRecordBytes: maxBytes,
           services,
           encodeRows,

@@ -10,6 +10,8 @@ export interface RedisLinkOptions {
   readonly channel: string;
   /** Called when Redis becomes available, and when it no longer is. */
   readonly onSharing: (isShared: boolean) => void;
+  /** How long a command, or the first connection, may take, in milliseconds; a second unless given. */
+  readonly timeoutMs?: number | undefined;
   readonly log: Logger;
 }
 
@@ -40,12 +42,11 @@ export interface RedisLink {
 }
 
 /** A slower Redis counts as not available. */
-const COMMAND_TIMEOUT_MS = 1_000;
+const TIMEOUT_MS = 1_000;
 /** After a failure Redis is not used for this time. */
 const AWAY_MS = 1_000;
 /** Redis counts as available again when nothing has failed for this long after that. */
 const STEADY_MS = 2_000;
-const FIRST_CONNECTION_MS = 1_000;
 const PING_MS = 10_000;
 /** Subscribers are called at most once in this time for one topic. */
 const NOTIFY_EVERY_MS = 100;
@@ -55,7 +56,8 @@ const MAX_MESSAGE_LENGTH = 100;
 const UNSUBSCRIBED_MS = 5_000;
 
 /** Connects, and reconnects until it is closed. */
-export function createRedisLink({ url, channel, onSharing, log }: RedisLinkOptions): RedisLink {
+export function createRedisLink(options: RedisLinkOptions): RedisLink {
+  const { url, channel, onSharing, timeoutMs = TIMEOUT_MS, log } = options;
   const news = new EventEmitter().setMaxListeners(0);
   // The prefix keeps a message "error" from being an emitter's error event, which throws.
   const eventOf = (topic: string) => `news:${topic}`;
@@ -70,8 +72,8 @@ export function createRedisLink({ url, channel, onSharing, log }: RedisLinkOptio
   let isClosed = false;
 
   const client = new Redis(url, {
-    commandTimeout: COMMAND_TIMEOUT_MS,
-    socketTimeout: 2 * COMMAND_TIMEOUT_MS,
+    commandTimeout: timeoutMs,
+    socketTimeout: 2 * timeoutMs,
     connectTimeout: 2_000,
     // Without a connection a command fails at once, and the gateway goes on alone.
     enableOfflineQueue: false,
@@ -92,7 +94,7 @@ export function createRedisLink({ url, channel, onSharing, log }: RedisLinkOptio
   const ping = setInterval(() => listener.ping().catch(() => {}), PING_MS).unref();
   const isTried = Promise.race([
     once(client, 'ready').catch(() => {}),
-    sleep(FIRST_CONNECTION_MS, undefined, { ref: false }),
+    sleep(timeoutMs, undefined, { ref: false }),
   ]);
   client.on('ready', () => {
     // Available at once, without the steady time.

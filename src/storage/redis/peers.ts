@@ -7,7 +7,7 @@ import type { LeaseResult, Peers, RefreshLease, SharedFailure } from '../../snap
 import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
 import type { ListingKind } from '../../upstream/listing-kinds.js';
 import { decodeRecord, type EncodeRows, encodeRecord, InvalidRecord, RECORD_FORMAT } from '../record.js';
-import { createRedisLink } from './link.js';
+import { createRedisLink, type RedisLinkOptions } from './link.js';
 import { createSharedRateLimiter } from './rate-limit.js';
 import { DISCARD, FAIL, FORGET, LEASE, NEWEST, RENEW, REQUEST, WRITE } from './scripts.js';
 import { createSeal } from './seal.js';
@@ -28,6 +28,7 @@ export interface RedisPeersOptions {
   readonly maxRecordBytes: number;
   /** How long peers can keep this gateway from an attempt of its own, in milliseconds; by default an hour. */
   readonly obeyedMs?: number;
+  readonly timeoutMs?: RedisLinkOptions['timeoutMs'];
   /** Called when sharing begins and when it ends. */
   readonly onSharing: (isShared: boolean) => void;
   readonly log: Logger;
@@ -89,7 +90,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
   const pauses = createPatience(obeyedMs);
   // Bounds the log: bad records can be written faster than a log is read.
   const mayLog = createAllowance(10, 60_000);
-  const link = createRedisLink({ url, channel, onSharing, log });
+  const link = createRedisLink({ url, channel, onSharing, timeoutMs: options.timeoutMs, log });
   const { run } = link;
   link.onConnection(() => {
     // Redis may have lost the snapshots, and messages were missed.
