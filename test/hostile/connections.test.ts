@@ -10,14 +10,14 @@ const CHUNKED =
   'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
 const MB = 2 ** 20;
 
-/** How many connections were cut for this reason, as the metrics say. */
+/** How many connections were cut for this reason, by the metrics. */
 async function cutsOf({ address }: Target, reason: string): Promise<number> {
   const metrics = await (await fetch(`${address}/metrics`)).text();
   const [, count = '0'] = new RegExp(`connections_cut_total{reason="${reason}"} (\\d+)`).exec(metrics) ?? [];
   return Number(count);
 }
 
-/** That the gateway was seen to answer all through, and with how much memory. */
+/** Expects that the gateway answered throughout, within this memory. */
 function expectAlive(
   { failed, probes, memoryMb }: { failed: number; probes: number; memoryMb: number },
   atMostMb: number,
@@ -61,7 +61,7 @@ describe('request bodies', () => {
     }
   });
 
-  it('that are not finished are bounded over all connections, and the client that sends most is refused', async () => {
+  it('that are unfinished are bounded over all connections, and the client that sends most is refused', async () => {
     const target = await startTarget();
     const watch = target.watch();
     const piece = Buffer.alloc(1_000_000, 'x');
@@ -92,8 +92,9 @@ describe('request bodies', () => {
 });
 
 describe('unread responses', () => {
-  it('do not fill the memory, and only who leaves them unread is cut off', async () => {
-    const target = await startTarget();
+  it('do not fill the memory, and only clients that do not read are cut off', async () => {
+    // On a busy machine no response may be replaced by a refusal, which would need no memory.
+    const target = await startTarget({ env: { MAX_WAIT_MS: '60000' } });
     const watch = target.watch();
     const { body } = await target.ask({ query: FULL });
     const honest = await openRaw(target.address, { from: '127.0.0.2', isReading: false });
@@ -118,20 +119,20 @@ describe('unread responses', () => {
     );
     honest.socket.resume();
     await expect.poll(() => cutsOf(target, 'response_bytes'), { timeout: 60_000 }).toBeGreaterThan(0);
-    await expect.poll(() => bytes, { timeout: 60_000 }).toBeGreaterThan(2 * body.length);
-    // Whoever has taken nothing for 30 s is cut off, too. Some were told that the gateway is busy, which is soon read.
-    const cuts = async () => (await cutsOf(target, 'response_bytes')) + (await cutsOf(target, 'slow_reader'));
-    await expect.poll(cuts, { timeout: 90_000, interval: 1000 }).toBeGreaterThan(readers.length / 2);
-    await expect.poll(() => cutsOf(target, 'slow_reader'), { timeout: 60_000 }).toBeGreaterThan(0);
+    // Clients that read nothing for 30 s are cut off, too.
+    const closed = () =>
+      cutsOf(target, 'response_bytes').then(async (cut) => cut + (await cutsOf(target, 'slow_reader')));
+    await expect.poll(closed, { timeout: 90_000, interval: 1000 }).toBe(readers.length);
+    await expect.poll(() => bytes, { timeout: 30_000 }).toBeGreaterThan(3 * 3_700_000);
     expectAlive(await watch.stop(), 300);
   }, 200_000);
 });
 
 describe('time', () => {
-  it('is up after 30 s for who sends nothing, half a head or half a body, or reads a byte now and then', async () => {
+  it('is up after 30 s for clients that send nothing, half a head or half a body, or read a byte now and then', async () => {
     const target = await startTarget({ env: { UPSTREAM_TIMEOUT_MS: '120000' } });
     const began = performance.now();
-    // Who waits for the upstream is no slow reader, whatever is sent behind.
+    // A client that waits for the upstream is no slow reader, whatever it has pipelined.
     let answerRoute: (() => void) | undefined;
     target.upstream.plan('tokens', (response, request, nth) => {
       if (request.url?.includes('srcToken')) answerRoute = () => json({ tokens: [] })(response, request, nth);

@@ -129,7 +129,7 @@ describe('nosniff', () => {
       413,
     ],
     ['a broken chunk', 'POST /graphql HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', 400],
-  ])('is said with %s', async (_name, bytes, status) => {
+  ])('is sent with %s', async (_name, bytes, status) => {
     const came = await sendRaw(gateway.address, bytes);
     expect(came).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(came.slice(0, came.indexOf('\r\n\r\n')).toLowerCase()).toContain(
@@ -138,7 +138,7 @@ describe('nosniff', () => {
     expect(came.match(/HTTP\/1\.1 \d/g)).toHaveLength(1);
   });
 
-  it('is said with an internal error', async () => {
+  it('is sent with an internal error', async () => {
     const server = await startServer();
     server.snapshots.now = () => {
       throw new Error('a bug');

@@ -4,14 +4,14 @@ import { attack, type HttpAnswer, startTarget, type Target } from '../support/ho
 /** How long each attack lasts, in milliseconds; longer for a run of its own. */
 const ATTACK_MS = Number(process.env.HOSTILE_MS ?? 2_500);
 const CONNECTIONS = 16;
-/** What the defaults have to keep while they are attacked, with 10,000 tokens listed. */
+/** Upper bounds during an attack, with the default settings and 10,000 tokens. */
 const MOST_STALL_MS = 300;
 const MOST_MEMORY_MB = 300;
 
 const FIELDS =
   '{ id symbol name address decimals price { usd asOf } chain { name nativeCurrency { symbol } } }';
 
-/** One operation of so many aliases, other ones each time it is sent. */
+/** One operation with this many aliases, whose names differ each time it is sent. */
 function aliased(count: number, field: string): object {
   const aliases = Array.from({ length: count }, (_nothing, nth) => `a$N_${nth}: ${field}`);
   return { query: `{ ${aliases.join(' ')} }` };
@@ -44,7 +44,7 @@ const ATTACKS: readonly (readonly [string, readonly object[]])[] = [
   ['entities', [entities(200), entities(8_000)]],
 ];
 
-/** The CPU time of the main thread that one request costs, in milliseconds. */
+/** Sends one request; adds the CPU time of the main thread that it took, in milliseconds. */
 async function costOf(target: Target, body: string | object) {
   const before = target.cpuMs();
   const answer = await target.ask(body);

@@ -18,7 +18,7 @@ describe('cross-origin requests', () => {
     expect(headers.get('vary') ?? '').not.toContain('Origin');
   });
 
-  it('answer the question that a browser asks first', async () => {
+  it('get an answer to their preflight request', async () => {
     const { fetch } = await createTestGateway();
     const response = await fetch('/graphql', {
       method: 'OPTIONS',
@@ -36,7 +36,7 @@ describe('cross-origin requests', () => {
     });
   });
 
-  it('are open to the listed origins alone where there is a list', async () => {
+  it('are only open to the listed origins if there is a list', async () => {
     const { fetch } = await createTestGateway({
       config: { corsOrigins: ['https://a.example', 'https://b.example'] },
     });
@@ -168,7 +168,7 @@ describe('/live and /ready', () => {
 });
 
 describe('switches', () => {
-  it('without introspection the schema cannot be asked for, nor guessed from suggestions', async () => {
+  it('without introspection the schema cannot be read, nor guessed from suggestions', async () => {
     const { query } = await createTestGateway({ config: { introspection: false } });
     const answer = await query(getIntrospectionQuery());
     expect(answer).not.toHaveProperty('data');
@@ -228,7 +228,7 @@ describe("a client's mistake", () => {
     expect(logged.filter(({ level }) => Number(level) >= 50)).toEqual([]);
   });
 
-  it('in one field has a code, and leaves the rest of the answer', async () => {
+  it('in one field has a code, and leaves the rest of the response', async () => {
     const { fetch } = await createTestGateway();
     const response = await ask(fetch, {
       query: 'query ($k: String = "base") { chain(chainKey: $k) { name } listings { name } }',

@@ -11,7 +11,7 @@ function deep(levels: number): string {
   }, '{ name }');
 }
 
-describe('limits name themselves, what they are and what came', () => {
+describe('errors name the limit, its setting and the actual number', () => {
   it('depth', async () => {
     const { query } = await createTestGateway({ config: { maxDepth: 4 } });
     expect(codesOf(await query(deep(4)))).toEqual([]);
@@ -137,7 +137,7 @@ describe('limits name themselves, what they are and what came', () => {
 });
 
 describe('limits', () => {
-  it('let the standard introspection query through, and not what hides behind it', async () => {
+  it('let the standard introspection query through, but not other fields beside it', async () => {
     const { query } = await createTestGateway({ config: { maxDepth: 3 } });
     expect(codesOf(await query(getIntrospectionQuery()))).toEqual([]);
     expect(codesOf(await query(`{ __typename ${deep(5).slice(1)}`))).toEqual(['LIMIT_EXCEEDED']);

@@ -78,7 +78,7 @@ describe('x-stale-listings', () => {
     await expect.poll(() => headerOf(gateway, '{ tokens { name } }')).toBeNull();
   });
 
-  it('says the age that `listings` says, whole seconds of it', async () => {
+  it('has the age of `listings`, in whole seconds', async () => {
     const { fetch } = await createAged(95);
     const query = '{ tokens { name } listings { name ageSeconds } }';
     const response = await fetch(`/graphql?query=${encodeURIComponent(query)}`);
@@ -86,7 +86,7 @@ describe('x-stale-listings', () => {
     expect(response.headers.get(HEADER)).toBe(`tokens;age=${data.listings[1]?.ageSeconds}`);
   });
 
-  it('is said of a snapshot that was old when it came', async () => {
+  it('names a snapshot that was old when it came', async () => {
     const gateway = await createTestGateway({
       decorate: (listing) => ({
         ...listing,
@@ -96,21 +96,21 @@ describe('x-stale-listings', () => {
     expect(await headerOf(gateway, '{ tokens { name chain { name } } }')).toMatch(/^tokens;age=9\d$/);
   });
 
-  it('is said of routes, whose rows are as the token listing has them, and of the chains joined', async () => {
+  it('names the listings behind routes (tokens) and joined chains', async () => {
     const gateway = await createAged(340);
     const routes = `tokens(srcChainKey: "ethereum", srcToken: "${USDC}")`;
     expect(await headerOf(gateway, `{ ${routes} { name } }`)).toEqual(TOKENS);
     expect(await headerOf(gateway, `{ ${routes} { name chain { name } } }`)).toEqual(BOTH);
   });
 
-  it('is not said of routes of which there are none', async () => {
+  it('does not name the listing behind empty routes', async () => {
     const gateway = await createAged(340);
     gateway.upstream.plan('tokens', json({ tokens: [] }));
     const routes = `tokens(srcChainKey: "ethereum", srcToken: "${USDC}")`;
     expect(await headerOf(gateway, `{ ${routes} { name } }`)).toBeNull();
   });
 
-  it('is not said of a listing that is not there at all', async () => {
+  it('does not name a listing that is missing', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', status(404));
     const gateway = await createTestGateway({ upstream });
