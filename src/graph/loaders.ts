@@ -7,7 +7,7 @@ import type { View } from '../snapshots/snapshots.js';
 import { ROUTE_UNITS } from './cost/cost.js';
 import type { CostMeter } from './cost/cost-meter.js';
 
-/** A value that may already be at hand: a list of 10,000 tokens must not cost 10,000 promises. */
+/** A value, or a promise where it must be loaded first: a list of 10,000 tokens must not cost 10,000 promises. */
 export type MaybePromise<Value> = Value | Promise<Value>;
 
 export interface LoadersOptions {

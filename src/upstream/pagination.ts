@@ -1,7 +1,7 @@
 import { MAX_ROWS } from '../domain/row-limits.js';
 import { malformed } from '../domain/upstream-error.js';
 import type { UpstreamAnswer, UpstreamRequest } from './http/client.js';
-import { kindOf, rowsOf, tooManyRows } from './rows.js';
+import { describeType, rowsOf, tooManyRows } from './rows.js';
 import type { ServiceOptions } from './service.js';
 
 const MAX_PAGES = 100;
@@ -56,12 +56,12 @@ function nextTokenOf(json: unknown): string | undefined {
   const { pagination } = json as { readonly pagination?: unknown };
   if (pagination === undefined || pagination === null) return undefined;
   if (typeof pagination !== 'object' || Array.isArray(pagination)) {
-    throw malformed(`expected an object "pagination", got ${kindOf(pagination)}`);
+    throw malformed(`expected an object "pagination", got ${describeType(pagination)}`);
   }
   const { nextToken } = pagination as { readonly nextToken?: unknown };
   if (nextToken === undefined || nextToken === null || nextToken === '') return undefined;
   if (typeof nextToken !== 'string') {
-    throw malformed(`expected a string "pagination.nextToken", got ${kindOf(nextToken)}`);
+    throw malformed(`expected a string "pagination.nextToken", got ${describeType(nextToken)}`);
   }
   return nextToken;
 }

@@ -21,10 +21,10 @@ export const SERVICES: Services = {
 
 export type Services = Readonly<Record<string, CreateListing>>;
 
-/** The profile that asks v1 until it is gone, and its successor from then on. */
+/** The profile that uses v1 until it is gone, and the value-transfer service from then on. */
 export const AUTO = 'auto';
 
-/** Which services are asked, and where they are. */
+/** Which services to use, and where they are. */
 export interface Addresses {
   /** The name of the service at `url`, or {@link AUTO}. */
   readonly profile: string;
@@ -69,7 +69,7 @@ interface Service {
   readonly createListing: CreateListing;
 }
 
-/** The service that is asked first, and the one that takes over from it, if any. */
+/** The service to use, and its successor, if any. */
 function chosenServices(addresses: Addresses): readonly [Service, Service?] {
   const { profile, url, successorUrl, isDemo, services = SERVICES } = addresses;
   function serviceAt(name: string, address: string): Service {

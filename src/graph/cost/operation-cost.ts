@@ -57,7 +57,7 @@ export function costOfOperation(
 ): Cost {
   const cost = { units: 0, rows: 0 };
   const query = context.schema.getQueryType();
-  if (query) new Counter(context, sizes, cost).addSelections(query, [operation], ONE_ROW);
+  if (query) new CostCounter(context, sizes, cost).addSelections(query, [operation], ONE_ROW);
   return cost;
 }
 
@@ -65,7 +65,7 @@ export function costOfOperation(
 export function costOfRows(rows: RowsByChain, info: GraphQLResolveInfo, sizes: ListingSizes): Cost {
   const { schema, fragments, variableValues: variables } = info;
   const cost = { units: 0, rows: 0 };
-  const counter = new Counter({ schema, fragments, variables }, sizes, cost);
+  const counter = new CostCounter({ schema, fragments, variables }, sizes, cost);
   counter.addRows(getNamedType(info.returnType), true, info.fieldNodes, rows);
   return cost;
 }
@@ -90,7 +90,8 @@ export function unitsOfWholeObject(type: GraphQLObjectType): number {
   return units;
 }
 
-class Counter {
+/** Walks the selections of an operation as execution does, and adds up their cost. */
+class CostCounter {
   constructor(
     private readonly context: OperationContext,
     private readonly sizes: ListingSizes,
@@ -156,7 +157,7 @@ class Counter {
     const input = rows || rowsByType || units ? this.inputOf(field, nodes[0], parents) : undefined;
     if (input && units) this.cost.units += units(input);
     const isList = isListType(getNullableType(field.type));
-    // Without a rule each parent has one value, such as the chain of a token.
+    // Without `rows` each parent has one value, such as the chain of a token.
     const ofField = input && rows ? rows(input) : parents;
     this.addRows(type, isList, nodes, input && rowsByType ? NO_ROWS : ofField, input && rowsByType?.(input));
   }
@@ -175,6 +176,7 @@ class Counter {
     }
   }
 
+  /** Collects fields by response key, as the CollectFields algorithm of the GraphQL specification does. */
   private collect(
     type: GraphQLObjectType,
     selections: readonly SelectionNode[],

@@ -3,7 +3,7 @@ import type { ListingSource, RouteClients } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import { createFairQueue, type FairQueue, QueueFullError } from '../../scheduling/fair-queue.js';
 import { type Backoff, LANES, type Lane } from './backoff.js';
-import { stoppingError } from './errors.js';
+import { MAX_WAIT_MS, stoppingError } from './errors.js';
 import type { RateLimiter } from './rate-limit.js';
 
 export interface AdmissionOptions {
@@ -43,8 +43,6 @@ export interface Admission {
   close(reason: UpstreamError): void;
 }
 
-/** A request does not wait longer for a slot: its caller decides when to try again. */
-const MAX_WAIT_MS = 10_000;
 /** How often a lane checks whether the lanes before it are idle. */
 const BEHIND_POLL_MS = 20;
 

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { RequestDelay } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import { type Breaker, type BreakerState, createBreaker } from './circuit-breaker.js';
-import { GONE_PAUSE_MS } from './errors.js';
+import { GONE_PAUSE_MS, MAX_WAIT_MS } from './errors.js';
 
 /**
  * The lanes of requests, the most important first: whole listings, routes from listed tokens, and routes from other
@@ -38,8 +38,6 @@ export interface Backoff {
   run<Answer>(url: string, lane: Lane, send: () => Promise<Answer>): Promise<Answer>;
 }
 
-/** A request does not wait for a longer Retry-After: its caller decides when to try again. */
-const MAX_WAIT_MS = 10_000;
 /** A longer Retry-After is cut to this. */
 const MAX_PAUSE_MS = 3_600_000;
 /** The limit of a Retry-After that only one URL for routes has answered with since the last good answer. */
@@ -59,15 +57,18 @@ interface LaneState {
 /** Makes the backoff of one service. */
 export function createBackoff({ onBreaker, onPause }: BackoffOptions): Backoff {
   const gone = new LRUCache<string, UpstreamError>({ max: MAX_GONE, ttl: GONE_PAUSE_MS });
-  const states = LANES.map(
-    (lane): LaneState => ({
-      lane,
-      breaker: createBreaker((state) => onBreaker(state, lane)),
-      pausing: new Set(),
-      pausedUntil: 0,
-      pausedBy: undefined,
-    }),
-  );
+  const createLaneState = (lane: Lane): LaneState => ({
+    lane,
+    breaker: createBreaker((state) => onBreaker(state, lane)),
+    pausing: new Set(),
+    pausedUntil: 0,
+    pausedBy: undefined,
+  });
+  const states: Readonly<Record<Lane, LaneState>> = {
+    listings: createLaneState('listings'),
+    routes: createLaneState('routes'),
+    unlisted: createLaneState('unlisted'),
+  };
 
   /** How long this lane delays requests of its own and of the lanes after it. */
   function delayBy({ breaker, pausedUntil, pausedBy }: LaneState, waits: boolean): number {
@@ -100,21 +101,18 @@ export function createBackoff({ onBreaker, onPause }: BackoffOptions): Backoff {
         const error = gone.get(key);
         if (error) throw notSent(error, gone.getRemainingTTL(key));
       }
-      const upToHere = states.slice(0, LANES.indexOf(lane) + 1);
-      return Math.max(...upToHere.map((state) => delayBy(state, waits)));
+      const upToHere = LANES.slice(0, LANES.indexOf(lane) + 1);
+      return Math.max(...upToHere.map((each) => delayBy(states[each], waits)));
     },
     delayOfListings() {
-      const [listings] = states;
-      if (!listings) return undefined;
-      const { breaker, pausedUntil, pausedBy } = listings;
+      const { breaker, pausedUntil, pausedBy } = states.listings;
       const pauseLeftMs = pausedUntil - performance.now();
       if (pausedBy && pauseLeftMs > 0) return { error: pausedBy, leftMs: pauseLeftMs };
       const leftMs = breaker.delayMs();
       return breaker.openedBy && leftMs > 0 ? { error: breaker.openedBy, leftMs } : undefined;
     },
     async run(url, lane, send) {
-      const state = states.find((each) => each.lane === lane);
-      if (!state) throw new RangeError(`Expected one of ${LANES.join(', ')}, got ${lane}`);
+      const state = states[lane];
       // Every failed attempt for a listing counts; for routes, each URL counts once.
       const key = lane === 'listings' ? {} : url;
       try {

@@ -1,8 +1,8 @@
 import { malformed, UpstreamError, type UpstreamErrorOptions } from '../../domain/upstream-error.js';
 
 const FIRST_RETRY_PAUSE_MS = 200;
-/** After a longer Retry-After there is no further attempt: the caller decides when to try again. */
-const MAX_RETRY_AFTER_MS = 10_000;
+/** No request waits longer than this before it is sent or sent again: its caller decides when to try again. */
+export const MAX_WAIT_MS = 10_000;
 /** How long a service that is gone gets no requests. */
 export const GONE_PAUSE_MS = 3_600_000;
 const SAYS_DEPRECATED = /(?<![a-z])deprecated(?![a-z])/i;
@@ -78,7 +78,7 @@ export function retryDelay(
     code === 'UPSTREAM_UNREACHABLE' ||
     (code === 'UPSTREAM_RATE_LIMITED' && status === 429) ||
     (code === 'UPSTREAM_STATUS' && status !== undefined && status >= 500);
-  if (!isTransient || retryAfterMs > MAX_RETRY_AFTER_MS) return undefined;
+  if (!isTransient || retryAfterMs > MAX_WAIT_MS) return undefined;
   const pauseMs = FIRST_RETRY_PAUSE_MS * 2 ** attempt * (0.5 + Math.random() / 2);
   return Math.max(pauseMs, retryAfterMs);
 }

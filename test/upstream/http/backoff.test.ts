@@ -22,13 +22,13 @@ async function serve(config: TestGatewayOptions['config'] = {}) {
     firstPauseMs: 10,
   });
   await gateway.query('{ chains { chainKey } tokens { symbol } }');
-  let questions = 0;
+  let requested = 0;
   const codeOfPair = async (index: number) =>
     codesOf(
       await gateway.query(`{ tokens(srcChainKey: "a", srcToken: "${addressOf(index)}") { symbol } }`),
     )[0];
-  /** The code of the answer to a question for routes that was not asked before. */
-  const routeCode = () => codeOfPair(questions++);
+  /** The code of the answer to a request for routes that was not asked before. */
+  const routeCode = () => codeOfPair(requested++);
   return {
     ...gateway,
     codeOfPair,
@@ -73,7 +73,7 @@ describe('the breaker', () => {
     expect(await breakers()).toEqual({ listings: 'closed', routes: 'open' });
   });
 
-  it('lets one question through each two seconds, and all of them once one is answered', async () => {
+  it('lets one request through each two seconds, and all of them once one is answered', async () => {
     const clock = stopClock();
     const { upstream, routeCode, routeCodes, from, breakers, logged } = await serve();
     upstream.plan('tokens', status(500));
@@ -130,7 +130,7 @@ describe('the breaker', () => {
     expect(await breakers()).toEqual({ listings: 'closed', routes: 'closed' });
   });
 
-  it.each([400, 404, 409])('is not opened by HTTP %i, which is about one question', async (code) => {
+  it.each([400, 404, 409])('is not opened by HTTP %i, which is about one request', async (code) => {
     const { upstream, routeCodes, from } = await serve();
     upstream.plan('tokens', status(code));
     const asked = from();
@@ -210,7 +210,7 @@ describe('Retry-After', () => {
     expect(meanwhile.length).toBeGreaterThan(2);
   });
 
-  it('to a listing holds for every question of the process', async () => {
+  it('to a listing holds for every request of the process', async () => {
     const { upstream, routeCode, snapshots } = await serve();
     upstream.plan('chains', first(2, status(429, { 'retry-after': '2' }), json({ chains: [chainRow('a')] })));
     snapshots.refreshNow();
@@ -222,7 +222,7 @@ describe('Retry-After', () => {
     for (const { at } of routes) expect(at - (refused?.at ?? 0)).toBeGreaterThanOrEqual(2000);
   });
 
-  it('that is long refuses all questions for routes at once, with what the upstream said', async () => {
+  it('that is long refuses all requests for routes at once, with what the upstream said', async () => {
     const { upstream, routeCodes, from } = await serve();
     upstream.plan('tokens', status(503, { 'retry-after': '600' }));
     const asked = from();
@@ -296,7 +296,7 @@ describe('an upstream that is gone', () => {
     await expect.poll(() => upstream.count('tokens')).toBe(asked + 1);
   });
 
-  it('for one question is there for all others', async () => {
+  it('for one request is there for all others', async () => {
     const { upstream, routeCodes, snapshots, from } = await serve();
     upstream.plan('tokens', status(410));
     const asked = from();
