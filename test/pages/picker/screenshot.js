@@ -21,6 +21,7 @@ try {
   const page = await browser.newPage({ viewport: SIZE, colorScheme: 'light' });
   await page.goto(await addressOf(gateway));
   await page.getByLabel('Search tokens').fill('usdt');
+  await page.getByText('tokens found for “usdt”').first().waitFor();
   await page.getByRole('option').first().click();
   await page.getByText(/^\d+ tokens on \d+ chains$/).waitFor();
   await page.screenshot({ path: PICTURE });
