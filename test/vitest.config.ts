@@ -4,6 +4,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** What starts many gateways and counts what they ask for: on a busy machine Redis is too slow for them. */
 const HEAVY = ['chaos.test.ts', 'kill.test.ts', 'storage/redis*.test.ts'];
 
+/** Attacks that take minutes. `npm run hostile` runs them, and the two that `npm test` runs, too. */
+const HOSTILE = ['hostile/!(operations|fuzz).test.ts'];
+
 /** Those that take longest, the longest first, so that no worker is left with one of them at the end. */
 const LONG = [
   'server/stop',
@@ -40,10 +43,10 @@ export default defineConfig({
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     root: import.meta.dirname,
-    // On a busy machine what is waited for can take its time.
-    testTimeout: 40_000,
-    hookTimeout: 40_000,
-    expect: { poll: { timeout: 15_000 } },
+    // Only a test that hangs reaches these, however busy the machine is.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000 } },
     sequence: { sequencer: LongestFirst },
     projects: [
       {
@@ -51,7 +54,7 @@ export default defineConfig({
         test: {
           name: 'most',
           include: ['**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...HEAVY],
+          exclude: ['**/node_modules/**', ...HEAVY, ...HOSTILE],
           sequence: { groupOrder: 0 },
           // Most of the time is spent in waiting for other processes.
           maxWorkers: 6,
@@ -61,6 +64,17 @@ export default defineConfig({
       {
         extends: true,
         test: { name: 'heavy', include: HEAVY, sequence: { groupOrder: 1 }, maxWorkers: 4, isolate: false },
+      },
+      {
+        extends: true,
+        // They measure CPU time and memory of the processes that they attack.
+        test: {
+          name: 'hostile',
+          include: HOSTILE,
+          sequence: { groupOrder: 2 },
+          maxWorkers: 2,
+          isolate: false,
+        },
       },
     ],
   },

@@ -1,3 +1,5 @@
+import type { UpstreamError } from './upstream-error.js';
+
 /** The currency in which a chain charges fees. */
 export interface NativeCurrency {
   readonly chainKey: string;
@@ -94,6 +96,13 @@ export interface Fetched<Row> extends Origin {
   readonly largest?: LargestListing | undefined;
 }
 
+/** Why requests wait before they are sent, such as a pause that the upstream has asked for, and for how long. */
+export interface RequestDelay {
+  readonly error: UpstreamError;
+  /** In milliseconds. */
+  readonly leftMs: number;
+}
+
 /** A client that waits for the answer to a request for routes. */
 export interface RouteClient {
   /** The address of its connection; undefined if unknown. */
@@ -131,6 +140,8 @@ export interface Listing {
    * @param clients the clients that ask for routes; they determine the request's place in the queue
    */
   tokens(filter: TokenFilter, clients?: RouteClients): Promise<Fetched<Token>>;
+  /** What delays the requests for whole listings now; undefined if nothing does. */
+  delay?(): RequestDelay | undefined;
   /**
    * Tells a listing with a failover which service stored or shared rows are from. If it is the successor, this listing
    * switches to it, too.

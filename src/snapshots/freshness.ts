@@ -1,5 +1,5 @@
 import type { ListingSource } from '../domain/listing.js';
-import type { Failure } from './failure.js';
+import type { Failure } from './failures.js';
 import type { Snapshot } from './snapshot.js';
 
 /** The name of a listing. */

@@ -1,4 +1,4 @@
-import type { Fetched, ListingSource, UnreadableRows } from '../domain/listing.js';
+import type { Fetched, ListingSource, RequestDelay, UnreadableRows } from '../domain/listing.js';
 import { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
@@ -9,60 +9,63 @@ import {
   type HoldBackReason,
   type HoldBackRules,
 } from './changes/change-check.js';
-import { type Differences, NO_DIFFERENCES } from './changes/comparison.js';
+import { NO_DIFFERENCES } from './changes/comparison.js';
 import type { DiskStore } from './disk-store.js';
-import { type Failure, internalError } from './failure.js';
 import {
+  type Failure,
   FIRST_PAUSE_MS,
   growingPause,
+  internalError,
   LEAST_PAUSE_MS,
   LONGEST_PAUSE_MS,
   MAX_PAUSE_MS,
   STAND_BACK_MS,
-} from './pauses.js';
-import { NO_PEERS, type Peers, type SharedFailure, type Turn } from './peers.js';
+} from './failures.js';
+import { type BackOff, NO_PEERS, type Peers, type RefreshLease, type SharedFailure } from './peers.js';
 import { type Came, logAccepted, logRejected } from './refresh-log.js';
 import type { Snapshot } from './snapshot.js';
 
-/** What {@link createRefresher} takes. Times are in milliseconds. */
+/** Times are in milliseconds. */
 export interface RefresherOptions<Row, Kept extends Snapshot<Row>> {
   readonly kind: ListingKind<Row>;
   /** Asks the upstream; rejects with an UpstreamError. */
   readonly fetch: () => Promise<Fetched<Row>>;
-  /** Makes it ready to be served. */
-  readonly index: (taken: Fetched<Row>, before: Kept | undefined) => Kept | Promise<Kept>;
+  /** Why and for how long requests for listings wait now. */
+  readonly delay: () => RequestDelay | undefined;
+  /** Makes a snapshot of accepted rows. */
+  readonly index: (fetched: Fetched<Row>, before: Kept | undefined) => Kept | Promise<Kept>;
   /** The age after which a refresh runs. */
   readonly freshMs: number;
-  /** The pause after a first failed refresh; each further one doubles it. */
+  /** The pause after a first failed refresh; each further failure doubles it. */
   readonly firstPauseMs?: number;
   readonly rules: HoldBackRules;
   readonly peers: Peers;
   readonly disk: DiskStore | undefined;
-  /** Called with the source of each snapshot that this process has not taken itself. */
+  /** Called with the source of each snapshot that is from a peer or from disk. */
   readonly onSource: (source: ListingSource) => void;
-  /** Called at the end of each refresh: `taken`, `shared`, `held_back` and for what, or an error's code. */
+  /** Called at the end of each refresh: `taken`, `shared`, `held_back` with the reasons, or an error's code. */
   readonly onRefresh: (outcome: string, heldBackFor: readonly HoldBackReason[]) => void;
   readonly log: Logger;
 }
 
-/** Keeps one listing at hand: the last good snapshot, refreshed behind the requests, one refresh at a time. */
+/** Holds the last good snapshot of one listing and refreshes it in the background, one refresh at a time. */
 export interface Refresher<Kept> {
-  /** Takes up what was kept on disk. To be called before `start`. */
+  /** Loads the listing that is on disk. Call it before `start`. */
   restore(): Promise<void>;
-  /** Starts refreshing; a failed refresh is repeated until one succeeds. */
+  /** Starts refreshing. A failed refresh is repeated until one succeeds. */
   start(): void;
-  /** Refreshes now, unless it does already. */
+  /** Refreshes now, unless a refresh is under way. */
   refreshNow(): void;
-  /** The snapshot being served, if there has been one. */
+  /** The snapshot that is served; undefined before the first. */
   readonly snapshot: Kept | undefined;
   /**
-   * The snapshot at hand, or the one being fetched.
+   * The snapshot that is served, or the first one, which is being fetched.
    *
-   * @throws UpstreamError by rejection, at once, where there is none and the last refresh failed: the next
-   *   one is due by the clock, and not by how many clients ask
+   * @throws UpstreamError by rejection, at once, if there is none and the last refresh failed: clients do not
+   *   make the next refresh come sooner
    */
   current(): Kept | Promise<Kept>;
-  /** The last failed refresh, even if a later one succeeded. */
+  /** The last failed refresh, even if a later one succeeded, or why the present one has to wait. */
   readonly lastFailure: Failure | undefined;
   /** Whether the upstream's last answer is held back, and an older snapshot served in its place. */
   readonly isHeldBack: boolean;
@@ -70,104 +73,117 @@ export interface Refresher<Kept> {
   stop(): void;
 }
 
-type OurTurn<Row> = Extract<Turn<Row>, { is: 'ours' }>;
-type TooEarly = Extract<Turn<never>, { is: 'too early' }>;
-
-/** Makes the refresher of one listing. */
+/** Creates the refresher of one listing. */
 export function createRefresher<Row, Kept extends Snapshot<Row>>(
   options: RefresherOptions<Row, Kept>,
 ): Refresher<Kept> {
-  const { kind, fetch, index, freshMs, rules, peers, disk, onSource, onRefresh, log } = options;
+  const { kind, fetch, delay, index, freshMs, rules, peers, disk, onSource, onRefresh, log } = options;
   const { firstPauseMs = FIRST_PAUSE_MS } = options;
   const { name } = kind;
   const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
   let snapshot: Kept | undefined;
   let lastFailure: Failure | undefined;
   let failuresInARow = 0;
-  /** Of when the last snapshot was that another gateway took: its clock may be ahead of ours. */
+  /** `takenAt` of the last snapshot from a peer, whose clock may be ahead. */
   let sharedAt = 0;
   const changeCheck = createChangeCheck(kind, rules);
   let refreshing: Promise<Kept> | undefined;
+  /** When the request that is under way was made (milliseconds since 1970); it may still wait to be sent. */
+  let requestedAt: number | undefined;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
-  /** The failures that are in the log and in the status already. */
+  /** The failures that are already in the log and in the status. */
   const recorded = new WeakSet<UpstreamError>();
 
   function refresh(): Promise<Kept> {
     refreshing ??= runRefresh().finally(() => {
       refreshing = undefined;
-      // Every end of a round sets the time of the next; one that nobody foresaw must not be the last.
+      // Each outcome schedules the next refresh. This is for an outcome that failed to.
       if (timer === undefined) schedule(maxPauseMs);
     });
-    // Whoever waits for it sees the failure; if nobody does, it is in the log and in the status.
+    // Callers that wait for it see the failure. Without one it must not be an unhandled rejection.
     refreshing.catch(() => {});
     return refreshing;
   }
 
   async function runRefresh(): Promise<Kept> {
-    let turn: OurTurn<Row> | undefined;
+    let lease: RefreshLease<Row> | undefined;
     try {
-      const found = await peers.turn(name, kind, newestAt());
-      if (found.is === 'taken') return await admit(await index(found.taken, snapshot), 'shared');
-      if (found.is === 'too early') throw backOff(found);
-      turn = found;
-      adoptPeerState(turn.setback);
-      const { unreadable, ...taken } = await fetch();
-      if (!snapshot) checkFirstListing(kind, taken, unreadable);
-      const kept = await admit(await index(taken, snapshot), 'taken', turn, unreadable);
-      turn.succeed(kept);
+      const leased = await peers.lease(name, kind, newestAt());
+      if (leased.is === 'fetched') return await admit(leased.fetched, 'shared');
+      if (leased.is === 'too early') throw backOff(leased);
+      lease = leased;
+      adoptPeerState(lease.peerFailure);
+      const { unreadable, ...fetched } = await request();
+      if (!snapshot) checkFirstListing(kind, fetched, unreadable);
+      const kept = await admit(fetched, 'taken', lease, unreadable);
+      lease.succeed(kept);
       return kept;
     } catch (error) {
-      throw onError(error, turn);
+      throw onError(error, lease);
     }
   }
 
-  /** Takes it or holds it back, by what is served here: whoever else has taken it may have had less to go by. */
+  async function request(): Promise<Fetched<Row>> {
+    requestedAt = Date.now();
+    try {
+      return await fetch();
+    } finally {
+      requestedAt = undefined;
+    }
+  }
+
+  /**
+   * Checks a listing against the served one, and publishes it or holds it back. One from a peer is checked, too: the
+   * peer may have had nothing to compare it with. Only an accepted listing is indexed, which is the expensive part.
+   */
   async function admit(
-    kept: Kept,
+    fetched: Fetched<Row>,
     outcome: 'taken' | 'shared',
-    turn?: OurTurn<Row>,
+    lease?: RefreshLease<Row>,
     unreadable?: UnreadableRows,
   ): Promise<Kept> {
-    const findings = await examine(kept, unreadable);
-    if (outcome === 'shared' && snapshot && kept.takenAt <= snapshot.takenAt) return snapshot;
-    const result = changeCheck.check(findings);
-    if (!result.isAccepted) throw recordFailure(result.error, 'held_back', freshMs, turn, result.reasons);
-    if (result.change)
-      log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${result.change}`);
-    return publish(kept, outcome, findings.differences);
-  }
-
-  async function examine(kept: Kept, unreadable: UnreadableRows | undefined): Promise<Findings<Row>> {
+    let indexed: Kept | undefined;
     for (;;) {
-      const findings = await changeCheck.examine(snapshot, { ...kept, unreadable });
-      // Requests have had their turn meanwhile, and so may have had another snapshot.
-      if (findings.served === snapshot) return findings;
+      const served = snapshot;
+      const findings = await changeCheck.examine(served, { ...fetched, unreadable });
+      if (outcome === 'shared' && snapshot && fetched.takenAt <= newestAt()) return snapshot;
+      // A peer's snapshot may have been published during the check or the indexing: then check again.
+      if (served !== snapshot) continue;
+      const result = changeCheck.check(findings);
+      if (!result.isAccepted) throw recordFailure(result.error, 'held_back', freshMs, lease, result.reasons);
+      indexed ??= await index(fetched, served);
+      if (served !== snapshot) continue;
+      if (result.change) {
+        log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${result.change}`);
+      }
+      return publish(indexed, outcome, findings);
     }
   }
 
-  /** Records a failure, unless it is; one that nobody foresaw is told from the others only by the log. */
-  function onError(reason: unknown, turn?: OurTurn<Row>): UpstreamError {
+  /** Records a failure, unless it is recorded already, and schedules the next attempt. */
+  function onError(reason: unknown, lease?: RefreshLease<Row>): UpstreamError {
     if (reason instanceof UpstreamError && recorded.has(reason)) return reason;
     const error = reason instanceof UpstreamError ? reason : internalError(reason);
     const pauseMs = growingPause(firstPauseMs, maxPauseMs, failuresInARow++);
-    return recordFailure(error, error.code, Math.max(pauseMs, error.retryAfterMs ?? 0), turn);
+    return recordFailure(error, error.code, Math.max(pauseMs, error.retryAfterMs ?? 0), lease);
   }
 
-  /** Of when the newest is that is known here, taken or not (milliseconds since 1970). */
+  /** `takenAt` of the newest listing that is known here, accepted or not. */
   function newestAt(): number {
     return Math.max(snapshot?.takenAt ?? 0, sharedAt, changeCheck.heldBackAt);
   }
 
-  /** Goes on from what others have met since the snapshot that is served. */
-  function adoptPeerState(setback: SharedFailure | undefined): void {
-    if (!setback || setback.at <= (snapshot?.takenAt ?? 0)) return;
-    failuresInARow = setback.failuresInARow;
-    changeCheck.adoptPeerState(setback.heldBack);
+  /** Continues from a peer's failure, if it is newer than the served snapshot. */
+  function adoptPeerState(failure: SharedFailure | undefined): void {
+    if (!failure || failure.at <= (snapshot?.takenAt ?? 0)) return;
+    failuresInARow = failure.failuresInARow;
+    changeCheck.adoptPeerState(failure.heldBack);
   }
 
-  function publish(kept: Kept, came: Came, differences: Differences): Kept {
-    logAccepted(log, kind, snapshot, kept, came, differences);
+  function publish(kept: Kept, came: Came, findings?: Findings<Row>): Kept {
+    if (findings) changeCheck.remember(findings);
+    logAccepted(log, kind, snapshot, kept, came, findings?.differences ?? NO_DIFFERENCES);
     const isFirst = snapshot === undefined;
     snapshot = kept;
     failuresInARow = 0;
@@ -177,8 +193,8 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
       onRefresh(came, []);
       disk?.write(kind, { ...kept, largest: changeCheck.largest(kept.rows.length) });
     }
-    peers.holds(name, kind, kept);
-    // Age counts from when it was asked for; but a slow upstream is not asked again as soon as it has answered.
+    peers.offer(name, kind, kept);
+    // Age counts from the request, but a slow upstream is not asked again as soon as it has answered.
     const leastMs = isFirst && came !== 'taken' ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
     schedule(Math.min(Math.max(freshMs - kept.ageAt(Date.now()), leastMs), freshMs));
     return kept;
@@ -188,7 +204,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
     error: UpstreamError,
     outcome: string,
     pauseMs: number,
-    turn?: OurTurn<Row>,
+    lease?: RefreshLease<Row>,
     heldBackFor: readonly HoldBackReason[] = [],
   ): UpstreamError {
     const at = Date.now();
@@ -196,21 +212,21 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
     recorded.add(error);
     lastFailure = { error, at };
     if (stopped) {
-      turn?.fail();
+      lease?.fail();
       return error;
     }
     const retryInMs = Math.round(Math.min(pauseMs, LONGEST_PAUSE_MS));
     onRefresh(outcome, heldBackFor);
-    turn?.fail({ code, message, at, failuresInARow, heldBack: changeCheck.heldBack }, retryInMs);
+    lease?.fail({ code, message, at, failuresInARow, heldBack: changeCheck.heldBack }, retryInMs);
     logRejected(log, kind, snapshot, error, retryInMs, heldBackFor);
     schedule(peers === NO_PEERS ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));
     return error;
   }
 
-  /** Leaves the upstream alone after a failure that another gateway has met. */
-  function backOff({ setback, leftMs }: TooEarly): UpstreamError {
-    adoptPeerState(setback);
-    const { code, message, at } = setback;
+  /** Leaves the upstream alone after a peer's failure. */
+  function backOff({ peerFailure, leftMs }: BackOff): UpstreamError {
+    adoptPeerState(peerFailure);
+    const { code, message, at } = peerFailure;
     const error = new UpstreamError(code, message, { retryAfterMs: leftMs });
     recorded.add(error);
     if (lastFailure?.at !== at) {
@@ -222,18 +238,29 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
     return error;
   }
 
+  /** What keeps the request that is under way from being sent. It is no failed attempt, and is not counted as one. */
+  function waiting(): Failure | undefined {
+    const delayed = requestedAt === undefined ? undefined : delay();
+    if (requestedAt === undefined || !delayed) return undefined;
+    const { code, message } = delayed.error;
+    const until = new Date(Date.now() + delayed.leftMs).toISOString();
+    const error = new UpstreamError(
+      code,
+      `The refresh of the ${name} listing waits until ${until}: ${message}`,
+    );
+    return { error, at: requestedAt };
+  }
+
   async function onPeerUpdate(): Promise<void> {
     if (refreshing || stopped) return;
     try {
-      const taken = await peers.newest(name, kind, newestAt());
-      if (!taken || taken.takenAt <= newestAt()) return;
-      const kept = await index(taken, snapshot);
-      if (kept.takenAt > newestAt()) await admit(kept, 'shared');
+      const fetched = await peers.newest(name, kind, newestAt());
+      if (fetched && fetched.takenAt > newestAt()) await admit(fetched, 'shared');
     } catch (error) {
       onError(error);
     }
   }
-  peers.onNews(name, onPeerUpdate);
+  peers.subscribe(name, onPeerUpdate);
 
   function schedule(delayMs: number): void {
     clearTimeout(timer);
@@ -247,15 +274,15 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
 
   return {
     async restore() {
-      const taken = await disk?.read(kind);
-      if (!taken) return;
+      const fetched = await disk?.read(kind);
+      if (!fetched) return;
       try {
-        const { largest, ...kept } = taken;
+        const { largest, ...kept } = fetched;
         if (largest) changeCheck.restore(largest);
         const indexed = await index(kept, undefined);
-        if (!snapshot) publish(indexed, 'restored', NO_DIFFERENCES);
+        if (!snapshot) publish(indexed, 'restored');
       } catch (err) {
-        log.error({ err, listing: name }, `The kept ${name} listing cannot be used, and is fetched anew`);
+        log.error({ err, listing: name }, `The ${name} listing on disk cannot be used, and is fetched anew`);
       }
     },
     start() {
@@ -270,12 +297,12 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
     },
     current() {
       if (snapshot) return snapshot;
-      // A try that follows a failed one may take long: whoever asks is not to wait for it.
+      // A retry may take long: clients do not wait for it.
       if (lastFailure) return Promise.reject(lastFailure.error);
       return refreshing ?? refresh();
     },
     get lastFailure() {
-      return lastFailure;
+      return waiting() ?? lastFailure;
     },
     get isHeldBack() {
       return changeCheck.heldBack !== undefined;

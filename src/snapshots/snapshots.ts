@@ -134,6 +134,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     rules: options,
     peers,
     disk,
+    delay: () => listing.delay?.(),
     onSource: (source: ListingSource) => listing.switchTo?.(source),
     log,
     ...(firstPauseMs === undefined ? {} : { firstPauseMs }),

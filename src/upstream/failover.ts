@@ -52,6 +52,7 @@ export function createFailoverListing({ v1, successor, log, onChangeOver }: Fail
     get source() {
       return hasSwitched ? successor.source : v1.source;
     },
+    delay: () => (hasSwitched ? successor : v1).delay?.(),
     chains: () => withFailover((listing) => listing.chains(), changeOver),
     tokens: (filter, clients) =>
       // One request for routes that is gone says nothing about the service.

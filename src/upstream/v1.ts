@@ -6,6 +6,7 @@ import { getRoutes, type ServiceOptions } from './service.js';
 export function createV1Listing({ http, source }: ServiceOptions): Listing {
   return {
     source,
+    delay: http.delay,
     async chains() {
       const { json, sentAt } = await http.getJson({ path: 'chains', first: true });
       return parseChains(json, { source, takenAt: sentAt });

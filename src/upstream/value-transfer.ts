@@ -26,6 +26,7 @@ export function createValueTransferListing(options: ServiceOptions): Listing {
 
   return {
     source,
+    delay: http.delay,
     async chains() {
       const request = { path: 'chains', first: true };
       const firstPage = await http.getJson(request);

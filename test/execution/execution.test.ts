@@ -10,6 +10,28 @@ describe('an operation that is asked again and again', () => {
     }
   });
 
+  it.each([
+    ['{ then: __typename }', '{"then":"Query"}'],
+    ['{ chain(chainKey: "base") { then: name } }', '{"chain":{"then":"Base"}}'],
+    ['{ chains(search: "base") { then: chainKey } }', '{"chains":[{"then":"base"}]}'],
+  ])('may name a field `then`, which is no promise: %s', async (text, data) => {
+    const { query } = await createTestGateway();
+    for (let nth = 0; nth < 2; nth++) expect(JSON.stringify((await query(text)).data)).toBe(data);
+  });
+
+  it('refuses a parameter `then` as it refuses any other that it does not know', async () => {
+    const { fetch } = await createTestGateway();
+    for (const name of ['then', 'else']) {
+      const response = await fetch('/graphql', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ query: '{ __typename }', [name]: 1 }),
+      });
+      expect(response.status).toBe(400);
+      expect(await response.text()).toContain(`Unexpected parameter \\"${name}\\"`);
+    }
+  });
+
   it('runs with the variables of each request', async () => {
     const { query } = await createTestGateway();
     const text = 'query ($k: String!) { chain(chainKey: $k) { chainKey } }';

@@ -7,7 +7,7 @@ import { createTestGateway } from '../support/test-gateway.js';
 
 const LIMITS = { isPriceFresh: () => true, maxRoutes: 10, cost: { spend() {} }, nextTurn: async () => {} };
 
-/** A view whose chain listing comes later, and which counts how often a chain is looked up in it. */
+/** A view whose chain listing arrives later. It records look-ups of chains and requests for routes. */
 function createColdView() {
   const lookedUp: string[] = [];
   const routesAsked: TokenFilter[] = [];
@@ -53,7 +53,7 @@ describe('loaders', () => {
     expect(routesAsked).toEqual([filter, { srcToken: '0x1' }]);
   });
 
-  it('answer at once, without a promise, where the snapshot is at hand', async () => {
+  it('answer without a promise if there is a snapshot', async () => {
     const { snapshots } = await createTestGateway();
     await Promise.all([snapshots.view().chains(), snapshots.view().tokens()]);
     const { chainByKey, tokensByChain, tokenByAddress, tokenCountByChain } = createLoaders({

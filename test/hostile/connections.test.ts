@@ -95,9 +95,11 @@ describe('unread responses', () => {
   it('do not fill the memory, and only who leaves them unread is cut off', async () => {
     const target = await startTarget();
     const watch = target.watch();
+    const { body } = await target.ask({ query: FULL });
     const honest = await openRaw(target.address, { from: '127.0.0.2', isReading: false });
     let bytes = 0;
-    await honest.send(postOf(FULL).repeat(3));
+    // The system takes the first; the second waits here for its reader.
+    await honest.send(postOf(FULL).repeat(2));
     honest.socket.on('data', (chunk) => {
       bytes += chunk.byteLength;
       // Some 2 MB a second.
@@ -116,11 +118,11 @@ describe('unread responses', () => {
     );
     honest.socket.resume();
     await expect.poll(() => cutsOf(target, 'response_bytes'), { timeout: 60_000 }).toBeGreaterThan(0);
-    // Whoever has taken nothing for 30 s is cut off, too.
-    const closed = () =>
-      cutsOf(target, 'response_bytes').then(async (cut) => cut + (await cutsOf(target, 'slow_reader')));
-    await expect.poll(closed, { timeout: 90_000, interval: 1000 }).toBe(readers.length);
-    await expect.poll(() => bytes, { timeout: 30_000 }).toBeGreaterThan(3 * 3_700_000);
+    await expect.poll(() => bytes, { timeout: 60_000 }).toBeGreaterThan(2 * body.length);
+    // Whoever has taken nothing for 30 s is cut off, too. Some were told that the gateway is busy, which is soon read.
+    const cuts = async () => (await cutsOf(target, 'response_bytes')) + (await cutsOf(target, 'slow_reader'));
+    await expect.poll(cuts, { timeout: 90_000, interval: 1000 }).toBeGreaterThan(readers.length / 2);
+    await expect.poll(() => cutsOf(target, 'slow_reader'), { timeout: 60_000 }).toBeGreaterThan(0);
     expectAlive(await watch.stop(), 300);
   }, 200_000);
 });

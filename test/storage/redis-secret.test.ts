@@ -224,11 +224,11 @@ describe.skipIf(isRedisMissing)('a pause that never ends', () => {
     await redis.client.set(key('setback'), JSON.stringify(setback));
     await redis.client.set(key('pause'), '1', 'PX', HOUR);
     for (let time = 0; time < 2; time++) {
-      const first = await peers.turn('tokens', TOKENS, 1);
-      expect(first).toMatchObject({ is: 'too early', setback: { failuresInARow: 30 } });
+      const first = await peers.lease('tokens', TOKENS, 1);
+      expect(first).toMatchObject({ is: 'too early', peerFailure: { failuresInARow: 30 } });
       if (first.is === 'too early') expect(first.leftMs).toBeLessThanOrEqual(1_000);
       await sleep(1_100);
-      const own = await peers.turn('tokens', TOKENS, 1);
+      const own = await peers.lease('tokens', TOKENS, 1);
       expect(own.is).toBe('ours');
       if (own.is === 'ours') await own.fail();
     }

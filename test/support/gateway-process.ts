@@ -40,9 +40,14 @@ export async function startGatewayProcess(
   return { address, child, output, exited };
 }
 
+/** On a busy machine a turn takes its time. */
+const PATIENT = { MAX_WAIT_MS: '60000' };
+
 /** Starts the built gateway with just these settings, and waits for nothing. */
 export function spawnGateway(env: Record<string, string>) {
-  const child = spawn(process.execPath, [MAIN], { env: { PATH: process.env.PATH ?? '', ...env } });
+  const child = spawn(process.execPath, [MAIN], {
+    env: { PATH: process.env.PATH ?? '', ...PATIENT, ...env },
+  });
   let written = '';
   const collect = (chunk: Buffer) => {
     written += chunk.toString();

@@ -63,6 +63,8 @@ export async function startTarget(options: TargetOptions = {}): Promise<Target> 
   onTestFinished(() => upstream.close());
   const gateway = await startGatewayProcess({
     UPSTREAM_URL: upstream.url,
+    // What the defaults stand is what is tested.
+    MAX_WAIT_MS: '1000',
     ...env,
   });
   const { address, child } = gateway;

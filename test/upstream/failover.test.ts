@@ -173,6 +173,9 @@ describe('once v1 says that it is gone', () => {
     const config = { chainsFreshMs: 20, tokensFreshMs: 20 };
     const { query, v1, sources, toldOf, changeOvers } = await serve({ config });
     let asking = true;
+    onTestFinished(() => {
+      asking = false;
+    });
     const failed: unknown[] = [];
     let answered = 0;
     const clients = Array.from({ length: 20 }, async () => {

@@ -325,21 +325,20 @@ describe('pages', () => {
 
   it('are together as old as the first', async () => {
     const upstream = await startSmall();
-    upstream.plan('tokens', (response, request, nth) =>
-      (tokenOf(request.url) ? late(300, pageSaying({}, '0x2')) : pageSaying({ nextToken: 'more' }))(
-        response,
-        request,
-        nth,
-      ),
-    );
+    const askedAt: number[] = [];
+    upstream.plan('tokens', (response, request, nth) => {
+      askedAt.push(Date.now());
+      const page = tokenOf(request.url) ? pageSaying({}, '0x2') : late(50, pageSaying({ nextToken: 'more' }));
+      page(response, request, nth);
+    });
     const { query } = await serve(upstream);
-    const before = Date.now();
     const { data } = await query<{ tokens: { price: { asOf: string } }[] }>('{ tokens { price { asOf } } }');
-    const ages = data?.tokens.map(({ price }) => Date.parse(price.asOf) - before);
-    expect(ages).toHaveLength(2);
-    expect(ages?.[0]).toBe(ages?.[1]);
-    expect(ages?.[0]).toBeLessThan(290);
-    expect(Date.now() - before).toBeGreaterThanOrEqual(295);
+    const asOf = data?.tokens.map(({ price }) => Date.parse(price.asOf)) ?? [];
+    expect(asOf).toHaveLength(2);
+    expect(asOf[0]).toBe(asOf[1]);
+    // The second request comes 50 ms after the first.
+    expect(askedAt).toHaveLength(2);
+    expect(asOf[0]).toBeLessThanOrEqual(askedAt[0] ?? 0);
   });
 });
 

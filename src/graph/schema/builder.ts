@@ -1,7 +1,7 @@
 import SchemaBuilder from '@pothos/core';
 import type { GatewayContext } from '../context.js';
 
-/** The one builder of the graph; it has no types of its own. */
+/** The Pothos builder. Every other file of this folder adds its types and fields to it. */
 export const builder = new SchemaBuilder<{
   Context: GatewayContext;
   Scalars: {
@@ -14,5 +14,5 @@ export const builder = new SchemaBuilder<{
 
 builder.queryType({
   description:
-    'Chains and tokens of a cross-chain transfer service, answered from snapshots of its listings: at once, and also while the service is slow, wrong or gone. `listings` says how old the snapshots are.',
+    'Chains and tokens of a cross-chain transfer service. Queries are answered from snapshots of its listings, so they are fast and also work while the service is slow, faulty or down. `listings` tells how old the snapshots are.',
 });

@@ -53,7 +53,7 @@ interface Asked {
 
 /** How long the answer to another gateway's question is waited for, before asking oneself. */
 const MAX_WAIT_MS = 2_000;
-const MAX_BYTES = 64 * 2 ** 20;
+const MAX_BYTES = 24 * 2 ** 20;
 /** What a token takes, and an entry beside its key and tokens; found by measuring, with room to spare. */
 const TOKEN_BYTES = 600;
 const ENTRY_BYTES = 2000;
@@ -67,15 +67,15 @@ export function createRoutes(options: RoutesOptions): Routes {
   const waiting = new Map<string, RouteClientGroup>();
 
   async function fetch(key: string, { filter, clients }: Asked): Promise<Fetched<Token>> {
-    const turn = await peers.turn(`route:${fingerprint(key)}`, ROUTES, Date.now() - freshMs, MAX_WAIT_MS);
-    if (turn.is === 'taken') return turn.taken;
+    const lease = await peers.lease(`route:${fingerprint(key)}`, ROUTES, Date.now() - freshMs, MAX_WAIT_MS);
+    if (lease.is === 'fetched') return lease.fetched;
     try {
-      const taken = await listing.tokens(filter, clients);
-      if (turn.is === 'ours') turn.succeed(taken, freshMs);
-      return taken;
+      const fetched = await listing.tokens(filter, clients);
+      if (lease.is === 'ours') lease.succeed(fetched, freshMs);
+      return fetched;
     } catch (error) {
-      // Another may be luckier.
-      if (turn.is === 'ours') turn.fail();
+      // A peer may be luckier.
+      if (lease.is === 'ours') lease.fail();
       throw error;
     }
   }

@@ -27,9 +27,9 @@ export interface RedisLink {
   /** Calls whenever a connection has been made. */
   onConnection(listener: () => void): void;
   /** Calls at each news on the topic. */
-  onNews(topic: string, listener: () => void): void;
+  subscribe(topic: string, listener: () => void): void;
   /** Calls those that listen for news on the topic, as if there were some. */
-  tell(topic: string): void;
+  notify(topic: string): void;
   /** Resolves at the next news on the topic, and at the latest after this time (milliseconds). */
   nextNews(topic: string, withinMs: number): Promise<void>;
   /** Whether it is about to close, and nothing is waited for. */
@@ -86,7 +86,7 @@ export function createRedisLink({ url, channel, onSharing, log }: RedisLinkOptio
   listener.on('error', () => {});
   listener.on('message', (_channel: string, topic: string) => {
     if (topic.length > MAX_MESSAGE_LENGTH || !mayHear()) deafen();
-    else tell(topic);
+    else notify(topic);
   });
   listener.on('ready', () => listener.subscribe(channel).catch(() => {}));
   // A connection that only listens would not find out by itself that nobody is there.
@@ -100,7 +100,7 @@ export function createRedisLink({ url, channel, onSharing, log }: RedisLinkOptio
     awayUntil = -STEADY_MS;
   });
 
-  function tell(topic: string): void {
+  function notify(topic: string): void {
     const event = eventOf(topic);
     if (news.listenerCount(event) > 0) told.run(event, () => news.emit(event));
   }
@@ -155,10 +155,10 @@ export function createRedisLink({ url, channel, onSharing, log }: RedisLinkOptio
     onConnection(listen) {
       client.on('ready', listen);
     },
-    onNews(topic, listen) {
+    subscribe(topic, listen) {
       news.on(eventOf(topic), listen);
     },
-    tell,
+    notify,
     async nextNews(topic, withinMs) {
       await once(news, eventOf(topic), { signal: AbortSignal.timeout(withinMs) }).catch(() => {});
     },

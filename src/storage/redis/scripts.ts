@@ -65,7 +65,7 @@ return { snapshot(KEYS[1], ARGV[2]) }
  *
  * Returns one of `['taken', text, takenAt]`, `['early', setback, ms left]`, `['ours', setback]`, `['theirs']`.
  */
-export const TURN = `${HELPERS}
+export const LEASE = `${HELPERS}
 local at = takenAt(KEYS[1])
 if at and at > tonumber(ARGV[3]) then
   return { 'taken', snapshot(KEYS[1], ARGV[4]) }
@@ -124,7 +124,7 @@ redis.call('PUBLISH', ARGV[5], ARGV[6])
 `;
 
 /** Asks whoever has a snapshot that Redis has lost to write it again. ARGV channel, topic. */
-export const CALL = `redis.call('PUBLISH', ARGV[1], ARGV[2])`;
+export const REQUEST = `redis.call('PUBLISH', ARGV[1], ARGV[2])`;
 
 /** Clears a snapshot that cannot be read away, unless another has come. KEYS snapshot; ARGV takenAt. */
 export const DISCARD = `${HELPERS}

@@ -6,7 +6,7 @@ import type { Seal } from './seal.js';
 
 /** A setback as another gateway wrote it down. */
 export interface DatedFailure {
-  readonly setback: SharedFailure;
+  readonly failure: SharedFailure;
   /** How much of its pause is left, in milliseconds; infinite where only Redis can say so. */
   readonly pauseMs: number;
 }
@@ -39,11 +39,11 @@ const form = v.object({
 export function encodeSharedFailure(
   seal: Seal,
   topic: string,
-  setback: SharedFailure,
+  failure: SharedFailure,
   retryInMs: number,
 ): string {
   const retryAt = Date.now() + Math.max(0, Math.ceil(retryInMs));
-  return seal.close('setback', topic, JSON.stringify({ ...setback, retryAt }));
+  return seal.close('setback', topic, JSON.stringify({ ...failure, retryAt }));
 }
 
 /**
@@ -57,9 +57,9 @@ export function decodeSharedFailure(seal: Seal, topic: string, text: string): Da
   const told = json === undefined ? undefined : parse(json);
   const now = Date.now();
   if (!told || told.at > now + MAX_EARLY_MS) return undefined;
-  const { retryAt = 0, heldBack, ...setback } = told;
+  const { retryAt = 0, heldBack, ...failure } = told;
   return {
-    setback: { ...setback, heldBack: seal.isAuthentic ? heldBack : undefined },
+    failure: { ...failure, heldBack: seal.isAuthentic ? heldBack : undefined },
     pauseMs: seal.isAuthentic ? Math.max(0, retryAt + MAX_EARLY_MS - now) : Number.POSITIVE_INFINITY,
   };
 }

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { RequestDelay } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import { type Breaker, type BreakerState, createBreaker } from './circuit-breaker.js';
 import { GONE_PAUSE_MS, MAX_WAIT_MS } from './errors.js';
@@ -31,6 +32,8 @@ export interface Backoff {
    * @throws UpstreamError if the wait is too long: the error that causes it, with the wait as `retryAfterMs`
    */
   delayBefore(url: string, lane: Lane, waits: boolean): number;
+  /** What delays the requests for listings now; undefined if nothing does. */
+  delayOfListings(): RequestDelay | undefined;
   /** Sends, and records the outcome. Call it right after `delayBefore` has returned 0. */
   run<Answer>(url: string, lane: Lane, send: () => Promise<Answer>): Promise<Answer>;
 }
@@ -100,6 +103,13 @@ export function createBackoff({ onBreaker, onPause }: BackoffOptions): Backoff {
       }
       const upToHere = LANES.slice(0, LANES.indexOf(lane) + 1);
       return Math.max(...upToHere.map((each) => delayBy(states[each], waits)));
+    },
+    delayOfListings() {
+      const { breaker, pausedUntil, pausedBy } = states.listings;
+      const pauseLeftMs = pausedUntil - performance.now();
+      if (pausedBy && pauseLeftMs > 0) return { error: pausedBy, leftMs: pauseLeftMs };
+      const leftMs = breaker.delayMs();
+      return breaker.openedBy && leftMs > 0 ? { error: breaker.openedBy, leftMs } : undefined;
     },
     async run(url, lane, send) {
       const state = states[lane];

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, fetch, Headers } from 'undici';
-import type { ListingSource, RouteClients } from '../../domain/listing.js';
+import type { ListingSource, RequestDelay, RouteClients } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger.js';
 import { createAdmission, pauseKey } from './admission.js';
@@ -70,6 +70,8 @@ export interface UpstreamHttp {
    * @throws UpstreamError only
    */
   getJson(request: UpstreamRequest): Promise<UpstreamAnswer>;
+  /** What delays the requests for listings now; undefined if nothing does. */
+  delay(): RequestDelay | undefined;
   /** Aborts all requests; their callers get an UpstreamError. */
   close(): Promise<void>;
 }
@@ -202,7 +204,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     await agent.destroy();
   }
 
-  return { getJson, close };
+  return { getJson, delay: backoff.delayOfListings, close };
 }
 
 const BREAKER_NEWS: Record<BreakerState, string> = {

@@ -45,7 +45,7 @@ describe('node and nodes', () => {
   ])('find a token by an id with %s, in either form of base64', async (_writing, found, address) => {
     const { query } = await createTestGateway();
     const json = Buffer.from(JSON.stringify(['Token', 'ethereum', address]));
-    // Who rewrites an id with the usual tools gets padding.
+    // Most tools that rewrite an id add padding.
     for (const id of [json.toString('base64url'), json.toString('base64')]) {
       const { data } = await query<{ node: { address: string }; nodes: [{ address: string; id: string }] }>(
         `query ($id: ID!) {
@@ -59,7 +59,7 @@ describe('node and nodes', () => {
     }
   });
 
-  it('have the same id in whatever letter case the upstream writes an address', async () => {
+  it('do not depend on the letter case in which the upstream writes an address', async () => {
     const idIn = async (address: string) => {
       const upstream = await startFakeUpstream({
         chains: [chainRow('base')],
@@ -72,7 +72,7 @@ describe('node and nodes', () => {
     expect(await idIn(`${USDC}g`)).not.toBe(await idIn(`${USDC.toLowerCase()}g`));
   });
 
-  it('are null for what is unknown or was never an id', async () => {
+  it('are null for an unknown id and for text that is no id', async () => {
     const { query } = await createTestGateway();
     const unknown = [
       '',
@@ -101,7 +101,7 @@ describe('node and nodes', () => {
 });
 
 describe('chainsByKey and tokensByKey', () => {
-  it('give one item for each key in the order asked, null for the unknown, at no request to the upstream', async () => {
+  it('give one item per key in the order of the keys, null for the unknown, without a request to the upstream', async () => {
     const { query, upstream } = await createTestGateway();
     await query('{ chains { id } tokens { id } }');
     const answer = await query(
@@ -134,7 +134,7 @@ describe('chainsByKey and tokensByKey', () => {
     expect(upstream.count()).toBe(2);
   });
 
-  it('take thousands of keys, and count them among the rows of an operation', async () => {
+  it('accept thousands of keys, and count them as rows of the operation', async () => {
     const { query } = await createTestGateway({ config: { maxRows: 5000 } });
     const asked = (count: number) => ({
       keys: Array.from({ length: count }, (_nothing, row) => demoTokens[row % demoTokens.length]).map(

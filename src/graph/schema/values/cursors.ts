@@ -2,26 +2,25 @@ import { GatewayError } from '../../../domain/errors.js';
 import type { SortKey, TokenOrder } from '../../../search/token-order.js';
 import { decodeOpaque, encodeOpaque } from './opaque.js';
 
-/** No cursor that was given is longer. */
+/** Longer than any cursor that the gateway writes. */
 const MAX_CURSOR_LENGTH = 4096;
 
-/** Writes a place in an order as a cursor. */
 export function encodeCursor({ order, value, tieBreaker }: SortKey): string {
   return encodeOpaque([order, value, ...tieBreaker]);
 }
 
 /**
- * Reads a cursor that {@link encodeCursor} wrote.
+ * Decodes the output of {@link encodeCursor}.
  *
- * @throws GatewayError BAD_USER_INPUT for anything else, and for a place in another order
+ * @throws GatewayError BAD_USER_INPUT for anything else, and for a cursor of another order
  */
 export function decodeCursor(cursor: string, order: TokenOrder): SortKey {
   const parts = cursor.length <= MAX_CURSOR_LENGTH ? decodeOpaque(cursor) : undefined;
   const [itsOrder, value, ...tieBreaker] = Array.isArray(parts) ? (parts as unknown[]) : [];
   if (typeof itsOrder !== 'string' || !isValueOf(itsOrder, value) || !isTieBreaker(tieBreaker)) {
-    throw badCursor('one that an earlier page of this search gave', 'something else');
+    throw badCursor('one from an earlier page of this search', 'something else');
   }
-  if (itsOrder !== order) throw badCursor(`a place in the order ${order}`, `one in the order ${itsOrder}`);
+  if (itsOrder !== order) throw badCursor(`one of the order ${order}`, `one of the order ${itsOrder}`);
   return { order, value, tieBreaker };
 }
 
@@ -48,6 +47,6 @@ function isTieBreaker(tieBreaker: readonly unknown[]): tieBreaker is SortKey['ti
 function badCursor(expected: string, came: string): GatewayError {
   return new GatewayError(
     'BAD_USER_INPUT',
-    `Expected as "after" a cursor: ${expected}, got ${came}. Leave "after" out to begin with the first page.`,
+    `Expected a cursor as "after", ${expected}, got ${came}. Leave "after" out to start with the first page.`,
   );
 }

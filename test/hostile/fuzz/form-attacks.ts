@@ -1,0 +1,227 @@
+import { type Random, times } from './random.js';
+import { nested, ODD_NAMES } from './values.js';
+
+/** Makes a document. */
+export type Make = (random: Random) => string;
+
+/** About as many lexical tokens as the gateway takes by default: the dearest documents are just within. */
+const MANY = 2_500;
+
+/** Fields that need no selection, and those that need one of a chain or of a token, at the root. */
+const CHAIN_ROOTS = ['chains', 'chain(chainKey: "ethereum")', 'chainsByKey(chainKeys: ["ethereum", "base"])'];
+const TOKEN_ROOTS = [
+  'tokens(srcChainKey: "chain-7")',
+  'token(chainKey: "base", address: "0x0")',
+  'tokens(srcChainKey: "ethereum", srcToken: "0x1")',
+];
+const DEAR_ROOTS = [
+  'tokens { id }',
+  'tokens { id name symbol price { usd asOf } chain { name } logoUrl isNative }',
+  'chains { tokens { id } }',
+  'chains { tokens { chain { tokens { id } } } }',
+  'tokenSearch(query: "tok 1") { totalCount }',
+  'tokenSearch(query: "a b c d e f g h", orderBy: PRICE_DESC, first: 100) { edges { cursor node { id } } }',
+  'destinations(srcChainKey: "ethereum", srcToken: "0x1") { tokens { id } }',
+  'listings { name version }',
+  '_service { sdl }',
+  '_sdl',
+  '__schema { types { fields { type { name } } } }',
+];
+
+/** Documents whose form is made to be dear or to be mistaken, by what they try. */
+export const FORM_ATTACKS: Readonly<Record<string, Make>> = {
+  nestedFields: (random) =>
+    `{ chains { ${nested(random.size(400), random.pick(['tokens { chain { ', 'tokens{id chain{name ']), 'id', '}}')} } }`,
+  nestedSelections: (random) =>
+    nested(random.size(3_000), random.pick(['{', '{a', '{a{', '{...{', '{...on Query{']), 'id', '}'),
+  nestedValues: (random) => {
+    const [open, close] = random.pick([
+      ['[', ']'],
+      ['{a:', '}'],
+      ['[{a:[', ']}]'],
+      ['{chainKeys:', '}'],
+    ] as const);
+    const value = nested(random.size(3_000), open, '1', random.oneIn(4) ? '' : close);
+    return `{ ${random.pick(['tokenSearch(filter:', '_entities(representations:', 'chains(chainTypes:', 'node(id:'])} ${value}) { __typename } }`;
+  },
+  nestedTypes: (random) =>
+    `query ($v: ${nested(random.size(2_000), '[', 'String', ']')}) { chains(search: $v) { id } }`,
+  spreadBomb: spreadBomb,
+  spreadCycle: (random) => {
+    const count = random.size(300);
+    const name = () => `F${random.int(count)}`;
+    return `{ chains { ...F0 } } ${times(count, (nth) => `fragment F${nth} on Chain { id ...${name()} ...${name()} }`).join(' ')}`;
+  },
+  spreadWeb: (random) => {
+    // Each pair of fragments has to be compared.
+    const count = random.size(250);
+    const fragments = times(
+      count,
+      (nth) => `fragment F${nth} on Chain { a${random.oneIn(9) ? nth : ''}: name }`,
+    );
+    return `{ chains { ${times(count, (nth) => `...F${nth}`).join(' ')} } } ${fragments.join(' ')}`;
+  },
+  deepWeb: (random) => {
+    const count = random.size(120);
+    const roots = times(count, (nth) => `chains { ...F${nth % 10} tokens { ...G${nth % 10} } }`);
+    const fragments = times(
+      10,
+      (nth) =>
+        `fragment F${nth} on Chain { id ...F${nth + 1} } fragment G${nth} on Token { chain { ...F${nth} } }`,
+    );
+    return `{ ${roots.join(' ')} } ${fragments.join(' ')} fragment F10 on Chain { id }`;
+  },
+  unusedFragments: (random) =>
+    times(
+      random.size(400),
+      (nth) =>
+        `fragment F${random.oneIn(5) ? 0 : nth} on ${random.pick(['Chain', 'Nope', 'String', 'Query'])} { id }`,
+    ).join(' '),
+  repeatedFields: (random) => {
+    const field = random.pick([
+      'id',
+      '__typename',
+      'chains { id }',
+      'chains { tokens { id } }',
+      'chains { ...on Chain { id } }',
+      'a: __typename',
+    ]);
+    return `{ ${field.startsWith('id') ? `chains { ${'id '.repeat(random.size(MANY))} }` : `${field} `.repeat(random.size(600))} }`;
+  },
+  conflicts: (random) => {
+    const count = random.size(300);
+    const root = () =>
+      random.pick([
+        'chain(chainKey: "$") { id }',
+        'chain(chainKey: "$") { a: name }',
+        'token(chainKey: "$", address: "$") { a: symbol }',
+      ]);
+    return `{ ${times(count, (nth) => `a: ${root().replaceAll('$', String(nth))}`).join(' ')} }`;
+  },
+  deepConflicts: (random) => {
+    const depth = random.size(11);
+    const branch = (nth: number) =>
+      `chains { ${nested(depth, 'tokens { chain { ', `a: ${random.pick(['name', 'chainKey', 'id'])} b${nth}: id`, '}}')} }`;
+    return `{ ${times(random.size(60), branch).join(' ')} }`;
+  },
+  aliases: (random) => {
+    const root = random.weighted<() => string>([
+      [1, () => random.pick(DEAR_ROOTS)],
+      [2, () => `${random.pick([...CHAIN_ROOTS, ...TOKEN_ROOTS])} { id }`],
+      [2, () => '__typename'],
+    ])();
+    return `{ ${times(random.size(random.oneIn(4) ? 600 : 30), (nth) => `a${nth}: ${root}`).join(' ')} }`;
+  },
+  dearRoots: (random) =>
+    `{ ${times(random.size(31), (nth) => `a${nth}: ${random.pick(DEAR_ROOTS)}`).join(' ')} }`,
+  oddAliases: (random) =>
+    `{ ${times(random.size(20), () => `${random.pick(ODD_NAMES)}: ${random.pick(['__typename', 'chains { constructor: id __proto__: name }', '_service { then: sdl }'])}`).join(' ')} }`,
+  oddNames: (random) => {
+    const name = () => random.pick(ODD_NAMES);
+    return `query ${name()}($${name()}: ${random.pick(['String', 'ID', name()])} = ${random.pick(['null', '"x"', '$x', '{}'])}) { ${name()}(${name()}: $${name()}) { ...${name()} } chains { ${name()} } } fragment ${name()} on ${random.pick(['Chain', name()])} { ${name()} }`;
+  },
+  operations: (random) =>
+    times(
+      random.size(500),
+      (nth) =>
+        `query ${random.pick(['', 'A', `Q${nth}`])} { ${random.pick(['__typename', 'chains { id }', '...F'])} }`,
+    ).join(' ') + random.pick(['', ' fragment F on Query { __typename }']),
+  operationsTimesFragments: (random) => {
+    const fragments = random.size(180);
+    const chain = times(
+      fragments,
+      (nth) =>
+        `fragment F${nth} on Query { ${random.pick(['__typename', 'chain(chainKey: $v) { id }'])} ...F${nth + 1} }`,
+    );
+    const operations = times(random.size(180), (nth) => `query Q${nth}($v: String!) { ...F0 }`);
+    return `${operations.join(' ')} ${chain.join(' ')} fragment F${fragments} on Query { chain(chainKey: $v) { id } }`;
+  },
+  directives: (random) => {
+    const directives = times(random.size(400), () =>
+      random.pick([
+        '@include(if: true)',
+        '@skip(if: false)',
+        '@nope',
+        '@deprecated',
+        '@defer',
+        '@stream',
+        '@constructor',
+        '@include',
+        '@skip(if: $v)',
+        '@specifiedBy(url: "")',
+      ]),
+    ).join(' ');
+    return random.pick([
+      `{ chains ${directives} { id } }`,
+      `query ${directives} { __typename }`,
+      `query ($v: Boolean ${directives}) { __typename }`,
+      `{ ... ${directives} { __typename } }`,
+    ]);
+  },
+  otherOperations: (random) =>
+    `${random.pick(['mutation', 'subscription', 'mutation M'])} { ${random.pick(['__typename', 'x', 'chains { id }', '__schema { types { name } }'])} }`,
+  typeSystem: (random) =>
+    times(random.size(200), (nth) =>
+      random.pick([
+        `type T${nth} { a: Int }`,
+        'extend type Query { a: Int }',
+        'schema { query: Query }',
+        'scalar __proto__',
+        'directive @include on FIELD',
+        '{ __typename }',
+        'enum E { A A }',
+        'input I { i: I! }',
+      ]),
+    ).join(' '),
+  variableDefinitions: (random) => {
+    const count = random.size(700);
+    const type = () =>
+      random.pick(['Int', 'String!', '[TokenKey!]!', 'Nope', 'TokenFilter', 'Chain', '_Any']);
+    const definitions = times(
+      count,
+      (nth) =>
+        `$${random.oneIn(9) ? 'v' : `v${nth}`}: ${type()}${random.pick(['', ' = null', ' = 5', ' = {a: [1]}', ' = $v'])}`,
+    );
+    return `query (${definitions.join(' ')}) { ${random.pick(['__typename', times(count % 100, (nth) => `a${nth}: chain(chainKey: $v${nth}) { id }`).join(' ')])} }`;
+  },
+  args: (random) =>
+    `{ tokenSearch(${times(random.size(700), (nth) => `${random.pick(['query', 'first', `a${nth}`, '__proto__'])}: ${random.pick(['1', '"x"', 'null', '$v', 'RELEVANCE', '[]'])}`).join(' ')}) { totalCount } }`,
+  inputFields: (random) =>
+    `{ tokenSearch(filter: { ${times(random.size(700), (nth) => `${random.pick(['symbols', 'hasPrice', `isNativ${nth}`, '__proto__', 'constructor'])}: ${random.pick(['true', '[]', 'null', '"x"'])}`).join(' ')} }) { totalCount } }`,
+  unknownNames: (random) => {
+    const name = () =>
+      random.pick([
+        'toke',
+        'chainKeyy',
+        'x',
+        'destinationss',
+        'tokn'.repeat(random.size(50)),
+        '_'.repeat(random.size(200)),
+      ]);
+    return `{ ${times(random.size(600), () => random.pick([`${name()}`, `tokens(${name()}: 1) { id }`, `chains { ${name()} }`, `... on ${name()} { id }`, `tokenSearch(orderBy: ${name()}) { totalCount }`])).join(' ')} }`;
+  },
+};
+
+/** Fragments each of which spreads the next one several times, with or without fields of its own. */
+function spreadBomb(random: Random): string {
+  const count = random.size(random.oneIn(2) ? 40 : 220);
+  const [type, root, field] = random.pick([
+    ['Chain', 'chains', 'id'],
+    ['Query', '', '__typename'],
+    ['Token', 'token(chainKey: "base", address: "0x0")', 'symbol'],
+    ['Node', 'nodes(ids: [])', 'id'],
+  ] as const);
+  const wrap = random.pick([
+    (spread: string) => `${spread} ${spread}`,
+    (spread: string) => `${spread} ... { ${spread} }`,
+    (spread: string, nth: number) => `a${nth}: ${field} ${spread} ... on ${type} { ${spread} ${spread} }`,
+    (spread: string) => `${spread} @include(if: true) ${spread} @skip(if: false)`,
+    (spread: string, nth: number) =>
+      type === 'Chain' && nth % 5 === 0
+        ? `t: tokens { chain { ${spread} } } ${spread}`
+        : `${spread} ${spread}`,
+  ]);
+  const fragments = times(count, (nth) => `fragment F${nth} on ${type} { ${wrap(`...F${nth + 1}`, nth)} }`);
+  const operation = root === '' ? '{ ...F0 }' : `{ ${root} { ...F0 } }`;
+  return `${operation} ${fragments.join(' ')} fragment F${count} on ${type} { ${field} }`;
+}

@@ -1,0 +1,170 @@
+import { type Exchange, shown } from './exchange.js';
+import { createGenerator } from './generate.js';
+import { times } from './random.js';
+import { openSession } from './session.js';
+import { shrunk, varied } from './shrink.js';
+import { createTopList, type Entry } from './top-list.js';
+
+/** What {@link fuzz} takes. */
+export interface FuzzOptions {
+  /** Path of the gateway's built `main.js`. */
+  readonly main: string;
+  readonly seed: number;
+  /** Place of the first request in the series of this seed. */
+  readonly from?: number;
+  readonly requests: number;
+  readonly tokenCount: number;
+  /** The most resident memory that the process may ever have, in megabytes. */
+  readonly maxPeakMb: number;
+  /** The most CPU time of the main thread that one request may cost, in milliseconds. */
+  readonly maxCpuMs: number;
+  /** Settings of the gateway. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Whether requests that do harm are made as small as they can be, on a process of their own. */
+  readonly isShrinking?: boolean;
+  /** Gets a line now and then. */
+  readonly tell?: (line: string) => void;
+}
+
+/** One way in which the gateway failed, with the first request that showed it. */
+export interface Failure {
+  /** Place of the request in the series: it is the value of `--from` that shows it again. */
+  readonly nth: number;
+  readonly kind: string;
+  readonly fault: string;
+  readonly request: string;
+}
+
+/** What came of a run. */
+export interface FuzzReport {
+  readonly requests: number;
+  readonly failures: readonly Failure[];
+  /** The dearest requests by CPU time of the main thread, in milliseconds. */
+  readonly dearest: readonly Entry[];
+  /** Those at which memory became larger than ever, by megabytes. */
+  readonly largest: readonly Entry[];
+  readonly peakMb: number;
+  /** How many answers had which status. */
+  readonly statuses: ReadonlyMap<number, number>;
+}
+
+const COMPARED_ONE_IN = 5;
+const REPEATED_ONE_IN = 50;
+const BURST_EVERY = 40;
+const BURST = 8;
+const TELL_EVERY = 5_000;
+const MAX_FAILURES = 30;
+/** Below this, measured costs are mostly garbage collections. */
+const MIN_COST_MS = 30;
+const MIN_GROWTH_MB = 10;
+
+/** Sends the requests of a seed to a gateway of its own, and judges what comes back and how the process fares. */
+export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
+  const { seed, from = 0, requests, maxCpuMs, maxPeakMb, isShrinking = false, tell = () => {} } = options;
+  const generate = createGenerator(seed);
+  const failures = new Map<string, Failure>();
+  const statuses = new Map<number, number>();
+  const dearest = createTopList();
+  const largest = createTopList();
+  const onStatus = (status: number) => statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  const session = await openSession({ ...options, onStatus });
+  let peakMb = session.peakMb();
+  let variations = 0;
+
+  async function one(nth: number): Promise<void> {
+    const exchange = generate(nth);
+    const verdict = await session.judge(exchange, { isCompared: nth % COMPARED_ONE_IN === 0 });
+    const faults = [...verdict.faults];
+    if (verdict.cpuMs > MIN_COST_MS && (verdict.cpuMs > maxCpuMs || dearest.takes(verdict.cpuMs))) {
+      const cpuMs = Math.min(verdict.cpuMs, await costAgain(exchange));
+      if (cpuMs > MIN_COST_MS)
+        dearest.add({ nth, kind: exchange.kind, cost: cpuMs, request: shown(exchange) });
+      if (cpuMs > maxCpuMs) faults.push(dearFault(cpuMs, maxCpuMs));
+    }
+    if (nth % REPEATED_ONE_IN === 0) faults.push(...(await session.judge(exchange)).faults);
+    await record(nth, exchange, [...faults, ...memoryFaults(nth, exchange)]);
+  }
+
+  /** The collection of others' garbage falls on somebody: only a cost that comes twice is a request's own. */
+  async function costAgain(exchange: Exchange): Promise<number> {
+    await session.untilIdle();
+    const { cpuMs } = await session.judge(varied(exchange, ++variations));
+    return cpuMs;
+  }
+
+  /** Several at once. */
+  async function burst(nth: number, count: number): Promise<void> {
+    const exchanges = times(count, (index) => generate(nth + index));
+    const faults = await session.judgeBurst(exchanges);
+    for (const [index, exchange] of exchanges.entries()) {
+      await record(nth, exchange, [...(faults[index] ?? []), ...memoryFaults(nth, exchange)]);
+    }
+  }
+
+  function memoryFaults(nth: number, exchange: Exchange): readonly string[] {
+    const now = session.peakMb();
+    const growth = now - peakMb;
+    if (growth > MIN_GROWTH_MB)
+      largest.add({ nth, kind: exchange.kind, cost: growth, request: shown(exchange) });
+    peakMb = Math.max(peakMb, now);
+    return now > maxPeakMb
+      ? [`Resident memory came to ${Math.round(now)} MB, at most ${maxPeakMb} expected`]
+      : [];
+  }
+
+  async function record(nth: number, exchange: Exchange, faults: readonly string[]): Promise<void> {
+    for (const fault of faults) {
+      const signature = signatureOf(fault);
+      if (failures.has(signature) || failures.size >= MAX_FAILURES) continue;
+      const smallest = isShrinking ? await smallestWith(signature, exchange, options) : exchange;
+      failures.set(signature, { nth, kind: exchange.kind, fault, request: shown(smallest) });
+      tell(`FAILED at ${nth} (${exchange.kind}): ${fault.slice(0, 500)}\n  ${shown(smallest)}`);
+    }
+  }
+
+  try {
+    for (let nth = from; nth < from + requests; ) {
+      const most = nth % BURST_EVERY === BURST_EVERY - 1 ? BURST : 1;
+      const count = Math.min(most, from + requests - nth);
+      await (count > 1 ? burst(nth, count) : one(nth));
+      const done = nth + count - from;
+      if (Math.floor(done / TELL_EVERY) > Math.floor((nth - from) / TELL_EVERY)) {
+        tell(
+          `${done} requests, ${Math.round(session.cpuMs())} ms of CPU time, ${Math.round(session.memoryMb())} MB, ${Math.round(peakMb)} MB at most`,
+        );
+      }
+      nth += count;
+    }
+    const entries = { dearest: dearest.entries(), largest: largest.entries() };
+    return { requests, failures: [...failures.values()], ...entries, peakMb, statuses };
+  } finally {
+    await session.close();
+  }
+}
+
+/** Tries smaller and smaller requests on another process, so that they change nothing for those to come. */
+async function smallestWith(signature: string, exchange: Exchange, options: FuzzOptions): Promise<Exchange> {
+  const { maxCpuMs, maxPeakMb } = options;
+  const session = await openSession(options);
+  try {
+    return await shrunk(exchange, async (smaller) => {
+      const { faults, cpuMs } = await session.judge(smaller);
+      const all = [...faults];
+      if (cpuMs > maxCpuMs) all.push(dearFault(cpuMs, maxCpuMs));
+      if (session.peakMb() > maxPeakMb) return false;
+      return all.some((fault) => signatureOf(fault) === signature);
+    });
+  } finally {
+    await session.close();
+  }
+}
+
+function dearFault(cpuMs: number, maxCpuMs: number): string {
+  return `One request cost ${Math.round(cpuMs)} ms of CPU time, at most ${maxCpuMs} expected`;
+}
+
+/** The same for faults that are one fault, whatever the request. */
+function signatureOf(fault: string): string {
+  const [line = ''] = fault.split('\n');
+  return line.replaceAll(/"(?:\\.|[^"\\])*"|\d+/g, '').slice(0, 300);
+}

@@ -1,0 +1,56 @@
+/** Choices by chance, the same for the same seed. */
+export interface Random {
+  /** A whole number from 0 to `below` - 1. */
+  int(below: number): number;
+  /** True once in so many times. */
+  oneIn(times: number): boolean;
+  pick<Item>(items: readonly Item[]): Item;
+  /** One of these, each as often as its weight says. */
+  weighted<Item>(items: readonly (readonly [weight: number, item: Item])[]): Item;
+  /** A whole number from 1 to `max`: small and large magnitudes come equally often. */
+  size(max: number): number;
+}
+
+/**
+ * Makes the choices for one item of a series, so that each item can be made again without those before it.
+ *
+ * @param seed of the series
+ * @param nth place of the item in it
+ */
+export function randomOf(seed: number, nth: number): Random {
+  const next = mulberry32(Math.imul(seed + 1, 0x9e3779b1) ^ Math.imul(nth + 1, 0x85ebca6b));
+  // The first numbers of neighbouring seeds resemble each other.
+  next();
+  next();
+  const int = (below: number) => Math.floor(next() * below);
+  return {
+    int,
+    oneIn: (times) => int(times) === 0,
+    pick: (items) => items[int(items.length)] as (typeof items)[number],
+    weighted(items) {
+      let place = next() * items.reduce((sum, [weight]) => sum + weight, 0);
+      for (const [weight, item] of items) {
+        place -= weight;
+        if (place < 0) return item;
+      }
+      throw new Error('Expected items with weights');
+    },
+    size: (max) => Math.max(1, Math.round(Math.exp(next() * Math.log(max)))),
+  };
+}
+
+/** So many items, made one after the other. */
+export function times<Item>(count: number, make: (nth: number) => Item): Item[] {
+  return Array.from({ length: count }, (_, nth) => make(nth));
+}
+
+/** Numbers from 0 to 1. */
+function mulberry32(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let bits = Math.imul(state ^ (state >>> 15), state | 1);
+    bits = (bits + Math.imul(bits ^ (bits >>> 7), bits | 61)) ^ bits;
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,111 @@
+import { faultsOf } from './checks.js';
+import { type Client, createClient, type Outcome, untilIdle } from './client.js';
+import { differenceOf, rewritten } from './compare.js';
+import type { Exchange } from './exchange.js';
+import { type FuzzTarget, type FuzzTargetOptions, startFuzzTarget } from './target.js';
+
+/** What one exchange showed. */
+export interface Verdict {
+  /** What is wrong with its answers, and with what the process did and said meanwhile. */
+  readonly faults: readonly string[];
+  /** CPU time of the main thread from sending to the last answer, in milliseconds. */
+  readonly cpuMs: number;
+}
+
+/** A gateway process and the connection to it; one that ended or hangs gives way to a new one. */
+export interface Session {
+  judge(exchange: Exchange, options?: { readonly isCompared?: boolean }): Promise<Verdict>;
+  /** Sends all of them at once, on connections of their own; what the process said is told of the last. */
+  judgeBurst(exchanges: readonly Exchange[]): Promise<readonly (readonly string[])[]>;
+  /** Waits until the process has nothing more to do. */
+  untilIdle(): Promise<void>;
+  /** The most resident memory of the present process, in megabytes. */
+  peakMb(): number;
+  /** Its resident memory now. */
+  memoryMb(): number;
+  /** CPU time of the present process's main thread, in milliseconds. */
+  cpuMs(): number;
+  close(): Promise<void>;
+}
+
+/** What {@link openSession} takes. */
+export interface SessionOptions extends FuzzTargetOptions {
+  /** Gets the status of each answer. */
+  readonly onStatus?: (status: number) => void;
+}
+
+const NO_ANSWER = 'No answer';
+
+/** Starts a gateway and gets ready to ask it. */
+export async function openSession(options: SessionOptions): Promise<Session> {
+  const { onStatus = () => {} } = options;
+  let target: FuzzTarget = await startFuzzTarget(options);
+  let client: Client = createClient(target);
+
+  function judgeAnswers({ answers, fault }: Outcome, { methods }: Exchange): string[] {
+    for (const { status } of answers) onStatus(status);
+    const faults = answers.flatMap((answer, nth) => faultsOf(answer, methods[nth] ?? 'GET'));
+    return fault ? [fault, ...faults] : faults;
+  }
+
+  /** What the process did meanwhile. */
+  function judgeProcess(): string[] {
+    const said = target.takeComplaints().join('\n').slice(0, 2_000);
+    if (!target.isAlive()) return [`The process ended: ${said}`];
+    return said === '' ? [] : [`Said: ${said}`];
+  }
+
+  async function replaceIfLost(faults: readonly string[]): Promise<void> {
+    if (target.isAlive() && !faults.some((fault) => fault.startsWith(NO_ANSWER))) return;
+    client.close();
+    await target.stop();
+    target = await startFuzzTarget(options);
+    client = createClient(target);
+  }
+
+  async function judge(exchange: Exchange, { isCompared = false } = {}): Promise<Verdict> {
+    const before = target.cpuMs();
+    const outcome = await client.send(exchange);
+    const cpuMs = target.cpuMs() - before;
+    const faults = judgeAnswers(outcome, exchange);
+    const [answer] = outcome.answers;
+    if (isCompared && exchange.operation && answer && faults.length === 0) {
+      const [other] = (await client.send(rewritten(exchange.operation))).answers;
+      const difference = other && differenceOf(answer, other);
+      if (difference) faults.push(difference);
+    }
+    // Its log comes by another way than its answers.
+    if (faults.length > 0) await untilIdle(target);
+    faults.push(...judgeProcess());
+    await replaceIfLost(faults);
+    return { faults, cpuMs };
+  }
+
+  async function judgeBurst(exchanges: readonly Exchange[]): Promise<readonly (readonly string[])[]> {
+    const judged = await Promise.all(
+      exchanges.map(async (exchange) => {
+        const own = createClient(target);
+        const outcome = await own.send(exchange);
+        own.close();
+        return judgeAnswers(outcome, exchange);
+      }),
+    );
+    await untilIdle(target);
+    judged.at(-1)?.push(...judgeProcess());
+    await replaceIfLost(judged.flat());
+    return judged;
+  }
+
+  return {
+    judge,
+    judgeBurst,
+    untilIdle: () => untilIdle(target),
+    peakMb: () => target.peakMb(),
+    memoryMb: () => target.memoryMb(),
+    cpuMs: () => target.cpuMs(),
+    async close() {
+      client.close();
+      await target.stop();
+    },
+  };
+}
