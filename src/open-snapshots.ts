@@ -4,7 +4,7 @@ import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
 import { createSnapshots, type Snapshots, type SnapshotsOptions } from './snapshots/snapshots.js';
 import { openDiskStore } from './storage/disk.js';
-import { maxRecordBytes } from './storage/record.js';
+import { createRowEncoder, maxRecordBytes } from './storage/record.js';
 import { createRateLimiter } from './upstream/http/rate-limit.js';
 import {
   type Addresses,
@@ -24,6 +24,8 @@ export interface OpenOptions
   readonly redisUrl: string | undefined;
   /** The secret of the gateways that share. Without one, anybody who can write to Redis is believed. */
   readonly redisSecret: string | undefined;
+  /** How long a Redis command may take, in milliseconds; a second unless given. */
+  readonly redisTimeoutMs?: number | undefined;
   readonly metrics: Omit<Metrics, 'connectionCut' | 'watchListings' | 'expose'>;
   /** Wraps the listing of the upstream, for tests. */
   readonly decorate?: (listing: Listing) => Listing;
@@ -51,10 +53,11 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
     options;
   const maxBytes = maxRecordBytes(options.upstreamMaxBytes);
   const services = fingerprintsOf(addresses);
+  const encodeRows = createRowEncoder();
   const disk =
     snapshotDir === undefined
       ? undefined
-      : await openDiskStore({ directory: snapshotDir, services, maxBytes, log });
+      : await openDiskStore({ directory: snapshotDir, services, maxBytes, encodeRows, log });
   const peers =
     redisUrl === undefined
       ? undefined
@@ -63,8 +66,10 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
           url: redisUrl,
           scope: peerScope(addresses),
           secret: redisSecret,
+          timeoutMs: options.redisTimeoutMs,
           maxRecordBytes: maxBytes,
           services,
+          encodeRows,
           onSharing: metrics.sharing,
           log,
         });

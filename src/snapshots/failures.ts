@@ -1,4 +1,5 @@
-import { malformed, type UpstreamError } from '../domain/upstream-error.js';
+import type { RequestDelay } from '../domain/listing.js';
+import { malformed, UpstreamError } from '../domain/upstream-error.js';
 
 /** A failed refresh. */
 export interface Failure {
@@ -10,6 +11,21 @@ export interface Failure {
 /** Wraps an error of the gateway's own code. Clients learn no more than that there was one; the log has the cause. */
 export function internalError(cause: unknown): UpstreamError {
   return malformed('it met an internal error of the gateway, which the log tells', undefined, cause);
+}
+
+/**
+ * Says what keeps a request for a listing from being sent. It is no failed attempt, and is not counted as one.
+ *
+ * @param at when the request was made (milliseconds since 1970)
+ */
+export function delayFailure(name: string, at: number, delay: RequestDelay | undefined): Failure | undefined {
+  if (!delay) return undefined;
+  const { code, message } = delay.error;
+  const until = new Date(Date.now() + delay.leftMs).toISOString();
+  return {
+    error: new UpstreamError(code, `The refresh of the ${name} listing waits until ${until}: ${message}`),
+    at,
+  };
 }
 
 // Pauses between the refreshes of a listing, in milliseconds.

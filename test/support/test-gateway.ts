@@ -47,6 +47,8 @@ export interface TestGatewayOptions {
   /** What differs from the defaults; limits that a busy machine could reach are far away unless set here. */
   readonly config?: Partial<Config>;
   readonly firstPauseMs?: number;
+  /** Long unless given, so that a busy machine does not keep gateways from sharing. */
+  readonly redisTimeoutMs?: number;
   /** Stands between the upstream half and the graph half. */
   readonly decorate?: (listing: Listing) => Listing;
   readonly isStopping?: () => boolean;
@@ -92,6 +94,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
       },
     },
     firstPauseMs: options.firstPauseMs,
+    redisTimeoutMs: options.redisTimeoutMs ?? 30_000,
     ...(options.decorate ? { decorate: options.decorate } : {}),
     log,
   });

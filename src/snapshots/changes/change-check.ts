@@ -103,7 +103,7 @@ export function createChangeCheck<Row>(kind: ListingKind<Row>, rules: HoldBackRu
 
   const keyed = (rows: readonly Row[]) => keyedRows(rows, kind.keyOf);
 
-  /** Whether too many rows are lost, and whether because they cannot be read. */
+  /** Whether too many rows are lost, and whether they are lost because they cannot be read. */
   function lossesOf(
     served: Fetched<Row>,
     fetched: Fetched<Row>,

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServiceFingerprints } from '../../domain/fingerprint.js';
 import type { Fetched } from '../../domain/listing.js';
 import type { Logger } from '../../logger.js';
 import type { LeaseResult, Peers, RefreshLease, SharedFailure } from '../../snapshots/peers.js';
 import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
 import type { ListingKind } from '../../upstream/listing-kinds.js';
-import { decodeRecord, encodeRecord, InvalidRecord, RECORD_FORMAT } from '../record.js';
-import { createRedisLink } from './link.js';
+import { decodeRecord, type EncodeRows, encodeRecord, InvalidRecord, RECORD_FORMAT } from '../record.js';
+import { createRedisLink, type RedisLinkOptions } from './link.js';
 import { createSharedRateLimiter } from './rate-limit.js';
 import { DISCARD, FAIL, FORGET, LEASE, NEWEST, RENEW, REQUEST, WRITE } from './scripts.js';
 import { createSeal } from './seal.js';
@@ -14,58 +15,72 @@ import { decodeSharedFailure, encodeSharedFailure } from './shared-failure.js';
 import { createAllowance, createThrottle } from './throttle.js';
 import { createPatience, createReadBackoff } from './trust.js';
 
-/** What {@link createRedisPeers} takes. */
 export interface RedisPeersOptions {
   readonly url: string;
-  /** Only gateways with the same scope share: a mark of the upstream and its profile. */
+  /** Only gateways with the same scope share: a fingerprint of the upstream and its profile. */
   readonly scope: string;
-  /** With it everything that steers a gateway carries an HMAC, and what lacks it is refused; none if undefined. */
+  /** With a secret everything that steers a gateway carries an HMAC; anything without a valid one is refused. */
   readonly secret?: string | undefined;
   readonly services: ServiceFingerprints;
+  /** Shared with the disk store, so that a snapshot is encoded once. */
+  readonly encodeRows?: EncodeRows | undefined;
   /** Longer records are neither written nor read. */
   readonly maxRecordBytes: number;
-  /** For how long what others met is obeyed without an attempt of one's own, in milliseconds; an hour unless given. */
+  /** How long peers can keep this gateway from an attempt of its own, in milliseconds; by default an hour. */
   readonly obeyedMs?: number;
+  readonly timeoutMs?: RedisLinkOptions['timeoutMs'];
   /** Called when sharing begins and when it ends. */
   readonly onSharing: (isShared: boolean) => void;
   readonly log: Logger;
 }
 
-/** The gateways that share through one Redis. While it cannot be used, each is on its own. */
+/** The gateways that share through one Redis. While Redis is not available, each is on its own. */
 export interface RedisPeers extends Peers {
   /** A ceiling that holds for all of them together, or for this one while it is on its own. */
   share(local: LocalRateLimiter, requestsPerSecond: number): RateLimiter;
-  /** Lets nobody wait for other gateways any longer. */
+  /** Ends all waiting for peers. */
   giveUp(): void;
-  /** Disconnects, when what is under way is sent. */
+  /** Disconnects after the writes under way. */
   close(): Promise<void>;
 }
 
-/** How long others wait for a gateway that died in mid-refresh; one that lives renews its lease. */
+/** How long a lease lasts that is not renewed: peers wait this long for a gateway that died in mid-refresh. */
 const LEASE_MS = 5_000;
-/** A refresh that takes longer than this and a lease is no longer waited for: others may be luckier. */
+/** How long a lease is renewed. Peers do not wait longer for a slow refresh. */
 const MAX_LEASE_MS = 10_000;
-/** How long a gateway that has nothing waits for what others hold and Redis has lost. */
+/** How long a gateway without a snapshot waits for a peer to write one that Redis has lost. */
 const REQUEST_MS = 1_000;
-/** How often a gateway looks for what another is about to share, should it miss the announcement. */
+/** How often a gateway polls for a peer's result, should it miss the message. */
 const POLL_MS = 250;
-/** How long a listing waits for others: one that hangs, and its lease; not all of them give up at the same moment. */
+/** How long a listing waits for a peer that hangs; the jitter keeps gateways from giving up at the same moment. */
 const WAIT_MS = MAX_LEASE_MS + LEASE_MS + 1_000;
 const WAIT_JITTER_MS = 8_000;
-/** However often what is held here is asked for, it is written once in this time. */
+/** A requested snapshot is written at most once in this time. */
 const OFFER_EVERY_MS = 1_000;
 const OBEYED_MS = 3_600_000;
-/** Newer than any snapshot: none is read then. */
+/** Newer than any snapshot, so that none is read. */
 const NEVER = Number.MAX_SAFE_INTEGER;
-/** What nobody has renewed for so long is of a peers that is gone. */
+/** Snapshots that nobody renews expire after this. */
 const KEEP_MS = 30 * 86_400_000;
 const KEEP_FAILURE_MS = 3_600_000;
+/** How long `close` waits for writes. */
+const WRITTEN_WITHIN_MS = 1_000;
 
-/** Connects; it goes on trying for as long as it is not closed. */
+/** Connects, and reconnects until it is closed. */
 export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
-  const { url, scope, secret, services, maxRecordBytes, obeyedMs = OBEYED_MS, onSharing, log } = options;
+  const {
+    url,
+    scope,
+    secret,
+    services,
+    encodeRows,
+    maxRecordBytes,
+    obeyedMs = OBEYED_MS,
+    onSharing,
+    log,
+  } = options;
   const gateway = randomUUID();
-  // The braces keep the keys together where Redis is a cluster.
+  // The braces are a hash tag: they keep the keys on one node of a cluster.
   const prefix = `{chains-and-tokens-gateway:${RECORD_FORMAT}:${scope}}`;
   const seal = createSeal(secret, scope);
   const channel = `${prefix}${seal.keyPart}:news`;
@@ -73,12 +88,12 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
   const offers = createThrottle(OFFER_EVERY_MS);
   const reads = createReadBackoff();
   const pauses = createPatience(obeyedMs);
-  // Rubbish can be written faster than a log is read.
-  const maySay = createAllowance(10, 60_000);
-  const link = createRedisLink({ url, channel, onSharing, log });
+  // Bounds the log: bad records can be written faster than a log is read.
+  const mayLog = createAllowance(10, 60_000);
+  const link = createRedisLink({ url, channel, onSharing, timeoutMs: options.timeoutMs, log });
   const { run } = link;
   link.onConnection(() => {
-    // It may have lost what it held, or never had it; and what was announced meanwhile was not heard.
+    // Redis may have lost the snapshots, and messages were missed.
     for (const topic of offered.keys()) {
       writeOffer(topic);
       link.notify(topic);
@@ -88,12 +103,21 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
   const keysOf = (topic: string) =>
     ['snapshot', 'setback', 'pause', 'lease'].map((part) => `${prefix}${seal.keyPart}:${topic}:${part}`);
 
-  /** Writes what is held here, for those that have lost it. */
+  /** Writes the snapshot that is served here, for peers that have none. */
   function writeOffer(topic: string): void {
     offers.run(topic, () => offered.get(topic)?.());
   }
 
-  async function write<Row>(
+  /** Writes that are under way: the end of the process waits for them. */
+  const writes = new Set<Promise<void>>();
+
+  function write<Row>(...record: Parameters<typeof writeRecord<Row>>): Promise<void> {
+    const written = writeRecord(...record).finally(() => writes.delete(written));
+    writes.add(written);
+    return written;
+  }
+
+  async function writeRecord<Row>(
     topic: string,
     kind: ListingKind<Row>,
     fetched: Fetched<Row>,
@@ -101,24 +125,24 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     endsLease: boolean,
   ): Promise<void> {
     try {
-      const text = encodeRecord(kind, fetched, services, seal.digestFor(topic));
-      const bytes = Buffer.byteLength(text);
+      const record = await encodeRecord(kind, fetched, services, seal.digestFor(topic), encodeRows);
+      const bytes = record.length;
       if (bytes > maxRecordBytes) {
         const facts = { topic, bytes, maxRecordBytes };
-        log[maySay() ? 'warn' : 'debug'](
+        log[mayLog() ? 'warn' : 'debug'](
           facts,
           'A snapshot is too large to be shared: raise UPSTREAM_MAX_BYTES',
         );
         return;
       }
-      const args = [gateway, fetched.takenAt, text, keepMs, channel, topic, endsLease ? 1 : 0];
+      const args = [gateway, fetched.takenAt, record, keepMs, channel, topic, endsLease ? 1 : 0];
       await run(WRITE, keysOf(topic), args);
     } catch (err) {
-      log.error({ err, topic }, 'A snapshot could not be written down for other gateways');
+      log.error({ err, topic }, 'A snapshot could not be encoded for other gateways');
     }
   }
 
-  /** The snapshot in a reply; one that may not be served is told, and cleared away unless it may be later. */
+  /** Decodes a reply. An invalid record is logged, and deleted unless it is only too early. */
   async function read<Row>(
     topic: string,
     kind: ListingKind<Row>,
@@ -130,7 +154,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
       if (text === '')
         throw new InvalidRecord('it is empty, or larger than an answer of the upstream may be');
       const fetched = await decodeRecord(kind, String(text), services, now, seal.digestFor(topic));
-      // By the one it is found to be newer, by the other it is served.
+      // Peers find it by the one time and serve it with the other.
       if (fetched.takenAt !== Number(takenAt))
         throw new InvalidRecord('it is of another time than is said of it');
       if (fetched.takenAt < now - KEEP_MS) throw new InvalidRecord('it is older than anything is kept');
@@ -141,7 +165,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
       if (!(error instanceof InvalidRecord)) throw error;
       const reason = error.message;
       reads.refused(topic);
-      log[maySay() ? 'warn' : 'debug'](
+      log[mayLog() ? 'warn' : 'debug'](
         { topic, reason },
         `What Redis holds of the ${kind.name} listing is refused: ${reason}`,
       );
@@ -174,7 +198,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
         const text = failure ? encodeSharedFailure(seal, topic, failure, retryInMs) : '';
         const keepMs = retryInMs + KEEP_FAILURE_MS;
         await run(FAIL, keys.slice(1), [gateway, text, keepMs, Math.max(1, retryInMs), channel, topic]);
-        // Redis may have lost it; nobody will bring it anew for now.
+        // Redis may have lost the snapshot, and no refresh will write a new one for now.
         writeOffer(topic);
       },
     };
@@ -191,35 +215,35 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     const until = performance.now() + withinMs;
     let newerThan = knownAt;
     let hasRequested = false;
-    let isNeverEarly = false;
+    let ignoresPause = false;
     while (!link.isEnding && performance.now() < until) {
       const readsFrom = reads.mayRead(topic) ? newerThan : NEVER;
-      const args = [gateway, LEASE_MS, readsFrom, maxRecordBytes, isNeverEarly ? 1 : 0];
+      const args = [gateway, LEASE_MS, readsFrom, maxRecordBytes, ignoresPause ? 1 : 0];
       const ran = await run(LEASE, keys, args);
       const [is, first, second] = Array.isArray(ran?.reply) ? (ran.reply as unknown[]) : [];
       if (is === 'taken') {
         const fetched = await read(topic, kind, first, second);
-        // What is from the future stays, and is not to be met again.
+        // A record from the future stays in Redis, and is not read again.
         if (fetched === 'early') newerThan = Number(second);
         else if (fetched) return { is: 'fetched', fetched };
       } else if (is === 'early') {
-        const told = decodeSharedFailure(seal, topic, String(first));
+        const dated = decodeSharedFailure(seal, topic, String(first));
         if (knownAt === 0 && !hasRequested) {
           hasRequested = true;
           run(REQUEST, [], [channel, topic]);
           await link.nextNews(topic, REQUEST_MS);
           continue;
         }
-        const leftMs = Math.min(Number(second), told?.pauseMs ?? 0, pauses.leftMs(topic));
-        if (told && leftMs > 0) return { is: 'too early', peerFailure: told.failure, leftMs };
-        // Nobody can say why it is too early, or others have said so for too long: then it is not.
-        isNeverEarly = true;
-        if (!told) await run(FORGET, keys.slice(1, 3), []);
+        const leftMs = Math.min(Number(second), dated?.pauseMs ?? 0, pauses.leftMs(topic));
+        if (dated && leftMs > 0) return { is: 'too early', peerFailure: dated.failure, leftMs };
+        // The pause has no readable reason, or has lasted too long: ignore it.
+        ignoresPause = true;
+        if (!dated) await run(FORGET, keys.slice(1, 3), []);
       } else if (is === 'theirs') {
         await link.nextNews(topic, POLL_MS);
       } else {
-        const told = is === 'ours' ? decodeSharedFailure(seal, topic, String(first)) : undefined;
-        return ourLease(topic, kind, told?.failure);
+        const dated = is === 'ours' ? decodeSharedFailure(seal, topic, String(first)) : undefined;
+        return ourLease(topic, kind, dated?.failure);
       }
     }
     return ourLease(topic, kind, undefined);
@@ -245,6 +269,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     giveUp: link.giveUp,
     async close() {
       offers.stop();
+      await Promise.race([Promise.all(writes), sleep(WRITTEN_WITHIN_MS, undefined, { ref: false })]);
       await link.close();
     },
   };
