@@ -1,15 +1,15 @@
 import { isIP } from 'node:net';
 
-/** Turns the text of a setting into its value, or throws a Fault that says what was expected. */
-export type Read<Value> = (text: string) => Value;
+/** Parses the text of a setting; throws a SettingError on an invalid value. */
+export type Parse<Value> = (text: string) => Value;
 
-/** A text that is not a value of its setting. */
-export class Fault extends Error {
+/** A setting has an invalid value. */
+export class SettingError extends Error {
   readonly shown: ((text: string) => string) | undefined;
 
   /**
    * @param expected completes "expected …"
-   * @param shown what may be said of the text, where it can hold a secret
+   * @param shown describes a text that can hold a secret; without it the message quotes the text
    */
   constructor(expected: string, shown?: (text: string) => string) {
     super(expected);
@@ -17,74 +17,77 @@ export class Fault extends Error {
   }
 }
 
-/** A whole number between these, both included. */
-export function integer(min: number, max: number): Read<number> {
+/** A whole number from `min` to `max`, both included. */
+export function integer(min: number, max: number): Parse<number> {
   return (text) => {
     const value = Number(text);
     if (/^\d+$/.test(text) && value >= min && value <= max) return value;
-    throw new Fault(`a whole number from ${min} to ${max}`);
+    throw new SettingError(`a whole number from ${min} to ${max}`);
   };
 }
 
-/** A share of a whole, from 0 to 1. */
-export function share(text: string): number {
+/** A number from 0 to 1. */
+export function fraction(text: string): number {
   const value = Number(text);
   if (/^\d*\.?\d+$/.test(text) && value <= 1) return value;
-  throw new Fault('a number from 0 to 1, such as 0.5');
+  throw new SettingError('a number from 0 to 1, such as 0.5');
 }
 
 /** `true` or `false`. */
 export function boolean(text: string): boolean {
   if (text === 'true' || text === 'false') return text === 'true';
-  throw new Fault('true or false');
+  throw new SettingError('true or false');
 }
 
 /** One of these words. */
-export function oneOf<Value extends string>(values: readonly Value[]): Read<Value> {
+export function oneOf<Value extends string>(values: readonly Value[]): Parse<Value> {
   return (text) => {
     const value = values.find((candidate) => candidate === text);
     if (value !== undefined) return value;
-    throw new Fault(`one of ${values.join(', ')}`);
+    throw new SettingError(`one of ${values.join(', ')}`);
   };
 }
 
 /** An IP address or a host name. */
 export function host(text: string): string {
   if (isIP(text) || /^[a-z\d]([a-z\d.-]*[a-z\d])?$/i.test(text)) return text;
-  throw new Fault('an IP address or a host name');
+  throw new SettingError('an IP address or a host name');
 }
 
-/** An address to append paths to; what is wrong with it is said without any password or key in it. */
+/** A base URL to append paths to. Error messages show no password or key of it. */
 export function baseUrl(text: string): string {
-  // A password or a key stands behind one of these, also where the rest is mistyped.
+  // A password or a key follows one of these, even in a mistyped URL.
   const shown = /[@?#]/.test(text) ? () => 'another address' : undefined;
-  if (!URL.canParse(text)) throw new Fault('an address such as https://example.org/v1', shown);
+  if (!URL.canParse(text)) throw new SettingError('an address such as https://example.org/v1', shown);
   const { protocol, username, password } = new URL(text);
   if (protocol !== 'http:' && protocol !== 'https:') {
-    throw new Fault('an address that begins with http:// or https://', shown);
+    throw new SettingError('an address that begins with http:// or https://', shown);
   }
   if (username || password) {
-    throw new Fault('an address without user name and password (send them by UPSTREAM_HEADERS)', shown);
+    throw new SettingError(
+      'an address without user name and password (send them by UPSTREAM_HEADERS)',
+      shown,
+    );
   }
-  // Not by the parsed parts, which are empty for a bare "?" or "#".
-  if (/[?#]/.test(text)) throw new Fault('an address without "?" and "#"', shown);
+  // Checks the text: the parsed parts are empty for a bare "?" or "#".
+  if (/[?#]/.test(text)) throw new SettingError('an address without "?" and "#"', shown);
   return text;
 }
 
-/** An address of a Redis server; its password is in it, so that nothing of it is ever said. */
+/** The URL of a Redis server. It can contain a password, so error messages show nothing of it. */
 export function redisUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.hostname && /^rediss?:$/.test(url.protocol) && isEncoded(url.password)) return text;
-  throw new Fault(
+  throw new SettingError(
     'an address such as redis://127.0.0.1:6379, with "%25" for a "%" in its password',
     () => `${text.length} other characters`,
   );
 }
 
-/** A secret that nobody guesses; nothing of it is ever said. */
+/** A secret that is hard to guess. Error messages show nothing of it. */
 export function redisSecret(text: string): string {
   if (/^[!-~]{16,1024}$/.test(text)) return text;
-  throw new Fault(
+  throw new SettingError(
     '16 to 1024 letters, digits and signs of ASCII without white space, such as "openssl rand -hex 32" writes',
     () => `${text.length} other characters`,
   );
@@ -102,10 +105,10 @@ function isEncoded(text: string): boolean {
 /** A path in the file system. */
 export function path(text: string): string {
   if (!text.includes('\0')) return text;
-  throw new Fault('a path');
+  throw new SettingError('a path');
 }
 
-/** Headers to send, as a JSON object; what is wrong with it is said without any of it. */
+/** Headers to send, as a JSON object. Error messages show nothing of it: the values are often API keys. */
 export function headers(text: string): Readonly<Record<string, string>> {
   const expected =
     'a JSON object of header names and texts, such as {"x-api-key": "…"}, none of them about the connection';
@@ -114,16 +117,17 @@ export function headers(text: string): Readonly<Record<string, string>> {
   try {
     json = JSON.parse(text);
   } catch {
-    throw new Fault(expected, lengthOnly);
+    throw new SettingError(expected, lengthOnly);
   }
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new Fault(expected, lengthOnly);
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    throw new SettingError(expected, lengthOnly);
   for (const [name, value] of Object.entries(json)) {
-    if (typeof value !== 'string' || !isHeader(name, value)) throw new Fault(expected, lengthOnly);
+    if (typeof value !== 'string' || !isHeader(name, value)) throw new SettingError(expected, lengthOnly);
   }
   return json as Record<string, string>;
 }
 
-// What belongs to one connection, or is settled by what the gateway can read.
+// Headers of one connection, and those that depend on which responses the gateway can read.
 const UNSENDABLE = new Set(
   'accept-encoding connection content-length expect host keep-alive te trailer transfer-encoding upgrade'.split(
     ' ',
@@ -146,7 +150,7 @@ export function origins(text: string): '*' | readonly string[] {
   if (listed.length === 1 && listed[0] === '*') return '*';
   for (const origin of listed) {
     if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
-      throw new Fault('* or origins such as https://app.example.org, separated by commas');
+      throw new SettingError('* or origins such as https://app.example.org, separated by commas');
     }
   }
   return listed;

@@ -1,36 +1,35 @@
 import {
   baseUrl,
   boolean,
-  Fault,
+  fraction,
   headers,
   host,
   integer,
   oneOf,
   origins,
+  type Parse,
   path,
-  type Read,
   redisSecret,
   redisUrl,
-  share,
+  SettingError,
 } from './config-values.js';
 import { LOG_LEVELS, type LogLevel } from './logger.js';
 
 interface Setting<Value> {
   /** The environment variable. */
   readonly name: string;
-  /** In effect where the variable is unset or empty. */
+  /** The value if the variable is unset or empty. */
   readonly fallback: Value;
-  readonly read: Read<Value>;
+  readonly parse: Parse<Value>;
   readonly meaning: string;
 }
 
-// Timers of Node take no longer time than this, and fire at once if given one.
+// The longest delay of Node's timers. A longer one fires at once.
 const MAX_MS = 2 ** 31 - 1;
 
-/** The values that `UPSTREAM_PROFILE` takes. */
+/** The values of `UPSTREAM_PROFILE`. */
 export const UPSTREAM_PROFILES = ['v1', 'value-transfer', 'auto'] as const;
 
-/** One of {@link UPSTREAM_PROFILES}. */
 export type UpstreamProfile = (typeof UPSTREAM_PROFILES)[number];
 
 /** Every setting, in the order in which the README lists them. */
@@ -115,7 +114,7 @@ export const SETTINGS = {
   holdBackShrink: setting(
     'HOLD_BACK_SHRINK',
     0.5,
-    share,
+    fraction,
     "A refresh that loses more than this share (of the largest listing of the last day), or changes decimals, a token's symbol, a chain's chainId or native currency, or the address behind a (chain, symbol), is held back.",
   ),
   holdBackTimes: setting(
@@ -174,45 +173,46 @@ export type Config = {
   readonly [Key in keyof typeof SETTINGS]: (typeof SETTINGS)[Key]['fallback'];
 };
 
-/** The settings, or else every fault in them: its name, what was expected and what came. */
-export type ConfigOrFaults = { readonly config: Config } | { readonly faults: readonly string[] };
+/** The settings, or one message for each error: the name, the expected value and the actual one. */
+export type ConfigOrErrors = { readonly config: Config } | { readonly errors: readonly string[] };
 
 /** Reads the settings from environment variables; one that is unset or empty has its default. */
-export function readConfig(env: Readonly<Record<string, string | undefined>>): ConfigOrFaults {
-  const faults: string[] = [];
-  const values = Object.entries(SETTINGS).map(([key, { name, fallback, read }]) => {
+export function readConfig(env: Readonly<Record<string, string | undefined>>): ConfigOrErrors {
+  const errors = new Map<string, string>();
+  const values = Object.entries(SETTINGS).map(([key, { name, fallback, parse }]) => {
     const text = env[name]?.trim();
     if (!text) return [key, fallback];
     try {
-      return [key, read(text)];
-    } catch (fault) {
-      if (!(fault instanceof Fault)) throw fault;
-      const came = fault.shown?.(text) ?? JSON.stringify(text.slice(0, 100));
-      faults.push(`${name}: expected ${fault.message}, got ${came}`);
+      return [key, parse(text)];
+    } catch (error) {
+      if (!(error instanceof SettingError)) throw error;
+      const actual = error.shown?.(text) ?? JSON.stringify(text.slice(0, 100));
+      errors.set(name, `expected ${error.message}, got ${actual}`);
       return [key, fallback];
     }
   });
   const config = Object.fromEntries(values) as Config;
-  const isFaulty = (name: string) => faults.some((fault) => fault.startsWith(`${name}:`));
-  faults.push(...disagreements(config).filter((fault) => !isFaulty(fault.slice(0, fault.indexOf(':')))));
-  return faults.length > 0 ? { faults } : { config };
+  for (const [name, message] of crossChecks(config)) if (!errors.has(name)) errors.set(name, message);
+  if (errors.size === 0) return { config };
+  return { errors: [...errors].map(([name, message]) => `${name}: ${message}`) };
 }
 
-/** What is wrong between settings that may be sound one by one. */
-function disagreements(config: Config): readonly string[] {
+/** Errors between settings that are valid on their own, by the name of the setting. */
+function crossChecks(config: Config): ReadonlyMap<string, string> {
   const { upstreamProfile, upstreamUrl, upstreamSuccessorUrl } = config;
-  const faults: string[] = [];
+  const errors = new Map<string, string>();
   if (upstreamProfile !== 'v1' && upstreamUrl === undefined) {
-    faults.push(`UPSTREAM_URL: expected a base address for UPSTREAM_PROFILE=${upstreamProfile}, got none`);
+    errors.set('UPSTREAM_URL', `expected a base address for UPSTREAM_PROFILE=${upstreamProfile}, got none`);
   }
   if (upstreamProfile === 'auto' && upstreamSuccessorUrl === undefined) {
-    faults.push(
-      'UPSTREAM_SUCCESSOR_URL: expected the base address to change over to for UPSTREAM_PROFILE=auto, got none',
+    errors.set(
+      'UPSTREAM_SUCCESSOR_URL',
+      'expected the base address to change over to for UPSTREAM_PROFILE=auto, got none',
     );
   }
-  return faults;
+  return errors;
 }
 
-function setting<Value>(name: string, fallback: Value, read: Read<Value>, meaning: string): Setting<Value> {
-  return { name, fallback, read, meaning };
+function setting<Value>(name: string, fallback: Value, parse: Parse<Value>, meaning: string): Setting<Value> {
+  return { name, fallback, parse, meaning };
 }

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { GatewayError } from './domain/errors.js';
 import type { GatewayContext } from './graph/context.js';
 import { createCostMeter } from './graph/cost/cost-meter.js';
-import { costOfWhole } from './graph/cost/operation-cost.js';
+import { unitsOfWholeObject } from './graph/cost/operation-cost.js';
 import { type CacheableResult, createDependencyTracker, dependenciesOf } from './graph/dependencies.js';
 import { withFederation } from './graph/federation/federated.js';
 import { createLoaders } from './graph/loaders.js';
@@ -31,23 +31,22 @@ import { useJsonBodies } from './plugins/request/use-json-bodies.js';
 import { useLimits } from './plugins/request/use-limits.js';
 import { useNoIntrospection } from './plugins/request/use-no-introspection.js';
 import { type OverloadContext, useOverload } from './plugins/request/use-overload.js';
-import { useSoundParameters } from './plugins/request/use-params-errors.js';
+import { useParamsErrors } from './plugins/request/use-params-errors.js';
 import { usePersistedQueries } from './plugins/request/use-persisted-queries.js';
 import { useQueriesOnly } from './plugins/request/use-queries-only.js';
-import { useQuickValidation } from './plugins/request/use-quick-validation.js';
+import { useValidationLimit } from './plugins/request/use-validation-limit.js';
 import { createTurns } from './scheduling/turns.js';
 import type { Snapshots } from './snapshots/snapshots.js';
 
-/** What {@link createGateway} takes. */
 export interface GatewayOptions {
   readonly snapshots: Snapshots;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Whether the listings are demo data, which the pages for browsers then say. */
+  /** Whether the listings are demo data; the pages for browsers then say so. */
   readonly isDemo: boolean;
   /** True once the process is about to stop. */
   readonly isStopping: () => boolean;
-  /** An older price is null, in milliseconds. */
+  /** An older price is shown as null, in milliseconds. */
   readonly priceMaxAgeMs: number;
   readonly maxRoutesPerOperation: number;
   readonly maxRows: number;
@@ -62,40 +61,47 @@ export interface GatewayOptions {
   readonly introspection: boolean;
 }
 
-/** What the HTTP server and the gateway tell each other of one request. */
+/**
+ * An out-parameter that the gateway fills while it executes a request. Not a callback: the closure kept all later
+ * requests alive (a leak).
+ */
+export interface OperationOutcome {
+  /** Present if the response can be cached. */
+  cacheable?: CacheableResult;
+}
+
+/** Facts about one request that the HTTP server and the gateway exchange. */
 export interface ServerContext extends BodyLimitContext, OverloadContext {
-  /** Who asks, for sharing turns fairly: the address of the connection. Undefined where nobody tells. */
+  /** The client, such as its address, for fair turns. All requests without one count as one client. */
   readonly client?: string | undefined;
-  /** Where the gateway says of an answer that it is whole and could be given again. */
-  readonly said?: { cacheable?: CacheableResult };
+  readonly outcome?: OperationOutcome;
 }
 
 /** A handler of requests in the form of `fetch`; it opens no port. */
 export interface Gateway {
-  /** The Request class that it reads fastest. */
+  /** The Request class that it processes fastest. */
   readonly Request: typeof Request;
   fetch(request: Request, serverContext: ServerContext): Promise<Response> | Response;
 }
 
-/** A parsed document takes some fifty times its text, and what is asked only once fills any cache. */
-const MAX_KEPT_TEXT = 100_000;
-const MAX_KEPT_TEXTS = 300;
+/** In characters. A parsed document takes about fifty times the memory of its text. */
+const MAX_CACHED_LENGTH = 100_000;
+const MAX_CACHED_DOCUMENTS = 300;
 
 function boundedByText<Value extends object>(): LRUCache<string, Value> {
   return new LRUCache<string, Value>({
-    max: MAX_KEPT_TEXTS,
-    maxSize: MAX_KEPT_TEXT,
+    max: MAX_CACHED_DOCUMENTS,
+    maxSize: MAX_CACHED_LENGTH,
     sizeCalculation: (_value, text) => Math.max(1, text.length),
   });
 }
 
-/** The GraphQL endpoint. */
 export const GRAPHQL_PATH = '/graphql';
 
-/** The schema with what other graphs ask for; it depends on no setting. */
+/** The schema with the fields for federation; it depends on no setting. */
 const graph = withFederation(schema);
 const tokenType = graph.getType('Token');
-const unitsOfWholeToken = isObjectType(tokenType) ? costOfWhole(tokenType) : 0;
+const unitsOfWholeToken = isObjectType(tokenType) ? unitsOfWholeObject(tokenType) : 0;
 
 /** Wires the graph to the snapshots. The plugins stand in the order in which a request meets them. */
 export function createGateway(options: GatewayOptions): Gateway {
@@ -107,7 +113,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     const view = snapshots.view(client);
     const now = view.now();
     const tracker = createDependencyTracker();
-    const isBelieved = (asOf: number): boolean => {
+    const isPriceFresh = (asOf: number): boolean => {
       if (asOf < now - options.priceMaxAgeMs) {
         tracker.times = true;
         return false;
@@ -119,10 +125,10 @@ export function createGateway(options: GatewayOptions): Gateway {
     const cost = createCostMeter({ ...options, view, unitsOfWholeToken, nextTurn });
     const maxRoutes = options.maxRoutesPerOperation;
     return {
-      loaders: createLoaders({ view, isBelieved, maxRoutes, cost, nextTurn }),
+      loaders: createLoaders({ view, isPriceFresh, maxRoutes, cost, nextTurn }),
       cost,
       log: log.child({ requestId: requestIdOf(request) }),
-      isBelieved,
+      isPriceFresh,
       tracker,
       introspection,
       listings() {
@@ -143,11 +149,11 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     context: ({ request, client }) => createContext(request, client),
     plugins: [
-      // What every answer needs, refusals included.
+      // For every response, including refusals.
       useRequestLog({ log, quietPaths: [...HEALTH_PATHS, METRICS_PATH] }),
       useNoSniffing(),
       useCors({ origins: options.corsOrigins }),
-      // What is answered without GraphQL.
+      // Requests that are answered without GraphQL.
       useHealth({ notReadyReason: () => notReadyReason(snapshots, isStopping()) }),
       useMetrics({ metrics, log }),
       usePages([
@@ -162,58 +168,58 @@ export function createGateway(options: GatewayOptions): Gateway {
         paths: [GRAPHQL_PATH, ...HEALTH_PATHS, METRICS_PATH],
         isKnown: (pathname) => pathname === GRAPHQL_PATH,
       }),
-      // What is refused before it is executed.
+      // Refusals before execution.
       useOverload(options),
       useBodyLimit(options),
       usePersistedQueries(),
       useJsonBodies(),
-      useSoundParameters(),
-      useQuickValidation(),
+      useParamsErrors(),
+      useValidationLimit(),
       useQueriesOnly(),
       useLimits(options),
       !introspection && useNoIntrospection(),
-      // What is said of errors and of old snapshots met in execution.
+      // After execution.
       useErrorCodes(),
       useStaleHeader(),
       useDependencies(),
-      // Behind those above, so that its refusals get their codes, too.
+      // After useErrorCodes, which sets the codes of its refusals.
       useCostLimit(),
       useThenableNames(),
     ],
-    // What useErrorCodes does not meet is masked as in production, whatever NODE_ENV says.
+    // Masks errors that useErrorCodes does not see, whatever NODE_ENV is.
     maskedErrors: { isDev: false },
-    // Each of these has its own file above, or is not wanted.
+    // Replaced by a plugin above, or not wanted.
     cors: false,
     graphiql: false,
     landingPage: false,
     maxRequestBodySize: false,
     multipart: false,
-    // Yoga matches this one by the end of the whole address, which a query string can have, too.
+    // Never matches. Yoga compares the end of the whole URL, so a query string could match a real path.
     healthCheckEndpoint: '\n',
     logging: {
       debug: (...args) => log.trace({ args }, 'yoga'),
       info: (...args) => log.debug({ args }, 'yoga'),
       warn: (...args) => log.warn({ args }, 'yoga'),
-      error: (error) => log.error({ err: error }, 'A request met an error of our own'),
+      error: (error) => log.error({ err: error }, 'Internal error while answering a request'),
     },
   });
 
   return {
     Request: yoga.fetchAPI.Request,
     fetch(request, serverContext) {
-      const answer = (isOverloaded: boolean) =>
+      const handle = (isOverloaded: boolean) =>
         yoga.handleRequest(request, { ...serverContext, isOverloaded });
-      if (!isOperation(request)) return answer(false);
+      if (!isOperation(request)) return handle(false);
       return turns.run(
         serverContext.client,
-        () => answer(false),
-        () => answer(true),
+        () => handle(false),
+        () => handle(true),
       );
     },
   };
 }
 
-/** Preflight requests and the playground have no operation, and wait for nobody. */
+/** False for preflight requests and the playground, which need no turn. */
 function isOperation({ method, url, headers }: Request): boolean {
   if (method === 'OPTIONS' || !new URL(url).pathname.startsWith(GRAPHQL_PATH)) return false;
   return method !== 'GET' || !headers.get('accept')?.includes('text/html');
@@ -234,7 +240,7 @@ function playground(isDemo: boolean): ServedPage {
   };
 }
 
-/** Why no traffic should come here now; undefined when it may. */
+/** Why this process should get no traffic now; undefined if it should. */
 function notReadyReason(snapshots: Snapshots, stopping: boolean): string | undefined {
   if (stopping) return 'The gateway is stopping.';
   const missing = snapshots.status(Date.now()).filter(({ state }) => state === 'EMPTY');

@@ -4,30 +4,27 @@ import { escapedInJson, escapedOnTerminal } from './log-escapes.js';
 /** A structured log: `log.info({ key: value }, 'sentence')`, `log.child({ key: value })`. */
 export type { Logger } from 'pino';
 
-/** The values that `LOG_LEVEL` takes, from most to least. */
+/** The values of `LOG_LEVEL`, from the most lines to none. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** One of {@link LOG_LEVELS}. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** What {@link createLogger} takes. */
 export interface LoggerOptions {
   /** Lines below this level are dropped. */
   readonly level: LogLevel;
   /** True for lines that a person reads on a terminal, false for JSON lines. */
   readonly readable: boolean;
-  /** Texts that are in no line, whatever is logged: what is sent to be let in, and may come back. */
+  /** Texts to remove from every line, such as API keys and passwords, which an upstream may echo. */
   readonly secrets?: readonly string[];
   /** Where the lines go; standard output unless given. */
   readonly destination?: DestinationStream;
 }
 
 /**
- * Makes the log.
+ * Creates the log.
  *
- * Writes are synchronous, so that the last line before an exit is not lost. What upstreams and clients send can
- * neither steer a terminal that shows the log nor turn its text round: control characters and those that set
- * the direction of writing are escaped.
+ * Writes are synchronous, so that the last line before an exit is not lost. Control characters and those that change
+ * the direction of text are escaped: text from upstreams and clients cannot control a terminal that shows the log.
  */
 export async function createLogger(options: LoggerOptions): Promise<Logger> {
   const { level, readable, secrets = [], destination } = options;
@@ -43,7 +40,7 @@ export async function createLogger(options: LoggerOptions): Promise<Logger> {
     },
   };
   if (!readable) return pino(pinoOptions, destination ?? pino.destination({ dest: 1, sync: true }));
-  // Loaded only for a terminal: a service that writes JSON lines need not pay for it at its start.
+  // Loaded only for a terminal: it would slow down the start of a service that writes JSON lines.
   const { default: pretty } = await import('pino-pretty');
   const stream = pretty({
     singleLine: true,
@@ -54,10 +51,10 @@ export async function createLogger(options: LoggerOptions): Promise<Logger> {
   return pino(pinoOptions, stream);
 }
 
-/** Shorter ones are no secrets, and would be found in everything. */
+/** A shorter text is not secret, and would match in many lines. */
 const MIN_SECRET_LENGTH = 6;
 
-/** What is to be hidden of these: each as a whole and its words, as JSON writes them, longest first. */
+/** Each secret as a whole and each of its words, escaped as in JSON, the longest first. */
 function secretParts(secrets: readonly string[]): readonly string[] {
   return secrets
     .flatMap((secret) => [secret.trim(), ...secret.trim().split(/\s+/)])

@@ -1,93 +1,93 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
-/** How one listing stands at the time of a scrape. */
+/** The status of one listing, as far as the gauges show it. */
 export interface ListingFigures {
   readonly name: string;
-  /** Which service its rows are from. */
+  /** The service that its rows are from. */
   readonly source: string;
   readonly state: (typeof LISTING_STATES)[number];
   /** Age of the snapshot that is served, in milliseconds; null while EMPTY. */
   readonly ageMs: number | null;
   readonly rows: number;
   readonly rejectedRows: number;
-  /** Whether a refresh is being held back, since it looks wrong. */
+  /** Whether a suspicious refresh is being held back. */
   readonly isHeldBack: boolean;
 }
 
 /**
- * What is counted and measured of this gateway. Every label is one of a small set that the gateway itself
- * knows: what a client sent must never become one, since each new value is kept as long as the gateway runs.
+ * The counters and gauges of this gateway. Every label value is from a small set that the gateway itself defines,
+ * never from a client: each new value is kept as long as the process runs.
  */
 export interface Metrics {
-  /** One attempt at the upstream: which service, which operation, 'ok' or the error's code, how long in seconds. */
+  /** One attempt at the upstream: the service, the operation, 'ok' or the error's code, the duration in seconds. */
   upstreamRequest(upstream: string, path: string, outcome: string, seconds: number): void;
-  /** A breaker in front of one service: the one of its listings, or one of the two of its routes. */
+  /** The state of a circuit breaker: that of a service's listings, or one of the two of its routes. */
   breaker(
     upstream: string,
     state: (typeof BREAKER_STATES)[number],
     requests?: 'listings' | 'routes' | 'unlisted',
   ): void;
-  /** So many rows of routes were left out, since the token listing gives the same tokens other decimals. */
+  /** Rows of routes that were left out because the token listing has other decimals for the same tokens. */
   conflictingRouteRows(count: number): void;
   /**
    * The end of one refresh: 'taken' (from the upstream), 'shared' (from another gateway), 'held_back', or an error's code.
    *
-   * @param heldBackFor why it is held back; each of a closed set, and empty for other outcomes
+   * @param heldBackFor the reasons why it is held back, from a closed set; empty for other outcomes
    */
   refresh(listing: string, outcome: string, heldBackFor?: readonly string[]): void;
   /** A change from one service to its successor. */
   changedOver(from: string, to: string): void;
-  /** Whether snapshots are shared with other gateways now. Never called where no sharing is set. */
+  /** Whether snapshots are shared with other gateways now. Never called if sharing is not configured. */
   sharing(isShared: boolean): void;
-  /** A connection that was closed on a client, or a request that was refused for want of memory, and why. */
+  /** A connection that was cut, or a request that was refused for lack of memory. */
   connectionCut(reason: string): void;
-  /** Tells where to ask, at each scrape, how the listings stand. */
+  /** Sets the function that returns the status of the listings; it is called at each scrape. */
   watchListings(status: () => readonly ListingFigures[]): void;
-  /** Everything in the exposition format; rejects with whatever the function given to `watchListings` throws. */
+  /** All metrics in the exposition format; rejects if the function given to `watchListings` throws. */
   expose(): Promise<{ contentType: string; text: string }>;
 }
 
 const LISTING_STATES = ['FRESH', 'STALE', 'EMPTY'] as const;
 const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
 
-/** From an answer out of a cache nearby to an attempt that uses up any sensible time limit. */
+/** In seconds: from a response out of a cache nearby to an attempt that reaches any sensible timeout. */
 const DURATION_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Makes the metrics of one gateway, in a registry of their own. */
+/** Creates the metrics of one gateway, in their own registry. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  const listings = createListingGauges(registers);
-  let listingStatus: () => readonly ListingFigures[] = () => [];
+  let listings: () => readonly ListingFigures[] = () => [];
+  createListingGauges(registers, () => listings());
 
   const requests = new Counter({
     name: 'upstream_requests_total',
-    help: 'Attempts at the upstream, retries included, by what came of them: ok, or the code of the error.',
+    help: 'Attempts at the upstream, including retries, by outcome: ok, or the code of the error.',
     labelNames: ['upstream', 'path', 'outcome'],
     registers,
   });
   const durations = new Histogram({
     name: 'upstream_request_duration_seconds',
-    help: 'How long one attempt at the upstream took, until its answer was read or it failed.',
+    help: 'Duration of one attempt at the upstream, until its response was read or it failed.',
     labelNames: ['upstream', 'path', 'outcome'],
     buckets: DURATION_BUCKETS,
     registers,
   });
   const breakers = new Gauge({
     name: 'upstream_breaker_state',
-    help: 'The breaker in front of the upstream: 1 for its present state, 0 for the others. Failed listings open it; while it is open, nothing is asked.',
+    help: 'The circuit breaker of the upstream: 1 for its current state, 0 for the others. Failed listing requests open it; while it is open, nothing is requested.',
     labelNames: ['upstream', 'state'],
     registers,
   });
   const routeBreakers = new Gauge({
     name: 'upstream_route_breaker_state',
-    help: 'The breakers that failed routes open: 1 for the present state, 0 for the others. While the one for routes from listed tokens is open, no routes are asked for, but listings are; the one for unlisted tokens stops those alone.',
+    help: 'The circuit breakers for routes, which failed route requests open: 1 for the current state, 0 for the others. While the one for listed tokens is open, no routes are requested, but listings are; the one for unlisted tokens only stops their routes.',
     labelNames: ['upstream', 'tokens', 'state'],
     registers,
   });
   const conflicts = new Counter({
     name: 'route_rows_conflicting_total',
-    help: 'Rows of routes that were left out, since the token listing gives the same token other decimals.',
+    help: 'Rows of routes that were left out because the token listing has other decimals for the same token.',
     registers,
   });
   const refreshes = new Counter({
@@ -98,19 +98,19 @@ export function createMetrics(): Metrics {
   });
   const holdBacks = new Counter({
     name: 'listing_hold_backs_total',
-    help: 'Refreshes that were held back, by what looks wrong: shrink, rejected_rows, decimals, symbol, address, chain_id or native_currency. One can have several reasons.',
+    help: 'Refreshes that were held back, by reason: shrink, rejected_rows, decimals, symbol, address, chain_id or native_currency. One refresh can have several reasons.',
     labelNames: ['listing', 'reason'],
     registers,
   });
   const changeovers = new Counter({
     name: 'upstream_changeovers_total',
-    help: 'Changes from one service to its successor that this gateway was the first to find.',
+    help: 'Changes from one service to its successor that this gateway detected first.',
     labelNames: ['from', 'to'],
     registers,
   });
   const cuts = new Counter({
     name: 'http_connections_cut_total',
-    help: 'Connections that were closed on their clients, by reason: too_many_connections, pipelining, slow_reader, response_bytes, request_bytes (or a request refused for its memory), accept_failed.',
+    help: 'Connections that the server closed early, by reason: too_many_connections, pipelining, slow_reader, response_bytes, request_bytes (or only the request refused, for lack of memory), accept_failed.',
     labelNames: ['reason'],
     registers,
   });
@@ -140,76 +140,79 @@ export function createMetrics(): Metrics {
     sharing(isShared) {
       redisConnected ??= new Gauge({
         name: 'redis_connected',
-        help: 'Whether snapshots are shared with other gateways now (1), or this one goes on alone (0). Absent where no sharing is set.',
+        help: 'Whether snapshots are shared with other gateways now (1), or this one works alone (0). Absent if sharing is not configured.',
         registers,
       });
       redisConnected.set(isShared ? 1 : 0);
     },
     connectionCut: (reason) => cuts.inc({ reason }),
     watchListings(status) {
-      listingStatus = status;
+      listings = status;
     },
     async expose() {
-      listings.show(listingStatus());
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
   };
 }
 
-interface ListingGauges {
-  /** Replaces all that was shown before. */
-  show(listings: readonly ListingFigures[]): void;
-}
+/** Creates the gauges of the listings, which read the status at each scrape. */
+function createListingGauges(registers: Registry[], listings: () => readonly ListingFigures[]): void {
+  function gauge<Label extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[],
+    show: (gauge: Gauge<Label | 'listing'>, figures: ListingFigures) => void,
+  ): void {
+    new Gauge<Label | 'listing'>({
+      name,
+      help,
+      labelNames: ['listing', ...labelNames],
+      registers,
+      collect() {
+        this.reset();
+        for (const figures of listings()) show(this, figures);
+      },
+    });
+  }
 
-function createListingGauges(registers: Registry[]): ListingGauges {
-  const states = new Gauge({
-    name: 'listing_state',
-    help: 'How a listing stands by its age: 1 for its present state (FRESH, STALE or EMPTY), 0 for the others.',
-    labelNames: ['listing', 'state'],
-    registers,
-  });
-  const ages = new Gauge({
-    name: 'listing_age_seconds',
-    help: 'Age of the snapshot that is served. Absent while the listing is EMPTY.',
-    labelNames: ['listing'],
-    registers,
-  });
-  const rows = new Gauge({
-    name: 'listing_rows',
-    help: 'Rows of the snapshot that is served; 0 while the listing is EMPTY.',
-    labelNames: ['listing'],
-    registers,
-  });
-  const rejectedRows = new Gauge({
-    name: 'listing_rejected_rows',
-    help: 'Rows that were left out of the snapshot that is served, as malformed or duplicate.',
-    labelNames: ['listing'],
-    registers,
-  });
-  const sources = new Gauge({
-    name: 'listing_source',
-    help: 'Which service the rows are from: 1 for that one, the others absent.',
-    labelNames: ['listing', 'source'],
-    registers,
-  });
-  const heldBack = new Gauge({
-    name: 'listing_held_back',
-    help: 'Whether a refresh that looks wrong is being held back (1), while the last good snapshot is served.',
-    labelNames: ['listing'],
-    registers,
-  });
-
-  return {
-    show(listings) {
-      for (const gauge of [states, ages, rows, rejectedRows, sources, heldBack]) gauge.reset();
-      for (const { name: listing, ...figures } of listings) {
-        for (const state of LISTING_STATES) states.set({ listing, state }, state === figures.state ? 1 : 0);
-        if (figures.ageMs !== null) ages.set({ listing }, figures.ageMs / 1000);
-        rows.set({ listing }, figures.rows);
-        rejectedRows.set({ listing }, figures.rejectedRows);
-        sources.set({ listing, source: figures.source }, 1);
-        heldBack.set({ listing }, figures.isHeldBack ? 1 : 0);
-      }
+  gauge(
+    'listing_state',
+    'State of a listing by its age: 1 for its current state (FRESH, STALE or EMPTY), 0 for the others.',
+    ['state'],
+    (states, { name: listing, state }) => {
+      for (const each of LISTING_STATES) states.set({ listing, state: each }, state === each ? 1 : 0);
     },
-  };
+  );
+  gauge(
+    'listing_age_seconds',
+    'Age of the snapshot that is served. Absent while the listing is EMPTY.',
+    [],
+    (ages, { name: listing, ageMs }) => {
+      if (ageMs !== null) ages.set({ listing }, ageMs / 1000);
+    },
+  );
+  gauge(
+    'listing_rows',
+    'Rows of the snapshot that is served; 0 while the listing is EMPTY.',
+    [],
+    (counts, { name: listing, rows }) => counts.set({ listing }, rows),
+  );
+  gauge(
+    'listing_rejected_rows',
+    'Rows that were left out of the snapshot that is served, as malformed or duplicate.',
+    [],
+    (counts, { name: listing, rejectedRows }) => counts.set({ listing }, rejectedRows),
+  );
+  gauge(
+    'listing_source',
+    'The service that the rows are from: 1 for that one, the others absent.',
+    ['source'],
+    (sources, { name: listing, source }) => sources.set({ listing, source }, 1),
+  );
+  gauge(
+    'listing_held_back',
+    'Whether a suspicious refresh is being held back (1), while the last good snapshot is served.',
+    [],
+    (flags, { name: listing, isHeldBack }) => flags.set({ listing }, isHeldBack ? 1 : 0),
+  );
 }

@@ -8,16 +8,16 @@ import { createMetrics } from './metrics.js';
 import { openSnapshots } from './open-snapshots.js';
 import { createGatewayServer } from './server/server.js';
 
-/** From the signal to the exit, whatever is still under way then. */
+/** The longest time from the signal to the exit. */
 const STOP_WITHIN_MS = 10_000;
-/** For how long load balancers can see at `/ready` that no more requests should come. */
+/** How long `/ready` reports the stop before the port closes, so that load balancers send no more requests. */
 const LAME_DUCK_MS = 1_500;
-/** When clients that still wait for the upstream are told that it will not come to that. */
+/** When requests that still wait for the upstream get an error. */
 const GIVE_UP_UPSTREAM_AFTER_MS = 7_500;
-/** When connections are cut off whose clients send or read no further. */
+/** When connections are destroyed whose clients neither send nor read. */
 const CUT_OFF_AFTER_MS = 8_500;
 
-/** File handles for listings, logs, Redis, modules that are loaded late, and what Node itself needs. */
+/** File handles reserved for snapshots, logs, Redis, modules that are loaded late, and Node itself. */
 const OWN_FILE_HANDLES = 48;
 
 async function run(config: Config): Promise<void> {
@@ -45,7 +45,7 @@ async function run(config: Config): Promise<void> {
       successorUrl: config.upstreamSuccessorUrl,
       isDemo: demo !== undefined,
     },
-    observer: metrics,
+    metrics,
     log,
   });
   metrics.watchListings(() => snapshots.status(Date.now()));
@@ -69,16 +69,16 @@ async function run(config: Config): Promise<void> {
 
   snapshots.start();
   const address = await server.listen(config.host, config.port);
-  // Before it says that it listens: whoever reads that may stop it at once.
+  // Before the log says "Listening": a supervisor may send a signal as soon as it reads that.
   closeWithGrace(
     { delay: STOP_WITHIN_MS, logger: { error: (err) => log.error({ err }, 'Stopping') } },
     async (reason) => {
-      if (reason.err) log.fatal({ err: reason.err }, 'Stopping because of an error that nothing expected');
-      else log.info({ signal: reason.signal }, 'Stopping: requests under way are still answered');
+      if (reason.err) log.fatal({ err: reason.err }, 'Stopping because of an unexpected error');
+      else log.info({ signal: reason.signal }, 'Stopping: open requests are still answered');
       stopping = true;
       snapshots.stop();
       const givingUp = setTimeout(giveUp, GIVE_UP_UPSTREAM_AFTER_MS);
-      // Whoever presses Ctrl-C at a terminal is not behind a load balancer.
+      // Ctrl-C comes from a terminal, where no load balancer needs notice.
       await server.drain(reason.signal === 'SIGINT' ? 0 : LAME_DUCK_MS, CUT_OFF_AFTER_MS);
       clearTimeout(givingUp);
       await close();
@@ -97,7 +97,7 @@ async function run(config: Config): Promise<void> {
 }
 
 const DEMO_NOTE = `: DEMO DATA, prices are made up
-            For a real listing set UPSTREAM_URL, such as https://example.org/v1`;
+            To use a real API, restart with UPSTREAM_URL=https://example.org/v1`;
 
 function screen(address: string, upstream: string | undefined, isDemo: boolean, graphiql: boolean): string {
   return `
@@ -113,26 +113,26 @@ function screen(address: string, upstream: string | undefined, isDemo: boolean, 
 `;
 }
 
-/** How many file handles the process may have; no number where the system does not tell. */
+/** The limit on open files; NaN if the system does not report it. */
 function fileHandles(): number {
   const report = process.report.getReport() as { userLimits?: { open_files?: { soft: unknown } } };
   return Number(report.userLimits?.open_files?.soft);
 }
 
-/** What is to be in no line of the log. */
+/** The secrets in a Redis URL, which must not be logged. */
 function passwordsOf(url: string | undefined): readonly string[] {
   if (url === undefined) return [];
   const { password, searchParams } = new URL(url);
   return [password, decodeURIComponent(password), ...searchParams.values()];
 }
 
-/** Ends the process with a message for a person, where it cannot even begin. */
+/** Ends the process before it has started, with a message for a person. */
 function endWith(lines: readonly string[]): never {
   process.stderr.write(`${lines.join('\n')}\n`);
   process.exit(1);
 }
 
-function startFault(error: unknown, { host, port, snapshotDir }: Config): readonly string[] {
+function explain(error: unknown, { host, port, snapshotDir }: Config): readonly string[] {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE') {
     return [`Port ${port} on ${host} is taken. Set PORT to another one; PORT=0 takes a free one.`];
@@ -149,11 +149,11 @@ function startFault(error: unknown, { host, port, snapshotDir }: Config): readon
 }
 
 const settings = readConfig(process.env);
-if ('faults' in settings) {
+if ('errors' in settings) {
   endWith([
-    'The gateway did not start; mend these settings:',
-    ...settings.faults.map((fault) => `  ${fault}`),
+    'The gateway did not start. Correct these settings:',
+    ...settings.errors.map((error) => `  ${error}`),
   ]);
 }
 const { config } = settings;
-run(config).catch((error: unknown) => endWith(startFault(error, config)));
+run(config).catch((error: unknown) => endWith(explain(error, config)));

@@ -61,7 +61,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'scheduling',
     'snapshots',
   ],
-  'open-snapshots': ['domain', 'logger', 'snapshots', 'storage', 'upstream'],
+  'open-snapshots': ['domain', 'logger', 'metrics', 'snapshots', 'storage', 'upstream'],
   start: ['config', 'demo', 'gateway', 'graph/dependencies', 'logger', 'metrics', 'open-snapshots', 'server'],
   main: ['start'],
 };

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { readConfig, SETTINGS } from '../src/config.js';
 import { spawnGateway } from './support/gateway-process.js';
 
-function faultsOf(env: Record<string, string>): readonly string[] {
+function errorsOf(env: Record<string, string>): readonly string[] {
   const settings = readConfig(env);
-  return 'faults' in settings ? settings.faults : [];
+  return 'errors' in settings ? settings.errors : [];
 }
 
 describe('settings', () => {
@@ -142,37 +142,37 @@ describe('settings', () => {
     ['MAX_BODY_BYTES', '0', 'a whole number from 1 to'],
     ['MAX_ROWS', '0', 'a whole number from 1 to'],
     ['LOG_LEVEL', 'loud', 'one of trace, debug, info, warn, error, fatal, silent, got "loud"'],
-  ])('%s=%s is a fault that says what was expected and what came', (name, value, message) => {
-    const faults = faultsOf({ [name]: value });
-    expect(faults).toHaveLength(1);
-    expect(faults[0]).toMatch(new RegExp(`^${name}: expected .*got .+$`));
-    expect(faults[0]).toContain(message);
-    expect(faults[0]).not.toMatch(/secret|1234567/);
+  ])('%s=%s is an error that says the expected and the actual value', (name, value, message) => {
+    const errors = errorsOf({ [name]: value });
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toMatch(new RegExp(`^${name}: expected .*got .+$`));
+    expect(errors[0]).toContain(message);
+    expect(errors[0]).not.toMatch(/secret|1234567/);
   });
 
-  it('have a fault for each kind of setting in the table above', () => {
+  it('are all checked by the table above', () => {
     for (const { name, meaning } of Object.values(SETTINGS)) {
-      expect(faultsOf({ [name]: '\u0000' }), name).toHaveLength(1);
+      expect(errorsOf({ [name]: '\u0000' }), name).toHaveLength(1);
       expect(meaning).toMatch(/\.$/);
     }
   });
 
   it('must agree with each other', () => {
-    expect(faultsOf({ UPSTREAM_PROFILE: 'auto' })).toEqual([
+    expect(errorsOf({ UPSTREAM_PROFILE: 'auto' })).toEqual([
       'UPSTREAM_URL: expected a base address for UPSTREAM_PROFILE=auto, got none',
       'UPSTREAM_SUCCESSOR_URL: expected the base address to change over to for UPSTREAM_PROFILE=auto, got none',
     ]);
-    expect(faultsOf({ UPSTREAM_PROFILE: 'value-transfer', UPSTREAM_URL: 'nowhere', PORT: 'x' })).toEqual([
+    expect(errorsOf({ UPSTREAM_PROFILE: 'value-transfer', UPSTREAM_URL: 'nowhere', PORT: 'x' })).toEqual([
       expect.stringMatching(/^PORT: /),
       expect.stringMatching(/^UPSTREAM_URL: expected an address/),
     ]);
   });
 
-  it('with several faults end the process with status 1, and all of them are said', async () => {
+  it('with several errors end the process with status 1, and all errors are listed', async () => {
     const { output, exited } = spawnGateway({ PORT: 'http', UPSTREAM_URL: 'nowhere', GRAPHIQL: 'on' });
     expect(await exited).toBe(1);
     expect(output().split('\n')).toEqual([
-      'The gateway did not start; mend these settings:',
+      'The gateway did not start. Correct these settings:',
       '  PORT: expected a whole number from 0 to 65535, got "http"',
       '  UPSTREAM_URL: expected an address such as https://example.org/v1, got "nowhere"',
       '  GRAPHIQL: expected true or false, got "on"',

@@ -36,7 +36,7 @@ describe('the embedded demo upstream', () => {
     expect((await get('/tokens?srcChainKey=nope')).body).toEqual({ tokens: [] });
   });
 
-  it('routes a token to those of its symbol on other chains that can be bridged', async () => {
+  it('routes a token to bridgeable tokens of its symbol on other chains', async () => {
     const { get } = await startDemo();
     const source = demoTokens.find(({ chainKey, symbol }) => chainKey === 'ethereum' && symbol === 'USDC');
     const { tokens } = (await get(`/tokens?srcChainKey=ethereum&srcToken=${source?.address}`)).body;
@@ -53,7 +53,7 @@ describe('the embedded demo upstream', () => {
     });
   });
 
-  it('lets prices drift a little from listing to listing, alike for all tokens of a symbol, and nothing else', async () => {
+  it('changes only prices from listing to listing: a little, and equally for all tokens of a symbol', async () => {
     const { get } = await startDemo();
     await get('/tokens');
     const { tokens } = (await get('/tokens')).body;
@@ -85,7 +85,7 @@ describe('a stray request to it', () => {
 });
 
 describe('without UPSTREAM_URL', () => {
-  it('the gateway answers the join row by row as the demo listing has it, and says that it is demo data', async () => {
+  it('the gateway serves tokens with their chains from the demo listings, and says that they are demo data', async () => {
     const { address, output } = await startGatewayProcess();
     const { data } = await ask<{ tokens: unknown[] }>(
       address,
@@ -110,7 +110,7 @@ describe('without UPSTREAM_URL', () => {
     expect(output()).toContain('"isDemo":true');
   });
 
-  it('refreshes show that prices move', async () => {
+  it('refreshes show new prices', async () => {
     const { address } = await startGatewayProcess({ TOKENS_FRESH_MS: '100' });
     const priceOf = async () =>
       (

@@ -66,7 +66,7 @@ describe('the two listings', () => {
     );
   });
 
-  it('gives a token whose chain is not listed no chain, and no error', async () => {
+  it('gives a token on an unlisted chain null as its chain, without an error', async () => {
     const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens: [tokenRow('b', '0x01')] });
     const { query } = await createTestGateway({ upstream });
     expect(await query(`{ tokens { symbol isNative chain { name } } }`)).toEqual({
@@ -110,7 +110,7 @@ describe('filters of tokens', () => {
     expect(upstream.seen.map(({ url }) => url).sort()).toEqual(['/v1/tokens']);
   });
 
-  it('passes the answer to a pair on as it is, whatever chains it is about', async () => {
+  it('passes the answer to a pair on unfiltered, whatever chains its tokens are on', async () => {
     const upstream = await startFakeUpstream();
     const routes = [
       tokenRow('base', '0x02', { symbol: 'B' }),
@@ -151,7 +151,7 @@ describe('filters of tokens', () => {
     );
   });
 
-  it('asks once for all writings of an address that is not listed, and as first written', async () => {
+  it('sends one request for all letter cases of an unlisted address, with the first of them', async () => {
     const { query, upstream } = await createTestGateway({ config: { maxRoutesPerOperation: 1 } });
     expect(
       codesOf(
@@ -162,7 +162,7 @@ describe('filters of tokens', () => {
     expect(upstream.seen.map(({ url }) => url)).toEqual(['/v1/tokens?srcToken=0xAbCd']);
   });
 
-  it('asks for the native asset by its placeholder where it is not listed', async () => {
+  it('asks for an unlisted native asset by the placeholder', async () => {
     const { query, upstream } = await createTestGateway();
     await query(
       `{ a: tokens(srcToken: "${ZERO}") { symbol } b: tokens(srcToken: "${PLACEHOLDER}") { symbol } }`,
@@ -170,7 +170,7 @@ describe('filters of tokens', () => {
     expect(upstream.seen.map(({ url }) => url)).toEqual([`/v1/tokens?srcToken=${PLACEHOLDER}`]);
   });
 
-  it('passes a token without a chain on as it is, and encodes what needs it', async () => {
+  it('passes srcToken without srcChainKey on, URL-encoded', async () => {
     const upstream = await startFakeUpstream();
     const { query } = await createTestGateway({ upstream });
     await query(`{ tokens(srcToken: "0x2::sui::SUI&srcChainKey=x y") { symbol } }`);
@@ -189,7 +189,7 @@ describe('filters of tokens', () => {
     expect(upstream.count()).toBe(requests);
   });
 
-  it('gives an empty list where the upstream answers a pair with 422 or with no rows', async () => {
+  it('gives an empty list if the upstream answers a pair with 422 or without rows', async () => {
     const upstream = await startFakeUpstream();
     const { query } = await createTestGateway({ upstream });
     await query('{ tokens { symbol } }');
@@ -201,7 +201,7 @@ describe('filters of tokens', () => {
     ).toEqual({ data: { a: [], b: [] } });
   });
 
-  it('refuses a key that is too long to be one, and says so', async () => {
+  it('refuses a key that is too long, and says so', async () => {
     const { query, upstream } = await createTestGateway();
     const answer = await query('query ($t: String) { tokens(srcToken: $t) { symbol } }', {
       t: 'x'.repeat(513),
@@ -232,7 +232,7 @@ describe('look-ups', () => {
     ).toEqual({ data: { token: { symbol: 'USDC' } } });
   });
 
-  it('tells base58 addresses and Move types apart by their letter case', async () => {
+  it('respects letter case in base58 addresses and Move types', async () => {
     const { query } = await createTestGateway();
     const usdc = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
     expect(
@@ -247,7 +247,7 @@ describe('look-ups', () => {
     });
   });
 
-  it('takes the zero address and the placeholder for each other, and shows what is listed', async () => {
+  it('treats the zero address and the placeholder as equal, and shows the listed one', async () => {
     const upstream = await startFakeUpstream({
       chains: [chainRow('a'), chainRow('b')],
       tokens: [tokenRow('a', ZERO, { symbol: 'A' }), tokenRow('b', PLACEHOLDER, { symbol: 'B' })],
@@ -263,7 +263,7 @@ describe('look-ups', () => {
     });
   });
 
-  it('knows a native token by the address of its chain, too', async () => {
+  it('also recognises a native token by the address of its chain’s native currency', async () => {
     const { query } = await createTestGateway();
     const { data } = await query<Tokens>('{ tokens(srcChainKey: "aptos") { address isNative } }');
     expect(data?.tokens?.filter(({ isNative }) => isNative)).toEqual([
@@ -271,7 +271,7 @@ describe('look-ups', () => {
     ]);
   });
 
-  it('gives null, and no error, for what is unknown', async () => {
+  it('gives null without an error for unknown keys', async () => {
     const { query } = await createTestGateway();
     expect(
       await query(`{
@@ -304,7 +304,7 @@ describe('ids', () => {
     expect(await idsOf('EPjFWdd5')).not.toEqual(await idsOf('epjfwdd5'));
   });
 
-  it('can be made of text that is not sound Unicode', async () => {
+  it('can be made of text with lone surrogates', async () => {
     const upstream = await startFakeUpstream({ chains: [chainRow('\ud800'), chainRow('\ud801')] });
     const { query } = await createTestGateway({ upstream });
     const { data } = await query<{ chains: { id: string }[] }>('{ chains { id } }');
@@ -312,7 +312,7 @@ describe('ids', () => {
   });
 });
 
-describe('what a query costs the upstream', () => {
+describe('the upstream requests of a query', () => {
   const EVERYTHING = `{
     chains { chainKey tokenCount tokens { symbol } }
     evm: chains(chainTypes: ["evm"]) { name }
@@ -324,7 +324,7 @@ describe('what a query costs the upstream', () => {
     listings { state }
   }`;
 
-  it('is two requests cold and none warm, whatever it asks', async () => {
+  it('are two at a cold start and none with snapshots', async () => {
     const { query, upstream } = await createTestGateway();
     expect((await query(EVERYTHING)).errors).toBeUndefined();
     expect(upstream.seen.map(({ path }) => path).sort()).toEqual(['chains', 'tokens']);
@@ -332,11 +332,11 @@ describe('what a query costs the upstream', () => {
     expect(upstream.count()).toBe(2);
   });
 
-  it('is two requests for 50 concurrent cold operations with three aliases each', async () => {
+  it('are two for 50 concurrent cold operations with three aliases each', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', late(30, json({ tokens: demoTokens })));
     upstream.plan('chains', late(60, json({ chains: demoChains })));
-    const { query } = await createTestGateway({ upstream });
+    const { query } = await createTestGateway({ upstream, config: { maxWaitMs: 60_000 } });
     const answers = await Promise.all(
       Array.from({ length: 50 }, () =>
         query<Record<string, { chain: unknown }[]>>(`{
@@ -354,7 +354,7 @@ describe('what a query costs the upstream', () => {
     }
   });
 
-  it('is one request for 100 concurrent equal questions for routes', async () => {
+  it('are one for 100 concurrent equal route requests', async () => {
     const upstream = await startFakeUpstream();
     const { query } = await createTestGateway({ upstream });
     await query('{ tokens { symbol } chains { name } }');
@@ -368,7 +368,7 @@ describe('what a query costs the upstream', () => {
     for (const answer of answers) expect(answer).toEqual({ data: { tokens: [{ chainKey: 'base' }] } });
   });
 
-  it('is at most so many questions for routes in one operation, kept ones not counted', async () => {
+  it('are limited in one operation for routes; cached routes do not count', async () => {
     const upstream = await startFakeUpstream();
     const { query } = await createTestGateway({ upstream, config: { maxRoutesPerOperation: 2 } });
     const ask = (...tokens: string[]) =>
@@ -403,7 +403,7 @@ describe('when something fails', () => {
     expect(codesOf(answer)).toEqual(Array(errors).fill('UPSTREAM_STATUS'));
   });
 
-  it('says nothing of the upstream to a client, and everything to the log', async () => {
+  it('hides the upstream from clients, and logs everything', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('chains', status(500, { 'x-secret': 'secret-header' }, 'secret-body'));
     const { query, logged, fetch } = await createTestGateway({
@@ -445,17 +445,17 @@ describe('when something fails', () => {
     const body = await response.text();
     expect(body).not.toContain('secret-bug');
     expect(body).toContain('INTERNAL_SERVER_ERROR');
-    const line = logged.find(({ msg }) => msg.includes('error of our own'));
+    const line = logged.find(({ msg }) => msg.includes('Internal error'));
     expect(line).toMatchObject({ requestId: 'find-me', err: { message: 'secret-bug' } });
   });
 
-  it('stops an operation that lists too many rows, and gives it no data at all', async () => {
+  it('stops an operation with too many rows, and gives it no data', async () => {
     const { query } = await createTestGateway({ config: { maxRows: 1000 } });
     const answer = await query('{ tokens { chain { tokens { symbol } } } }');
     expect(answer).not.toHaveProperty('data');
     expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
     expect(answer.errors?.[0]?.message).toMatch(
-      /at most 1000 rows in all \(MAX_ROWS\); these come to \d{4,5}\./,
+      /at most 1000 rows in all \(MAX_ROWS\); these have \d{4,5}\./,
     );
     expect(codesOf(await query('{ chains { tokens { symbol } } }'))).toEqual([]);
     expect(codesOf(await query('{ a: tokens { symbol } b: tokens { symbol } }'))).toEqual(['LIMIT_EXCEEDED']);

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { demoTokens } from './fixtures/demo.js';
 import { type FakeUpstream, json, late, reset, startFakeUpstream } from './support/fake-upstream.js';
-import { prefixOf, split } from './support/fleet.js';
 import { type GatewayProcess, startGatewayProcess } from './support/gateway-process.js';
+import { prefixOf, split } from './support/peers.js';
 import { isRedisMissing, startRedis } from './support/redis.js';
 
 const QUERY =

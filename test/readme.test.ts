@@ -1,52 +1,73 @@
 import { execFile, spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { SETTINGS } from '../src/config.js';
 import { ERROR_CODES } from '../src/domain/errors.js';
 import { startFakeSuccessor } from './support/fake-successor.js';
 import { startFakeUpstream, status } from './support/fake-upstream.js';
 import { freePort } from './support/free-port.js';
-import { ask, startGatewayProcess } from './support/gateway-process.js';
+import { ask } from './support/gateway-process.js';
+import { blockOf, blocksOf, ROOT, readmes, readText, tableBelow, variablesOf } from './support/readme.js';
 import { isRedisMissing } from './support/redis.js';
+import { type SharedGateway, startSharedGateway } from './support/shared-gateway.js';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const README = 'README.md';
+const STORAGE = 'src/storage/README.md';
+const MAX_LINES = 280;
+const MAX_PICTURE_BYTES = 150_000;
 
-interface Block {
-  readonly language: string;
-  readonly text: string;
-}
+const HERE = 'test/readme.test.ts';
+const CLIENTS = 'test/clients/recipes.test.ts';
+const FEDERATION = 'test/federation/recipes.test.ts';
 
-const blocks: readonly Block[] = [...readme.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(
-  ([, language = '', text = '']) => ({ language, text: text.trim() }),
-);
-const commands = blocks.filter(({ language }) => language === 'sh').map(({ text }) => text);
-const [
-  START = '',
-  TEST = '',
-  CURL = '',
-  WITH_UPSTREAM = '',
-  WITH_DIRECTORY = '',
-  WITH_SUCCESSOR = '',
-  REDIS = '',
-  WITH_REDIS = '',
-] = commands;
+/** Every block of every README, and the test that runs it. */
+const RUN_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  [README]: {
+    start: HERE,
+    tests: HERE,
+    query: HERE,
+    answer: HERE,
+    ChainPicker: HERE,
+    TokenPicker: HERE,
+    DestinationPicker: HERE,
+    Lookups: HERE,
+    Listings: HERE,
+    'recipes/fetch.ts': CLIENTS,
+    'recipes/apollo.ts': CLIENTS,
+    'real upstream': HERE,
+  },
+  [STORAGE]: { disk: HERE, successor: HERE, redis: HERE, sharing: HERE },
+  'src/graph/federation/README.md': {
+    'apollo-router.yaml': FEDERATION,
+    'hive-gateway.js': FEDERATION,
+    'cosmo.yaml': FEDERATION,
+    'stitching.js': FEDERATION,
+  },
+  'test/clients/README.md': {
+    'recipes/urql.ts': CLIENTS,
+    'projects/relay/relay.config.json': CLIENTS,
+    'projects/relay/src/TokenPicker.ts': CLIENTS,
+    'projects/codegen/codegen.json': CLIENTS,
+    'projects/tada/tada.json': CLIENTS,
+    'projects/tada/src/graphql.ts': CLIENTS,
+  },
+};
 
 /** A copy of the project as a newcomer has it: without anything installed or built, unless it is named. */
 function copyProject(withLinks: readonly string[] = []): string {
   const copy = mkdtempSync(join(tmpdir(), 'gateway-'));
   onTestFinished(() => rmSync(copy, { recursive: true, force: true }));
-  const left = new Set(['node_modules', 'dist', 'build', 'snapshots', '.git']);
-  cpSync(ROOT, copy, { recursive: true, filter: (path) => !left.has(basename(path)) });
+  const left = new Set(['.git', 'build', 'dist', 'snapshots'].map((name) => join(ROOT, name)));
+  const isCopied = (path: string) => !left.has(path) && basename(path) !== 'node_modules';
+  cpSync(ROOT, copy, { recursive: true, filter: isCopied });
   for (const name of withLinks) symlinkSync(join(ROOT, name), join(copy, name));
   return copy;
 }
 
-/** Runs a command of the README, in a process group of its own that ends with the test. */
+/** Runs a command of a README in a process group of its own that ends with the test. */
 function run(command: string, cwd: string, env: Record<string, string> = {}) {
   const child = spawn('bash', ['-c', command], { cwd, env: { ...process.env, ...env }, detached: true });
   let output = '';
@@ -67,41 +88,36 @@ function run(command: string, cwd: string, env: Record<string, string> = {}) {
   return { output: () => output, exited };
 }
 
-describe('the README', () => {
-  it('gives eight commands, and says no more of itself than these tests run', () => {
-    expect(commands).toEqual([
-      'npm ci && npm start',
-      'npm ci && npm test',
-      expect.stringMatching(/^curl /),
-      expect.stringMatching(/^UPSTREAM_URL=\S+ npm start$/),
-      expect.stringMatching(/^SNAPSHOT_DIR=snapshots UPSTREAM_URL=\S+ npm start$/),
-      expect.stringMatching(/^UPSTREAM_PROFILE=auto .* npm start$/),
-      expect.stringMatching(/^redis-server /),
-      expect.stringMatching(/^REDIS_URL=\S+ UPSTREAM_URL=\S+ npm start$/),
-    ]);
-  });
-
-  it('has two commands that do everything, and a query whose answer it gives', {
+describe('the commands', () => {
+  it('start, answer the query as the README says, use an upstream, keep files, change over, and test', {
     timeout: 150_000,
   }, async () => {
     const copy = copyProject();
     const port = await freePort();
     const env = { PORT: String(port), npm_config_prefer_offline: 'true', NO_COLOR: '1' };
-    const started = run(START, copy, env);
+    const started = run(blockOf(README, 'start'), copy, env);
     await expect.poll(started.output, { timeout: 90_000 }).toContain('"msg":"Listening"');
     expect(started.output()).not.toMatch(/npm warn (?!Unknown \w+ config)|EBADENGINE|deprecated/i);
     await expect.poll(async () => (await fetch(`http://127.0.0.1:${port}/ready`)).status).toBe(200);
-    const { stdout } = await promisify(execFile)('bash', ['-c', CURL.replace(':4000/', `:${port}/`)]);
-    const answer = blocks[blocks.findIndex(({ text }) => text === CURL) + 1];
-    expect(JSON.parse(stdout)).toEqual(JSON.parse(answer?.text ?? ''));
+    const { stdout } = await promisify(execFile)('bash', [
+      '-c',
+      blockOf(README, 'query').replace(':4000/', `:${port}/`),
+    ]);
+    expect(JSON.parse(stdout)).toEqual(JSON.parse(blockOf(README, 'answer')));
 
     const upstream = await startFakeUpstream();
     onTestFinished(upstream.close);
-    const other = run(WITH_UPSTREAM.replace(/https:\S+/, upstream.url), copy, { ...env, PORT: '0' });
+    const other = run(blockOf(README, 'real upstream').replace(/https:\S+/, upstream.url), copy, {
+      ...env,
+      PORT: '0',
+    });
     await expect.poll(() => upstream.count(), { timeout: 30_000 }).toBe(2);
     expect(other.output()).toContain(`"upstream":"${upstream.url}","isDemo":false`);
 
-    const kept = run(WITH_DIRECTORY.replace(/https:\S+/, upstream.url), copy, { ...env, PORT: '0' });
+    const kept = run(blockOf(STORAGE, 'disk').replace(/https:\S+/, upstream.url), copy, {
+      ...env,
+      PORT: '0',
+    });
     await expect
       .poll(() => existsSync(join(copy, 'snapshots')) && readdirSync(join(copy, 'snapshots')).sort(), {
         timeout: 30_000,
@@ -117,10 +133,9 @@ describe('the README', () => {
     const successor = await startFakeSuccessor();
     onTestFinished(successor.close);
     const services = [upstream.url, successor.url];
-    const changing = WITH_SUCCESSOR.replace(/https:\S+/g, () => services.shift() ?? '').replace(
-      'snapshots',
-      'new',
-    );
+    const changing = blockOf(STORAGE, 'successor')
+      .replace(/https:\S+/g, () => services.shift() ?? '')
+      .replace('snapshots', 'new');
     const changed = run(changing, copy, { ...env, PORT: '0' });
     await expect
       .poll(changed.output, { timeout: 30_000 })
@@ -128,67 +143,195 @@ describe('the README', () => {
 
     // The whole of it is what runs this test: one file of it shows that the command works there, too, where its
     // first half has been run.
-    const tested = run(`${TEST.replace('npm ci && ', '')} -- schema-file`, copy, { ...env, CI: 'true' });
+    const tested = run(`${blockOf(README, 'tests').trim().replace('npm ci && ', '')} -- schema-file`, copy, {
+      ...env,
+      CI: 'true',
+    });
     expect(await tested.exited, tested.output()).toBe(0);
     expect(tested.output()).toMatch(/Tests\s+1 passed/);
   });
 
-  it.skipIf(isRedisMissing)(
-    'gives commands by which gateways share through Redis',
-    { timeout: 60_000 },
-    async () => {
-      const port = String(await freePort());
-      const copy = copyProject(['node_modules']);
-      run(REDIS.replace('6379', port), copy);
-      const upstream = await startFakeUpstream();
-      onTestFinished(upstream.close);
-      const command = WITH_REDIS.replace('6379', port).replace(/https:\S+/, upstream.url);
-      // One after the other: each builds what it starts.
-      for (let gateway = 0; gateway < 2; gateway++) {
-        const { output } = run(command, copy, { PORT: '0' });
-        await expect.poll(output, { timeout: 30_000 }).toContain('Sharing snapshots through Redis');
-        await expect.poll(output).toContain('Took a new snapshot of the tokens listing');
-      }
-      expect(upstream.count()).toBe(2);
-    },
-  );
+  it.skipIf(isRedisMissing)('share through Redis', { timeout: 60_000 }, async () => {
+    const port = String(await freePort());
+    const copy = copyProject(['node_modules']);
+    run(blockOf(STORAGE, 'redis').replace('6379', port), copy);
+    const upstream = await startFakeUpstream();
+    onTestFinished(upstream.close);
+    const command = blockOf(STORAGE, 'sharing')
+      .replace('6379', port)
+      .replace(/https:\S+/, upstream.url);
+    // One after the other: each builds what it starts.
+    for (let gateway = 0; gateway < 2; gateway++) {
+      const { output } = run(command, copy, { PORT: '0' });
+      await expect.poll(output, { timeout: 30_000 }).toContain('Sharing snapshots through Redis');
+      await expect.poll(output).toContain('Took a new snapshot of the tokens listing');
+    }
+    expect(upstream.count()).toBe(2);
+  });
+});
 
-  it('gives queries that are answered, each with rows', async () => {
-    const { address } = await startGatewayProcess();
-    const queries = blocks.flatMap(({ language, text }, index) => {
-      const next = blocks[index + 1];
-      const variables =
-        text.startsWith('query ') && next?.language === 'json' ? JSON.parse(next.text) : undefined;
-      return language === 'graphql' ? [{ text, variables }] : [];
-    });
-    expect(queries).toHaveLength(5);
-    for (const { text, variables } of queries) {
-      const answer = await ask<Record<string, unknown>>(address, text, variables);
-      expect(answer, text).not.toHaveProperty('errors');
-      for (const value of Object.values(answer.data)) {
-        expect(Array.isArray(value) ? value.length : value, text).toBeTruthy();
-      }
+describe('the queries', () => {
+  let gateway: SharedGateway;
+  beforeAll(async () => {
+    gateway = await startSharedGateway();
+    return gateway.end;
+  });
+
+  const answer = async <Data>(operation: string, variables?: object) => {
+    const address = gateway.endpoint.replace('/graphql', '');
+    const { data, ...rest } = await ask<Data>(address, only(operation), variables);
+    expect(rest, operation).toEqual({});
+    return data;
+  };
+
+  it.each(['Lookups', 'Listings'])('%s is answered, with rows', async (operation) => {
+    for (const value of Object.values(await answer<Record<string, unknown>>(operation))) {
+      expect(Array.isArray(value) ? value.length : value).toBeTruthy();
     }
   });
 
-  it('lists every setting with its default and meaning', () => {
+  it('of the three pickers each take their variables from the answer to the one before', async () => {
+    const { chains } = await answer<{ chains: { chainKey: string }[] }>(
+      'ChainPicker',
+      variablesOf(README, 'ChainPicker'),
+    );
+    const found = variablesOf(README, 'TokenPicker');
+    expect(found).toMatchObject({ filter: { chainKeys: chains.map(({ chainKey }) => chainKey) } });
+    const { tokenSearch } = await answer<{
+      tokenSearch: { edges: { node: { chainKey: string; address: string } }[] };
+    }>('TokenPicker', found);
+    const [first] = tokenSearch.edges.map(({ node }) => ({
+      srcChainKey: node.chainKey,
+      srcToken: node.address,
+    }));
+    expect(first).toEqual(variablesOf(README, 'DestinationPicker'));
+    const { destinations } = await answer<{ destinations: { tokens: unknown[] }[] }>(
+      'DestinationPicker',
+      first,
+    );
+    expect(destinations.flatMap(({ tokens }) => tokens).length).toBeGreaterThan(0);
+  });
+});
+
+describe('the tables', () => {
+  /** Compares rows; a failure prints those that are missing or too many, and no others. */
+  function expectRows(found: readonly string[], expected: readonly string[], source: string): void {
+    const missing = expected.filter((row) => !found.includes(row)).join('\n');
+    const superfluous = found.filter((row) => !expected.includes(row)).join('\n');
+    expect({ missing, superfluous }, `Correct the table in README.md, or ${source}.`).toEqual({
+      missing: '',
+      superfluous: '',
+    });
+    expect(found, `Put the rows into the order of ${source}.`).toEqual(expected);
+  }
+
+  it('of settings has each with its default and meaning', () => {
     const rows = Object.values(SETTINGS).map(({ name, fallback, meaning }) => {
       const hasDefault = typeof fallback !== 'object' && fallback !== undefined;
       return `| \`${name}\` | ${hasDefault ? `\`${fallback}\`` : 'none'} | ${meaning} |`;
     });
-    for (const row of rows) expect(readme).toContain(row);
+    expectRows(tableBelow(README, 'Settings'), rows, 'src/config.ts');
   });
 
-  it('lists every error code', () => {
-    for (const code of ERROR_CODES) expect(readme).toContain(`| \`${code}\` |`);
-  });
-
-  it('names scripts, files and commands that there are', () => {
-    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object };
-    const named = [...readme.matchAll(/npm run ([\w:]+)/g)].map(([, script]) => script);
-    expect(Object.keys(scripts)).toEqual(expect.arrayContaining(named));
-    for (const [, file = ''] of readme.matchAll(/`((?:src|test)\/[\w./-]+)`/g)) {
-      expect(() => readFileSync(join(ROOT, file), 'utf8'), file).not.toThrow(/ENOENT/);
-    }
+  it('of error codes has each', () => {
+    const codes = tableBelow(README, 'Error codes').map((row) => /^\| `(\w+)` \|/.exec(row)?.[1] ?? row);
+    expectRows(codes.toSorted(), ERROR_CODES.toSorted(), 'src/domain/errors.ts');
   });
 });
+
+describe('every README', () => {
+  it('has only blocks that a test runs', () => {
+    const found = readmes().flatMap((path) => blocksOf(path).map(({ name }) => `${path}: ${name}`));
+    const known = Object.entries(RUN_BY).flatMap(([path, blocks]) =>
+      Object.keys(blocks).map((name) => `${path}: ${name}`),
+    );
+    const hint = 'Put <!-- test: name --> above the block, run it in a test, and add it to RUN_BY here.';
+    expect(found.toSorted(), hint).toEqual(known.toSorted());
+  });
+
+  it('names scripts that there are', () => {
+    const { scripts } = JSON.parse(readText('package.json')) as { scripts: Record<string, string> };
+    const named = readmes().flatMap((path) =>
+      [...readText(path).matchAll(/npm run ([\w:]+)/g)].map(([, script]) => `${path}: ${script}`),
+    );
+    const isThere = (name: string) => (name.split(': ')[1] ?? '') in scripts;
+    expect(named.filter((name) => !isThere(name))).toEqual([]);
+  });
+
+  it.each(readmes())('%s names files and links to files and headings that there are', (path) => {
+    const text = readText(path);
+    const folder = dirname(path);
+    const exists = (file: string) => existsSync(join(ROOT, folder, file));
+    const dead = [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].flatMap(([link, file, id]) => {
+      const isDead = file ? !exists(file) : false;
+      return isDead || (id && !headingsOf(file ? join(folder, file) : path).includes(id)) ? [link] : [];
+    });
+    expect(dead, 'dead links').toEqual([]);
+    const files = [...text.matchAll(/`((?:[\w-]+\/)+[\w.-]+\.(?:ts|js|json|graphql))`/g)].map(
+      ([, file = '']) => file,
+    );
+    const gone = files.filter(
+      (file) => !/^(dist|build)\//.test(file) && !exists(file) && !existsSync(join(ROOT, file)),
+    );
+    expect(gone, 'files that are gone').toEqual([]);
+  });
+
+  it('of the project is read in one sitting, with a small picture', () => {
+    const lines = readText(README).trimEnd().split('\n').length;
+    expect(lines, 'Move something to the README of the folder that it is about.').toBeLessThanOrEqual(
+      MAX_LINES,
+    );
+    const picture = statSync(join(ROOT, 'src/pages/picker/picker.png'));
+    expect(picture.size).toBeLessThanOrEqual(MAX_PICTURE_BYTES);
+  });
+});
+
+describe('the map in src', () => {
+  it('names every folder and every file of the top level', () => {
+    const map = readText('src/README.md');
+    const entries = readdirSync(join(ROOT, 'src'), { withFileTypes: true })
+      .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
+      .filter((name) => name !== 'README.md');
+    expect(
+      entries.filter((name) => !map.includes(`\`${name}\``)),
+      'Add them to src/README.md.',
+    ).toEqual([]);
+  });
+
+  it('names files by paths below src', () => {
+    const names = [...readText('src/README.md').matchAll(/`([\w/-]+\.ts|[\w/-]+\/)`/g)].map(
+      ([, name = '']) => name,
+    );
+    const inPages = [
+      'http/',
+      'request/',
+      'execution/',
+      'schema/',
+      'cost/',
+      'picker/',
+      'page/',
+      'playground/',
+    ];
+    const gone = names.filter(
+      (name) =>
+        !inPages.includes(name) && !existsSync(join(ROOT, 'src', name)) && !existsSync(join(ROOT, name)),
+    );
+    expect(gone).toEqual([]);
+  });
+});
+
+/** One operation of the README's, alone. */
+function only(operation: string): string {
+  const block = blockOf(README, operation);
+  return block.split(/^(?=query )/m).find((text) => text.startsWith(`query ${operation}`)) ?? block;
+}
+
+/** The names by which GitHub links to the headings of a file. */
+function headingsOf(path: string): readonly string[] {
+  return [...readText(path).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}

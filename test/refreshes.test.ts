@@ -227,7 +227,7 @@ async function refresh({ snapshots }: TestServer): Promise<void> {
   // Two of them are told apart by the millisecond.
   await new Promise((resolve) => setTimeout(resolve, 2));
   const before = ends();
-  snapshots.hurry();
+  snapshots.refreshNow();
   await expect.poll(() => ends().every((end, nth) => end !== before[nth]), { interval: 1 }).toBe(true);
 }
 

@@ -4,6 +4,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** What starts many gateways and counts what they ask for: on a busy machine Redis is too slow for them. */
 const HEAVY = ['chaos.test.ts', 'kill.test.ts', 'storage/redis*.test.ts'];
 
+/** Attacks that take minutes. `npm run hostile` runs them, and the two that `npm test` runs, too. */
+const HOSTILE = ['hostile/!(operations|fuzz).test.ts'];
+
 /** Those that take longest, the longest first, so that no worker is left with one of them at the end. */
 const LONG = [
   'server/stop',
@@ -11,7 +14,7 @@ const LONG = [
   'pages/picker/picker',
   'readme',
   'pages/playground/playground',
-  'upstream/http/guard',
+  'upstream/http/backoff',
   'storage/redis',
   'chaos',
   'kill',
@@ -51,7 +54,7 @@ export default defineConfig({
         test: {
           name: 'most',
           include: ['**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...HEAVY],
+          exclude: ['**/node_modules/**', ...HEAVY, ...HOSTILE],
           sequence: { groupOrder: 0 },
           // Most of the time is spent in waiting for other processes.
           maxWorkers: 6,
@@ -61,6 +64,17 @@ export default defineConfig({
       {
         extends: true,
         test: { name: 'heavy', include: HEAVY, sequence: { groupOrder: 1 }, maxWorkers: 4, isolate: false },
+      },
+      {
+        extends: true,
+        // They measure CPU time and memory of the processes that they attack.
+        test: {
+          name: 'hostile',
+          include: HOSTILE,
+          sequence: { groupOrder: 2 },
+          maxWorkers: 2,
+          isolate: false,
+        },
       },
     ],
   },

@@ -11,22 +11,21 @@ interface DemoToken {
   readonly price: { readonly usd: number };
 }
 
-/** A running demo upstream. */
 export interface DemoUpstream {
-  /** Base address with its version segment. */
+  /** Base URL with the version segment. */
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** How far a price strays from the one in the file, as a share of it. */
+/** Largest change of a price from the one in the file, as a fraction of it. */
 const DRIFT = 0.004;
 
 /**
- * Starts a small REST service in the form of the v1 service, on a free loopback port, over the two demo
- * listings. The gateway then uses it as it would use the real one.
+ * Starts a small REST service with the two demo listings, on a free loopback port. It has the interface of the v1
+ * service, so the gateway uses it like a real one.
  *
- * Prices are those of the file in the first listing, and drift a little from one listing to the next.
- * Routes follow a plausible rule: tokens of the same symbol on other chains, if both can be bridged.
+ * The first listing has the prices of the file; later ones drift a little. Routes follow a plausible rule: to
+ * bridgeable tokens of the same symbol on other chains.
  */
 export async function startDemoUpstream(): Promise<DemoUpstream> {
   const { chains } = readListing<{ chains: readonly unknown[] }>('chains.json');
@@ -59,7 +58,7 @@ export async function startDemoUpstream(): Promise<DemoUpstream> {
     );
   }
 
-  // One drift for all tokens of a symbol: the real feed is by symbol, too.
+  // The same drift for all tokens of a symbol, since the real service prices symbols, too.
   function atCurrentPrice<Row extends DemoToken>(token: Row): Row {
     const phase = [...token.symbol].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0);
     const drift = DRIFT * (Math.sin(phase + listingsServed) - Math.sin(phase));
@@ -87,7 +86,7 @@ export async function startDemoUpstream(): Promise<DemoUpstream> {
   };
 }
 
-/** The listings stay beside this file's source, from where the compiled file reads them, too. */
+/** The listings are not copied to dist, so the compiled code also reads them from src. */
 function readListing<Listing>(file: string): Listing {
   return JSON.parse(readFileSync(new URL(`../../src/demo/${file}`, import.meta.url), 'utf8')) as Listing;
 }

@@ -6,14 +6,14 @@ export const NATIVE_PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 const HEX = /^0x[0-9a-f]+$/i;
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 const FOLDED_PLACEHOLDER = NATIVE_PLACEHOLDER.toLowerCase();
-/** All that is folded to the placeholder; asked for each row of an answer, and most fail at the first digit. */
+/** Every writing of the placeholder. One pattern, since this is tested for each row and mostly fails at the first digit. */
 const PLACEHOLDERS = /^0x(?:e{40}|0{40})$/i;
 
 /**
- * The form in which two writings of one address are equal; for comparing and as a key, never for showing.
+ * Normalises an address for comparison and for keys. Never show the result.
  *
- * Case is folded only where the whole address is `0x` and hex digits: base58 and Move types are
- * case-sensitive. The zero address, which some services use for native assets, becomes the placeholder.
+ * Only addresses that are `0x` and hex digits are lower-cased: base58 and Move types are case-sensitive. The zero
+ * address, which some services use for native assets, becomes the placeholder.
  */
 export function foldAddress(address: string): string {
   if (!HEX.test(address)) return address;
@@ -21,24 +21,24 @@ export function foldAddress(address: string): string {
   return folded === ZERO_ADDRESS ? FOLDED_PLACEHOLDER : folded;
 }
 
-/** Whether this address, however written, stands for the native asset of whatever chain it is on. */
+/** True if the address stands for the native asset of a chain, in any letter case. */
 export function isNativePlaceholder(address: string): boolean {
   return PLACEHOLDERS.test(address);
 }
 
-/** Whether this token is the native asset of its chain; where that is not known, by the placeholder alone. */
+/** True if the token is the native asset of its chain. Without the chain only the placeholder is recognised. */
 export function isNativeOf(chain: Chain | null | undefined, { address }: Pick<Token, 'address'>): boolean {
   if (isNativePlaceholder(address)) return true;
   const native = chain?.nativeCurrency.address;
   return native !== undefined && !isNativePlaceholder(native) && foldAddress(native) === foldAddress(address);
 }
 
-/** One key for a token's identity: its chain and its address as compared. */
+/** The identity of a token as one string: its chain and its folded address. */
 export function tokenKey(chainKey: string, address: string): string {
   return JSON.stringify([chainKey, foldAddress(address)]);
 }
 
-/** One key for a token filter; filters that are equal but for the writing of an address have equal keys. */
+/** The filter as one string; two writings of one address give the same key. */
 export function tokenFilterKey({ srcChainKey, srcToken }: TokenFilter): string {
   return JSON.stringify([srcChainKey ?? null, srcToken === undefined ? null : foldAddress(srcToken)]);
 }

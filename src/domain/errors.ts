@@ -1,6 +1,6 @@
 /**
- * The closed set of `extensions.code` values that this gateway adds to what the GraphQL server itself
- * defines. Clients branch on them: a code is never renamed.
+ * All values of `extensions.code` that this gateway adds to those of the GraphQL server. Clients branch on them: never
+ * rename one.
  */
 export const ERROR_CODES = [
   'UPSTREAM_TIMEOUT',
@@ -15,21 +15,19 @@ export const ERROR_CODES = [
   'BAD_USER_INPUT',
 ] as const;
 
-/** One of {@link ERROR_CODES}. */
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
 /**
- * An error whose code and message are meant for clients. Everything else that is thrown is masked, so a
- * message here must name no upstream address, header or body.
+ * An error whose code and message clients see; all other errors are masked. The message must therefore contain no
+ * address, header or body of the upstream.
  */
 export class GatewayError extends Error {
   override readonly name: string = 'GatewayError';
   readonly code: ErrorCode;
 
   /**
-   * @param code what clients branch on
-   * @param message one or two sentences for a person: what was expected, what came, what to do next
-   * @param options `cause`: kept for the log
+   * @param message one or two sentences: what was expected, what came, what to do next
+   * @param options `cause` appears in the log only
    */
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
@@ -37,7 +35,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** An operation that goes so far beyond a limit that all of it is refused; it has no data at all. */
+/** An operation exceeds a limit so far that it is refused as a whole, without any data. */
 export class OperationLimitError extends GatewayError {
   override readonly name = 'OperationLimitError';
 }

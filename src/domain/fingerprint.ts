@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
-import type { ListingSource } from './listing.js';
 
 /**
- * The services whose rows may be served, each with a fingerprint of its address. Rows of another service, or of
- * the same one at another address, are not.
+ * The services whose stored rows may be served, by name, each with a fingerprint of its address. Rows of any other
+ * service are refused, and so are rows of a listed service from another address.
  */
-export type ServiceFingerprints = Readonly<Partial<Record<ListingSource, string>>>;
+export type ServiceFingerprints = Readonly<Record<string, string>>;
 
-/** A short digest of an address, which tells upstreams apart without showing it; a trailing slash makes no difference. */
+/**
+ * A short digest of an address: it identifies an upstream without showing where it is. A trailing slash makes no
+ * difference.
+ */
 export function fingerprint(address: string): string {
   return createHash('sha256').update(address.replace(/\/+$/, '')).digest('hex').slice(0, 16);
 }

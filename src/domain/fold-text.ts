@@ -1,12 +1,12 @@
-/** Letters that stand for others in symbols. */
+/** Currency signs that symbols use in place of letters. */
 const LOOK_ALIKES: ReadonlyMap<string, string> = new Map([
   ['₮', 't'],
   ['₿', 'b'],
 ]);
-/** Most texts are plain ASCII, and need no more than lower case. */
+/** ASCII: lower case is all that it needs. Most texts are. */
 const PLAIN = /^[ -~]*$/;
 
-/** The form in which two spellings of one text are equal: narrow, lower case, without accents and invisible characters. */
+/** Normalises a text for comparison: lower case, without accents, full-width letters and invisible characters. */
 export function foldText(text: string): string {
   if (PLAIN.test(text)) return text.toLowerCase();
   return narrowText(text)
@@ -16,7 +16,7 @@ export function foldText(text: string): string {
     .replace(/[₮₿]/g, (letter) => LOOK_ALIKES.get(letter) ?? letter);
 }
 
-/** The text with full-width letters made narrow, and without invisible characters. */
+/** Replaces full-width letters with ordinary ones, and removes invisible characters. */
 export function narrowText(text: string): string {
   return text.normalize('NFKC').replace(/\p{Cf}/gu, '');
 }

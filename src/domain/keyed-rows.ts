@@ -1,16 +1,16 @@
-/** By the rows, which never change. */
-const known = new WeakMap<readonly unknown[], ReadonlyMap<string, unknown>>();
+/** The maps that were made, by their rows. Rows are frozen, and so a map stays correct. */
+const cached = new WeakMap<readonly unknown[], ReadonlyMap<string, unknown>>();
 
-/** The rows by their keys, in their order; made once for the same rows, since keys take long to make. */
+/** The rows by key, in their order. Making keys is slow: the map is made once for the same array of rows. */
 export function keyedRows<Row>(rows: readonly Row[], keyOf: (row: Row) => string): ReadonlyMap<string, Row> {
-  const made =
-    (known.get(rows) as ReadonlyMap<string, Row> | undefined) ??
-    new Map(rows.map((row) => [keyOf(row), row]));
-  known.set(rows, made);
-  return made;
+  const known = cached.get(rows) as ReadonlyMap<string, Row> | undefined;
+  if (known) return known;
+  const keyed = new Map(rows.map((row) => [keyOf(row), row]));
+  cached.set(rows, keyed);
+  return keyed;
 }
 
-/** Remembers what was made while the rows were read. */
-export function keepKeyedRows<Row>(rows: readonly Row[], keyed: ReadonlyMap<string, Row>): void {
-  known.set(rows, keyed);
+/** Stores the map that was made while the rows were parsed. */
+export function cacheKeyedRows<Row>(rows: readonly Row[], keyed: ReadonlyMap<string, Row>): void {
+  cached.set(rows, keyed);
 }

@@ -1,4 +1,6 @@
-/** What a chain charges fees in. */
+import type { UpstreamError } from './upstream-error.js';
+
+/** The currency in which a chain charges fees. */
 export interface NativeCurrency {
   readonly chainKey: string;
   readonly name: string;
@@ -12,16 +14,16 @@ export interface Chain {
   readonly chainKey: string;
   /** Family such as `evm`, lower-case; an open set. */
   readonly chainType: string;
-  /** A safe integer, which may pass 2^31-1 or be negative. */
+  /** A safe integer; it can exceed 2^31-1 and be negative. */
   readonly chainId: number;
   readonly shortName: string;
   readonly name: string;
   readonly nativeCurrency: NativeCurrency;
 }
 
-/** A price in US dollars, and when the gateway asked for it (milliseconds since 1970). */
 export interface Price {
   readonly usd: number;
+  /** When the gateway requested it (milliseconds since 1970). */
   readonly asOf: number;
 }
 
@@ -35,100 +37,114 @@ export interface Token {
   readonly symbol: string;
   readonly name: string;
   readonly price: Price | null;
-  /** Address of a picture of it, safe to be loaded by a page; null where there is none. */
+  /** Address of its picture, safe for a page to load; null if there is none. */
   readonly logoUrl: string | null;
 }
 
 /**
- * The two optional arguments of the token listing. With `srcToken` it asks for routes: the answer is what
- * can be reached from that token, most of it on other chains.
+ * The two optional arguments of the token listing. With `srcToken` it asks for routes: the tokens that can be reached
+ * from that token, most of them on other chains.
  */
 export interface TokenFilter {
   readonly srcChainKey?: string | undefined;
   readonly srcToken?: string | undefined;
 }
 
-/** The rows that were left out: how many, and the first of them with their places and reasons. */
+/** Rows of an answer that were left out. */
 export interface RejectedRows {
   readonly count: number;
+  /** The index and the reason of the first of them. */
   readonly first: readonly string[];
 }
 
-/** The rows of an answer that cannot be read, for they do not have the form of a row. They are among the rejected ones. */
+/** Rejected rows that do not have the form of a row; the other rejected rows are duplicates. */
 export interface UnreadableRows {
   readonly count: number;
-  /** The keys of those that still say which row they are. */
+  /** The keys of those that can still be identified. */
   readonly keys: ReadonlySet<string>;
-  /** How many do not. */
+  /** How many cannot be identified. */
   readonly unnamed: number;
 }
 
-/** The largest listing of a while: how many rows it had, and when it was last served (milliseconds since 1970). */
+/** The largest listing that was served within a period. */
 export interface LargestListing {
   readonly rows: number;
+  /** When it was last served (milliseconds since 1970). */
   readonly at: number;
 }
 
-/** Which service the rows are from; shown to clients, so never an address. */
-export type ListingSource = 'demo' | 'v1' | 'value-transfer';
+/**
+ * The name of the service that the rows are from, such as `v1`, or `demo` for the embedded listing. Clients see it:
+ * it must never be an address.
+ */
+export type ListingSource = string;
 
-/** Where rows are from, and how old they are. */
+/** The source and the age of rows. */
 export interface Origin {
   readonly source: ListingSource;
-  /** When the attempt that brought them was sent (milliseconds since 1970): they are at least this fresh. */
+  /** When the request that fetched them was sent (milliseconds since 1970): the rows are no older. */
   readonly takenAt: number;
 }
 
-/** One answer of the upstream, parsed: the rows that can be served, in the upstream's order, frozen. */
-export interface Taken<Row> extends Origin {
+/** A parsed answer of the upstream: the rows that can be served, in the upstream's order, frozen. */
+export interface Fetched<Row> extends Origin {
   readonly rows: readonly Row[];
   readonly rejected: RejectedRows;
-  /** Known only of an answer that has just come. */
+  /** Only of a new answer; it is not stored. */
   readonly unreadable?: UnreadableRows | undefined;
-  /** Of the day before it was kept on disk; known only of what is kept there. */
+  /** Only of an answer read from disk: the largest listing of the day before it was written. */
   readonly largest?: LargestListing | undefined;
 }
 
-/** A client that waits for the answer to a question for routes. */
+/** Why requests wait before they are sent, such as a pause that the upstream has asked for, and for how long. */
+export interface RequestDelay {
+  readonly error: UpstreamError;
+  /** In milliseconds. */
+  readonly leftMs: number;
+}
+
+/** A client that waits for the answer to a request for routes. */
 export interface RouteClient {
-  /** The address of its connection; undefined where that is not known. */
+  /** The address of its connection; undefined if unknown. */
   readonly client: string | undefined;
-  /** Ends the wait of this client alone, with this error. */
+  /** Ends the waiting of this client, and of no other, with this error. */
   refuse(error: Error): void;
 }
 
-/** The clients that wait for the answer to one question for routes. */
+/** The clients that share one request for routes. */
 export interface RouteClients {
-  /** Whether the token listing has the token; routes from other tokens stand behind those from listed ones. */
+  /** Whether the token listing has the token. Requests for routes from other tokens have lower priority. */
   readonly isListed: boolean;
   /**
-   * Calls the listener with each client that waits, and with each one that joins later.
+   * Calls the listener with each client that waits, and with each client that joins later.
    *
-   * @returns ends this
+   * @returns a function that stops the calls
    */
   watch(listener: (client: RouteClient) => void): () => void;
 }
 
 /**
- * The seam: what any upstream service offers. A further service is one file that implements it.
+ * The seam between the upstream and the rest of the gateway: each upstream service implements this interface.
  *
- * Both methods reject with an `UpstreamError`, or with a `GatewayError` BAD_USER_INPUT for a filter that the
- * service cannot be asked for, and with nothing else.
+ * Both methods reject only with an `UpstreamError`, or with a `GatewayError` BAD_USER_INPUT for a filter that the
+ * service does not support.
  */
 export interface Listing {
-  /** The service that is asked now. */
+  /** The service that gets the requests now. */
   readonly source: ListingSource;
-  /** The chain listing, whole; never empty. */
-  chains(): Promise<Taken<Chain>>;
+  /** The whole chain listing; never empty. */
+  chains(): Promise<Fetched<Chain>>;
   /**
-   * Without `srcToken` the token listing, never empty; with it the routes from there, perhaps none.
+   * Without `srcToken` the token listing, which is never empty; with it the routes from that token, perhaps none.
    *
-   * @param clients who asks for routes, for their places in the queue
+   * @param clients the clients that ask for routes; they determine the request's place in the queue
    */
-  tokens(filter: TokenFilter, clients?: RouteClients): Promise<Taken<Token>>;
+  tokens(filter: TokenFilter, clients?: RouteClients): Promise<Fetched<Token>>;
+  /** What delays the requests for whole listings now; undefined if nothing does. */
+  delay?(): RequestDelay | undefined;
   /**
-   * Tells a listing that can change its service which one others have last had rows from: this gateway
-   * before it was started again, or another that shares its snapshots.
+   * Tells a listing with a failover which service stored or shared rows are from. If it is the successor, this listing
+   * switches to it, too.
    */
-  follow?(source: ListingSource): void;
+  switchTo?(source: ListingSource): void;
 }

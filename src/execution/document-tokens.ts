@@ -1,8 +1,8 @@
 import { Lexer, type Source, TokenKind } from 'graphql';
 
 /**
- * Whether a document has more lexical tokens than this. Stops reading at the first one too many, so that a long
- * document costs no more than one at the limit. A syntax error ends the count: the parser names its place.
+ * Whether a document has more lexical tokens than this. It stops at the first token over the limit, so a long document
+ * costs no more than one at the limit. A syntax error ends the count: the parser reports it.
  */
 export function hasMoreTokens(source: Source, max: number): boolean {
   // A token has at least one character.

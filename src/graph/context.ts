@@ -4,23 +4,23 @@ import type { CostMeter } from './cost/cost-meter.js';
 import type { Dependencies, DependencyTracker } from './dependencies.js';
 import type { Loaders } from './loaders.js';
 
-/** What a resolver may reach: one for each operation. */
+/** Everything that resolvers may use, made anew for every operation. */
 export interface GatewayContext {
   readonly loaders: Loaders;
-  /** What the operation costs so far. */
+  /** The cost of the operation so far. */
   readonly cost: CostMeter;
-  /** Marks each line with the request's id. */
+  /** Adds the request's id to each line. */
   readonly log: Logger;
-  /** Whether a price of that time (milliseconds since 1970) is young enough to be believed. */
-  readonly isBelieved: (asOf: number) => boolean;
-  /** What else the answer depends on. */
+  /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. */
+  readonly isPriceFresh: (asOf: number) => boolean;
+  /** Collects what the response depends on beside rows. */
   readonly tracker: DependencyTracker;
-  /** Whether the schema may be asked for. */
+  /** Whether clients may read the schema. */
   readonly introspection: boolean;
-  /** How the listings stand at the time of this operation. */
+  /** The status of both listings at the time of this operation. */
   readonly listings: () => readonly ListingStatus[];
-  /** Which of the snapshots that this operation has read so far were stale at its time. */
+  /** The snapshots read so far that were stale at the time of this operation. */
   readonly staleListings: () => readonly StaleListing[];
-  /** What the answer is made from, once it is; undefined where it is good for this moment alone. */
+  /** The dependencies of the finished response; undefined if it holds for this moment only. */
   readonly dependencies: () => Dependencies | undefined;
 }

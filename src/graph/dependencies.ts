@@ -5,31 +5,31 @@ import type { ReadSnapshots, ServedSnapshots, Snapshots } from '../snapshots/sna
  * response, checked against the snapshots that are served when it is asked for again, and turned into headers.
  */
 
-/** A response is what would be answered again for exactly as long as its dependencies are current. */
+/** While they are current, executing the request again would give the same response. */
 export interface Dependencies {
-  /** The version of the chain listing; undefined where none of it was read. */
+  /** The version of the chain listing; undefined if it was not read. */
   readonly chains: string | undefined;
-  /** The version of the token listing, without its prices where none of these was read. */
+  /** The version of the token listing, or of its rows without prices if no price was read. Undefined if not read. */
   readonly tokens: string | undefined;
   readonly hasPrices: boolean;
-  /** When the token listing was fetched, where the response shows that. */
+  /** When the token listing was fetched, if the response shows that time. */
   readonly takenAt: number | undefined;
-  /** When they cease to be current in any case (milliseconds since 1970). */
+  /** When they cease to be current even if no listing changes (milliseconds since 1970). */
   readonly goodUntil: number;
   /** When a price in the response becomes too old to be shown (milliseconds since 1970); infinite without prices. */
   readonly pricesGoodUntil: number;
 }
 
-/** A whole response without errors, which can be given again while its dependencies are current. */
+/** A complete result without errors; reusable while its dependencies are current. */
 export interface CacheableResult {
   readonly dependencies: Dependencies;
-  /** The operation's name, where the client gave one. */
+  /** The operation's name, if the client gave one. */
   readonly operation: string | undefined;
 }
 
-/** Collects what an operation reads beside rows. Resolvers set these marks. */
+/** Collects what an operation reads beside rows. Resolvers set these fields. */
 export interface DependencyTracker {
-  /** True once a price was read, or an order or a filter by prices. */
+  /** True once a price was read or used to filter or order tokens. */
   prices: boolean;
   /** True if the response shows a price's time or hides a price as too old; both change at every refresh. */
   times: boolean;
@@ -39,12 +39,11 @@ export interface DependencyTracker {
   pricesGoodUntil: number;
 }
 
-/** Makes a tracker that has seen nothing yet. */
 export function createDependencyTracker(): DependencyTracker {
   return { prices: false, times: false, status: false, pricesGoodUntil: Number.POSITIVE_INFINITY };
 }
 
-/** The dependencies of a response; undefined where it holds for this moment alone. */
+/** The dependencies of a response; undefined if it holds for this moment only. */
 export function dependenciesOf(read: ReadSnapshots, tracker: DependencyTracker): Dependencies | undefined {
   const { chains, tokens, isMissing, routesGoodUntil } = read;
   if (tracker.status || isMissing) return undefined;
@@ -58,22 +57,22 @@ export function dependenciesOf(read: ReadSnapshots, tracker: DependencyTracker):
   };
 }
 
-/** What the headers of a response with current dependencies say. Times are in milliseconds. */
+/** The facts behind the caching headers of a response. Times are in milliseconds. */
 export interface ResponseInfo {
-  /** The value of `x-stale-listings`; undefined where all that was read is fresh. */
+  /** The value of `x-stale-listings`; undefined if everything that was read is fresh. */
   readonly staleListings: string | undefined;
-  /** How long until a listing that was read is refreshed, or the response ceases to hold; at least 0. */
+  /** How long until a listing that was read is refreshed, or the dependencies expire; at least 0. */
   readonly freshForMs: number;
   /** How long until a price in it is too old; infinite without prices. */
   readonly pricesGoodForMs: number;
-  /** When the oldest of the snapshots that were read was fetched (since 1970); infinite for none. */
+  /** When the oldest snapshot that was read was fetched (since 1970); infinite if none was read. */
   readonly takenAt: number;
 }
 
-/** The info for a response's headers now; undefined where its dependencies are no longer current. */
+/** Gives what a response's headers need now; undefined if the dependencies are no longer current. */
 export type DependencyCheck = (dependencies: Dependencies) => ResponseInfo | undefined;
 
-/** Makes the check against the snapshots that are served. */
+/** Makes the check of dependencies against the snapshots that are served now. */
 export function createDependencyCheck(snapshots: Snapshots): DependencyCheck {
   return (dependencies) => {
     const now = snapshots.now();
@@ -90,7 +89,6 @@ export function createDependencyCheck(snapshots: Snapshots): DependencyCheck {
   };
 }
 
-/** Whether the same request would be answered alike from these snapshots at this time. */
 function isCurrent(dependencies: Dependencies, { chains, tokens }: ServedSnapshots, now: number): boolean {
   if (now >= dependencies.goodUntil) return false;
   if (dependencies.chains !== undefined && dependencies.chains !== chains?.version) return false;
@@ -100,8 +98,8 @@ function isCurrent(dependencies: Dependencies, { chains, tokens }: ServedSnapsho
 }
 
 /**
- * The value of `x-stale-listings`: which listings were stale, with their ages in whole seconds, such as
- * `chains;age=340, tokens;age=95`. Undefined where none was.
+ * The value of `x-stale-listings`: the stale listings with their ages in whole seconds, such as
+ * `chains;age=340, tokens;age=95`. Undefined if none was stale.
  */
 export function staleListingsHeader(
   stale: readonly { readonly name: string; readonly ageMs: number }[],
@@ -110,17 +108,17 @@ export function staleListingsHeader(
   return stale.map(({ name, ageMs }) => `${name};age=${Math.floor(ageMs / 1000)}`).join(', ');
 }
 
-/** How long caches may give a stale response while they fetch a new one, in seconds. */
+/** Seconds for which caches may serve a stale response while they fetch a new one. */
 const STALE_WHILE_REVALIDATE = 60;
-/** How long caches may give a stale response while the gateway cannot be reached, in seconds. */
+/** Seconds for which caches may serve a stale response while the gateway is unreachable. */
 const STALE_IF_ERROR = 86_400;
-/** How long caches may give a response that depends on no listing, in seconds: a later release may know more types. */
+/** Seconds for which caches may serve a response that depends on no listing, such as the schema, which a release can change. */
 const MAX_AGE_OF_SCHEMA = 300;
 
-/** The headers by which browsers and CDNs cache a response, as names and values in turn. */
+/** The headers for browser and CDN caches, as alternating names and values. */
 export function cachingHeaders({ freshForMs, pricesGoodForMs, takenAt }: ResponseInfo): string[] {
   const maxAge = Math.floor(Number.isFinite(freshForMs) ? freshForMs / 1000 : MAX_AGE_OF_SCHEMA);
-  // Both periods begin when max-age ends, and no cache may show a price that is null here.
+  // Both periods begin when max-age ends. They must end before a price becomes too old, which is null here.
   const staleFor = Math.max(0, Math.floor(pricesGoodForMs / 1000) - maxAge);
   const whileRevalidate = Math.min(STALE_WHILE_REVALIDATE, staleFor);
   const ifError = Math.min(STALE_IF_ERROR, staleFor);

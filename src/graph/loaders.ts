@@ -4,55 +4,54 @@ import { GatewayError, OperationLimitError } from '../domain/errors.js';
 import type { Chain, Token, TokenFilter } from '../domain/listing.js';
 import { needsChains, type TokenPage, type TokenSearchRequest } from '../search/token-search.js';
 import type { View } from '../snapshots/snapshots.js';
-import { ROUTE_PRICE } from './cost/cost.js';
+import { ROUTE_UNITS } from './cost/cost.js';
 import type { CostMeter } from './cost/cost-meter.js';
 
-/** What may be there already: a list of 10,000 tokens must not cost 10,000 promises. */
+/** A value, or a promise where it must be loaded first: a list of 10,000 tokens must not cost 10,000 promises. */
 export type MaybePromise<Value> = Value | Promise<Value>;
 
-/** What {@link createLoaders} takes. */
 export interface LoadersOptions {
-  /** The state of the world that this operation reads. */
+  /** The snapshots that this operation reads. */
   readonly view: View;
-  /** Whether a price of that time (milliseconds since 1970) is young enough to be believed. */
-  readonly isBelieved: (asOf: number) => boolean;
-  /** How many distinct questions for routes this operation may cost the upstream. */
+  /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. */
+  readonly isPriceFresh: (asOf: number) => boolean;
+  /** How many distinct route requests this operation may send to the upstream. */
   readonly maxRoutes: number;
-  /** What the operation costs so far. */
+  /** Counts what route requests cost. */
   readonly cost: Pick<CostMeter, 'spend'>;
-  /** Waits for a turn; called after waiting for the upstream, which resumes many operations at once. */
+  /** Waits for a turn. Called after waiting for the upstream, since an answer resumes many operations at once. */
   readonly nextTurn: () => Promise<void>;
 }
 
 /**
- * The reads of one operation: batched, and equal ones done once. Each is named for what it returns, and
- * rejects with a GatewayError. Make new ones for every operation.
+ * The reads of one operation, batched and without repeats. Each is named after its result and rejects with a
+ * GatewayError. Make new ones for every operation.
  */
 export interface Loaders {
   /** The chain listing, searched. */
   chainsBySearch(search: string, chainTypes?: readonly string[]): Promise<readonly Chain[]>;
   chainByKey(chainKey: string): MaybePromise<Chain | null>;
-  /** The token at this address, in any writing of it. */
+  /** The token at this address; equal addresses may differ in letter case. */
   tokenByAddress(chainKey: string, address: string): MaybePromise<Token | null>;
   /** The token listing, or its tokens on one chain. */
   tokensListed(srcChainKey: string | undefined): Promise<readonly Token[]>;
   /**
-   * The upstream's own answer to a question for routes; null once too many of these were refused.
+   * The upstream's answer to a route request. Empty once too many were refused: none of the operation's data is
+   * shown then.
    *
-   * @throws GatewayError ROUTE_BUDGET_EXCEEDED, at once
+   * @throws GatewayError ROUTE_BUDGET_EXCEEDED, synchronously
    */
-  routesFrom(filter: TokenFilter & { readonly srcToken: string }): Promise<readonly Token[]> | null;
+  routesFrom(filter: TokenFilter & { readonly srcToken: string }): MaybePromise<readonly Token[]>;
   /** The listed tokens of one chain. */
   tokensByChain(chainKey: string): MaybePromise<readonly Token[]>;
   /** How many tokens are listed on one chain. */
   tokenCountByChain(chainKey: string): MaybePromise<number>;
-  /** A page of the tokens that a search finds. */
-  tokenSearch(request: Omit<TokenSearchRequest, 'arePricesGood'>): Promise<TokenPage>;
+  tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): Promise<TokenPage>;
 }
 
 /** Makes the loaders of one operation. */
 export function createLoaders(options: LoadersOptions): Loaders {
-  const { view, isBelieved, maxRoutes, cost, nextTurn } = options;
+  const { view, isPriceFresh, maxRoutes, cost, nextTurn } = options;
   async function inTurn<Listing>(listing: MaybePromise<Listing>): Promise<Listing> {
     if (!(listing instanceof Promise)) return listing;
     try {
@@ -87,33 +86,35 @@ export function createLoaders(options: LoadersOptions): Loaders {
   }
 
   async function routesOf(filter: TokenFilter): Promise<readonly Token[]> {
-    const question = await view.routeQuestion(filter);
+    const question = await view.routeRequest(filter);
     return view.isRouteKept(question) ? view.routes(question) : inTurn(view.routes(question));
   }
 
   const routesAsked = new Set<string>();
   let refusedRoutes = 0;
-  /** Null once too many were refused; throws what one that is refused is to say. */
-  function withinBudget(filter: TokenFilter): TokenFilter | null {
+  function routesFrom(filter: TokenFilter): MaybePromise<readonly Token[]> {
     const key = tokenFilterKey(filter);
-    if (routesAsked.has(key) || view.isRouteKept(filter)) return filter;
-    if (routesAsked.size < maxRoutes) {
-      cost.spend(ROUTE_PRICE);
+    if (!routesAsked.has(key) && !view.isRouteKept(filter)) {
+      if (routesAsked.size >= maxRoutes) return refuseRoute();
+      cost.spend(ROUTE_UNITS);
       routesAsked.add(key);
-      return filter;
     }
+    return filterLoader.load(filter);
+  }
+
+  /** Throws instead of rejecting: a list of tokens can ask for as many routes as it has rows. */
+  function refuseRoute(): readonly Token[] {
     refusedRoutes++;
-    if (refusedRoutes > MAX_REFUSED_ROUTES + 1) return null;
-    // At once, and not as a promise: a list asks for as many as it has rows.
+    if (refusedRoutes > MAX_REFUSED_ROUTES + 1) return [];
     throw refusedRoutes > MAX_REFUSED_ROUTES ? tooManyRefused(maxRoutes) : routeBudgetExceeded(maxRoutes);
   }
 
-  async function tokenSearch(request: Omit<TokenSearchRequest, 'arePricesGood'>): Promise<TokenPage> {
+  async function tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): Promise<TokenPage> {
     const [tokens, chains] = await Promise.all([inTurn(view.tokens()), chainsFor(request)]);
-    return tokens.search({ ...request, arePricesGood: isBelieved(tokens.takenAt) }, chains);
+    return tokens.search({ ...request, pricesUsable: isPriceFresh(tokens.takenAt) }, chains);
   }
 
-  /** Names are worth having, and no reason to fail; types cannot be told without the listing. */
+  /** A filter on types needs the chain listing. Names only improve a search, which goes on without them. */
   async function chainsFor(request: Pick<TokenSearchRequest, 'query' | 'filter'>) {
     if (!needsChains(request)) return undefined;
     const chains = Promise.resolve(view.chains());
@@ -122,10 +123,7 @@ export function createLoaders(options: LoadersOptions): Loaders {
 
   return {
     tokenSearch,
-    routesFrom(filter) {
-      const question = withinBudget(filter);
-      return question && filterLoader.load(question);
-    },
+    routesFrom,
     chainsBySearch: async (search, chainTypes) => (await inTurn(view.chains())).matching(search, chainTypes),
     chainByKey(chainKey) {
       const chains = view.chains();
@@ -153,7 +151,7 @@ export function createLoaders(options: LoadersOptions): Loaders {
   };
 }
 
-/** So many fields get an error of their own; an answer of nothing but errors helps nobody. */
+/** How many fields get an error of their own; beyond it the whole operation fails with one error. */
 const MAX_REFUSED_ROUTES = 1000;
 
 function routeBudgetExceeded(maxRoutes: number): GatewayError {
@@ -165,7 +163,7 @@ function tooManyRefused(maxRoutes: number): OperationLimitError {
 }
 
 function budgetMessage(maxRoutes: number): string {
-  return `One operation may ask for the routes from at most ${maxRoutes} distinct tokens that are not at hand; this one asks for more. Ask for the rest in a further operation.`;
+  return `One operation may ask the upstream for the routes of at most ${maxRoutes} distinct tokens; this one asks for more. Ask for the rest in another operation.`;
 }
 
 function asError(thrown: unknown): Error {

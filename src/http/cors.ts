@@ -1,4 +1,4 @@
-/** The origins whose pages may read answers, or `*` for all. */
+/** The origins whose pages may read responses, or `*` for all. */
 export type CorsOrigins = '*' | readonly string[];
 
 /** Names and values of response headers. */
@@ -7,7 +7,7 @@ export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 const EXPOSED = ['access-control-expose-headers', 'x-request-id, x-stale-listings'] as const;
 const FOR_ALL: HeaderPairs = [['access-control-allow-origin', '*'], EXPOSED];
 
-/** Gives the headers by which a page of this origin may read a response; never with credentials. */
+/** The headers that let a page of this origin read a response; never with credentials. */
 export function corsHeaders(origins: CorsOrigins, origin: string | null | undefined): HeaderPairs {
   if (origins === '*') return FOR_ALL;
   const vary = ['vary', 'Origin'] as const;

@@ -1,17 +1,17 @@
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 
-/** How a body is written in an answer. */
+/** A content coding of a response body (RFC 9110). */
 export type Encoding = 'br' | 'zstd' | 'gzip' | 'identity';
 
 type Compress = (body: Uint8Array) => Promise<Uint8Array>;
 
-/** Node has it from 22.15 on. */
+/** Present since Node 22.15. */
 const { zstdCompress } = zlib as {
   zstdCompress?: (body: Uint8Array, done: (error: Error | null, compressed: Buffer) => void) => void;
 };
 
-/** The best first. Each works off the event loop. */
+/** The best first. They run in the thread pool, not on the event loop. */
 const COMPRESSORS: ReadonlyMap<Encoding, Compress> = new Map<Encoding, Compress>([
   [
     'br',
@@ -27,11 +27,11 @@ const COMPRESSORS: ReadonlyMap<Encoding, Compress> = new Map<Encoding, Compress>
   ['gzip', promisify<Uint8Array, Buffer>(zlib.gzip)],
 ]);
 
-/** Accept-Encoding comes in few forms; whatever else is sent is read anew each time. */
+/** Real clients send few different values. Beyond this number a new value is parsed each time. */
 const MAX_KNOWN = 100;
 const known = new Map<string, Encoding>();
 
-/** The best encoding that a request takes, by its Accept-Encoding. */
+/** The best encoding that an Accept-Encoding header allows. */
 export function encodingFor(acceptEncoding: string | undefined): Encoding {
   if (!acceptEncoding) return 'identity';
   const remembered = known.get(acceptEncoding);
@@ -48,7 +48,6 @@ export function encodingFor(acceptEncoding: string | undefined): Encoding {
   return best;
 }
 
-/** The body in this encoding. */
 export async function encode(body: Uint8Array, encoding: Encoding): Promise<Uint8Array> {
   return (await COMPRESSORS.get(encoding)?.(body)) ?? body;
 }

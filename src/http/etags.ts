@@ -1,6 +1,6 @@
 /**
- * Whether a client already has what this tag stands for, by its If-None-Match. Compares weakly, as RFC 9110 has
- * it: a proxy may have weakened the tag on its way to the client.
+ * Whether an If-None-Match header contains the ETag, so that the client already has the response. The comparison is
+ * weak (RFC 9110): a proxy may have weakened the tag on its way to the client.
  */
 export function hasTag(ifNoneMatch: string | null | undefined, etag: string): boolean {
   const tags = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));

@@ -4,8 +4,8 @@ const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 const requestIds = new WeakMap<Request, string>();
 
 /**
- * The request's id: the caller's `x-request-id` where it is short and plain, so that nothing odd gets into
- * logs and answers, and a new one elsewhere. One request always has the same.
+ * The request's id, always the same for one request: its `x-request-id` header if that is short and plain, so that
+ * it is safe in logs and responses; otherwise a new id.
  */
 export function requestIdOf(request: Request): string {
   const known = requestIds.get(request);
@@ -15,7 +15,7 @@ export function requestIdOf(request: Request): string {
   return id;
 }
 
-/** The id of a request with this `x-request-id`. */
+/** The id for this `x-request-id` header. */
 export function requestIdFrom(given: string | null | undefined): string {
   return given && REQUEST_ID.test(given) ? given : nextId();
 }
@@ -23,7 +23,7 @@ export function requestIdFrom(given: string | null | undefined): string {
 const PROCESS_ID = randomUUID().slice(0, 24);
 let count = 0;
 
-/** An id in the form of a UUID, of this process and counted: to draw lots for each costs much of a small answer. */
+/** A process id and a counter in the form of a UUID. A random one would add much to the cost of a cache hit. */
 function nextId(): string {
   count += 1;
   return `${PROCESS_ID}${count.toString(16).padStart(12, '0')}`;

@@ -1,15 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Longer targets are of no use in the log. */
+/** The log shows no more of a target. */
 const MAX_SHOWN = 500;
 
 /**
- * The address that a request asks for, on a host of no meaning; undefined where its target is neither a path nor
- * an http address.
+ * The URL of a request, with a host that has no meaning; undefined if its target is neither a path nor an http URL.
  *
- * A path that would be another one after normalising, such as `/x/../metrics`, becomes a path where nothing is: a
- * proxy that keeps some paths from the public compares them as they came. So does an address with another host
- * than that of the Host header. That header has no further part in it.
+ * A path that normalisation would change, such as `/x/../metrics`, becomes a path that does not exist: a proxy that
+ * blocks some paths compares them without normalising. The same holds for a URL whose host differs from the Host
+ * header. Otherwise the Host header is ignored.
  */
 export function urlOf({ url: target = '/', headers: { host = '' } }: IncomingMessage): URL | undefined {
   if (target.startsWith('/')) return urlOfPath(target, target);
@@ -27,12 +26,12 @@ function urlOfPath(path: string, target: string): URL {
   return url.pathname === (end < 0 ? path : path.slice(0, end)) ? url : nowhere(target);
 }
 
-/** The whole target as one segment of a path, which the log then shows. */
+/** A path that does not exist: the whole target as one segment, which the log shows. */
 function nowhere(target: string): URL {
   return new URL(`http://gateway/${encodeURIComponent(target.slice(0, MAX_SHOWN))}`);
 }
 
-/** Whether a request says once which host it means; HTTP/1.0 need not. */
+/** Whether a request has exactly one Host header; HTTP/1.0 needs none. */
 export function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
   let hosts = 0;
   for (let nth = 0; nth < rawHeaders.length; nth += 2) {

@@ -1,27 +1,27 @@
 import { createHash } from 'node:crypto';
 import { type Encoding, encode, encodingFor } from '../http/encodings.js';
 
-/** A body with the headers that go with it. */
+/** A response body with its headers. */
 export interface PageFile {
   readonly body: Uint8Array<ArrayBuffer>;
   readonly headers: Readonly<Record<string, string>> & { readonly etag: string };
 }
 
-/** A file in the encoding that suits the request. @param encodings the request's Accept-Encoding */
+/** Gives a file in the best encoding for a request. @param encodings the request's Accept-Encoding */
 export type Encoded = (encodings: string) => Promise<PageFile>;
 
-/** A page for browsers, made of files of our own: a small document, and assets which change their address when they change. */
+/** A page for browsers, served from this gateway only: a small document, and assets with a digest of their content in the path. */
 export interface Page {
   readonly document: Encoded;
-  /** By their paths. */
+  /** By path. */
   readonly assets: ReadonlyMap<string, Encoded>;
 }
 
-/** What pages say of themselves while the listings are demo data. */
+/** The banner of pages that show demo data, as HTML. */
 export const DEMO_LABEL =
-  'Demo data: prices and some flags are made up. For a real listing set UPSTREAM_URL and start again.';
+  'Demo data: prices and some flags are made up. To use a real API, restart with <code>UPSTREAM_URL=…</code>.';
 
-/** Makes the document of a page, whose address also answers clients that are no browsers. */
+/** Makes the document of a page. It varies by Accept, since its path also serves clients that are no browsers. */
 export function createDocument(html: string, contentSecurityPolicy: readonly string[]): Encoded {
   return createFile(html, {
     'content-type': 'text/html; charset=utf-8',
@@ -32,7 +32,7 @@ export function createDocument(html: string, contentSecurityPolicy: readonly str
   });
 }
 
-/** Makes an asset that browsers may keep for good: its address is to change when it does. */
+/** Makes an asset that browsers may cache for ever: its path must change with its content. */
 export function createAsset(type: string, content: string): Encoded {
   return createFile(content, {
     'content-type': `${type}; charset=utf-8`,
@@ -42,12 +42,12 @@ export function createAsset(type: string, content: string): Encoded {
   });
 }
 
-/** What stands for this content in an address or a tag. */
+/** A short digest of the content, for paths and ETags. */
 export function digestOf(content: string): string {
   return createHash('sha256').update(content).digest('base64url').slice(0, 16);
 }
 
-/** A file in each encoding, made when it is first asked for and kept. */
+/** Encodes a file when an encoding is first requested, and keeps the result. */
 function createFile(content: string, headers: Readonly<Record<string, string>>): Encoded {
   const etag = `"${digestOf(content)}"`;
   const kept = new Map<Encoding, Promise<Uint8Array<ArrayBuffer>>>();

@@ -1,88 +1,35 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** So many rows take a few milliseconds at most, whatever is done with each, and with the garbage that it makes. */
-const SLICE_ROWS = 100;
-/** Merging takes less than sorting. */
-const MERGED_ROWS = 4_000;
+/** Small enough that any work on a chunk, and the garbage it makes, takes a few milliseconds at most. */
+const CHUNK_ROWS = 100;
+/** How long background work runs before requests are served again, in milliseconds. */
+const YIELD_AFTER_MS = 4;
 
-/** For so long requests wait at most, but for the slice or the step that is under way (milliseconds). */
-const TURN_MS = 4;
-let turnBegan = 0;
+let yieldedAt = 0;
 
-/** Lets requests have their turn, unless they have just had it. */
-async function giveWay(): Promise<void> {
-  if (performance.now() - turnBegan < TURN_MS) return;
+/** Lets the event loop serve requests, unless it has just done so. Time decides, not the number of calls. */
+async function yieldToRequests(): Promise<void> {
+  if (performance.now() - yieldedAt < YIELD_AFTER_MS) return;
   await setImmediate();
-  turnBegan = performance.now();
+  yieldedAt = performance.now();
 }
 
-/** Goes through rows a slice at a time, and lets requests have their turn in between. */
-export async function forEachSlice<Row>(
+/** Passes the rows on in small chunks, and yields to requests between two chunks. */
+export async function forEachChunk<Row>(
   rows: readonly Row[],
-  each: (slice: readonly Row[], offset: number) => void,
+  each: (chunk: readonly Row[], offset: number) => void,
 ): Promise<void> {
-  for (let offset = 0; offset < rows.length; offset += SLICE_ROWS) {
-    await giveWay();
-    each(rows.slice(offset, offset + SLICE_ROWS), offset);
+  for (let offset = 0; offset < rows.length; offset += CHUNK_ROWS) {
+    await yieldToRequests();
+    each(rows.slice(offset, offset + CHUNK_ROWS), offset);
   }
-}
-
-/** Does one step after the other, and lets requests have their turn before each. */
-export async function step<Made>(make: () => Made): Promise<Made> {
-  await giveWay();
-  return make();
 }
 
 /**
- * Puts the numbers from 0 on in order, a slice at a time.
- *
- * @param compare less than 0 where the first comes before the second; never 0 for two that differ
+ * Yields to requests, then calls the function, which blocks them until it returns. Sorting a listing of 10,000 rows
+ * in one call takes 3 to 8 ms.
  */
-export async function sortInSlices(
-  count: number,
-  compare: (a: number, b: number) => number,
-): Promise<Uint32Array> {
-  let sorted = new Uint32Array(count).map((_zero, number) => number);
-  await forEachSlice(Array.from(sorted), (slice, offset) => {
-    sorted.subarray(offset, offset + slice.length).sort(compare);
-  });
-  for (let width = SLICE_ROWS; width < count; width *= 2) {
-    const merged = new Uint32Array(count);
-    let merges = 0;
-    for (let start = 0; start < count; start += 2 * width) {
-      const middle = Math.min(start + width, count);
-      const end = Math.min(start + 2 * width, count);
-      merges += end - start;
-      if (merges > MERGED_ROWS) {
-        await giveWay();
-        merges = 0;
-      }
-      merge(
-        sorted.subarray(start, middle),
-        sorted.subarray(middle, end),
-        merged.subarray(start, end),
-        compare,
-      );
-    }
-    sorted = merged;
-  }
-  return sorted;
-}
-
-function merge(
-  left: Uint32Array,
-  right: Uint32Array,
-  into: Uint32Array,
-  compare: (a: number, b: number) => number,
-): void {
-  let fromLeft = 0;
-  let fromRight = 0;
-  for (let place = 0; place < into.length; place++) {
-    const a = left[fromLeft];
-    const b = right[fromRight];
-    const isLeft = a !== undefined && (b === undefined || compare(a, b) < 0);
-    into[place] = (isLeft ? a : b) ?? 0;
-    if (isLeft) fromLeft++;
-    else fromRight++;
-  }
+export async function yieldThen<Result>(make: () => Result): Promise<Result> {
+  await yieldToRequests();
+  return make();
 }

@@ -1,13 +1,8 @@
-import { createLinkedList, type LinkedList, type ListNode } from './linked-list.js';
-
-/** What {@link createFairQueue} takes. */
 export interface FairQueueOptions {
   /** How many tasks run at once. */
   readonly concurrency: number;
   /** How many tasks may wait, over all clients and priorities. */
   readonly maxWaiting: number;
-  /** How many tasks of one client may wait, over all priorities; as many as `maxWaiting` unless given. */
-  readonly maxWaitingPerClient?: number;
   /**
    * Calls the given function once, now or later, to start the next tasks after one has ended; at once unless
    * given. With `setImmediate` the event loop takes a turn between two tasks.
@@ -16,32 +11,28 @@ export interface FairQueueOptions {
 }
 
 /**
- * Runs tasks in turn: higher priorities first, and round-robin over the clients within one priority, so that a
- * client with many tasks delays its own tasks and not those of others. Each operation takes constant time for a
- * given number of distinct priorities. Nothing is kept of a client that has no task waiting.
+ * Runs tasks by priority, the highest first. Within one priority the clients take turns (round-robin), so that a
+ * client with many tasks delays its own tasks and not those of others. Clients without a waiting task take no memory.
  */
 export interface FairQueue {
   /** How many tasks wait. */
   readonly waiting: number;
   /** How many tasks run. */
   readonly running: number;
-  /** How many tasks of this client wait. */
-  waitingOf(client: string | undefined): number;
   /**
-   * Runs the task when its turn has come; before this call returns where a place is free and nobody waits.
+   * Runs the task in its turn. It is started before this call returns if fewer than `concurrency` run and none waits.
    *
-   * A full queue makes room by refusing the task that came last of the client with the most tasks in the lowest
-   * priority, if that priority is lower than this one, or if it is the same and that client has at least two
-   * tasks more in it. Otherwise this task is refused. A client at its own limit makes room among its own tasks
-   * of a lower priority, or is refused.
+   * A full queue makes room by refusing a task of the lowest priority: the newest task of the client that has most
+   * tasks there. It does so if that priority is lower than this one, or if it is the same and that client has at
+   * least two tasks more than this one. Otherwise it refuses this task.
    *
    * @param client who asks; undefined is one client like any other
-   * @param priority a finite number; higher ones go first, always
-   * @param task called once, unless the task is refused or aborted before
+   * @param priority a finite number; higher ones always go first
+   * @param task called at most once
    * @param signal takes the task out of the queue; without effect once the task runs
-   * @returns what the task returns
-   * @throws by rejection: QueueFullError where the task is refused, now or while it waits; the reason of the
-   *   signal where it was aborted; whatever the task throws
+   * @returns the result of the task
+   * @throws by rejection: QueueFullError if the task is refused, now or while it waits; the reason of the signal if
+   *   it was aborted; any error of the task
    */
   add<Result>(
     client: string | undefined,
@@ -51,7 +42,7 @@ export interface FairQueue {
   ): Promise<Result>;
 }
 
-/** A task was refused, since too many wait. */
+/** A task was refused because too many wait. */
 export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
 
@@ -61,109 +52,56 @@ export class QueueFullError extends Error {
   }
 }
 
-interface Waiting {
-  readonly line: Line;
+interface WaitingTask {
   run(): Promise<void>;
   refuse(reason: unknown): void;
 }
 
-/** The waiting tasks of one client in one priority, in the order in which they came. */
-interface Line {
-  readonly client: string | undefined;
-  readonly tier: Tier;
-  readonly tasks: LinkedList<Waiting>;
-  count: number;
-}
-
-/** The lines of one priority. */
+/** The waiting tasks of one priority. */
 interface Tier {
   readonly priority: number;
-  /** The first is the next to have a task run. */
-  readonly round: LinkedList<Line>;
-  /** The place of each client's line in the round. */
-  readonly places: Map<string | undefined, ListNode<Line>>;
-  /** The lines by how many tasks they have; no set is empty. */
-  readonly byCount: Map<number, Set<Line>>;
-  longest: number;
+  /** Each client's tasks, the oldest first; none is empty. The first client of the map has the next turn. */
+  readonly lines: Map<string | undefined, WaitingTask[]>;
 }
 
 /** Makes an empty queue. */
 export function createFairQueue(options: FairQueueOptions): FairQueue {
-  const { concurrency, maxWaiting, maxWaitingPerClient = maxWaiting, defer = (start) => start() } = options;
-  /** Those with tasks, the highest priority first. */
+  const { concurrency, maxWaiting, defer = (startNext) => startNext() } = options;
+  /** Those with waiting tasks, the highest priority first. */
   const tiers: Tier[] = [];
-  const countOf = new Map<string | undefined, number>();
   let waiting = 0;
   let running = 0;
 
   function tierOf(priority: number): Tier {
     const known = tiers.find((tier) => tier.priority === priority);
     if (known) return known;
-    const tier: Tier = {
-      priority,
-      round: createLinkedList(),
-      places: new Map(),
-      byCount: new Map(),
-      longest: 0,
-    };
-    const place = tiers.findIndex((other) => other.priority < priority);
-    tiers.splice(place < 0 ? tiers.length : place, 0, tier);
+    const tier: Tier = { priority, lines: new Map() };
+    const index = tiers.findIndex((other) => other.priority < priority);
+    tiers.splice(index < 0 ? tiers.length : index, 0, tier);
     return tier;
   }
 
-  function lineOf(client: string | undefined, tier: Tier): Line {
-    const known = tier.places.get(client);
-    if (known) return known.value;
-    const line: Line = { client, tier, tasks: createLinkedList(), count: 0 };
-    tier.places.set(client, tier.round.push(line));
-    return line;
-  }
-
-  /** Keeps all counts right when a line gets a task (1) or loses one (-1). */
-  function recount(line: Line, change: 1 | -1): void {
-    const { tier, client } = line;
-    const before = tier.byCount.get(line.count);
-    before?.delete(line);
-    if (before?.size === 0) tier.byCount.delete(line.count);
-    line.count += change;
-    if (line.count > 0) {
-      const same = tier.byCount.get(line.count);
-      if (same) same.add(line);
-      else tier.byCount.set(line.count, new Set([line]));
-    }
-    if (line.count > tier.longest) tier.longest = line.count;
-    else if (!tier.byCount.has(tier.longest)) tier.longest = Math.max(0, tier.longest - 1);
-    waiting += change;
-    const ofClient = (countOf.get(client) ?? 0) + change;
-    if (ofClient > 0) countOf.set(client, ofClient);
-    else countOf.delete(client);
-  }
-
-  function takeOut(node: ListNode<Waiting>): Waiting {
-    const { line } = node.value;
-    const { tier, client } = line;
-    line.tasks.delete(node);
-    recount(line, -1);
-    const place = tier.places.get(client);
-    if (line.count === 0 && place) {
-      tier.round.delete(place);
-      tier.places.delete(client);
-      if (tier.places.size === 0) tiers.splice(tiers.indexOf(tier), 1);
-    }
-    return node.value;
+  function remove(tier: Tier, client: string | undefined, task: WaitingTask): void {
+    const line = tier.lines.get(client) ?? [];
+    line.splice(line.indexOf(task), 1);
+    waiting--;
+    if (line.length === 0) tier.lines.delete(client);
+    if (tier.lines.size === 0) tiers.splice(tiers.indexOf(tier), 1);
   }
 
   function startNext(): void {
     while (running < concurrency) {
-      const place = tiers[0]?.round.first;
-      const node = place?.value.tasks.first;
-      if (!place || !node) return;
-      const { run, line } = takeOut(node);
-      if (line.count > 0) {
-        line.tier.round.delete(place);
-        line.tier.places.set(line.client, line.tier.round.push(line));
+      const tier = tiers[0];
+      const [next] = tier?.lines ?? [];
+      const task = next?.[1][0];
+      if (!tier || !next || !task) return;
+      const [client, line] = next;
+      remove(tier, client, task);
+      if (line.length > 0) {
+        tier.lines.delete(client);
+        tier.lines.set(client, line);
       }
-      start(run);
+      start(task.run);
     }
   }
 
@@ -177,30 +115,19 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     });
   }
 
-  /** What has to give way to one more task; undefined where that task is the one to be refused. */
-  function victimFor(client: string | undefined, priority: number): ListNode<Waiting> | undefined {
-    const lowest = tiers.at(-1);
-    if (!lowest || lowest.priority > priority) return undefined;
-    const own = lowest.places.get(client)?.value.count ?? 0;
-    if (lowest.priority === priority && lowest.longest - own < 2) return undefined;
-    const [longest] = lowest.byCount.get(lowest.longest) ?? [];
-    return longest?.tasks.last;
-  }
-
-  /** What of the client's own tasks has to give way to one more of it. */
-  function ownVictimFor(client: string | undefined, priority: number): ListNode<Waiting> | undefined {
-    const lowest = tiers.findLast((tier) => tier.places.has(client));
-    return lowest && lowest.priority < priority ? lowest.places.get(client)?.value.tasks.last : undefined;
-  }
-
-  /** Whether there is room for one more task, if need be because another has given way to it. */
+  /** Whether the queue has room for one more task, if necessary because it refused another one. */
   function makeRoom(client: string | undefined, priority: number): boolean {
-    const isOverOwn = (countOf.get(client) ?? 0) >= maxWaitingPerClient;
-    if (!isOverOwn && waiting < maxWaiting) return true;
-    const victim = isOverOwn ? ownVictimFor(client, priority) : victimFor(client, priority);
-    if (!victim) return false;
+    if (waiting < maxWaiting) return true;
+    const lowest = tiers.at(-1);
+    if (!lowest || lowest.priority > priority) return false;
+    const ownCount = lowest.lines.get(client)?.length ?? 0;
+    const [longestOf, longest] = longestLineIn(lowest);
+    if (lowest.priority === priority && longest.length - ownCount < 2) return false;
+    const newest = longest.at(-1);
+    if (!newest) return false;
     const refusal = new QueueFullError(waiting);
-    takeOut(victim).refuse(refusal);
+    remove(lowest, longestOf, newest);
+    newest.refuse(refusal);
     return true;
   }
 
@@ -211,7 +138,6 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     get running() {
       return running;
     },
-    waitingOf: (client) => countOf.get(client) ?? 0,
     add(client, priority, task, signal) {
       return new Promise((resolve, reject) => {
         if (signal?.aborted) {
@@ -233,9 +159,8 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
           reject(new QueueFullError(waiting));
           return;
         }
-        const line = lineOf(client, tierOf(priority));
-        const node: ListNode<Waiting> = line.tasks.push({
-          line,
+        const tier = tierOf(priority);
+        const waitingTask: WaitingTask = {
           run() {
             signal?.removeEventListener('abort', abort);
             return run();
@@ -244,11 +169,23 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
             signal?.removeEventListener('abort', abort);
             reject(reason);
           },
-        });
-        const abort = () => takeOut(node).refuse(signal?.reason);
-        recount(line, 1);
+        };
+        const abort = () => {
+          remove(tier, client, waitingTask);
+          waitingTask.refuse(signal?.reason);
+        };
         signal?.addEventListener('abort', abort, { once: true });
+        const line = tier.lines.get(client);
+        if (line) line.push(waitingTask);
+        else tier.lines.set(client, [waitingTask]);
+        waiting++;
       });
     },
   };
+}
+
+function longestLineIn({ lines }: Tier): readonly [client: string | undefined, line: readonly WaitingTask[]] {
+  let longest: [string | undefined, WaitingTask[]] = [undefined, []];
+  for (const entry of lines) if (entry[1].length > longest[1].length) longest = entry;
+  return longest;
 }

@@ -1,8 +1,7 @@
 import { createFairQueue, QueueFullError } from './fair-queue.js';
 
-/** Limits on how operations share the event loop. */
 export interface TurnsOptions {
-  /** How long an operation may wait for its turn, in milliseconds. */
+  /** How long an operation may wait for its turn, in milliseconds; one that waits longer is refused. */
   readonly maxWaitMs: number;
 }
 
@@ -17,8 +16,8 @@ export interface Turns {
    * Executes an operation in its turn.
    *
    * @param client who asks; undefined is one client like any other
-   * @param execute starts the operation; what it does before it waits for something else is its turn
-   * @param refuse called in place of `execute` where the operation would wait too long, or too many are under way
+   * @param execute starts the operation; its turn lasts until it first waits for something
+   * @param refuse called instead of `execute` if the operation waited too long, or if too many are under way
    */
   run<Result>(
     client: string | undefined,
@@ -26,13 +25,13 @@ export interface Turns {
     refuse: () => Result | Promise<Result>,
   ): Promise<Result>;
   /**
-   * Waits for a turn in mid-operation. To be called after waiting for something that many operations can wait for,
-   * such as an answer of the upstream: it resumes all of them at once.
+   * Waits for another turn of an operation that is under way. Call it after waiting for something that many operations
+   * wait for, such as an answer of the upstream, which would otherwise resume all of them at once.
    *
    * @throws QueueFullError by rejection
    */
   next(client: string | undefined): Promise<void>;
-  /** How many operations are executed, or wait for the upstream. */
+  /** How many operations have begun and not ended; most of them wait for the upstream. */
   readonly underWay: number;
   /** How many operations wait for their turn. */
   readonly waiting: number;
@@ -40,27 +39,26 @@ export interface Turns {
 
 /** A waiting operation holds its request and response, some ten kilobytes. */
 const MAX_WAITING = 1_000;
-/** An operation that waits for the upstream holds its parsed document, too. */
+/** An operation that waits for the upstream also holds its parsed document. */
 const MAX_UNDER_WAY = 1_000;
-/** So that one client cannot take all places with operations that wait for the upstream. */
+/** Keeps one client from filling {@link MAX_UNDER_WAY} with operations that wait for the upstream. */
 const MAX_UNDER_WAY_PER_CLIENT = MAX_UNDER_WAY / 4;
 
-/** What has begun goes on before anything begins. */
+/** Operations that are under way go first. */
 const PRIORITY = { begin: 0, resume: 1 };
 
-/** Makes the turns of one process. */
+/** Call it once in a process: all operations must share the same turns. */
 export function createTurns({ maxWaitMs }: TurnsOptions): Turns {
   const queue = createFairQueue({
     concurrency: 1,
     maxWaiting: MAX_WAITING,
-    // A turn ends when the operation is done or waits for something; the next begins after the event loop has
-    // looked at its connections.
+    // The next turn begins after the event loop has looked at its connections.
     defer: setImmediate,
   });
   const underWayOf = new Map<string | undefined, number>();
   let underWay = 0;
 
-  function hasPlace(client: string | undefined): boolean {
+  function hasRoom(client: string | undefined): boolean {
     return underWay < MAX_UNDER_WAY && (underWayOf.get(client) ?? 0) < MAX_UNDER_WAY_PER_CLIENT;
   }
 
@@ -85,8 +83,8 @@ export function createTurns({ maxWaitMs }: TurnsOptions): Turns {
       const deadline = performance.now() + maxWaitMs;
       const begin = () => {
         const isLate = performance.now() > deadline;
-        // Wrapped: the turn must not last until the operation has its answer.
-        return { result: isLate || !hasPlace(client) ? refuse() : counted(client, execute) };
+        // The promise is wrapped in an object: awaited directly, the turn would last until the operation ends.
+        return { result: isLate || !hasRoom(client) ? refuse() : counted(client, execute) };
       };
       try {
         const { result } = await queue.add(client, PRIORITY.begin, begin);

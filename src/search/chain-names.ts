@@ -1,20 +1,20 @@
 import { foldText } from '../domain/fold-text.js';
 import type { Chain } from '../domain/listing.js';
-import { createTextIndex, lineOf, PLACES, type Place, type SearchWord } from './text.js';
+import { createTextIndex, indexLine, MATCH, type Match, type SearchWord } from './text.js';
 
-/** What is known of the chains by their names. */
+/** Finds chains by their names. */
 export interface ChainNames {
   /**
-   * The keys of the chains of which a name has this word or part of a word, and the best place of it.
+   * The keys of the chains that have a name with this word, or part of a word, each with its best match.
    *
-   * @param byCurrency whether the symbol of what a chain charges fees in is a name of it, too
+   * @param byCurrency whether the symbol of its native currency also names a chain
    */
-  named(word: SearchWord, byCurrency: boolean): ReadonlyMap<string, Place>;
+  named(word: SearchWord, byCurrency: boolean): ReadonlyMap<string, Match>;
 }
 
 /**
- * What people call some chains beside the names that listings give them. A Map, since an object has members
- * that nobody gave it, and an upstream may name a chain `constructor`.
+ * Further names that people use for some chains. A Map and no object, since an upstream may name a chain
+ * `constructor`.
  */
 const NICKNAMES: ReadonlyMap<string, readonly string[]> = new Map([
   ['arbitrum', ['Arbitrum One']],
@@ -25,14 +25,14 @@ const NICKNAMES: ReadonlyMap<string, readonly string[]> = new Map([
   ['polygon', ['Polygon PoS']],
 ]);
 
-/** Indexes the names of these chains: their keys, short and full names, each also in one word, and what people call them. */
+/** Indexes the names of chains: keys, short and full names, nicknames; each also written as one word. */
 export function createChainNames(chains: readonly Chain[]): ChainNames {
   const names = chains.flatMap(({ chainKey, shortName, name }) =>
     [...new Set([chainKey, shortName, name, ...(NICKNAMES.get(chainKey) ?? [])])]
       .flatMap((text) => [...new Set([text, text.replace(/\s+/g, '')])])
       .map((text) => ({ chainKey, text })),
   );
-  const index = createTextIndex(names.map(({ text }) => lineOf(text)));
+  const index = createTextIndex(names.map(({ text }) => indexLine(text)));
   const currencies = chains.map(({ chainKey, nativeCurrency }) => ({
     chainKey,
     symbol: foldText(nativeCurrency.symbol),
@@ -40,15 +40,15 @@ export function createChainNames(chains: readonly Chain[]): ChainNames {
 
   return {
     named(word, byCurrency) {
-      const found = new Map<string, Place>();
-      index.find(word.letters, (number, place) => {
+      const found = new Map<string, Match>();
+      index.find(word.letters, (number, match) => {
         const chainKey = names[number]?.chainKey;
         if (chainKey === undefined) return;
         const known = found.get(chainKey);
-        if (known === undefined || place < known) found.set(chainKey, place);
+        if (known === undefined || match < known) found.set(chainKey, match);
       });
       for (const { chainKey, symbol } of byCurrency ? currencies : []) {
-        if (symbol === word.folded) found.set(chainKey, PLACES.firstWord);
+        if (symbol === word.folded) found.set(chainKey, MATCH.firstWord);
       }
       return found;
     },

@@ -1,7 +1,7 @@
-/** The numbers of the rows that have each of these values, by the value. */
+/** Row numbers by the value that these rows share. */
 export type RowGroups = ReadonlyMap<string, readonly number[]>;
 
-/** Groups rows by their values, of which each row has one. */
+/** Groups rows by value. @param values the value of each row, by row number */
 export function groupRows(values: readonly string[]): RowGroups {
   const groups = new Map<string, number[]>();
   for (const [row, value] of values.entries()) {

@@ -1,78 +1,74 @@
 import { createHash } from 'node:crypto';
-import { forEachSlice, sortInSlices, step } from '../scheduling/chunks.js';
+import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
 
-/** What the tokens of a search can be ordered by. */
 export type TokenOrder = 'RELEVANCE' | 'SYMBOL' | 'NAME' | 'PRICE_DESC' | 'PRICE_ASC';
 
 /**
- * A place in an order: by what the token there was ordered, and what tells it from all others. It stays
- * meaningful when the token has moved or left.
+ * The position of a token in an order. It consists of values, not of an index, and so remains usable after
+ * the token has moved or left the listing.
  */
-export interface OrderPlace {
+export interface SortKey {
   readonly order: TokenOrder;
-  /** The rank by relevance, the name or the price; null by symbol, and where there is no price. */
+  /** The rank, name or price that is ordered by; null for order by symbol, and for a token without a price. */
   readonly value: number | string | null;
-  /** What decides between equal values. */
-  readonly tie: Tie;
+  /** Decides between equal values. */
+  readonly tieBreaker: TieBreaker;
 }
 
-/** Symbol, chain and address as they are ordered: different for any two tokens, and of bounded length. */
-export type Tie = readonly [symbol: string, chainKey: string, address: string];
+/** Normalised and of bounded length; different for any two tokens. */
+export type TieBreaker = readonly [symbol: string, chainKey: string, address: string];
 
-/** The orders of one token listing by its texts; rows by their number. */
+/** The orders of one token listing that do not depend on prices. Rows are meant by their numbers. */
 export interface TokenOrders {
-  /** All rows by their ties, which is the order by symbol. */
+  /** All rows in the order of their tie-breakers, which begin with the symbol. */
   readonly bySymbol: Uint32Array;
   readonly byName: Uint32Array;
   nameOf(row: number): string;
-  tieOf(row: number): Tie;
+  tieBreakerOf(row: number): TieBreaker;
 }
 
-/** Of longer symbols and names, only so much counts. */
+/** Longer symbols and names are compared by their first characters only. */
 const MAX_TEXT_LENGTH = 64;
-/** Longer keys and addresses count by their digest. */
+/** Longer keys and addresses are replaced by a digest. */
 const MAX_KEY_LENGTH = 128;
 
-/** The texts of a listing's rows, by the row's number. The rows themselves are not held by what is made of them. */
+/** The texts of a listing's rows, by row number. Indexes hold these and not the rows, so that old rows can be freed. */
 export interface TokenTexts {
   readonly chainKeys: readonly string[];
-  /** As compared. */
+  /** Folded for comparison. */
   readonly addresses: readonly string[];
   readonly symbols: readonly string[];
   readonly names: readonly string[];
 }
 
-/** Makes the orders of a listing, step by step. */
+/** Makes the orders of a listing in steps, so that requests are answered in between. */
 export async function createTokenOrders(texts: TokenTexts): Promise<TokenOrders> {
-  const ties: Tie[] = [];
-  await forEachSlice(texts.symbols, (slice, offset) => {
+  const tieBreakers: TieBreaker[] = [];
+  await forEachChunk(texts.symbols, (slice, offset) => {
     for (const [index, symbol] of slice.entries()) {
       const row = offset + index;
-      ties.push([
+      tieBreakers.push([
         textKey(symbol),
         boundedKey(texts.chainKeys[row] ?? ''),
         boundedKey(texts.addresses[row] ?? ''),
       ]);
     }
   });
-  const names = await step(() => texts.names.map(textKey));
-  const tieOf = (row: number): Tie => ties[row] ?? ['', '', ''];
+  const names = await yieldThen(() => texts.names.map(textKey));
+  const tieBreakerOf = (row: number): TieBreaker => tieBreakers[row] ?? ['', '', ''];
   const nameOf = (row: number) => names[row] ?? '';
-  const bySymbol = await sortInSlices(ties.length, (a, b) => compareTies(tieOf(a), tieOf(b)));
-  // What is equal by name stays in the order of ties.
-  const places = new Uint32Array(bySymbol.length);
-  for (const [place, row] of bySymbol.entries()) places[row] = place;
-  const byName = await sortInSlices(
-    names.length,
-    (a, b) => compare(nameOf(a), nameOf(b)) || (places[a] ?? 0) - (places[b] ?? 0),
+  const bySymbol = await yieldThen(() =>
+    Uint32Array.from(names.keys()).sort((a, b) => compareTieBreakers(tieBreakerOf(a), tieBreakerOf(b))),
   );
-  return { bySymbol, byName, tieOf, nameOf };
+  // The sort is stable: rows with equal names stay in the order of their tie-breakers.
+  const byName = await yieldThen(() => bySymbol.slice().sort((a, b) => compare(nameOf(a), nameOf(b))));
+  return { bySymbol, byName, tieBreakerOf, nameOf };
 }
 
 /**
- * The rows of these prices in their order, those without one last, whichever the direction.
+ * Sorts rows by price. Rows without a price come last in both directions.
  *
- * @param bySymbol all rows in the order that holds within equal prices
+ * @param bySymbol all rows in the order that decides between equal prices
  */
 export function sortByPrice(
   prices: readonly (number | null)[],
@@ -82,12 +78,12 @@ export function sortByPrice(
   return bySymbol.slice().sort((a, b) => comparePrices(direction, prices[a] ?? null, prices[b] ?? null));
 }
 
-/** Less than 0 where `a` comes before `b`; both of one order. */
-export function comparePlaces(a: OrderPlace, b: OrderPlace): number {
-  return compareValues(a.order, a.value, b.value) || compareTies(a.tie, b.tie);
+/** Negative if `a` comes before `b`. Both must be of the same order. */
+export function compareSortKeys(a: SortKey, b: SortKey): number {
+  return compareValues(a.order, a.value, b.value) || compareTieBreakers(a.tieBreaker, b.tieBreaker);
 }
 
-function compareValues(order: TokenOrder, a: OrderPlace['value'], b: OrderPlace['value']): number {
+function compareValues(order: TokenOrder, a: SortKey['value'], b: SortKey['value']): number {
   if (order === 'SYMBOL') return 0;
   if (order === 'PRICE_ASC' || order === 'PRICE_DESC') {
     return comparePrices(order, a === null ? null : Number(a), b === null ? null : Number(b));
@@ -100,11 +96,11 @@ function comparePrices(direction: 'PRICE_DESC' | 'PRICE_ASC', a: number | null, 
   return direction === 'PRICE_ASC' ? a - b : b - a;
 }
 
-function compareTies(a: Tie, b: Tie): number {
+function compareTieBreakers(a: TieBreaker, b: TieBreaker): number {
   return compare(a[0], b[0]) || compare(a[1], b[1]) || compare(a[2], b[2]);
 }
 
-/** By code units: the same everywhere and for ever, which the sorting of a language is not. */
+/** By code units: unlike the collation of a language, it is the same on every machine and version. */
 function compare(a: string | number, b: string | number): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
@@ -115,7 +111,7 @@ function textKey(text: string): string {
 }
 
 function boundedKey(key: string): string {
-  // As JSON, since lone surrogates are all alike in UTF-8.
+  // As JSON, which keeps lone surrogates apart; in UTF-8 they are all alike.
   return key.length <= MAX_KEY_LENGTH
     ? key
     : createHash('sha256').update(JSON.stringify(key)).digest('base64url');

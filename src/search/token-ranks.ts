@@ -1,149 +1,145 @@
 import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
 import { foldText } from '../domain/fold-text.js';
-import { forEachSlice, step } from '../scheduling/chunks.js';
+import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
 import type { ChainNames } from './chain-names.js';
 import { groupRows, type RowGroups } from './groups.js';
 import {
   createTextIndex,
-  lineOf,
+  type Interpretation,
+  indexLine,
+  MATCH,
   MAX_WORDS,
-  PLACES,
-  type Place,
-  type Reading,
+  type Match,
   type SearchWord,
 } from './text.js';
 import type { TokenTexts } from './token-order.js';
 
-/** The rank of each row by a reading of what was typed; {@link NOT_FOUND} where it is not meant. */
+/** The rank of each row under one interpretation of a query, or {@link NOT_FOUND}; lower is better. */
 export type Ranks = Int32Array;
 
-/**
- * Ranks the rows of a listing; undefined where none is meant. A chain that is not known has its key as its
- * only name.
- */
-export type RankRows = (reading: Reading, chains: ChainNames | undefined) => Ranks | undefined;
+/** Ranks the rows of a listing; undefined if none is found. An unknown chain has its key as its only name. */
+export type RankRows = (interpretation: Interpretation, chains: ChainNames | undefined) => Ranks | undefined;
 
-/** The rank of a row that was not found. */
 export const NOT_FOUND = -1;
 
-/** How well a word fits a token, by the best of all ways: the lower, the better. */
-const FITS = {
+/** How well a word matches a token, by its best match; lower is better. */
+const SCORES = {
   symbol: 0,
   symbolStart: 1,
-  // From here on it decides only among tokens that are equally bridgeable and priced.
+  // From here on, scores decide only between tokens that are equally bridgeable and priced.
   address: 2,
   symbolPart: 3,
   name: 4,
-  // By each of the places, once for native assets and once for all others.
+  // Two scores for each match: native assets first, then other tokens.
   chain: 9,
   none: 19,
 } as const;
 
-/** The sum of all words' fits is below this. */
-const SUMS = MAX_WORDS * FITS.none + 1;
-/** Bridgeable or not, and priced or not. */
+/** Exceeds the sum of all words' scores. */
+const SUM_LIMIT = MAX_WORDS * SCORES.none + 1;
+/** Bridgeable or not, times priced or not. */
 const STATES = 4;
 
-/**
- * Makes the indexes by which rows are found, step by step.
- */
+/** Makes the indexes for ranking in steps, so that requests are answered in between. */
 export async function createTokenRanks(texts: TokenTexts): Promise<RankRows> {
   const count = texts.symbols.length;
-  const rowsOfAddress = await step(() => groupRows(texts.addresses));
-  const rowsOfChain = await step(() => groupRows(texts.chainKeys));
+  const rowsOfAddress = await yieldThen(() => groupRows(texts.addresses));
+  const rowsOfChain = await yieldThen(() => groupRows(texts.chainKeys));
   const isNative = Uint8Array.from(texts.addresses, (address) => Number(isNativePlaceholder(address)));
-  const symbols = await createColumn(await step(() => groupRows(texts.symbols)), (symbol) => [symbol]);
-  const names = await createColumn(await step(() => groupRows(texts.names)), inOneWordToo);
+  const symbols = await createColumn(await yieldThen(() => groupRows(texts.symbols)), (symbol) => [symbol]);
+  const names = await createColumn(await yieldThen(() => groupRows(texts.names)), inOneWordToo);
   const chainKeys = await createColumn(rowsOfChain, (chainKey) => [chainKey]);
 
-  /** How well each row fits one word; undefined where none does. */
-  function fitsOf(word: SearchWord, chains: ChainNames | undefined, byCurrency: boolean) {
-    const fits = new Uint8Array(count).fill(FITS.none);
-    let isAnyMarked = false;
-    const mark = (marked: readonly number[] = [], fit: number) => {
-      for (const row of marked) if (fit < (fits[row] ?? 0)) fits[row] = fit;
-      isAnyMarked ||= marked.length > 0;
+  /** The score of each row for one word; undefined if no row matches it. */
+  function scoresOf(word: SearchWord, chains: ChainNames | undefined, byCurrency: boolean) {
+    const scores = new Uint8Array(count).fill(SCORES.none);
+    let anyMatched = false;
+    const improve = (matched: readonly number[] = [], score: number) => {
+      for (const row of matched) if (score < (scores[row] ?? 0)) scores[row] = score;
+      anyMatched ||= matched.length > 0;
     };
-    const markChain = (marked: readonly number[] = [], place: Place) => {
-      const fit = FITS.chain + 2 * place;
-      for (const row of marked) mark([row], isNative[row] ? fit : fit + 1);
+    const scoreChain = (matched: readonly number[] = [], match: Match) => {
+      const score = SCORES.chain + 2 * match;
+      for (const row of matched) improve([row], isNative[row] ? score : score + 1);
     };
-    symbols.find(word.letters, (symbol, place, ofSymbol) => mark(ofSymbol, fitOfSymbol(symbol, word, place)));
-    // Beginning with it is as good as beginning with a longer word.
-    names.find(word.letters, (_name, place, ofName) =>
-      mark(ofName, FITS.name + Math.max(place, PLACES.start)),
+    symbols.find(word.letters, (symbol, match, ofSymbol) =>
+      improve(ofSymbol, symbolScore(symbol, word, match)),
     );
-    for (const address of word.addresses) mark(rowsOfAddress.get(foldAddress(address)), FITS.address);
-    chainKeys.find(word.letters, (_key, place, ofChain) => markChain(ofChain, place));
-    for (const [chainKey, place] of chains?.named(word, byCurrency) ?? []) {
-      markChain(rowsOfChain.get(chainKey), place);
+    // Unlike in a symbol, a whole first word counts no more than the start of one.
+    names.find(word.letters, (_name, match, ofName) =>
+      improve(ofName, SCORES.name + Math.max(match, MATCH.start)),
+    );
+    for (const address of word.addresses) improve(rowsOfAddress.get(foldAddress(address)), SCORES.address);
+    chainKeys.find(word.letters, (_key, match, ofChain) => scoreChain(ofChain, match));
+    for (const [chainKey, match] of chains?.named(word, byCurrency) ?? []) {
+      scoreChain(rowsOfChain.get(chainKey), match);
     }
-    return isAnyMarked ? fits : undefined;
+    return anyMatched ? scores : undefined;
   }
 
   return ({ words, byCurrency }, chains) => {
-    const fitsOfWords: Uint8Array[] = [];
+    const scoresOfWords: Uint8Array[] = [];
     for (const word of words) {
-      const fits = fitsOf(word, chains, byCurrency);
-      if (!fits) return undefined;
-      fitsOfWords.push(fits);
+      const scores = scoresOf(word, chains, byCurrency);
+      if (!scores) return undefined;
+      scoresOfWords.push(scores);
     }
     const ranks = new Int32Array(count);
-    let isAnyFound = false;
+    let anyFound = false;
     for (let row = 0; row < count; row++) {
-      const rank = rankOf(row, fitsOfWords);
+      const rank = rankOf(row, scoresOfWords);
       ranks[row] = rank;
-      isAnyFound ||= rank !== NOT_FOUND;
+      anyFound ||= rank !== NOT_FOUND;
     }
-    return isAnyFound ? ranks : undefined;
+    return anyFound ? ranks : undefined;
   };
 }
 
-/** The symbol decides first, by the word that it is or begins with, and of several such words by the foremost. */
-function rankOf(row: number, fitsOfWords: readonly Uint8Array[]): number {
-  let best = FITS.address * MAX_WORDS;
+/** Sorts by the best symbol match first (exact before prefix, earlier words before later), then by the sum of scores. */
+function rankOf(row: number, scoresOfWords: readonly Uint8Array[]): number {
+  let best = SCORES.address * MAX_WORDS;
   let sum = 0;
-  for (let position = 0; position < fitsOfWords.length; position++) {
-    const fit = fitsOfWords[position]?.[row] ?? FITS.none;
-    if (fit === FITS.none) return NOT_FOUND;
-    if (fit <= FITS.symbolStart) best = Math.min(best, fit * MAX_WORDS + position);
-    sum += fit;
+  for (let position = 0; position < scoresOfWords.length; position++) {
+    const score = scoresOfWords[position]?.[row] ?? SCORES.none;
+    if (score === SCORES.none) return NOT_FOUND;
+    if (score <= SCORES.symbolStart) best = Math.min(best, score * MAX_WORDS + position);
+    sum += score;
   }
-  return best * STATES * SUMS + sum;
+  return best * STATES * SUM_LIMIT + sum;
 }
 
-/** The rank by what was typed, with what decides between the symbol and the rest of it. */
+/** Adds what decides between the symbol match and the sum of scores: bridgeable and priced tokens come first. */
 export function rankWith(rank: number, isBridgeable: boolean, isPriced: boolean): number {
-  return rank + ((isBridgeable ? 0 : 2) + (isPriced ? 0 : 1)) * SUMS;
+  return rank + ((isBridgeable ? 0 : 2) + (isPriced ? 0 : 1)) * SUM_LIMIT;
 }
 
-function fitOfSymbol(symbol: string, { folded }: SearchWord, place: Place): number {
-  if (foldText(symbol).trim() === folded) return FITS.symbol;
-  return place <= PLACES.start ? FITS.symbolStart : FITS.symbolPart;
+function symbolScore(symbol: string, { folded }: SearchWord, match: Match): number {
+  if (foldText(symbol).trim() === folded) return SCORES.symbol;
+  return match <= MATCH.start ? SCORES.symbolStart : SCORES.symbolPart;
 }
 
 function inOneWordToo(text: string): readonly string[] {
   return [...new Set([text, text.replace(/\s+/g, '')])];
 }
 
-/** The distinct texts of a column, found by their parts, each with the rows that have it. */
-async function createColumn(rowsOfText: RowGroups, writingsOf: (text: string) => readonly string[]) {
+/** Indexes the distinct texts of a column, each with the rows that have it. */
+async function createColumn(rowsOfText: RowGroups, spellingsOf: (text: string) => readonly string[]) {
   const texts: { readonly text: string; readonly rows: readonly number[] }[] = [];
   const lines: string[] = [];
-  await forEachSlice([...rowsOfText], (slice) => {
+  await forEachChunk([...rowsOfText], (slice) => {
     for (const [text, rows] of slice) {
-      for (const writing of writingsOf(text)) {
+      for (const spelling of spellingsOf(text)) {
         texts.push({ text, rows });
-        lines.push(lineOf(writing));
+        lines.push(indexLine(spelling));
       }
     }
   });
-  const index = await step(() => createTextIndex(lines));
+  const index = await yieldThen(() => createTextIndex(lines));
   return {
-    find(letters: string, found: (text: string, place: Place, rows: readonly number[]) => void): void {
-      index.find(letters, (number, place) => {
+    find(letters: string, found: (text: string, match: Match, rows: readonly number[]) => void): void {
+      index.find(letters, (number, match) => {
         const known = texts[number];
-        if (known) found(known.text, place, known.rows);
+        if (known) found(known.text, match, known.rows);
       });
     },
   };

@@ -2,12 +2,12 @@ import { LRUCache } from 'lru-cache';
 import { isNativeOf } from '../domain/addresses.js';
 import type { Chain, Token } from '../domain/listing.js';
 import type { ChainNames } from './chain-names.js';
-import { readingsOf } from './text.js';
+import { interpretationsOf } from './text.js';
 import type { TokenIndexes } from './token-indexes.js';
-import { comparePlaces, type OrderPlace, sortByPrice, type TokenOrder } from './token-order.js';
+import { compareSortKeys, type SortKey, sortByPrice, type TokenOrder } from './token-order.js';
 import { NOT_FOUND, type Ranks, rankWith } from './token-ranks.js';
 
-/** Which tokens to keep: those of which all that is given holds. */
+/** Tokens must match every condition given; an omitted condition matches everything. */
 export interface TokenSearchFilter {
   readonly chainKeys?: readonly string[] | undefined;
   /** In any letter case. */
@@ -21,67 +21,65 @@ export interface TokenSearchFilter {
   readonly maxPriceUsd?: number | undefined;
 }
 
-/** A question to the token listing as a person puts it. */
 export interface TokenSearchRequest {
-  /** What was typed; blank finds all. */
+  /** As typed by a person; blank finds all. */
   readonly query: string;
   readonly filter: TokenSearchFilter;
   readonly order: TokenOrder;
-  /** How many at most. */
+  /** Maximum size of the page. */
   readonly first: number;
-  /** Only what comes behind this place, which is one of the same order. */
-  readonly after?: OrderPlace | undefined;
-  /** False where the listing's prices are too old to be believed: they are then as good as none. */
-  readonly arePricesGood: boolean;
+  /** Start after this position, which must be of the same order. */
+  readonly after?: SortKey | undefined;
+  /** False if the listing's prices are too old: the search then treats every token as having none. */
+  readonly pricesUsable: boolean;
 }
 
-/** A part of what was found, in its order. */
+/** One page of the tokens found. */
 export interface TokenPage {
   readonly tokens: readonly Token[];
-  /** Where the token with this number on the page stands in the order. */
-  placeOf(index: number): OrderPlace;
-  /** How many were found in all. */
+  /** The sort key of the token at this index of the page. */
+  sortKeyOf(index: number): SortKey;
+  /** Number of tokens found, on all pages together. */
   readonly totalCount: number;
   readonly hasPrevious: boolean;
   readonly hasNext: boolean;
 }
 
-/** What is known of the chains. */
+/** The chain listing as far as a search needs it. */
 export interface KnownChains extends ChainNames {
   byKey(chainKey: string): Chain | undefined;
 }
 
-/** Whether the answer to this request depends on what is known of the chains. */
+/** Whether the result of this request depends on the chain listing. */
 export function needsChains({ query, filter }: Pick<TokenSearchRequest, 'query' | 'filter'>): boolean {
   return query.trim() !== '' || filter.chainTypes !== undefined || filter.isNative !== undefined;
 }
 
 /**
- * Searches one token listing. The chains are to be given where they are needed and known. Where none are, no
- * token has a chain type, and native is what has the placeholder as its address.
+ * Searches one token listing. Pass the chains if {@link needsChains} and they are known. Without them, no token
+ * has a chain type, and a token is native only if its address is the placeholder.
  *
- * @throws GatewayError BAD_USER_INPUT where too many words were typed
+ * @throws GatewayError BAD_USER_INPUT for a query of too many words
  */
 export type TokenSearch = (request: TokenSearchRequest, chains: KnownChains | undefined) => TokenPage;
 
-/** The numbers of the rows that were found, in their order, with their ranks where that is by them. */
+/** The numbers of the rows found, in order; with their ranks if the order is by relevance. */
 interface Found {
   readonly rows: Uint32Array;
   readonly ranks?: Int32Array;
 }
 
-/** Bounds what is kept for the further pages of searches. */
-const KEPT_BYTES = 4 * 2 ** 20;
+/** Size of the cache of results, which serves the further pages of a search. */
+const CACHE_BYTES = 4 * 2 ** 20;
 const ENTRY_BYTES = 500;
 
-/** Makes the search of these rows. */
 export function createTokenSearch(
   rows: readonly Token[],
   { orders, ranksOf, symbols }: TokenIndexes,
 ): TokenSearch {
-  /** Good for one snapshot of the chains. */
-  let kept = createKept();
-  let keptFor: KnownChains | undefined;
+  /** Valid for one snapshot of the chains. */
+  let cache = createCache();
+  let cachedFor: KnownChains | undefined;
 
   const pricesInOrder = new Map<TokenOrder, Uint32Array>();
 
@@ -92,47 +90,47 @@ export function createTokenSearch(
     return made;
   }
 
-  function createKept() {
+  function createCache() {
     return {
       found: new LRUCache<string, Found>({
-        maxSize: KEPT_BYTES,
+        maxSize: CACHE_BYTES,
         sizeCalculation: (found, key) => ENTRY_BYTES + 2 * key.length + 8 * found.rows.length,
       }),
-      /** The readings of what was typed last, which often comes with one filter after the other. */
+      /** Ranks by interpretation of the last query: people often try several filters on one query. */
       typed: undefined as undefined | { readonly query: string; readonly ranks: (Ranks | undefined)[] },
       nativeRows: undefined as undefined | Uint8Array,
     };
   }
 
   function find(request: TokenSearchRequest, chains: KnownChains | undefined): Found {
-    if (chains && chains !== keptFor) {
-      kept = createKept();
-      keptFor = chains;
+    if (chains && chains !== cachedFor) {
+      cache = createCache();
+      cachedFor = chains;
     }
-    const { query, filter, order, arePricesGood } = request;
-    const key = JSON.stringify([query, filter, order, arePricesGood]);
-    const known = kept.found.get(key);
+    const { query, filter, order, pricesUsable } = request;
+    const key = JSON.stringify([query, filter, order, pricesUsable]);
+    const known = cache.found.get(key);
     if (known) return known;
-    const found = findAnew(request, chains);
-    kept.found.set(key, found);
+    const found = findUncached(request, chains);
+    cache.found.set(key, found);
     return found;
   }
 
-  function findAnew(request: TokenSearchRequest, chains: KnownChains | undefined): Found {
+  function findUncached(request: TokenSearchRequest, chains: KnownChains | undefined): Found {
     const { query, filter, order } = request;
     if (filter.isNative !== undefined) {
-      kept.nativeRows ??= Uint8Array.from(rows, (row) =>
+      cache.nativeRows ??= Uint8Array.from(rows, (row) =>
         Number(isNativeOf(chains?.byKey(row.chainKey), row)),
       );
     }
-    const isKept = filterOf(request, chains, symbols, kept.nativeRows);
-    const candidates = rowsIn(request).filter((row) => isKept(at(rows, row), row));
-    const readings = readingsOf(query);
-    if (readings.length === 0) return inOrder(candidates, undefined, request);
-    if (kept.typed?.query !== query) kept.typed = { query, ranks: [] };
-    const { ranks: known } = kept.typed;
-    for (const [nth, reading] of readings.entries()) {
-      if (known.length <= nth) known.push(ranksOf(reading, chains));
+    const matches = matcherOf(request, chains, symbols, cache.nativeRows);
+    const candidates = rowsIn(request).filter((row) => matches(at(rows, row), row));
+    const interpretations = interpretationsOf(query);
+    if (interpretations.length === 0) return inOrder(candidates, undefined, request);
+    if (cache.typed?.query !== query) cache.typed = { query, ranks: [] };
+    const { ranks: known } = cache.typed;
+    for (const [nth, interpretation] of interpretations.entries()) {
+      if (known.length <= nth) known.push(ranksOf(interpretation, chains));
       const ranks = known[nth];
       const found = ranks && candidates.filter((row) => ranks[row] !== NOT_FOUND);
       if (found && found.length > 0) return inOrder(found, ranks, request);
@@ -140,43 +138,43 @@ export function createTokenSearch(
     return { rows: new Uint32Array(), ...(order === 'RELEVANCE' ? { ranks: new Int32Array() } : {}) };
   }
 
-  function rowsIn({ order, arePricesGood }: TokenSearchRequest): Uint32Array {
+  function rowsIn({ order, pricesUsable }: TokenSearchRequest): Uint32Array {
     if (order === 'NAME') return orders.byName;
     const isByPrice = order === 'PRICE_ASC' || order === 'PRICE_DESC';
-    return isByPrice && arePricesGood ? byPrice(order) : orders.bySymbol;
+    return isByPrice && pricesUsable ? byPrice(order) : orders.bySymbol;
   }
 
-  /** What was found, and is in all other orders already, also in the order of relevance. */
+  /** Sorts by relevance if asked to; the rows found are already in every other order. */
   function inOrder(
     found: Uint32Array,
     ranks: Ranks | undefined,
-    { order, arePricesGood }: TokenSearchRequest,
+    { order, pricesUsable }: TokenSearchRequest,
   ): Found {
     if (order !== 'RELEVANCE') return { rows: found };
     return sortByRank(found, (row) => {
       const { isBridgeable, price } = at(rows, row);
-      return rankWith(ranks ? at(ranks, row) : 0, isBridgeable, arePricesGood && price !== null);
+      return rankWith(ranks ? at(ranks, row) : 0, isBridgeable, pricesUsable && price !== null);
     });
   }
 
   return (request, chains) => {
-    const { order, first, after, arePricesGood } = request;
+    const { order, first, after, pricesUsable } = request;
     const found = find(request, chains);
 
-    function placeOf(position: number): OrderPlace {
+    function sortKeyOf(position: number): SortKey {
       const row = at(found.rows, position);
-      const tie = orders.tieOf(row);
-      if (order === 'SYMBOL') return { order, value: null, tie };
-      if (order === 'NAME') return { order, value: orders.nameOf(row), tie };
-      if (found.ranks) return { order, value: at(found.ranks, position), tie };
-      return { order, value: arePricesGood ? (at(rows, row).price?.usd ?? null) : null, tie };
+      const tieBreaker = orders.tieBreakerOf(row);
+      if (order === 'SYMBOL') return { order, value: null, tieBreaker };
+      if (order === 'NAME') return { order, value: orders.nameOf(row), tieBreaker };
+      if (found.ranks) return { order, value: at(found.ranks, position), tieBreaker };
+      return { order, value: pricesUsable ? (at(rows, row).price?.usd ?? null) : null, tieBreaker };
     }
 
-    const start = after ? firstBehind(after, found.rows.length, placeOf) : 0;
+    const start = after ? indexAfter(after, found.rows.length, sortKeyOf) : 0;
     const page = found.rows.subarray(start, start + first);
     return {
       tokens: Array.from(page, (row) => at(rows, row)),
-      placeOf: (index) => placeOf(start + index),
+      sortKeyOf: (index) => sortKeyOf(start + index),
       totalCount: found.rows.length,
       hasPrevious: start > 0,
       hasNext: start + page.length < found.rows.length,
@@ -184,9 +182,9 @@ export function createTokenSearch(
   };
 }
 
-/** Whether a row is to be kept, whatever was typed. */
-function filterOf(
-  { filter, arePricesGood }: TokenSearchRequest,
+/** The filter as a predicate on rows. */
+function matcherOf(
+  { filter, pricesUsable }: TokenSearchRequest,
   chains: KnownChains | undefined,
   symbols: readonly string[],
   nativeRows: Uint8Array | undefined,
@@ -200,7 +198,7 @@ function filterOf(
     if (onChains && !onChains.has(token.chainKey)) return false;
     if (ofSymbols && !ofSymbols.has(at(symbols, row))) return false;
     if (isBridgeable !== undefined && token.isBridgeable !== isBridgeable) return false;
-    const usd = arePricesGood ? token.price?.usd : undefined;
+    const usd = pricesUsable ? token.price?.usd : undefined;
     if (hasPrice !== undefined && (usd !== undefined) !== hasPrice) return false;
     if (needsPrice && usd === undefined) return false;
     if (usd !== undefined && (usd < (minPriceUsd ?? usd) || usd > (maxPriceUsd ?? usd))) return false;
@@ -211,7 +209,7 @@ function filterOf(
   };
 }
 
-/** Rows of equal rank stay in their order. The ranks are few, so that the rows need not be compared. */
+/** A stable bucket sort: there are few distinct ranks. */
 function sortByRank(found: Uint32Array, rankOf: (row: number) => number): Found {
   const groups = new Map<number, number[]>();
   for (const row of found) {
@@ -231,13 +229,13 @@ function sortByRank(found: Uint32Array, rankOf: (row: number) => number): Found 
   return { rows, ranks };
 }
 
-/** The first position that comes behind this place, of so many which are in order. */
-function firstBehind(after: OrderPlace, count: number, placeOf: (position: number) => OrderPlace): number {
+/** Binary search for the first of `count` sorted positions that comes after this sort key. */
+function indexAfter(after: SortKey, count: number, sortKeyOf: (position: number) => SortKey): number {
   let low = 0;
   let high = count;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (comparePlaces(placeOf(middle), after) > 0) high = middle;
+    if (compareSortKeys(sortKeyOf(middle), after) > 0) high = middle;
     else low = middle + 1;
   }
   return low;

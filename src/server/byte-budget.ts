@@ -1,107 +1,104 @@
-/** Bytes that are in memory for one client until they are released. */
-export interface Hold {
-  /** Changes how many bytes the buffer has; only where no other hold has the same buffer. */
+/** Bytes that one client takes of a budget. */
+export interface Reservation {
+  /** Changes its size after its buffer was replaced; only for a buffer that no other reservation shares. */
   resize(bytes: number): void;
-  /** Gives the bytes back; further calls do nothing. */
+  /** Returns the bytes. Further calls do nothing. */
   release(): void;
 }
 
-/** Bounds the bytes that all clients together keep in memory. */
+/** Bounds how many bytes all clients together keep in memory. */
 export interface ByteBudget {
   /**
-   * Counts the bytes of a buffer. A buffer that is held several times is counted once.
+   * Counts the bytes of a buffer. A buffer with several reservations is counted once.
    *
-   * While the budget is exceeded, the client that holds most loses its oldest hold. So a client that fills the
-   * budget hurts itself.
+   * When the budget is exceeded, the client with the most bytes loses its oldest reservation. So a client that
+   * fills the budget only harms itself.
    *
-   * @param client whose bytes these are, such as the address of a connection
-   * @param buffer what is held: the same object for the same bytes
-   * @param cut called at most once, when the hold is taken away; it has been released by then
+   * @param client for example the address of a connection
+   * @param buffer the identity of the bytes: the same object for the same bytes
+   * @param onEvict called at most once, when the reservation is taken away; it is already released then
    */
-  hold(client: string, buffer: object, bytes: number, cut: () => void): Hold;
-  /** The bytes that are held now. */
+  reserve(client: string, buffer: object, bytes: number, onEvict: () => void): Reservation;
+  /** The bytes that are reserved now. */
   readonly bytes: number;
 }
 
-/** So many buffers as large as the largest one always fit: two clients with large ones do not evict each other. */
+/** Three of the largest buffers seen always fit, so that two clients with large ones do not evict each other. */
 const LARGEST_ALWAYS_FIT = 3;
 
-interface Held {
+interface Entry {
   readonly client: string;
   readonly buffer: object;
-  readonly cut: () => void;
+  readonly onEvict: () => void;
   bytes: number;
 }
 
-/** What one client holds. */
+/** The reservations of one client. */
 interface Holder {
   /** The oldest first. */
-  readonly holds: Set<Held>;
-  /** How many of the holds have this buffer. */
+  readonly entries: Set<Entry>;
+  /** How many of the entries have this buffer. */
   readonly buffers: Map<object, number>;
   /** Of distinct buffers. */
   bytes: number;
 }
 
-/** Makes a budget of so many bytes. */
 export function createByteBudget(maxBytes: number): ByteBudget {
   const holders = new Map<string, Holder>();
+  /** How many entries have this buffer. */
   const buffers = new Map<object, number>();
   let total = 0;
-  let count = 0;
   let largest = 0;
 
-  function add(held: Held): void {
-    const { client, buffer, bytes } = held;
-    const holder = holders.get(client) ?? { holds: new Set(), buffers: new Map(), bytes: 0 };
+  function add(entry: Entry): void {
+    const { client, buffer, bytes } = entry;
+    const holder = holders.get(client) ?? { entries: new Set(), buffers: new Map(), bytes: 0 };
     holders.set(client, holder);
-    holder.holds.add(held);
+    holder.entries.add(entry);
     if (increment(holder.buffers, buffer)) holder.bytes += bytes;
     if (increment(buffers, buffer)) total += bytes;
-    count++;
   }
 
-  function remove(held: Held): void {
-    const { client, buffer, bytes } = held;
+  function remove(entry: Entry): void {
+    const { client, buffer, bytes } = entry;
     const holder = holders.get(client);
-    if (!holder?.holds.delete(held)) return;
+    if (!holder?.entries.delete(entry)) return;
     if (decrement(holder.buffers, buffer)) holder.bytes -= bytes;
     if (decrement(buffers, buffer)) total -= bytes;
-    if (holder.holds.size === 0) holders.delete(client);
-    count--;
+    if (holder.entries.size === 0) holders.delete(client);
   }
 
-  function resize(held: Held, bytes: number): void {
-    const holder = holders.get(held.client);
-    if (!holder?.holds.has(held)) return;
-    holder.bytes += bytes - held.bytes;
-    total += bytes - held.bytes;
-    held.bytes = bytes;
+  function resize(entry: Entry, bytes: number): void {
+    const holder = holders.get(entry.client);
+    if (!holder?.entries.has(entry)) return;
+    holder.bytes += bytes - entry.bytes;
+    total += bytes - entry.bytes;
+    entry.bytes = bytes;
   }
 
   function enforce(newest: number): void {
     largest = Math.max(largest, newest);
-    while (total > Math.max(maxBytes, LARGEST_ALWAYS_FIT * largest) && count > 1) {
+    while (total > Math.max(maxBytes, LARGEST_ALWAYS_FIT * largest)) {
       let most: Holder | undefined;
       for (const holder of holders.values()) if (!most || holder.bytes > most.bytes) most = holder;
-      const [oldest] = most?.holds ?? [];
+      const [oldest] = most?.entries ?? [];
       if (!oldest) return;
       remove(oldest);
-      oldest.cut();
+      oldest.onEvict();
     }
   }
 
   return {
-    hold(client, buffer, bytes, cut) {
-      const held: Held = { client, buffer, bytes, cut };
-      add(held);
+    reserve(client, buffer, bytes, onEvict) {
+      const entry: Entry = { client, buffer, bytes, onEvict };
+      add(entry);
       enforce(bytes);
       return {
         resize(changed) {
-          resize(held, changed);
+          resize(entry, changed);
           enforce(changed);
         },
-        release: () => remove(held),
+        release: () => remove(entry),
       };
     },
     get bytes() {
@@ -110,14 +107,14 @@ export function createByteBudget(maxBytes: number): ByteBudget {
   };
 }
 
-/** Whether it is the first. */
+/** Returns true for the first. */
 function increment(counts: Map<object, number>, key: object): boolean {
   const before = counts.get(key) ?? 0;
   counts.set(key, before + 1);
   return before === 0;
 }
 
-/** Whether it was the last. */
+/** Returns true for the last. */
 function decrement(counts: Map<object, number>, key: object): boolean {
   const before = counts.get(key) ?? 0;
   if (before > 1) counts.set(key, before - 1);

@@ -1,56 +1,56 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { ByteBudget, Hold } from './byte-budget.js';
+import { clientOf } from '../http/client-address.js';
+import type { ByteBudget, Reservation } from './byte-budget.js';
 import type { CutReason } from './cut-report.js';
 
 /** One open connection. */
 export interface Connection {
-  /** The address of its other end. */
+  /** The client at the other end, as limits per client count it. */
   readonly client: string;
   /**
-   * Notes a further request.
+   * Registers the response to a new request.
    *
-   * @returns the response that must be finished before this one; undefined where it can be sent at once
+   * @returns the response that must be finished before this one; undefined if this one can be sent at once
    */
   begin(response: ServerResponse): ServerResponse | undefined;
   /**
-   * Calls back when the earlier response has been sent, and in another turn of the event loop, so that one client's
-   * pipelined requests do not run in one go. Never, where the connection is closed before.
+   * Calls back after the earlier response was sent, in another turn of the event loop: one client's pipelined
+   * requests must not block it. Never calls back if the connection closes first.
    */
   after(earlier: ServerResponse, act: () => void): void;
-  /** Holds bytes in a budget until they are released, and no longer than the connection is open. */
-  hold(budget: ByteBudget, buffer: object, bytes: number, cut: () => void): Hold;
+  /** Reserves bytes of a budget; the end of the connection releases them. */
+  reserve(budget: ByteBudget, buffer: object, bytes: number, onEvict: () => void): Reservation;
   /**
-   * Calls back once, when something came that is no request: after the response to the last sound one, so that it
-   * is not taken for that. Further calls do nothing.
+   * Calls back once, after input that could not be parsed. It waits for the response to the last valid request, so
+   * that the client does not take the refusal for that response. Further calls do nothing.
    *
-   * @param isLate whether a request did not come in time; nobody waits any longer for that
+   * @param isLate whether the error is a request timeout; then it does not wait
    */
   fail(isLate: boolean, refuse: () => void): void;
-  /** Closes it at once. */
+  /** Closes the connection at once, and counts why. */
   cut(reason: CutReason): void;
 }
 
 /** All open connections. */
 export interface Connections {
   of(socket: Socket): Connection;
-  /** Closes those that have not sent a whole request head yet; browsers open some ahead of need. */
+  /** Closes those that have not sent a complete request head yet, such as the spare ones that browsers open. */
   closeSilent(): void;
 }
 
-/** What {@link createConnections} takes. */
 export interface ConnectionsOptions {
   readonly maxConnections: number;
   readonly onCut: (reason: CutReason, detail?: object) => void;
 }
 
-/** A client that pipelines more requests than this is cut off: each takes memory until its turn comes. */
+/** A client with more pipelined requests is cut off: each takes memory until its turn. */
 const MAX_UNANSWERED = 100;
 
 /**
- * Follows the connections of a server, and bounds how many there are. Beyond the bound the client with the most
- * connections loses an idle one, so that one client cannot keep out all others; where that is the client that
- * connects, the new connection is closed.
+ * Tracks the connections of a server, and bounds their number. Beyond the limit, the client with the most
+ * connections loses an idle one, so that one client cannot keep out all others. If the new connection is from that
+ * client, the new one is closed.
  */
 export function createConnections(server: Server, options: ConnectionsOptions): Connections {
   const { maxConnections, onCut } = options;
@@ -66,7 +66,7 @@ export function createConnections(server: Server, options: ConnectionsOptions): 
     connection.release();
   }
 
-  function follow(socket: Socket): OpenConnection {
+  function track(socket: Socket): OpenConnection {
     const connection = new OpenConnection(socket, onCut);
     const { client } = connection;
     open.set(socket, connection);
@@ -80,12 +80,12 @@ export function createConnections(server: Server, options: ConnectionsOptions): 
   function evict(client: string): boolean {
     let most: Set<OpenConnection> | undefined;
     for (const siblings of byClient.values()) if (!most || siblings.size > most.size) most = siblings;
-    // A difference of one would have two clients evict each other in turn.
+    // With a difference of only one, two clients would evict each other in turn.
     if (!most || most.size <= (byClient.get(client)?.size ?? 0) + 1) return false;
     for (const connection of most) {
       if (!connection.isIdle()) continue;
       connection.socket.destroy();
-      // Its place is free now, and not when the socket says so.
+      // The socket's close event comes too late: the new connection needs the place now.
       remove(connection);
       return true;
     }
@@ -95,16 +95,16 @@ export function createConnections(server: Server, options: ConnectionsOptions): 
   server.on('connection', (socket: Socket) => {
     if (open.size >= maxConnections) {
       onCut('too_many_connections', { maxConnections });
-      if (!evict(socket.remoteAddress ?? '')) {
+      if (!evict(clientOf(socket.remoteAddress))) {
         socket.destroy();
         return;
       }
     }
-    follow(socket);
+    track(socket);
   });
 
   return {
-    of: (socket) => open.get(socket) ?? follow(socket),
+    of: (socket) => open.get(socket) ?? track(socket),
     closeSilent() {
       for (const connection of open.values()) if (connection.isSilent) connection.socket.destroy();
     },
@@ -116,21 +116,21 @@ class OpenConnection implements Connection {
   isSilent = true;
   #newest: ServerResponse | undefined;
   #hasFailed = false;
-  readonly #holds = new Set<Hold>();
+  readonly #reservations = new Set<Reservation>();
   #waiting = 0;
 
   constructor(
     readonly socket: Socket,
     readonly onCut: (reason: CutReason) => void,
   ) {
-    this.client = socket.remoteAddress ?? '';
+    this.client = clientOf(socket.remoteAddress);
   }
 
   begin(response: ServerResponse): ServerResponse | undefined {
     const earlier = this.#newest;
     this.#newest = response;
     this.isSilent = false;
-    // It has the socket where nothing is to be sent before it.
+    // Node assigns the socket to a response once all earlier ones have been sent.
     if (response.socket) return undefined;
     this.#waiting++;
     response.once('close', () => this.#waiting--);
@@ -146,15 +146,17 @@ class OpenConnection implements Connection {
     });
   }
 
-  hold(budget: ByteBudget, buffer: object, bytes: number, cut: () => void): Hold {
-    const hold = budget.hold(this.client, buffer, bytes, cut);
-    const release = () => {
-      this.#holds.delete(held);
-      hold.release();
+  reserve(budget: ByteBudget, buffer: object, bytes: number, onEvict: () => void): Reservation {
+    const { resize, release } = budget.reserve(this.client, buffer, bytes, onEvict);
+    const reservation: Reservation = {
+      resize,
+      release: () => {
+        this.#reservations.delete(reservation);
+        release();
+      },
     };
-    const held: Hold = { resize: hold.resize, release };
-    this.#holds.add(held);
-    return held;
+    this.#reservations.add(reservation);
+    return reservation;
   }
 
   fail(isLate: boolean, refuse: () => void): void {
@@ -163,7 +165,7 @@ class OpenConnection implements Connection {
     const newest = this.#newest;
     if (this.isIdle() || !newest) refuse();
     else if (newest.req.complete && !isLate) newest.once('close', refuse);
-    // The body of the newest request is what cannot be read: that request is what is refused, if it is its turn.
+    // The unreadable input is the body of the newest request: refuse that request if it is its turn.
     else if (!newest.req.complete && newest.socket && !newest.headersSent) refuse();
     else this.socket.destroy();
   }
@@ -179,6 +181,6 @@ class OpenConnection implements Connection {
   }
 
   release(): void {
-    for (const hold of this.#holds) hold.release();
+    for (const { release } of this.#reservations) release();
   }
 }

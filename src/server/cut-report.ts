@@ -1,6 +1,6 @@
 import type { Logger } from '../logger.js';
 
-/** Why the server closed a connection that its client would have kept. */
+/** Why the server cut a connection: closed it although its client would have kept it. */
 export type CutReason =
   | 'too_many_connections'
   | 'pipelining'
@@ -9,12 +9,11 @@ export type CutReason =
   | 'request_bytes'
   | 'accept_failed';
 
-/** Counts the connections that were cut. */
 export interface CutCounter {
   connectionCut(reason: CutReason): void;
 }
 
-const MEANING: Readonly<Record<CutReason, string>> = {
+const MESSAGES: Readonly<Record<CutReason, string>> = {
   too_many_connections: 'Closed connections beyond MAX_CONNECTIONS',
   pipelining: 'Closed connections with too many unanswered requests',
   slow_reader: 'Closed connections that did not read their response',
@@ -25,10 +24,10 @@ const MEANING: Readonly<Record<CutReason, string>> = {
 const LOG_EVERY_MS = 60_000;
 
 /**
- * Counts each cut, and logs the first of a reason at once and the further ones together, once a minute at most:
- * an attack must not fill the log.
+ * Counts every cut, and logs at most one line a minute for each reason, so that an attack does not fill the log. The
+ * line has the number of cuts since the last line.
  *
- * @returns to be called at each cut; the detail is logged where this cut is the one that is logged
+ * @returns a function to call at each cut; `detail` is only logged if this cut writes a line
  */
 export function createCutReport(
   log: Logger,
@@ -42,7 +41,7 @@ export function createCutReport(
     state.count++;
     const now = performance.now();
     if (now - state.loggedAt < LOG_EVERY_MS) return;
-    log.warn({ reason, count: state.count, ...detail }, MEANING[reason]);
+    log.warn({ reason, count: state.count, ...detail }, MESSAGES[reason]);
     state.count = 0;
     state.loggedAt = now;
   };

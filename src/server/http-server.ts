@@ -7,43 +7,45 @@ import { createByteBudget } from './byte-budget.js';
 import { type Connection, createConnections } from './connections.js';
 import { type CutCounter, createCutReport } from './cut-report.js';
 import { type ReadBody, readBody } from './read-body.js';
-import { overloaded, type Refusal, refuseConnection, sendRefusal, unreadable } from './refusals.js';
+import {
+  refuseConnection,
+  type ServerRefusal,
+  sendRefusal,
+  TOO_MANY_REQUEST_BYTES,
+  unreadable,
+} from './refusals.js';
 import { type BodySender, createBodySender } from './send-body.js';
 
-/** What {@link createHttpServer} takes. */
 export interface HttpServerOptions {
-  /** A body is read no further than this. */
+  /** A larger request body is not kept. */
   readonly maxBodyBytes: number;
-  /** How many connections are open at once; without a bound unless given. */
+  /** The number of connections that can be open at once; unlimited unless given. */
   readonly maxConnections?: number | undefined;
-  /** The origins whose pages may read what the server answers on its own; all unless given. */
+  /** The origins whose pages may read the refusals of the server; all unless given. */
   readonly corsOrigins?: CorsOrigins | undefined;
-  /** Counts the connections that are cut. */
   readonly metrics?: CutCounter | undefined;
   readonly log: Logger;
 }
 
-/** The server, bounded in connections, time and memory whatever its clients do. */
+/** A server that bounds the connections, time and memory that its clients can take. */
 export interface HttpServer {
   readonly server: Server;
   /** Closes connections that have not sent a whole request head yet. */
   closeSilent(): void;
 }
 
-/** What requests may take in all that came in parts, or that wait for others of their connection. */
+/** For all requests that arrived in parts, or that wait for earlier ones of their connection. */
 const MAX_UNANSWERED_REQUEST_BYTES = 32 * 2 ** 20;
-/** What responses that clients have not read may take in all. */
+/** For all responses that clients have not read yet. */
 const MAX_UNREAD_RESPONSE_BYTES = 64 * 2 ** 20;
 /** How long a client may take to send a request, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** How often the server looks for requests that have taken too long. Node's 30 s would double the timeout. */
+/** How often the server looks for requests that take too long. Node's default of 30 s would double the timeout. */
 const CHECK_TIMEOUTS_EVERY_MS = 3_000;
-/** Longer than the idle limit of common load balancers, so that they close first and lose no request. */
+/** Longer than the idle timeout of common load balancers: if they close first, no request is lost. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** What a request takes beside its body and its headers. */
+/** Estimated size of a request without its body and headers. */
 const REQUEST_BYTES = 4_096;
-/** When to try again after a refusal for want of memory: what is sent too slowly is gone before long. */
-const RETRY_AFTER_SECONDS = 5;
 
 /** One request and its response. */
 export class Exchange {
@@ -55,21 +57,26 @@ export class Exchange {
     private readonly corsOrigins: CorsOrigins,
   ) {}
 
-  /** Ends the response with these bytes, once its head has been written. */
+  /** See {@link Connection.client}. */
+  get client(): string {
+    return this.connection.client;
+  }
+
+  /** Ends the response with these bytes, after its head has been written. */
   end(bytes: Uint8Array): void {
     this.sender.end(this.connection, this.response, bytes);
   }
 
-  /** Sends a whole response that says why there is no other. */
-  refuse(refusal: Refusal): void {
+  refuse(refusal: ServerRefusal): void {
     sendRefusal(this.request, this.response, this.corsOrigins, refusal);
   }
 }
 
 /**
- * Makes the server; it opens no port.
+ * Creates the server; it opens no port.
  *
- * @param answer called with each request that is read, or was too large to be; pipelined ones after each other
+ * @param answer called with each request once its body was read or was too large; with pipelined requests one after
+ *   the other
  */
 export function createHttpServer(
   options: HttpServerOptions,
@@ -88,15 +95,15 @@ export function createHttpServer(
       requireHostHeader: false,
     },
     (request, response) => {
-      // Of a connection that was cut, the parser still reads what had come.
+      // The parser still emits requests that arrived before their connection was cut.
       if (request.socket.destroyed) return;
       const connection = connections.of(request.socket);
       const earlier = connection.begin(response);
       const exchange = new Exchange(request, response, connection, sender, corsOrigins);
-      // Called back, since most requests are answered with what is kept, and a promise would be half of that.
+      // A callback: for a cache hit, a promise would add half of its time.
       readBody(request, connection, bodies, (read) => {
-        const { hold } = read;
-        if (hold) response.once('close', hold.release);
+        const { reservation } = read;
+        if (reservation) response.once('close', reservation.release);
         if (earlier && !response.socket) wait(connection, earlier, read, exchange);
         else answerOrRefuse(read, exchange);
       });
@@ -110,21 +117,19 @@ export function createHttpServer(
       exchange.refuse({ status: 400, message: 'Expected one Host header.', isLast: true });
     } else if (read.isOverloaded) {
       onCut('request_bytes');
-      const message =
-        'The gateway is reading too many large requests at once; send a smaller one, or try again.';
-      exchange.refuse({ ...overloaded(message, RETRY_AFTER_SECONDS), isLast: true });
+      exchange.refuse(TOO_MANY_REQUEST_BYTES);
     } else answer(read, exchange);
   }
 
-  /** Answers a pipelined request after those before it; meanwhile its memory is counted. */
+  /** Answers a pipelined request after the earlier ones, and counts its memory until then. */
   function wait(connection: Connection, earlier: ServerResponse, read: ReadBody, exchange: Exchange): void {
     const { rawHeaders, url = '' } = exchange.request;
     const headBytes = rawHeaders.reduce((sum, { length }) => sum + length, url.length);
     const bytes = REQUEST_BYTES + headBytes + (read.body?.length ?? 0);
     const cut = () => connection.cut('request_bytes');
-    const hold = connection.hold(bodies.budget, exchange, bytes, cut);
+    const reservation = connection.reserve(bodies.budget, exchange, bytes, cut);
     connection.after(earlier, () => {
-      hold.release();
+      reservation.release();
       answerOrRefuse(read, exchange);
     });
   }
@@ -140,7 +145,7 @@ export function createHttpServer(
       else refuseConnection(socket, unreadable(code, REQUEST_TIMEOUT_MS));
     });
   });
-  // Such as no more file handles: an error without a listener would end the process.
+  // For example too many open files. Without a listener, the event would end the process.
   server.on('error', (err) => onCut('accept_failed', { err }));
   server.once('close', () => sender.close());
   return { server, closeSilent: connections.closeSilent };

@@ -1,38 +1,38 @@
 import type { IncomingMessage } from 'node:http';
-import type { ByteBudget, Hold } from './byte-budget.js';
+import type { ByteBudget, Reservation } from './byte-budget.js';
 import type { Connection } from './connections.js';
 
-/** How long a client whose body is refused may go on sending before it is cut off. */
+/** How long a client may go on sending a refused body before its connection closes. */
 const REFUSED_BODY_GRACE_MS = 2_000;
-/** A length that a client declares is believed up to here: memory is taken for bytes that have come. */
+/** A declared length is trusted up to here. Beyond it, memory is only allocated for bytes that have arrived. */
 const BELIEVED_BYTES = 65_536;
 const MIN_CAPACITY = 4_096;
 
-/** What was read of a request. */
+/** The result of reading a request body. */
 export interface ReadBody {
+  /** Undefined for GET and HEAD, and for a refused body. */
   readonly body?: string;
-  /** How many bytes came, where they were too many. */
-  readonly bytesOverLimit?: number;
+  /** How many bytes arrived: more than the limit if the body was too large. */
+  readonly bytes: number;
   /** Whether it was refused because the unfinished bodies of all connections took too much memory. */
   readonly isOverloaded?: boolean;
-  /** Whether more of them were still coming. */
+  /** Whether the client was still sending. */
   readonly isCutOff?: boolean;
-  /** The memory that is counted for it, where it came in parts; to be released when it is answered. */
-  readonly hold?: Hold | undefined;
+  /** Memory of a body that arrived in parts; to be released once the request is answered. */
+  readonly reservation?: Reservation | undefined;
 }
 
-/** What bodies may take. */
 export interface BodyLimits {
-  /** A body is read no further than this. */
+  /** A larger body is not kept. */
   readonly maxBodyBytes: number;
-  /** What bodies that came in parts may take in all, while they are read and answered. */
+  /** For all bodies that arrived in parts, until their requests are answered. */
   readonly budget: ByteBudget;
 }
 
 /**
- * Reads the body up to the limit, into one buffer: a body in many small chunks takes no more memory than one in
- * large chunks, at most twice its size. What is beyond the limit is let go by for a while, since a client that is
- * still sending when the connection closes never gets to read why it was refused.
+ * Reads the body up to the limit into one buffer, so that many small chunks take no more memory than a few large
+ * ones: at most twice the size of the body. Bytes beyond the limit are read for a while and dropped: a client that
+ * is still sending when the connection closes never sees why it was refused.
  */
 export function readBody(
   request: IncomingMessage,
@@ -41,13 +41,13 @@ export function readBody(
   done: (read: ReadBody) => void,
 ): void {
   if (request.method === 'GET' || request.method === 'HEAD') {
-    done({});
+    done({ bytes: 0 });
     return;
   }
-  /** The first chunk as it came, or else a buffer with room for more. */
+  /** The first chunk itself, or after the second one a buffer with spare capacity. */
   let buffer: Buffer | undefined;
   let bytes = 0;
-  let hold: Hold | undefined;
+  let reservation: Reservation | undefined;
   let isDone = false;
   let isOverloaded = false;
   let grace: NodeJS.Timeout | undefined;
@@ -58,15 +58,15 @@ export function readBody(
     if (bytes > maxBodyBytes) refuse();
     else if (!buffer) {
       buffer = chunk;
-      if (!isWhole(request, bytes)) count(chunk);
+      if (!isComplete(request, bytes)) reserve(chunk);
     } else append(chunk, before, buffer);
   });
   request.on('end', finish);
 
   function append(chunk: Buffer, before: number, present: Buffer): void {
     if (bytes > present.byteLength) {
-      hold?.resize(capacityFor(bytes));
-      // The budget may have refused this very body.
+      reservation?.resize(capacityFor(bytes));
+      // The budget may have evicted this very body.
       if (isOverloaded) return;
       buffer = Buffer.allocUnsafeSlow(capacityFor(bytes));
       present.copy(buffer, 0, 0, before);
@@ -80,42 +80,41 @@ export function readBody(
     return Math.min(maxBodyBytes, Math.max(expected || 2 * needed, expected ? 0 : MIN_CAPACITY));
   }
 
-  function count(chunk: Buffer): void {
-    hold = connection.hold(budget, request, chunk.byteLength, () => {
+  function reserve(chunk: Buffer): void {
+    reservation = connection.reserve(budget, request, chunk.byteLength, () => {
       isOverloaded = true;
       if (isDone) connection.cut('request_bytes');
       else refuse();
     });
-    // A connection that closes takes the hold with it; this is for a request that is given up on its own.
+    // For a request that ends early. The end of the connection releases it, too.
     request.once('close', () => {
-      if (!isDone) hold?.release();
+      if (!isDone) reservation?.release();
     });
   }
 
-  /** Forgets what has come, and lets the rest go by. */
+  /** Drops the bytes that have arrived, and those to come. */
   function refuse(): void {
     buffer = undefined;
-    hold?.release();
+    reservation?.release();
     grace ??= setTimeout(cutOff, REFUSED_BODY_GRACE_MS);
   }
 
   function finish(): void {
     clearTimeout(grace);
     isDone = true;
-    if (bytes > maxBodyBytes) done({ bytesOverLimit: bytes });
-    else if (isOverloaded) done({ isOverloaded });
-    else done({ body: buffer?.toString('utf8', 0, bytes) ?? '', hold });
+    if (bytes > maxBodyBytes || isOverloaded) done({ bytes, isOverloaded: bytes <= maxBodyBytes });
+    else done({ body: buffer?.toString('utf8', 0, bytes) ?? '', bytes, reservation });
   }
 
   function cutOff(): void {
     request.off('end', finish);
     isDone = true;
     if (request.destroyed) return;
-    done({ ...(bytes > maxBodyBytes ? { bytesOverLimit: bytes } : { isOverloaded }), isCutOff: true });
+    done({ bytes, isOverloaded: bytes <= maxBodyBytes, isCutOff: true });
   }
 }
 
-/** Whether nothing more of the body will come: most bodies come in one piece, and cost nothing extra. */
-function isWhole(request: IncomingMessage, bytes: number): boolean {
+/** Whether this was the last chunk. Most bodies arrive as one chunk, and need no reservation. */
+function isComplete(request: IncomingMessage, bytes: number): boolean {
   return request.complete || Number(request.headers['content-length']) === bytes;
 }

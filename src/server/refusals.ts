@@ -1,84 +1,79 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type ErrorCode, GatewayError } from '../domain/errors.js';
+import type { ErrorCode } from '../domain/errors.js';
 import { type CorsOrigins, corsHeaders } from '../http/cors.js';
+import { type Refusal, refusalBody, refusalHeaders } from '../http/refusal.js';
 import { requestIdFrom } from '../http/request-ids.js';
 
-/** A response that the server gives on its own, without the gateway. */
-export interface Refusal {
-  readonly status: number;
-  /** A sentence or two for a person: what was expected, what came, what to do next. */
-  readonly message: string;
-  /** With a code the body is that of a GraphQL error. */
-  readonly code?: ErrorCode | 'INTERNAL_SERVER_ERROR';
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Whether the connection ends with it. */
+/** A refusal that the server sends on its own, without the gateway. */
+export interface ServerRefusal extends Refusal {
+  /** Whether the connection closes after it. */
   readonly isLast?: boolean;
 }
 
-/** A fault of ours, of which the log says more. */
-export const INTERNAL_ERROR: Refusal = {
+/** An internal error, whose cause is only logged. */
+export const INTERNAL_ERROR: ServerRefusal = {
   status: 500,
   message: 'Unexpected error.',
   code: 'INTERNAL_SERVER_ERROR',
   isLast: true,
 };
 
-const HEADERS = {
-  'content-type': 'application/json; charset=utf-8',
-  'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
+/** The client may try again after this many seconds: by then, slow requests have been sent or have timed out. */
+const RETRY_AFTER_SECONDS = 5;
+
+/** Unfinished requests use too much memory. */
+export const TOO_MANY_REQUEST_BYTES: ServerRefusal = {
+  status: 503,
+  message: 'The gateway is reading too many large requests at once; send a smaller one, or try again.',
+  code: 'OVERLOADED' satisfies ErrorCode,
+  headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
+  isLast: true,
 };
+
+const NO_SNIFFING = { 'x-content-type-options': 'nosniff' };
 
 /** How long a client may take to read why its connection is closed, in milliseconds. */
 const READ_REFUSAL_WITHIN_MS = 2_000;
-
-/** HTTP 503: the gateway is busy, and the operation was refused before it was executed. */
-export function overloaded(message: string, retryAfterSeconds: number): Refusal {
-  const { code } = new GatewayError('OVERLOADED', message);
-  return { status: 503, code, message, headers: { 'retry-after': String(retryAfterSeconds) } };
-}
 
 /** Sends a refusal, with the headers that every response has. */
 export function sendRefusal(
   { headers: { origin, 'x-request-id': requestId } }: IncomingMessage,
   response: ServerResponse,
   corsOrigins: CorsOrigins,
-  refusal: Refusal,
+  refusal: ServerRefusal,
 ): void {
-  const { status, headers, isLast = false } = refusal;
-  const body = bodyOf(refusal);
-  response.writeHead(status, {
-    ...HEADERS,
-    ...headers,
+  const body = refusalBody(refusal);
+  response.writeHead(refusal.status, {
+    ...NO_SNIFFING,
+    ...refusalHeaders(refusal),
     ...Object.fromEntries(corsHeaders(corsOrigins, origin)),
     'x-request-id': requestIdFrom(typeof requestId === 'string' ? requestId : undefined),
     'content-length': String(Buffer.byteLength(body)),
-    ...(isLast ? { connection: 'close' } : {}),
+    ...(refusal.isLast ? { connection: 'close' } : {}),
   });
   response.end(body);
 }
 
 /**
- * Sends a refusal on a connection where no request could be read, and closes it. What the client still sends is
- * let go by for a while: a connection that is closed with unread bytes is reset, and the refusal lost.
+ * Sends a refusal on a connection where no request could be parsed, and closes it. First it reads on for a while:
+ * a connection that is closed with unread bytes is reset, and the client never sees the refusal.
  */
 export function refuseConnection(socket: Duplex, refusal: Refusal): void {
-  const { status, headers } = refusal;
-  const body = bodyOf(refusal);
+  const body = refusalBody(refusal);
   const lines = Object.entries({
-    ...HEADERS,
-    ...headers,
+    ...NO_SNIFFING,
+    ...refusalHeaders(refusal),
     'x-request-id': requestIdFrom(undefined),
     'content-length': String(Buffer.byteLength(body)),
     connection: 'close',
   }).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
-  const cutOff = setTimeout(() => socket.destroy(), READ_REFUSAL_WITHIN_MS);
-  socket.once('close', () => clearTimeout(cutOff));
+  socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('')}\r\n${body}`);
+  const deadline = setTimeout(() => socket.destroy(), READ_REFUSAL_WITHIN_MS);
+  socket.once('close', () => clearTimeout(deadline));
 }
 
-/** Why a request could not be read, by the code of the error that Node's parser reports. */
+/** Why a request could not be parsed, by the error code of Node's parser. */
 export function unreadable(code: string | undefined, requestTimeoutMs: number): Refusal {
   switch (code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
@@ -93,8 +88,4 @@ export function unreadable(code: string | undefined, requestTimeoutMs: number): 
         message: `Expected an HTTP/1.1 request, such as POST /graphql with a JSON body, got none${code ? ` (${code})` : ''}.`,
       };
   }
-}
-
-function bodyOf({ code, message }: Refusal): string {
-  return JSON.stringify(code ? { errors: [{ message, extensions: { code } }] } : { error: message });
 }

@@ -6,28 +6,28 @@ import { hasMoreTokens } from '../execution/document-tokens.js';
 import type { Dependencies } from '../graph/dependencies.js';
 import { type Encoding, encode } from '../http/encodings.js';
 
-/** A whole answer without errors, ready to be sent. */
-export interface KeptAnswer {
+/** A complete response without errors, ready to be sent. */
+export interface CachedResponse {
   readonly dependencies: Dependencies;
   /** The operation's name, for the log. */
   readonly operation: string | undefined;
-  /** Names and values in turn: those that are the same for every request with this key. */
+  /** Names and values in turn: the headers that are equal for every request with this key. */
   readonly headers: readonly string[];
   readonly body: Uint8Array;
-  /** The body in an encoding: at once where it was written so before. Small ones stay as they are. */
+  /** The compressed body; not a promise if it was compressed before. A small body is never compressed. */
   encoded(encoding: Encoding): EncodedBody | Promise<EncodedBody>;
-  /** A strong tag of the body as it is in this encoding. */
+  /** The strong ETag of the body in this encoding. */
   etag(encoding: Encoding): string;
 }
 
-/** A body and how it is written. */
+/** A body and its encoding. */
 export interface EncodedBody {
   readonly encoding: Encoding;
   readonly bytes: Uint8Array;
 }
 
-/** A request, as far as its answer depends on it. */
-export interface Question {
+/** The parts of a request on which its response depends. */
+export interface CacheableRequest {
   readonly method: string;
   /** With its query string. */
   readonly url: string;
@@ -37,161 +37,143 @@ export interface Question {
   readonly acceptEncoding: string | undefined;
   readonly ifNoneMatch: string | undefined;
   readonly requestId: string | undefined;
-  /** Empty where the method has none. */
+  /** Empty for a request without a body. */
   readonly body: string;
 }
 
-/** What is asked. */
-export function questionOf({ method = 'GET', url = '/', headers }: IncomingMessage, body: string): Question {
+/** Picks these parts from a request. */
+export function toCacheableRequest(
+  { method = 'GET', url = '/', headers }: IncomingMessage,
+  body: string,
+): CacheableRequest {
   return {
     method,
     url,
     accept: headers.accept,
     origin: headers.origin,
     contentType: headers['content-type'],
-    acceptEncoding: one(headers['accept-encoding']),
+    acceptEncoding: joined(headers['accept-encoding']),
     ifNoneMatch: headers['if-none-match'],
-    requestId: one(headers['x-request-id']),
+    requestId: joined(headers['x-request-id']),
     body,
   };
 }
 
-/** A header that comes more than once is one with commas between. */
-function one(values: string | string[] | undefined): string | undefined {
+/** Joins a header that was sent more than once. */
+function joined(values: string | string[] | undefined): string | undefined {
   return typeof values === 'object' ? values.join(', ') : values;
 }
 
-/** Answers by the questions that they answer, of bounded size in all. */
-export interface Answers {
-  /** Equal for questions that mean the same; undefined where it is none whose answer could be kept. */
-  keyOf(question: Question): string | undefined;
-  /** What was kept under this key, whether it is still good or not. */
-  find(key: string): KeptAnswer | undefined;
-  /** Keeps an answer in the place of an older one. */
-  keep(key: string, answer: KeptAnswer): void;
-  /** Makes room of an answer that is good no more. */
-  drop(key: string): void;
+/** Responses by cache key, of bounded total size. Entries are not checked here: they can be out of date. */
+export interface ResponseCache {
+  /** Equal for requests that mean the same; undefined if the response to this request cannot be cached. */
+  cacheKey(request: CacheableRequest): string | undefined;
+  get(key: string): CachedResponse | undefined;
+  set(key: string, response: CachedResponse): void;
+  delete(key: string): void;
 }
 
-/** Up to here answers are small, and have a place of their own, so that big ones cannot push them out. */
+/** Larger responses are in an LRU list of their own, so that they cannot evict the small ones. */
 const SMALL_BYTES = 65_536;
-/** The key of a longer request is computed anew each time. */
+/** The key of a longer text is computed each time. */
 const MAX_TEXT_LENGTH = 16_384;
 /** A longer request is not cached: keys are computed before an operation waits for its turn, so they must be cheap. */
 const MAX_KEYED_LENGTH = 65_536;
-/** No client that is one sends more. */
+/** Real clients send less. */
 const MAX_HEADERS_LENGTH = 500;
-/** How many are kept of one text: the clients of one page send it alike. */
-const MAX_READINGS = 8;
-/** Smaller bodies gain nothing by being compressed. */
+/** How many variants of one text are remembered: clients of one page send equal headers. */
+const MAX_VARIANTS = 8;
+/** Smaller bodies gain nothing from compression. */
 const MIN_COMPRESSED_BYTES = 1_024;
-/** What an entry takes beside its key and body. */
+/** Estimated size of an entry without its key and body. */
 const ENTRY_BYTES = 500;
 
-/** What a text meant with these headers. */
-interface Reading extends Pick<Question, 'method' | 'url' | 'accept' | 'origin' | 'contentType'> {
-  readonly meaning: string;
+/** One text with one set of headers that the response varies by (RFC 9111), and its cache key. */
+interface Variant extends Pick<CacheableRequest, 'method' | 'url' | 'accept' | 'origin' | 'contentType'> {
+  readonly key: string;
 }
 
-function isOf(reading: Reading, question: Question): boolean {
+function isVariantOf(request: CacheableRequest, variant: Variant): boolean {
   return (
-    reading.method === question.method &&
-    reading.url === question.url &&
-    reading.accept === question.accept &&
-    reading.contentType === question.contentType &&
-    reading.origin === question.origin
+    variant.method === request.method &&
+    variant.url === request.url &&
+    variant.accept === request.accept &&
+    variant.contentType === request.contentType &&
+    variant.origin === request.origin
   );
 }
 
 /**
- * Makes the place where answers are kept.
+ * Creates an empty cache.
  *
- * @param maxBytes of all of them together, as far as that can be told
- * @param path the path that is asked, such as `/graphql`
- * @param maxQueryTokens a document with more lexical tokens is refused elsewhere, and has no key
+ * @param maxBytes the estimated size of everything in it
+ * @param path the path of the GraphQL endpoint, such as `/graphql`
+ * @param maxQueryTokens a document with more lexical tokens has no key; the gateway refuses it
  */
-export function createAnswers(maxBytes: number, path: string, maxQueryTokens: number): Answers {
-  const placeFor = (share: number) =>
-    new LRUCache<string, KeptAnswer>({
-      maxSize: Math.ceil(maxBytes * share),
-      maxEntrySize: Math.ceil((maxBytes * share) / 1.5),
-      // With room for the same in encodings, which take less.
+export function createResponseCache(maxBytes: number, path: string, maxQueryTokens: number): ResponseCache {
+  const createList = (fraction: number) =>
+    new LRUCache<string, CachedResponse>({
+      maxSize: Math.ceil(maxBytes * fraction),
+      maxEntrySize: Math.ceil((maxBytes * fraction) / 1.5),
+      // Includes the compressed bodies.
       sizeCalculation: ({ body }, key) => ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * body.byteLength),
     });
-  const small = placeFor(0.27);
-  const large = placeFor(0.54);
-  // The very text of a question leads to what it means, and that to its answer.
-  const readings = new LRUCache<string, readonly Reading[]>({
+  const small = createList(0.28);
+  const large = createList(0.56);
+  const variantsByText = new LRUCache<string, readonly Variant[]>({
     maxSize: Math.ceil(maxBytes * 0.16),
-    sizeCalculation: (read, text) => ENTRY_BYTES * (1 + read.length) + 2 * text.length,
+    sizeCalculation: (variants, text) => ENTRY_BYTES * (1 + variants.length) + 2 * text.length,
   });
-
-  // One document is asked with many variables.
-  const documents = new LRUCache<string, string>({
-    maxSize: Math.ceil(maxBytes * 0.03),
-    sizeCalculation: (stripped, document) => ENTRY_BYTES + 2 * (stripped.length + document.length),
-  });
-
-  function strip(document: string): string {
-    const known = documents.get(document);
-    if (known !== undefined) return known;
-    if (hasMoreTokens(new Source(document), maxQueryTokens)) throw new RangeError('Expected fewer tokens');
-    const stripped = stripIgnoredCharacters(document);
-    documents.set(document, stripped);
-    return stripped;
-  }
-
-  function keyOf(question: Question): string | undefined {
-    // Looked up as it came: to put all that matters into one string costs more than everything else here.
-    const text = question.method === 'POST' ? question.body : question.url;
-    const read = readings.get(text) ?? [];
-    for (const reading of read) if (isOf(reading, question)) return reading.meaning;
-    if (text.length > MAX_KEYED_LENGTH) return undefined;
-    const meaning = meaningOf(question, path, strip);
-    if (meaning !== undefined && text.length <= MAX_TEXT_LENGTH) {
-      const { method, url, accept, origin, contentType } = question;
-      const reading = { method, url, accept, origin, contentType, meaning };
-      readings.set(text, [reading, ...read.slice(0, MAX_READINGS - 1)]);
-    }
-    return meaning;
-  }
 
   return {
-    keyOf,
-    find: (key) => small.get(key) ?? large.get(key),
-    keep(key, answer) {
-      const [place, other] = answer.body.byteLength <= SMALL_BYTES ? [small, large] : [large, small];
-      other.delete(key);
-      place.set(key, answer);
+    cacheKey(request) {
+      // Look up by the raw text first: building the full key costs more than the rest of a hit.
+      const text = request.method === 'POST' ? request.body : request.url;
+      const variants = variantsByText.get(text) ?? [];
+      for (const variant of variants) if (isVariantOf(request, variant)) return variant.key;
+      if (text.length > MAX_KEYED_LENGTH) return undefined;
+      const key = canonicalKey(request, path, maxQueryTokens);
+      if (key !== undefined && text.length <= MAX_TEXT_LENGTH) {
+        const { method, url, accept, origin, contentType } = request;
+        const variant = { method, url, accept, origin, contentType, key };
+        variantsByText.set(text, [variant, ...variants.slice(0, MAX_VARIANTS - 1)]);
+      }
+      return key;
     },
-    drop(key) {
+    get: (key) => small.get(key) ?? large.get(key),
+    set(key, response) {
+      const [list, other] = response.body.byteLength <= SMALL_BYTES ? [small, large] : [large, small];
+      other.delete(key);
+      list.set(key, response);
+    },
+    delete(key) {
       small.delete(key);
       large.delete(key);
     },
   };
 }
 
-/** Makes an answer of what was answered. */
-export function createKeptAnswer(
-  made: Pick<KeptAnswer, 'dependencies' | 'operation' | 'headers' | 'body'>,
-): KeptAnswer {
-  const { body } = made;
+/** Adds compressed bodies and ETags, which are computed once and on demand. */
+export function createCachedResponse(
+  response: Pick<CachedResponse, 'dependencies' | 'operation' | 'headers' | 'body'>,
+): CachedResponse {
+  const { body } = response;
   const plain: EncodedBody = { encoding: 'identity', bytes: body };
-  const written = new Map<Encoding, EncodedBody | Promise<EncodedBody>>([['identity', plain]]);
+  const encodedBodies = new Map<Encoding, EncodedBody | Promise<EncodedBody>>([['identity', plain]]);
   let digest: string | undefined;
   return {
-    ...made,
+    ...response,
     encoded(encoding) {
       if (body.byteLength < MIN_COMPRESSED_BYTES) return plain;
-      const known = written.get(encoding);
+      const known = encodedBodies.get(encoding);
       if (known) return known;
-      const writing = encode(body, encoding).then((bytes) => {
-        const done = bytes.byteLength < body.byteLength ? { encoding, bytes } : plain;
-        written.set(encoding, done);
-        return done;
+      const encoded = encode(body, encoding).then((bytes) => {
+        const smaller = bytes.byteLength < body.byteLength ? { encoding, bytes } : plain;
+        encodedBodies.set(encoding, smaller);
+        return smaller;
       });
-      written.set(encoding, writing);
-      return writing;
+      encodedBodies.set(encoding, encoded);
+      return encoded;
     },
     etag(encoding) {
       digest ??= createHash('sha1').update(body).digest('base64url');
@@ -201,44 +183,46 @@ export function createKeptAnswer(
 }
 
 /**
- * What a question means, whatever its white space and the order of its parts; undefined where it is not one
- * of the plain kind, which is then answered anew each time.
+ * The same key for requests that differ only in white space and the order of members. Undefined for an unusual
+ * request, which is then executed each time.
  */
-function meaningOf(
-  question: Question,
-  path: string,
-  strip: (document: string) => string,
-): string | undefined {
-  const { method, accept = '', origin = '', contentType = '' } = question;
-  // They are kept with the answer, which is not counted by them.
+function canonicalKey(request: CacheableRequest, path: string, maxQueryTokens: number): string | undefined {
+  const { method, accept = '', origin = '', contentType = '' } = request;
+  // Variants hold these headers, and their estimated size does not include them.
   if (accept.length + origin.length + contentType.length > MAX_HEADERS_LENGTH) return undefined;
-  const parameters = method === 'POST' ? fromBody(question, path) : fromUrl(question, path);
+  const parameters = method === 'POST' ? fromBody(request, path) : fromUrl(request, path);
   if (!parameters) return undefined;
   const { query, variables, operationName, extensions, ...others } = parameters;
   if (Object.keys(others).length > 0) return undefined;
   try {
-    // A hash among the extensions is of the very text; without a text there must be one.
-    const document = typeof query === 'string' && !extensions ? strip(query) : query;
-    const asked = [document ?? null, operationName ?? null, variables ?? null, extensions ?? null].map(
-      inOrder,
+    // Extensions can hold a hash of the exact text. They can also stand without a text.
+    const document = typeof query === 'string' && !extensions ? stripped(query, maxQueryTokens) : query;
+    const parts = [document ?? null, operationName ?? null, variables ?? null, extensions ?? null].map(
+      withSortedKeys,
     );
     return createHash('sha256')
-      .update(JSON.stringify([method, question.accept, question.origin, ...asked]))
+      .update(JSON.stringify([method, request.accept, request.origin, ...parts]))
       .digest('base64url');
   } catch {
     return undefined;
   }
 }
 
-function fromBody({ url, contentType = '', body }: Question, path: string) {
+/** The document without white space and comments; throws on a syntax error or too many tokens. */
+function stripped(document: string, maxQueryTokens: number): string {
+  if (hasMoreTokens(new Source(document), maxQueryTokens)) throw new RangeError('Expected fewer tokens');
+  return stripIgnoredCharacters(document);
+}
+
+function fromBody({ url, contentType = '', body }: CacheableRequest, path: string) {
   if (url !== path || !/^application\/json(;|$)/.test(contentType)) return undefined;
   return parsed(body);
 }
 
-function fromUrl({ method, url }: Question, path: string): Record<string, unknown> | undefined {
+function fromUrl({ method, url }: CacheableRequest, path: string): Record<string, unknown> | undefined {
   if (method !== 'GET' || !url.startsWith(`${path}?`)) return undefined;
   const search = new URLSearchParams(url.slice(path.length + 1));
-  // Which of two is meant is for the GraphQL server to say.
+  // A parameter that is given twice: the GraphQL server decides.
   if (new Set(search.keys()).size < [...search.keys()].length) return undefined;
   const { variables, extensions, ...plain } = Object.fromEntries(search);
   return {
@@ -259,15 +243,15 @@ function parsed(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** The same value with the members of its objects in the order of their names; throws where JSON has none for it. */
-function inOrder(value: unknown): unknown {
-  // 1e999 is read as infinite, and would be written as null.
+/** Sorts the members of objects by name; throws on a number that JSON cannot represent. */
+function withSortedKeys(value: unknown): unknown {
+  // JSON.parse reads 1e999 as Infinity, which JSON.stringify would write as null.
   if (typeof value === 'number' && !Number.isFinite(value)) throw new RangeError('Expected a finite number');
-  if (Array.isArray(value)) return value.map(inOrder);
+  if (Array.isArray(value)) return value.map(withSortedKeys);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value)
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, member]) => [name, inOrder(member)]),
+      .map(([name, member]) => [name, withSortedKeys(member)]),
   );
 }

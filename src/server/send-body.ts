@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { ByteBudget } from './byte-budget.js';
 import type { Connection } from './connections.js';
 
-/** Sends response bodies, and cuts off clients that do not read them. */
+/** Sends response bodies, and cuts connections that do not read them. */
 export interface BodySender {
   /** Ends the response with these bytes; its head has been written. */
   end(connection: Connection, response: ServerResponse, bytes: Uint8Array): void;
@@ -11,48 +11,45 @@ export interface BodySender {
 }
 
 /**
- * A larger body ends its response when the system has taken it: a connection counts as idle as soon as its response
- * has ended, and is closed at a stop.
+ * The response of a larger body ends only after the system has accepted all bytes. A connection counts as idle as
+ * soon as its response has ended, and a stop closes idle connections.
  */
 const ENDED_AT_ONCE_BYTES = 65_536;
-/** A client that takes nothing at all for so long is cut off, in milliseconds. */
+/** A connection that reads nothing for this long is cut. */
 const STILL_FOR_MS = 30_000;
-/** How long nothing must have been taken before Node says so. */
+/** How long a socket must make no progress before Node emits its timeout event. */
 const STILL_EVENT_MS = 5_000;
-/** A client that takes less than this on the average is cut off: one byte now and then is no progress. */
+/** A connection that reads more slowly than this on average is cut: one byte now and then is no progress. */
 const MIN_BYTES_PER_SECOND = 16_384;
 const CHECK_EVERY_MS = 1_000;
 
 interface Sending {
   readonly connection: Connection;
-  /** When the last byte must have been taken (milliseconds of the process). */
-  readonly until: number;
+  /** When the client must have read everything, by `performance.now()`. */
+  readonly deadline: number;
 }
 
-/**
- * Makes the sender.
- *
- * @param budget what bodies that the system has not taken yet may take in all
- */
+/** @param budget for all bodies that the system has not accepted yet */
 export function createBodySender(budget: ByteBudget): BodySender {
   const unsent = new Set<Sending>();
   const checking = setInterval(() => {
     const now = performance.now();
-    for (const { connection, until } of unsent) if (now > until) connection.cut('slow_reader');
+    for (const { connection, deadline } of unsent) if (now > deadline) connection.cut('slow_reader');
   }, CHECK_EVERY_MS).unref();
 
-  /** Watches a response that the system has not taken at once. */
+  /** Watches a response that the system did not accept at once. */
   function watch(connection: Connection, response: ServerResponse, { buffer }: Uint8Array): void {
-    const forMs = STILL_FOR_MS + (1000 * response.writableLength) / MIN_BYTES_PER_SECOND;
-    const sending: Sending = { connection, until: performance.now() + forMs };
+    const allowedMs = STILL_FOR_MS + (1000 * response.writableLength) / MIN_BYTES_PER_SECOND;
+    const sending: Sending = { connection, deadline: performance.now() + allowedMs };
     unsent.add(sending);
-    // Small bodies can share one buffer, which is in memory as long as one of them.
-    const cut = () => connection.cut('response_bytes');
-    const hold = connection.hold(budget, buffer, buffer.byteLength, cut);
+    // The whole buffer counts: small bodies can share one, which stays in memory as long as any of them.
+    const reservation = connection.reserve(budget, buffer, buffer.byteLength, () =>
+      connection.cut('response_bytes'),
+    );
     cutWhenStill(connection, response);
     response.once('close', () => {
       unsent.delete(sending);
-      hold.release();
+      reservation.release();
     });
   }
 
@@ -63,7 +60,7 @@ export function createBodySender(budget: ByteBudget): BodySender {
       };
       if (bytes.byteLength > ENDED_AT_ONCE_BYTES) {
         response.write(bytes, () => response.end());
-        // Node passes it on later in this turn, together with the head.
+        // Node passes the bytes on later in this turn, together with the head.
         setImmediate(watchIfUnsent);
       } else {
         response.end(bytes);
@@ -75,21 +72,21 @@ export function createBodySender(budget: ByteBudget): BodySender {
 }
 
 /**
- * Cuts off a client that takes nothing. Node's timeout event comes when a socket has neither received anything nor
- * written any part of what is queued, and then not again unless the timeout is set again.
+ * Cuts a connection that reads nothing. Node emits the timeout event when a socket has neither received anything nor
+ * written any part of its queue, and only again after the timeout was set again.
  */
 function cutWhenStill(connection: Connection, response: ServerResponse): void {
   let stillSince = performance.now();
-  let saidAt = stillSince;
+  let lastEventAt = stillSince;
   response.on('timeout', () => {
     const now = performance.now();
-    // No event for longer than one timeout means that there was progress in between.
-    if (now - saidAt > 1.5 * STILL_EVENT_MS) stillSince = now - STILL_EVENT_MS;
-    saidAt = now;
+    // A longer time between two events means progress in between.
+    if (now - lastEventAt > 1.5 * STILL_EVENT_MS) stillSince = now - STILL_EVENT_MS;
+    lastEventAt = now;
     if (now - stillSince >= STILL_FOR_MS) connection.cut('slow_reader');
     else response.setTimeout(STILL_EVENT_MS);
   });
   response.setTimeout(STILL_EVENT_MS);
-  // Before the server's own listener, which sets the timeout of idle connections.
+  // Must run before the server's own listener, which sets the keep-alive timeout.
   response.prependOnceListener('finish', () => response.setTimeout(0));
 }

@@ -2,46 +2,46 @@ import { cachingHeaders, type ResponseInfo } from '../graph/dependencies.js';
 import { encodingFor } from '../http/encodings.js';
 import { hasTag } from '../http/etags.js';
 import type { Exchange } from './http-server.js';
-import type { EncodedBody, KeptAnswer, Question } from './response-cache.js';
+import type { CacheableRequest, CachedResponse, EncodedBody } from './response-cache.js';
 
 /**
- * Sends a whole answer: compressed as the client takes it, and for GET with what lets caches hold it and ask
- * whether it has changed.
+ * Sends a cached response in an encoding that the client accepts. For GET it adds caching headers and answers
+ * conditional requests.
  *
- * @param isLast whether the client is to use the connection no more
+ * @param isLast whether the connection closes after it
  */
-export function sendAnswer(
-  question: Question,
+export function sendCached(
+  request: CacheableRequest,
   exchange: Exchange,
-  answer: KeptAnswer,
+  cached: CachedResponse,
   info: ResponseInfo,
   requestId: string,
   isLast: boolean,
 ): void {
-  const body = answer.encoded(encodingFor(question.acceptEncoding));
-  const headers = [...answer.headers, 'x-request-id', requestId];
+  const body = cached.encoded(encodingFor(request.acceptEncoding));
+  const headers = [...cached.headers, 'x-request-id', requestId];
   if (info.staleListings !== undefined) headers.push('x-stale-listings', info.staleListings);
   if (isLast) headers.push('connection', 'close');
-  if (!(body instanceof Promise)) send(question, exchange, answer, info, headers, body);
+  if (!(body instanceof Promise)) sendEncoded(request, exchange, cached, info, headers, body);
   else {
     body.then(
-      (encoded) => send(question, exchange, answer, info, headers, encoded),
+      (encoded) => sendEncoded(request, exchange, cached, info, headers, encoded),
       (error: Error) => exchange.response.destroy(error),
     );
   }
 }
 
-function send(
-  { method, ifNoneMatch }: Question,
+function sendEncoded(
+  { method, ifNoneMatch }: CacheableRequest,
   exchange: Exchange,
-  answer: KeptAnswer,
+  cached: CachedResponse,
   info: ResponseInfo,
   headers: string[],
   { encoding, bytes }: EncodedBody,
 ): void {
   if (encoding !== 'identity') headers.push('content-encoding', encoding);
   if (method === 'GET') {
-    const etag = answer.etag(encoding);
+    const etag = cached.etag(encoding);
     headers.push('etag', etag, ...cachingHeaders(info));
     if (ifNoneMatch !== undefined && hasTag(ifNoneMatch, etag)) {
       exchange.response.writeHead(304, headers).end();
@@ -53,21 +53,21 @@ function send(
   exchange.end(bytes);
 }
 
-/** Headers that are for the server to set. */
-const OF_THE_CONNECTION = new Set(['connection', 'transfer-encoding']);
+/** Headers that the server sets itself. */
+const CONNECTION_HEADERS = new Set(['connection', 'transfer-encoding']);
 
 /**
- * Sends any response of the gateway. Its body is taken whole first: none is without end, and only bytes that are at
- * hand can be counted.
+ * Sends any response of the gateway. Its body is collected first: none is an endless stream, and the memory budget
+ * needs to know its size.
  */
-export async function sendResponse(exchange: Exchange, answer: Response): Promise<void> {
-  const body: ArrayBuffer | Buffer = await answer.arrayBuffer();
-  // What Yoga's responses give is a Buffer; a page's is the very one that is sent to everybody.
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
+export async function sendResponse(exchange: Exchange, from: Response): Promise<void> {
   const { response } = exchange;
-  for (const [name, value] of answer.headers)
-    if (!OF_THE_CONNECTION.has(name.toLowerCase())) response.setHeader(name, value);
+  const body: ArrayBuffer | Buffer = await from.arrayBuffer();
+  // Yoga's responses return a Buffer. For a page it is the one buffer that all clients share, so do not copy it.
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
+  for (const [name, value] of from.headers)
+    if (!CONNECTION_HEADERS.has(name.toLowerCase())) response.setHeader(name, value);
   if (bytes.byteLength > 0) response.setHeader('content-length', bytes.byteLength);
-  response.writeHead(answer.status);
+  response.writeHead(from.status);
   exchange.end(bytes);
 }

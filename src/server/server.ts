@@ -1,31 +1,31 @@
 import { once } from 'node:events';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { type Gateway, GRAPHQL_PATH } from '../gateway.js';
+import { type Gateway, GRAPHQL_PATH, type OperationOutcome } from '../gateway.js';
 import type { CacheableResult, DependencyCheck, ResponseInfo } from '../graph/dependencies.js';
+import { elapsedMs } from '../http/elapsed.js';
 import { requestIdFrom } from '../http/request-ids.js';
 import { urlOf } from '../http/request-target.js';
 import { createHttpServer, type Exchange, type HttpServerOptions } from './http-server.js';
 import type { ReadBody } from './read-body.js';
 import { INTERNAL_ERROR } from './refusals.js';
 import {
-  createAnswers,
-  createKeptAnswer,
-  type KeptAnswer,
-  type Question,
-  questionOf,
+  type CacheableRequest,
+  type CachedResponse,
+  createCachedResponse,
+  createResponseCache,
+  toCacheableRequest,
 } from './response-cache.js';
-import { sendAnswer, sendResponse } from './send-response.js';
+import { sendCached, sendResponse } from './send-response.js';
 
-/** What {@link createGatewayServer} takes. */
 export interface GatewayServerOptions extends HttpServerOptions {
   readonly gateway: Gateway;
-  /** Whether a cached response still holds. */
+  /** Checks whether a cached response is still current. */
   readonly checkDependencies: DependencyCheck;
-  /** A document with more lexical tokens is refused. */
+  /** A document with more lexical tokens is never cached; the gateway refuses it. */
   readonly maxQueryTokens: number;
-  /** How many bytes kept answers may take in all. */
-  readonly maxAnswerBytes?: number;
+  /** Estimated size of all cached responses; 24 MB unless given. */
+  readonly maxCacheBytes?: number;
 }
 
 /** The HTTP server around a gateway. */
@@ -38,131 +38,140 @@ export interface GatewayServer {
    */
   listen(host: string, port: number): Promise<string>;
   /**
-   * Stops without losing a request: goes on as before for `lameDuckMs`; then closes the port, tells the
-   * client with each further answer to use the connection no more, and resolves when all of them are gone.
-   * Connections that are still there after `withinMs` are cut off.
+   * Stops without losing a request. Serves as before for `lameDuckMs`. Then it closes the port, sends
+   * `Connection: close` with each response, and resolves when all connections are closed. Connections that are
+   * still open after `withinMs` are destroyed.
    */
   drain(lameDuckMs: number, withinMs: number): Promise<void>;
 }
 
-const MAX_ANSWER_BYTES = 24 * 2 ** 20;
-/** For so long what is asked while the same is executed waits for the answer to that. */
-const SAME_ANSWER_WITHIN_MS = 1_000;
-/** How long a connection that is open when the port closes has to send its next request. */
+const MAX_CACHE_BYTES = 24 * 2 ** 20;
+/** How long a request waits for an identical one that is already executing, which may itself wait for the upstream. */
+const COALESCE_WITHIN_MS = 1_000;
+/** How long a connection that is open when the port closes may take to send its next request. */
 const NEXT_REQUEST_GRACE_MS = 1_000;
 
-/** Makes the server; it opens no port before `listen`. */
+/** Creates the server; only `listen` opens a port. */
 export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
-  const { gateway, checkDependencies, maxQueryTokens, maxAnswerBytes = MAX_ANSWER_BYTES, log } = options;
-  const answers = createAnswers(maxAnswerBytes, GRAPHQL_PATH, maxQueryTokens);
-  /** What is being executed, by what it is the answer to. */
+  const { gateway, checkDependencies, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, log } = options;
+  const cache = createResponseCache(maxCacheBytes, GRAPHQL_PATH, maxQueryTokens);
+  /** The executions under way, by cache key. */
   const executing = new Map<string, Promise<void>>();
   let isPortClosed = false;
 
-  /** Answers with what is kept, if that is what would be answered now. */
-  function answerKept(key: string, question: Question, exchange: Exchange): boolean {
-    const answer = answers.find(key);
-    if (!answer) return false;
-    const info = checkDependencies(answer.dependencies);
+  /**
+   * Cache hit: sends the cached response if its dependencies are still current.
+   *
+   * @param startedAt when the request began, by `performance.now()`
+   */
+  function sendFromCache(
+    key: string,
+    request: CacheableRequest,
+    exchange: Exchange,
+    startedAt: number,
+  ): boolean {
+    const cached = cache.get(key);
+    if (!cached) return false;
+    const info = checkDependencies(cached.dependencies);
     if (!info) {
-      answers.drop(key);
+      cache.delete(key);
       return false;
     }
-    const requestId = requestIdFrom(question.requestId);
-    sendAnswer(question, exchange, answer, info, requestId, isPortClosed);
+    const requestId = requestIdFrom(request.requestId);
+    sendCached(request, exchange, cached, info, requestId, isPortClosed);
     if (log.isLevelEnabled('info')) {
       const { statusCode: status } = exchange.response;
-      const about = { requestId, method: question.method, path: GRAPHQL_PATH, status };
-      log.info({ ...about, operation: answer.operation, ms: 0 }, 'Answered');
+      const fields = { requestId, method: request.method, path: GRAPHQL_PATH, status };
+      log.info({ ...fields, operation: cached.operation, ms: elapsedMs(startedAt) }, 'Answered');
     }
     return true;
   }
 
-  /** Answers what is not kept; what means the same is executed once, whoever else asks for it meanwhile. */
-  async function answerAnew(
+  /** Cache miss: executes the request. Equal concurrent requests share one execution. */
+  async function sendFromGateway(
     key: string | undefined,
-    question: Question,
+    request: CacheableRequest,
     read: ReadBody,
     exchange: Exchange,
+    startedAt: number,
   ): Promise<void> {
-    const others = key === undefined ? undefined : executing.get(key);
-    if (key !== undefined && others) {
-      // No longer than for what is at hand: it may be the upstream that they wait for.
-      await Promise.race([others, sleep(SAME_ANSWER_WITHIN_MS, undefined, { ref: false })]);
-      if (answerKept(key, question, exchange)) return;
+    const sameRequest = key === undefined ? undefined : executing.get(key);
+    if (key !== undefined && sameRequest) {
+      await Promise.race([sameRequest, sleep(COALESCE_WITHIN_MS, undefined, { ref: false })]);
+      if (sendFromCache(key, request, exchange, startedAt)) return;
     }
     const url = urlOf(exchange.request);
     if (!url) {
       exchange.refuse({ status: 400, message: 'Expected a path, such as /graphql.', isLast: true });
       return;
     }
-    const executed = execute(key, url, read, exchange);
-    if (key !== undefined) share(key, executed);
-    const { answer, kept } = await executed;
-    // Asked as late as this, so that the connection of a request which came before the stop ends with it, too.
+    const execution = execute(key, url, read, exchange);
+    if (key !== undefined) noteExecution(key, execution);
+    const { response, cacheable } = await execution;
+    // Read after the execution: a request that came before the stop must also end its connection.
     const isLast = isPortClosed || read.isCutOff === true;
-    if (kept) {
-      const requestId = answer.headers.get('x-request-id') ?? '';
-      sendAnswer(question, exchange, kept.answer, kept.info, requestId, isLast);
+    if (cacheable) {
+      const requestId = response.headers.get('x-request-id') ?? '';
+      sendCached(request, exchange, cacheable.cached, cacheable.info, requestId, isLast);
       return;
     }
-    const { response } = exchange;
-    if (isLast) response.setHeader('connection', 'close');
-    if (url.pathname === GRAPHQL_PATH && !answer.headers.has('cache-control')) {
-      response.setHeader('cache-control', 'no-store');
+    if (isLast) exchange.response.setHeader('connection', 'close');
+    if (url.pathname === GRAPHQL_PATH && !response.headers.has('cache-control')) {
+      exchange.response.setHeader('cache-control', 'no-store');
     }
-    await sendResponse(exchange, answer);
+    await sendResponse(exchange, response);
   }
 
-  /** Has the gateway answer, and keeps that under the key where it is whole and will be good for others. */
+  /** Has the gateway execute the request, and caches the response if possible. */
   async function execute(
     key: string | undefined,
     url: URL,
-    { body, bytesOverLimit }: ReadBody,
-    { request, response }: Exchange,
+    { body, bytes }: ReadBody,
+    { client, request, response: outgoing }: Exchange,
   ): Promise<Executed> {
     const closed = new AbortController();
-    response.once('close', () => {
-      // Of a whole answer nobody is waiting for the end, and an abort costs as much as a small one.
-      if (!response.writableFinished) closed.abort();
+    outgoing.once('close', () => {
+      // Nobody waits for the end of a complete response, and an abort costs as much as a small operation.
+      if (!outgoing.writableFinished) closed.abort();
     });
-    // Not a function that is called back: such a one has held on to every request after its own.
-    const said: { cacheable?: CacheableResult } = {};
-    const answer = await gateway.fetch(
+    const outcome: OperationOutcome = {};
+    const response = await gateway.fetch(
       new gateway.Request(url, {
         method: request.method ?? 'GET',
         headers: request.headers as Record<string, string>,
         body: body ?? null,
         signal: closed.signal,
       }),
-      { client: request.socket.remoteAddress, bodyBytesOverLimit: bytesOverLimit, said },
+      { client, bodyBytes: bytes, outcome },
     );
-    const { cacheable } = said;
-    const info = cacheable && isPlain(answer) ? checkDependencies(cacheable.dependencies) : undefined;
-    if (key === undefined || !cacheable || !info) return { answer };
-    const made = await keptAnswerOf(answer, cacheable);
-    answers.keep(key, made);
-    return { answer, kept: { answer: made, info } };
+    const { cacheable } = outcome;
+    if (key === undefined || !cacheable || !isSingleJson(response)) return { response };
+    const info = checkDependencies(cacheable.dependencies);
+    if (!info) return { response };
+    const cached = await toCachedResponse(response, cacheable);
+    cache.set(key, cached);
+    return { response, cacheable: { cached, info } };
   }
 
-  /** Lets others who ask for the same know when it has been executed, with whatever outcome. */
-  function share(key: string, executed: Promise<unknown>): void {
+  /** Lets equal requests wait for this execution, whether it succeeds or fails. */
+  function noteExecution(key: string, execution: Promise<unknown>): void {
     const done = () => {
       if (executing.get(key) === settled) executing.delete(key);
     };
-    const settled = executed.then(done, done);
+    const settled = execution.then(done, done);
     executing.set(key, settled);
   }
 
   const { server, closeSilent } = createHttpServer(options, (read, exchange) => {
-    const { request, response } = exchange;
-    const question = questionOf(request, read.body ?? '');
-    const key = read.bytesOverLimit === undefined ? answers.keyOf(question) : undefined;
-    if (key !== undefined && answerKept(key, question, exchange)) return;
-    answerAnew(key, question, read, exchange).catch((err: unknown) => {
-      // A client that went away in mid-request is no fault of ours.
+    const startedAt = performance.now();
+    const request = toCacheableRequest(exchange.request, read.body ?? '');
+    const key = cache.cacheKey(request);
+    if (key !== undefined && sendFromCache(key, request, exchange, startedAt)) return;
+    sendFromGateway(key, request, read, exchange, startedAt).catch((err: unknown) => {
+      const { response } = exchange;
+      // The client closed the connection: not an error of the gateway.
       if (response.destroyed) return;
-      log.error({ err }, 'A request met an error of our own');
+      log.error({ err }, 'Internal error while answering a request');
       if (response.headersSent) response.destroy();
       else exchange.refuse(INTERNAL_ERROR);
     });
@@ -182,10 +191,10 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       await sleep(lameDuckMs);
       isPortClosed = true;
       const closed = once(server, 'close');
-      // The close of an HTTP server also ends connections that have not yet sent their first request.
+      // Not http.Server's close(): it also closes connections that have not sent their first request yet.
       NetServer.prototype.close.call(server);
       const closeIdle = setInterval(async () => {
-        // After what has come meanwhile is read: a connection is not idle then, and its request not lost.
+        // First read what has arrived: its connection is then not idle, and the request is not lost.
         await setImmediate();
         server.closeIdleConnections();
         closeSilent();
@@ -198,28 +207,28 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
 }
 
 interface Executed {
-  readonly answer: Response;
-  /** In the place of its body, where it was kept. */
-  readonly kept?: { readonly answer: KeptAnswer; readonly info: ResponseInfo };
+  readonly response: Response;
+  /** Present if the response was cached; its body has been read then. */
+  readonly cacheable?: { readonly cached: CachedResponse; readonly info: ResponseInfo };
 }
 
-/** Whether it is good, and one piece of JSON: a stream of parts or events says of itself how it is sent. */
-function isPlain({ status, headers }: Response): boolean {
+/** False for errors, and for multipart responses and event streams, whose headers describe how they are sent. */
+function isSingleJson({ status, headers }: Response): boolean {
   return status === 200 && /^application\/([\w-]+\+)?json\b/.test(headers.get('content-type') ?? '');
 }
 
-/** Without what each request has of its own, and what is said anew of its size and state. */
-const NOT_KEPT = new Set(['x-request-id', 'x-stale-listings', 'content-length']);
+/** Headers that are set again for each request. */
+const NOT_CACHED = new Set(['x-request-id', 'x-stale-listings', 'content-length']);
 
-async function keptAnswerOf(
-  answer: Response,
+async function toCachedResponse(
+  response: Response,
   { dependencies, operation }: CacheableResult,
-): Promise<KeptAnswer> {
-  const headers = [...answer.headers].filter(([name]) => !NOT_KEPT.has(name)).flat();
+): Promise<CachedResponse> {
+  const headers = [...response.headers].filter(([name]) => !NOT_CACHED.has(name)).flat();
   headers.push('vary', 'Accept, Accept-Encoding');
-  // Its text is at hand, and its bytes are not: to ask for these would make them twice.
-  const body = Buffer.from(await answer.text());
-  return createKeptAnswer({ dependencies, operation, headers, body });
+  // Yoga holds the text. arrayBuffer() would copy its bytes once more.
+  const body = Buffer.from(await response.text());
+  return createCachedResponse({ dependencies, operation, headers, body });
 }
 
 function hostInUrl(host: string): string {

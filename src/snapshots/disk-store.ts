@@ -1,12 +1,12 @@
-import type { Taken } from '../domain/listing.js';
-import type { Kind } from '../upstream/listing-kinds.js';
+import type { Fetched } from '../domain/listing.js';
+import type { ListingKind } from '../upstream/listing-kinds.js';
 
 /** Where the last good listings outlive the process. Nothing rejects: failures are logged. */
 export interface DiskStore {
-  /** The newest of the listings that were written, or undefined where there is none that may be served. */
-  read<Row>(kind: Kind<Row>): Promise<Taken<Row> | undefined>;
-  /** Replaces the last listing of this kind; a reader gets either of them, and never a part. */
-  write<Row>(kind: Kind<Row>, taken: Taken<Row>): Promise<void>;
-  /** Resolves when nothing is left to be written. */
+  /** The newest listing on disk that may be served; undefined if there is none. */
+  read<Row>(kind: ListingKind<Row>): Promise<Fetched<Row> | undefined>;
+  /** Replaces the last listing of this kind. The replacement is atomic: a reader never gets a part. */
+  write<Row>(kind: ListingKind<Row>, fetched: Fetched<Row>): Promise<void>;
+  /** Resolves when all writes are done. */
   settled(): Promise<void>;
 }

@@ -1,11 +1,11 @@
 import type { ListingSource } from '../domain/listing.js';
-import type { Failure } from './failure.js';
+import type { Failure } from './failures.js';
 import type { Snapshot } from './snapshot.js';
 
 /** The name of a listing. */
 export type ListingName = 'chains' | 'tokens';
 
-/** A listing's state, by the age of its snapshot alone. */
+/** The state of a listing depends on the age of its snapshot alone. */
 export type ListingState = 'EMPTY' | 'FRESH' | 'STALE';
 
 /** A listing whose snapshot is older than its freshness. */
@@ -14,12 +14,12 @@ export interface StaleListing {
   readonly ageMs: number;
 }
 
-/** How fresh some listings are together. */
+/** The freshness of one or both listings together. */
 export interface Freshness {
   readonly stale: readonly StaleListing[];
-  /** How long until the first of them is stale, in milliseconds; 0 where one is, infinite for none. */
+  /** How long until the first of them is stale, in milliseconds; 0 if one is stale, infinite if there are none. */
   readonly freshForMs: number;
-  /** When the oldest of them was fetched (milliseconds since 1970); infinite for none. */
+  /** `takenAt` of the oldest (milliseconds since 1970); infinite if there are none. */
   readonly takenAt: number;
 }
 
@@ -47,7 +47,11 @@ export interface AgedListing {
 
 const NONE: readonly StaleListing[] = [];
 
-/** How fresh these listings are together at this time (milliseconds since 1970). One without a snapshot is infinitely old. */
+/**
+ * Computes the freshness of these listings together. A listing without a snapshot is infinitely old.
+ *
+ * @param now milliseconds since 1970
+ */
 export function freshnessOf(listings: readonly AgedListing[], now: number): Freshness {
   let stale = NONE;
   let freshForMs = Number.POSITIVE_INFINITY;
@@ -61,7 +65,11 @@ export function freshnessOf(listings: readonly AgedListing[], now: number): Fres
   return { stale, freshForMs, takenAt };
 }
 
-/** The status of a listing at this time (milliseconds since 1970). */
+/**
+ * Computes the status of a listing.
+ *
+ * @param now milliseconds since 1970
+ */
 export function statusOf(
   { name, snapshot, freshMs }: AgedListing,
   rest: {

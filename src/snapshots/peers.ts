@@ -1,56 +1,74 @@
-import type { Taken } from '../domain/listing.js';
+import type { Fetched } from '../domain/listing.js';
 import type { UpstreamErrorCode } from '../domain/upstream-error.js';
-import type { Kind } from '../upstream/listing-kinds.js';
+import type { ListingKind } from '../upstream/listing-kinds.js';
 import type { HeldBack } from './changes/change-check.js';
 
-/** What failed refreshes have come to, for whoever refreshes next. */
-export interface Setback {
+/** The last failed refresh of a listing, as gateways tell it to each other. */
+export interface SharedFailure {
   readonly code: UpstreamErrorCode;
   readonly message: string;
-  /** When the last one failed (milliseconds since 1970). */
+  /** When the refresh failed (milliseconds since 1970). */
   readonly at: number;
   readonly failuresInARow: number;
   readonly heldBack: HeldBack | undefined;
 }
 
-/** What a gateway that is about to refresh finds among those that share with it. */
-export type Turn<Row> =
-  /** Another has refreshed meanwhile. */
-  | { readonly is: 'taken'; readonly taken: Taken<Row> }
-  /** Another has failed, and it is not yet time to try again. */
-  | { readonly is: 'too early'; readonly setback: Setback; readonly leftMs: number }
-  /** Nobody else refreshes now. Exactly one of the two methods is to be called, and neither rejects. */
-  | {
-      readonly is: 'ours';
-      /** What others met before; undefined where nothing is known of it. */
-      readonly setback: Setback | undefined;
-      succeed(taken: Taken<Row>, keepMs?: number): Promise<void>;
-      /** Without a setback it says nothing but that the turn is over. */
-      fail(setback?: Setback, retryInMs?: number): Promise<void>;
-    };
-
-/** The gateways that share snapshots, routes and the right to ask the upstream for them. Nothing rejects. */
-export interface Fleet {
-  /**
-   * Waits for the end of another's refresh, if one is under way.
-   *
-   * @param topic what it is about: a listing's name, or a route
-   * @param newerThan what is not newer than this (milliseconds since 1970) is known already
-   * @param withinMs how long to wait for another; after that it is our turn, too
-   */
-  turn<Row>(topic: string, kind: Kind<Row>, newerThan: number, withinMs?: number): Promise<Turn<Row>>;
-  /** What another has taken, if it is newer. */
-  newest<Row>(topic: string, kind: Kind<Row>, newerThan: number): Promise<Taken<Row> | undefined>;
-  /** Calls whenever another gateway has something new on the topic. */
-  onNews(topic: string, listener: () => void): void;
-  /** Tells what is served here, for whoever has lost it. */
-  holds<Row>(topic: string, kind: Kind<Row>, taken: Taken<Row>): void;
+/** The right to ask the upstream, held by one gateway at a time. Call exactly one of the methods; neither rejects. */
+export interface RefreshLease<Row> {
+  readonly is: 'ours';
+  /** The last failure of a peer; undefined if none is known. */
+  readonly peerFailure: SharedFailure | undefined;
+  succeed(fetched: Fetched<Row>, keepMs?: number): Promise<void>;
+  /** Ends the lease. Without a failure to share, peers may try at once. */
+  fail(failure?: SharedFailure, retryInMs?: number): Promise<void>;
 }
 
-/** A gateway on its own. */
-export const ALONE: Fleet = {
-  turn: async () => ({ is: 'ours', setback: undefined, succeed: async () => {}, fail: async () => {} }),
+/** The outcome of asking for a lease. */
+export type LeaseResult<Row> =
+  | RefreshLease<Row>
+  /** A peer has refreshed meanwhile. */
+  | { readonly is: 'fetched'; readonly fetched: Fetched<Row> }
+  | BackOff;
+
+/** A peer has failed, and the next attempt is not due yet. */
+export interface BackOff {
+  readonly is: 'too early';
+  readonly peerFailure: SharedFailure;
+  readonly leftMs: number;
+}
+
+/** The gateways that share snapshots, routes and the right to ask the upstream for them. Nothing rejects. */
+export interface Peers {
+  /**
+   * Asks for the lease, and waits while a peer holds it.
+   *
+   * @param topic a listing's name, or a route
+   * @param newerThan older snapshots are of no use (milliseconds since 1970)
+   * @param withinMs how long to wait for a peer; then this gateway refreshes, too
+   */
+  lease<Row>(
+    topic: string,
+    kind: ListingKind<Row>,
+    newerThan: number,
+    withinMs?: number,
+  ): Promise<LeaseResult<Row>>;
+  /** The newest snapshot of a peer, if it is newer than this. */
+  newest<Row>(topic: string, kind: ListingKind<Row>, newerThan: number): Promise<Fetched<Row> | undefined>;
+  /** Calls the listener whenever a peer has news on the topic. */
+  subscribe(topic: string, listener: () => void): void;
+  /** Offers the snapshot that is served here to peers that have none. */
+  offer<Row>(topic: string, kind: ListingKind<Row>, fetched: Fetched<Row>): void;
+}
+
+/** For a gateway on its own. */
+export const NO_PEERS: Peers = {
+  lease: async () => ({
+    is: 'ours',
+    peerFailure: undefined,
+    succeed: async () => {},
+    fail: async () => {},
+  }),
   newest: async () => undefined,
-  onNews() {},
-  holds() {},
+  subscribe() {},
+  offer() {},
 };

@@ -1,31 +1,31 @@
-import type { Keeper } from './refresher.js';
+import type { Refresher } from './refresher.js';
 
-/** The snapshot of one listing that one operation reads: the same at each look. */
-export interface Pin<Kept> {
-  /** The snapshot, or the one being fetched, for what shows in the answer; rejects with an UpstreamError. */
+/** The snapshot of one listing that one operation reads: the same one from its first read to its end. */
+export interface PinnedSnapshot<Kept> {
+  /** The snapshot, or the one being fetched. The response depends on it. Rejects with an UpstreamError. */
   read(): Kept | Promise<Kept>;
-  /** The same for a look that shows nowhere in the answer. */
-  peek(): Kept | Promise<Kept>;
-  /** What `peek` gives, once it is there. */
+  /** As `read`, for a use that does not show in the response. */
+  readUntracked(): Kept | Promise<Kept>;
+  /** As `readUntracked`, but undefined rather than wait for a first snapshot that this operation has not asked for. */
+  readUntrackedIfPresent(): Kept | Promise<Kept> | undefined;
+  /** The pinned snapshot; undefined before it is there. */
   readonly arrived: Kept | undefined;
-  /** As `peek`, but undefined where that would wait for a first snapshot that nobody here has asked for. */
-  peekAtHand(): Kept | Promise<Kept> | undefined;
-  /** What `read` was asked for, once it is there; undefined before, or where nothing was read. */
-  readonly wasRead: Kept | undefined;
-  /** Whether `read` was asked in vain so far. */
-  readonly isMissed: boolean;
+  /** The snapshot that the response depends on; undefined if `read` was not called, or has brought none yet. */
+  readonly snapshotRead: Kept | undefined;
+  /** Whether `read` was called and has brought no snapshot so far. */
+  readonly readFailed: boolean;
 }
 
-/** Pins what the keeper has now; where it has none, what it has at the first look. */
-export function createPin<Kept extends object>(keeper: Keeper<Kept>): Pin<Kept> {
-  let pinned: Kept | Promise<Kept> | undefined = keeper.snapshot;
-  let arrived = keeper.snapshot;
+/** Pins the present snapshot, or, if there is none, the one that the first read finds. */
+export function pinSnapshot<Kept extends object>(refresher: Refresher<Kept>): PinnedSnapshot<Kept> {
+  let pinned: Kept | Promise<Kept> | undefined = refresher.snapshot;
+  let arrived = refresher.snapshot;
   let isRead = false;
 
-  function peek(): Kept | Promise<Kept> {
+  function readUntracked(): Kept | Promise<Kept> {
     if (pinned === undefined) {
-      pinned = keeper.current();
-      // Whoever awaits it sees the failure; until somebody does, it is not to count as unhandled.
+      pinned = refresher.current();
+      // Callers that await it see the failure. Without one it must not be an unhandled rejection.
       if (pinned instanceof Promise) pinned.then(arrive, () => {});
       else arrive(pinned);
     }
@@ -38,19 +38,19 @@ export function createPin<Kept extends object>(keeper: Keeper<Kept>): Pin<Kept> 
 
   return {
     read() {
-      // Called for each row of a join: this is all that may happen here.
+      // Hot path: called for each row of a join.
       isRead = true;
-      return pinned ?? peek();
+      return pinned ?? readUntracked();
     },
-    peek,
+    readUntracked,
     get arrived() {
       return arrived;
     },
-    peekAtHand: () => pinned ?? (keeper.snapshot ? peek() : undefined),
-    get wasRead() {
+    readUntrackedIfPresent: () => pinned ?? (refresher.snapshot ? readUntracked() : undefined),
+    get snapshotRead() {
       return isRead ? arrived : undefined;
     },
-    get isMissed() {
+    get readFailed() {
       return isRead && arrived === undefined;
     },
   };

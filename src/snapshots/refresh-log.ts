@@ -1,20 +1,20 @@
 import type { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
-import type { Kind } from '../upstream/listing-kinds.js';
+import type { ListingKind } from '../upstream/listing-kinds.js';
 import type { HoldBackReason } from './changes/change-check.js';
 import type { Differences } from './changes/comparison.js';
 import type { Snapshot } from './snapshot.js';
 
-/** How a snapshot came: from the upstream, from another gateway, or from the disk. */
+/** Where a snapshot is from: the upstream, another gateway, or the disk. */
 export type Came = 'taken' | 'shared' | 'restored';
 
-/** So many of the rows that differ are told; the rest are only counted. */
+/** The most differing rows that a line of the log names; the others are only counted. */
 const SHOWN_ROWS = 50;
 
-/** Tells that a snapshot has taken the place of the one before it, if there was one. */
-export function tellTaken<Row>(
+/** Logs a new snapshot, and its differences if it is from another service than the one before. */
+export function logAccepted<Row>(
   log: Logger,
-  kind: Kind<Row>,
+  kind: ListingKind<Row>,
   before: Snapshot<Row> | undefined,
   { version, source, rows, rejected, ageAt }: Snapshot<Row>,
   came: Came,
@@ -29,7 +29,7 @@ export function tellTaken<Row>(
     rows: rows.length,
     rejectedRows: rejected.count,
   };
-  const news = came === 'restored' ? 'Took up the kept' : 'Took a new';
+  const news = came === 'restored' ? 'Restored the' : 'Took a new';
   const level = version === before?.version ? 'debug' : 'info';
   log[level](facts, `${news} snapshot of the ${kind.name} listing`);
   if (rejected.count > 0 && came === 'taken') {
@@ -55,10 +55,10 @@ export function tellTaken<Row>(
   );
 }
 
-/** Tells that a refresh has failed, or brought what is held back, and what can be done about it. */
-export function tellRefused<Row>(
+/** Logs a refresh that failed or is held back, and what the operator can do about it. */
+export function logRejected<Row>(
   log: Logger,
-  { name }: Kind<Row>,
+  { name }: ListingKind<Row>,
   served: Snapshot<Row> | undefined,
   { code, detail, message, cause }: UpstreamError,
   retryInMs: number,

@@ -1,173 +1,187 @@
-import type { ListingSource, Taken, UnreadableRows } from '../domain/listing.js';
+import type { Fetched, ListingSource, RequestDelay, UnreadableRows } from '../domain/listing.js';
 import { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
-import type { Kind } from '../upstream/listing-kinds.js';
+import type { ListingKind } from '../upstream/listing-kinds.js';
 import {
-  checkFirst,
-  createJudge,
+  checkFirstListing,
+  createChangeCheck,
   type Findings,
   type HoldBackReason,
   type HoldBackRules,
 } from './changes/change-check.js';
-import { type Differences, NO_DIFFERENCES } from './changes/comparison.js';
+import { NO_DIFFERENCES } from './changes/comparison.js';
 import type { DiskStore } from './disk-store.js';
-import { type Failure, unforeseen } from './failure.js';
 import {
+  delayFailure,
+  type Failure,
   FIRST_PAUSE_MS,
   growingPause,
+  internalError,
   LEAST_PAUSE_MS,
   LONGEST_PAUSE_MS,
   MAX_PAUSE_MS,
   STAND_BACK_MS,
-} from './pauses.js';
-import { ALONE, type Fleet, type Setback, type Turn } from './peers.js';
-import { type Came, tellRefused, tellTaken } from './refresh-log.js';
+} from './failures.js';
+import { type BackOff, NO_PEERS, type Peers, type RefreshLease, type SharedFailure } from './peers.js';
+import { type Came, logAccepted, logRejected } from './refresh-log.js';
 import type { Snapshot } from './snapshot.js';
 
-/** What {@link createKeeper} takes. Times are in milliseconds. */
-export interface KeeperOptions<Row, Kept extends Snapshot<Row>> {
-  readonly kind: Kind<Row>;
+/** Times are in milliseconds. */
+export interface RefresherOptions<Row, Kept extends Snapshot<Row>> {
+  readonly kind: ListingKind<Row>;
   /** Asks the upstream; rejects with an UpstreamError. */
-  readonly take: () => Promise<Taken<Row>>;
-  /** Makes it ready to be served. */
-  readonly index: (taken: Taken<Row>, before: Kept | undefined) => Kept | Promise<Kept>;
+  readonly fetch: () => Promise<Fetched<Row>>;
+  /** Why and for how long requests for listings wait now. */
+  readonly delay: () => RequestDelay | undefined;
+  /** Makes a snapshot of accepted rows. */
+  readonly index: (fetched: Fetched<Row>, before: Kept | undefined) => Kept | Promise<Kept>;
   /** The age after which a refresh runs. */
   readonly freshMs: number;
-  /** The pause after a first failed refresh; each further one doubles it. */
+  /** The pause after a first failed refresh; each further failure doubles it. */
   readonly firstPauseMs?: number;
   readonly rules: HoldBackRules;
-  readonly fleet: Fleet;
+  readonly peers: Peers;
   readonly disk: DiskStore | undefined;
-  /** Called with the source of each snapshot that this process has not taken itself. */
+  /** Called with the source of each snapshot that is from a peer or from disk. */
   readonly onSource: (source: ListingSource) => void;
-  /** Called at the end of each refresh: `taken`, `shared`, `held_back` and for what, or an error's code. */
+  /** Called at the end of each refresh: `taken`, `shared`, `held_back` with the reasons, or an error's code. */
   readonly onRefresh: (outcome: string, heldBackFor: readonly HoldBackReason[]) => void;
   readonly log: Logger;
 }
 
-/** Keeps one listing at hand: the last good snapshot, refreshed behind the requests, one refresh at a time. */
-export interface Keeper<Kept> {
-  /** Takes up what was kept on disk. To be called before `start`. */
+/** Holds the last good snapshot of one listing and refreshes it in the background, one refresh at a time. */
+export interface Refresher<Kept> {
+  /** Loads the listing that is on disk. Call it before `start`. */
   restore(): Promise<void>;
-  /** Starts refreshing; a failed refresh is repeated until one succeeds. */
+  /** Starts refreshing. A failed refresh is repeated until one succeeds. */
   start(): void;
-  /** Refreshes now, unless it does already. */
-  hurry(): void;
-  /** The snapshot being served, if there has been one. */
+  /** Refreshes now, unless a refresh is under way. */
+  refreshNow(): void;
+  /** The snapshot that is served; undefined before the first. */
   readonly snapshot: Kept | undefined;
   /**
-   * The snapshot at hand, or the one being fetched.
+   * The snapshot that is served, or the first one, which is being fetched.
    *
-   * @throws UpstreamError by rejection, at once, where there is none and the last refresh failed: the next
-   *   one is due by the clock, and not by how many clients ask
+   * @throws UpstreamError by rejection, at once, if there is none and the last refresh failed: clients do not
+   *   make the next refresh come sooner
    */
   current(): Kept | Promise<Kept>;
-  /** The last failed refresh, even if a later one succeeded. */
+  /** The last failed refresh, even if a later one succeeded, or why the present one has to wait. */
   readonly lastFailure: Failure | undefined;
   /** Whether the upstream's last answer is held back, and an older snapshot served in its place. */
   readonly isHeldBack: boolean;
-  /** Ends the refreshing. */
   stop(): void;
 }
 
-type OurTurn<Row> = Extract<Turn<Row>, { is: 'ours' }>;
-type TooEarly = Extract<Turn<never>, { is: 'too early' }>;
-
-/** Makes the keeper of one listing. */
-export function createKeeper<Row, Kept extends Snapshot<Row>>(
-  options: KeeperOptions<Row, Kept>,
-): Keeper<Kept> {
-  const { kind, take, index, freshMs, rules, fleet, disk, onSource, onRefresh, log } = options;
-  const { firstPauseMs = FIRST_PAUSE_MS } = options;
+export function createRefresher<Row, Kept extends Snapshot<Row>>(
+  options: RefresherOptions<Row, Kept>,
+): Refresher<Kept> {
+  const { kind, fetch, delay, index, freshMs, firstPauseMs = FIRST_PAUSE_MS, peers, disk, log } = options;
+  const { onSource, onRefresh } = options;
   const { name } = kind;
   const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
   let snapshot: Kept | undefined;
   let lastFailure: Failure | undefined;
   let failuresInARow = 0;
-  /** Of when the last snapshot was that another gateway took: its clock may be ahead of ours. */
+  /** `takenAt` of the last snapshot from a peer, whose clock may be ahead. */
   let sharedAt = 0;
-  const judge = createJudge(kind, rules);
+  const changeCheck = createChangeCheck(kind, options.rules);
   let refreshing: Promise<Kept> | undefined;
+  /** When the request that is under way was made (milliseconds since 1970), or 0. It may still wait to be sent. */
+  let requestedAt = 0;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
-  /** The failures that are in the log and in the status already. */
+  /** The failures that are already in the log and in the status. */
   const recorded = new WeakSet<UpstreamError>();
 
   function refresh(): Promise<Kept> {
-    refreshing ??= round().finally(() => {
+    refreshing ??= runRefresh().finally(() => {
       refreshing = undefined;
-      // Every end of a round sets the time of the next; one that nobody foresaw must not be the last.
+      // Each outcome schedules the next refresh. This is for an outcome that failed to.
       if (timer === undefined) schedule(maxPauseMs);
     });
-    // Whoever waits for it sees the failure; if nobody does, it is in the log and in the status.
+    // Without a caller that waits, a failure must not be an unhandled rejection.
     refreshing.catch(() => {});
     return refreshing;
   }
 
-  async function round(): Promise<Kept> {
-    let turn: OurTurn<Row> | undefined;
+  async function runRefresh(): Promise<Kept> {
+    let lease: RefreshLease<Row> | undefined;
     try {
-      const found = await fleet.turn(name, kind, newestAt());
-      if (found.is === 'taken') return await weigh(await index(found.taken, snapshot), 'shared');
-      if (found.is === 'too early') throw putOff(found);
-      turn = found;
-      learn(turn.setback);
-      const { unreadable, ...taken } = await take();
-      if (!snapshot) checkFirst(kind, taken, unreadable);
-      const kept = await weigh(await index(taken, snapshot), 'taken', turn, unreadable);
-      turn.succeed(kept);
+      const leased = await peers.lease(name, kind, newestAt());
+      if (leased.is === 'fetched') return await admit(leased.fetched, 'shared');
+      if (leased.is === 'too early') throw backOff(leased);
+      lease = leased;
+      adoptPeerState(lease.peerFailure);
+      const { unreadable, ...fetched } = await request();
+      if (!snapshot) checkFirstListing(kind, fetched, unreadable);
+      const kept = await admit(fetched, 'taken', lease, unreadable);
+      lease.succeed(kept);
       return kept;
     } catch (error) {
-      throw failed(error, turn);
+      throw onError(error, lease);
     }
   }
 
-  /** Takes it or holds it back, by what is served here: whoever else has taken it may have had less to go by. */
-  async function weigh(
-    kept: Kept,
+  async function request(): Promise<Fetched<Row>> {
+    requestedAt = Date.now();
+    try {
+      return await fetch();
+    } finally {
+      requestedAt = 0;
+    }
+  }
+
+  /**
+   * Checks a listing, then indexes and publishes it or holds it back; indexing is the expensive part. A peer's listing
+   * is checked, too: the peer may have had nothing to compare it with.
+   */
+  async function admit(
+    fetched: Fetched<Row>,
     outcome: 'taken' | 'shared',
-    turn?: OurTurn<Row>,
+    lease?: RefreshLease<Row>,
     unreadable?: UnreadableRows,
   ): Promise<Kept> {
-    const findings = await examine(kept, unreadable);
-    if (outcome === 'shared' && snapshot && kept.takenAt <= snapshot.takenAt) return snapshot;
-    const verdict = judge.weigh(findings);
-    if (!verdict.isTaken) throw refuse(verdict.error, 'held_back', freshMs, turn, verdict.reasons);
-    if (verdict.change)
-      log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${verdict.change}`);
-    return accept(kept, outcome, findings.differences);
-  }
-
-  async function examine(kept: Kept, unreadable: UnreadableRows | undefined): Promise<Findings<Row>> {
+    let indexed: Kept | undefined;
     for (;;) {
-      const findings = await judge.examine(snapshot, { ...kept, unreadable });
-      // Requests have had their turn meanwhile, and so may have had another snapshot.
-      if (findings.served === snapshot) return findings;
+      const served = snapshot;
+      const findings = await changeCheck.examine(served, { ...fetched, unreadable });
+      if (outcome === 'shared' && snapshot && fetched.takenAt <= newestAt()) return snapshot;
+      // A peer's snapshot may have been published during the check or the indexing: then check again.
+      if (served !== snapshot) continue;
+      const result = changeCheck.check(findings);
+      if (!result.isAccepted) throw recordFailure(result.error, 'held_back', freshMs, lease, result.reasons);
+      indexed ??= await index(fetched, served);
+      if (served !== snapshot) continue;
+      if (result.change)
+        log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${result.change}`);
+      return publish(indexed, outcome, findings);
     }
   }
 
-  /** Records a failure, unless it is; one that nobody foresaw is told from the others only by the log. */
-  function failed(reason: unknown, turn?: OurTurn<Row>): UpstreamError {
+  /** Records a failure, unless it is recorded already, and schedules the next attempt. */
+  function onError(reason: unknown, lease?: RefreshLease<Row>): UpstreamError {
     if (reason instanceof UpstreamError && recorded.has(reason)) return reason;
-    const error = reason instanceof UpstreamError ? reason : unforeseen(reason);
+    const error = reason instanceof UpstreamError ? reason : internalError(reason);
     const pauseMs = growingPause(firstPauseMs, maxPauseMs, failuresInARow++);
-    return refuse(error, error.code, Math.max(pauseMs, error.retryAfterMs ?? 0), turn);
+    return recordFailure(error, error.code, Math.max(pauseMs, error.retryAfterMs ?? 0), lease);
   }
 
-  /** Of when the newest is that is known here, taken or not (milliseconds since 1970). */
+  /** `takenAt` of the newest listing that is known here, accepted or not. */
   function newestAt(): number {
-    return Math.max(snapshot?.takenAt ?? 0, sharedAt, judge.heldBackAt);
+    return Math.max(snapshot?.takenAt ?? 0, sharedAt, changeCheck.heldBackAt);
   }
 
-  /** Goes on from what others have met since the snapshot that is served. */
-  function learn(setback: Setback | undefined): void {
-    if (!setback || setback.at <= (snapshot?.takenAt ?? 0)) return;
-    failuresInARow = setback.failuresInARow;
-    judge.learn(setback.heldBack);
+  /** Continues from a peer's failure, if it is newer than the served snapshot. */
+  function adoptPeerState(failure: SharedFailure | undefined): void {
+    if (!failure || failure.at <= (snapshot?.takenAt ?? 0)) return;
+    failuresInARow = failure.failuresInARow;
+    changeCheck.adoptPeerState(failure.heldBack);
   }
 
-  function accept(kept: Kept, came: Came, differences: Differences): Kept {
-    tellTaken(log, kind, snapshot, kept, came, differences);
+  function publish(kept: Kept, came: Came, findings?: Findings<Row>): Kept {
+    if (findings) changeCheck.remember(findings);
+    logAccepted(log, kind, snapshot, kept, came, findings?.differences ?? NO_DIFFERENCES);
     const isFirst = snapshot === undefined;
     snapshot = kept;
     failuresInARow = 0;
@@ -175,20 +189,20 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     if (came === 'shared') sharedAt = kept.takenAt;
     if (came !== 'restored') {
       onRefresh(came, []);
-      disk?.write(kind, { ...kept, largest: judge.largest(kept.rows.length) });
+      disk?.write(kind, { ...kept, largest: changeCheck.largest(kept.rows.length) });
     }
-    fleet.holds(name, kind, kept);
-    // Age counts from when it was asked for; but a slow upstream is not asked again as soon as it has answered.
+    peers.offer(name, kind, kept);
+    // Age counts from the request, but a slow upstream is not asked again as soon as it has answered.
     const leastMs = isFirst && came !== 'taken' ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
     schedule(Math.min(Math.max(freshMs - kept.ageAt(Date.now()), leastMs), freshMs));
     return kept;
   }
 
-  function refuse(
+  function recordFailure(
     error: UpstreamError,
     outcome: string,
     pauseMs: number,
-    turn?: OurTurn<Row>,
+    lease?: RefreshLease<Row>,
     heldBackFor: readonly HoldBackReason[] = [],
   ): UpstreamError {
     const at = Date.now();
@@ -196,21 +210,21 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     recorded.add(error);
     lastFailure = { error, at };
     if (stopped) {
-      turn?.fail();
+      lease?.fail();
       return error;
     }
     const retryInMs = Math.round(Math.min(pauseMs, LONGEST_PAUSE_MS));
     onRefresh(outcome, heldBackFor);
-    turn?.fail({ code, message, at, failuresInARow, heldBack: judge.heldBack }, retryInMs);
-    tellRefused(log, kind, snapshot, error, retryInMs, heldBackFor);
-    schedule(fleet === ALONE ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));
+    lease?.fail({ code, message, at, failuresInARow, heldBack: changeCheck.heldBack }, retryInMs);
+    logRejected(log, kind, snapshot, error, retryInMs, heldBackFor);
+    schedule(peers === NO_PEERS ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));
     return error;
   }
 
-  /** Leaves the upstream alone after a failure that another gateway has met. */
-  function putOff({ setback, leftMs }: TooEarly): UpstreamError {
-    learn(setback);
-    const { code, message, at } = setback;
+  /** Leaves the upstream alone after a peer's failure. */
+  function backOff({ peerFailure, leftMs }: BackOff): UpstreamError {
+    adoptPeerState(peerFailure);
+    const { code, message, at } = peerFailure;
     const error = new UpstreamError(code, message, { retryAfterMs: leftMs });
     recorded.add(error);
     if (lastFailure?.at !== at) {
@@ -222,18 +236,16 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     return error;
   }
 
-  async function hear(): Promise<void> {
+  async function onPeerUpdate(): Promise<void> {
     if (refreshing || stopped) return;
     try {
-      const taken = await fleet.newest(name, kind, newestAt());
-      if (!taken || taken.takenAt <= newestAt()) return;
-      const kept = await index(taken, snapshot);
-      if (kept.takenAt > newestAt()) await weigh(kept, 'shared');
+      const fetched = await peers.newest(name, kind, newestAt());
+      if (fetched && fetched.takenAt > newestAt()) await admit(fetched, 'shared');
     } catch (error) {
-      failed(error);
+      onError(error);
     }
   }
-  fleet.onNews(name, hear);
+  peers.subscribe(name, onPeerUpdate);
 
   function schedule(delayMs: number): void {
     clearTimeout(timer);
@@ -241,28 +253,27 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     timer = setTimeout(() => {
       timer = undefined;
       refresh();
-    }, delayMs);
-    timer.unref();
+    }, delayMs).unref();
   }
 
   return {
     async restore() {
-      const taken = await disk?.read(kind);
-      if (!taken) return;
+      const fetched = await disk?.read(kind);
+      if (!fetched) return;
       try {
-        const { largest, ...kept } = taken;
-        if (largest) judge.restore(largest);
+        const { largest, ...kept } = fetched;
+        if (largest) changeCheck.restore(largest);
         const indexed = await index(kept, undefined);
-        if (!snapshot) accept(indexed, 'restored', NO_DIFFERENCES);
+        if (!snapshot) publish(indexed, 'restored');
       } catch (err) {
-        log.error({ err, listing: name }, `The kept ${name} listing cannot be used, and is fetched anew`);
+        log.error({ err, listing: name }, `The ${name} listing on disk cannot be used, and is fetched anew`);
       }
     },
     start() {
-      if (snapshot) hear();
+      if (snapshot) onPeerUpdate();
       else if (!refreshing && !timer) refresh();
     },
-    hurry() {
+    refreshNow() {
       if (!stopped) refresh();
     },
     get snapshot() {
@@ -270,15 +281,15 @@ export function createKeeper<Row, Kept extends Snapshot<Row>>(
     },
     current() {
       if (snapshot) return snapshot;
-      // A try that follows a failed one may take long: whoever asks is not to wait for it.
+      // A retry may take long: clients do not wait for it.
       if (lastFailure) return Promise.reject(lastFailure.error);
       return refreshing ?? refresh();
     },
     get lastFailure() {
-      return lastFailure;
+      return (requestedAt && delayFailure(name, requestedAt, delay())) || lastFailure;
     },
     get isHeldBack() {
-      return judge.heldBack !== undefined;
+      return changeCheck.heldBack !== undefined;
     },
     stop() {
       stopped = true;

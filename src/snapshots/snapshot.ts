@@ -1,24 +1,24 @@
 import { createHash, type Hash } from 'node:crypto';
 import { tokenKey } from '../domain/addresses.js';
 import { keyedRows } from '../domain/keyed-rows.js';
-import type { Chain, Taken, Token } from '../domain/listing.js';
-import { forEachSlice } from '../scheduling/chunks.js';
+import type { Chain, Fetched, Token } from '../domain/listing.js';
+import { forEachChunk } from '../scheduling/chunks.js';
 import { createChainNames } from '../search/chain-names.js';
-import { readingsOf } from '../search/text.js';
+import { interpretationsOf } from '../search/text.js';
 import { createTokenIndexes, type TokenIndexes } from '../search/token-indexes.js';
 import { createTokenSearch, type KnownChains, type TokenSearch } from '../search/token-search.js';
 import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
 
-/** One whole listing as it was when fetched: immutable, and never changed once it is served. */
-export interface Snapshot<Row> extends Taken<Row> {
-  /** A digest of the rows in their order; equal ones have an equal version, whenever they were taken. */
+/** One whole listing as it was when fetched. It is immutable. */
+export interface Snapshot<Row> extends Fetched<Row> {
+  /** A digest of the rows in their order. Equal rows have an equal version, whenever they were fetched. */
   readonly version: string;
-  /** How many of the rows are of each chain. */
+  /** The number of rows of each chain. */
   readonly rowsByChain: ReadonlyMap<string, number>;
   /**
-   * How old it is, in milliseconds.
+   * Its age, in milliseconds. A clock that is set back does not make it younger.
    *
-   * @param now milliseconds since 1970; a clock that was set back meanwhile makes nothing young
+   * @param now milliseconds since 1970
    */
   ageAt(now: number): number;
 }
@@ -26,72 +26,70 @@ export interface Snapshot<Row> extends Taken<Row> {
 /** The chain listing with its indexes. */
 export interface ChainSnapshot extends Snapshot<Chain>, KnownChains {
   /**
-   * The chains of any of these types, whatever their letter case, that are meant by `search`, as tokens are
-   * by what is typed.
+   * The chains of any of these types, in any letter case, that match `search` as chain names do in the token search.
    *
-   * @throws GatewayError BAD_USER_INPUT where too many words were typed
+   * @throws GatewayError BAD_USER_INPUT if there are too many words
    */
   matching(search: string, chainTypes?: readonly string[]): readonly Chain[];
 }
 
 /** The token listing with its indexes. */
 export interface TokenSnapshot extends Snapshot<Token> {
-  /** The same digest without the prices. */
+  /** The digest without the prices. */
   readonly rowsVersion: string;
-  /** The tokens of one chain; none where the listing has none. */
+  /** The tokens of one chain; empty for an unknown chain. */
   byChain(chainKey: string): readonly Token[];
-  /** The token at this address, in any writing of it. */
+  /** The token at this address, in any spelling of it. */
   byAddress(chainKey: string, address: string): Token | undefined;
   readonly search: TokenSearch;
-  /** What the search finds rows by. */
+  /** The indexes of the search. */
   readonly indexes: TokenIndexes;
 }
 
-/** Indexes an answer to a question for the chain listing. */
-export function createChainSnapshot(taken: Taken<Chain>): ChainSnapshot {
-  const { rows } = taken;
+/** Indexes a fetched chain listing. */
+export function createChainSnapshot(fetched: Fetched<Chain>): ChainSnapshot {
+  const { rows } = fetched;
   const byKey = keyedRows(rows, CHAINS.keyOf);
   const names = createChainNames(rows);
   return {
-    ...taken,
+    ...fetched,
     version: digestOf(rows),
     rowsByChain: new Map(rows.map(({ chainKey }) => [chainKey, 1])),
-    ageAt: agingFrom(taken.takenAt),
+    ageAt: agingFrom(fetched.takenAt),
     byKey: (chainKey) => byKey.get(chainKey),
     named: names.named,
     matching(search, chainTypes) {
       const types = chainTypes && new Set(chainTypes.map((type) => type.toLowerCase()));
       const candidates = types ? rows.filter(({ chainType }) => types.has(chainType)) : rows;
-      const readings = readingsOf(search);
-      for (const { words, byCurrency } of readings) {
+      const interpretations = interpretationsOf(search);
+      for (const { words, byCurrency } of interpretations) {
         const named = words.map((word) => names.named(word, byCurrency));
         const found = candidates.filter(({ chainKey }) => named.every((keys) => keys.has(chainKey)));
         if (found.length > 0) return found;
       }
-      return readings.length === 0 ? candidates : [];
+      return interpretations.length === 0 ? candidates : [];
     },
   };
 }
 
 /**
- * Indexes an answer to a question for the token listing, a little at a time, so that requests are answered
- * meanwhile.
+ * Indexes a fetched token listing, in chunks that yield to requests.
  *
- * @param before an older snapshot: where its rows differ in nothing but prices, its indexes hold for these, too
+ * @param before the older snapshot; its search indexes are reused if only prices differ
  */
 export async function createTokenSnapshot(
-  taken: Taken<Token>,
+  fetched: Fetched<Token>,
   before?: TokenSnapshot,
 ): Promise<TokenSnapshot> {
-  const { rows } = taken;
+  const { rows } = fetched;
   const byAddress = keyedRows(rows, TOKENS.keyOf);
   const rowsDigest = createHash('sha256');
   const pricesDigest = createHash('sha256');
   const byChain = new Map<string, Token[]>();
-  await forEachSlice(rows, (slice) => {
-    rowsDigest.update(JSON.stringify(slice.map(({ price, ...row }) => row)));
-    pricesDigest.update(JSON.stringify(slice.map(({ price }) => price?.usd)));
-    for (const token of slice) {
+  await forEachChunk(rows, (chunk) => {
+    rowsDigest.update(JSON.stringify(chunk.map(({ price, ...row }) => row)));
+    pricesDigest.update(JSON.stringify(chunk.map(({ price }) => price?.usd)));
+    for (const token of chunk) {
       const ofChain = byChain.get(token.chainKey);
       if (ofChain) ofChain.push(token);
       else byChain.set(token.chainKey, [token]);
@@ -102,10 +100,10 @@ export async function createTokenSnapshot(
   const isKnown = before?.rowsVersion === rowsVersion;
   const indexes = isKnown ? before.indexes : await createTokenIndexes(rows);
   return {
-    ...taken,
+    ...fetched,
     rowsVersion,
     version: digestOf([rowsVersion, shortened(pricesDigest)]),
-    ageAt: agingFrom(taken.takenAt),
+    ageAt: agingFrom(fetched.takenAt),
     rowsByChain: new Map([...byChain].map(([chainKey, ofChain]) => [chainKey, ofChain.length])),
     byChain: (chainKey) => byChain.get(chainKey) ?? NONE,
     byAddress: (chainKey, address) => byAddress.get(tokenKey(chainKey, address)),

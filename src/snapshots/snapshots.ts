@@ -12,9 +12,9 @@ import {
   type StaleListing,
   statusOf,
 } from './freshness.js';
-import { ALONE, type Fleet } from './peers.js';
-import { createPin } from './pinned-snapshot.js';
-import { createKeeper } from './refresher.js';
+import { NO_PEERS, type Peers } from './peers.js';
+import { pinSnapshot } from './pinned-snapshot.js';
+import { createRefresher } from './refresher.js';
 import { createRouteRows } from './routes/route-rows.js';
 import { createRouteView } from './routes/route-view.js';
 import { createRoutes } from './routes/routes.js';
@@ -26,7 +26,7 @@ import {
   type TokenSnapshot,
 } from './snapshot.js';
 
-/** What {@link createSnapshots} takes. Times are in milliseconds. */
+/** Times are in milliseconds. */
 export interface SnapshotsOptions extends HoldBackRules {
   readonly listing: Listing;
   readonly chainsFreshMs: number;
@@ -34,97 +34,97 @@ export interface SnapshotsOptions extends HoldBackRules {
   readonly destinationsFreshMs: number;
   /** The pause after a first failed refresh of a listing. */
   readonly firstPauseMs?: number | undefined;
-  /** The gateways to share with; none unless given. */
-  readonly fleet?: Fleet | undefined;
-  /** Where the listings outlive the process; nowhere unless given. */
+  /** The gateways to share with; by default none. */
+  readonly peers?: Peers | undefined;
+  /** Where the listings outlive the process; by default nowhere. */
   readonly disk?: DiskStore | undefined;
-  /** Called at the end of each refresh: `taken`, `shared`, `held_back` and for what, or an error's code. */
+  /** Called at the end of each refresh: `taken`, `shared`, `held_back` with the reasons, or an error's code. */
   readonly onRefresh?: (listing: string, outcome: string, heldBackFor: readonly string[]) => void;
-  /** Called when routes are left out that disagree with the token listing, with how many. */
+  /** Called with the number of routes that were left out because they disagree with the token listing. */
   readonly onConflictingRouteRows?: (count: number) => void;
   readonly log: Logger;
 }
 
 /**
- * The state of the world that one operation reads. Once it has given a snapshot it gives the same one to
- * its end, whatever is refreshed meanwhile.
+ * The state of the world that one operation reads. Once it has returned a snapshot it returns the same one to the
+ * operation's end, whatever is refreshed meanwhile.
  */
 export interface View {
   /** As {@link Snapshots.now}. */
   now(): number;
-  /** At once where a snapshot is at hand; rejects with an UpstreamError. */
+  /** Without a promise if there is a snapshot; otherwise it waits for the first. Rejects with an UpstreamError. */
   chains(): ChainSnapshot | Promise<ChainSnapshot>;
-  /** At once where a snapshot is at hand; rejects with an UpstreamError. */
+  /** Without a promise if there is a snapshot; otherwise it waits for the first. Rejects with an UpstreamError. */
   tokens(): TokenSnapshot | Promise<TokenSnapshot>;
-  /** The snapshots that this operation reads, as far as they are there; a look that shows nowhere in the answer. */
+  /** The snapshots of this operation, for a use that does not show in the response. */
   untracked(): ServedSnapshots;
-  /** Resolves when each of these listings is there or cannot be had. */
+  /** Resolves when each of these listings is there or has failed. */
   arrival(listings: readonly ListingName[]): Promise<void>;
-  /** The question as the upstream is to get it: the address of a listed token in its own writing of it. */
-  routeQuestion(filter: TokenFilter): Promise<TokenFilter>;
-  /** Whether this question's answer is at hand, so that it costs the upstream nothing. */
-  isRouteKept(question: TokenFilter): boolean;
+  /** The request as the upstream gets it: a listed token's address is spelled as the upstream spells it. */
+  routeRequest(filter: TokenFilter): Promise<TokenFilter>;
+  /** Whether the routes are cached, so that they cost the upstream nothing. */
+  isRouteKept(request: TokenFilter): boolean;
   /**
-   * The upstream's own answer to the question, with each row as the token listing has it; none, without asking,
-   * while the listing is fresh and has no such token. Rejects with an UpstreamError.
+   * The upstream's own answer, with each row as the token listing has it. While the listing is fresh and lacks the
+   * token, there are no routes, and the upstream is not asked. Rejects with an UpstreamError.
    */
-  routes(question: TokenFilter): Promise<readonly Token[]>;
+  routes(request: TokenFilter): Promise<readonly Token[]>;
   /**
-   * Which of the snapshots given so far are stale at this time (milliseconds since 1970). What is read only
-   * to put a question to the upstream is not among them: nothing of it is in the answer.
+   * The snapshots in the response that are stale. Snapshots that were read only to make a request to the upstream
+   * are not among them.
+   *
+   * @param now milliseconds since 1970
    */
   staleReads(now: number): readonly StaleListing[];
-  /** What was given so far. */
+  /** The snapshots that the response depends on so far. */
   readSnapshots(): ReadSnapshots;
 }
 
-/** The snapshots that are served now; undefined where there is none yet. */
+/** The snapshots that are served now; each is undefined before the first. */
 export interface ServedSnapshots {
   readonly chains: ChainSnapshot | undefined;
   readonly tokens: TokenSnapshot | undefined;
 }
 
-/** What one operation has read; undefined where it has not. */
+/** The snapshots that one operation has read; undefined for a listing that it has not. */
 export interface ReadSnapshots extends ServedSnapshots {
-  /** Whether a listing was asked for that there is none of: what was answered without it is another with it. */
+  /** Whether a listing was read that has no snapshot: the response changes when there is one. */
   readonly isMissing: boolean;
-  /** Until when the routes in it are given without asking again (milliseconds since 1970). */
+  /** Until when the routes in the response stay cached (milliseconds since 1970). */
   readonly routesGoodUntil: number;
 }
 
-/** Everything the gateway holds of the upstream. */
+/** Everything that the gateway holds of the upstream. */
 export interface Snapshots {
-  /** Takes up what was kept on disk. To be awaited before `start`. */
+  /** Loads the listings that are on disk. Await it before `start`. */
   restore(): Promise<void>;
-  /** Begins to fetch both listings, and keeps them fresh from then on. */
+  /** Starts to fetch both listings, and keeps them fresh from then on. */
   start(): void;
   /** Refreshes both listings now. */
-  hurry(): void;
+  refreshNow(): void;
   /**
-   * The time by which prices are to be judged (milliseconds since 1970): the present, or later where the
-   * clock was set back since the token listing was taken.
+   * The time by which the age of prices is measured (milliseconds since 1970): the present, or later if the clock was
+   * set back since the token listing was fetched.
    */
   now(): number;
   /**
-   * What one operation reads; make one for each.
+   * Creates the view of one operation.
    *
-   * @param client who asks, for sharing the upstream fairly; undefined is one client like any other
+   * @param client the address of the client, for sharing the upstream fairly; all unknown clients count as one
    */
   view(client?: string): View;
   current(): ServedSnapshots;
-  /** How fresh these listings are together at this time (milliseconds since 1970). */
+  /** The freshness of the listings that were read, together; `now` is in milliseconds since 1970. */
   freshness(read: Readonly<Record<ListingName, boolean>>, now: number): Freshness;
-  /** The status of the two listings at this time (milliseconds since 1970). */
+  /** The status of both listings; `now` is in milliseconds since 1970. */
   status(now: number): readonly [chains: ListingStatus, tokens: ListingStatus];
-  /** Ends the refreshing. */
   stop(): void;
 }
 
-/** Puts snapshots between the graph and one service. */
 export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const { listing, chainsFreshMs, tokensFreshMs, destinationsFreshMs, log } = options;
   const {
-    fleet = ALONE,
+    peers = NO_PEERS,
     disk,
     firstPauseMs,
     onRefresh = () => {},
@@ -132,29 +132,30 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   } = options;
   const shared = {
     rules: options,
-    fleet,
+    peers,
     disk,
-    onSource: (source: ListingSource) => listing.follow?.(source),
+    delay: () => listing.delay?.(),
+    onSource: (source: ListingSource) => listing.switchTo?.(source),
     log,
     ...(firstPauseMs === undefined ? {} : { firstPauseMs }),
   };
-  const chains = createKeeper({
+  const chains = createRefresher({
     ...shared,
     kind: CHAINS,
-    take: () => listing.chains(),
+    fetch: () => listing.chains(),
     index: createChainSnapshot,
     freshMs: chainsFreshMs,
     onRefresh: (...outcome) => onRefresh('chains', ...outcome),
   });
-  const tokens = createKeeper({
+  const tokens = createRefresher({
     ...shared,
     kind: TOKENS,
-    take: () => listing.tokens({}),
+    fetch: () => listing.tokens({}),
     index: createTokenSnapshot,
     freshMs: tokensFreshMs,
     onRefresh: (...outcome) => onRefresh('tokens', ...outcome),
   });
-  const routes = createRoutes({ listing, fleet, freshMs: destinationsFreshMs, log });
+  const routes = createRoutes({ listing, peers, freshMs: destinationsFreshMs, log });
   const routeRows = createRouteRows({ onConflicts: onConflictingRouteRows, log });
 
   const ofAllRoutes = { listing, tokensFreshMs, routes, routeRows, now, log };
@@ -165,7 +166,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     return snapshot ? snapshot.takenAt + snapshot.ageAt(now) : now;
   }
 
-  /** Those of the two listings that were read. */
+  /** The listings that were read, with the ages up to which they are fresh. */
   function aged(
     of: Readonly<Record<ListingName, Snapshot<unknown> | undefined>>,
     read: Readonly<Record<ListingName, boolean>>,
@@ -177,8 +178,8 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   }
 
   function view(client?: string): View {
-    const pinnedChains = createPin(chains);
-    const pinnedTokens = createPin(tokens);
+    const pinnedChains = pinSnapshot(chains);
+    const pinnedTokens = pinSnapshot(tokens);
     const ofRoutes = createRouteView({ ...ofAllRoutes, pinnedTokens, client });
     return {
       now,
@@ -187,19 +188,19 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       untracked: () => ({ chains: pinnedChains.arrived, tokens: pinnedTokens.arrived }),
       async arrival(listings) {
         const pins = { chains: pinnedChains, tokens: pinnedTokens };
-        await Promise.allSettled(listings.map((name) => pins[name].peek()));
+        await Promise.allSettled(listings.map((name) => pins[name].readUntracked()));
       },
-      routeQuestion: ofRoutes.question,
-      isRouteKept: ofRoutes.isKept,
+      routeRequest: ofRoutes.requestFor,
+      isRouteKept: ofRoutes.isCached,
       routes: ofRoutes.tokens,
       readSnapshots: () => ({
-        chains: pinnedChains.wasRead,
-        tokens: pinnedTokens.wasRead,
-        isMissing: pinnedChains.isMissed || pinnedTokens.isMissed,
+        chains: pinnedChains.snapshotRead,
+        tokens: pinnedTokens.snapshotRead,
+        isMissing: pinnedChains.readFailed || pinnedTokens.readFailed,
         routesGoodUntil: ofRoutes.goodUntil,
       }),
       staleReads(now) {
-        const read = { chains: pinnedChains.wasRead, tokens: pinnedTokens.wasRead };
+        const read = { chains: pinnedChains.snapshotRead, tokens: pinnedTokens.snapshotRead };
         const isRead = { chains: read.chains !== undefined, tokens: read.tokens !== undefined };
         return freshnessOf(aged(read, isRead), now).stale;
       },
@@ -214,9 +215,9 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       chains.start();
       tokens.start();
     },
-    hurry() {
-      chains.hurry();
-      tokens.hurry();
+    refreshNow() {
+      chains.refreshNow();
+      tokens.refreshNow();
     },
     now,
     view,

@@ -2,48 +2,49 @@ import { randomBytes } from 'node:crypto';
 import { constants, lstat, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { ServiceFingerprints } from '../domain/fingerprint.js';
-import type { Taken } from '../domain/listing.js';
+import type { Fetched } from '../domain/listing.js';
 import type { Logger } from '../logger.js';
 import type { DiskStore } from '../snapshots/disk-store.js';
-import type { Kind } from '../upstream/listing-kinds.js';
-import { decodeRecord, encodeRecord } from './record.js';
+import type { ListingKind } from '../upstream/listing-kinds.js';
+import { decodeRecord, type EncodeRows, encodeRecord, SHA256 } from './record.js';
 
-/** What {@link openDiskStore} takes. */
 export interface DiskStoreOptions {
-  /** It is made if there is none. */
+  /** It is created if it does not exist. */
   readonly directory: string;
-  /** Whose listings may be served; those of others stay where they are. */
+  /** The services whose listings may be served; other files stay untouched. */
   readonly services: ServiceFingerprints;
-  /** Larger files are passed over, in bytes. */
+  /** Larger files are ignored, in bytes. */
   readonly maxBytes: number;
+  /** Shared with peers, so that a snapshot is encoded once. */
+  readonly encodeRows?: EncodeRows | undefined;
   readonly log: Logger;
 }
 
-/** What a process that was killed left behind is older than this, in milliseconds. */
+/** A temporary file that is older than this was left by a killed process, in milliseconds. */
 const LEFT_BEHIND_AFTER_MS = 60_000;
-/** So many entries of the directory are looked at for that; more are somebody else's. */
+/** The most entries of the directory that are searched for such files. */
 const MAX_SWEPT = 10_000;
 const TEMPORARY = /^(chains|tokens)-\w+\.snapshot\.[0-9a-f]{16}\.tmp$/;
 
 /**
- * Opens the store.
+ * Opens the store. A directory that cannot be used yet is logged, and tried again at each write.
  *
- * @throws what `node:fs` throws where the path is not one of a directory
+ * @throws an error of `node:fs` if the path is not the path of a directory
  */
 export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStore> {
-  const { directory, services, maxBytes, log } = options;
+  const { directory, services, maxBytes, encodeRows, log } = options;
   try {
     await makeDirectory(directory);
     await sweep(directory);
   } catch (error) {
-    // Nobody has meant a file to be a directory. All else may pass, and is no reason not to serve.
+    // A file in place of the directory is a wrong setting. Any other fault may pass, and the gateway can serve.
     if (isOneOf(error, 'EEXIST', 'ENOTDIR')) throw error;
     log.warn({ err: error, directory }, 'SNAPSHOT_DIR cannot be used yet: let the gateway read and write it');
   }
-  /** What is still to be written to each file: one at a time, and only the latest of what has come meanwhile. */
-  const waiting = new Map<string, () => string>();
+  /** The next write to each file. Writes to a file run one at a time, and a newer listing replaces a waiting one. */
+  const waiting = new Map<string, () => Promise<Buffer>>();
   const writing = new Map<string, Promise<void>>();
-  /** Whether the last write failed: that it fails again is no news. */
+  /** Whether the last write failed; repeated failures are not logged again. */
   let isFailing = false;
 
   async function writeWaiting(file: string): Promise<void> {
@@ -54,19 +55,19 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
     writing.delete(file);
   }
 
-  async function writeFile(file: string, encode: () => string): Promise<void> {
+  async function writeFile(file: string, encode: () => Promise<Buffer>): Promise<void> {
     try {
-      await writeWhole(directory, file, encode());
+      await writeWhole(directory, file, await encode());
       if (isFailing) log.info({ file }, 'SNAPSHOT_DIR can be written again');
       isFailing = false;
     } catch (err) {
-      const advice = `The last good listing could not be kept in SNAPSHOT_DIR: make room there, and let the gateway write to it. It goes on from memory`;
+      const advice = `The last good listing could not be kept in SNAPSHOT_DIR: make room there, and let the gateway write to it. Until then it serves from memory only`;
       log[isFailing ? 'debug' : 'warn']({ err, file }, advice);
       isFailing = true;
     }
   }
 
-  async function readFrom<Row>(kind: Kind<Row>, file: string): Promise<Taken<Row> | undefined> {
+  async function readFrom<Row>(kind: ListingKind<Row>, file: string): Promise<Fetched<Row> | undefined> {
     try {
       const text = await readRegular(join(directory, file), maxBytes);
       return await decodeRecord(kind, text, services, Date.now());
@@ -74,20 +75,22 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
       if (isOneOf(error, 'ENOENT')) return undefined;
       const message = error instanceof Error ? error.message : String(error);
       const reason = isOneOf(error, 'EACCES', 'EPERM') ? `${message}; let the gateway read it` : message;
-      log.warn({ file, reason }, `The kept ${kind.name} listing is refused, and fetched anew: ${reason}`);
+      log.warn({ file, reason }, `The ${kind.name} listing on disk is refused, and fetched anew: ${reason}`);
       return undefined;
     }
   }
 
   return {
     async read(kind) {
-      const files = Object.values(services).map((mark) => fileOf(kind.name, mark));
+      const files = Object.values(services).map((service) => fileOf(kind.name, service));
       const kept = await Promise.all(files.map((file) => readFrom(kind, file)));
-      return kept.filter((taken) => taken !== undefined).sort((one, other) => other.takenAt - one.takenAt)[0];
+      return kept
+        .filter((fetched) => fetched !== undefined)
+        .sort((one, other) => other.takenAt - one.takenAt)[0];
     },
-    write(kind, taken) {
-      const file = fileOf(kind.name, services[taken.source]);
-      waiting.set(file, () => encodeRecord(kind, taken, services));
+    write(kind, fetched) {
+      const file = fileOf(kind.name, services[fetched.source]);
+      waiting.set(file, () => encodeRecord(kind, fetched, services, SHA256, encodeRows));
       const written = writing.get(file) ?? writeWaiting(file);
       writing.set(file, written);
       return written;
@@ -98,18 +101,18 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
   };
 }
 
-/** One file for each service that rows are from, so that none takes the place of another's. */
-function fileOf(name: string, mark: string | undefined): string {
-  return `${name}-${mark}.snapshot`;
+/** Each service has a file of its own, so that one does not overwrite the other's. */
+function fileOf(name: string, service: string | undefined): string {
+  return `${name}-${service}.snapshot`;
 }
 
-/** Temporary file, fsync, rename: a crash at any point leaves the old file or the new one. */
-async function writeWhole(directory: string, file: string, text: string): Promise<void> {
+/** Writes atomically (temporary file, fsync, rename): a crash at any point leaves the old file or the new one. */
+async function writeWhole(directory: string, file: string, bytes: Buffer): Promise<void> {
   const temporary = join(directory, `${file}.${randomBytes(8).toString('hex')}.tmp`);
   try {
     const handle = await open(temporary, 'wx', 0o644);
     try {
-      await handle.writeFile(text);
+      await handle.writeFile(bytes);
       await handle.sync();
     } finally {
       await handle.close();
@@ -119,25 +122,25 @@ async function writeWhole(directory: string, file: string, text: string): Promis
     await rm(temporary, { force: true }).catch(() => {});
     throw error;
   }
-  // Without it a power cut may undo the rename.
+  // Without an fsync of the directory a power cut may undo the rename.
   const handle = await open(directory, constants.O_RDONLY | constants.O_DIRECTORY);
   await handle.sync().finally(() => handle.close());
 }
 
 /**
- * Reads a regular file. Anything else is never opened: a FIFO would hold a thread for ever, and a device has no end.
+ * Reads a regular file. Nothing else is opened: a FIFO would block a thread for ever, and a device has no end.
  *
- * @throws NotReadable where it is no regular file, or larger than that
- * @throws what `node:fs` throws
+ * @throws NotReadable if it is no regular file, or larger than `maxBytes`
+ * @throws an error of `node:fs`
  */
 async function readRegular(path: string, maxBytes: number): Promise<string> {
   const found = await stat(path).catch(async (error: unknown) => {
-    // Nothing is there, or a link that leads nowhere: only of the latter there is something to tell.
+    // A missing file is normal; a dangling link is worth a message.
     if (isOneOf(error, 'ENOENT') && (await isThere(path))) throw new NotReadable('a link that leads nowhere');
     throw error;
   });
   if (!found.isFile()) throw new NotReadable('no regular file');
-  // It may have been exchanged meanwhile: then nothing is waited for either.
+  // The file may have been replaced since `stat`: O_NONBLOCK does not wait for a FIFO either.
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const opened = await handle.stat();
@@ -145,7 +148,7 @@ async function readRegular(path: string, maxBytes: number): Promise<string> {
     if (opened.size > maxBytes) {
       throw new NotReadable(`larger (${opened.size} bytes) than an answer of the upstream may be`);
     }
-    // No more than that, though it may grow, or never have said how long it is.
+    // Read no more than this: the file may grow, or report no size.
     const bytes = Buffer.alloc(opened.size);
     let length = 0;
     while (length < bytes.length) {
@@ -159,7 +162,7 @@ async function readRegular(path: string, maxBytes: number): Promise<string> {
   }
 }
 
-/** What stands where a listing should be, and is to be passed over; the message says what to do. */
+/** Something else is where a listing should be. The message says what to do. */
 class NotReadable extends Error {
   constructor(found: string) {
     super(`it is ${found}; remove it, so that the listing can be kept there`);
@@ -174,8 +177,8 @@ async function isThere(path: string): Promise<boolean> {
 }
 
 /**
- * Makes a directory and those above it. Node's own way never ends where a file system refuses new directories by
- * saying that the one above is missing, as /proc does.
+ * Creates a directory and its parents. Node's recursive `mkdir` never ends on a file system that answers ENOENT to each
+ * attempt, as /proc does.
  */
 async function makeDirectory(directory: string): Promise<void> {
   const missing: string[] = [];
@@ -194,13 +197,13 @@ async function makeDirectory(directory: string): Promise<void> {
   }
   for (const path of missing.reverse()) {
     await mkdir(path).catch((error: unknown) => {
-      // Another gateway may make it at the same time.
+      // Another gateway may create it at the same time.
       if (!isOneOf(error, 'EEXIST')) throw error;
     });
   }
 }
 
-/** Removes what processes that were killed have left behind. */
+/** Removes temporary files of killed processes. */
 async function sweep(directory: string): Promise<void> {
   let swept = 0;
   for await (const { name } of await opendir(directory)) {
@@ -211,7 +214,7 @@ async function sweep(directory: string): Promise<void> {
       const { mtimeMs } = await lstat(path);
       if (Date.now() - mtimeMs > LEFT_BEHIND_AFTER_MS) await rm(path, { force: true });
     } catch {
-      // Whatever it is, it harms nobody.
+      // A file that cannot be removed does no harm.
     }
   }
 }

@@ -1,13 +1,14 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
 import type { ServiceFingerprints } from '../domain/fingerprint.js';
-import type { Origin, Taken } from '../domain/listing.js';
-import type { Kind } from '../upstream/listing-kinds.js';
+import type { Fetched, Origin } from '../domain/listing.js';
+import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
+import type { ListingKind } from '../upstream/listing-kinds.js';
 
-/** A text that is not a record which may be served; the message completes "… is refused: ". */
-export class RefusedRecord extends Error {
-  override readonly name = 'RefusedRecord';
-  /** True where another moment may find it sound: its clock and ours differ. */
+/** A text is no record, or one that may not be served. The message completes "… is refused: ". */
+export class InvalidRecord extends Error {
+  override readonly name = 'InvalidRecord';
+  /** Whether it may be valid later, because its clock is ahead of ours. */
   readonly isEarly: boolean;
 
   constructor(reason: string, isEarly = false) {
@@ -16,14 +17,15 @@ export class RefusedRecord extends Error {
   }
 }
 
-/** The form of records; one that this gateway cannot read has another number. */
+/** The number of the format. It changes when older gateways can no longer read what newer ones write. */
 export const RECORD_FORMAT = 1;
-/** Clocks of machines that share records may differ by this. */
+/** How far the clocks of machines that share records may be apart. */
 export const MAX_EARLY_MS = 60_000;
 
 const content = v.object({
   name: v.string(),
-  source: v.picklist(['demo', 'v1', 'value-transfer']),
+  // Which of them may be served is for `ServiceFingerprints` to say.
+  source: v.string(),
   service: v.string(),
   takenAt: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
   rejected: v.object({ count: v.pipe(v.number(), v.safeInteger()), first: v.array(v.string()) }),
@@ -31,17 +33,17 @@ const content = v.object({
   rows: v.unknown(),
 });
 
-/** What shows that a record is whole. */
+/** The digest in a record's first line, which shows that the record is whole. */
 export interface RecordDigest {
-  /** The digest of this JSON, without white space. */
-  of(json: string): string;
+  /** Begins the digest of JSON without white space. */
+  start(): { update(part: Uint8Array | string): unknown; digest(encoding: 'hex'): string };
   /** Why a record with another digest is refused. */
   readonly misfit: string;
 }
 
-/** A digest that everybody can make: it shows damage, and no intent. */
+/** A digest that anybody can make: it shows damage, not forgery. */
 export const SHA256: RecordDigest = {
-  of: digestOf,
+  start: () => createHash('sha256'),
   misfit: 'its digest does not fit: it is half written or altered',
 };
 
@@ -54,58 +56,99 @@ export function maxRecordBytes(upstreamMaxBytes: number): number {
   return 2 * upstreamMaxBytes + 4096;
 }
 
-/** Writes an answer down for outside the process: a line that says what follows, with its digest, and JSON. */
-export function encodeRecord<Row>(
-  { name }: Kind<Row>,
-  taken: Taken<Row>,
+/** Turns the rows of a listing into JSON without the brackets around it, in parts. */
+export type EncodeRows = <Row>(kind: ListingKind<Row>, rows: readonly Row[]) => Promise<readonly Buffer[]>;
+
+/**
+ * Creates an encoder that keeps the last text of each kind. Disk and Redis share one, so that a snapshot is encoded
+ * once for both.
+ */
+export function createRowEncoder(): EncodeRows {
+  const latest = new Map<string, { readonly rows: unknown; readonly parts: Promise<readonly Buffer[]> }>();
+  return ({ name }, rows) => {
+    const known = latest.get(name);
+    if (known?.rows === rows) return known.parts;
+    const parts = encodeRows(rows);
+    latest.set(name, { rows, parts });
+    return parts;
+  };
+}
+
+async function encodeRows(rows: readonly unknown[]): Promise<readonly Buffer[]> {
+  const parts: Buffer[] = [];
+  await forEachChunk(rows, (chunk, offset) => {
+    parts.push(Buffer.from((offset > 0 ? ',' : '') + JSON.stringify(chunk).slice(1, -1)));
+  });
+  return parts;
+}
+
+/** Encodes a listing for storage: a line with the format and a digest, then JSON. It yields to requests. */
+export async function encodeRecord<Row>(
+  kind: ListingKind<Row>,
+  fetched: Fetched<Row>,
   services: ServiceFingerprints,
   digest: RecordDigest = SHA256,
-): string {
-  const { source, takenAt, rejected, largest, rows } = taken;
-  const json = JSON.stringify({ name, source, service: services[source], takenAt, rejected, largest, rows });
-  return `${HEAD}${digest.of(json)}\n${json}`;
+  encode: EncodeRows = (_kind, rows) => encodeRows(rows),
+): Promise<Buffer> {
+  const { source, takenAt, rejected, largest, rows } = fetched;
+  const facts = JSON.stringify({
+    name: kind.name,
+    source,
+    service: services[source],
+    takenAt,
+    rejected,
+    largest,
+  });
+  const before = Buffer.from(`${facts.slice(0, -1)},"rows":[`);
+  const json = [before, ...(await encode(kind, rows)), Buffer.from(']}')];
+  const hash = digest.start();
+  for (const part of json) await yieldThen(() => hash.update(part));
+  return Buffer.concat([Buffer.from(`${HEAD}${hash.digest('hex')}\n`), ...json]);
 }
 
 /**
  * Reads what `encodeRecord` wrote.
  *
  * @param now milliseconds since 1970
- * @throws RefusedRecord by rejection, for anything else: half written, altered, of another form, listing or upstream, or
- *   from the future
+ * @throws InvalidRecord by rejection if it is half written, altered, from the future, or of another format, listing or
+ *   upstream
  */
 export async function decodeRecord<Row>(
-  kind: Kind<Row>,
+  kind: ListingKind<Row>,
   text: string,
   services: ServiceFingerprints,
   now: number,
   digest: RecordDigest = SHA256,
-): Promise<Taken<Row>> {
+): Promise<Fetched<Row>> {
   const end = text.indexOf('\n');
   const json = text.slice(end + 1);
   if (!text.startsWith(HEAD))
-    throw new RefusedRecord('it is not a record of this gateway, or of another format');
-  if (end < 0 || !isEqualText(text.slice(HEAD.length, end), digest.of(json)))
-    throw new RefusedRecord(digest.misfit);
+    throw new InvalidRecord('it is not a record of this gateway, or of another format');
+  const hash = digest.start();
+  hash.update(json);
+  if (end < 0 || !isEqualText(text.slice(HEAD.length, end), hash.digest('hex')))
+    throw new InvalidRecord(digest.misfit);
   const { name, source, service, takenAt, rejected, largest, rows } = readContent(json);
   if (name !== kind.name)
-    throw new RefusedRecord(`expected the ${kind.name} listing, got ${name.slice(0, 50)}`);
-  if (service !== services[source]) throw new RefusedRecord('it is of another upstream');
+    throw new InvalidRecord(`expected the ${kind.name} listing, got ${name.slice(0, 50)}`);
+  if (service !== services[source]) throw new InvalidRecord('it is of another upstream');
   if (takenAt > now + MAX_EARLY_MS) {
-    throw new RefusedRecord(`it is dated ${Math.round((takenAt - now) / 1000)} s in the future`, true);
+    throw new InvalidRecord(`it is dated ${Math.round((takenAt - now) / 1000)} s in the future`, true);
   }
   const read = await readRows(kind, rows, { source, takenAt });
-  // Those that an upstream sends are left out one by one; of ours, one says that none can be trusted.
+  // The gateway writes no bad rows: one of them shows that none can be trusted.
   if (read.rejected.count > 0) {
-    throw new RefusedRecord(`${read.rejected.count} of its rows do not have the form of a row`);
+    throw new InvalidRecord(`${read.rejected.count} of its rows do not have the form of a row`);
   }
-  return { ...read, rejected, largest, unreadable: undefined };
+  const { unreadable: _none, ...fetched } = read;
+  return { ...fetched, rejected, largest };
 }
 
-async function readRows<Row>(kind: Kind<Row>, rows: unknown, origin: Origin): Promise<Taken<Row>> {
+async function readRows<Row>(kind: ListingKind<Row>, rows: unknown, origin: Origin): Promise<Fetched<Row>> {
   try {
     return await kind.parse(rows, origin);
   } catch (error) {
-    throw new RefusedRecord(error instanceof Error ? error.message : String(error));
+    throw new InvalidRecord(error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -114,21 +157,17 @@ function readContent(json: string): v.InferOutput<typeof content> {
   try {
     read = JSON.parse(json);
   } catch {
-    throw new RefusedRecord('it is not JSON');
+    throw new InvalidRecord('it is not JSON');
   }
   const { success, output } = v.safeParse(content, read);
-  if (!success) throw new RefusedRecord('it does not have the form of a record');
+  if (!success) throw new InvalidRecord('it does not have the form of a record');
   return output;
 }
 
 const HEAD = `chains-and-tokens-gateway ${RECORD_FORMAT} `;
 
-/** Compares in a time that does not tell where two texts of the same length differ. */
+/** Compares in constant time: how long it takes does not tell where two texts differ. */
 export function isEqualText(one: string, other: string): boolean {
   const [bytes, otherBytes] = [Buffer.from(one), Buffer.from(other)];
   return bytes.length === otherBytes.length && timingSafeEqual(bytes, otherBytes);
-}
-
-function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

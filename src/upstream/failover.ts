@@ -2,46 +2,45 @@ import type { Listing } from '../domain/listing.js';
 import { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
 
-/** What {@link createAutoListing} takes. */
-export interface AutoListingOptions {
+export interface FailoverOptions {
   readonly v1: Listing;
   readonly successor: Listing;
   readonly log: Logger;
-  /** Called once, when a change-over was found out here: others may want to be told. */
+  /** Called at most once, when a request of this gateway has caused the failover; not by `switchTo`. */
   readonly onChangeOver: () => void;
 }
 
 /**
- * The v1 service until it says that it is gone, and its successor from then on, for good.
+ * Uses the v1 service until it says that it is gone, and its successor from then on, for good.
  *
- * Whoever asks at the change-over gets the successor's answer within the same call. It counts only when that
- * answer has come: until then v1 is asked first again, and what the successor fails with is thrown.
+ * The call that finds v1 gone is answered by the successor. If the successor fails, the call fails with its error, and
+ * the next call tries v1 first again.
  */
-export function createAutoListing({ v1, successor, log, onChangeOver }: AutoListingOptions): Listing {
-  let hasChangedOver = false;
+export function createFailoverListing({ v1, successor, log, onChangeOver }: FailoverOptions): Listing {
+  let hasSwitched = false;
 
-  async function ask<Answer>(
-    question: (listing: Listing) => Promise<Answer>,
-    onAnswer: (gone: UpstreamError) => void,
+  async function withFailover<Answer>(
+    fetch: (listing: Listing) => Promise<Answer>,
+    onSuccess: (gone: UpstreamError) => void,
   ): Promise<Answer> {
-    if (hasChangedOver) return question(successor);
+    if (hasSwitched) return fetch(successor);
     try {
-      return await question(v1);
+      return await fetch(v1);
     } catch (error) {
       if (isGone(error)) {
-        const answer = await question(successor);
-        onAnswer(error);
+        const answer = await fetch(successor);
+        onSuccess(error);
         return answer;
       }
-      // Another question may have found out meanwhile.
-      if (hasChangedOver) return question(successor);
+      // Another call may have switched meanwhile.
+      if (hasSwitched) return fetch(successor);
       throw error;
     }
   }
 
   function changeOver({ code, detail }: UpstreamError): void {
-    if (hasChangedOver) return;
-    hasChangedOver = true;
+    if (hasSwitched) return;
+    hasSwitched = true;
     log.warn(
       { code, detail },
       'The v1 service says that it is gone, and its successor has answered: the listings are from the value-transfer service from now on. When it suits you, set UPSTREAM_PROFILE=value-transfer, and UPSTREAM_URL to the address of the successor',
@@ -51,20 +50,21 @@ export function createAutoListing({ v1, successor, log, onChangeOver }: AutoList
 
   return {
     get source() {
-      return hasChangedOver ? successor.source : v1.source;
+      return hasSwitched ? successor.source : v1.source;
     },
-    chains: () => ask((listing) => listing.chains(), changeOver),
+    delay: () => (hasSwitched ? successor : v1).delay?.(),
+    chains: () => withFailover((listing) => listing.chains(), changeOver),
     tokens: (filter, clients) =>
-      // That one question is refused for good says nothing of the listings.
-      ask(
+      // One request for routes that is gone says nothing about the service.
+      withFailover(
         (listing) => listing.tokens(filter, clients),
         filter.srcToken === undefined ? changeOver : () => {},
       ),
-    follow(source) {
-      if (source !== successor.source || hasChangedOver) return;
-      hasChangedOver = true;
+    switchTo(source) {
+      if (source !== successor.source || hasSwitched) return;
+      hasSwitched = true;
       log.info(
-        'The listings are from the value-transfer service already, as an earlier start or another gateway has found: v1 is not asked again. When it suits you, set UPSTREAM_PROFILE=value-transfer, and UPSTREAM_URL to the address of the successor',
+        'The listings are from the value-transfer service already, as an earlier start or another gateway has found: v1 gets no more requests. When it suits you, set UPSTREAM_PROFILE=value-transfer, and UPSTREAM_URL to the address of the successor',
       );
     },
   };

@@ -1,45 +1,42 @@
 import { foldAddress, tokenKey } from '../domain/addresses.js';
 import { foldText } from '../domain/fold-text.js';
-import type { Chain, Origin, Taken, Token } from '../domain/listing.js';
+import type { Chain, Fetched, Origin, Token } from '../domain/listing.js';
 import { parseChains, parseTokens } from './rows.js';
 
-/** The facts of a row by which money is moved: a wrong one costs money. */
+/** The facts of a row that decide how money is moved: a wrong one can cost money. */
 export type ComparedFact = 'decimals' | 'symbol' | 'chain_id' | 'native_currency';
 
-/** One fact of the rows of a listing. */
 export interface Compared<Row> {
   readonly fact: ComparedFact;
-  /** As it is called where a change of it is told. */
+  /** Its name in messages. */
   readonly name: string;
-  /** The field of the log that tells its changes when another service takes over. */
+  /** The log field that lists its changes at a failover. */
   readonly logName: string;
-  /** Equal for two rows in which it means the same. */
+  /** Equal for two rows in which the fact means the same. */
   readonly factOf: (row: Row) => string;
 }
 
-/** What holds for the rows of one listing, whichever service they are from. */
-export interface Kind<Row> {
+/** How to read and compare the rows of one listing, whichever service they are from. */
+export interface ListingKind<Row> {
   readonly name: string;
   /**
-   * Reads rows in the form in which the gateway itself writes them, with all the checks that an answer of
-   * the upstream meets.
+   * Reads rows in the form in which the gateway stores them, with all the checks of an answer of the upstream.
    *
    * @throws UpstreamError UPSTREAM_MALFORMED by rejection
    */
-  readonly parse: (rows: unknown, origin: Origin) => Promise<Taken<Row>>;
-  /** Equal for two rows that mean the same. */
+  readonly parse: (rows: unknown, origin: Origin) => Promise<Fetched<Row>>;
+  /** The identity of a row. */
   readonly keyOf: (row: Row) => string;
-  /** The facts that stay as they are for rows of equal keys. Prices and names are none. */
+  /** The facts that should never change for a key. Prices and names may change. */
   readonly compared: readonly Compared<Row>[];
   /**
-   * Equal for rows of which one can take the place of another unseen; undefined for rows that stand for
-   * nothing but themselves.
+   * Equal for rows that a person could mistake for each other, such as two tokens of one symbol on one chain;
+   * undefined if there is no such risk.
    */
   readonly standsFor: (row: Row) => string | undefined;
 }
 
-/** The chain listing. */
-export const CHAINS: Kind<Chain> = {
+export const CHAINS: ListingKind<Chain> = {
   name: 'chains',
   parse: (rows, origin) => parseChains({ chains: rows }, origin),
   keyOf: ({ chainKey }) => chainKey,
@@ -66,8 +63,7 @@ export const CHAINS: Kind<Chain> = {
   standsFor: () => undefined,
 };
 
-/** The token listing. */
-export const TOKENS: Kind<Token> = {
+export const TOKENS: ListingKind<Token> = {
   name: 'tokens',
   parse: (rows, origin) => parseTokens({ tokens: rows }, origin, false),
   keyOf: ({ chainKey, address }) => tokenKey(chainKey, address),
@@ -80,15 +76,15 @@ export const TOKENS: Kind<Token> = {
     },
     { fact: 'symbol', name: 'symbol', logName: 'changedSymbols', factOf: ({ symbol }) => symbol },
   ],
-  // "USDC" and "usdc" look the same to a person who is in a hurry.
+  // "USDC" and "usdc" look the same to a person in a hurry.
   standsFor: ({ chainKey, symbol }) => {
     const folded = foldText(symbol).trim();
     return folded === '' ? undefined : JSON.stringify([chainKey, folded]);
   },
 };
 
-/** The routes from one token, of which there may be none. */
-export const ROUTES: Kind<Token> = {
+/** The routes from one token; unlike a listing, they may be empty. */
+export const ROUTES: ListingKind<Token> = {
   ...TOKENS,
   name: 'routes',
   parse: (rows, origin) => parseTokens({ tokens: rows }, origin, true),

@@ -1,14 +1,13 @@
 import { BlockList, isIP } from 'node:net';
 
-/** A longer address is none that a page had better load. */
 const MAX_LENGTH = 2048;
-/** What ends an attribute, a tag, or an address in a style sheet; and what cannot be seen. */
+/** Characters that end an attribute, a tag or an address in a style sheet, and invisible ones. */
 const MARKUP = /[\s<>"'`\\^{|}\p{Cc}\p{Cf}]/u;
-/** Names of the own machine and the own network. */
+/** Names of this machine and of local networks. */
 const LOCAL_NAME =
   /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|lan|home|home\.arpa)$/;
 
-/** Addresses that are of no public host: of this machine, of private networks, of a link, or set apart. */
+/** Loopback, private, link-local and reserved addresses. */
 const NOT_PUBLIC = new BlockList();
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
@@ -27,7 +26,7 @@ for (const [network, prefix] of [
 ] as const) {
   NOT_PUBLIC.addSubnet(network, prefix, 'ipv4');
 }
-/** Of the public ones, those that carry an IPv4 address, or are for examples. */
+/** Within the public IPv6 range: addresses that embed an IPv4 address, and those for documentation. */
 for (const [network, prefix] of [
   ['2001::', 32],
   ['2001:db8::', 32],
@@ -39,11 +38,10 @@ const PUBLIC_IPV6 = new BlockList();
 PUBLIC_IPV6.addSubnet('2000::', 3, 'ipv6');
 
 /**
- * The address of a picture in the one form in which pages may load it; null for anything else. It is `https:`
- * or `http:`, at a public host, without a name and password, and has no character that means something in
- * markup.
+ * The address of a picture if it is safe for pages to load: `https:` or `http:`, at a public host, without a user name
+ * and password, and without characters that have a meaning in markup. Otherwise null.
  *
- * @param sent what an upstream sends as `logoUrl`, of any type
+ * @param sent the `logoUrl` of a row, of any type
  */
 export function logoUrlOf(sent: unknown): string | null {
   if (typeof sent !== 'string' || sent.length > MAX_LENGTH || MARKUP.test(sent)) return null;
@@ -54,7 +52,7 @@ export function logoUrlOf(sent: unknown): string | null {
   return href.length <= MAX_LENGTH && !MARKUP.test(href) ? href : null;
 }
 
-/** Whether this is a host of the public network, as far as its name says so. */
+/** True if the host is public, as far as its name or address shows. */
 function isPublic(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   const version = isIP(host);

@@ -1,35 +1,27 @@
 import { MAX_ROWS } from '../domain/row-limits.js';
 import { malformed } from '../domain/upstream-error.js';
-import type { Logger } from '../logger.js';
-import type { UpstreamAnswer, UpstreamHttp, UpstreamQuestion } from './http/client.js';
-import { kindOf, rowsOf, tooManyRows } from './rows.js';
-
-/** What {@link followPages} takes beside the question. */
-export interface PagesOptions {
-  readonly http: UpstreamHttp;
-  /** The limit on all pages of one answer together, counted after decompression. */
-  readonly maxBytes: number;
-  readonly log: Logger;
-}
+import type { UpstreamAnswer, UpstreamRequest } from './http/client.js';
+import { describeType, rowsOf, tooManyRows } from './rows.js';
+import type { ServiceOptions } from './service.js';
 
 const MAX_PAGES = 100;
 
 /**
- * The rows of all pages of one answer in their order, of any form each. A listing that is known to be cut
- * short is refused whole, since what it lacks would look as if it were no longer there; a page that names one
- * for the second time is the last.
+ * Fetches the pages after the first, and returns the unchecked rows of all of them in order.
  *
- * @param question what the first page answers; its path is the name of the rows, too
- * @param firstPage the answer to it
- * @throws UpstreamError of whatever page fails, and UPSTREAM_MALFORMED if one has another form or there are
- *   too many
+ * If a page cannot be had, the whole listing fails: the missing rows would look as if they were gone. A page that
+ * repeats an earlier token is the last.
+ *
+ * @param request the request for the first page; its path is also the name of the array of rows
+ * @throws UpstreamError of the page that fails; UPSTREAM_MALFORMED if a page does not have the specified form, or if
+ *   there are too many
  */
-export async function followPages(
-  { http, maxBytes, log }: PagesOptions,
-  question: UpstreamQuestion,
+export async function fetchAllPages(
+  { http, maxBytes, log }: ServiceOptions,
+  request: UpstreamRequest,
   firstPage: UpstreamAnswer,
 ): Promise<readonly unknown[]> {
-  const name = question.path;
+  const name = request.path;
   const rows: unknown[] = [];
   const followed = new Set<string>();
   let bytes = 0;
@@ -53,23 +45,23 @@ export async function followPages(
       throw malformed(`expected at most ${MAX_PAGES} pages of "${name}", got the token of a further one`);
     }
     page = await http.getJson({
-      ...question,
-      query: { ...question.query, 'pagination[nextToken]': nextToken },
+      ...request,
+      query: { ...request.query, 'pagination[nextToken]': nextToken },
     });
   }
 }
 
-/** What leads to the next page; undefined on the last one. */
+/** The token of the next page; undefined on the last page. */
 function nextTokenOf(json: unknown): string | undefined {
   const { pagination } = json as { readonly pagination?: unknown };
   if (pagination === undefined || pagination === null) return undefined;
   if (typeof pagination !== 'object' || Array.isArray(pagination)) {
-    throw malformed(`expected an object "pagination", got ${kindOf(pagination)}`);
+    throw malformed(`expected an object "pagination", got ${describeType(pagination)}`);
   }
   const { nextToken } = pagination as { readonly nextToken?: unknown };
   if (nextToken === undefined || nextToken === null || nextToken === '') return undefined;
   if (typeof nextToken !== 'string') {
-    throw malformed(`expected a string "pagination.nextToken", got ${kindOf(nextToken)}`);
+    throw malformed(`expected a string "pagination.nextToken", got ${describeType(nextToken)}`);
   }
   return nextToken;
 }

@@ -1,16 +1,16 @@
 import * as v from 'valibot';
 import { tokenKey } from '../domain/addresses.js';
-import { keepKeyedRows } from '../domain/keyed-rows.js';
-import type { Chain, Origin, Price, Taken, Token } from '../domain/listing.js';
+import { cacheKeyedRows } from '../domain/keyed-rows.js';
+import type { Chain, Fetched, Origin, Price, Token } from '../domain/listing.js';
 import { MAX_LENGTHS, MAX_ROWS } from '../domain/row-limits.js';
 import { malformed, type UpstreamError } from '../domain/upstream-error.js';
-import { forEachSlice } from '../scheduling/chunks.js';
+import { forEachChunk } from '../scheduling/chunks.js';
 import { logoUrlOf } from './logo-url.js';
 
-/** So many bad rows are told with their places; the rest are only counted. */
+/** How many rejected rows are reported with index and reason; the others are only counted. */
 const SHOWN_REJECTED_ROWS = 20;
 
-/** Where a text is too long, it is not repeated in what is said of it. */
+/** The message about a text that is too long does not contain it. */
 const text = (longest: number) => v.pipe(v.string(), v.maxLength(longest));
 const chainKey = v.pipe(text(MAX_LENGTHS.chainKey), v.nonEmpty());
 const address = v.pipe(text(MAX_LENGTHS.address), v.nonEmpty());
@@ -21,8 +21,8 @@ const decimals = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255))
 const chainRow = v.object({
   chainKey,
   chainType: v.pipe(text(MAX_LENGTHS.chainType), v.toLowerCase()),
-  // Beyond 2^53 a JSON number has lost digits, and a wrong chain id sends funds to the wrong place.
-  // It may be negative: TON's is -239.
+  // Beyond 2^53 a JSON number has lost digits, and a wrong chain id sends funds to the wrong chain.
+  // It can be negative: TON's is -239.
   chainId: v.pipe(v.number(), v.safeInteger()),
   shortName: name,
   name,
@@ -35,37 +35,35 @@ const tokenEntries = {
   decimals,
   symbol,
   name,
-  // A price that is none costs the row nothing: it is served without one.
+  // A row with an invalid price is served without a price.
   price: v.fallback(v.nullable(v.object({ usd: v.pipe(v.number(), v.finite(), v.minValue(0)) })), null),
-  // Nor does a picture that a page had better not load.
+  // A row with an unsafe picture is served without a picture.
   logoUrl: v.fallback(v.pipe(v.unknown(), v.transform(logoUrlOf)), null),
 };
 
-/** The form in which a service writes the rows of its token listing; each is read as the same row. */
+/** Reads a token in the form of one service. All services give rows of the same form. */
 export type TokenForm = v.GenericSchema<
   unknown,
   Omit<Token, 'price'> & { readonly price: Pick<Price, 'usd'> | null }
 >;
 
-/** A token as v1 writes it. */
+/** The form of v1. */
 const v1Token: TokenForm = v.object({ isBridgeable: v.boolean(), ...tokenEntries });
 
-/** A token as the value-transfer service writes it. */
+/** The form of the value-transfer service. */
 export const valueTransferToken: TokenForm = v.pipe(
   v.object({ isSupported: v.boolean(), ...tokenEntries }),
-  // In the order of the other form: equal rows are to have an equal digest, whichever service they are from.
+  // With the members in v1's order: equal rows of both services must have equal digests.
   v.transform(({ isSupported, ...row }) => ({ isBridgeable: isSupported, ...row })),
 );
 
 /**
- * Reads the answer to a question for the chain listing.
+ * Reads the chain listing.
  *
  * @param json the parsed body, of any form
- * @param origin where it is from, and when it was asked for
- * @throws UpstreamError UPSTREAM_MALFORMED by rejection, if it is not `{ chains: [...] }` with at least one
- *   good row
+ * @throws UpstreamError UPSTREAM_MALFORMED by rejection, if the body is not `{ chains: [...] }` or has no valid row
  */
-export async function parseChains(json: unknown, { source, takenAt }: Origin): Promise<Taken<Chain>> {
+export async function parseChains(json: unknown, { source, takenAt }: Origin): Promise<Fetched<Chain>> {
   const parsed = await parseRows(
     'chains',
     json,
@@ -81,41 +79,49 @@ export async function parseChains(json: unknown, { source, takenAt }: Origin): P
 }
 
 /**
- * Reads the answer to a question for tokens, the whole listing or the routes from one token.
+ * Reads tokens: the whole listing, or the routes from one token.
  *
  * @param json the parsed body, of any form
- * @param origin where it is from, and when it was asked for: every price gets that as its `asOf`
- * @param mayBeEmpty true for routes; a listing without tokens is refused
- * @param form how the service writes a token
- * @throws UpstreamError UPSTREAM_MALFORMED by rejection, if it is not `{ tokens: [...] }`, or has rows and no
- *   good one
+ * @param origin its `takenAt` becomes the `asOf` of every price
+ * @param mayBeEmpty true for routes; a listing without tokens is an error
+ * @throws UpstreamError UPSTREAM_MALFORMED by rejection, if the body is not `{ tokens: [...] }`, or if it has rows and
+ *   none is valid
  */
 export async function parseTokens(
   json: unknown,
   { source, takenAt }: Origin,
   mayBeEmpty: boolean,
   form: TokenForm = v1Token,
-): Promise<Taken<Token>> {
+): Promise<Fetched<Token>> {
   const parsed = await parseRows(
     'tokens',
     json,
     form,
     ({ chainKey, address }) => tokenKey(chainKey, address),
-    ({ price, ...row }): Token =>
-      Object.freeze({ ...row, price: price && Object.freeze({ usd: price.usd, asOf: takenAt }) }),
+    // A literal with every member: by spreading, V8 would give each token a hidden class of its own.
+    (row): Token =>
+      Object.freeze({
+        isBridgeable: row.isBridgeable,
+        chainKey: row.chainKey,
+        address: row.address,
+        decimals: row.decimals,
+        symbol: row.symbol,
+        name: row.name,
+        logoUrl: row.logoUrl,
+        price: row.price && Object.freeze({ usd: row.price.usd, asOf: takenAt }),
+      }),
   );
   if (parsed.rows.length === 0 && !(mayBeEmpty && parsed.rejected.count === 0))
     throw noRows('tokens', parsed);
   return { ...parsed, source, takenAt };
 }
 
-/** What says which row it is. */
 interface Identity {
   readonly chainKey: string;
   readonly address: string;
 }
 
-type ParsedRows<Row> = Required<Pick<Taken<Row>, 'rows' | 'rejected' | 'unreadable'>>;
+type ParsedRows<Row> = Required<Pick<Fetched<Row>, 'rows' | 'rejected' | 'unreadable'>>;
 
 async function parseRows<Schema extends v.GenericSchema<unknown, object>, Row>(
   name: 'chains' | 'tokens',
@@ -134,7 +140,7 @@ async function parseRows<Schema extends v.GenericSchema<unknown, object>, Row>(
   const unreadableKeys = new Set<string>();
   let unreadable = 0;
   let unnamed = 0;
-  const read = (unknownRow: unknown, index: number) => {
+  const readRow = (unknownRow: unknown, index: number) => {
     const { success, output, issues } = v.safeParse(schema, unknownRow, { abortEarly: true });
     if (!success) {
       unreadable++;
@@ -153,11 +159,11 @@ async function parseRows<Schema extends v.GenericSchema<unknown, object>, Row>(
     firstIndexes.set(key, index);
     keyed.set(key, finish(output));
   };
-  await forEachSlice(rowsOf(name, json), (slice, offset) => {
-    for (const [index, row] of slice.entries()) read(row, offset + index);
+  await forEachChunk(rowsOf(name, json), (chunk, offset) => {
+    for (const [index, row] of chunk.entries()) readRow(row, offset + index);
   });
   const rows = Object.freeze([...keyed.values()]);
-  keepKeyedRows(rows, keyed);
+  cacheKeyedRows(rows, keyed);
   return {
     rows,
     rejected: { count, first },
@@ -165,7 +171,7 @@ async function parseRows<Schema extends v.GenericSchema<unknown, object>, Row>(
   };
 }
 
-/** Which row this is, though it cannot be read; undefined where it does not say. */
+/** Identifies a row that cannot be read; undefined if that is not possible. */
 function identityOf(row: unknown, name: 'chains' | 'tokens'): Identity | undefined {
   if (typeof row !== 'object' || row === null) return undefined;
   const { chainKey, address = name === 'chains' ? '' : undefined } = row as Partial<Record<string, unknown>>;
@@ -175,21 +181,21 @@ function identityOf(row: unknown, name: 'chains' | 'tokens'): Identity | undefin
 }
 
 /**
- * The rows of an answer, of any form each.
+ * The unchecked rows of an answer.
  *
  * @throws UpstreamError UPSTREAM_MALFORMED if it is not `{ [name]: [...] }`, or has more than {@link MAX_ROWS}
  */
 export function rowsOf(name: string, json: unknown): readonly unknown[] {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    throw malformed(`expected a JSON object with an array "${name}", got ${kindOf(json)}`);
+    throw malformed(`expected a JSON object with an array "${name}", got ${describeType(json)}`);
   }
   const rows: unknown = Object.hasOwn(json, name) ? (json as Record<string, unknown>)[name] : undefined;
-  if (!Array.isArray(rows)) throw malformed(`expected an array "${name}", got ${kindOf(rows)}`);
+  if (!Array.isArray(rows)) throw malformed(`expected an array "${name}", got ${describeType(rows)}`);
   if (rows.length > MAX_ROWS) throw tooManyRows(name, rows.length);
   return rows;
 }
 
-/** Says that an answer has more than {@link MAX_ROWS} rows. */
+/** The error for an answer with more than {@link MAX_ROWS} rows. */
 export function tooManyRows(name: string, count: number): UpstreamError {
   return malformed(`expected at most ${MAX_ROWS} rows in "${name}", got ${count}`);
 }
@@ -201,13 +207,13 @@ function noRows(name: string, { rejected: { count, first } }: ParsedRows<unknown
 
 function reasonOf(issue: v.BaseIssue<unknown> | undefined): string {
   const path = issue && v.getDotPath(issue);
-  // Copied: a part of a text holds on to the whole of it, which may be megabytes.
+  // Copied: a slice keeps the whole string in memory, which may be megabytes.
   const message = Buffer.from((issue?.message ?? 'not a row').slice(0, 200)).toString();
   return `${path ? `${path}: ` : ''}${message}`;
 }
 
-/** What a value is, for saying that something else was expected; never the value itself. */
-export function kindOf(value: unknown): string {
+/** Describes the type of an unexpected value for a message; never the value itself. */
+export function describeType(value: unknown): string {
   if (value === null) return 'null';
   if (value === undefined) return 'nothing';
   return Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`;

@@ -1,34 +1,51 @@
 import { fingerprint, type ServiceFingerprints } from '../domain/fingerprint.js';
 import type { Listing, ListingSource } from '../domain/listing.js';
 import type { Logger } from '../logger.js';
-import { createAutoListing } from './failover.js';
+import { createFailoverListing } from './failover.js';
+import type { Lane } from './http/backoff.js';
 import type { BreakerState } from './http/circuit-breaker.js';
 import { createUpstreamHttp, type UpstreamHttp } from './http/client.js';
-import type { Lane } from './http/guard.js';
-import type { Ceiling } from './http/rate-limit.js';
+import type { RateLimiter } from './http/rate-limit.js';
+import type { CreateListing } from './service.js';
 import { createV1Listing } from './v1.js';
 import { createValueTransferListing } from './value-transfer.js';
 
-/** Which services are asked, and where they are. */
+/**
+ * Every service that can be the upstream, by its name in `UPSTREAM_PROFILE` and in the `source` of its rows. To add
+ * one, write its file beside `v1.ts`, add a row here, and its name to the setting.
+ */
+export const SERVICES: Services = {
+  v1: createV1Listing,
+  'value-transfer': createValueTransferListing,
+};
+
+export type Services = Readonly<Record<string, CreateListing>>;
+
+/** The profile that uses v1 until it is gone, and the value-transfer service from then on. */
+export const AUTO = 'auto';
+
+/** Which services to use, and where they are. */
 export interface Addresses {
-  /** What the first of them speaks; `auto` changes over to the second when the first is gone. */
-  readonly profile: 'v1' | 'value-transfer' | 'auto';
+  /** The name of the service at `url`, or {@link AUTO}. */
+  readonly profile: string;
   /** Base address with its version segment. */
   readonly url: string;
-  /** Base address of the value-transfer service, for `auto`. */
+  /** Base address of the value-transfer service, for {@link AUTO}. */
   readonly successorUrl?: string | undefined;
-  /** Whether the first is the embedded demo listing. */
+  /** Whether `url` is the embedded demo listing, which speaks v1. */
   readonly isDemo: boolean;
+  /** {@link SERVICES} unless given. */
+  readonly services?: Services;
 }
 
-/** What {@link createUpstream} takes. Times are in milliseconds. */
+/** Times are in milliseconds. */
 export interface UpstreamOptions extends Addresses {
   readonly upstreamHeaders: Readonly<Record<string, string>>;
   readonly upstreamTimeoutMs: number;
   readonly upstreamRetries: number;
   readonly upstreamRequestsPerSecond: number;
   readonly upstreamMaxBytes: number;
-  readonly ceiling: Ceiling;
+  readonly rateLimiter: RateLimiter;
   /** Called when one service has taken the place of another. */
   readonly onChangeOver: (from: ListingSource, to: ListingSource) => void;
   readonly onAttempt: (source: ListingSource, path: string, outcome: string, seconds: number) => void;
@@ -36,82 +53,93 @@ export interface UpstreamOptions extends Addresses {
   readonly log: Logger;
 }
 
-/** The upstream, whatever services it consists of. */
+/** The upstream as one listing, whether one service or two stand behind it. */
 export interface Upstream {
   readonly listing: Listing;
-  /** Ends what is under way; whoever waits for it gets an UpstreamError. */
+  /** Aborts all requests; their callers get an UpstreamError. */
   close(): Promise<void>;
 }
 
-/** A question that would wait longer than this for its place under the ceiling is refused. */
+/** At most as many requests for routes wait as can be sent in this time. */
 const MAX_WAIT_SECONDS = 30;
 
-/** The services by what their rows are marked with. */
-export function servicesOf({ profile, url, successorUrl, isDemo }: Addresses): ServiceFingerprints {
-  // The demo listing is at another port each time, and always the same.
-  if (isDemo) return { demo: 'demo' };
-  if (profile === 'value-transfer') return { 'value-transfer': fingerprint(url) };
-  return {
-    v1: fingerprint(url),
-    ...(profile === 'auto' && successorUrl ? { 'value-transfer': fingerprint(successorUrl) } : {}),
-  };
+interface Service {
+  readonly source: ListingSource;
+  readonly url: string;
+  readonly createListing: CreateListing;
 }
 
-/** A mark of everything that gateways which share must agree in. */
+/** The service to use, and its successor, if any. */
+function chosenServices(addresses: Addresses): readonly [Service, Service?] {
+  const { profile, url, successorUrl, isDemo, services = SERVICES } = addresses;
+  function serviceAt(name: string, address: string): Service {
+    const createListing = Object.hasOwn(services, name) ? services[name] : undefined;
+    if (!createListing) {
+      throw new RangeError(`Expected one of the services ${Object.keys(services).join(', ')}, got ${name}`);
+    }
+    return { source: name, url: address, createListing };
+  }
+  if (isDemo) return [{ ...serviceAt('v1', url), source: 'demo' }];
+  if (profile !== AUTO) return [serviceAt(profile, url)];
+  const v1 = serviceAt('v1', url);
+  return successorUrl === undefined ? [v1] : [v1, serviceAt('value-transfer', successorUrl)];
+}
+
+/** The services whose stored rows may be served. */
+export function fingerprintsOf(addresses: Addresses): ServiceFingerprints {
+  // The demo listing has another port at each start, and always the same rows.
+  if (addresses.isDemo) return { demo: 'demo' };
+  return Object.fromEntries(
+    chosenServices(addresses).flatMap((service) =>
+      service ? [[service.source, fingerprint(service.url)]] : [],
+    ),
+  );
+}
+
+/** A digest of the settings in which gateways must agree to share snapshots. */
 export function peerScope({ profile, url, successorUrl, isDemo }: Addresses): string {
   return isDemo
     ? 'demo'
     : fingerprint(JSON.stringify([profile, fingerprint(url), fingerprint(successorUrl ?? '')]));
 }
 
-/** Puts the services of a profile behind the seam. */
+/** Opens the services that the addresses name. Nothing is requested yet. */
 export function createUpstream(options: UpstreamOptions): Upstream {
-  const { profile, url, successorUrl, isDemo, upstreamMaxBytes, onChangeOver, log } = options;
-  const doors: UpstreamHttp[] = [];
+  const { upstreamMaxBytes: maxBytes, log } = options;
+  const opened: UpstreamHttp[] = [];
 
-  function open(source: ListingSource, baseUrl: string): UpstreamHttp {
+  function open({ source, url, createListing }: Service): Listing {
     const http = createUpstreamHttp({
       service: source,
-      baseUrl,
+      baseUrl: url,
       headers: options.upstreamHeaders,
       timeoutMs: options.upstreamTimeoutMs,
       retries: options.upstreamRetries,
-      ceiling: options.ceiling,
+      rateLimiter: options.rateLimiter,
       maxWaiting: options.upstreamRequestsPerSecond * MAX_WAIT_SECONDS,
-      maxBytes: upstreamMaxBytes,
+      maxBytes,
       onAttempt: (path, outcome, seconds) => options.onAttempt(source, path, outcome, seconds),
       onBreaker: (state, lane) => options.onBreaker(source, state, lane),
       log,
     });
-    doors.push(http);
-    return http;
+    opened.push(http);
+    return createListing({ http, source, maxBytes, log });
   }
 
-  function openValueTransfer(baseUrl: string): Listing {
-    return createValueTransferListing({
-      http: open('value-transfer', baseUrl),
-      maxBytes: upstreamMaxBytes,
-      log,
-    });
-  }
-
-  function openListing(): Listing {
-    if (profile === 'value-transfer') return openValueTransfer(url);
-    const source = isDemo ? 'demo' : 'v1';
-    const v1 = createV1Listing({ http: open(source, url), source });
-    if (profile === 'v1' || successorUrl === undefined) return v1;
-    return createAutoListing({
-      v1,
-      successor: openValueTransfer(successorUrl),
-      onChangeOver: () => onChangeOver(source, 'value-transfer'),
-      log,
-    });
-  }
+  const [first, successor] = chosenServices(options);
+  const listing = successor
+    ? createFailoverListing({
+        v1: open(first),
+        successor: open(successor),
+        onChangeOver: () => options.onChangeOver(first.source, successor.source),
+        log,
+      })
+    : open(first);
 
   return {
-    listing: openListing(),
+    listing,
     async close() {
-      await Promise.all(doors.map((door) => door.close()));
+      await Promise.all(opened.map((http) => http.close()));
     },
   };
 }

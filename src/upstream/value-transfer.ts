@@ -1,36 +1,36 @@
 import { GatewayError } from '../domain/errors.js';
 import type { Listing, RouteClients } from '../domain/listing.js';
-import { followPages, type PagesOptions } from './pagination.js';
+import { fetchAllPages } from './pagination.js';
 import { parseChains, parseTokens, valueTransferToken } from './rows.js';
-import { getRoutes } from './unknown-token.js';
+import { getRoutes, type ServiceOptions } from './service.js';
 
 /**
- * The value-transfer service, the successor of v1, behind the seam: `GET {base}/chains` and
+ * The value-transfer service, the successor of v1: `GET {base}/chains` and
  * `GET {base}/tokens?transferrableFromChainKey&transferrableFromTokenAddress`, both in pages.
  *
- * An answer is as old as its first page.
+ * The age of an answer is the age of its first page.
  */
-export function createValueTransferListing(options: PagesOptions): Listing {
-  const { http } = options;
-  const source = 'value-transfer';
+export function createValueTransferListing(options: ServiceOptions): Listing {
+  const { http, source } = options;
 
-  async function askTokens(
+  async function fetchTokens(
     query: Readonly<Record<string, string>>,
-    asksForRoutes: boolean,
+    isForRoutes: boolean,
     clients?: RouteClients,
   ) {
-    const question = { path: 'tokens', query, first: !asksForRoutes, clients };
-    const firstPage = await (asksForRoutes ? getRoutes(http, question) : http.getJson(question));
-    const tokens = await followPages(options, question, firstPage);
-    return parseTokens({ tokens }, { source, takenAt: firstPage.sentAt }, asksForRoutes, valueTransferToken);
+    const request = { path: 'tokens', query, first: !isForRoutes, clients };
+    const firstPage = await (isForRoutes ? getRoutes(http, request) : http.getJson(request));
+    const tokens = await fetchAllPages(options, request, firstPage);
+    return parseTokens({ tokens }, { source, takenAt: firstPage.sentAt }, isForRoutes, valueTransferToken);
   }
 
   return {
     source,
+    delay: http.delay,
     async chains() {
-      const question = { path: 'chains', first: true };
-      const firstPage = await http.getJson(question);
-      const chains = await followPages(options, question, firstPage);
+      const request = { path: 'chains', first: true };
+      const firstPage = await http.getJson(request);
+      const chains = await fetchAllPages(options, request, firstPage);
       return parseChains({ chains }, { source, takenAt: firstPage.sentAt });
     },
     async tokens({ srcChainKey, srcToken }, clients) {
@@ -40,13 +40,13 @@ export function createValueTransferListing(options: PagesOptions): Listing {
           transferrableFromChainKey: srcChainKey,
           transferrableFromTokenAddress: srcToken,
         };
-        return askTokens(query, true, clients);
+        return fetchTokens(query, true, clients);
       }
-      const taken = await askTokens({}, false);
-      if (srcChainKey === undefined) return taken;
+      const fetched = await fetchTokens({}, false);
+      if (srcChainKey === undefined) return fetched;
       // The service has no filter by chain alone.
-      const rows = Object.freeze(taken.rows.filter(({ chainKey }) => chainKey === srcChainKey));
-      return { ...taken, rows };
+      const rows = Object.freeze(fetched.rows.filter(({ chainKey }) => chainKey === srcChainKey));
+      return { ...fetched, rows };
     },
   };
 }

@@ -1,30 +1,24 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { blockOf } from '../support/readme.js';
 
-/** What the README shows of each client, in its order; each file is run by the test of its client. */
-const RECIPES = [
-  'recipes/fetch.ts',
-  'recipes/apollo.ts',
-  'recipes/urql.ts',
-  'projects/relay/relay.config.json',
-  'projects/relay/src/TokenPicker.ts',
-  'projects/codegen/codegen.json',
-  'projects/tada/tada.json',
-  'projects/tada/src/graphql.ts',
-];
+/** The recipe files and the README that shows each; the test of its client runs the file. */
+const RECIPES: Readonly<Record<string, string>> = {
+  'recipes/fetch.ts': 'README.md',
+  'recipes/apollo.ts': 'README.md',
+  'recipes/urql.ts': 'test/clients/README.md',
+  'projects/relay/relay.config.json': 'test/clients/README.md',
+  'projects/relay/src/TokenPicker.ts': 'test/clients/README.md',
+  'projects/codegen/codegen.json': 'test/clients/README.md',
+  'projects/tada/tada.json': 'test/clients/README.md',
+  'projects/tada/src/graphql.ts': 'test/clients/README.md',
+};
 
-const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
-
-describe('the recipes of the README', () => {
-  const [, section = ''] = /^## Clients\n(.*?)(?=^## )/ms.exec(`${read('../../README.md')}\n## `) ?? [];
-  const blocks = [...section.matchAll(/^```\w+\n(.*?)^```$/gms)].map(([, text]) => text);
-
-  it('are those that the tests run, to the letter', () => {
-    expect(blocks).toEqual(RECIPES.map(read));
-  });
-
-  it('have at most 15 lines each', () => {
-    for (const recipe of RECIPES)
-      expect(read(recipe).trim().split('\n').length, recipe).toBeLessThanOrEqual(15);
+describe('the recipes of clients', () => {
+  it.each(Object.entries(RECIPES))('%s is the same in %s, in at most 15 lines', (file, readme) => {
+    const recipe = readFileSync(new URL(file, import.meta.url), 'utf8');
+    const copyIt = `Copy test/clients/${file} into ${readme}, below <!-- test: ${file} -->.`;
+    expect(blockOf(readme, file), copyIt).toBe(recipe);
+    expect(recipe.trim().split('\n').length).toBeLessThanOrEqual(15);
   });
 });

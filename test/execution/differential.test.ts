@@ -51,7 +51,7 @@ async function startWith(state: (listing: Listing) => Partial<Listing>): Promise
     decorate: (listing) => ({ ...listing, source: listing.source, ...state(listing) }),
   });
   // So that the first answer is not another than the later ones.
-  server.snapshots.hurry();
+  server.snapshots.refreshNow();
   await expect
     .poll(() =>
       server.snapshots.status(Date.now()).every(({ state, lastFailure }) => state === 'FRESH' || lastFailure),

@@ -27,7 +27,7 @@ const encoded = (...parts: string[]) => Buffer.from(JSON.stringify(parts)).toStr
 const chainById = (...parts: string[]) => ({ __typename: 'Chain', id: encoded('Chain', ...parts) });
 const tokenById = (...parts: string[]) => ({ __typename: 'Token', id: encoded('Token', ...parts) });
 
-/** What cannot be meant, by what is wrong with it. */
+/** Malformed representations, by their fault. */
 const MALFORMED: Readonly<Record<string, unknown>> = {
   'a string': 'Chain',
   'a number': 7,
@@ -53,11 +53,11 @@ const MALFORMED: Readonly<Record<string, unknown>> = {
   'a token whose id is null': { __typename: 'Token', id: null },
 };
 
-/** Each error's place in the list, and how often it has one. */
+/** How many errors each index of the list has. */
 const placesOf = ({ errors = [] }: Answered<unknown>) => errors.map(({ path }) => path?.slice(0, 2));
 
 describe('_entities', () => {
-  it('finds chains and tokens by either key, in the order asked, null without an error for the unknown', async () => {
+  it('finds chains and tokens by either key, in the order of the representations; unknown ones are null without an error', async () => {
     const { query } = await createTestGateway();
     const answer = await query<Entities>(ENTITIES, {
       representations: [
@@ -97,19 +97,23 @@ describe('_entities', () => {
       representations: writings.flatMap((address) => [
         token('ethereum', address),
         tokenById('ethereum', address),
+        {
+          __typename: 'Token',
+          id: Buffer.from(JSON.stringify(['Token', 'ethereum', address])).toString('base64'),
+        },
       ]),
     });
     expect(errors).toBeUndefined();
     expect(data?._entities.map((found) => found?.address)).toEqual([
-      ...Array(6).fill(USDC),
-      ...Array(4).fill(PLACEHOLDER),
+      ...Array(9).fill(USDC),
+      ...Array(6).fill(PLACEHOLDER),
     ]);
     const mint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
     const exact = { representations: [token('solana', mint), token('solana', mint.toLowerCase())] };
     expect((await query<Entities>(ENTITIES, exact)).data?._entities).toEqual([token('solana', mint), null]);
   });
 
-  it('answers a malformed one with null and one error of its own, which harms no other', async () => {
+  it('answers a malformed one with null and one error, and the others as usual', async () => {
     const { query } = await createTestGateway();
     for (const [what, malformed] of Object.entries(MALFORMED)) {
       const representations = [chain('base'), malformed, chain('bsc')];
@@ -118,14 +122,14 @@ describe('_entities', () => {
       expect(answer.errors, what).toEqual([
         expect.objectContaining({
           path: ['_entities', 1],
-          message: expect.stringMatching(/^Expected of a representation .+, got .+\.$/),
+          message: expect.stringMatching(/^A representation must .+, got .+\.$/),
           extensions: { code: 'BAD_USER_INPUT' },
         }),
       ]);
     }
   });
 
-  it('says in few words what came, however long or deep it is and however often it comes', async () => {
+  it('keeps messages short, however long, deep or frequent the malformed value is', async () => {
     const { fetch } = await createTestGateway();
     const deep = '['.repeat(100_000) + ']'.repeat(100_000);
     const places = '$long $deep '.repeat(100);
@@ -146,7 +150,7 @@ describe('_entities', () => {
     for (const { message } of errors ?? []) expect(message.length).toBeLessThan(250);
   });
 
-  it('refuses what its type does not allow, a null among them, as every operation is', async () => {
+  it('refuses values that the type of its argument does not allow, such as a null in the list', async () => {
     const { query } = await createTestGateway();
     for (const representations of [[chain('base'), null], null]) {
       const answer = await query(ENTITIES, { representations });
@@ -156,7 +160,7 @@ describe('_entities', () => {
     expect(await query(ENTITIES, { representations: [] })).toEqual({ data: { _entities: [] } });
   });
 
-  it('takes representations that are written into the document', async () => {
+  it('accepts representations that are literals in the document', async () => {
     const { query } = await createTestGateway();
     const written = `[{ __typename: "Chain", chainKey: "base" }, 7, { __typename: "Token", chainKey: $on, address: "${ZERO}" }]`;
     const answer = await query(
@@ -167,7 +171,7 @@ describe('_entities', () => {
     expect(placesOf(answer)).toEqual([['_entities', 1]]);
   });
 
-  it('answers 1,000 shuffled, repeated, unknown and malformed ones in order, at no request to the upstream while fresh', async () => {
+  it('answers 1,000 shuffled, repeated, unknown and malformed ones in order, without a request to the upstream while fresh', async () => {
     const { query, upstream } = await createTestGateway();
     await query('{ chains { id } tokens { id } }');
     expect(upstream.count()).toBe(2);
@@ -184,7 +188,7 @@ describe('_entities', () => {
       })),
       ...Object.values(MALFORMED).map((asked) => ({ asked, found: null, isMalformed: true })),
     ];
-    // A fixed shuffle; the stride and the number of kinds have no divisor in common.
+    // A fixed shuffle: the stride and the number of kinds are coprime.
     const asked = Array.from({ length: 1000 }, (_, index) => kinds[(index * 7919) % kinds.length]);
     const answer = await query<Entities>(ENTITIES, { representations: asked.map((kind) => kind?.asked) });
     expect(answer.data?._entities).toEqual(asked.map((kind) => kind?.found));
@@ -197,7 +201,7 @@ describe('_entities', () => {
     expect(upstream.count()).toBe(2);
   });
 
-  it('costs one batch for each type while there is no snapshot yet', async () => {
+  it('needs one batch for each type while there is no snapshot yet', async () => {
     const { query, upstream } = await createTestGateway();
     const tokens = demoTokens.map(({ chainKey, address }) => token(chainKey, address));
     await query(ENTITIES, { representations: tokens });
@@ -225,7 +229,7 @@ describe('_entities', () => {
     ]);
   });
 
-  it('stops at 1,000 malformed representations, and answers none of them', async () => {
+  it('fails as a whole with more than 1,000 malformed representations', async () => {
     const { query } = await createTestGateway();
     const asked = (count: number) => ({ representations: Array(count).fill({ __typename: 'Chain', id: 5 }) });
     const answer = await query<Entities>(ENTITIES, asked(1000));
@@ -235,7 +239,7 @@ describe('_entities', () => {
     expect(codesOf(refused)).toEqual(['BAD_USER_INPUT']);
   });
 
-  it('counts among the rows of an operation', async () => {
+  it('counts as rows of an operation', async () => {
     const { query } = await createTestGateway({ config: { maxRows: 100 } });
     const asked = (count: number) => ({ representations: Array(count).fill(chain('base')) });
     expect((await query<Entities>(ENTITIES, asked(100))).data?._entities).toHaveLength(100);

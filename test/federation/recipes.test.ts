@@ -1,14 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { blockOf } from '../support/readme.js';
 
 const RECIPES = new URL('recipes/', import.meta.url);
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const README = 'src/graph/federation/README.md';
 
-it.each(readdirSync(RECIPES))(
-  'the README gives %s as the tests of larger graphs run it, in few lines',
-  (name) => {
+describe(`the recipes in ${README}`, () => {
+  it.each(readdirSync(RECIPES))('%s is the file that the tests run, in at most 15 lines', (name) => {
     const recipe = readFileSync(new URL(name, RECIPES), 'utf8');
-    expect(readme).toContain(`\`\`\`${name.endsWith('.yaml') ? 'yaml' : 'js'}\n${recipe}\`\`\`\n`);
+    const copyIt = `Copy test/federation/recipes/${name} into ${README}, below <!-- test: ${name} -->.`;
+    expect(blockOf(README, name), copyIt).toBe(recipe);
     expect(recipe.trimEnd().split('\n').length).toBeLessThanOrEqual(15);
-  },
-);
+  });
+});

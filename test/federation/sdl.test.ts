@@ -15,7 +15,7 @@ interface Sdls {
   readonly _sdl: string | null;
 }
 
-/** The graph as other graphs get it. */
+/** The SDL that other graphs get, by flavour. */
 async function sdls(): Promise<{ subgraph: string; stitching: string }> {
   const { query } = await createTestGateway();
   const { data } = await query<Sdls>(SDLS);
@@ -25,7 +25,7 @@ async function sdls(): Promise<{ subgraph: string; stitching: string }> {
 const ROOT = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8');
 
-/** The types of an SDL, as they stand there. */
+/** The type names of an SDL, in its order. */
 const typesOf = (sdl: string) =>
   parse(sdl).definitions.flatMap((definition) =>
     'name' in definition && definition.kind !== 'DirectiveDefinition' ? [definition.name?.value] : [],
@@ -64,11 +64,11 @@ describe('the SDL for other graphs', () => {
     for (const sdl of Object.values(first)) {
       expect(typesOf(sdl)).toEqual(typesOf(sdl).toSorted());
       expect(print(parse(sdl))).toBe(sdl.trimEnd());
-      expect(sdl).toContain('"""\n  Opaque id, unique in the whole graph and stable;');
+      expect(sdl).toContain('"""\n  Opaque, stable id, unique in the whole graph.');
     }
   });
 
-  it('says of the graph what schema.graphql says', async () => {
+  it('agrees with schema.graphql', async () => {
     const withoutDirectives = (sdl: string) =>
       sdl.replace(/ @(?!specifiedBy|deprecated)\w+(\([^)]*\))?/g, '');
     const file = read('schema.graphql');
@@ -86,7 +86,7 @@ describe('the SDL for other graphs', () => {
     expect(read('build/stitching.graphql')).toBe(stitching);
   });
 
-  it('is told where introspection is switched off only as composing needs it', async () => {
+  it('is available without introspection only as far as composing needs it', async () => {
     const { query } = await createTestGateway({ config: { introspection: false } });
     const { data, errors } = await query<Sdls>(SDLS);
     expect(errors).toBeUndefined();
@@ -95,14 +95,14 @@ describe('the SDL for other graphs', () => {
     expect((await query('{ __schema { types { name } } }')).data).toBeUndefined();
   });
 
-  it('does not say less than it was told to say', () => {
+  it('fails for a directive on an unknown type or field', () => {
     const named = (name: string) => () =>
       withDirectives(schema, { prelude: 'scalar X', types: { [name]: '@x' } });
     expect(named('Chain')).not.toThrow();
-    expect(named('Chian')).toThrow('Expected in the schema: Chian');
+    expect(named('Chian')).toThrow('The schema lacks: Chian');
   });
 
-  it('keeps the directives that the schema has of its own', () => {
+  it('keeps directives of the schema itself', () => {
     const odd = buildSchema('type Query { old: String @deprecated(reason: "Use new.") new: String }');
     const flavour = { prelude: 'scalar X', types: {}, fields: { 'Query.old': '@x' } };
     expect(print(withDirectives(odd, flavour))).toContain('old: String @deprecated(reason: "Use new.") @x');

@@ -11,7 +11,7 @@ import {
   parse,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { countOf } from '../../src/graph/cost/cost.js';
+import { totalRows } from '../../src/graph/cost/cost.js';
 import { costOfOperation, fragmentsOf } from '../../src/graph/cost/operation-cost.js';
 import { withFederation } from '../../src/graph/federation/federated.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
@@ -28,7 +28,7 @@ const EVERY_FIELD = `{
     nativeCurrency { chainKey name symbol decimals address } }
 }`;
 
-/** The cost of an operation as it is told before execution. */
+/** The units of an operation, counted before execution. */
 async function unitsOf({ snapshots }: TestGateway, query: string, raw: object = {}, operationName?: string) {
   const view = snapshots.view();
   await view.arrival(['chains', 'tokens']);
@@ -38,14 +38,14 @@ async function unitsOf({ snapshots }: TestGateway, query: string, raw: object = 
   if (!operation || !chains || !tokens) throw new Error('Expected an operation and both listings');
   const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], { ...raw });
   if (!coerced) return undefined;
-  const costed = { schema, fragments: fragmentsOf(document), variables: coerced };
-  return costOfOperation(operation, costed, {
+  const context = { schema, fragments: fragmentsOf(document), variables: coerced };
+  return costOfOperation(operation, context, {
     chains: () => chains.rowsByChain,
     tokens: () => tokens.rowsByChain,
   }).units;
 }
 
-/** The same counted in the answer: members of objects, and objects in lists. */
+/** The units of a response: members of objects, and objects in lists. */
 function membersOf(value: unknown): number {
   if (Array.isArray(value)) {
     return value.reduce<number>((sum, item) => sum + (isObject(item) ? 1 : 0) + membersOf(item), 0);
@@ -59,7 +59,7 @@ function isObject(value: unknown): value is object {
 }
 
 describe('the cost of an operation', () => {
-  it('has a rule at each field that gives a list of objects', () => {
+  it('has a rule for each field that gives a list of objects', () => {
     const without = Object.values(schema.getTypeMap())
       .filter((type) => isObjectType(type) && !isIntrospectionType(type))
       .flatMap((type) =>
@@ -85,7 +85,7 @@ describe('the cost of an operation', () => {
     expect(await unitsOf(gateway, query)).toBe(membersOf(data));
   });
 
-  it('is never less than what comes of it, for any operation without searches and routes', async () => {
+  it('is never less than the cost of its response, for any operation without searches and routes', async () => {
     const chains = demoChains.filter(({ chainKey }) => ['ethereum', 'base', 'solana'].includes(chainKey));
     const upstream = await startFakeUpstream({ chains, tokens: demoTokens.slice(0, 40) });
     const config = { maxAliases: 10_000, maxDepth: 100, maxQueryTokens: 100_000, maxCost: 1_000_000_000 };
@@ -116,7 +116,7 @@ describe('the cost of an operation', () => {
 describe('MAX_COST', () => {
   const whole = `{ tokens ${EVERY_FIELD} }`;
 
-  it('lets one whole token listing with every field and its chain through, and no more than it', async () => {
+  it('allows one whole token listing with every field and chain, and no more', async () => {
     const gateway = await createTestGateway({ config: { maxCost: 1 } });
     expect(await gateway.query(whole)).not.toHaveProperty('errors');
     const answer = await gateway.query(`{ tokens ${EVERY_FIELD} listings { name } }`);
@@ -139,20 +139,20 @@ describe('MAX_COST', () => {
     expect(upstream.count()).toBeLessThanOrEqual(2);
   });
 
-  it('counts a search by the listed tokens and its words', async () => {
+  it('counts a search by the listed tokens and the words of the query', async () => {
     const { query } = await createTestGateway({
       upstream: await startFakeUpstream({ chains: [chainRow('a')], tokens: [tokenRow('a', '0x1')] }),
       config: { maxCost: 100 },
     });
     const searches = (count: number, words: string) =>
       `{ ${Array.from({ length: count }, (_nothing, nth) => `s${nth}: tokenSearch(query: "${words}") { totalCount }`).join(' ')} }`;
-    // Each is two fields and one unit for the listed token, and one for each word.
+    // Each search: two fields, one unit for each listed token, and one more for each token and word.
     expect(codesOf(await query(searches(20, 'a b')))).toEqual([]);
     expect(codesOf(await query(searches(21, 'a b')))).toEqual(['LIMIT_EXCEEDED']);
     expect(codesOf(await query(searches(20, 'a b c')))).toEqual(['LIMIT_EXCEEDED']);
   });
 
-  it('counts what is known only while it runs: the rows of searches and routes', async () => {
+  it('counts the rows of searches and routes during execution', async () => {
     const tokens = Array.from({ length: 3 }, (_nothing, nth) => tokenRow('a', `0x${nth + 1}`));
     const upstream = await startFakeUpstream({ chains: [chainRow('a'), chainRow('b')], tokens });
     const { query } = await createTestGateway({ upstream, config: { maxCost: 1_500 } });
@@ -161,7 +161,7 @@ describe('MAX_COST', () => {
     upstream.plan('tokens', json({ tokens: routes }));
     const ask = (fields: string) => query(`{ destinations(srcChainKey: "a", srcToken: "0x1") ${fields} }`);
     expect(codesOf(await ask('{ tokens { symbol } }'))).toEqual([]);
-    // 1,000 for the question is owed only where the answer is not at hand; 200 rows of seven fields are too many.
+    // Only routes that are not cached cost 1,000 units; 200 rows of seven fields are too many in any case.
     const dear = await ask('{ tokens { symbol name address decimals chainKey id isBridgeable } }');
     expect(codesOf(dear)).toEqual(['LIMIT_EXCEEDED']);
     expect(dear).not.toHaveProperty('data');
@@ -169,12 +169,12 @@ describe('MAX_COST', () => {
     expect(data?.tokenSearch.edges).toHaveLength(3);
   });
 
-  it('counts for each chain the tokens that it really has', async () => {
+  it('counts the tokens that each chain really has', async () => {
     const gateway = await createTestGateway();
     const { tokens } = gateway.snapshots.view().untracked();
     await gateway.query('{ tokens { symbol } }');
     const listed = gateway.snapshots.current().tokens?.rowsByChain ?? tokens?.rowsByChain ?? new Map();
-    expect(countOf(listed)).toBe(demoTokens.length);
+    expect(totalRows(listed)).toBe(demoTokens.length);
     const squares = [...listed.values()].reduce((sum, count) => sum + count * count, 0);
     const units = await unitsOf(gateway, '{ tokens { chain { tokens { symbol } } } }');
     // The root field; each token with its chain and that chain's list; each token below, with its symbol.

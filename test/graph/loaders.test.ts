@@ -5,9 +5,9 @@ import type { ChainSnapshot } from '../../src/snapshots/snapshot.js';
 import type { View } from '../../src/snapshots/snapshots.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
-const LIMITS = { isBelieved: () => true, maxRoutes: 10, cost: { spend() {} }, nextTurn: async () => {} };
+const LIMITS = { isPriceFresh: () => true, maxRoutes: 10, cost: { spend() {} }, nextTurn: async () => {} };
 
-/** A view whose chain listing comes later, and which counts how often a chain is looked up in it. */
+/** A view whose chain listing arrives later. It records look-ups of chains and requests for routes. */
 function createColdView() {
   const lookedUp: string[] = [];
   const routesAsked: TokenFilter[] = [];
@@ -22,7 +22,7 @@ function createColdView() {
     tokens: () => Promise.reject(new Error('Expected no look at the token listing')),
     untracked: () => ({ chains: undefined, tokens: undefined }),
     arrival: async () => {},
-    routeQuestion: async (filter) => filter,
+    routeRequest: async (filter) => filter,
     isRouteKept: () => false,
     async routes(question) {
       routesAsked.push(question);
@@ -53,7 +53,7 @@ describe('loaders', () => {
     expect(routesAsked).toEqual([filter, { srcToken: '0x1' }]);
   });
 
-  it('answer at once, without a promise, where the snapshot is at hand', async () => {
+  it('answer without a promise if there is a snapshot', async () => {
     const { snapshots } = await createTestGateway();
     await Promise.all([snapshots.view().chains(), snapshots.view().tokens()]);
     const { chainByKey, tokensByChain, tokenByAddress, tokenCountByChain } = createLoaders({

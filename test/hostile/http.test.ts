@@ -138,7 +138,7 @@ describe('nosniff', () => {
     expect(came.match(/HTTP\/1\.1 \d/g)).toHaveLength(1);
   });
 
-  it('is said with an error of our own', async () => {
+  it('is said with an internal error', async () => {
     const server = await startServer();
     server.snapshots.now = () => {
       throw new Error('a bug');

@@ -38,7 +38,7 @@ function later(ms: number): void {
 }
 
 describe('/metrics', () => {
-  it('is in the exposition format, each metric with its help and type, and kept by nobody', async () => {
+  it('is in the exposition format, each metric with its help and type, and never cached', async () => {
     const { fetch } = await createTestGateway();
     const response = await fetch('/metrics');
     expect(response.status).toBe(200);
@@ -93,7 +93,7 @@ describe('/metrics', () => {
     expect(gateway.logged.find(({ path }) => path === '/metrics')).toMatchObject({ level: 20, status: 200 });
   });
 
-  it('says that it failed, and why in the log alone, and nothing else fails with it', async () => {
+  it('reports a failure, logs its cause, and nothing else fails', async () => {
     const gateway = await createTestGateway();
     const { fetch, query, metrics, logged, snapshots } = gateway;
     metrics.watchListings(() => {

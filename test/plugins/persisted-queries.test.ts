@@ -51,7 +51,7 @@ describe('a persisted query', () => {
     expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code } }] });
   });
 
-  it('is refused under a hash that is not its own, and not kept', async () => {
+  it('is refused with the hash of another text, and not stored', async () => {
     const gateway = await createTestGateway();
     const other = sha256('something else');
     const refused = await ask(gateway, other, QUERY);
@@ -77,7 +77,7 @@ describe('a persisted query', () => {
     expect(await unasked.json()).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] });
   });
 
-  it('is bounded in what is kept: the oldest are asked for again', async () => {
+  it('is stored in bounded memory: clients send the oldest again', async () => {
     const gateway = await createTestGateway();
     const long = (nth: number) => `# ${'x'.repeat(300_000)}${nth}\n${QUERY}`;
     for (let nth = 0; nth < 8; nth++) {

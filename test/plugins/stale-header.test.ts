@@ -67,7 +67,7 @@ describe('x-stale-listings', () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', first(1, json({ tokens: demoTokens }), status(500)));
     const gateway = await createAged(20, { upstream, config: { upstreamRetries: 0 }, firstPauseMs: 20 });
-    gateway.snapshots.hurry();
+    gateway.snapshots.refreshNow();
     await expect.poll(() => gateway.snapshots.status(Date.now())[1].lastFailure).not.toBeNull();
     expect(await headerOf(gateway, '{ tokens { name } }')).toBeNull();
     vi.setSystemTime(Date.now() + 75_000);

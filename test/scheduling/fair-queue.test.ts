@@ -72,7 +72,7 @@ describe('the order', () => {
     const { add, queue, started } = start({ concurrency: 2 });
     for (const name of ['a1', 'a2', 'a3']) add(name, 'a');
     expect(started).toEqual(['a1', 'a2']);
-    expect([queue.running, queue.waiting, queue.waitingOf('a')]).toEqual([2, 1, 1]);
+    expect([queue.running, queue.waiting]).toEqual([2, 1]);
   });
 });
 
@@ -136,15 +136,6 @@ describe('a full queue', () => {
     expect(await endAll()).toEqual(['a0', 'a1', 'b1']);
     expect(refused).toEqual(['a2', 'c1']);
   });
-
-  it('is so for one client before it is for all', async () => {
-    const { add, refused, endAll } = start({ maxWaiting: 10, maxWaitingPerClient: 2 });
-    for (let nth = 0; nth <= 3; nth++) add(`a${nth}`, 'a');
-    add('urgent', 'a', 1);
-    add('b1', 'b');
-    expect(await endAll()).toEqual(['a0', 'urgent', 'a1', 'b1']);
-    expect(refused).toEqual(['a3', 'a2']);
-  });
 });
 
 describe('a signal', () => {
@@ -156,7 +147,7 @@ describe('a signal', () => {
     controller.abort(new Error('gone'));
     await expect(results[1]).rejects.toThrow('gone');
     await expect(add('late', 'a', 0, signal)).rejects.toThrow('gone');
-    expect(queue.waitingOf('a')).toBe(1);
+    expect(queue.waiting).toBe(1);
     expect(await endAll()).toEqual(['a0', 'a2']);
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
@@ -194,7 +185,7 @@ describe('whatever comes', () => {
   it('no limit is passed, each task ends in one way, and nothing is kept in the end', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (plan) => {
-        const options = { concurrency: 2, maxWaiting: 6, maxWaitingPerClient: 4 };
+        const options = { concurrency: 2, maxWaiting: 6 };
         const { add, endAll, queue, started } = start(options);
         const outcomes: Promise<string>[] = [];
         const controllers: AbortController[] = [];
@@ -217,9 +208,6 @@ describe('whatever comes', () => {
           }
           expect(queue.waiting).toBeLessThanOrEqual(6);
           expect(queue.running).toBeLessThanOrEqual(2);
-          const ofClients = [0, 1, 2, 3].map((client) => queue.waitingOf(`${client}`));
-          expect(ofClients.reduce((sum, count) => sum + count, 0)).toBe(queue.waiting);
-          for (const count of ofClients) expect(count).toBeLessThanOrEqual(4);
           if (queue.waiting > 0) expect(queue.running).toBe(2);
         }
         await ends;

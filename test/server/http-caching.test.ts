@@ -19,28 +19,28 @@ const QUERY = '{ tokens { symbol name } }';
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const SMALL = '{ chain(chainKey: "base") { name } }';
 
-/** One that keeps answers, and one that keeps none; most tests share them. */
+/** A server with a response cache, and one without; most tests share them. */
 let server: TestServer;
-let forgetful: TestServer;
+let uncached: TestServer;
 const ends: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
-  const start = async (maxAnswerBytes?: number) =>
+  const start = async (maxCacheBytes?: number) =>
     startServer({
       ...LONG,
       upstream: await startFakeUpstream({ chains: demoChains, tokens: demoTokens.slice(0, 100) }),
-      ...(maxAnswerBytes ? { maxAnswerBytes } : {}),
+      ...(maxCacheBytes ? { maxCacheBytes } : {}),
       atEnd: (end) => ends.push(end),
     });
   server = await start();
-  forgetful = await start(1);
+  uncached = await start(1);
 });
 afterAll(async () => {
   for (const end of ends.reverse()) await end();
 });
 
-/** What an answer says, without what each has of its own. */
-function said({ status: code, headers, body }: Received) {
+/** The parts of a response that are equal for equal requests. */
+function comparable({ status: code, headers, body }: Received) {
   const { date: _date, 'x-request-id': _id, connection: _connection, ...others } = headers;
   const { 'last-modified': _modified, 'cache-control': control, ...same } = others;
   return { code, headers: same, control: control?.replace(/max-age=\d+/, ''), body: body.toString() };
@@ -54,7 +54,7 @@ async function exchange(address: string, sent: string): Promise<string> {
   return text(socket);
 }
 
-describe('a question is never taken for another', () => {
+describe('a request is never taken for another', () => {
   const asBody = (variables: string) => {
     const query = 'query ($m: Float) { tokenSearch(filter: { minPriceUsd: $m }) { totalCount } }';
     return { body: `{"query":${JSON.stringify(query)},"variables":{"m":${variables}}}` };
@@ -105,11 +105,11 @@ describe('a question is never taken for another', () => {
       { method: 'GET', path: `${pathOf({ query: SMALL })}&query=x` },
     ],
   ])('%s', async (_name, kept, other) => {
-    const expected = said(await forgetful.ask(other));
+    const expected = comparable(await uncached.ask(other));
     const { ask, countExecuted } = server;
     expect((await ask(kept)).status).toBe(200);
     expect((await countExecuted(kept)).count).toBe(0);
-    for (let nth = 0; nth < 2; nth++) expect(said(await ask(other))).toEqual(expected);
+    for (let nth = 0; nth < 2; nth++) expect(comparable(await ask(other))).toEqual(expected);
   });
 
   it('with a hash that is not of its very text', async () => {
@@ -171,8 +171,8 @@ describe('what is accepted', () => {
   });
 });
 
-describe('what an answer says of itself', () => {
-  it('is nothing of how long it is good, where it is an error, and no answer has the id of another', async () => {
+describe('the headers of a response', () => {
+  it('allow no caching of an error, and the id is never that of another response', async () => {
     const { ask } = server;
     const ids = new Set<unknown>();
     const asked: Asked[] = [
@@ -298,7 +298,7 @@ describe('what an answer says of itself', () => {
   });
 });
 
-it('requests that are sent at once on one connection get each its own answer, in their order', async () => {
+it('pipelined requests each get their own response, in order', async () => {
   const { address } = server;
   const post = (query: string, last = '') => {
     const body = JSON.stringify({ query });

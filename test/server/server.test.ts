@@ -26,26 +26,26 @@ async function raw(address: string, bytes: string): Promise<string> {
 }
 
 describe('bodies', () => {
-  it('over the limit are refused with 413, whether or not their length is said', async () => {
+  it('over the limit are refused with 413, with or without a Content-Length', async () => {
     const { address } = await startGatewayProcess({ MAX_BODY_BYTES: '1000' });
     const large = JSON.stringify({ query: '{ listings { state } }', variables: { x: 'x'.repeat(200_000) } });
-    const said = await fetch(`${address}/graphql`, { method: 'POST', headers: HEADERS, body: large });
-    expect(said.status).toBe(413);
-    expect(await said.json()).toMatchObject({ errors: [{ extensions: { code: 'LIMIT_EXCEEDED' } }] });
-    const unsaid = await fetch(`${address}/graphql`, {
+    const declared = await fetch(`${address}/graphql`, { method: 'POST', headers: HEADERS, body: large });
+    expect(declared.status).toBe(413);
+    expect(await declared.json()).toMatchObject({ errors: [{ extensions: { code: 'LIMIT_EXCEEDED' } }] });
+    const streamed = await fetch(`${address}/graphql`, {
       method: 'POST',
       headers: HEADERS,
       body: new Blob([large]).stream(),
       duplex: 'half',
     } as RequestInit);
-    expect(unsaid.status).toBe(413);
-    expect(await unsaid.text()).toMatch(/at most 1000 bytes \(MAX_BODY_BYTES\); this one has 2\d{5}\./);
+    expect(streamed.status).toBe(413);
+    expect(await streamed.text()).toMatch(/at most 1000 bytes \(MAX_BODY_BYTES\); this one has 2\d{5}\./);
     const small = await fetch(`${address}/graphql`, { method: 'POST', headers: HEADERS, body: BODY });
     expect(small.status).toBe(200);
   });
 });
 
-describe('an error of our own', () => {
+describe('an internal error', () => {
   it.each(['GET', 'POST'])('on %s is answered with 500, and logged', async (method) => {
     const { log, logged } = await createTestLog();
     const server = createGatewayServer({
@@ -67,7 +67,7 @@ describe('an error of our own', () => {
     expect(response.status).toBe(500);
     expect(await response.text()).not.toContain('secret-bug');
     expect(logged).toMatchObject([
-      { msg: 'A request met an error of our own', err: { message: 'secret-bug' } },
+      { msg: 'Internal error while answering a request', err: { message: 'secret-bug' } },
     ]);
   });
 });
@@ -122,7 +122,7 @@ describe('odd requests', () => {
     socket.destroy();
     await sleep(50);
     expect((await fetch(`${address}/live`)).status).toBe(200);
-    expect(output()).not.toContain('error of our own');
+    expect(output()).not.toContain('Internal error');
   });
 });
 

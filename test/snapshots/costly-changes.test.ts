@@ -43,7 +43,7 @@ function refreshesOf({ snapshots, metrics, logged }: TestGateway, upstream: Fake
   async function bring(name: 'chains' | 'tokens', rows: Rows, from = upstream) {
     from.plan(name, json({ [name]: rows }));
     const before = await refreshes(name);
-    snapshots.hurry();
+    snapshots.refreshNow();
     await expect.poll(() => refreshes(name), { interval: 5 }).toBeGreaterThan(before);
     return statusOf(name);
   }
@@ -151,7 +151,7 @@ describe('a change that costs money is held back, said, and taken when it has co
       { config: { upstreamProfile: 'auto', upstreamSuccessorUrl: successor.url } },
     );
     for (const name of ['chains', 'tokens'] as const) upstream.plan(name, status(410));
-    snapshots.hurry();
+    snapshots.refreshNow();
     await expect.poll(() => statusOf('chains').lastFailure?.message).toContain('changes the chainId of 1');
     await expect.poll(() => statusOf('tokens').lastFailure?.message).toContain('changes the symbol of 1');
     expect(statusOf('tokens')).toMatchObject({ source: 'v1', rows: 10 });

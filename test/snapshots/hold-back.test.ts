@@ -40,7 +40,7 @@ async function serveTen(config: TestGatewayOptions['config'] = {}, firstPauseMs 
     /** Has one refresh run to its end. */
     async refresh() {
       const before = await ended();
-      gateway.snapshots.hurry();
+      gateway.snapshots.refreshNow();
       await expect.poll(ended, { interval: 5 }).toBeGreaterThan(before);
     },
     served,

@@ -165,7 +165,7 @@ describe('rows of routes', () => {
     const before = gateway.snapshots.view();
     expect((await before.tokens()).byAddress('b', '0x2')?.decimals).toBe(6);
     gateway.planListing(json({ tokens: other }));
-    gateway.snapshots.hurry();
+    gateway.snapshots.refreshNow();
     await expect.poll(() => gateway.snapshots.current().tokens?.byAddress('b', '0x2')?.decimals).toBe(18);
     const question = { srcChainKey: 'c', srcToken: '0x64' };
     expect(await before.routes(question)).toEqual([]);

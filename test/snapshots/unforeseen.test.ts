@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Chain, Listing, Taken } from '../../src/domain/listing.js';
+import type { Chain, Fetched, Listing } from '../../src/domain/listing.js';
 import { codesOf, createTestGateway } from '../support/test-gateway.js';
 
 /** A listing of which the code that reads it makes a mistake for as long as a test wants. */
-function breaking(isBroken: () => boolean, broken: (taken: Taken<Chain>) => Taken<Chain>) {
+function breaking(isBroken: () => boolean, broken: (taken: Fetched<Chain>) => Fetched<Chain>) {
   return (listing: Listing): Listing => ({
     source: listing.source,
     tokens: (filter) => listing.tokens(filter),
@@ -14,7 +14,7 @@ function breaking(isBroken: () => boolean, broken: (taken: Taken<Chain>) => Take
   });
 }
 
-const MISTAKES: [string, (taken: Taken<Chain>) => Taken<Chain>][] = [
+const MISTAKES: [string, (taken: Fetched<Chain>) => Fetched<Chain>][] = [
   [
     'reading it',
     () => {
@@ -61,7 +61,7 @@ describe.each(MISTAKES)('a failure of %s that nobody foresaw', (_name, broken) =
     const { query, snapshots } = await createTestGateway({ decorate: breaking(() => isBroken, broken) });
     const before = await query('{ chains { name } }');
     isBroken = true;
-    snapshots.hurry();
+    snapshots.refreshNow();
     await expect.poll(() => snapshots.status(Date.now())[0].lastFailure?.code).toBe('UPSTREAM_MALFORMED');
     expect(await query('{ chains { name } }')).toEqual(before);
   });
@@ -69,7 +69,7 @@ describe.each(MISTAKES)('a failure of %s that nobody foresaw', (_name, broken) =
 
 it('a failure of comparing that nobody foresaw is recorded, too', async () => {
   let isBroken = false;
-  const mistaken = (taken: Taken<Chain>): Taken<Chain> => ({
+  const mistaken = (taken: Fetched<Chain>): Fetched<Chain> => ({
     ...taken,
     rows: taken.rows.map((row) =>
       Object.defineProperty({ ...row, nativeCurrency: { ...row.nativeCurrency } }, 'chainId', {
@@ -83,6 +83,6 @@ it('a failure of comparing that nobody foresaw is recorded, too', async () => {
   const { query, snapshots } = await createTestGateway({ decorate: breaking(() => isBroken, mistaken) });
   await query('{ chains { name } }');
   isBroken = true;
-  snapshots.hurry();
+  snapshots.refreshNow();
   await expect.poll(() => snapshots.status(Date.now())[0].lastFailure?.code).toBe('UPSTREAM_MALFORMED');
 });

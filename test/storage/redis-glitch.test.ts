@@ -12,10 +12,10 @@ import {
   SYMBOLS,
   sources,
   split,
-  startFleet,
   startMovingUpstream,
+  startPeers,
   statusOf,
-} from '../support/fleet.js';
+} from '../support/peers.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
 import type { TestGateway } from '../support/test-gateway.js';
 
@@ -33,7 +33,7 @@ async function decimalsOf(gateway: TestGateway): Promise<number | undefined> {
 
 describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
   it('that one took who had nothing to compare it with is held back by those who had', async () => {
-    const { redis, upstream, gateways, join, key } = await startFleet(1, PATIENT);
+    const { redis, upstream, gateways, join, key } = await startPeers(1, PATIENT);
     const [good] = gateways as [TestGateway];
     await expect.poll(() => statusOf(good).tokens.state).toBe('FRESH');
     await expect.poll(() => redis.client.exists(key('tokens:snapshot'))).toBe(1);
@@ -49,7 +49,7 @@ describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
     for (let turn = 0; turn < 3; turn++) {
       const asked = upstream.count('tokens');
       await redis.client.del(...(await redis.client.keys('*:pause')), 'none');
-      good.snapshots.hurry();
+      good.snapshots.refreshNow();
       await expect.poll(() => upstream.count('tokens')).toBe(asked + 1);
       await expect.poll(() => statusOf(good).tokens.isHeldBack).toBe(false);
       // News that come in quick succession are told once; the other is to see each of these.
@@ -60,7 +60,7 @@ describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
   });
 
   it('that came twice before a good answer counts for nothing when it comes again', async () => {
-    const { redis, upstream, gateways, key } = await startFleet(1, PATIENT);
+    const { redis, upstream, gateways, key } = await startPeers(1, PATIENT);
     const [gateway] = gateways as [TestGateway];
     await expect.poll(() => statusOf(gateway).tokens.state).toBe('FRESH');
     await expect.poll(() => redis.client.exists(key('tokens:snapshot'))).toBe(1);
@@ -68,18 +68,18 @@ describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
     const held = () => statusOf(gateway).tokens.lastFailure?.message ?? '';
     for (const times of [1, 2]) {
       await redis.client.del(key('tokens:pause'));
-      gateway.snapshots.hurry();
+      gateway.snapshots.refreshNow();
       await expect.poll(held).toContain(`so far: ${times}`);
     }
     const setback = await redis.client.get(key('tokens:setback'));
     upstream.plan('tokens', GOOD);
     await redis.client.del(key('tokens:pause'));
-    gateway.snapshots.hurry();
+    gateway.snapshots.refreshNow();
     await expect.poll(() => statusOf(gateway).tokens.isHeldBack).toBe(false);
     // As if Redis had not been there to be told of the good one.
     await redis.client.set(key('tokens:setback'), setback ?? '');
     upstream.plan('tokens', GLITCH);
-    gateway.snapshots.hurry();
+    gateway.snapshots.refreshNow();
     await expect.poll(held).toContain('so far: 1');
     expect(await decimalsOf(gateway)).toBe(6);
   });
@@ -87,7 +87,7 @@ describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
 
 describe.skipIf(isRedisMissing)('a gateway that has nothing', () => {
   it('is given what another holds and Redis has lost, though the upstream fails', async () => {
-    const { redis, upstream, gateways, join, key } = await startFleet(1, { config: { tokensFreshMs: 300 } });
+    const { redis, upstream, gateways, join, key } = await startPeers(1, { config: { tokensFreshMs: 300 } });
     const [good] = gateways as [TestGateway];
     await expect.poll(() => statusOf(good).tokens.state).toBe('FRESH');
     for (const path of ['chains', 'tokens'] as const)
@@ -102,7 +102,7 @@ describe.skipIf(isRedisMissing)('a gateway that has nothing', () => {
 
 describe.skipIf(isRedisMissing)('a record of a gateway whose clock is ahead', () => {
   it('is taken once, and does not come back over newer ones', async () => {
-    const { redis, upstream, gateways, key } = await startFleet(1, { config: { tokensFreshMs: 200 } });
+    const { redis, upstream, gateways, key } = await startPeers(1, { config: { tokensFreshMs: 200 } });
     const [gateway] = gateways as [TestGateway];
     await expect.poll(() => statusOf(gateway).tokens.state).toBe('FRESH');
     const services = { v1: fingerprint(upstream.url) };
@@ -113,7 +113,7 @@ describe.skipIf(isRedisMissing)('a record of a gateway whose clock is ahead', ()
         takenAt: Date.now() + 30_000,
       },
     );
-    const text = encodeRecord(TOKENS, ahead, services);
+    const text = await encodeRecord(TOKENS, ahead, services);
     await redis.client.hset(key('tokens:snapshot'), { takenAt: ahead.takenAt, text });
     await expect.poll(() => statusOf(gateway).tokens.rows).toBe(5);
     await expect.poll(() => statusOf(gateway).tokens.rows).toBe(4);
@@ -130,7 +130,7 @@ describe.skipIf(isRedisMissing)('a gateway whose upstream hangs', () => {
     const redis = await startRedis();
     const upstream = await startMovingUpstream();
     const config = { tokensFreshMs: 1000, upstreamTimeoutMs: 60_000 };
-    const { gateways, join } = await startFleet(1, { redis, upstream, config });
+    const { gateways, join } = await startPeers(1, { redis, upstream, config });
     const [good] = gateways as [TestGateway];
     await expect.poll(() => statusOf(good).tokens.state).toBe('FRESH');
     // The same to Redis, and another connection to the upstream: what it asks hangs.
@@ -159,7 +159,7 @@ describe.skipIf(isRedisMissing)('the ceiling', () => {
     const config = { upstreamRequestsPerSecond: 3, maxRoutesPerOperation: 1000, tokensFreshMs: 600_000 };
     const upstream = await startMovingUpstream();
     upstream.plan('tokens', split(json({ tokens: [] }), moving(sources(30))));
-    const { redis, gateways } = await startFleet(1, { upstream, config, redisTimeoutMs: 1_000 });
+    const { redis, gateways } = await startPeers(1, { upstream, config, redisTimeoutMs: 1_000 });
     const [gateway] = gateways as [TestGateway];
     await expect.poll(() => statusOf(gateway).tokens.state).toBe('FRESH');
     let asked = 0;

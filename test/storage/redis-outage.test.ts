@@ -1,17 +1,17 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { reset } from '../support/fake-upstream.js';
+import { freePort } from '../support/free-port.js';
+import { startGatewayProcess } from '../support/gateway-process.js';
 import {
   isConnected,
   prefixOf,
   refreshes,
   SYMBOLS,
-  startFleet,
   startMovingUpstream,
+  startPeers,
   statusOf,
   symbolsOf,
-} from '../support/fleet.js';
-import { freePort } from '../support/free-port.js';
-import { startGatewayProcess } from '../support/gateway-process.js';
+} from '../support/peers.js';
 import { isRedisMissing, startRedis, type TestRedis } from '../support/redis.js';
 import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
 
@@ -111,7 +111,7 @@ describe.skipIf(isRedisMissing)('while Redis', () => {
   it.each(OUTAGES)(
     '%s, each goes on alone, and returns when it can',
     async (_name, { begin, end, canBeRead }) => {
-      const { redis, upstream, gateways } = await startFleet(3, {
+      const { redis, upstream, gateways } = await startPeers(3, {
         config: { tokensFreshMs: 400 },
         redisTimeoutMs: REDIS_TIMEOUT_MS,
       });
@@ -152,7 +152,7 @@ describe.skipIf(isRedisMissing)('while Redis', () => {
   );
 
   it('has lost everything, it is offered again what they have, though the upstream is dead', async () => {
-    const { redis, upstream, gateways, join, key } = await startFleet(2);
+    const { redis, upstream, gateways, join, key } = await startPeers(2);
     for (const gateway of gateways) {
       await expect
         .poll(() => statusOf(gateway))

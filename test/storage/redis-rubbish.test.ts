@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { tokenFilterKey } from '../../src/domain/addresses.js';
 import { fingerprint, type ServiceFingerprints } from '../../src/domain/fingerprint.js';
 import { decodeRecord, encodeRecord } from '../../src/storage/record.js';
-import { CHAINS, type Kind, TOKENS } from '../../src/upstream/listing-kinds.js';
+import { CHAINS, type ListingKind, TOKENS } from '../../src/upstream/listing-kinds.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { type FakeUpstream, json } from '../support/fake-upstream.js';
 import {
@@ -14,11 +14,11 @@ import {
   refreshes,
   SYMBOLS,
   split,
-  startFleet,
   startMovingUpstream,
+  startPeers,
   statusOf,
   symbolsOf,
-} from '../support/fleet.js';
+} from '../support/peers.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
 import { codesOf, type TestGateway } from '../support/test-gateway.js';
 
@@ -29,10 +29,14 @@ function servicesAt(url: string): ServiceFingerprints {
 }
 
 /** A sound record of the token listing, but that none of its rows was ever the upstream's. */
-function record(url: string, takenAt: number, kind: Kind<unknown> = TOKENS as Kind<unknown>): string {
+async function record(
+  url: string,
+  takenAt: number,
+  kind: ListingKind<unknown> = TOKENS as ListingKind<unknown>,
+): Promise<string> {
   const rows = [tokenRow(CHAIN, '0xbad', { symbol: 'BAD' })];
   const taken = { source: 'v1' as const, takenAt, rows, rejected: { count: 0, first: [] } };
-  return encodeRecord(kind, taken, servicesAt(url));
+  return (await encodeRecord(kind, taken, servicesAt(url))).toString();
 }
 
 /** Asks one gateway after another until the test ends, and keeps every answer that is not the upstream's. */
@@ -70,7 +74,7 @@ const TOPIC_KEYS = ['snapshot', 'setback', 'pause', 'lease'];
 
 describe.skipIf(isRedisMissing)('rubbish in Redis', () => {
   it.each(WRONG_TYPES)('in every key, %s, is never served, and cleared away', async (_name, put) => {
-    const { redis, upstream, gateways, key } = await startFleet(3, {
+    const { redis, upstream, gateways, key } = await startPeers(3, {
       config: { tokensFreshMs: 150, chainsFreshMs: 150, destinationsFreshMs: 150 },
     });
     upstream.plan('tokens', split(json({ tokens: [] })));
@@ -104,28 +108,43 @@ describe.skipIf(isRedisMissing)('rubbish in Redis', () => {
   });
 
   const at = (upstream: FakeUpstream, offset: number) => record(upstream.url, Date.now() + offset);
-  const TEXTS: readonly [string, (upstream: FakeUpstream) => { takenAt: number | string; text: string }][] = [
-    ['cut', (upstream) => ({ takenAt: Date.now(), text: at(upstream, 0).slice(0, -9) })],
-    ['altered', (upstream) => ({ takenAt: Date.now(), text: at(upstream, 0).replace('BAD', 'BED') })],
+  const TEXTS: readonly [
+    string,
+    (upstream: FakeUpstream) => Promise<{ takenAt: number | string; text: string }>,
+  ][] = [
+    ['cut', async (upstream) => ({ takenAt: Date.now(), text: (await at(upstream, 0)).slice(0, -9) })],
+    [
+      'altered',
+      async (upstream) => ({ takenAt: Date.now(), text: (await at(upstream, 0)).replace('BAD', 'BED') }),
+    ],
     [
       'of another listing',
-      ({ url }) => ({ takenAt: Date.now(), text: record(url, Date.now(), CHAINS as Kind<unknown>) }),
+      async ({ url }) => ({
+        takenAt: Date.now(),
+        text: await record(url, Date.now(), CHAINS as ListingKind<unknown>),
+      }),
     ],
-    ['of another upstream', ({ url }) => ({ takenAt: Date.now(), text: record(`${url}0`, Date.now()) })],
-    ['from the future', (upstream) => ({ takenAt: Date.now() + HOUR, text: at(upstream, HOUR) })],
+    [
+      'of another upstream',
+      async ({ url }) => ({ takenAt: Date.now(), text: await record(`${url}0`, Date.now()) }),
+    ],
+    ['from the future', async (upstream) => ({ takenAt: Date.now() + HOUR, text: await at(upstream, HOUR) })],
     [
       'from the future, as only its text says',
-      (upstream) => ({ takenAt: Date.now(), text: at(upstream, HOUR) }),
+      async (upstream) => ({ takenAt: Date.now(), text: await at(upstream, HOUR) }),
     ],
     [
       'older than it is said to be',
-      (upstream) => ({ takenAt: Date.now() + 30_000, text: at(upstream, -HOUR) }),
+      async (upstream) => ({ takenAt: Date.now() + 30_000, text: await at(upstream, -HOUR) }),
     ],
-    ['of no time', (upstream) => ({ takenAt: 'nan', text: at(upstream, 0) })],
-    ['of an endless time', (upstream) => ({ takenAt: 'inf', text: at(upstream, HOUR) })],
+    ['of no time', async (upstream) => ({ takenAt: 'nan', text: await at(upstream, 0) })],
+    ['of an endless time', async (upstream) => ({ takenAt: 'inf', text: await at(upstream, HOUR) })],
     [
       'of another format',
-      ({ url }) => ({ takenAt: Date.now(), text: record(url, Date.now()).replace(' 1 ', ' 2 ') }),
+      async ({ url }) => ({
+        takenAt: Date.now(),
+        text: (await record(url, Date.now())).replace(' 1 ', ' 2 '),
+      }),
     ],
   ];
 
@@ -133,8 +152,8 @@ describe.skipIf(isRedisMissing)('rubbish in Redis', () => {
     const redis = await startRedis();
     const upstream = await startMovingUpstream();
     const key = `${prefixOf(upstream.url)}tokens:snapshot`;
-    await redis.client.hset(key, rubbish(upstream));
-    const { gateways } = await startFleet(3, { redis, upstream });
+    await redis.client.hset(key, await rubbish(upstream));
+    const { gateways } = await startPeers(3, { redis, upstream });
     for (const answer of await Promise.all(gateways.map(symbolsOf))) expect(answer).toEqual(SYMBOLS);
     expect(upstream.count('tokens')).toBe(1);
     const refused = gateways.flatMap(({ logged }) => logged).filter(({ msg }) => msg.includes('is refused'));
@@ -149,7 +168,7 @@ describe.skipIf(isRedisMissing)('rubbish in Redis', () => {
   });
 
   it('a snapshot that is older than it is said to be does not take the place of a newer one', async () => {
-    const { redis, upstream, gateways, key } = await startFleet(3, { config: { tokensFreshMs: 200 } });
+    const { redis, upstream, gateways, key } = await startPeers(3, { config: { tokensFreshMs: 200 } });
     for (const gateway of gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
     const wrong = watch(gateways);
     await redis.client.hset(key('tokens:snapshot'), {
@@ -172,7 +191,7 @@ describe.skipIf(isRedisMissing)('rubbish in Redis', () => {
     const prefix = prefixOf(upstream.url);
     await redis.client.set(`${prefix}tokens:setback`, setback, 'PX', HOUR);
     await redis.client.set(`${prefix}tokens:pause`, '1', 'PX', HOUR);
-    const { gateways } = await startFleet(3, { redis, upstream });
+    const { gateways } = await startPeers(3, { redis, upstream });
     for (const answer of await Promise.all(gateways.map(symbolsOf))) expect(answer).toEqual(SYMBOLS);
     expect(upstream.count('tokens')).toBe(1);
     for (const gateway of gateways) {

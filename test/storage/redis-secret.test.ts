@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { tokenFilterKey } from '../../src/domain/addresses.js';
 import { fingerprint } from '../../src/domain/fingerprint.js';
-import { createRedisFleet } from '../../src/storage/redis/peers.js';
-import { createSharedCeiling } from '../../src/storage/redis/rate-limit.js';
+import { createRedisPeers } from '../../src/storage/redis/peers.js';
+import { createSharedRateLimiter } from '../../src/storage/redis/rate-limit.js';
 import { createSeal } from '../../src/storage/redis/seal.js';
-import { createCeiling } from '../../src/upstream/http/rate-limit.js';
+import { createRateLimiter } from '../../src/upstream/http/rate-limit.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { peerScope } from '../../src/upstream/services.js';
 import { tokenRow } from '../fixtures/rows.js';
@@ -16,11 +16,11 @@ import {
   refreshes,
   SYMBOLS,
   split,
-  startFleet,
   startMovingUpstream,
+  startPeers,
   statusOf,
   symbolsOf,
-} from '../support/fleet.js';
+} from '../support/peers.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
 import { createTestLog, type TestGateway } from '../support/test-gateway.js';
 
@@ -38,12 +38,12 @@ function sealOf(url: string, secret = SECRET) {
 }
 
 async function startSigned(count: number, config = {}) {
-  const fleet = await startFleet(count, { config: { redisSecret: SECRET, ...config } });
-  for (const gateway of fleet.gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
-  const prefix = signedPrefixOf(fleet.upstream.url);
+  const peers = await startPeers(count, { config: { redisSecret: SECRET, ...config } });
+  for (const gateway of peers.gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
+  const prefix = signedPrefixOf(peers.upstream.url);
   const signedKey = (name: string) => prefix + name;
-  await expect.poll(() => fleet.redis.client.exists(signedKey('tokens:snapshot'))).toBe(1);
-  return { ...fleet, signedKey };
+  await expect.poll(() => peers.redis.client.exists(signedKey('tokens:snapshot'))).toBe(1);
+  return { ...peers, signedKey };
 }
 
 const refused = (gateways: readonly TestGateway[]) =>
@@ -55,7 +55,7 @@ describe.skipIf(isRedisMissing)('gateways with a secret', () => {
     const upstream = await startMovingUpstream();
     const groups = [];
     for (const redisSecret of [SECRET, OTHER_SECRET, undefined]) {
-      groups.push(await startFleet(2, { redis, upstream, config: { tokensFreshMs: 300, redisSecret } }));
+      groups.push(await startPeers(2, { redis, upstream, config: { tokensFreshMs: 300, redisSecret } }));
     }
     for (const { gateways } of groups) {
       await expect.poll(() => refreshes(gateways, 'tokens', 'shared')).toBeGreaterThan(4);
@@ -80,7 +80,7 @@ describe.skipIf(isRedisMissing)('gateways with a secret', () => {
     const upstream = await startMovingUpstream();
     const config = { tokensFreshMs: 100, upstreamRequestsPerSecond: 3 };
     for (const redisSecret of [SECRET, OTHER_SECRET]) {
-      await startFleet(1, { redis, upstream, config: { ...config, redisSecret } });
+      await startPeers(1, { redis, upstream, config: { ...config, redisSecret } });
     }
     const { seen } = upstream;
     await expect.poll(() => seen.length).toBeGreaterThan(14);
@@ -125,7 +125,7 @@ describe.skipIf(isRedisMissing)('gateways with a secret', () => {
     const elsewhere = await startMovingUpstream();
     const theirs = `${signedPrefixOf(elsewhere.url)}tokens:snapshot`;
     await redis.client.copy(signedKey('tokens:snapshot'), theirs);
-    const { gateways: strangers } = await startFleet(1, {
+    const { gateways: strangers } = await startPeers(1, {
       redis,
       upstream: elsewhere,
       config: { redisSecret: SECRET },
@@ -151,7 +151,7 @@ describe.skipIf(isRedisMissing)('gateways with a secret', () => {
     const chains = upstream.count('chains');
     await redis.client.copy(signedKey('tokens:setback'), signedKey('chains:setback'), 'REPLACE');
     await redis.client.set(signedKey('chains:pause'), '1', 'PX', HOUR);
-    other.snapshots.hurry();
+    other.snapshots.refreshNow();
     await expect.poll(() => upstream.count('chains')).toBe(chains + 1);
     expect(statusOf(other).chains.lastFailure).toBeNull();
 
@@ -161,7 +161,7 @@ describe.skipIf(isRedisMissing)('gateways with a secret', () => {
     const replayed = sealOf(upstream.url).close('setback', 'chains', old);
     await redis.client.set(signedKey('chains:setback'), replayed);
     await redis.client.set(signedKey('chains:pause'), '1', 'PX', HOUR);
-    other.snapshots.hurry();
+    other.snapshots.refreshNow();
     await expect.poll(() => upstream.count('chains')).toBe(chains + 2);
   });
 });
@@ -188,22 +188,22 @@ describe('a hold that never ends', () => {
   it('is obeyed for an hour, and then others are not believed for a minute', async () => {
     vi.useFakeTimers({ toFake: ['performance', 'Date'] });
     onTestFinished(() => void vi.useRealTimers());
-    const ceiling = createSharedCeiling({
-      local: createCeiling(3),
+    const rateLimiter = createSharedRateLimiter({
+      local: createRateLimiter(3),
       requestsPerSecond: 3,
       link: { run: async (_script, _keys, args) => ({ reply: args[4] === 1 ? 0 : [HOUR, '1'] }) },
       seal: createSeal(undefined, 'scope'),
       prefix: 'x',
     });
-    expect(await ceiling.take('v1', true)).toBe(HOUR);
+    expect(await rateLimiter.acquire('v1', true)).toBe(HOUR);
     vi.advanceTimersByTime(HOUR - 10_000);
-    expect(await ceiling.take('v1', true)).toBe(10_000);
+    expect(await rateLimiter.acquire('v1', true)).toBe(10_000);
     vi.advanceTimersByTime(10_000);
-    expect(await ceiling.take('v1', false)).toBe(0);
+    expect(await rateLimiter.acquire('v1', false)).toBe(0);
     vi.advanceTimersByTime(30_000);
-    expect(await ceiling.take('v1', true)).toBe(0);
+    expect(await rateLimiter.acquire('v1', true)).toBe(0);
     vi.advanceTimersByTime(31_000);
-    expect(await ceiling.take('v1', true)).toBe(HOUR);
+    expect(await rateLimiter.acquire('v1', true)).toBe(HOUR);
   });
 });
 
@@ -211,7 +211,7 @@ describe.skipIf(isRedisMissing)('a pause that never ends', () => {
   it('is obeyed for so long and no longer, and then again after an attempt', async () => {
     const redis = await startRedis();
     const { log } = await createTestLog();
-    const fleet = createRedisFleet({
+    const peers = createRedisPeers({
       url: redis.url,
       scope: 'scope',
       services: { v1: 'mark' },
@@ -220,17 +220,17 @@ describe.skipIf(isRedisMissing)('a pause that never ends', () => {
       onSharing: () => {},
       log,
     });
-    onTestFinished(() => fleet.close());
+    onTestFinished(() => peers.close());
     const key = (name: string) => `{chains-and-tokens-gateway:1:scope}:tokens:${name}`;
     const setback = { code: 'UPSTREAM_GONE', message: 'Gone.', failuresInARow: 1e15, at: Date.now() };
     await redis.client.set(key('setback'), JSON.stringify(setback));
     await redis.client.set(key('pause'), '1', 'PX', HOUR);
     for (let time = 0; time < 2; time++) {
-      const first = await fleet.turn('tokens', TOKENS, 1);
-      expect(first).toMatchObject({ is: 'too early', setback: { failuresInARow: 30 } });
+      const first = await peers.lease('tokens', TOKENS, 1);
+      expect(first).toMatchObject({ is: 'too early', peerFailure: { failuresInARow: 30 } });
       if (first.is === 'too early') expect(first.leftMs).toBeLessThanOrEqual(1_000);
       await sleep(1_100);
-      const own = await fleet.turn('tokens', TOKENS, 1);
+      const own = await peers.lease('tokens', TOKENS, 1);
       expect(own.is).toBe('ours');
       if (own.is === 'ours') await own.fail();
     }

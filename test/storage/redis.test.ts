@@ -19,11 +19,11 @@ import {
   SYMBOLS,
   sources,
   split,
-  startFleet,
   startMovingUpstream,
+  startPeers,
   statusOf,
   symbolsOf,
-} from '../support/fleet.js';
+} from '../support/peers.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
 import { codesOf, createTestGateway, type TestGateway } from '../support/test-gateway.js';
 
@@ -32,7 +32,7 @@ const failureOf = (gateway: TestGateway) => statusOf(gateway).tokens.lastFailure
 
 describe.skipIf(isRedisMissing)('gateways that share', () => {
   it('cost the upstream what one does, and serve the same', async () => {
-    const { upstream, gateways } = await startFleet(3, { config: { tokensFreshMs: 300 } });
+    const { upstream, gateways } = await startPeers(3, { config: { tokensFreshMs: 300 } });
     await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(10);
     const at = upstream.seen.filter(({ path }) => path === 'tokens').map((request) => request.at);
     // After what others share the next refresh is due in a hundred milliseconds at the earliest, however slow the
@@ -48,7 +48,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
   });
 
   it('take a new snapshot as soon as it is announced, long before their own is due', async () => {
-    const { gateways, join } = await startFleet(1, { config: { tokensFreshMs: 300 } });
+    const { gateways, join } = await startPeers(1, { config: { tokensFreshMs: 300 } });
     const [eager] = gateways;
     await expect.poll(() => refreshes(gateways, 'tokens', 'taken')).toBeGreaterThan(0);
     const patient = await join({ config: { tokensFreshMs: 600_000 } });
@@ -58,7 +58,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
   });
 
   it('take it at the latest when their own is due, where they missed the announcement', async () => {
-    const { redis, gateways, join } = await startFleet(1, { config: { tokensFreshMs: 250 } });
+    const { redis, gateways, join } = await startPeers(1, { config: { tokensFreshMs: 250 } });
     await expect.poll(() => refreshes(gateways, 'tokens', 'taken')).toBeGreaterThan(0);
     const deaf = await join({ config: { tokensFreshMs: 1000 } });
     await expect.poll(() => statusOf(deaf).tokens.state).toBe('FRESH');
@@ -77,7 +77,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
   });
 
   it('give one that starts while the upstream is dead what they hold, with its true age', async () => {
-    const { upstream, gateways, join } = await startFleet(1);
+    const { upstream, gateways, join } = await startPeers(1);
     const [first] = gateways;
     await expect
       .poll(() => first && statusOf(first))
@@ -107,8 +107,8 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
       (name) => prefixOf(upstream.url, 2) + name,
     );
     await Promise.all(foreign.map((key) => redis.client.set(key, 'of another format')));
-    const ours = await startFleet(2, { redis, upstream, config: { tokensFreshMs: 100 } });
-    const theirs = await startFleet(2, { redis, upstream: other, config: { tokensFreshMs: 100 } });
+    const ours = await startPeers(2, { redis, upstream, config: { tokensFreshMs: 100 } });
+    const theirs = await startPeers(2, { redis, upstream: other, config: { tokensFreshMs: 100 } });
     await expect.poll(() => refreshes(ours.gateways, 'tokens', 'shared')).toBeGreaterThan(3);
     await expect.poll(() => refreshes(theirs.gateways, 'tokens', 'shared')).toBeGreaterThan(3);
     for (const gateway of ours.gateways) expect(await symbolsOf(gateway)).toEqual(SYMBOLS);
@@ -122,7 +122,7 @@ describe.skipIf(isRedisMissing)('failures', () => {
     const upstreams = await Promise.all([startFakeUpstream(), startFakeUpstream()]);
     for (const each of upstreams) each.plan('tokens', status(500));
     const [upstream, other] = upstreams;
-    const { gateways } = await startFleet(3, { upstream, firstPauseMs: 300 });
+    const { gateways } = await startPeers(3, { upstream, firstPauseMs: 300 });
     const alone = await createTestGateway({
       upstream: other,
       firstPauseMs: 300,
@@ -146,7 +146,7 @@ describe.skipIf(isRedisMissing)('failures', () => {
     const upstream = await startFakeUpstream();
     upstream.plan('chains', status(410));
     upstream.plan('tokens', status(410));
-    const { redis, gateways, join, key } = await startFleet(3, { upstream, firstPauseMs: 10 });
+    const { redis, gateways, join, key } = await startPeers(3, { upstream, firstPauseMs: 10 });
     const gone = { lastFailure: { code: 'UPSTREAM_GONE' } };
     for (const gateway of [...gateways, await join()]) {
       await expect.poll(() => statusOf(gateway)).toMatchObject({ chains: gone, tokens: gone });
@@ -162,7 +162,7 @@ describe.skipIf(isRedisMissing)('failures', () => {
   it('are over for all when one has succeeded', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', first(2, status(500), moving()));
-    const { redis, gateways, key } = await startFleet(3, { upstream, firstPauseMs: 100 });
+    const { redis, gateways, key } = await startPeers(3, { upstream, firstPauseMs: 100 });
     for (const gateway of gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
     expect(upstream.count('tokens')).toBe(3);
     expect(await redis.client.exists(key('tokens:pause'), key('tokens:setback'))).toBe(0);
@@ -170,7 +170,7 @@ describe.skipIf(isRedisMissing)('failures', () => {
 
   /** Three gateways, and an upstream that from some moment on says that all tokens but one have gone. */
   async function shrink(config: { redisSecret?: string }) {
-    const { upstream, gateways } = await startFleet(3, {
+    const { upstream, gateways } = await startPeers(3, {
       config: { tokensFreshMs: 250, holdBackTimes: 3, ...config },
     });
     for (const gateway of gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
@@ -202,12 +202,12 @@ describe.skipIf(isRedisMissing)('routes', () => {
     query(`{ tokens(srcChainKey: "${CHAIN}", srcToken: "0x1") { symbol } }`);
   const answered = (...symbols: string[]) => ({ data: { tokens: symbols.map((symbol) => ({ symbol })) } });
   async function withRoutes(routes: Answer, config: { destinationsFreshMs?: number } = {}) {
-    const fleet = await startFleet(3, { config: { tokensFreshMs: 600_000, ...config } });
-    for (const gateway of fleet.gateways)
+    const sharing = await startPeers(3, { config: { tokensFreshMs: 600_000, ...config } });
+    for (const gateway of sharing.gateways)
       await expect.poll(() => statusOf(gateway).tokens.state).toBe('FRESH');
-    fleet.upstream.plan('tokens', split(routes));
-    const asked = () => fleet.upstream.seen.filter(({ url }) => url.includes('srcToken')).length;
-    return { ...fleet, asked };
+    sharing.upstream.plan('tokens', split(routes));
+    const asked = () => sharing.upstream.seen.filter(({ url }) => url.includes('srcToken')).length;
+    return { ...sharing, asked };
   }
 
   it('that several ask for at once are one request', async () => {
@@ -255,7 +255,7 @@ describe.skipIf(isRedisMissing)('the ceiling', () => {
   it('holds for all of them together, in any second', async () => {
     const upstream = await startMovingUpstream();
     upstream.plan('tokens', split(json({ tokens: [] }), moving(sources(15))));
-    const { gateways } = await startFleet(3, { upstream, config: { upstreamRequestsPerSecond: 3 } });
+    const { gateways } = await startPeers(3, { upstream, config: { upstreamRequestsPerSecond: 3 } });
     const answers = gateways.flatMap(({ query }, nth) =>
       Array.from({ length: 5 }, (_, index) => query(askFor(5 * nth + index))),
     );
@@ -271,7 +271,7 @@ describe.skipIf(isRedisMissing)('the ceiling', () => {
   it('lets listings through first, whoever asks for routes', async () => {
     const upstream = await startMovingUpstream();
     upstream.plan('tokens', split(json({ tokens: [] }), moving(sources(16))));
-    const { gateways } = await startFleet(4, {
+    const { gateways } = await startPeers(4, {
       upstream,
       config: { tokensFreshMs: 1000, upstreamRequestsPerSecond: 3 },
     });
@@ -288,7 +288,7 @@ describe.skipIf(isRedisMissing)('the ceiling', () => {
   it('is none for as long as the upstream has told one of them to wait, and no client waits for that', async () => {
     const upstream = await startMovingUpstream();
     upstream.plan('tokens', moving(sources(2)));
-    const { gateways } = await startFleet(2, { upstream });
+    const { gateways } = await startPeers(2, { upstream });
     for (const gateway of gateways) await expect.poll(() => statusOf(gateway).tokens.rows).toBe(6);
     upstream.plan('tokens', status(429, { 'retry-after': '60' }));
     const asked = upstream.count();
@@ -308,7 +308,7 @@ describe.skipIf(isRedisMissing)('the lease of a refresh', () => {
     const key = `${prefixOf(upstream.url)}tokens:lease`;
     const startedAt = performance.now();
     await redis.client.call('SET', key, 'whoever', ...expiry);
-    const { gateways } = await startFleet(3, { redis, upstream });
+    const { gateways } = await startPeers(3, { redis, upstream });
     for (const answer of await Promise.all(gateways.map(symbolsOf))) expect(answer).toEqual(SYMBOLS);
     expect(upstream.count('tokens')).toBe(1);
     return performance.now() - startedAt;
@@ -329,7 +329,7 @@ describe.skipIf(isRedisMissing)('the lease of a refresh', () => {
   it('is renewed for as long as it takes', async () => {
     const upstream = await startMovingUpstream();
     upstream.plan('tokens', late(6500, moving()));
-    const { gateways } = await startFleet(2, { upstream });
+    const { gateways } = await startPeers(2, { upstream });
     for (const answer of await Promise.all(gateways.map(symbolsOf))) expect(answer).toEqual(SYMBOLS);
     expect(upstream.count('tokens')).toBe(1);
   });

@@ -86,7 +86,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
       successorUrl: config.upstreamSuccessorUrl,
       isDemo: false,
     },
-    observer: {
+    metrics: {
       ...metrics,
       changedOver(from, to) {
         changeOvers++;
@@ -138,7 +138,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
 /** The settings of a process without any environment variables. */
 export function defaultConfig(): Config {
   const settings = readConfig({});
-  if ('faults' in settings) throw new Error(settings.faults.join('; '));
+  if ('errors' in settings) throw new Error(settings.errors.join('; '));
   return settings.config;
 }
 

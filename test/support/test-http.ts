@@ -3,7 +3,7 @@ import {
   type UpstreamHttp,
   type UpstreamHttpOptions,
 } from '../../src/upstream/http/client.js';
-import { createCeiling } from '../../src/upstream/http/rate-limit.js';
+import { createRateLimiter } from '../../src/upstream/http/rate-limit.js';
 import { createTestLog } from './test-gateway.js';
 
 /** What differs from an impatient door with a ceiling far away. */
@@ -21,7 +21,7 @@ export async function createTestHttp(options: TestHttpOptions): Promise<Upstream
     headers: {},
     timeoutMs: 120_000,
     retries: 0,
-    ceiling: createCeiling(requestsPerSecond),
+    rateLimiter: createRateLimiter(requestsPerSecond),
     maxWaiting: 30 * requestsPerSecond,
     maxBytes: 1_000_000,
     onAttempt() {},

@@ -14,21 +14,21 @@ import {
   type TestGatewayOptions,
 } from './test-gateway.js';
 
-/** What came over the wire. */
+/** A response as received. */
 export interface Received {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
-/** A request to `/graphql`, as far as it is not the usual one. */
+/** A request to `/graphql`; the parts that are absent have their usual values. */
 export interface Asked {
   readonly query?: string;
   readonly variables?: object;
   readonly operationName?: string;
   readonly method?: string;
   readonly headers?: Record<string, string | string[]>;
-  /** In the place of what the parts above would make. */
+  /** In place of a body made from the parts above. */
   readonly body?: string;
   readonly path?: string;
 }
@@ -38,16 +38,16 @@ export interface TestServer extends TestGateway {
   /** Such as `http://127.0.0.1:4000`. */
   readonly address: string;
   ask(asked: Asked): Promise<Received>;
-  /** How many of these were executed, and what each of them answered. */
-  countExecuted(...questions: Asked[]): Promise<{ count: number; bodies: string[] }>;
+  /** Sends these requests in turn; returns how many were executed, and the bodies of the responses. */
+  countExecuted(...requests: Asked[]): Promise<{ count: number; bodies: string[] }>;
   /** How many were executed so far. */
   executed(): number;
   readonly serverLog: LogLine[];
 }
 
 export interface TestServerOptions extends TestGatewayOptions {
-  /** 1 keeps nothing. */
-  readonly maxAnswerBytes?: number;
+  /** 1 caches nothing. */
+  readonly maxCacheBytes?: number;
 }
 
 /** Starts a gateway behind its real HTTP server, which counts how often an operation is executed. */
@@ -66,7 +66,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     checkDependencies: createDependencyCheck(gateway.snapshots),
     maxBodyBytes: 1_048_576,
     maxQueryTokens: 2_000,
-    ...(options.maxAnswerBytes ? { maxAnswerBytes: options.maxAnswerBytes } : {}),
+    ...(options.maxCacheBytes ? { maxCacheBytes: options.maxCacheBytes } : {}),
     log,
   });
   const address = await server.listen('127.0.0.1', 0);
@@ -96,10 +96,10 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     ...gateway,
     address,
     ask,
-    async countExecuted(...questions) {
+    async countExecuted(...requests) {
       const before = executions;
       const bodies: string[] = [];
-      for (const question of questions) bodies.push((await ask(question)).body.toString());
+      for (const each of requests) bodies.push((await ask(each)).body.toString());
       return { count: executions - before, bodies };
     },
     executed: () => executions,
@@ -146,7 +146,7 @@ export async function refreshWith(
   const takenAt = () => snapshots.status(Date.now()).map((listing) => listing.takenAt);
   const before = takenAt();
   await new Promise((resolve) => setTimeout(resolve, 2));
-  snapshots.hurry();
+  snapshots.refreshNow();
   await expect
     .poll(() => takenAt().every((time, index) => time !== before[index]), { interval: 5 })
     .toBe(true);

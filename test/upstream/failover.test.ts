@@ -112,7 +112,7 @@ describe('once v1 says that it is gone', () => {
     ['"deprecated" and 503', status(503, {}, '<h1>deprecated</h1>')],
     ['an error that is "deprecated"', json({ error: 'v1 is deprecated, use the successor' })],
     ['an error whose message is that', json({ error: { message: 'DEPRECATED' } })],
-  ])('with %s, the successor answers within the same question', async (_name, answer) => {
+  ])('with %s, the successor answers within the same call', async (_name, answer) => {
     const { query, v1, successor, sources, toldOf, changeOvers, listing } = await serve();
     planBoth(v1, answer);
     expect(await query(BOTH)).toEqual({ data: NEW_ROWS });
@@ -223,8 +223,8 @@ describe('once v1 says that it is gone', () => {
 
   it('a token without its chain is BAD_USER_INPUT', async () => {
     const { query, v1 } = await serve();
-    const question = '{ tokens(srcToken: "0x1") { symbol } }';
-    expect(await query(question)).toEqual({ data: { tokens: [{ symbol: 'OLD' }] } });
+    const document = '{ tokens(srcToken: "0x1") { symbol } }';
+    expect(await query(document)).toEqual({ data: { tokens: [{ symbol: 'OLD' }] } });
     planBoth(v1, GONE);
     await query('{ chains { name } }');
     expect(codesOf(await query('{ tokens(srcToken: "0x2") { symbol } }'))).toEqual(['BAD_USER_INPUT']);
@@ -272,7 +272,7 @@ describe('a successor that fails at the change-over', () => {
   });
 });
 
-describe('a question for routes that v1 says is gone', () => {
+describe('a request for routes that v1 says is gone', () => {
   it('is answered by the successor, and leaves the listings where they are', async () => {
     const { query, v1, successor, sources, toldOf, changeOvers, listing } = await serve();
     await query(BOTH);
@@ -300,26 +300,28 @@ describe('a question for routes that v1 says is gone', () => {
   });
 });
 
-describe('to follow', () => {
+describe('to switch', () => {
   it('the successor is to change over at once, without telling others', async () => {
     const { query, v1, listing, logged, toldOf, changeOvers } = await serve();
-    listing()?.follow?.('value-transfer');
-    listing()?.follow?.('value-transfer');
+    listing()?.switchTo?.('value-transfer');
+    listing()?.switchTo?.('value-transfer');
     expect(listing()?.source).toBe('value-transfer');
     expect(await query(BOTH)).toEqual({ data: NEW_ROWS });
     expect(v1.count()).toBe(0);
-    expect(logged.filter(({ msg }) => msg.includes('v1 is not asked again'))).toMatchObject([{ level: 30 }]);
+    expect(logged.filter(({ msg }) => msg.includes('v1 gets no more requests'))).toMatchObject([
+      { level: 30 },
+    ]);
     expect([toldOf().length, changeOvers()]).toEqual([0, 0]);
   });
 
   it('v1 is to stay there, and never to go back', async () => {
     const { v1, query, listing } = await serve();
-    listing()?.follow?.('v1');
-    listing()?.follow?.('demo');
+    listing()?.switchTo?.('v1');
+    listing()?.switchTo?.('demo');
     expect(listing()?.source).toBe('v1');
     planBoth(v1, GONE);
     await query(BOTH);
-    listing()?.follow?.('v1');
+    listing()?.switchTo?.('v1');
     expect(listing()?.source).toBe('value-transfer');
   });
 });
@@ -346,7 +348,7 @@ describe('a service that is gone', () => {
   });
 });
 
-/** What the door to an upstream makes of this answer. */
+/** what the client of an upstream makes of this answer. */
 async function faultOf(answer: Answer): Promise<UpstreamError> {
   const upstream = await startFakeUpstream();
   onTestFinished(upstream.close);

@@ -99,7 +99,7 @@ describe.each(NAMES)('a chain and a token that are called %s', (name) => {
 
     // A refresh compares them, and what it finds is told.
     upstream.plan('chains', json({ chains: [{ ...chain, chainId: 8 }, chainRow('a')] }));
-    snapshots.hurry();
+    snapshots.refreshNow();
     await expect.poll(() => snapshots.status(Date.now())[0].isHeldBack).toBe(true);
     expect(logged.some(({ detail }) => detail === `${name}: 7 → 8`)).toBe(true);
     expect((await metrics.expose()).text).toMatch(/^listing_hold_backs_total\{.*"chain_id"\} 1$/m);

@@ -59,19 +59,19 @@ async function startSmall(listings: FakeSuccessorListings = {}) {
 
 describe('the rows of the successor', () => {
   it('are served as those of v1 are', async () => {
-    const question = `{
+    const document = `{
       chains { chainKey chainType chainId shortName name nativeCurrency { chainKey name symbol decimals address } }
       tokens { isBridgeable chainKey address decimals symbol name price { usd } }
     }`;
     const { query } = await serve(await startFakeSuccessor());
-    expect(await query<Rows>(question)).toEqual({ data: { chains: demoChains, tokens: demoTokens } });
+    expect(await query<Rows>(document)).toEqual({ data: { chains: demoChains, tokens: demoTokens } });
   });
 
   it('have the same versions', async () => {
-    const question = '{ chains { name } tokens { name } }';
+    const document = '{ chains { name } tokens { name } }';
     const versions = [];
     for (const { query } of [await serve(await startFakeSuccessor()), await createTestGateway()]) {
-      await query(question);
+      await query(document);
       const { data } = await query<Listings>('{ listings { version } }');
       versions.push(data?.listings);
     }
@@ -395,7 +395,12 @@ describe('what is asked for', () => {
       await http.close();
       await upstream.close();
     });
-    const listing = createValueTransferListing({ http, maxBytes: upstreamMaxBytes, log });
+    const listing = createValueTransferListing({
+      http,
+      source: 'value-transfer',
+      maxBytes: upstreamMaxBytes,
+      log,
+    });
     expect(await listing.tokens({ srcChainKey: 'b' })).toMatchObject({
       source: 'value-transfer',
       rows: [{ chainKey: 'b', address: '0x2', isBridgeable: true }],

@@ -1,24 +1,23 @@
 import type { DocumentNode, GraphQLResolveInfo, GraphQLSchema, OperationDefinitionNode } from 'graphql';
 import { OperationLimitError } from '../../domain/errors.js';
 import type { View } from '../../snapshots/snapshots.js';
-import { countOf, NO_ROWS, type RowsByChain } from './cost.js';
+import { NO_ROWS, type RowsByChain, totalRows } from './cost.js';
 import { type Cost, costOfOperation, costOfRows, fragmentsOf, type ListingSizes } from './operation-cost.js';
 
-/** Limits on the cost of one operation, and the state of the world that it reads. */
 export interface CostMeterOptions {
+  /** The snapshots that the operation reads. */
   readonly view: View;
-  /** In units, see cost.ts. */
+  /** Limit on CPU time, in the units of cost.ts. It grows with the token listing, which always fits whole. */
   readonly maxCost: number;
-  /** Rows of all lists together. */
+  /** Limit on the rows of all lists together, and so on the size of the response. It never grows. */
   readonly maxRows: number;
-  /** Units for one token with every field and its chain: a whole listing of these is always within the limit. */
+  /** Units for one token with every field and its chain. */
   readonly unitsOfWholeToken: number;
-  /** Waits for a turn; to be called after waiting for a listing, which resumes many operations at once. */
+  /** Waits for a turn. Called after waiting for a listing, since its arrival resumes many operations at once. */
   readonly nextTurn: () => Promise<void>;
 }
 
-/** An operation that is about to be executed. */
-export interface CountedOperation {
+export interface MeteredOperation {
   readonly schema: GraphQLSchema;
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
@@ -26,24 +25,24 @@ export interface CountedOperation {
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
-/** Counts what one operation costs, before it is executed and while it runs. Make a new one for every operation. */
+/** Adds up the cost of one operation, before and during its execution. Make a new one for every operation. */
 export interface CostMeter {
   /**
-   * Counts what can be told before execution. Waits only for listings that there is no snapshot of yet.
+   * Adds the cost that is known before execution. Waits only for a listing that has no snapshot yet.
    *
-   * @throws OperationLimitError at once or by rejection
+   * @throws OperationLimitError, or rejects with it
    */
-  begin(counted: CountedOperation): Promise<void> | undefined;
+  admitOperation(metered: MeteredOperation): Promise<void> | undefined;
   /**
-   * Counts rows that a resolver has just got, with all that is selected of them.
+   * Adds the cost of rows that a resolver has just found, with everything selected on them.
    *
-   * @returns false once the operation has gone beyond a limit: none of its data is shown, so its lists may as
-   *   well be empty
-   * @throws OperationLimitError the first time
+   * @returns false once the operation is over a limit; the resolver should then return an empty list, since none
+   *   of the operation's data is shown
+   * @throws OperationLimitError when it goes over a limit
    */
-  admit(rows: RowsByChain, info: GraphQLResolveInfo): boolean;
+  admitRows(rows: RowsByChain, info: GraphQLResolveInfo): boolean;
   /**
-   * Counts units that belong to no rows.
+   * Adds units that belong to no rows.
    *
    * @throws OperationLimitError
    */
@@ -56,6 +55,7 @@ type ListingName = 'chains' | 'tokens';
 export function createCostMeter(options: CostMeterOptions): CostMeter {
   const { view, maxCost, maxRows, unitsOfWholeToken, nextTurn } = options;
   const total: Cost = { units: 0, rows: 0 };
+  /** Listings whose size was asked for and is not known yet. */
   const missing = new Set<ListingName>();
   const sizes: ListingSizes = {
     chains: () => sizeOf('chains'),
@@ -72,31 +72,31 @@ export function createCostMeter(options: CostMeterOptions): CostMeter {
     return total.rows <= maxRows && total.units <= limit();
   }
 
-  /** One whole token listing always fits, whatever its size. */
+  /** At least the cost of the whole token listing, whatever its size. */
   function limit(): number {
-    return Math.max(maxCost, 1 + countOf(sizes.tokens()) * (1 + unitsOfWholeToken));
+    return Math.max(maxCost, 1 + totalRows(sizes.tokens()) * (1 + unitsOfWholeToken));
   }
 
   function add({ units, rows }: Cost): void {
     total.units += units;
     total.rows += rows;
-    if (!isWithin()) throw total.rows > maxRows ? tooManyRows(maxRows, total) : tooDear(limit(), total);
+    if (!isWithin()) throw total.rows > maxRows ? tooManyRows(maxRows, total) : tooExpensive(limit(), total);
   }
 
   return {
-    begin({ schema, document, operation, variables }) {
-      const costed = { schema, fragments: fragmentsOf(document), variables };
-      const cost = costOfOperation(operation, costed, sizes);
+    admitOperation({ schema, document, operation, variables }) {
+      const context = { schema, fragments: fragmentsOf(document), variables };
+      const cost = costOfOperation(operation, context, sizes);
       if (missing.size > 0) {
         return view
           .arrival([...missing])
           .then(nextTurn)
-          .then(() => add(costOfOperation(operation, costed, sizes)));
+          .then(() => add(costOfOperation(operation, context, sizes)));
       }
       add(cost);
       return undefined;
     },
-    admit(rows, info) {
+    admitRows(rows, info) {
       if (!isWithin()) return false;
       add(costOfRows(rows, info, sizes));
       return true;
@@ -107,16 +107,16 @@ export function createCostMeter(options: CostMeterOptions): CostMeter {
   };
 }
 
-function tooDear(limit: number, { units }: Cost): OperationLimitError {
+function tooExpensive(limit: number, { units }: Cost): OperationLimitError {
   return new OperationLimitError(
     'LIMIT_EXCEEDED',
-    `An operation may cost at most ${limit} units (MAX_COST); this one costs ${units}. Ask for fewer rows or fields at a time: each field of each row is a unit, and a search counts the listed tokens once for each word and once more.`,
+    `An operation may cost at most ${limit} units (MAX_COST); this one costs ${units}. Ask for fewer rows or fields at a time: each row is a unit, and so is each field of each row; a search costs a unit for each listed token, and another for each token and word.`,
   );
 }
 
 function tooManyRows(limit: number, { rows }: Cost): OperationLimitError {
   return new OperationLimitError(
     'LIMIT_EXCEEDED',
-    `The lists of an operation may come to at most ${limit} rows in all (MAX_ROWS); these come to ${rows}. Nest fewer lists in each other, or ask for fewer at a time.`,
+    `The lists of an operation may have at most ${limit} rows in all (MAX_ROWS); these have ${rows}. Nest fewer lists in each other, or ask for fewer rows at a time.`,
   );
 }

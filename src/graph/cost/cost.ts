@@ -1,59 +1,62 @@
-/**
- * The cost of an operation in units: each field of each object counts 1, and each row of a list 1 more. A unit is
- * about a third of a microsecond of CPU time, whatever the field.
+/*
+ * Cost: how much CPU time an operation takes, in units of about a third of a microsecond. Each field of each
+ * object counts 1 unit, and each row of a list 1 more. Fields that do more than that say so by a FieldCost, which
+ * stands beside their resolver. operation-cost.ts adds up a whole operation; cost-meter.ts holds it to the limits.
  */
 
-/** How many rows of a field are of each chain, by `chainKey`. Rows whose chain is not known count for `''`. */
+/** Numbers of rows by `chainKey`, since `Chain.tokens` is of another length for each chain. Unknown chains count as `''`. */
 export type RowsByChain = ReadonlyMap<string, number>;
 
-/** What the cost of a field is told from. */
+/** What the cost of a field is computed from. */
 export interface CostInput {
-  /** The field's arguments, coerced and with their defaults. */
+  /** The field's arguments, coerced and with defaults. */
   readonly args: Readonly<Record<string, unknown>>;
-  /** The whole chain listing; none before there is a snapshot. */
+  /** All listed chains; empty before there is a snapshot. */
   chains(): RowsByChain;
-  /** The whole token listing; none before there is a snapshot. */
+  /** All listed tokens; empty before there is a snapshot. */
   tokens(): RowsByChain;
-  /** The objects that the field is asked of. */
+  /** The objects on which the field is selected. */
   readonly parents: RowsByChain;
 }
 
-/** The cost of a field whose rows are not simply those of its parents. It stands in the field's `extensions.cost`. */
+/**
+ * The cost of a field that gives a list or does work of its own, kept in the field's `extensions.cost`. A field
+ * without one gives each parent one value.
+ */
 export interface FieldCost {
-  /** The rows that the field gives for all its parents together. */
+  /** The rows of the field, for all parents together. */
   readonly rows?: (input: CostInput) => RowsByChain;
-  /** The same, by the type of the rows, where the field's own type is an interface or a union. */
+  /** In place of `rows` where the field's type is an interface or a union: the rows by object type. */
   readonly rowsByType?: (input: CostInput) => Readonly<Record<string, RowsByChain>>;
-  /** Units that the field costs beside its rows. */
-  readonly price?: (input: CostInput) => number;
+  /** Units in addition to those of the rows. */
+  readonly units?: (input: CostInput) => number;
 }
 
-/** Units for the routes of one token that are not at hand: they cost the upstream a request. */
-export const ROUTE_PRICE = 1_000;
+/** Units for the routes of one token that are not cached: they cost the upstream a request. */
+export const ROUTE_UNITS = 1_000;
 
-/** No rows. Also for fields whose resolver counts its rows when it has them. */
+/** For a field whose resolver counts its rows itself, by `CostMeter.admitRows`; else no rows. */
 export const NO_ROWS: RowsByChain = new Map();
 
-/** The `extensions` of a field with this cost. */
+/** Makes the `extensions` of a field. */
 export function withCost(cost: FieldCost): { readonly cost: FieldCost } {
   return { cost };
 }
 
-/** The rows with these chain keys, of which each may come more than once. */
-export function rowsOn(chainKeys: Iterable<string>): RowsByChain {
+/** Counts rows, given as their chain keys. */
+export function countByChain(chainKeys: Iterable<string>): RowsByChain {
   const rows = new Map<string, number>();
   for (const chainKey of chainKeys) rows.set(chainKey, (rows.get(chainKey) ?? 0) + 1);
   return rows;
 }
 
-/** How many rows these are in all. */
-export function countOf(rows: RowsByChain): number {
+export function totalRows(rows: RowsByChain): number {
   let count = 0;
   for (const ofChain of rows.values()) count += ofChain;
   return count;
 }
 
-/** The listed tokens of each of these chains, for each time that it comes. */
+/** The rows of `tokens` on parents that are chains; a chain that is there twice counts twice. */
 export function tokensOfChains({ parents, tokens }: CostInput): RowsByChain {
   const listed = tokens();
   const rows = new Map<string, number>();
@@ -65,10 +68,10 @@ export function tokensOfChains({ parents, tokens }: CostInput): RowsByChain {
 }
 
 /**
- * Units for a search of so many rows: it looks at each of them once, and once for each word. Found by measuring
- * searches of one to eight words over 10,000 tokens.
+ * Units for a search over this many rows: one for each row, and one more for each word. Measured with searches of
+ * one to eight words over 10,000 tokens.
  */
-export function searchPrice(rows: number, query: unknown): number {
+export function searchUnits(rows: number, query: unknown): number {
   const words = typeof query === 'string' ? query.split(/[^\p{L}\p{N}]+/u).filter(Boolean).length : 0;
   return rows * (1 + words);
 }

@@ -20,57 +20,57 @@ import {
   type OperationDefinitionNode,
   type SelectionNode,
 } from 'graphql';
-import { type CostInput, countOf, type FieldCost, NO_ROWS, type RowsByChain } from './cost.js';
+import { type CostInput, type FieldCost, NO_ROWS, type RowsByChain, totalRows } from './cost.js';
 
-/** What an operation, or a part of it, comes to. */
+/** The cost of an operation, or of a part of it. */
 export interface Cost {
   units: number;
-  /** Rows of lists of objects. */
+  /** Rows of all lists of objects. */
   rows: number;
 }
 
-/** How many rows the listings have. */
+/** The sizes of the two listings. */
 export type ListingSizes = Pick<CostInput, 'chains' | 'tokens'>;
 
-/** The parts of an operation that its cost is told from. */
-export interface CostedOperation {
+/** The parts of an operation, beside its selections, that its cost depends on. */
+export interface OperationContext {
   readonly schema: GraphQLSchema;
   readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
   /** Coerced. */
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
-/** `__schema` and `__type` walk the schema and no listing. */
-const INTROSPECTION_PRICE = 5_000;
+/** For `__schema` and `__type`, whatever is selected: the schema is small. */
+const INTROSPECTION_UNITS = 5_000;
 const ONE_ROW: RowsByChain = new Map([['', 1]]);
 
 /**
- * What of an operation can be told before it is executed: all but the rows of searches and routes.
+ * The cost of an operation as far as it is known before execution: without the rows of searches and routes.
  *
- * Exact for what it counts: selections are merged as execution merges them, and lists within lists are counted
- * for each chain, by the number of tokens that it really has.
+ * This is a count and no estimate: selections are merged as execution merges them, and a list of tokens within a
+ * list of chains counts the tokens that each chain really has.
  */
 export function costOfOperation(
   operation: OperationDefinitionNode,
-  costed: CostedOperation,
+  context: OperationContext,
   sizes: ListingSizes,
 ): Cost {
   const cost = { units: 0, rows: 0 };
-  const query = costed.schema.getQueryType();
-  if (query) new Counter(costed, sizes, cost).addSelections(query, [operation], ONE_ROW);
+  const query = context.schema.getQueryType();
+  if (query) new CostCounter(context, sizes, cost).addSelections(query, [operation], ONE_ROW);
   return cost;
 }
 
-/** What a field comes to whose resolver has just got these rows. */
+/** The cost of rows that a resolver has just found, with everything selected on them. */
 export function costOfRows(rows: RowsByChain, info: GraphQLResolveInfo, sizes: ListingSizes): Cost {
   const { schema, fragments, variableValues: variables } = info;
   const cost = { units: 0, rows: 0 };
-  const counter = new Counter({ schema, fragments, variables }, sizes, cost);
+  const counter = new CostCounter({ schema, fragments, variables }, sizes, cost);
   counter.addRows(getNamedType(info.returnType), true, info.fieldNodes, rows);
   return cost;
 }
 
-/** The fragments of a document by their names. */
+/** The fragments of a document by name. */
 export function fragmentsOf(document: DocumentNode): Readonly<Record<string, FragmentDefinitionNode>> {
   const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
   for (const definition of document.definitions) {
@@ -79,31 +79,32 @@ export function fragmentsOf(document: DocumentNode): Readonly<Record<string, Fra
   return fragments;
 }
 
-/** Units for one object of the type with every field, and every object that it has one of. */
-export function costOfWhole(type: GraphQLObjectType): number {
+/** Units for one object of the type with every field, including single objects below it but no lists. */
+export function unitsOfWholeObject(type: GraphQLObjectType): number {
   let units = 0;
   for (const field of Object.values(type.getFields())) {
     const below = getNamedType(field.type);
     if (!isObjectType(below)) units += 1;
-    else if (!isListType(getNullableType(field.type))) units += 1 + costOfWhole(below);
+    else if (!isListType(getNullableType(field.type))) units += 1 + unitsOfWholeObject(below);
   }
   return units;
 }
 
-class Counter {
+/** Walks the selections of an operation as execution does, and adds up their cost. */
+class CostCounter {
   constructor(
-    private readonly operation: CostedOperation,
+    private readonly context: OperationContext,
     private readonly sizes: ListingSizes,
     private readonly cost: Cost,
   ) {}
 
-  /** Adds what is selected of so many objects of this type. */
+  /** Adds everything selected on these objects of one type. */
   addSelections(
     type: GraphQLObjectType,
     nodes: readonly (FieldNode | OperationDefinitionNode)[],
     parents: RowsByChain,
   ): void {
-    const count = countOf(parents);
+    const count = totalRows(parents);
     const fields = new Map<string, FieldNode[]>();
     const visited = new Set<string>();
     for (const { selectionSet } of nodes) {
@@ -115,11 +116,11 @@ class Counter {
       const name = first.name.value;
       const field = type.getFields()[name];
       if (field) this.addField(field, [first, ...others], parents);
-      else if (name !== '__typename') this.cost.units += INTROSPECTION_PRICE;
+      else if (name !== '__typename') this.cost.units += INTROSPECTION_UNITS;
     }
   }
 
-  /** Adds the rows of one field, which execution selects from as all of these nodes say. */
+  /** Adds the rows of one field. @param nodes all nodes of the field, which execution merges */
   addRows(
     type: GraphQLNamedType,
     isList: boolean,
@@ -128,15 +129,15 @@ class Counter {
     rowsByType?: Readonly<Record<string, RowsByChain>>,
   ): void {
     const parts: [GraphQLObjectType, RowsByChain][] = isAbstractType(type)
-      ? this.operation.schema
+      ? this.context.schema
           .getPossibleTypes(type)
           .map((possible) => [possible, rowsByType?.[possible.name] ?? rows])
       : isObjectType(type)
         ? [[type, rows]]
         : [];
     for (const [objectType, ofType] of parts) {
-      const count = countOf(ofType);
-      // What no object is asked of is not executed.
+      const count = totalRows(ofType);
+      // Selections on no object are not executed.
       if (count === 0) continue;
       if (isList) {
         this.cost.rows += count;
@@ -152,11 +153,11 @@ class Counter {
     parents: RowsByChain,
   ): void {
     const type = getNamedType(field.type);
-    const { rows, rowsByType, price } = (field.extensions.cost ?? {}) as FieldCost;
-    const input = rows || rowsByType || price ? this.inputOf(field, nodes[0], parents) : undefined;
-    if (input && price) this.cost.units += price(input);
+    const { rows, rowsByType, units } = (field.extensions.cost ?? {}) as FieldCost;
+    const input = rows || rowsByType || units ? this.inputOf(field, nodes[0], parents) : undefined;
+    if (input && units) this.cost.units += units(input);
     const isList = isListType(getNullableType(field.type));
-    // Without a rule each parent has one, as the chain of a token.
+    // Without `rows` each parent has one value, such as the chain of a token.
     const ofField = input && rows ? rows(input) : parents;
     this.addRows(type, isList, nodes, input && rowsByType ? NO_ROWS : ofField, input && rowsByType?.(input));
   }
@@ -168,13 +169,14 @@ class Counter {
 
   private argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode) {
     try {
-      return getArgumentValues(field, node, this.operation.variables);
+      return getArgumentValues(field, node, this.context.variables);
     } catch {
-      // Execution meets the same error, and calls no resolver.
+      // Execution fails with the same error before it calls the resolver.
       return {};
     }
   }
 
+  /** Collects fields by response key, as the CollectFields algorithm of the GraphQL specification does. */
   private collect(
     type: GraphQLObjectType,
     selections: readonly SelectionNode[],
@@ -197,7 +199,7 @@ class Counter {
         condition = selection.typeCondition?.name.value;
       } else if (!visited.has(selection.name.value)) {
         visited.add(selection.name.value);
-        const spread = this.operation.fragments[selection.name.value];
+        const spread = this.context.fragments[selection.name.value];
         fragment = spread;
         condition = spread?.typeCondition.name.value;
       }
@@ -209,13 +211,13 @@ class Counter {
 
   private applies(condition: string | undefined, type: GraphQLObjectType): boolean {
     if (condition === undefined || condition === type.name) return true;
-    const conditional = this.operation.schema.getType(condition);
-    return isAbstractType(conditional) && this.operation.schema.isSubType(conditional, type);
+    const conditional = this.context.schema.getType(condition);
+    return isAbstractType(conditional) && this.context.schema.isSubType(conditional, type);
   }
 
   private isIncluded(selection: SelectionNode): boolean {
     if (!selection.directives?.length) return true;
-    const { variables } = this.operation;
+    const { variables } = this.context;
     try {
       const skip = getDirectiveValues(GraphQLSkipDirective, selection, variables);
       const include = getDirectiveValues(GraphQLIncludeDirective, selection, variables);

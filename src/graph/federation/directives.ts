@@ -9,29 +9,29 @@ import {
 } from 'graphql';
 import { sdlOf } from '../schema/sdl.js';
 
-/** What one flavour of SDL says of the graph beyond the types themselves. */
+/** A variant of the SDL for one way of composing graphs: the directives to add, and what to leave out. */
 export interface Flavour {
-  /** Definitions that come first. */
+  /** Definitions at the beginning of the document. */
   readonly prelude: string;
-  /** The directives of types, as they are written behind their names. */
+  /** Directives to add to types, by type name. */
   readonly types: Readonly<Record<string, string>>;
-  /** The same of fields, by `Type.field`. */
+  /** Directives to add to fields, by `Type.field`. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** Types and fields (`Type.field`) that are left out. */
+  /** Types and fields (`Type.field`) to leave out. */
   readonly without?: readonly string[];
 }
 
 /**
- * The schema as a document, sorted and with its descriptions, in this flavour.
+ * The schema as a document in this flavour, sorted and with descriptions.
  *
- * @throws Error where the flavour names what the schema does not have: it would say less than it seems to
+ * @throws Error if the flavour names a type or field that the schema does not have, such as after a renaming
  */
 export function withDirectives(schema: GraphQLSchema, flavour: Flavour): DocumentNode {
   const { types, fields = {}, without = [] } = flavour;
-  const met = new Set<string>();
+  const seen = new Set<string>();
 
   function isKept(name: string): boolean {
-    met.add(name);
+    seen.add(name);
     return !without.includes(name);
   }
 
@@ -57,8 +57,8 @@ export function withDirectives(schema: GraphQLSchema, flavour: Flavour): Documen
     InterfaceTypeDefinition: (type) => (isKept(type.name.value) ? undefined : null),
   });
   const named = [...Object.keys(types), ...Object.keys(fields), ...without];
-  const unmet = named.filter((name) => !met.has(name));
-  if (unmet.length > 0) throw new Error(`Expected in the schema: ${unmet.join(', ')}`);
+  const unknown = named.filter((name) => !seen.has(name));
+  if (unknown.length > 0) throw new Error(`The schema lacks: ${unknown.join(', ')}`);
   return {
     kind: Kind.DOCUMENT,
     definitions: [...parse(flavour.prelude).definitions, ...document.definitions],

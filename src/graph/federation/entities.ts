@@ -1,15 +1,17 @@
 import { GatewayError, OperationLimitError } from '../../domain/errors.js';
 import type { Chain, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
-import { rowsOn } from '../cost/cost.js';
+import { countByChain } from '../cost/cost.js';
 import { identityOf } from '../schema/values/ids.js';
 
 type Loaders = GatewayContext['loaders'];
 type Entity = Chain | Token | null;
 
 /**
- * What each representation stands for, in their order: an entity, null where it is unknown, or, for one that
- * cannot be meant, an error of its own, which leaves the others whole.
+ * Looks up the entity of each representation, in their order. The result is null for an unknown entity, and an
+ * error for a malformed representation, which does not affect the others.
+ *
+ * @throws OperationLimitError for too many malformed representations
  */
 export function entitiesOf(
   representations: readonly unknown[],
@@ -28,7 +30,7 @@ export function entitiesOf(
   });
 }
 
-/** The rows that representations stand for, by their types, for the cost of an operation. */
+/** Counts the rows of representations by type, for the cost of the operation. */
 export function rowsOfRepresentations(representations: unknown) {
   const chainKeys: { readonly Chain: string[]; readonly Token: string[] } = { Chain: [], Token: [] };
   for (const representation of Array.isArray(representations) ? representations : []) {
@@ -37,26 +39,26 @@ export function rowsOfRepresentations(representations: unknown) {
     if (typeof chainKey === 'string') keys.push(chainKey);
     else keys.push((typeof id === 'string' && identityOf(id)?.chainKey) || '');
   }
-  return { Chain: rowsOn(chainKeys.Chain), Token: rowsOn(chainKeys.Token) };
+  return { Chain: countByChain(chainKeys.Chain), Token: countByChain(chainKeys.Token) };
 }
 
-/** Each has an error of its own in the answer, which costs fifty times as much as an entity. */
+/** Each one adds an error to the response, which costs fifty times as much as an entity. */
 const MAX_MALFORMED = 1_000;
 
 function tooManyMalformed(): OperationLimitError {
   return new OperationLimitError(
     'BAD_USER_INPUT',
-    `More than ${MAX_MALFORMED} representations are malformed, so none is answered. Each needs a __typename, "Chain" or "Token", and a key: id, chainKey, or chainKey and address.`,
+    `More than ${MAX_MALFORMED} representations are malformed, so none is looked up. Each needs a __typename, "Chain" or "Token", and a key: id, chainKey, or chainKey and address.`,
   );
 }
 
 function entityOf(representation: unknown, { chainByKey, tokenByAddress }: Loaders) {
   if (typeof representation !== 'object' || representation === null) {
-    throw malformed('an object with __typename and a key', representation);
+    throw malformed('be an object with a __typename and a key', representation);
   }
   const { __typename, id, chainKey, address } = representation as Record<string, unknown>;
   if (__typename !== 'Chain' && __typename !== 'Token') {
-    throw malformed('"Chain" or "Token" as its __typename', __typename);
+    throw malformed('have "Chain" or "Token" as its __typename', __typename);
   }
   const lacksKey = chainKey === undefined || (__typename === 'Token' && address === undefined);
   if (id !== undefined && lacksKey) {
@@ -72,14 +74,14 @@ function entityOf(representation: unknown, { chainByKey, tokenByAddress }: Loade
 
 function keyPart(name: string, value: unknown): string {
   if (typeof value === 'string') return value;
-  throw malformed(`a string as its ${name}`, value);
+  throw malformed(`have a string as its ${name}`, value);
 }
 
-function malformed(expected: string, came: unknown): GatewayError {
-  return new GatewayError('BAD_USER_INPUT', `Expected of a representation ${expected}, got ${shown(came)}.`);
+function malformed(rule: string, came: unknown): GatewayError {
+  return new GatewayError('BAD_USER_INPUT', `A representation must ${rule}, got ${shown(came)}.`);
 }
 
-/** In a few words, whatever its size: one variable can stand in a thousand places. */
+/** Short for every value: one large variable can be used a thousand times. */
 function shown(came: unknown): string {
   if (came === undefined) return 'nothing';
   if (typeof came === 'string') return JSON.stringify(came.slice(0, 100));

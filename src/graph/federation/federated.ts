@@ -14,10 +14,7 @@ import { entitiesOf, rowsOfRepresentations } from './entities.js';
 import { stitchingSdlOf } from './stitching.js';
 import { subgraphSdlOf } from './subgraph.js';
 
-/**
- * Adds to the query type what other graphs ask for: `_service` and `_entities` for Federation, and `_sdl` for
- * stitching.
- */
+/** Adds the query fields by which this graph joins others: `_service` and `_entities` for Federation, `_sdl` for stitching. */
 export function withFederation(schema: GraphQLSchema): GraphQLSchema {
   const query = schema.getQueryType()?.toConfig();
   const chain = schema.getType('Chain');
@@ -29,21 +26,22 @@ export function withFederation(schema: GraphQLSchema): GraphQLSchema {
   const stitchingSdl = stitchingSdlOf(schema);
   const entity = new GraphQLUnionType({
     name: '_Entity',
-    description: 'What other subgraphs may extend or refer to.',
+    description: 'An object that other subgraphs may extend or refer to.',
     types: [chain, token],
     resolveType: (row: Chain | Token) => ('nativeCurrency' in row ? 'Chain' : 'Token'),
   });
   const any = new GraphQLScalarType({
     name: '_Any',
-    description: 'A representation of an entity: an object with its `__typename` and one of its keys.',
+    description:
+      'A representation of an entity: an object with a `__typename` and one of the keys of this type.',
   });
   const service = new GraphQLObjectType<{ sdl: string }>({
     name: '_Service',
-    description: 'This graph as a subgraph.',
+    description: 'This graph as a Federation subgraph.',
     fields: {
       sdl: {
         type: new GraphQLNonNull(GraphQLString),
-        description: 'Its SDL, with the directives of Federation.',
+        description: 'SDL of this graph with Federation directives.',
       },
     },
   });
@@ -57,17 +55,17 @@ export function withFederation(schema: GraphQLSchema): GraphQLSchema {
         ...query.fields,
         _service: {
           type: new GraphQLNonNull(service),
-          description: 'For composing it with other subgraphs.',
+          description: 'This subgraph, for composing it with others.',
           resolve: () => ({ sdl: subgraphSdl }),
         },
         _entities: {
           type: new GraphQLNonNull(new GraphQLList(entity)),
           description:
-            'The entities that these stand for, in the order asked: null where one is unknown, and, with an error of its own, where it is malformed.',
+            'The entities of these representations, in their order. An unknown entity is null; a malformed representation is null with an error of its own.',
           args: {
             representations: {
               type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(any))),
-              description: 'What each is asked for by; each may come more than once.',
+              description: 'Type and key of each entity; repeats are allowed.',
             },
           },
           extensions: withCost({ rowsByType: ({ args }) => rowsOfRepresentations(args.representations) }),
@@ -75,7 +73,8 @@ export function withFederation(schema: GraphQLSchema): GraphQLSchema {
         },
         _sdl: {
           type: GraphQLString,
-          description: 'Its SDL for stitching it to other schemas; null where introspection is switched off.',
+          description:
+            'SDL of this graph for stitching it to other schemas; null if introspection is switched off.',
           resolve: (_query, _args, { introspection }) => (introspection ? stitchingSdl : null),
         },
       },

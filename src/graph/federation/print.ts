@@ -3,7 +3,7 @@ import { schema } from '../schema/index.js';
 import { stitchingSdlOf } from './stitching.js';
 import { subgraphSdlOf } from './subgraph.js';
 
-// The part of `npm run schema` that is not committed: what `_service { sdl }` and `_sdl` answer, as files.
+// Part of `npm run schema`: writes the SDL of `_service { sdl }` and `_sdl` to build/, which is not committed.
 const build = new URL('../../../build/', import.meta.url);
 mkdirSync(build, { recursive: true });
 writeFileSync(new URL('subgraph.graphql', build), subgraphSdlOf(schema));

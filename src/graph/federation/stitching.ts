@@ -1,7 +1,7 @@
 import { type GraphQLSchema, print } from 'graphql';
 import { withDirectives } from './directives.js';
 
-/** The directives of `@graphql-tools/stitching-directives` that are used here. */
+/** The directives of `@graphql-tools/stitching-directives` that this graph uses. */
 const PRELUDE = `
 directive @canonical on OBJECT | INTERFACE | INPUT_OBJECT | UNION | ENUM | SCALAR | FIELD_DEFINITION | INPUT_FIELD_DEFINITION
 directive @key(selectionSet: String!) on OBJECT
@@ -9,8 +9,8 @@ directive @merge(argsExpr: String, keyArg: String, keyField: String, key: [Strin
 `;
 
 /**
- * The schema as a stitched subschema: by which look-up Chain and Token are merged, from which keys, and that
- * their descriptions here are the ones to keep.
+ * The schema as a subschema for stitching: Chain and Token are merged by key look-ups, and their descriptions win
+ * over those of other subschemas.
  */
 export function stitchingSdlOf(schema: GraphQLSchema): string {
   const document = withDirectives(schema, {

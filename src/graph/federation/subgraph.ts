@@ -1,15 +1,15 @@
 import { type GraphQLSchema, print } from 'graphql';
 import { withDirectives } from './directives.js';
 
-/** One question for routes can cost the upstream a request; everything else is read from a snapshot. */
+/** Routes can cost the upstream a request; all other fields are read from snapshots. */
 const ROUTES = '@cost(weight: 100) @listSize(assumedSize: 100)';
 
 /**
- * The schema as a Federation 2 subgraph: Chain and Token are entities, and what several subgraphs may define
- * alike is shareable. Without `Node`: in a graph of several parts an id says nothing of whose it is.
+ * The schema as a Federation 2 subgraph: Chain and Token are entities, and value types are shareable. `Node` is
+ * left out, because in a supergraph an id does not tell which subgraph it is from.
  *
- * It links the last version that every common composer takes. The sizes of lists are rough: by them a router
- * can refuse what would cost too much, where it is told to.
+ * It links the newest version of Federation that every common composer supports. The list sizes are rough; a
+ * router can use them to refuse expensive operations.
  */
 export function subgraphSdlOf(schema: GraphQLSchema): string {
   const document = withDirectives(schema, {

@@ -1,40 +1,58 @@
-import type { Chain } from '../../domain/listing.js';
-import { countOf, NO_ROWS, rowsOn, searchPrice, withCost } from '../cost/cost.js';
+import type { Chain, NativeCurrency } from '../../domain/listing.js';
+import { countByChain, NO_ROWS, searchUnits, totalRows, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
-import { NativeCurrencyType } from './native-currency.js';
 import { NodeType } from './node.js';
 import { atMost } from './values/arguments.js';
 import { idOfChain } from './values/ids.js';
 
-/** Chain in the graph, without its tokens, which token.ts adds. */
+const NativeCurrencyType = builder.objectRef<NativeCurrency>('NativeCurrency').implement({
+  description: 'The currency in which a chain charges fees.',
+  fields: (t) => ({
+    chainKey: t.exposeString('chainKey', { description: '`chainKey` of the chain it belongs to.' }),
+    name: t.exposeString('name', { description: 'Full name, such as "Ether"; may be empty.' }),
+    symbol: t.exposeString('symbol', { description: 'Symbol, such as "ETH"; not unique, and may be empty.' }),
+    decimals: t.exposeInt('decimals', {
+      description:
+        'Number of decimal places: a whole unit, such as 1 ETH, is 10^decimals of the smallest unit.',
+    }),
+    address: t.exposeString('address', {
+      description:
+        'Address that stands for it in token lists, as the upstream writes it. Usually a placeholder (0xEeee…) with no contract behind it.',
+    }),
+  }),
+});
+
+/** token.ts adds the fields on tokens, so that the two files do not import each other. */
 export const ChainType = builder.objectRef<Chain>('Chain').implement({
-  description: 'A network that tokens can be moved from or to. Its identity is `chainKey`.',
+  description: 'A network that tokens can be moved from or to, identified by its `chainKey`.',
   interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({
-      description: 'Opaque id, unique in the whole graph and stable; for caches and for finding it again.',
+      description:
+        'Opaque, stable id, unique in the whole graph. Caches use it as a key, and `node` looks it up.',
       resolve: idOfChain,
     }),
     chainKey: t.exposeString('chainKey', {
       description:
-        'Unique lower-case name, by which everything refers to the chain. Not the marketing name: Kaia is "klaytn", BNB Chain is "bsc"; `chains(search:)` finds it by either.',
+        'Unique lower-case key, used wherever a chain is referred to. It can differ from the marketing name: Kaia is "klaytn", BNB Chain is "bsc". `chains(search:)` finds a chain by either.',
     }),
     chainType: t.exposeString('chainType', {
-      description: 'Family such as "evm", "solana" or "aptos", in lower case. An open set: expect new ones.',
+      description:
+        'Chain family in lower case, such as "evm", "solana" or "aptos". The set is open: expect new values.',
     }),
     chainId: t.exposeFloat('chainId', {
       description:
-        'The number that the chain gives itself: a whole number that can pass 2^31-1, hence Float, or be negative. Not unique: several chains that are not EVM chains say 1, like Ethereum. Never use it as a key.',
+        "The chain's own number for itself. It is a whole number, but a Float because it can exceed 2^31-1; it can be negative. Not unique: several non-EVM chains have 1, like Ethereum. Never use it as a key.",
     }),
-    shortName: t.exposeString('shortName', { description: 'Short name for showing; may be empty.' }),
-    name: t.exposeString('name', { description: 'Full name for showing; may be empty.' }),
+    shortName: t.exposeString('shortName', { description: 'Short name for display; may be empty.' }),
+    name: t.exposeString('name', { description: 'Full name for display; may be empty.' }),
     nativeCurrency: t.expose('nativeCurrency', {
       type: NativeCurrencyType,
-      description: 'What the chain charges fees in.',
+      description: 'The currency in which the chain charges fees.',
     }),
     caip2: t.string({
       nullable: true,
-      description: 'Chain identifier by CAIP-2, `eip155:<chainId>`; null where `chainType` is not "evm".',
+      description: 'CAIP-2 identifier, `eip155:<chainId>`; null unless `chainType` is "evm".',
       resolve: ({ chainType, chainId }) => (chainType === 'evm' ? `eip155:${chainId}` : null),
     }),
   }),
@@ -48,20 +66,20 @@ builder.queryFields((t) => ({
     type: [ChainType],
     nullable: true,
     description:
-      "The listed chains in the upstream's order. Null, with an error, before there is any snapshot.",
+      "The listed chains, in the upstream's order. Null with an error until there is a snapshot of the chain listing.",
     args: {
       search: t.arg.string({
         description:
-          'Keeps the chains of which `chainKey`, `shortName` or `name` hold each of these words or parts of words, in the order of the listing; where there are none, those which charge fees in a currency of this symbol. Letter case does not matter; blank keeps all; more than 8 words are BAD_USER_INPUT.',
+          'Only chains whose `chainKey`, `shortName` or `name` contains every one of these words or parts of words. If there are none, chains whose native currency has this symbol. Letter case does not matter. Blank matches all chains; more than 8 words are BAD_USER_INPUT.',
       }),
       chainTypes: t.arg.stringList({
         description:
-          'Keeps the chains of these families, such as ["evm"]. Letter case does not matter; an empty list keeps none.',
+          'Only chains of these families, such as ["evm"]. Letter case does not matter. Null matches all chains; an empty list matches none.',
       }),
     },
     extensions: withCost({
       rows: (input) => (isWholeListing(input.args) ? input.chains() : NO_ROWS),
-      price: ({ args, chains }) => (isWholeListing(args) ? 0 : searchPrice(countOf(chains()), args.search)),
+      units: ({ args, chains }) => (isWholeListing(args) ? 0 : searchUnits(totalRows(chains()), args.search)),
     }),
     async resolve(_query, args, { loaders, cost }, info) {
       const chains = await loaders.chainsBySearch(
@@ -69,39 +87,40 @@ builder.queryFields((t) => ({
         atMost(MAX_CHAIN_TYPES, 'chainTypes', args.chainTypes),
       );
       if (isWholeListing(args)) return chains;
-      return cost.admit(rowsOn(chains.map(({ chainKey }) => chainKey)), info) ? chains : [];
+      return cost.admitRows(countByChain(chains.map(({ chainKey }) => chainKey)), info) ? chains : [];
     },
   }),
   chain: t.field({
     type: ChainType,
     nullable: true,
-    description: 'The chain with this key; null when it is unknown.',
+    description: 'The chain with this key; null if it is unknown.',
     args: {
       chainKey: t.arg.string({
         required: true,
-        description: 'Exact `chainKey`, such as "ethereum". Use `chains(search:)` for what a person types.',
+        description:
+          'Exact `chainKey`, such as "ethereum". For text that a person types, use `chains(search:)`.',
       }),
     },
-    extensions: withCost({ rows: ({ args }) => rowsOn([String(args.chainKey)]) }),
+    extensions: withCost({ rows: ({ args }) => countByChain([String(args.chainKey)]) }),
     resolve: (_query, { chainKey }, { loaders }) => loaders.chainByKey(chainKey),
   }),
   chainsByKey: t.field({
     type: [ChainType],
     nullable: { list: false, items: true },
     description:
-      'The chains with these keys: one item for each, in the order asked, null where it is unknown.',
+      'The chains with these keys: one item per key, in the order of the keys, null if a key is unknown.',
     args: {
       chainKeys: t.arg.stringList({
         required: true,
-        description: 'Exact keys; each may come more than once.',
+        description: 'Exact keys; repeats are allowed.',
       }),
     },
-    extensions: withCost({ rows: ({ args }) => rowsOn((args.chainKeys ?? []) as readonly string[]) }),
+    extensions: withCost({ rows: ({ args }) => countByChain((args.chainKeys ?? []) as readonly string[]) }),
     resolve: (_query, { chainKeys }, { loaders }) => chainKeys.map(loaders.chainByKey),
   }),
 }));
 
-/** Only the rows of the whole listing can be told before they are searched. */
+/** Only then is the number of rows known before the search. */
 function isWholeListing({ search, chainTypes }: Readonly<Record<string, unknown>>): boolean {
   return (search ?? '') === '' && (chainTypes ?? undefined) === undefined;
 }

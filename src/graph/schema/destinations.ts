@@ -1,5 +1,5 @@
 import type { Token } from '../../domain/listing.js';
-import { NO_ROWS, rowsOn, withCost } from '../cost/cost.js';
+import { countByChain, NO_ROWS, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { routesOfPair, TokenType } from './token.js';
@@ -10,22 +10,24 @@ interface ChainDestinations {
 }
 
 const ChainDestinationsType = builder.objectRef<ChainDestinations>('ChainDestinations').implement({
-  description: 'The tokens on one chain that a token can be moved to.',
+  description: 'The destination tokens on one chain.',
   fields: (t) => ({
-    chainKey: t.exposeString('chainKey', { description: '`chainKey` of the chain that they live on.' }),
+    chainKey: t.exposeString('chainKey', {
+      description: '`chainKey` of the chain that these tokens are on.',
+    }),
     chain: t.field({
       type: ChainType,
       nullable: true,
       description:
-        'That chain; null when the chain listing does not have its `chainKey`, and, with an error, before there is a chain listing.',
+        'The chain that these tokens are on. Null if the chain listing does not contain its `chainKey`; null with an error until there is a snapshot of the chain listing.',
       resolve: ({ chainKey }, _args, { loaders }) => loaders.chainByKey(chainKey),
     }),
     tokens: t.field({
       type: [TokenType],
-      description: "The tokens, at least one, in the upstream's order.",
+      description: "At least one token, in the upstream's order.",
       extensions: withCost({ rows: () => NO_ROWS }),
       resolve: ({ chainKey, tokens }, _args, { cost }, info) =>
-        cost.admit(new Map([[chainKey, tokens.length]]), info) ? tokens : [],
+        cost.admitRows(new Map([[chainKey, tokens.length]]), info) ? tokens : [],
     }),
   }),
 });
@@ -35,35 +37,34 @@ builder.queryField('destinations', (t) =>
     type: [ChainDestinationsType],
     nullable: true,
     description:
-      'Where a token can be moved to, by chain: what `tokens` answers to the same pair, grouped. An unknown token gives an empty list. Rows agree with the token listing: a listed token is as listed, and a row that gives it other decimals is left out, since one of the two is wrong and an amount calculated with it is lost. The set is optimistic: only a quote shows that a route works. Null, with an error, when the answer cannot be had.',
+      'The tokens that a token can be moved to, grouped by chain: the result of `tokens` with the same two arguments. An unknown token gives an empty list. Rows agree with the token listing: a listed token appears as listed, and a row with other decimals than the listing is left out, because calculating an amount with wrong decimals loses money. The set is optimistic: only a quote shows that a route works. Null with an error if the upstream cannot answer.',
     args: {
       srcChainKey: t.arg.string({
         required: true,
-        description: '`chainKey` of the chain that the token is on.',
+        description: '`chainKey` of the chain that the source token is on.',
       }),
       srcToken: t.arg.string({
         required: true,
         description:
-          'Its address. Letter case does not matter where the whole address is hex; the zero address and the native placeholder stand for each other.',
+          'Address of the token. Letter case does not matter if the whole address is hex. The zero address and the native placeholder (0xEeee…) are equal.',
       }),
       includeSourceChain: t.arg.boolean({
         defaultValue: false,
-        description: 'Whether tokens on the source chain itself are given, too; null is false.',
+        description: 'Whether to include tokens on the source chain itself; null means false.',
       }),
     },
     extensions: withCost({ rows: () => NO_ROWS }),
     async resolve(_query, { srcChainKey, srcToken, includeSourceChain }, { loaders, cost }, info) {
       const tokens = await routesOfPair(srcChainKey, srcToken, loaders);
-      if (!tokens) return null;
       const groups = groupByChain(tokens).filter(
         ({ chainKey }) => includeSourceChain || chainKey !== srcChainKey,
       );
-      return cost.admit(rowsOn(groups.map(({ chainKey }) => chainKey)), info) ? groups : [];
+      return cost.admitRows(countByChain(groups.map(({ chainKey }) => chainKey)), info) ? groups : [];
     },
   }),
 );
 
-/** The chains in the order of their first tokens. */
+/** Chains are in the order of their first tokens. */
 function groupByChain(tokens: readonly Token[]): readonly ChainDestinations[] {
   const groups = new Map<string, Token[]>();
   for (const token of tokens) {

@@ -6,5 +6,5 @@ import './token-search.js';
 import './destinations.js';
 import './listing-status.js';
 
-/** The graph; it depends on no setting. */
+/** The whole graph. It is the same for all settings. */
 export const schema = builder.toSchema();

@@ -1,64 +1,64 @@
 import type { ListingState, ListingStatus } from '../../snapshots/freshness.js';
-import { rowsOn, withCost } from '../cost/cost.js';
+import { countByChain, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
 
 const ListingStateType = builder.enumType('ListingState', {
-  description: 'How a listing stands, by the age of its snapshot alone.',
+  description: 'Freshness of a listing, judged only by the age of its snapshot.',
   values: {
-    FRESH: { description: 'Its snapshot is no older than the age at which a refresh runs.' },
+    FRESH: { description: 'The snapshot is no older than the age at which the gateway refreshes it.' },
     STALE: {
-      description: 'Its snapshot is older than that: a refresh is under way, fails, or is held back.',
+      description: 'The snapshot is older than that: its refresh is running, waiting, failing or held back.',
     },
-    EMPTY: { description: 'There has been no snapshot yet; questions to it are answered with an error.' },
+    EMPTY: { description: 'There is no snapshot yet; fields that need the listing are null with an error.' },
   } satisfies Record<ListingState, object>,
 });
 
 type ListingFailure = NonNullable<ListingStatus['lastFailure']>;
 
 const ListingFailureType = builder.objectRef<ListingFailure>('ListingFailure').implement({
-  description: 'A refresh that failed, or brought what is held back.',
+  description: 'A refresh that failed, or whose result was held back.',
   fields: (t) => ({
     code: t.exposeString('code', {
       description:
-        'What went wrong, such as UPSTREAM_TIMEOUT; UPSTREAM_MALFORMED also for an answer that is held back.',
+        'Error code, such as UPSTREAM_TIMEOUT. A result that was held back has UPSTREAM_MALFORMED.',
     }),
-    message: t.exposeString('message', { description: 'The same for a person to read.' }),
-    at: t.expose('at', { type: 'DateTime', description: 'When it failed.' }),
+    message: t.exposeString('message', { description: 'The cause, for a person to read.' }),
+    at: t.expose('at', { type: 'DateTime', description: 'When the refresh failed.' }),
   }),
 });
 
 const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').implement({
-  description: "How one of the upstream's two listings stands in this gateway.",
+  description: "Status of this gateway's snapshot of one of the upstream's two listings.",
   fields: (t) => ({
     name: t.exposeString('name', { description: '"chains" or "tokens".' }),
     source: t.exposeString('source', {
       description:
-        'Which service its rows are from: "demo" (the embedded demo data), "v1" or "value-transfer" (its successor).',
+        'The service that the rows come from: "demo" (the embedded demo data), "v1" or "value-transfer" (the successor of v1).',
     }),
-    state: t.expose('state', { type: ListingStateType, description: 'How it stands, by age alone.' }),
+    state: t.expose('state', { type: ListingStateType, description: 'Freshness by age alone.' }),
     takenAt: t.expose('takenAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When the snapshot that is served was fetched; null while EMPTY.',
+      description: 'When the snapshot was fetched; null while EMPTY.',
     }),
     ageSeconds: t.int({
       nullable: true,
-      description: 'Age of that snapshot in whole seconds; null while EMPTY.',
+      description: 'Age of the snapshot in whole seconds; null while EMPTY.',
       resolve: ({ ageMs }) => (ageMs === null ? null : Math.floor(ageMs / 1000)),
     }),
-    rows: t.exposeInt('rows', { description: 'How many rows are served; 0 while EMPTY.' }),
+    rows: t.exposeInt('rows', { description: 'Number of rows in the snapshot; 0 while EMPTY.' }),
     rejectedRows: t.exposeInt('rejectedRows', {
-      description: 'How many rows of that snapshot were left out as malformed or duplicate.',
+      description: 'Number of fetched rows that this snapshot leaves out as malformed or duplicate.',
     }),
     version: t.exposeString('version', {
       nullable: true,
-      description: 'Digest of the rows in their order: it changes only when they do. Null while EMPTY.',
+      description: 'Digest of the rows and their order; it changes only if they do. Null while EMPTY.',
     }),
     lastFailure: t.expose('lastFailure', {
       type: ListingFailureType,
       nullable: true,
       description:
-        'The last refresh that failed or was held back, even if a later one succeeded; null when none has.',
+        'The last refresh that failed or was held back, even if a later one succeeded; null if there was none.',
     }),
   }),
 });
@@ -66,8 +66,9 @@ const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').impl
 builder.queryField('listings', (t) =>
   t.field({
     type: [ListingStatusType],
-    description: 'How the two listings stand, chains first: how old they are, and what last went wrong.',
-    extensions: withCost({ rows: () => rowsOn(['', '']) }),
+    description:
+      'Status of the two listings, first chains, then tokens: their age, and the last failure of each.',
+    extensions: withCost({ rows: () => countByChain(['', '']) }),
     resolve: (_query, _args, { listings }) => [...listings()],
   }),
 );

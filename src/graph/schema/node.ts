@@ -1,15 +1,14 @@
 import type { Chain, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
-import { rowsOn, withCost } from '../cost/cost.js';
+import { countByChain, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
 import { identityOf } from './values/ids.js';
 
-/** Node in the graph: a Chain or a Token, each in its own file. */
 export const NodeType = builder.interfaceRef<Chain | Token>('Node').implement({
-  description: 'What has an id of its own, by which caches keep it and `node` finds it again.',
+  description: 'An object with an id of its own: caches use the id as a key, and `node` looks it up.',
   resolveType: (row) => ('nativeCurrency' in row ? 'Chain' : 'Token'),
   fields: (t) => ({
-    id: t.id({ description: 'Opaque id, unique in the whole graph and stable.' }),
+    id: t.id({ description: 'Opaque, stable id, unique in the whole graph.' }),
   }),
 });
 
@@ -17,7 +16,7 @@ builder.queryFields((t) => ({
   node: t.field({
     type: NodeType,
     nullable: true,
-    description: 'The chain or token with this id; null when it is unknown.',
+    description: 'The chain or token with this id; null if it is unknown.',
     args: { id: t.arg.id({ required: true, description: 'The `id` of a Chain or a Token.' }) },
     extensions: withCost({ rowsByType: ({ args }) => rowsOfIds([String(args.id)]) }),
     resolve: (_query, { id }, { loaders }) => nodeOf(id, loaders),
@@ -26,20 +25,22 @@ builder.queryFields((t) => ({
     type: [NodeType],
     nullable: { list: false, items: true },
     description:
-      'The chains and tokens with these ids: one item for each, in the order asked, null where it is unknown.',
-    args: { ids: t.arg.idList({ required: true, description: 'The ids; each may come more than once.' }) },
+      'The chains and tokens with these ids: one item per id, in the order of the ids, null if an id is unknown.',
+    args: {
+      ids: t.arg.idList({ required: true, description: 'Ids of chains and tokens; repeats are allowed.' }),
+    },
     extensions: withCost({ rowsByType: ({ args }) => rowsOfIds((args.ids ?? []) as readonly string[]) }),
     resolve: (_query, { ids }, { loaders }) => ids.map((id) => nodeOf(id, loaders)),
   }),
 }));
 
-/** Unknown ids are rows, too: each costs a look. */
+/** An id of neither type counts as a row, too: it costs a look-up. */
 function rowsOfIds(ids: readonly string[]) {
   const identities = ids.map(identityOf);
   const keysOf = (type: string) =>
     identities.filter((identity) => identity?.type === type).map((identity) => identity?.chainKey ?? '');
   const unknown = identities.filter((identity) => identity === undefined).map(() => '');
-  return { Chain: rowsOn([...keysOf('Chain'), ...unknown]), Token: rowsOn(keysOf('Token')) };
+  return { Chain: countByChain([...keysOf('Chain'), ...unknown]), Token: countByChain(keysOf('Token')) };
 }
 
 function nodeOf(id: string, { chainByKey, tokenByAddress }: GatewayContext['loaders']) {

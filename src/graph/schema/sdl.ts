@@ -1,6 +1,6 @@
 import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql';
 
-/** The schema as the text of `schema.graphql`: sorted, so that a difference in it is one in the graph. */
+/** The text of `schema.graphql`: sorted, so that moving code does not change it. */
 export function sdlOf(schema: GraphQLSchema): string {
   return `${printSchema(lexicographicSortSchema(schema))}\n`;
 }

@@ -2,41 +2,46 @@ import { GatewayError } from '../../domain/errors.js';
 import type { Token } from '../../domain/listing.js';
 import type { TokenOrder } from '../../search/token-order.js';
 import type { TokenPage } from '../../search/token-search.js';
-import { countOf, NO_ROWS, rowsOn, searchPrice, withCost } from '../cost/cost.js';
+import { countByChain, NO_ROWS, searchUnits, totalRows, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
 import { TokenType } from './token.js';
 import { atMost } from './values/arguments.js';
-import { cursorOf, placeOfCursor } from './values/cursors.js';
+import { decodeCursor, encodeCursor } from './values/cursors.js';
 
 const TokenOrderType = builder.enumType('TokenOrder', {
   description:
-    'What found tokens are ordered by. What is equal in it is ordered by symbol, chainKey and address, so that the order is always the same.',
+    'Order of the tokens found. Tokens that are equal in it are ordered by symbol, chainKey and address, so the order is always the same.',
   values: {
     RELEVANCE: {
       description:
-        'Tokens whose symbol is what was searched for, then those whose symbol begins with it, then the rest; among each of these, bridgeable and priced ones first.',
+        'Tokens whose symbol equals a word of the query, then those whose symbol begins with one, then the rest. Within each of these groups, bridgeable and priced tokens come first.',
     },
-    SYMBOL: { description: 'By symbol, whatever its letter case.' },
-    NAME: { description: 'By name, whatever its letter case.' },
-    PRICE_DESC: { description: 'The highest price first; tokens without a price last.' },
-    PRICE_ASC: { description: 'The lowest price first; tokens without a price last.' },
+    SYMBOL: { description: 'By symbol, ignoring letter case.' },
+    NAME: { description: 'By name, ignoring letter case.' },
+    PRICE_DESC: { description: 'Highest price first; tokens without a price last.' },
+    PRICE_ASC: { description: 'Lowest price first; tokens without a price last.' },
   } satisfies Record<TokenOrder, object>,
 });
 
 const TokenFilterInput = builder.inputType('TokenFilter', {
   description:
-    'Keeps the tokens of which all that is given holds. What is null or left out keeps all, and an empty list none.',
+    'Tokens must match every condition given. A condition that is null or omitted matches everything; an empty list matches nothing.',
   fields: (t) => ({
     chainKeys: t.stringList({
-      description: 'On one of these chains, by exact `chainKey`; unknown ones keep none.',
+      description:
+        'Tokens on these chains, by exact `chainKey`. An unknown chainKey matches nothing; no error is raised.',
     }),
-    chainTypes: t.stringList({ description: 'On a chain of one of these families, in any letter case.' }),
-    symbols: t.stringList({ description: 'With one of these symbols, whole and in any letter case.' }),
-    isBridgeable: t.boolean({ description: 'With this `isBridgeable`.' }),
-    isNative: t.boolean({ description: 'With this `isNative`.' }),
-    hasPrice: t.boolean({ description: 'With a price if true, without one if false.' }),
-    minPriceUsd: t.float({ description: 'With a price of at least so many US dollars.' }),
-    maxPriceUsd: t.float({ description: 'With a price of at most so many US dollars.' }),
+    chainTypes: t.stringList({
+      description: 'Tokens on chains of these families, such as ["evm"]; letter case does not matter.',
+    }),
+    symbols: t.stringList({
+      description: 'Tokens with one of these whole symbols; letter case does not matter.',
+    }),
+    isBridgeable: t.boolean({ description: 'Tokens with this value of `isBridgeable`.' }),
+    isNative: t.boolean({ description: 'Tokens with this value of `isNative`.' }),
+    hasPrice: t.boolean({ description: 'If true, tokens with a price; if false, tokens without one.' }),
+    minPriceUsd: t.float({ description: 'Tokens with a price of at least this many US dollars.' }),
+    maxPriceUsd: t.float({ description: 'Tokens with a price of at most this many US dollars.' }),
   }),
 });
 
@@ -47,56 +52,58 @@ interface Edge {
 }
 
 const TokenEdgeType = builder.objectRef<Edge>('TokenEdge').implement({
-  description: 'A found token with its place in the order.',
+  description: 'A token found, with its cursor.',
   fields: (t) => ({
     cursor: t.string({
-      description: 'The place of this token: as `after` it gives what comes behind. Opaque.',
-      resolve: ({ page, index }) => cursorOf(page.placeOf(index)),
+      description:
+        'Opaque position of this token in the order; pass it as `after` to get the tokens that follow.',
+      resolve: ({ page, index }) => encodeCursor(page.sortKeyOf(index)),
     }),
-    node: t.expose('node', { type: TokenType, description: 'The token that stands there.' }),
+    node: t.expose('node', { type: TokenType, description: 'The token itself, at this position.' }),
   }),
 });
 
 const PageInfoType = builder.objectRef<TokenPage>('PageInfo').implement({
-  description: 'Where a page begins and ends, and what is before and behind it.',
+  description: 'Where a page begins and ends, and whether there are pages before and after it.',
   fields: (t) => ({
-    hasNextPage: t.exposeBoolean('hasNext', { description: 'Whether more comes behind this page.' }),
+    hasNextPage: t.exposeBoolean('hasNext', { description: 'Whether more tokens follow this page.' }),
     hasPreviousPage: t.exposeBoolean('hasPrevious', {
-      description: 'Whether anything comes before this page.',
+      description: 'Whether any tokens come before this page.',
     }),
     startCursor: t.string({
       nullable: true,
-      description: 'Cursor of the first token on this page; null where it has none.',
-      resolve: (page) => (page.tokens.length > 0 ? cursorOf(page.placeOf(0)) : null),
+      description: 'Cursor of the first token on this page; null if the page is empty.',
+      resolve: (page) => (page.tokens.length > 0 ? encodeCursor(page.sortKeyOf(0)) : null),
     }),
     endCursor: t.string({
       nullable: true,
       description:
-        'Cursor of the last token on this page, to be given as `after` for the next; null where it has none.',
-      resolve: (page) => (page.tokens.length > 0 ? cursorOf(page.placeOf(page.tokens.length - 1)) : null),
+        'Cursor of the last token on this page; pass it as `after` to get the next page. Null if the page is empty.',
+      resolve: (page) =>
+        page.tokens.length > 0 ? encodeCursor(page.sortKeyOf(page.tokens.length - 1)) : null,
     }),
   }),
 });
 
 const TokenConnectionType = builder.objectRef<TokenPage>('TokenConnection').implement({
-  description: "A page of found tokens, after Relay's specification of cursor connections.",
+  description: "One page of the tokens found, as a connection of Relay's cursor specification.",
   fields: (t) => ({
     edges: t.field({
       type: [TokenEdgeType],
-      description: 'The tokens of this page in their order, each with its cursor.',
+      description: 'The tokens of this page in order, each with its cursor.',
       extensions: withCost({ rows: () => NO_ROWS }),
       resolve(page, _args, { cost }, info) {
-        const rows = rowsOn(page.tokens.map(({ chainKey }) => chainKey));
-        return cost.admit(rows, info) ? page.tokens.map((node, index) => ({ page, index, node })) : [];
+        const rows = countByChain(page.tokens.map(({ chainKey }) => chainKey));
+        return cost.admitRows(rows, info) ? page.tokens.map((node, index) => ({ page, index, node })) : [];
       },
     }),
     pageInfo: t.field({
       type: PageInfoType,
-      description: 'How to go on.',
+      description: 'First and last cursor of this page, and whether there are more pages.',
       resolve: (page) => page,
     }),
     totalCount: t.exposeInt('totalCount', {
-      description: 'How many tokens were found, on all pages together.',
+      description: 'Number of tokens found, on all pages together.',
     }),
   }),
 });
@@ -111,31 +118,31 @@ builder.queryField('tokenSearch', (t) =>
     type: TokenConnectionType,
     nullable: true,
     description:
-      'Finds listed tokens by what a person types or pastes, a page at a time. A cursor marks a place in the order: while both listings stay as they are (`listings { version }`) and prices do not grow too old, going on from `endCursor` gives each token exactly once; across such a change only tokens whose place in the order moved can come twice or not at all. Null, with an error, before there is a token listing.',
+      'Searches the listed tokens by text that a person types or pastes, one page at a time. While both listings stay the same (`listings { version }`) and prices do not become too old, paging on from `endCursor` returns every token exactly once. If they change between two pages, only tokens whose position in the order moved can be repeated or missed. Null with an error until there is a snapshot of the token listing.',
     args: {
       query: t.arg.string({
         description:
-          'Words, or parts of words, of symbol, name and chain ("eth arb"), or a whole address. Keeps what has all of them; letter case, accents and the width of letters do not matter. Blank keeps all; more than 8 words are BAD_USER_INPUT. Where nothing is found so, words that name nothing ("on", "token") and marks between words are passed over, and then a chain is also meant by the symbol of its native currency.',
+          'Words or parts of words from symbol, name and chain ("eth arb"), or a whole address. A token must match all of them; letter case, accents and full-width letters do not matter. If nothing matches, the search is repeated without punctuation and filler words ("on", "token"), and then once more with the symbol of its native currency as a further name of each chain. Blank matches all tokens; more than 8 words are BAD_USER_INPUT.',
       }),
       filter: t.arg({
         type: TokenFilterInput,
-        description: 'What to keep of what is found; null keeps all.',
+        description: 'Conditions on the tokens found; null matches all tokens.',
       }),
-      orderBy: t.arg({ type: TokenOrderType, description: 'The order; null is RELEVANCE.' }),
+      orderBy: t.arg({ type: TokenOrderType, description: 'Order of the tokens; null means RELEVANCE.' }),
       first: t.arg.int({
         defaultValue: DEFAULT_FIRST,
-        description: 'How many tokens the page has at most: 1 to 100, and 20 where it is null.',
+        description: 'Maximum number of tokens on the page, from 1 to 100; null means 20.',
       }),
       after: t.arg.string({
         description:
-          'Cursor behind which the page begins; null is the beginning. From a page of the same search: behind one of another search begins another part of the order, and what comes before it is left out.',
+          'Return tokens after this cursor, taken from an earlier page of the same search. A cursor from another search with the same `orderBy` is accepted, but can skip tokens. Null starts with the first page.',
       }),
     },
     extensions: withCost({
-      price: ({ args, tokens }) => searchPrice(countOf(tokens()), args.query),
+      units: ({ args, tokens }) => searchUnits(totalRows(tokens()), args.query),
     }),
     resolve(_query, { query, filter, orderBy, first, after }, { loaders, tracker }) {
-      // Whether a token has a price is part of each order.
+      // Relevance, orders by price and filters on prices read prices; the others are not worth a case of their own.
       tracker.prices = true;
       const order = orderBy ?? 'RELEVANCE';
       return loaders.tokenSearch({
@@ -152,7 +159,7 @@ builder.queryField('tokenSearch', (t) =>
         },
         order,
         first: pageSize(first ?? DEFAULT_FIRST),
-        after: after == null ? undefined : placeOfCursor(after, order),
+        after: after == null ? undefined : decodeCursor(after, order),
       });
     },
   }),

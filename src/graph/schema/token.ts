@@ -1,66 +1,81 @@
 import { isNativeOf, isNativePlaceholder } from '../../domain/addresses.js';
-import type { Token } from '../../domain/listing.js';
+import type { Price, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
-import { NO_ROWS, type RowsByChain, rowsOn, tokensOfChains, withCost } from '../cost/cost.js';
+import { countByChain, NO_ROWS, type RowsByChain, tokensOfChains, withCost } from '../cost/cost.js';
+import type { MaybePromise } from '../loaders.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { NodeType } from './node.js';
-import { PriceType } from './price.js';
 import { atMost } from './values/arguments.js';
 import { idOfToken } from './values/ids.js';
 
-/** Token in the graph. */
+const PriceType = builder.objectRef<Price>('Price').implement({
+  description:
+    "A token's price and its time. The upstream prices symbols, so a token has the same price on every chain.",
+  fields: (t) => ({
+    usd: t.exposeFloat('usd', { description: 'US dollars for one whole token, not for its smallest unit.' }),
+    asOf: t.field({
+      type: 'DateTime',
+      description: 'When the gateway fetched the price; the upstream gives no time of its own.',
+      resolve({ asOf }, _args, { tracker }) {
+        tracker.times = true;
+        return asOf;
+      },
+    }),
+  }),
+});
+
 export const TokenType = builder.objectRef<Token>('Token').implement({
   description:
-    'A transferable asset on one chain. Its identity is `chainKey` and `address` together; neither the address nor the symbol alone is unique.',
+    'A transferable asset on one chain, identified by `chainKey` and `address` together. Neither the address nor the symbol alone is unique.',
   interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({
       description:
-        'Opaque id, unique in the whole graph and stable, whatever letter case the address is written in.',
+        'Opaque, stable id, unique in the whole graph. It does not depend on the letter case in which the upstream writes a hex address.',
       resolve: idOfToken,
     }),
     isBridgeable: t.exposeBoolean('isBridgeable', {
       description:
-        'Whether the upstream lets it be moved. False for liquidity-provider tokens, and for some assets of other kinds.',
+        'Whether the upstream can transfer it. False for liquidity-provider tokens and for some other assets.',
     }),
-    chainKey: t.exposeString('chainKey', { description: '`chainKey` of the chain that it lives on.' }),
+    chainKey: t.exposeString('chainKey', { description: '`chainKey` of the chain that the token is on.' }),
     address: t.exposeString('address', {
       description:
-        'On-chain address as the upstream writes it, its format by chain. Native assets have a placeholder (0xEeee…). Compare hex addresses without regard to case, all others exactly.',
+        'On-chain address as the upstream writes it; its format depends on the chain. Native assets have a placeholder (0xEeee…). Compare hex addresses ignoring letter case, and all others exactly.',
     }),
     decimals: t.exposeInt('decimals', {
       description:
-        'Decimal places of an amount: 1 unit is 10^decimals of the smallest parts. Differs by chain for one symbol.',
+        'Number of decimal places: a whole token is 10^decimals of its smallest unit. The same symbol can have other decimals on another chain.',
     }),
     symbol: t.exposeString('symbol', {
-      description: 'Symbol, such as "USDC"; not unique, and may be empty.',
+      description: 'Symbol, such as "USDC". Not unique; may be empty.',
     }),
-    name: t.exposeString('name', { description: 'Full name for showing; may be empty.' }),
+    name: t.exposeString('name', { description: 'Full name for display; may be empty.' }),
     price: t.field({
       type: PriceType,
       nullable: true,
-      description: 'Price with its time; null when it is unknown or too old to be believed.',
-      resolve({ price }, _args, { tracker, isBelieved }) {
+      description: 'Price with its time; null if it is unknown or too old to be trusted.',
+      resolve({ price }, _args, { tracker, isPriceFresh }) {
         tracker.prices = true;
-        return price && isBelieved(price.asOf) ? price : null;
+        return price && isPriceFresh(price.asOf) ? price : null;
       },
     }),
     chain: t.field({
       type: ChainType,
       nullable: true,
       description:
-        'The chain that it lives on; null when the chain listing does not have its `chainKey`, and, with an error, before there is a chain listing.',
+        'The chain that the token is on. Null if the chain listing does not contain its `chainKey`; null with an error until there is a snapshot of the chain listing.',
       resolve: ({ chainKey }, _args, { loaders }) => loaders.chainByKey(chainKey),
     }),
     logoUrl: t.exposeString('logoUrl', {
       nullable: true,
       description:
-        'Address of a picture of it, over http or https; null where the upstream has none. The upstream chose it: load it as a picture and as nothing else.',
+        'URL of its logo, with http or https; null if the upstream has none. The upstream chooses the URL, so load it only as an image.',
     }),
     isNative: t.boolean({
       description:
-        "Whether it is its chain's native asset: its address is the placeholder, or the address of the chain's `nativeCurrency` (which is not known before there is a chain listing).",
+        "Whether it is its chain's native asset: its address is the placeholder or the address of the chain's `nativeCurrency`. Until there is a snapshot of the chain listing, only the placeholder counts.",
       resolve(token, _args, { loaders }) {
         if (isNativePlaceholder(token.address)) return true;
         const chain = loaders.chainByKey(token.chainKey);
@@ -79,13 +94,14 @@ builder.objectField(TokenType, 'destinations', (t) =>
     type: [TokenType],
     nullable: true,
     description:
-      'What this token can be moved to on other chains. Costs the upstream one request for each distinct token whose answer is not at hand, of which one operation may cause few: beyond them it is null with the code ROUTE_BUDGET_EXCEEDED. Ask it of a chosen token, not of a list. The set is optimistic: only a quote shows that a route works.',
+      'The tokens on other chains that this token can be moved to. Select it on one chosen token, not on a list: every distinct token whose routes are not cached costs the upstream a request. One operation may cause only a few such requests; beyond them the field is null with the code ROUTE_BUDGET_EXCEEDED. The set is optimistic: only a quote shows that a route works.',
     extensions: withCost({ rows: () => NO_ROWS }),
     resolve({ chainKey, address }, _args, { loaders, cost }, info) {
       const routes = loaders.routesFrom({ srcChainKey: chainKey, srcToken: address });
-      return routes?.then((tokens) => {
+      if (!(routes instanceof Promise)) return routes;
+      return routes.then((tokens) => {
         const destinations = tokens.filter((token) => token.chainKey !== chainKey);
-        return cost.admit(rowsOf(destinations), info) ? destinations : [];
+        return cost.admitRows(rowsOf(destinations), info) ? destinations : [];
       });
     },
   }),
@@ -96,27 +112,27 @@ builder.objectFields(ChainType, (t) => ({
     type: [TokenType],
     nullable: true,
     description:
-      "The listed tokens of this chain in the upstream's order, perhaps none. Null, with an error, before there is a token listing.",
+      "The listed tokens on this chain, in the upstream's order; may be empty. Null with an error until there is a snapshot of the token listing.",
     extensions: withCost({ rows: tokensOfChains }),
     resolve: ({ chainKey }, _args, { loaders }) => loaders.tokensByChain(chainKey),
   }),
   tokenCount: t.int({
     nullable: true,
     description:
-      'How many tokens are listed on this chain. Null, with an error, before there is a token listing.',
+      'Number of listed tokens on this chain. Null with an error until there is a snapshot of the token listing.',
     resolve: ({ chainKey }, _args, { loaders }) => loaders.tokenCountByChain(chainKey),
   }),
 }));
 
-/** No key of anything is longer. */
+/** Longer than any chainKey or address. */
 const MAX_KEY_LENGTH = 512;
 
 function rowsOf(tokens: readonly Token[]): RowsByChain {
-  return rowsOn(tokens.map(({ chainKey }) => chainKey));
+  return countByChain(tokens.map(({ chainKey }) => chainKey));
 }
 
 /**
- * The upstream's own answer to a pair that a client gave; null once too many of these were refused.
+ * The upstream's answer to a route request with values from a client.
  *
  * @throws GatewayError
  */
@@ -124,21 +140,21 @@ export function routesOfPair(
   chainKey: string | undefined,
   address: string,
   { routesFrom }: GatewayContext['loaders'],
-): Promise<readonly Token[]> | readonly Token[] | null {
+): MaybePromise<readonly Token[]> {
   const srcChainKey = atMost(MAX_KEY_LENGTH, 'srcChainKey', chainKey);
   const srcToken = atMost(MAX_KEY_LENGTH, 'srcToken', address) ?? '';
-  // An empty parameter would ask the upstream for a whole listing, and pass that off as routes.
+  // With an empty parameter the upstream answers a whole listing, which is not a list of routes.
   return srcToken === '' || srcChainKey === '' ? [] : routesFrom({ srcChainKey, srcToken });
 }
 
 const TokenKeyInput = builder.inputType('TokenKey', {
-  description: 'The identity of a token.',
+  description: 'Identifies one token: its chain and its address.',
   fields: (t) => ({
     chainKey: t.string({ required: true, description: 'Exact `chainKey`, such as "ethereum".' }),
     address: t.string({
       required: true,
       description:
-        'Its address. Letter case does not matter where the whole address is hex; the zero address and the native placeholder stand for each other.',
+        'Address of the token. Letter case does not matter if the whole address is hex. The zero address and the native placeholder (0xEeee…) are equal.',
     }),
   }),
 });
@@ -148,15 +164,15 @@ builder.queryFields((t) => ({
     type: [TokenType],
     nullable: true,
     description:
-      "The upstream's token operation. Without arguments the whole listing, with `srcChainKey` the tokens on that chain, with `srcToken` the tokens that can be reached from that one, most of them on other chains. Rows agree with the token listing: a listed token is as listed, and a row that gives it other decimals is left out, since one of the two is wrong and an amount calculated with it is lost. In the upstream's order; an unknown key gives an empty list. Null, with an error, when the answer cannot be had.",
+      "The upstream's token operation. Without arguments: the whole listing. With `srcChainKey` alone: the tokens on that chain. With `srcToken`: the tokens that it can be moved to, most of them on other chains; these rows agree with the token listing, so a listed token appears as listed, and a row with other decimals than the listing is left out, because calculating an amount with wrong decimals loses money. Tokens are in the upstream's order. An unknown key gives an empty list. Null with an error if the upstream cannot answer.",
     args: {
       srcChainKey: t.arg.string({
         description:
-          '`chainKey`: alone, keeps the tokens on this chain; with `srcToken`, says which chain that token lives on, and keeps nothing out.',
+          'Exact `chainKey`. Alone, it selects the tokens on this chain. With `srcToken`, it names the chain that this token is on and does not filter the result.',
       }),
       srcToken: t.arg.string({
         description:
-          'Address of a token: asks for the tokens that have a route from it. One address can live on several chains, so give `srcChainKey` too; without it a value-transfer upstream cannot be asked, and the answer is BAD_USER_INPUT. The set is optimistic: only a quote shows that a route works.',
+          'Address of a token: selects the tokens that have a route from it. An address can exist on several chains, so give `srcChainKey` too; a value-transfer upstream requires it, and leaving it out is then BAD_USER_INPUT. The set is optimistic: only a quote shows that a route works.',
       }),
     },
     extensions: withCost({
@@ -164,46 +180,46 @@ builder.queryFields((t) => ({
         const { srcChainKey, srcToken } = input.args;
         if (srcToken != null) return NO_ROWS;
         if (srcChainKey == null) return input.tokens();
-        return tokensOfChains({ ...input, parents: rowsOn([String(srcChainKey)]) });
+        return tokensOfChains({ ...input, parents: countByChain([String(srcChainKey)]) });
       },
     }),
     async resolve(_query, args, { loaders, cost }, info) {
       const srcChainKey = args.srcChainKey ?? undefined;
       if (args.srcToken == null) return loaders.tokensListed(srcChainKey);
       const tokens = await routesOfPair(srcChainKey, args.srcToken, loaders);
-      return tokens && (cost.admit(rowsOf(tokens), info) ? tokens : []);
+      return cost.admitRows(rowsOf(tokens), info) ? tokens : [];
     },
   }),
   token: t.field({
     type: TokenType,
     nullable: true,
-    description: 'The listed token at this address on this chain; null when it is unknown.',
+    description: 'The listed token with this address on this chain; null if it is unknown.',
     args: {
       chainKey: t.arg.string({ required: true, description: 'Exact `chainKey`, such as "ethereum".' }),
       address: t.arg.string({
         required: true,
         description:
-          'Its address. Letter case does not matter where the whole address is hex; the zero address and the native placeholder stand for each other.',
+          'Address of the token. Letter case does not matter if the whole address is hex. The zero address and the native placeholder (0xEeee…) are equal.',
       }),
     },
-    extensions: withCost({ rows: ({ args }) => rowsOn([String(args.chainKey)]) }),
+    extensions: withCost({ rows: ({ args }) => countByChain([String(args.chainKey)]) }),
     resolve: (_query, { chainKey, address }, { loaders }) => loaders.tokenByAddress(chainKey, address),
   }),
   tokensByKey: t.field({
     type: [TokenType],
     nullable: { list: false, items: true },
     description:
-      'The listed tokens with these keys: one item for each, in the order asked, null where it is unknown.',
+      'The listed tokens with these keys: one item per key, in the order of the keys, null if a key is unknown.',
     args: {
       keys: t.arg({
         type: [TokenKeyInput],
         required: true,
-        description: 'Chain and address of each; each may come more than once.',
+        description: 'Chain and address of each token; repeats are allowed.',
       }),
     },
     extensions: withCost({
       rows: ({ args }) =>
-        rowsOn(((args.keys ?? []) as readonly { chainKey: string }[]).map(({ chainKey }) => chainKey)),
+        countByChain(((args.keys ?? []) as readonly { chainKey: string }[]).map(({ chainKey }) => chainKey)),
     }),
     resolve: (_query, { keys }, { loaders }) =>
       keys.map(({ chainKey, address }) => loaders.tokenByAddress(chainKey, address)),

@@ -1,17 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { createAsset, createDocument, DEMO_LABEL, digestOf, type Page } from '../static-page.js';
 
-/** What {@link createPicker} takes. */
 export interface PickerOptions {
-  /** Where the page asks its queries. */
+  /** The path to which the page sends its queries. */
   readonly endpoint: string;
-  /** Whether browsers get a playground there, too, in which the page's queries can be opened. */
+  /** Whether the endpoint also serves a playground, in which the page's queries can be opened. */
   readonly hasPlayground: boolean;
-  /** Whether what it shows is to be labelled as demo data. */
+  /** Whether to show the banner of demo data. */
   readonly isDemo: boolean;
 }
 
-/** The document names them as they stand beside it. */
+/** The files of the page beside its document, with their types. */
 const ASSETS = {
   'style.css': 'text/css',
   'finder.css': 'text/css',
@@ -41,15 +40,15 @@ const CONTENT_SECURITY_POLICY = [
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
-  // Text from a listing can then become no markup, by no mistake.
+  // So no mistake in the page can turn text from a listing into markup.
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
 ];
 
-/** Makes the picker: the files in `page`, as they are, of which the document is told what it needs to know. */
+/** Makes the picker from the files in `page`. Only the document is changed: its placeholders are filled in. */
 export function createPicker({ endpoint, hasPlayground, isDemo }: PickerOptions): Page {
   const files = Object.entries(ASSETS).map(([name, type]) => ({ name, type, content: read(name) }));
-  // Scripts import each other by name, so that a change of one is to change the addresses of all.
+  // One digest for all: scripts import each other by name, so a change of one must change every path.
   const base = `/picker/${digestOf(files.map(({ content }) => content).join('\n'))}/`;
   const html = read('index.html')
     .replaceAll(/(?<=(?:href|src)=")\.\//g, base)
@@ -63,7 +62,7 @@ export function createPicker({ endpoint, hasPlayground, isDemo }: PickerOptions)
   };
 }
 
-/** The page's files stay beside this file's source, from where the compiled file reads them, too. */
+/** The page's files are not copied to dist, so the compiled code also reads them from src. */
 function read(name: string): string {
   return readFileSync(new URL(`../../../src/pages/picker/page/${name}`, import.meta.url), 'utf8');
 }

@@ -3,9 +3,8 @@ import { createRequire } from 'node:module';
 import { createAsset, createDocument, DEMO_LABEL, digestOf, type Page } from '../static-page.js';
 import { TABS } from './tabs.js';
 
-/** What {@link createPlayground} takes. */
 export interface PlaygroundOptions {
-  /** Whether what it shows is to be labelled as demo data. */
+  /** Whether to show the banner of demo data. */
   readonly isDemo: boolean;
 }
 
@@ -45,8 +44,8 @@ const require = createRequire(import.meta.url);
 const GRAPHIQL_PATH = require.resolve('@graphql-yoga/render-graphiql/graphiql');
 
 /**
- * Loads 9 MB of text, which most processes never need. Where no file handle is free, Node would remember that the
- * module could not be loaded, and never try again: so this throws before, and may be called again.
+ * Loads 9 MB of text, which most processes never need. If no file handle is free, this throws before `require` does,
+ * because Node would remember the failure and never load the module again. So it may be called again.
  */
 function loadGraphiql(): typeof import('@graphql-yoga/render-graphiql/graphiql') {
   closeSync(openSync(GRAPHIQL_PATH, 'r'));
@@ -54,9 +53,9 @@ function loadGraphiql(): typeof import('@graphql-yoga/render-graphiql/graphiql')
 }
 
 /**
- * Makes the playground, GraphiQL as files of our own.
+ * Makes the playground: GraphiQL, served from this gateway.
  *
- * @throws Error where its files cannot be read now
+ * @throws Error if its files cannot be read now
  */
 export function createPlayground({ isDemo }: PlaygroundOptions): Page {
   const graphiql = loadGraphiql();
@@ -104,8 +103,8 @@ export function createPlayground({ isDemo }: PlaygroundOptions): Page {
 }
 
 /**
- * The address has the query and its variables, so that a link can open both, in a tab of their own; and keeps up with
- * them, since on the next visit variables would else be taken for those of another query.
+ * Reads the query and its variables from the page's address, so that a link can open both in a tab of their own.
+ * Every edit updates the address; otherwise a reload would combine old variables with another query.
  */
 function startScript(options: object, workerPaths: Readonly<Record<string, string>>): string {
   return `self.MonacoEnvironment = { globalAPI: false, getWorkerUrl: (_module, label) => (${JSON.stringify(workerPaths)})[label] };

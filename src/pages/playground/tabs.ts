@@ -5,12 +5,12 @@ export interface Tab {
 }
 
 /**
- * The tabs. They do not say whether the data are demo data: a browser keeps them, and may meet a gateway with
- * another upstream at the same address.
+ * The tabs for a first visit. They do not mention demo data: browsers store them, and the same address may later
+ * belong to a gateway with a real upstream.
  */
 export const TABS: readonly Tab[] = [
   {
-    query: `# The chains, and what each charges fees in.
+    query: `# The chains, and the currency of their fees.
 # Run this with the triangle, or Ctrl-Enter.
 query ChainsWithNativeCurrency {
   chains {
@@ -27,8 +27,8 @@ query ChainsWithNativeCurrency {
 `,
   },
   {
-    query: `# The tokens of one chain: change the variable
-# below to see another chain's.
+    query: `# The tokens on one chain. Change the variable
+# below to see those of another chain.
 query TokensOfOneChain($srcChainKey: String!) {
   tokens(srcChainKey: $srcChainKey) {
     symbol
@@ -51,8 +51,8 @@ query TokensOfOneChain($srcChainKey: String!) {
     variables: '{\n  "srcChainKey": "ethereum"\n}',
   },
   {
-    query: `# Tokens by what a person types: symbol, name,
-# chain, or a pasted address.
+    query: `# Search tokens by symbol, name, chain or
+# address, as a person types or pastes it.
 query FindTokens($query: String, $after: String) {
   tokenSearch(query: $query, first: 10, after: $after) {
     totalCount
@@ -78,7 +78,7 @@ query FindTokens($query: String, $after: String) {
     variables: '{\n  "query": "usdc arb"\n}',
   },
   {
-    query: `# Where a token can be moved to, by chain.
+    query: `# Where a token can be moved, by chain.
 query WhereTo($srcChainKey: String!, $srcToken: String!) {
   destinations(srcChainKey: $srcChainKey, srcToken: $srcToken) {
     chain {
@@ -96,8 +96,8 @@ query WhereTo($srcChainKey: String!, $srcToken: String!) {
       '{\n  "srcChainKey": "ethereum",\n  "srcToken": "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"\n}',
   },
   {
-    query: `# One token and one chain, looked up. The letter
-# case of a hex address does not matter.
+    query: `# Look up one token and one chain by their keys.
+# The letter case of a hex address is ignored.
 query LookUp {
   token(chainKey: "ethereum", address: "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48") {
     symbol
@@ -117,7 +117,8 @@ query LookUp {
 `,
   },
   {
-    query: `# How old the answers are, and what last failed.
+    query: `# How old the data are, and which refresh last
+# failed.
 query StateOfTheListings {
   listings {
     name

@@ -3,15 +3,15 @@ import type { Plugin } from 'graphql-yoga';
 import { type ErrorCode, OperationLimitError } from '../../domain/errors.js';
 import type { GatewayContext } from '../../graph/context.js';
 
-/** Each error repeats the value that is wrong, which can be as long as the request body. */
+/** Each error message quotes the invalid value, which can be as long as the request body. */
 const MAX_VARIABLE_ERRORS = 10;
 const MAX_MESSAGE_LENGTH = 2_000;
 
 /**
- * Refuses an operation whose variables have no valid values, or that would cost too much, before it is executed.
+ * Refuses an operation that has invalid variables or would cost too much, before it is executed.
  *
- * Variables are coerced here, with a bound on errors and on the length of their messages, since the executor's
- * own messages print wrong values whole.
+ * It coerces the variables itself to bound the number of errors and the length of their messages: the executor's
+ * messages quote invalid values in full.
  */
 export function useCostLimit(): Plugin<GatewayContext> {
   return {
@@ -31,7 +31,7 @@ export function useCostLimit(): Plugin<GatewayContext> {
       }
       try {
         return contextValue.cost
-          .begin({ schema, document, operation, variables: coerced })
+          .admitOperation({ schema, document, operation, variables: coerced })
           ?.catch((error) => setResultAndStopExecution(refusal(error)));
       } catch (error) {
         setResultAndStopExecution(refusal(error));

@@ -2,9 +2,9 @@ import type { Plugin } from 'graphql-yoga';
 import type { GatewayContext } from '../../graph/context.js';
 import type { CacheableResult } from '../../graph/dependencies.js';
 
-/** Tells the HTTP server the dependencies of each whole response, so that the response can be cached. */
+/** Tells the HTTP server the dependencies of each response without errors, so that the response can be cached. */
 export function useDependencies(): Plugin<
-  GatewayContext & { readonly said?: { cacheable?: CacheableResult } }
+  GatewayContext & { readonly outcome?: { cacheable?: CacheableResult } }
 > {
   return {
     onExecute: () => ({
@@ -12,7 +12,8 @@ export function useDependencies(): Plugin<
         if (Symbol.asyncIterator in result || result.errors) return;
         const dependencies = contextValue.dependencies();
         const operation = contextValue.params.operationName?.slice(0, 100);
-        if (dependencies && contextValue.said) contextValue.said.cacheable = { dependencies, operation };
+        const { outcome } = contextValue;
+        if (dependencies && outcome) outcome.cacheable = { dependencies, operation };
       },
     }),
   };

@@ -5,8 +5,8 @@ import type { GatewayContext } from '../../graph/context.js';
 import type { Logger } from '../../logger.js';
 
 /**
- * Decides what a client sees of an error met in an operation: the code and message of a GatewayError, and
- * of anything else nothing but that it happened. The log gets the rest, once for each cause.
+ * Decides what a client sees of an error in an operation: the code and message of a GatewayError; of any other error
+ * only that it happened. The log gets the details, once for each cause.
  */
 export function useErrorCodes(): Plugin<GatewayContext> {
   return {
@@ -20,15 +20,15 @@ export function useErrorCodes(): Plugin<GatewayContext> {
 }
 
 function withCodes(result: ExecutionResult, errors: readonly GraphQLError[], log: Logger): ExecutionResult {
-  // Looked for first: there can be thousands of others, none of which is shown.
+  // First of all: there can be thousands of other errors, and none of them is shown then.
   const refused = errors.find((error) => causeOf(error) instanceof OperationLimitError);
   if (refused) return { errors: [withCode(refused, causeOf(refused))] };
   const logged = new Set<unknown>();
   const coded = errors.map((error) => {
     const cause = causeOf(error);
-    if (cause === undefined) return error.extensions.code ? error : withBadInput(error);
+    if (cause === undefined) return error.extensions.code ? error : withBadInputCode(error);
     if (!(cause instanceof GatewayError) && !logged.has(cause)) {
-      log.error({ err: cause, path: error.path?.join('.') }, 'An operation met an error of our own');
+      log.error({ err: cause, path: error.path?.join('.') }, 'Internal error in an operation');
     }
     logged.add(cause);
     return withCode(error, cause);
@@ -36,11 +36,11 @@ function withCodes(result: ExecutionResult, errors: readonly GraphQLError[], log
   return { ...result, errors: coded };
 }
 
-/** What the GraphQL server finds wrong with variables, for all of the operation or for one field of it. */
-function withBadInput(error: GraphQLError): GraphQLError {
+/** An error of the GraphQL server about variables, of the whole operation or of one field. */
+function withBadInputCode(error: GraphQLError): GraphQLError {
   const code: ErrorCode = 'BAD_USER_INPUT';
   const extensions = error.path ? { code } : { code, http: { spec: true, status: 400 } };
-  return remade(error, error.message, extensions);
+  return copyOf(error, error.message, extensions);
 }
 
 function withCode(error: GraphQLError, cause: unknown): GraphQLError {
@@ -49,22 +49,21 @@ function withCode(error: GraphQLError, cause: unknown): GraphQLError {
       ? [cause.code, cause.message]
       : [
           'INTERNAL_SERVER_ERROR',
-          'Something went wrong in the gateway itself. Try again; if it persists, report it with the x-request-id of this answer.',
+          'Something went wrong in the gateway itself. Try again; if it persists, report it with the x-request-id of this response.',
         ];
-  return remade(error, message, { code });
+  return copyOf(error, message, { code });
 }
 
-/** The same error at the same place, with nothing of its cause. */
-function remade(
+/** A copy of the error without its cause. */
+function copyOf(
   { locations, path }: GraphQLError,
   message: string,
   extensions: GraphQLErrorExtensions,
 ): GraphQLError {
-  // Errors of compiled operations know their locations, but not the nodes that these are of.
   return Object.assign(new GraphQLError(message, { path: path ?? null, extensions }), { locations });
 }
 
-/** What was thrown below the GraphQL errors that wrap it; undefined where one of them is all there is. */
+/** The error that GraphQL errors wrap; undefined if they wrap none. */
 function causeOf(error: GraphQLError | undefined): unknown {
   let cause: unknown = error;
   while (cause instanceof GraphQLError) cause = cause.originalError;

@@ -3,8 +3,8 @@ import type { GatewayContext } from '../../graph/context.js';
 import { staleListingsHeader } from '../../graph/dependencies.js';
 
 /**
- * Says in `x-stale-listings` which of the listings that the operation read were stale, and their ages in
- * whole seconds: `chains;age=340, tokens;age=95`. Absent where all that was read is fresh.
+ * Sets `x-stale-listings` to the stale listings that the operation read, with their ages in whole seconds:
+ * `chains;age=340, tokens;age=95`. Absent if all of them are fresh.
  */
 export function useStaleHeader(): Plugin<GatewayContext> {
   const values = new WeakMap<Request, string>();

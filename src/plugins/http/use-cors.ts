@@ -1,7 +1,6 @@
 import type { Plugin } from 'graphql-yoga';
 import { type CorsOrigins, corsHeaders } from '../../http/cors.js';
 
-/** What {@link useCors} takes. */
 export interface CorsOptions {
   readonly origins: CorsOrigins;
 }
@@ -10,9 +9,9 @@ const METHODS = 'GET, POST, OPTIONS';
 const PREFLIGHT_SECONDS = '86400';
 
 /**
- * Lets pages of the given origins read answers; never with credentials, since the gateway has none.
+ * Lets pages of the given origins read responses; never with credentials, because the gateway has none.
  *
- * Yoga's own CORS reflects any origin where all are allowed, which keeps shared caches from sharing.
+ * Yoga's own CORS repeats the request's origin even if all are allowed, so that a shared cache could not share.
  */
 export function useCors({ origins }: CorsOptions): Plugin {
   return {

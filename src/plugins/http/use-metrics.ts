@@ -1,38 +1,38 @@
 import type { Plugin } from 'graphql-yoga';
+import { methodNotAllowed, refusalResponse } from '../../http/refusal.js';
 import type { Logger } from '../../logger.js';
 import type { Metrics } from '../../metrics.js';
 
-/** What {@link useMetrics} takes. */
 export interface MetricsOptions {
   readonly metrics: Metrics;
-  /** Gets what went wrong with a scrape, of which the client learns only that it failed. */
+  /** Gets the cause of a failed scrape; the client only learns that it failed. */
   readonly log: Logger;
 }
 
-/** The path that {@link useMetrics} answers, exactly so written. */
+/** An exact path: `/metrics/` is not found. */
 export const METRICS_PATH = '/metrics';
 
-/** `/metrics`: what was counted and measured, for Prometheus. A scrape that fails is 500 and harms nothing else. */
+/** `/metrics`, for Prometheus. A failed scrape is answered with 500 and affects nothing else. */
 export function useMetrics({ metrics, log }: MetricsOptions): Plugin {
   return {
-    // Not async, since every other request passes here, too.
+    // Not async: every other request passes through here, too.
     onRequest({ request, url, endResponse, fetchAPI }) {
       if (url.pathname !== METRICS_PATH) return undefined;
-      const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
       if (request.method !== 'GET' && request.method !== 'HEAD') {
-        const body = JSON.stringify({ error: `Expected GET or HEAD, got ${request.method}.` });
-        endResponse(
-          new fetchAPI.Response(body, { status: 405, headers: { ...headers, allow: 'GET, HEAD' } }),
-        );
+        endResponse(refusalResponse(methodNotAllowed(request.method), fetchAPI));
         return undefined;
       }
       return metrics.expose().then(
         ({ contentType, text }) =>
-          endResponse(new fetchAPI.Response(text, { headers: { ...headers, 'content-type': contentType } })),
+          endResponse(
+            new fetchAPI.Response(text, {
+              headers: { 'content-type': contentType, 'cache-control': 'no-store' },
+            }),
+          ),
         (err) => {
           log.error({ err }, 'The metrics could not be collected');
-          const body = JSON.stringify({ error: 'The metrics could not be collected; the log says why.' });
-          endResponse(new fetchAPI.Response(body, { status: 500, headers }));
+          const message = 'The metrics could not be collected; the log says why.';
+          endResponse(refusalResponse({ status: 500, message }, fetchAPI));
         },
       );
     },

@@ -1,6 +1,6 @@
 import type { Plugin } from 'graphql-yoga';
 
-/** Says in every response that browsers must take its content type as it is. */
+/** Tells browsers with every response not to guess another content type. */
 export function useNoSniffing(): Plugin {
   return {
     onResponse({ response }) {

@@ -1,22 +1,20 @@
 import type { Plugin } from 'graphql-yoga';
+import { refusalResponse } from '../../http/refusal.js';
 
-/** What {@link useNotFound} takes. */
 export interface NotFoundOptions {
-  /** The paths that are answered, for the message. */
+  /** The existing paths, for the message. */
   readonly paths: readonly string[];
-  /** Whether this path is answered. */
   readonly isKnown: (pathname: string) => boolean;
 }
 
-/** Says on every other path which paths there are. */
+/** Answers other paths with 404 and a list of the existing ones. */
 export function useNotFound({ paths, isKnown }: NotFoundOptions): Plugin {
   return {
     onRequest({ url, endResponse, fetchAPI }) {
       if (isKnown(url.pathname)) return;
-      const body = JSON.stringify({ error: `Nothing is here. Expected one of: ${paths.join(', ')}.` });
-      // The same address can have a page for browsers.
-      const headers = { 'content-type': 'application/json; charset=utf-8', vary: 'Accept' };
-      endResponse(new fetchAPI.Response(body, { status: 404, headers }));
+      const message = `Nothing is here. Expected one of: ${paths.join(', ')}.`;
+      // Browsers can get a page at the same address.
+      endResponse(refusalResponse({ status: 404, message, headers: { vary: 'Accept' } }, fetchAPI));
     },
   };
 }

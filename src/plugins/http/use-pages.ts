@@ -4,19 +4,19 @@ import type { Encoded, Page } from '../../pages/static-page.js';
 
 /** A page and where it is served. */
 export interface ServedPage {
-  /** The path from which browsers that ask for HTML get its document. */
+  /** The path of its document, which is only sent to clients that accept HTML. */
   readonly path: string;
-  /** What the paths of its assets begin with. */
+  /** The prefix of the paths of its assets. */
   readonly assets: string;
-  /** Loads it when it is first asked for: most processes never need it. */
+  /** Called at the first request: most processes never need the page. */
   readonly load: () => Promise<Page>;
 }
 
-/** Serves pages for browsers with their assets, all from here, compressed once and cacheable. */
+/** Serves pages for browsers and their assets, compressed once and with caching headers. */
 export function usePages(pages: readonly ServedPage[]): Plugin {
   const finders = pages.map(createFinder);
   return {
-    // Not async, since every other request passes here, too.
+    // Not async: every other request passes through here, too.
     onRequest({ request, url, endResponse, fetchAPI }) {
       if (request.method !== 'GET') return undefined;
       const wantsHtml = (request.headers.get('accept') ?? '').includes('text/html');
@@ -36,7 +36,7 @@ export function usePages(pages: readonly ServedPage[]): Plugin {
   };
 }
 
-/** Finds the files of a page; what is no path of it is no promise, either, and loads nothing. */
+/** Finds the files of a page. For other paths it returns undefined, not a promise, and does not load the page. */
 function createFinder({ path, assets, load }: ServedPage) {
   let loading: Promise<Page> | undefined;
   return (pathname: string, wantsHtml: boolean): Promise<Encoded | undefined> | undefined => {

@@ -1,25 +1,25 @@
 import type { Plugin } from 'graphql-yoga';
+import { elapsedMs } from '../../http/elapsed.js';
 import { requestIdOf } from '../../http/request-ids.js';
 import type { Logger } from '../../logger.js';
 
-/** What {@link useRequestLog} takes. */
 export interface RequestLogOptions {
   readonly log: Logger;
-  /** Paths that are asked all the time by machines, and so logged only at `debug`. */
+  /** Paths that machines request all the time; logged at `debug`. */
   readonly quietPaths: readonly string[];
 }
 
-/** Gives every request an id, says it in the answer's `x-request-id`, and logs one line for each answer. */
+/** Gives every request an id, returns it as `x-request-id`, and logs one line for each response. */
 export function useRequestLog({ log, quietPaths }: RequestLogOptions): Plugin {
   const quiet = new Set(quietPaths);
-  const started = new WeakMap<Request, number>();
+  const startedAt = new WeakMap<Request, number>();
   const operationNames = new WeakMap<Request, string>();
   return {
     onRequest({ request }) {
-      started.set(request, performance.now());
+      startedAt.set(request, performance.now());
     },
     onParams({ params, request }) {
-      // Not yet checked: it is whatever the client sent.
+      // Not validated yet: the client can send any value.
       const name: unknown = params.operationName;
       if (typeof name === 'string' && name) operationNames.set(request, name.slice(0, 100));
     },
@@ -34,7 +34,7 @@ export function useRequestLog({ log, quietPaths }: RequestLogOptions): Plugin {
           path: pathname.slice(0, 200),
           status: response.status,
           operation: operationNames.get(request),
-          ms: Math.round((performance.now() - (started.get(request) ?? performance.now())) * 10) / 10,
+          ms: elapsedMs(startedAt.get(request) ?? performance.now()),
         },
         'Answered',
       );

@@ -1,31 +1,50 @@
 import type { Plugin } from 'graphql-yoga';
-import { GatewayError } from '../../domain/errors.js';
+import type { ErrorCode } from '../../domain/errors.js';
+import { type Refusal, refusalResponse } from '../../http/refusal.js';
 
-/** What {@link useBodyLimit} takes. */
 export interface BodyLimitOptions {
   readonly maxBodyBytes: number;
 }
 
-/** What the HTTP server says of a request whose body it did not keep. */
 export interface BodyLimitContext {
-  /** How many bytes came, where they were too many. */
-  readonly bodyBytesOverLimit?: number | undefined;
+  /** How many bytes of body the HTTP server received; undefined if nobody has counted them. */
+  readonly bodyBytes?: number | undefined;
 }
 
-/** Refuses a request body over the limit with HTTP 413, before anything reads it. */
+/** Refuses a larger request body with HTTP 413, and reads hardly more of it than the limit. */
 export function useBodyLimit({ maxBodyBytes }: BodyLimitOptions): Plugin<BodyLimitContext, BodyLimitContext> {
+  const refusal = (bytes: number | 'more'): Refusal => ({
+    status: 413,
+    message: `A request body may have at most ${maxBodyBytes} bytes (MAX_BODY_BYTES); this one has ${bytes}.`,
+    code: 'LIMIT_EXCEEDED' satisfies ErrorCode,
+  });
   return {
     onRequest({ request, serverContext, endResponse, fetchAPI }) {
-      const declared = Number(request.headers.get('content-length') ?? 0);
-      const came = Math.max(declared, serverContext.bodyBytesOverLimit ?? 0);
-      if (came <= maxBodyBytes) return;
-      const { code, message } = new GatewayError(
-        'LIMIT_EXCEEDED',
-        `A request body may have at most ${maxBodyBytes} bytes (MAX_BODY_BYTES); this one has ${came}.`,
-      );
-      const body = JSON.stringify({ errors: [{ message, extensions: { code } }] });
-      const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
-      endResponse(new fetchAPI.Response(body, { status: 413, headers }));
+      const declared = Number(request.headers.get('content-length')) || 0;
+      const bytes = Math.max(declared, serverContext.bodyBytes ?? 0);
+      if (bytes > maxBodyBytes) endResponse(refusalResponse(refusal(bytes), fetchAPI));
+    },
+    onRequestParse({ request, serverContext, requestParser, setRequestParser, endResponse, fetchAPI }) {
+      const { url, method, headers, body } = request;
+      if (serverContext.bodyBytes !== undefined || !body || !requestParser) return undefined;
+      return readUpTo(maxBodyBytes, body).then((read) => {
+        if (!read) endResponse(refusalResponse(refusal('more'), fetchAPI));
+        else
+          setRequestParser(() => requestParser(new fetchAPI.Request(url, { method, headers, body: read })));
+      });
     },
   };
+}
+
+/** Reads a whole body; undefined if it is larger than this. */
+async function readUpTo(maxBytes: number, body: AsyncIterable<Uint8Array>) {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.byteLength;
+    // Leaving the loop cancels the stream.
+    if (bytes > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }

@@ -11,25 +11,24 @@ import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../../domain/errors.js';
 import { hasMoreTokens } from '../../execution/document-tokens.js';
 
-/** Limits on one operation that can be checked before it is validated. */
 export interface LimitsOptions {
-  /** Levels of fields, the leaves included. Introspection that is nothing else is exempt. */
+  /** Levels of fields, including leaves. An operation of only introspection fields is exempt. */
   readonly maxDepth: number;
-  /** Aliases of one operation, those of a fragment counted wherever it is spread. */
+  /** Aliases of one operation. Those of a fragment count once for each spread. */
   readonly maxAliases: number;
-  /** Lexical tokens of the whole document, and fields of one operation once its fragments are spread. */
+  /** Lexical tokens of the whole document, and fields of one operation with its fragments expanded. */
   readonly maxQueryTokens: number;
 }
 
 /**
  * Refuses an operation that is too deep, has too many aliases or is too long.
  *
- * It does so before validation: fragments that spread each other can multiply, and the work of validation and
- * execution grows with the fields that come of it, not with the length of the document.
+ * It runs before validation: fragments that spread each other can multiply, and the cost of validation and execution
+ * grows with the number of expanded fields, not with the length of the document.
  */
 export function useLimits(limits: LimitsOptions): Plugin {
   const { maxQueryTokens } = limits;
-  // A parsed document is one object for as long as the parser's cache holds it.
+  // The parser's cache returns the same object for the same document.
   const accepted = new WeakSet<DocumentNode>();
   return {
     onParse({ params }) {
@@ -74,11 +73,11 @@ function limitExceeded(
   unit: string,
   setting: string,
   limit: number,
-  came: number | 'more',
+  actual: number | 'more',
   operation?: OperationDefinitionNode,
 ): GraphQLError {
   return new GraphQLError(
-    `An operation may have at most ${limit} ${unit} (${setting}); this one has ${came}.`,
+    `An operation may have at most ${limit} ${unit} (${setting}); this one has ${actual}.`,
     {
       nodes: operation ?? null,
       extensions: { code: 'LIMIT_EXCEEDED' satisfies ErrorCode, http: { spec: true, status: 400 } },
@@ -95,9 +94,8 @@ interface Measures {
 const NOTHING: Measures = { depth: 0, aliases: 0, fields: 0 };
 
 /**
- * Measures selection sets of one document. Each fragment is measured once, so that fragments which spread
- * each other many times over cost no more than their text; one that spreads itself adds nothing, and is
- * refused by another rule.
+ * Measures selection sets of one document. Each fragment is measured only once, so the work grows with the length of
+ * the document. A fragment that spreads itself adds nothing: a validation rule refuses it.
  */
 function createMeasure(document: DocumentNode): (selectionSet: SelectionSetNode) => Measures {
   const fragments = new Map<string, FragmentDefinitionNode>();

@@ -1,7 +1,7 @@
 import { GraphQLError, NoSchemaIntrospectionCustomRule } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
-/** Hides the schema: no introspection, and no names suggested for those that were mistyped. */
+/** Hides the schema: refuses introspection, and removes the suggestions for mistyped names from error messages. */
 export function useNoIntrospection(): Plugin {
   return {
     onValidate({ addValidationRule }) {

@@ -1,34 +1,31 @@
 import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../../domain/errors.js';
+import { refusalResponse } from '../../http/refusal.js';
 
-/** Limits that a refused client is told of. */
 export interface OverloadOptions {
   /** How long an operation may wait for its turn, in milliseconds. */
   readonly maxWaitMs: number;
 }
 
-/** Whether a request is to be refused since the gateway is busy. */
 export interface OverloadContext {
+  /** Whether to refuse the request because the gateway is busy. */
   readonly isOverloaded?: boolean | undefined;
 }
 
-/** After this many seconds a refused client may try again. */
+/** A refused client may try again after this many seconds. */
 const RETRY_AFTER_SECONDS = 1;
 
-/** Refuses an operation that would wait too long for its turn, with HTTP 503 and before anything reads it. */
+/** Refuses an operation that would wait too long for its turn with HTTP 503, before it is parsed. */
 export function useOverload({ maxWaitMs }: OverloadOptions): Plugin<OverloadContext, OverloadContext> {
-  const message = `The gateway is busy: this operation would have waited longer than ${maxWaitMs} ms (MAX_WAIT_MS) and was not executed. Send it again in ${RETRY_AFTER_SECONDS} s.`;
-  const code: ErrorCode = 'OVERLOADED';
-  const body = JSON.stringify({ errors: [{ message, extensions: { code } }] });
+  const refusal = {
+    status: 503,
+    message: `The gateway is busy: this operation would have waited longer than ${maxWaitMs} ms (MAX_WAIT_MS) and was not executed. Send it again in ${RETRY_AFTER_SECONDS} s.`,
+    code: 'OVERLOADED' satisfies ErrorCode,
+    headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
+  };
   return {
     onRequest({ serverContext, endResponse, fetchAPI }) {
-      if (!serverContext.isOverloaded) return;
-      const headers = {
-        'content-type': 'application/json; charset=utf-8',
-        'cache-control': 'no-store',
-        'retry-after': String(RETRY_AFTER_SECONDS),
-      };
-      endResponse(new fetchAPI.Response(body, { status: 503, headers }));
+      if (serverContext.isOverloaded) endResponse(refusalResponse(refusal, fetchAPI));
     },
   };
 }

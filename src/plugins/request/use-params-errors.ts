@@ -2,8 +2,8 @@ import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../../domain/errors.js';
 
-/** Tells a client that its parameters, in the URL or a form, are no JSON, where Yoga would take that for an error of the server. */
-export function useSoundParameters(): Plugin {
+/** Answers parameters (in a URL or a form) that are not valid JSON with 400. Yoga treats them as an internal error. */
+export function useParamsErrors(): Plugin {
   return {
     onRequestParse({ requestParser, setRequestParser }) {
       if (!requestParser) return;

@@ -3,25 +3,25 @@ import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 
-/** What the texts of persisted queries may take in all, in characters. */
-const MAX_KEPT_LENGTH = 2 ** 21;
+/** Total length of all stored queries, in characters. */
+const MAX_STORED_LENGTH = 2 ** 21;
 const HASH = /^[0-9a-f]{64}$/;
 
 /**
- * Automatic persisted queries, as Apollo Client and urql ask them: a query is sent once with the SHA-256 of
- * its text, and by that alone from then on, so that it fits into a short address which caches can hold. A
- * hash that is not known is answered with PERSISTED_QUERY_NOT_FOUND, upon which clients send the text again.
+ * Automatic persisted queries, as in Apollo Client and urql. A client first sends a query with the SHA-256 of its text,
+ * and later only the hash, which fits into a short, cacheable URL. An unknown hash is answered with
+ * PERSISTED_QUERY_NOT_FOUND, and the client sends the text again.
  */
 export function usePersistedQueries(): Plugin {
   const texts = new LRUCache<string, string>({
-    maxSize: MAX_KEPT_LENGTH,
+    maxSize: MAX_STORED_LENGTH,
     sizeCalculation: (text) => text.length + 64,
   });
   return {
     onParams({ params, setParams }) {
       const hash = hashOf(params.extensions);
       if (hash === undefined) return;
-      // Not yet checked: it is whatever the client sent.
+      // Not validated yet: the client can send any value.
       const query: unknown = params.query ?? undefined;
       if (query === undefined) {
         const known = texts.get(hash);
@@ -42,7 +42,7 @@ function hashOf(extensions: unknown): string | undefined {
   return version === 1 && typeof sha256Hash === 'string' && HASH.test(sha256Hash) ? sha256Hash : undefined;
 }
 
-/** Clients know it by this very message, or by its code. */
+/** Clients recognise it by exactly this message, or by its code. */
 function notFound(): GraphQLError {
   return new GraphQLError('PersistedQueryNotFound', {
     extensions: { code: 'PERSISTED_QUERY_NOT_FOUND', http: { status: 200 } },

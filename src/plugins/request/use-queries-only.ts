@@ -2,7 +2,7 @@ import { type ASTVisitor, GraphQLError, OperationTypeNode, type ValidationContex
 import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../../domain/errors.js';
 
-/** Refuses mutations and subscriptions, of which the graph has none, before anything executes them. */
+/** Refuses mutations and subscriptions, which the graph does not have, before execution. */
 export function useQueriesOnly(): Plugin {
   return {
     onValidate({ addValidationRule }) {
@@ -16,7 +16,7 @@ function queriesOnlyRule(context: ValidationContext): ASTVisitor {
     OperationDefinition(node) {
       if (node.operation === OperationTypeNode.QUERY) return;
       context.reportError(
-        new GraphQLError(`Expected a query, got a ${node.operation}: this graph is for reading alone.`, {
+        new GraphQLError(`Expected a query, got a ${node.operation}: this graph is read-only.`, {
           nodes: node,
           extensions: { code: 'BAD_USER_INPUT' satisfies ErrorCode },
         }),

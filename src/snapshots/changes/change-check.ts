@@ -1,87 +1,90 @@
 import { keyedRows } from '../../domain/keyed-rows.js';
-import type { LargestListing, Taken, UnreadableRows } from '../../domain/listing.js';
+import type { Fetched, LargestListing, UnreadableRows } from '../../domain/listing.js';
 import { malformed, UpstreamError } from '../../domain/upstream-error.js';
-import type { ComparedFact, Kind } from '../../upstream/listing-kinds.js';
+import type { ComparedFact, ListingKind } from '../../upstream/listing-kinds.js';
 import { compare, type Differences, NO_DIFFERENCES, signatureOf } from './comparison.js';
 import { createLastDay } from './last-day.js';
 
-/** What is too much of a change to be taken at its first coming. */
+/** Which changes are too large to accept the first time they appear. */
 export interface HoldBackRules {
   /** The share of known rows, from 0 to 1, that a refresh may lose. */
   readonly holdBackShrink: number;
-  /** What changes more is taken when it has come this often in a row. */
+  /** A larger change is accepted when it has come this often in a row. */
   readonly holdBackTimes: number;
 }
 
-/** An answer that is held back: which, and how often it has come in a row. */
+/** The listing that is held back, and how often it has come in a row. */
 export interface HeldBack {
   readonly signature: string;
   readonly times: number;
 }
 
-/** Why an answer is held back; a closed set, since it is shown as a label of a metric. */
+/** Why a listing is held back. A closed set: it is a label of a metric. */
 export type HoldBackReason = 'shrink' | 'rejected_rows' | 'address' | ComparedFact;
 
-/** What was found of an answer beside that which is served; it holds for as long as that is served. */
+/** The comparison of a fetched listing with the served one. */
 export interface Findings<Row> {
-  readonly served: Taken<Row> | undefined;
-  readonly come: Taken<Row>;
+  readonly served: Fetched<Row> | undefined;
+  readonly fetched: Fetched<Row>;
   readonly differences: Differences;
-  /** Why it is held back, each with a text that completes "The listing is held back: …"; empty where it is not. */
+  /** Reasons to hold it back, each with a text that completes "The listing is held back: …". */
   readonly reasons: ReadonlyMap<HoldBackReason, string>;
-  /** The places in which another row stands, each with the key before and the key after. */
+  /** The symbols of a chain that have moved to another address, each as `old key → new key`. */
   readonly replaced: ReadonlyMap<string, string>;
-  /** See {@link signatureOf}; empty where it is not held back. */
+  /** See {@link signatureOf}; empty without a reason to hold it back. */
   readonly signature: string;
 }
 
-/** What is to become of an answer. */
-export type Verdict =
+/** The decision on a fetched listing. */
+export type CheckResult =
   | {
-      readonly isTaken: true;
-      /** For what it was held back at its first coming; undefined where it was not. */
+      readonly isAccepted: true;
+      /** Why it was held back when it came before; undefined if it was not. */
       readonly change: string | undefined;
     }
   | {
-      readonly isTaken: false;
+      readonly isAccepted: false;
       readonly error: UpstreamError;
       readonly reasons: readonly HoldBackReason[];
     };
 
 /**
- * Judges what comes by what is served. An answer that loses too many of the known rows, or changes known ones
- * in a way that costs money, is more often a fault of the upstream than the truth; but sometimes it is the
- * truth, and then it comes again and again. Rows that cannot be read are never the truth: an answer that loses
- * too many rows because of them is not taken, however often it comes.
+ * Decides whether a fetched listing may replace the served one. A listing that loses too many of the known rows, or
+ * changes them in a way that costs money, is more often a fault of the upstream than the truth. If it is the truth,
+ * the same listing comes again and again, and is accepted at last. Rows that cannot be read are never the truth: a
+ * listing that loses too many rows because of them is not accepted, however often it comes.
  */
-export interface Judge<Row> {
-  /** Looks at an answer a slice at a time, and changes nothing. */
-  examine(served: Taken<Row> | undefined, come: Taken<Row>): Promise<Findings<Row>>;
-  /** What is to become of an answer; where it is taken, it is served from now on. */
-  weigh(findings: Findings<Row>): Verdict;
-  /** Counts on from what others have held back, where that is known. */
-  learn(heldBack: HeldBack | undefined): void;
-  /** Goes on from the largest listing that an earlier process has served. */
+export interface ChangeCheck<Row> {
+  /** Compares, in chunks that yield to requests. It changes nothing. */
+  examine(served: Fetched<Row> | undefined, fetched: Fetched<Row>): Promise<Findings<Row>>;
+  /** Decides. A rejected listing is counted as held back once more. */
+  check(findings: Findings<Row>): CheckResult;
+  /** Remembers that an accepted listing is served from now on. */
+  remember(findings: Findings<Row>): void;
+  /** Takes over what peers have held back; undefined changes nothing. */
+  adoptPeerState(heldBack: HeldBack | undefined): void;
+  /** Takes over the largest listing that an earlier process has served. */
   restore(largest: LargestListing): void;
   /** The largest listing of the last day, given how many rows are served now. */
   largest(servedRows: number): LargestListing;
-  /** What is held back now, if nothing has been taken since. */
+  /** The listing that is held back; undefined after one was accepted. */
   readonly heldBack: HeldBack | undefined;
-  /** When what was held back last was asked for (milliseconds since 1970); 0 before. */
+  /** `takenAt` of the last listing that was held back; 0 before. */
   readonly heldBackAt: number;
 }
 
+/** The most rows that the detail of an error names. */
 const SHOWN = 20;
 
 /**
- * Checks a listing where none is served yet: as nothing is known that it could be judged by, most of it has to
- * be sound. Duplicates are no fault here, since they can be read.
+ * Checks the very first listing. There is nothing to compare it with, so most of its rows have to be sound. Duplicates
+ * are no fault here: they can be read.
  *
  * @throws UpstreamError UPSTREAM_MALFORMED if fewer than half of its rows can be read
  */
-export function checkFirst<Row>(
-  { name }: Kind<Row>,
-  { rows }: Taken<Row>,
+export function checkFirstListing<Row>(
+  { name }: ListingKind<Row>,
+  { rows }: Fetched<Row>,
   unreadable: UnreadableRows | undefined,
 ): void {
   if (!unreadable || unreadable.count <= rows.length) return;
@@ -91,8 +94,8 @@ export function checkFirst<Row>(
   );
 }
 
-/** Makes the judge of one listing. */
-export function createJudge<Row>(kind: Kind<Row>, rules: HoldBackRules): Judge<Row> {
+/** Creates the check of one listing. Its memory lasts a day. */
+export function createChangeCheck<Row>(kind: ListingKind<Row>, rules: HoldBackRules): ChangeCheck<Row> {
   const { holdBackShrink, holdBackTimes } = rules;
   const lastDay = createLastDay(kind);
   let heldBack: HeldBack | undefined;
@@ -100,22 +103,22 @@ export function createJudge<Row>(kind: Kind<Row>, rules: HoldBackRules): Judge<R
 
   const keyed = (rows: readonly Row[]) => keyedRows(rows, kind.keyOf);
 
-  /** Whether too many rows are lost, and whether that is because they cannot be read. */
-  function lossOf(
-    served: Taken<Row>,
-    come: Taken<Row>,
+  /** Whether too many rows are lost, and whether they are lost because they cannot be read. */
+  function lossesOf(
+    served: Fetched<Row>,
+    fetched: Fetched<Row>,
     vanished: readonly string[],
     lostBefore: readonly string[],
   ) {
     const known = served.rows.length;
     const { rows: largest } = lastDay.largest(known);
-    const keys = come.unreadable?.keys ?? new Set<string>();
-    const unnamed = come.unreadable?.unnamed ?? 0;
+    const keys = fetched.unreadable?.keys ?? new Set<string>();
+    const unnamed = fetched.unreadable?.unnamed ?? 0;
     const unreadIn = (lost: readonly string[]) =>
       Math.min(lost.length, unnamed + lost.filter((key) => keys.has(key)).length);
     const lost = [...vanished, ...lostBefore];
     const unread = unreadIn(lost);
-    const lostOfDay = Math.max(lost.length, largest - come.rows.length);
+    const lostOfDay = Math.max(lost.length, largest - fetched.rows.length);
     const isTooMuch = (ofKnown: number, ofDay: number) =>
       ofKnown > known * holdBackShrink || ofDay > largest * holdBackShrink;
     const isShrunk = isTooMuch(vanished.length, lostOfDay);
@@ -133,15 +136,15 @@ export function createJudge<Row>(kind: Kind<Row>, rules: HoldBackRules): Judge<R
   }
 
   function reasonsOf(
-    served: Taken<Row>,
-    come: Taken<Row>,
+    served: Fetched<Row>,
+    fetched: Fetched<Row>,
     { vanished, changes }: Differences,
     lostBefore: readonly string[],
     replaced: number,
   ): ReadonlyMap<HoldBackReason, string> {
     const known = served.rows.length;
     const reasons = new Map<HoldBackReason, string>();
-    const { isShrunk, isUnreadable, unread, text } = lossOf(served, come, vanished, lostBefore);
+    const { isShrunk, isUnreadable, unread, text } = lossesOf(served, fetched, vanished, lostBefore);
     if (isShrunk) reasons.set('shrink', text);
     if (isUnreadable) reasons.set('rejected_rows', `${unread} of the rows that it lacks cannot be read`);
     for (const { fact, name } of kind.compared) {
@@ -155,39 +158,32 @@ export function createJudge<Row>(kind: Kind<Row>, rules: HoldBackRules): Judge<R
   }
 
   return {
-    async examine(served, come) {
+    async examine(served, fetched) {
       if (!served) {
         return {
           served,
-          come,
+          fetched,
           differences: NO_DIFFERENCES,
           reasons: new Map(),
           replaced: new Map(),
           signature: '',
         };
       }
-      const [before, after] = [keyed(served.rows), keyed(come.rows)];
-      const differences = await compare(kind, served.rows, come.rows, lastDay.factsOf);
+      const [before, after] = [keyed(served.rows), keyed(fetched.rows)];
+      const differences = await compare(kind, served.rows, fetched.rows, lastDay.removedFacts);
       const replaced = await lastDay.replaced(before, after, differences);
       const lostBefore = await lastDay.lost(after);
-      const reasons = reasonsOf(served, come, differences, lostBefore, replaced.size);
-      const signature = reasons.size > 0 ? await signatureOf(kind, come.rows) : '';
-      return { served, come, differences, reasons, replaced, signature };
+      const reasons = reasonsOf(served, fetched, differences, lostBefore, replaced.size);
+      const signature = reasons.size > 0 ? await signatureOf(kind, fetched.rows) : '';
+      return { served, fetched, differences, reasons, replaced, signature };
     },
-    weigh({ served, come, differences, reasons, replaced, signature }) {
+    check({ fetched, differences, reasons, replaced, signature }) {
       const change = [...reasons.values()].join(', and ') || undefined;
       const mayBeTrue = !reasons.has('rejected_rows');
       const times = heldBack?.signature === signature && mayBeTrue ? heldBack.times + 1 : Number(mayBeTrue);
-      if (change === undefined || (mayBeTrue && times >= holdBackTimes)) {
-        heldBack = undefined;
-        if (served) {
-          const settled = new Set(replaced.keys());
-          lastDay.took(keyed(served.rows), keyed(come.rows), differences, settled, reasons.has('shrink'));
-        }
-        return { isTaken: true, change };
-      }
+      if (change === undefined || (mayBeTrue && times >= holdBackTimes)) return { isAccepted: true, change };
       heldBack = { signature, times };
-      heldBackAt = come.takenAt;
+      heldBackAt = fetched.takenAt;
       const outlook = mayBeTrue
         ? `It is taken once it has come ${holdBackTimes} times in a row (so far: ${times}).`
         : 'It is not taken, however often it comes, until its rows can be read.';
@@ -195,14 +191,20 @@ export function createJudge<Row>(kind: Kind<Row>, rules: HoldBackRules): Judge<R
       const shown = [
         ...differences.changes.map(({ text }) => text),
         ...replaced.values(),
-        ...(mayBeTrue ? [] : come.rejected.first),
+        ...(mayBeTrue ? [] : fetched.rejected.first),
         ...differences.vanished,
       ];
       const detail = shown.slice(0, SHOWN).join('; ');
       const error = new UpstreamError('UPSTREAM_MALFORMED', message, { detail });
-      return { isTaken: false, error, reasons: [...reasons.keys()] };
+      return { isAccepted: false, error, reasons: [...reasons.keys()] };
     },
-    learn(others) {
+    remember({ served, fetched, differences, reasons, replaced }) {
+      heldBack = undefined;
+      if (!served) return;
+      const settled = new Set(replaced.keys());
+      lastDay.remember(keyed(served.rows), keyed(fetched.rows), differences, settled, reasons.has('shrink'));
+    },
+    adoptPeerState(others) {
       heldBack = others ?? heldBack;
     },
     restore: lastDay.restore,

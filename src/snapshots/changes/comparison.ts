@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import { keyedRows } from '../../domain/keyed-rows.js';
-import { forEachSlice, sortInSlices } from '../../scheduling/chunks.js';
-import type { ComparedFact, Kind } from '../../upstream/listing-kinds.js';
+import { forEachChunk, yieldThen } from '../../scheduling/chunks.js';
+import type { ComparedFact, ListingKind } from '../../upstream/listing-kinds.js';
 
-/** What one row is compared by, beside its key. */
+/** The facts by which rows of equal keys are compared. */
 export interface RowFacts {
-  /** In the order of the kind's {@link Kind.compared}. */
+  /** In the order of the kind's {@link ListingKind.compared}. */
   readonly values: readonly string[];
-  /** Equal for rows of which one can take the place of another unseen, such as two of one symbol on one chain. */
+  /** Equal for rows that a user can mistake for each other, such as two tokens of one symbol on one chain. */
   readonly stands: string | undefined;
 }
 
-/** A fact of a known row that is another now. */
+/** A changed fact of a known row. */
 export interface Change {
   readonly fact: ComparedFact;
   readonly key: string;
@@ -26,63 +26,60 @@ export interface Differences {
   readonly changes: readonly Change[];
 }
 
-/** Those of a listing from itself. */
 export const NO_DIFFERENCES: Differences = { appeared: [], vanished: [], changes: [] };
 
-/** Makes the facts of a row. */
-export function factsOf<Row>(kind: Kind<Row>, row: Row): RowFacts {
+export function factsOf<Row>(kind: ListingKind<Row>, row: Row): RowFacts {
   return { values: kind.compared.map(({ factOf }) => factOf(row)), stands: kind.standsFor(row) };
 }
 
 /**
- * Compares by key, whatever the order of the rows, a slice at a time.
+ * Compares rows by key, whatever their order, in chunks that yield to requests.
  *
- * @param factsBefore what is known of rows that are not among those before
+ * @param removedFacts the facts of rows that were removed earlier
  */
 export async function compare<Row>(
-  kind: Kind<Row>,
+  kind: ListingKind<Row>,
   before: readonly Row[],
   after: readonly Row[],
-  factsBefore: (key: string) => RowFacts | undefined,
+  removedFacts: (key: string) => RowFacts | undefined,
 ): Promise<Differences> {
   const known = keyedRows(before, kind.keyOf);
   const rows = keyedRows(after, kind.keyOf);
   const appeared: string[] = [];
   const changes: Change[] = [];
-  await forEachSlice([...rows], (slice) => {
-    for (const [key, row] of slice) {
+  await forEachChunk([...rows], (chunk) => {
+    for (const [key, row] of chunk) {
       const knownRow = known.get(key);
       if (knownRow === undefined) appeared.push(key);
-      const departed = knownRow === undefined ? factsBefore(key) : undefined;
+      const removed = knownRow === undefined ? removedFacts(key) : undefined;
       for (const [index, { fact, factOf }] of kind.compared.entries()) {
-        const was = knownRow === undefined ? departed?.values[index] : factOf(knownRow);
+        const was = knownRow === undefined ? removed?.values[index] : factOf(knownRow);
         const is = factOf(row);
         if (was !== undefined && was !== is) changes.push({ fact, key, text: `${key}: ${was} → ${is}` });
       }
     }
   });
   const vanished: string[] = [];
-  await forEachSlice([...known.keys()], (slice) => {
-    for (const key of slice) if (!rows.has(key)) vanished.push(key);
+  await forEachChunk([...known.keys()], (chunk) => {
+    for (const key of chunk) if (!rows.has(key)) vanished.push(key);
   });
   return { appeared, vanished, changes };
 }
 
 /**
- * Equal for two answers with equal keys and compared facts, whatever the order of the rows and what else is in
- * them.
+ * A digest of keys and compared facts. The order of the rows and their other fields do not matter.
  */
-export async function signatureOf<Row>(kind: Kind<Row>, rows: readonly Row[]): Promise<string> {
-  const marks: string[] = [];
-  await forEachSlice([...keyedRows(rows, kind.keyOf)], (slice) => {
-    for (const [key, row] of slice) {
-      marks.push(JSON.stringify([key, ...kind.compared.map(({ factOf }) => factOf(row))]));
+export async function signatureOf<Row>(kind: ListingKind<Row>, rows: readonly Row[]): Promise<string> {
+  const lines: string[] = [];
+  await forEachChunk([...keyedRows(rows, kind.keyOf)], (chunk) => {
+    for (const [key, row] of chunk) {
+      lines.push(JSON.stringify([key, ...kind.compared.map(({ factOf }) => factOf(row))]));
     }
   });
-  const sorted = await sortInSlices(marks.length, (a, b) => ((marks[a] ?? '') < (marks[b] ?? '') ? -1 : 1));
+  await yieldThen(() => lines.sort());
   const digest = createHash('sha256');
-  await forEachSlice(Array.from(sorted), (slice) => {
-    digest.update(`${slice.map((index) => marks[index]).join('\n')}\n`);
+  await forEachChunk(lines, (chunk) => {
+    digest.update(`${chunk.join('\n')}\n`);
   });
   return digest.digest('base64url').slice(0, 22);
 }

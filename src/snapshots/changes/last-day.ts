@@ -1,24 +1,25 @@
 import { LRUCache } from 'lru-cache';
 import type { LargestListing } from '../../domain/listing.js';
-import { forEachSlice } from '../../scheduling/chunks.js';
-import type { Kind } from '../../upstream/listing-kinds.js';
+import { forEachChunk } from '../../scheduling/chunks.js';
+import type { ListingKind } from '../../upstream/listing-kinds.js';
 import { type Differences, factsOf, type RowFacts } from './comparison.js';
 
-/** A row that has left, and when (milliseconds, on the clock of `performance`). */
-interface Departed {
+/** A row that is no longer listed. */
+interface RemovedRow {
   readonly facts: RowFacts;
-  /** Until another row has taken its place for good. */
+  /** As in {@link RowFacts}; undefined once another row has replaced it for good. */
   stands: string | undefined;
+  /** When it was removed, on the clock of `performance`. */
   readonly at: number;
 }
 
-/** What has become of one listing within the last day, by which small steps are seen as the large change that they are. */
+/** The history of one listing over the last day, so that a large change cannot pass in small steps. */
 export interface LastDay<Row> {
-  /** The facts of a row that has left. */
-  factsOf(key: string): RowFacts | undefined;
-  /** Which rows have left and are not back, as far as their loss is not settled. */
+  /** The facts of a removed row. */
+  removedFacts(key: string): RowFacts | undefined;
+  /** The keys of removed rows that are not back, except those whose loss was accepted. */
   lost(come: ReadonlyMap<string, Row>): Promise<readonly string[]>;
-  /** The places in which another row stands now, each as the key before and the key after. */
+  /** What can be mistaken for a removed row, such as its symbol on its chain, each with `old key → new key`. */
   replaced(
     before: ReadonlyMap<string, Row>,
     come: ReadonlyMap<string, Row>,
@@ -30,15 +31,15 @@ export interface LastDay<Row> {
    * @param servedRows how many rows are served now
    */
   largest(servedRows: number): LargestListing;
-  /** Goes on from what an earlier process has seen. */
+  /** Takes over the largest listing of an earlier process. */
   restore(largest: LargestListing): void;
   /**
-   * Remembers that an answer is taken.
+   * Remembers an accepted listing.
    *
-   * @param settled the places whose replacement is taken for the truth
-   * @param isLossSettled whether it has shrunk for good: then it is the new measure
+   * @param settled the replacements that were accepted
+   * @param isLossSettled whether a loss was accepted: then later losses are measured by this listing
    */
-  took(
+  remember(
     before: ReadonlyMap<string, Row>,
     come: ReadonlyMap<string, Row>,
     differences: Differences,
@@ -50,12 +51,12 @@ export interface LastDay<Row> {
 const DAY_MS = 86_400_000;
 const MAX_REMEMBERED = 50_000;
 
-/** Makes the memory of one listing: bounded, and of this process but for {@link LastDay.restore}. */
-export function createLastDay<Row>(kind: Kind<Row>): LastDay<Row> {
-  const departed = new LRUCache<string, Departed>({ max: MAX_REMEMBERED, ttl: DAY_MS });
-  /** The keys of rows that have come beside others. */
+/** Creates the history of one listing. It is bounded, and only its size survives the process. */
+export function createLastDay<Row>(kind: ListingKind<Row>): LastDay<Row> {
+  const removedRows = new LRUCache<string, RemovedRow>({ max: MAX_REMEMBERED, ttl: DAY_MS });
+  /** The keys of rows that were added. */
   const arrived = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: DAY_MS });
-  /** Falling sizes of listings that were served, and until when. */
+  /** Sizes of served listings, each smaller than the one before, with when each was last served. */
   let sizes: readonly { readonly rows: number; readonly until: number }[] = [];
   let lossSettledAt = Number.NEGATIVE_INFINITY;
 
@@ -68,10 +69,10 @@ export function createLastDay<Row>(kind: Kind<Row>): LastDay<Row> {
   }
 
   return {
-    factsOf: (key) => departed.get(key)?.facts,
+    removedFacts: (key) => removedRows.get(key)?.facts,
     async lost(come) {
       const keys: string[] = [];
-      await forEachSlice([...departed.entries()], (slice) => {
+      await forEachChunk([...removedRows.entries()], (slice) => {
         for (const [key, { at }] of slice) if (at > lossSettledAt && !come.has(key)) keys.push(key);
       });
       return keys;
@@ -89,12 +90,12 @@ export function createLastDay<Row>(kind: Kind<Row>): LastDay<Row> {
       for (const key of appeared) {
         const stands = standsOf(come.get(key));
         note(stands, isGone.get(stands), key);
-        // One that is back takes no place but its own.
-        if (!departed.has(key)) isNew.set(stands, key);
+        // A row that is back replaces no other.
+        if (!removedRows.has(key)) isNew.set(stands, key);
       }
-      // The new one may have come first and the old one left later, or the other way round.
+      // The new row may be added before the old one is removed, or after.
       if (isGone.size > 0) {
-        await forEachSlice([...arrived.keys()], (slice) => {
+        await forEachChunk([...arrived.keys()], (slice) => {
           for (const key of slice) {
             const stands = standsOf(come.get(key));
             note(stands, isGone.get(stands), key);
@@ -102,7 +103,7 @@ export function createLastDay<Row>(kind: Kind<Row>): LastDay<Row> {
         });
       }
       if (isNew.size > 0) {
-        await forEachSlice([...departed.entries()], (slice) => {
+        await forEachChunk([...removedRows.entries()], (slice) => {
           for (const [key, { stands }] of slice) if (!come.has(key)) note(stands, key, isNew.get(stands));
         });
       }
@@ -117,10 +118,10 @@ export function createLastDay<Row>(kind: Kind<Row>): LastDay<Row> {
       const until = performance.now() - Math.max(0, Date.now() - at);
       if (until > performance.now() - DAY_MS) sizes = [{ rows, until }];
     },
-    took(before, come, { vanished, appeared }, settled, isLossSettled) {
+    remember(before, come, { vanished, appeared }, settled, isLossSettled) {
       const at = performance.now();
       if (settled.size > 0) {
-        for (const entry of departed.values()) {
+        for (const entry of removedRows.values()) {
           if (entry.stands !== undefined && settled.has(entry.stands)) entry.stands = undefined;
         }
         for (const key of arrived.keys()) {
@@ -128,7 +129,7 @@ export function createLastDay<Row>(kind: Kind<Row>): LastDay<Row> {
         }
       }
       for (const key of appeared.slice(0, MAX_REMEMBERED)) {
-        const isBack = departed.delete(key);
+        const isBack = removedRows.delete(key);
         if (!isBack && !settled.has(standsOf(come.get(key)) ?? '')) arrived.set(key, true);
       }
       for (const key of vanished.slice(0, MAX_REMEMBERED)) {
@@ -136,7 +137,7 @@ export function createLastDay<Row>(kind: Kind<Row>): LastDay<Row> {
         if (row === undefined) continue;
         const facts = factsOf(kind, row);
         const isSettled = facts.stands === undefined || settled.has(facts.stands);
-        departed.set(key, { facts, stands: isSettled ? undefined : facts.stands, at });
+        removedRows.set(key, { facts, stands: isSettled ? undefined : facts.stands, at });
         arrived.delete(key);
       }
       if (isLossSettled) {

@@ -1,17 +1,16 @@
 import type { RouteClient, RouteClients } from '../../domain/listing.js';
 
-/** {@link RouteClients} for those who put clients in. */
+/** {@link RouteClients} that can be joined. */
 export interface RouteClientGroup extends RouteClients {
   /**
-   * Lets a client wait for the answer. Its place in the queue is its own: to join a client with many questions
-   * delays nobody.
+   * Lets a client wait for the answer, in its own place in the queue: a client that joins one with many requests is
+   * not delayed by them.
    *
-   * @throws by rejection: what the answer rejects with, or what this client is refused with before
+   * @throws by rejection the error of the answer, or the error with which this client is refused before
    */
   join<Answer>(client: string | undefined, answer: Promise<Answer>): Promise<Answer>;
 }
 
-/** Makes an empty group. */
 export function createRouteClients(isListed: boolean): RouteClientGroup {
   const waiting = new Map<string | undefined, RouteClient & { readonly refused: Promise<never> }>();
   const listeners = new Set<(client: RouteClient) => void>();
@@ -23,7 +22,7 @@ export function createRouteClients(isListed: boolean): RouteClientGroup {
     const refused = new Promise<never>((_resolve, rejected) => {
       reject = rejected;
     });
-    // Most often nobody is refused, and sometimes nobody waits any more.
+    // The client may have its answer before it is refused: that must not be an unhandled rejection.
     refused.catch(() => {});
     const entered = {
       client,

@@ -2,15 +2,15 @@ import { LRUCache } from 'lru-cache';
 import type { UpstreamError } from '../../domain/upstream-error.js';
 
 /**
- * Remembers questions for routes that the upstream has failed to answer: asked again and again, one of them must
- * not use up the requests that others wait for. It goes by the monotonic clock.
+ * Remembers routes that failed, so that one bad request that clients repeat does not use up the rate limit. It uses
+ * the monotonic clock.
  */
 export interface RouteFailures {
-  /** The error to answer with in place of asking; undefined where the upstream may be asked. */
+  /** The error to return without asking; undefined if the upstream may be asked. */
   find(key: string): UpstreamError | undefined;
   /** Adds one more failure in a row. */
   add(key: string, error: UpstreamError): void;
-  /** Forgets the failures: it was answered. */
+  /** Forgets the failures after a success. */
   delete(key: string): void;
 }
 
@@ -21,16 +21,15 @@ interface Failed {
   readonly until: number;
 }
 
-/** The pause after a second failure in a row; each further one doubles it. A first one can be chance. */
+/** The pause after a second failure in a row; each further failure doubles it. A first one can be chance. */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
-/** However long the upstream asks to be left alone, it is asked again after this. */
+/** A longer Retry-After is cut to this. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
-/** So long after a failure nothing is known of it any more. */
+/** How long a failure is remembered. */
 const FORGET_MS = 2 * MAX_RETRY_AFTER_MS;
 const MAX_REMEMBERED = 1_000;
 
-/** Makes an empty memory. */
 export function createRouteFailures(): RouteFailures {
   const failures = new LRUCache<string, Failed>({ max: MAX_REMEMBERED, ttl: FORGET_MS });
   return {

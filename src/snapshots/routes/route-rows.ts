@@ -4,9 +4,8 @@ import type { Logger } from '../../logger.js';
 import { TOKENS } from '../../upstream/listing-kinds.js';
 import type { TokenSnapshot } from '../snapshot.js';
 
-/** What {@link createRouteRows} takes. */
 export interface RouteRowsOptions {
-  /** Called with how many rows of an answer were left out, if any. */
+  /** Called with the number of rows of an answer that were left out, if any. */
   readonly onConflicts: (count: number) => void;
   readonly log: Logger;
 }
@@ -14,50 +13,49 @@ export interface RouteRowsOptions {
 /** The rows of an answer as they are served. */
 export interface ReconciledRows {
   readonly rows: readonly Token[];
-  /** Those of them that the token listing does not have, by their keys. */
+  /** The rows that the token listing lacks, by key. */
   readonly unlisted: ReadonlyMap<string, Token>;
 }
 
 /**
- * Makes rows of routes agree with the token listing, so that one answer never holds one token in two forms.
+ * Makes the rows of routes agree with the token listing, so that a response never shows one token in two forms.
  *
- * A row whose token is listed is served as the listing has it, object for object: symbol, name, price and the
- * rest. A row that gives a listed token other decimals is left out, counted and logged: one of the two is wrong,
- * nobody here can tell which, and whoever calculates an amount with the wrong one loses the money.
+ * A listed token is served as the listing has it: the same object, with its symbol, name and price. A row with other
+ * decimals than the listing is left out, counted and logged: one of the two is wrong, the gateway cannot tell which,
+ * and an amount that is calculated with the wrong one loses money.
  */
 export interface RouteRows {
-  /** The result is remembered for as long as rows and listing are: equal arguments cost nothing again. */
-  reconcile(rows: readonly Token[], listed: TokenSnapshot | undefined, question: TokenFilter): ReconciledRows;
+  /** The result is cached for as long as both rows and listing live. */
+  reconcile(rows: readonly Token[], listed: TokenSnapshot | undefined, request: TokenFilter): ReconciledRows;
 }
 
-/** How many conflicting rows of one answer are named in the log. */
+/** The most conflicting rows of one answer that the log names. */
 const MAX_NAMED = 5;
 
-/** Makes it; one for all operations. */
 export function createRouteRows({ onConflicts, log }: RouteRowsOptions): RouteRows {
-  // By the listing first: kept routes can outlive many listings, and must not hold them in memory.
+  // By the listing first: cached routes outlive many listings, and must not keep them in memory.
   const remembered = new WeakMap<object, WeakMap<readonly Token[], ReconciledRows>>();
-  /** The version of the listing that the rows were last compared with. */
-  const told = new WeakMap<readonly Token[], string>();
+  /** The version of the listing whose conflicts with the rows are in the log. */
+  const logged = new WeakMap<readonly Token[], string>();
 
-  /** Once for the same rows: a listing with other prices makes no other conflicts. */
-  function tell(
+  /** Once for the same rows and listing; other prices do not change the conflicts. */
+  function logConflicts(
     rows: readonly Token[],
     version: string,
     conflicts: readonly string[],
-    question: TokenFilter,
+    request: TokenFilter,
   ) {
-    if (conflicts.length === 0 || told.get(rows) === version) return;
-    told.set(rows, version);
+    if (conflicts.length === 0 || logged.get(rows) === version) return;
+    logged.set(rows, version);
     onConflicts(conflicts.length);
     log.warn(
-      { ...question, rows: conflicts.length, first: conflicts.slice(0, MAX_NAMED) },
+      { ...request, rows: conflicts.length, first: conflicts.slice(0, MAX_NAMED) },
       'Left out routes to tokens that the token listing gives other decimals',
     );
   }
 
   return {
-    reconcile(rows, listed, question) {
+    reconcile(rows, listed, request) {
       const listing = listed ?? NO_LISTING;
       const besideListing = remembered.get(listing) ?? new WeakMap();
       remembered.set(listing, besideListing);
@@ -78,7 +76,7 @@ export function createRouteRows({ onConflicts, log }: RouteRowsOptions): RouteRo
           conflicts.push(`${key}: ${row.decimals}, listed with ${ofListing.decimals}`);
         }
       }
-      tell(rows, listed?.rowsVersion ?? '', conflicts, question);
+      logConflicts(rows, listed?.rowsVersion ?? '', conflicts, request);
       const reconciled: ReconciledRows = { rows: Object.freeze(served), unlisted };
       besideListing.set(rows, reconciled);
       return reconciled;
@@ -89,16 +87,15 @@ export function createRouteRows({ onConflicts, log }: RouteRowsOptions): RouteRo
 const NO_LISTING = {};
 
 /**
- * Makes the answers of one operation agree with each other on tokens that the listing does not have: the row that
- * came first is served in all of them, and one with other decimals is left out.
+ * Makes the routes of one operation agree on tokens that the listing lacks: the first row of a token is served
+ * everywhere, and rows with other decimals are left out.
  */
 export interface UnlistedRows {
   agree(reconciled: ReconciledRows): readonly Token[];
 }
 
-/** Makes it; one for each operation. */
 export function createUnlistedRows(): UnlistedRows {
-  /** Most operations have but one answer, whose rows are not looked at one by one. */
+  /** Answers not compared yet: most operations have only one, whose rows need no comparison. */
   let answers: ReconciledRows[] = [];
   const first = new Map<string, Token>();
 

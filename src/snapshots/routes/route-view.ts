@@ -1,103 +1,102 @@
-import { isNativePlaceholder, NATIVE_PLACEHOLDER } from '../../domain/addresses.js';
+import { foldAddress, isNativePlaceholder, NATIVE_PLACEHOLDER } from '../../domain/addresses.js';
 import type { Listing, Token, TokenFilter } from '../../domain/listing.js';
 import type { Logger } from '../../logger.js';
-import type { Pin } from '../pinned-snapshot.js';
+import type { PinnedSnapshot } from '../pinned-snapshot.js';
 import type { TokenSnapshot } from '../snapshot.js';
-import { isListed } from './listed-addresses.js';
 import { createUnlistedRows, type RouteRows } from './route-rows.js';
 import type { Routes } from './routes.js';
 
-/** What {@link createRouteView} takes. */
 export interface RouteViewOptions {
   readonly listing: Pick<Listing, 'source'>;
   /** The token listing that the operation reads. */
-  readonly pinnedTokens: Pin<TokenSnapshot>;
+  readonly pinnedTokens: PinnedSnapshot<TokenSnapshot>;
   /** How long the token listing is fresh, in milliseconds. */
   readonly tokensFreshMs: number;
   readonly routes: Routes;
   readonly routeRows: RouteRows;
-  /** Who asks; undefined is one client like any other. */
+  /** The address of the client; undefined if unknown. */
   readonly client: string | undefined;
   /** The present (milliseconds since 1970). */
   readonly now: () => number;
   readonly log: Logger;
 }
 
-/** What one operation sees of routes: the upstream's answers, in agreement with the listing that it reads. */
+/** The routes as one operation sees them: the upstream's answers, made to agree with the listing that it reads. */
 export interface RouteView {
-  /** The question as the upstream is to get it: the address of a listed token in its own writing of it. */
-  question(filter: TokenFilter): Promise<TokenFilter>;
-  /** Whether the answer is at hand, so that it costs the upstream nothing. */
-  isKept(question: TokenFilter): boolean;
-  /** The answer; rejects with an UpstreamError. */
-  tokens(question: TokenFilter): Promise<readonly Token[]>;
-  /** Until when the answers so far are given without asking again (milliseconds since 1970). */
+  /** The request as the upstream gets it: a listed token's address is spelled as the upstream spells it. */
+  requestFor(filter: TokenFilter): Promise<TokenFilter>;
+  /** Whether the routes are cached, so that they cost the upstream nothing. */
+  isCached(request: TokenFilter): boolean;
+  /** The tokens at the ends of the routes. Rejects with an UpstreamError. */
+  tokens(request: TokenFilter): Promise<readonly Token[]>;
+  /** Until when the routes so far stay cached (milliseconds since 1970). */
   readonly goodUntil: number;
 }
 
-/** Makes it; one for each operation. */
+/** Creates the view of one operation. */
 export function createRouteView(options: RouteViewOptions): RouteView {
   const { listing, pinnedTokens, tokensFreshMs, routes, routeRows, client, now, log } = options;
   const unlistedRows = createUnlistedRows();
   let goodUntil = Number.POSITIVE_INFINITY;
 
-  /** The pinned listing; undefined where there is none. It is not counted as read. */
+  /** The pinned listing, untracked; undefined if there is none. */
   async function listingFor({ srcChainKey }: TokenFilter): Promise<TokenSnapshot | undefined> {
-    // A token without its chain goes out as it is: nothing of the listing is needed for that.
-    const pinned = srcChainKey === undefined ? pinnedTokens.peekAtHand() : pinnedTokens.peek();
+    // A token without a chain is sent as it is, which needs no listing.
+    const pinned =
+      srcChainKey === undefined ? pinnedTokens.readUntrackedIfPresent() : pinnedTokens.readUntracked();
     return Promise.resolve(pinned).catch(() => undefined);
   }
 
-  /** For how long (milliseconds) the listing is the answer: while it is fresh and has no such token. */
-  function unlistedForMs(tokens: TokenSnapshot, question: TokenFilter): number {
-    // This service cannot be asked of an address alone, which its own error is to say.
-    const isUnanswerable = question.srcChainKey === undefined && listing.source === 'value-transfer';
-    if (isUnanswerable || isListed(tokens, question)) return 0;
+  /** For how long (milliseconds) the listing shows that there are no routes: it is fresh and lacks the token. */
+  function unlistedForMs(tokens: TokenSnapshot, request: TokenFilter): number {
+    // The value-transfer service does not support this: the client gets its error, and not an empty list.
+    const isUnanswerable = request.srcChainKey === undefined && listing.source === 'value-transfer';
+    if (isUnanswerable || isListed(tokens, request)) return 0;
     return Math.max(0, tokensFreshMs - tokens.ageAt(Date.now()));
   }
 
-  /** The rows as they are served beside the listing that the operation reads. */
+  /** The rows as they are served beside the operation's listing. */
   function reconciled(
     rows: readonly Token[],
     tokens: TokenSnapshot | undefined,
-    question: TokenFilter,
+    request: TokenFilter,
   ): readonly Token[] {
     if (tokens) pinnedTokens.read();
-    // With a listing it would be another answer.
+    // The response would differ with a listing.
     else goodUntil = 0;
-    return unlistedRows.agree(routeRows.reconcile(rows, tokens, question));
+    return unlistedRows.agree(routeRows.reconcile(rows, tokens, request));
   }
 
   return {
-    async question(filter) {
+    async requestFor(filter) {
       const { srcChainKey, srcToken } = filter;
       if (srcToken === undefined) return filter;
       const asGiven = isNativePlaceholder(srcToken) ? NATIVE_PLACEHOLDER : srcToken;
       if (srcChainKey === undefined) return { srcToken: asGiven };
-      // Without a listing the question goes out as it came: an answer may still be had.
+      // Without a listing the request is sent as it came.
       const tokens = await listingFor(filter);
       return { srcChainKey, srcToken: tokens?.byAddress(srcChainKey, srcToken)?.address ?? asGiven };
     },
-    isKept(question) {
-      if (routes.isKept(question)) return true;
-      const tokens = pinnedTokens.peekAtHand();
-      return tokens !== undefined && !(tokens instanceof Promise) && unlistedForMs(tokens, question) > 0;
+    isCached(request) {
+      if (routes.isCached(request)) return true;
+      const tokens = pinnedTokens.readUntrackedIfPresent();
+      return tokens !== undefined && !(tokens instanceof Promise) && unlistedForMs(tokens, request) > 0;
     },
-    async tokens(question) {
-      const tokens = await listingFor(question);
-      const unlistedMs = tokens ? unlistedForMs(tokens, question) : 0;
+    async tokens(request) {
+      const tokens = await listingFor(request);
+      const unlistedMs = tokens ? unlistedForMs(tokens, request) : 0;
       if (unlistedMs > 0) {
-        log.debug({ ...question }, 'No routes, without asking: the token is not listed');
+        log.debug({ ...request }, 'No routes, without asking: the token is not listed');
         pinnedTokens.read();
         goodUntil = Math.min(goodUntil, now() + unlistedMs);
         return NONE;
       }
-      const asker = { client, isListed: tokens !== undefined && isListed(tokens, question) };
-      const rows = await routes.tokens(question, asker);
-      goodUntil = Math.min(goodUntil, routes.goodUntil(question));
+      const asker = { client, isListed: tokens !== undefined && isListed(tokens, request) };
+      const rows = await routes.tokens(request, asker);
+      goodUntil = Math.min(goodUntil, routes.goodUntil(request));
       // An empty answer depends on no listing.
       if (rows.length === 0) return rows;
-      return reconciled(rows, tokens ?? (await listingFor(question)), question);
+      return reconciled(rows, tokens ?? (await listingFor(request)), request);
     },
     get goodUntil() {
       return goodUntil;
@@ -106,3 +105,16 @@ export function createRouteView(options: RouteViewOptions): RouteView {
 }
 
 const NONE: readonly Token[] = Object.freeze([]);
+
+/** The folded addresses of a listing, by its indexes, which snapshots that differ only in prices share. */
+const listedAddresses = new WeakMap<TokenSnapshot['indexes'], ReadonlySet<string>>();
+
+/** Whether the listing has the token that the routes start from. Without a chain, a token on any chain counts. */
+function isListed(listing: TokenSnapshot, { srcChainKey, srcToken }: TokenFilter): boolean {
+  if (srcToken === undefined) return false;
+  if (srcChainKey !== undefined) return listing.byAddress(srcChainKey, srcToken) !== undefined;
+  const { rows, indexes } = listing;
+  const addresses = listedAddresses.get(indexes) ?? new Set(rows.map(({ address }) => foldAddress(address)));
+  listedAddresses.set(indexes, addresses);
+  return addresses.has(foldAddress(srcToken));
+}

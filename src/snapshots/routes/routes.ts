@@ -2,100 +2,99 @@ import { LRUCache } from 'lru-cache';
 import { tokenFilterKey } from '../../domain/addresses.js';
 import { GatewayError } from '../../domain/errors.js';
 import { fingerprint } from '../../domain/fingerprint.js';
-import type { Listing, Taken, Token, TokenFilter } from '../../domain/listing.js';
+import type { Fetched, Listing, Token, TokenFilter } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger.js';
 import { ROUTES } from '../../upstream/listing-kinds.js';
-import type { Fleet } from '../peers.js';
+import type { Peers } from '../peers.js';
 import { createRouteClients, type RouteClientGroup } from './route-clients.js';
 import { createRouteFailures } from './route-failures.js';
 
-/** What {@link createRoutes} takes. */
 export interface RoutesOptions {
   readonly listing: Listing;
   /** The gateways to share answers with. */
-  readonly fleet: Fleet;
-  /** How long an answer is given without asking again, in milliseconds. */
+  readonly peers: Peers;
+  /** How long routes are cached, in milliseconds. */
   readonly freshMs: number;
-  /** The bound on what is kept, in bytes as far as they can be told. */
+  /** The bound on the cache, in bytes by estimate. */
   readonly maxBytes?: number;
   readonly log: Logger;
 }
 
-/** Who asks for routes. */
+/** The client that asks for routes, and its claim to a place in the queue. */
 export interface RouteAsker {
-  /** The address of the connection; undefined where that is not known. */
+  /** The address of the connection; undefined if unknown. */
   readonly client: string | undefined;
-  /** Whether the token listing has the token that they are asked from. */
+  /** Whether the token listing has the token that the routes start from. */
   readonly isListed: boolean;
 }
 
-/** The answers to questions for routes, kept for a while each. */
+/** A cache of routes. */
 export interface Routes {
-  /** Whether the answer is at hand, so that asking costs the upstream nothing. */
-  isKept(filter: TokenFilter): boolean;
-  /** Until when the kept answer is given (milliseconds since 1970); now, where there is none. */
+  /** Whether the routes are cached, so that they cost the upstream nothing. */
+  isCached(filter: TokenFilter): boolean;
+  /** Until when the routes stay cached (milliseconds since 1970); now, if they are not. */
   goodUntil(filter: TokenFilter): number;
   /**
-   * The upstream's own answer to the filter. Equal questions under way share one request. A kept answer that
-   * is no longer fresh and cannot be had anew is given for as long again: its prices say how old it is. A
-   * question that has failed several times in a row is answered with its error for a while, without asking.
+   * The upstream's own answer to the filter. Equal calls at the same time share one request. Cached routes that are
+   * no longer fresh and cannot be refreshed are served for as long again: their prices say how old they are. After
+   * several failures in a row the error is returned for a while, and the upstream is not asked.
    *
-   * @throws UpstreamError, and GatewayError BAD_USER_INPUT where the service cannot be asked that
+   * @throws UpstreamError, or GatewayError BAD_USER_INPUT for a filter that the service does not support
    */
   tokens(filter: TokenFilter, asker: RouteAsker): Promise<readonly Token[]>;
 }
 
-interface Asked {
+interface RouteRequest {
   readonly filter: TokenFilter;
   readonly clients: RouteClientGroup;
 }
 
-/** How long the answer to another gateway's question is waited for, before asking oneself. */
+/** How long to wait for a peer that asks for the same routes. */
 const MAX_WAIT_MS = 2_000;
-const MAX_BYTES = 64 * 2 ** 20;
-/** What a token takes, and an entry beside its key and tokens; found by measuring, with room to spare. */
+const MAX_BYTES = 24 * 2 ** 20;
+/** The size of a token, and of an entry without its key and tokens; measured, with room to spare. */
 const TOKEN_BYTES = 600;
 const ENTRY_BYTES = 2000;
 
-/** Makes the keeper of routes: bounded, and shared by all operations. */
+/** Creates a bounded cache. All operations share one. */
 export function createRoutes(options: RoutesOptions): Routes {
-  const { listing, fleet, freshMs, maxBytes = MAX_BYTES, log } = options;
+  const { listing, peers, freshMs, maxBytes = MAX_BYTES, log } = options;
 
   const failures = createRouteFailures();
-  /** Who waits for the answers that are under way, by the keys of the questions. */
+  /** The clients that wait for requests under way, by the keys of the filters. */
   const waiting = new Map<string, RouteClientGroup>();
 
-  async function take(key: string, { filter, clients }: Asked): Promise<Taken<Token>> {
-    const turn = await fleet.turn(`route:${fingerprint(key)}`, ROUTES, Date.now() - freshMs, MAX_WAIT_MS);
-    if (turn.is === 'taken') return turn.taken;
+  async function fetch(key: string, { filter, clients }: RouteRequest): Promise<Fetched<Token>> {
+    const lease = await peers.lease(`route:${fingerprint(key)}`, ROUTES, Date.now() - freshMs, MAX_WAIT_MS);
+    if (lease.is === 'fetched') return lease.fetched;
     try {
-      const taken = await listing.tokens(filter, clients);
-      if (turn.is === 'ours') turn.succeed(taken, freshMs);
-      return taken;
+      const fetched = await listing.tokens(filter, clients);
+      if (lease.is === 'ours') lease.succeed(fetched, freshMs);
+      return fetched;
     } catch (error) {
-      // Another may be luckier.
-      if (turn.is === 'ours') turn.fail();
+      // A peer may be luckier.
+      if (lease.is === 'ours') lease.fail();
       throw error;
     }
   }
 
-  /** Refusals come as often as clients ask; a failure comes as often as the upstream is asked. */
-  function tell(filter: TokenFilter, error: unknown): void {
+  /** A request that was not sent is logged at debug level only: clients could fill the log with those. */
+  function logFailure(filter: TokenFilter, error: unknown): void {
     if (!(error instanceof UpstreamError)) {
       log.error({ ...filter, err: error }, 'Internal error while routes were fetched');
       return;
     }
     const { code, detail, notSent } = error;
-    if (notSent) log.debug({ ...filter, code, detail }, 'A question for routes was not sent');
+    if (notSent) log.debug({ ...filter, code, detail }, 'A request for routes was not sent');
     else log.warn({ ...filter, code, detail }, 'The routes from a token could not be had');
   }
 
-  const kept = new LRUCache<string, readonly Token[], Asked>({
+  const kept = new LRUCache<string, readonly Token[], RouteRequest>({
     maxSize: maxBytes,
     sizeCalculation: (tokens, key) => ENTRY_BYTES + 2 * key.length + TOKEN_BYTES * tokens.length,
     ttl: freshMs,
-    // An answer that is pushed out while it is fetched is still owed to those who wait for it.
+    // An entry that is evicted while it is fetched is still awaited by clients.
     ignoreFetchAbort: true,
     async fetchMethod(key, old, { context, options: kept }) {
       const { filter } = context;
@@ -104,9 +103,9 @@ export function createRoutes(options: RoutesOptions): Routes {
       if (failed) throw failed;
       waiting.set(key, context.clients);
       try {
-        const { rows, rejected, takenAt } = await take(key, context);
+        const { rows, rejected, takenAt } = await fetch(key, context);
         failures.delete(key);
-        // One that another gateway has had for a while is fresh for no longer there than here.
+        // Routes from a peer are as old as they are there.
         kept.ttl = Math.min(freshMs, Math.max(1, takenAt + freshMs - Date.now()));
         if (rejected.count > 0) {
           const counts = { ...filter, rows: rows.length, rejectedRows: rejected.count };
@@ -114,10 +113,10 @@ export function createRoutes(options: RoutesOptions): Routes {
         }
         return rows;
       } catch (error) {
-        // A question that the service cannot be asked is the client's to mend, which an old answer would hide.
+        // The client has to change an unsupported filter; old routes would hide that.
         if (error instanceof GatewayError && error.code === 'BAD_USER_INPUT') throw error;
         if (error instanceof UpstreamError && !error.notSent) failures.add(key, error);
-        tell(filter, error);
+        logFailure(filter, error);
         if (old) return old;
         throw error;
       } finally {
@@ -126,7 +125,7 @@ export function createRoutes(options: RoutesOptions): Routes {
     },
   });
   return {
-    isKept: (filter) => kept.has(tokenFilterKey(filter)),
+    isCached: (filter) => kept.has(tokenFilterKey(filter)),
     goodUntil: (filter) => Date.now() + kept.getRemainingTTL(tokenFilterKey(filter)),
     async tokens(filter, { client, isListed }) {
       const key = tokenFilterKey(filter);

@@ -4,69 +4,68 @@ import { Redis } from 'ioredis';
 import type { Logger } from '../../logger.js';
 import { createAllowance, createThrottle } from './throttle.js';
 
-/** What {@link createRedisLink} takes. */
 export interface RedisLinkOptions {
   readonly url: string;
-  /** What is published there is news: each message names its topic. */
+  /** Each message on this pub/sub channel is a topic that has news. */
   readonly channel: string;
-  /** Called when Redis can be used, and when it no longer can. */
+  /** Called when Redis becomes available, and when it no longer is. */
   readonly onSharing: (isShared: boolean) => void;
   /** How long a command, or the first connection, may take, in milliseconds; a second unless given. */
   readonly timeoutMs?: number | undefined;
   readonly log: Logger;
 }
 
-/** A connection to Redis that is used where it is there, and waited for by nobody. Nothing rejects. */
+/** A connection to Redis that is used while it is available, and never waited for. Nothing rejects. */
 export interface RedisLink {
-  /** What the script returns; undefined while Redis cannot be used. */
+  /** Runs a script. The result is undefined while Redis is not available. */
   run(
     script: string,
     keys: readonly string[],
-    args: readonly (string | number)[],
+    args: readonly (string | number | Buffer)[],
   ): Promise<{ readonly reply: unknown } | undefined>;
-  /** Resolves when the first connection is there or has failed, and soon in any case. */
+  /** Resolves when the first connection has succeeded or failed, and within a second in any case. */
   readonly isTried: Promise<unknown>;
-  /** Calls whenever a connection has been made. */
+  /** Calls the listener after each connection. */
   onConnection(listener: () => void): void;
-  /** Calls at each news on the topic. */
-  onNews(topic: string, listener: () => void): void;
-  /** Calls those that listen for news on the topic, as if there were some. */
-  tell(topic: string): void;
+  /** Calls the listener at each news on the topic. */
+  subscribe(topic: string, listener: () => void): void;
+  /** Calls the subscribers of the topic in this process. */
+  notify(topic: string): void;
   /** Resolves at the next news on the topic, and at the latest after this time (milliseconds). */
   nextNews(topic: string, withinMs: number): Promise<void>;
-  /** Whether it is about to close, and nothing is waited for. */
+  /** Whether the process is ending, and no peer is waited for. */
   readonly isEnding: boolean;
-  /** Says that it is. */
+  /** Sets `isEnding`. */
   giveUp(): void;
-  /** Disconnects, when what is under way is sent. */
+  /** Disconnects after the commands under way are sent. */
   close(): Promise<void>;
 }
 
-/** A Redis that takes longer is as good as none. */
+/** A slower Redis counts as not available. */
 const TIMEOUT_MS = 1_000;
-/** For so long it is not asked again after it has failed. */
+/** After a failure Redis is not used for this time. */
 const AWAY_MS = 1_000;
-/** It is back when nothing has failed for so long beyond that. */
+/** Redis counts as available again when nothing has failed for this long after that. */
 const STEADY_MS = 2_000;
 const PING_MS = 10_000;
-/** However much news there is on one topic, it is told once in this time. */
-const TOLD_EVERY_MS = 100;
-/** More messages a second than this, or longer ones, are no news: they are not listened to for a while. */
+/** Subscribers are called at most once in this time for one topic. */
+const NOTIFY_EVERY_MS = 100;
+/** After more messages a second than this, or longer ones, the gateway unsubscribes for a while. */
 const MAX_MESSAGES = 3_000;
 const MAX_MESSAGE_LENGTH = 100;
-const DEAF_MS = 5_000;
+const UNSUBSCRIBED_MS = 5_000;
 
-/** Connects; it goes on trying for as long as it is not closed. */
+/** Connects, and reconnects until it is closed. */
 export function createRedisLink(options: RedisLinkOptions): RedisLink {
   const { url, channel, onSharing, timeoutMs = TIMEOUT_MS, log } = options;
   const news = new EventEmitter().setMaxListeners(0);
-  // Messages are whatever others publish, and one event of emitters is an error.
+  // The prefix keeps a message "error" from being an emitter's error event, which throws.
   const eventOf = (topic: string) => `news:${topic}`;
-  const told = createThrottle(TOLD_EVERY_MS);
-  const mayHear = createAllowance(MAX_MESSAGES, 1_000 / MAX_MESSAGES);
-  // Whoever can end connections could otherwise fill the log.
-  const maySay = createAllowance(20, 10_000);
-  let deafTimer: NodeJS.Timeout | undefined;
+  const throttled = createThrottle(NOTIFY_EVERY_MS);
+  const mayRead = createAllowance(MAX_MESSAGES, 1_000 / MAX_MESSAGES);
+  // Bounds the log: anybody who can end connections could fill it.
+  const mayLog = createAllowance(20, 10_000);
+  let resubscribeTimer: NodeJS.Timeout | undefined;
   let isShared: boolean | undefined;
   let awayUntil = 0;
   let isEnding = false;
@@ -76,48 +75,48 @@ export function createRedisLink(options: RedisLinkOptions): RedisLink {
     commandTimeout: timeoutMs,
     socketTimeout: 2 * timeoutMs,
     connectTimeout: 2_000,
-    // Whoever asks does not wait for a connection, but goes on alone.
+    // Without a connection a command fails at once, and the gateway goes on alone.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     retryStrategy: (times) => Math.min(50 * 2 ** times, 1_000),
   });
   const listener = client.duplicate({ autoResubscribe: false });
-  // Each failure meets whoever asked; a connection that cannot be had is told here.
+  // Commands report their own failures; this reports failed connections.
   client.on('error', (error) => goAway(error));
   listener.on('error', () => {});
   listener.on('message', (_channel: string, topic: string) => {
-    if (topic.length > MAX_MESSAGE_LENGTH || !mayHear()) deafen();
-    else tell(topic);
+    if (topic.length > MAX_MESSAGE_LENGTH || !mayRead()) unsubscribe();
+    else notify(topic);
   });
   listener.on('ready', () => listener.subscribe(channel).catch(() => {}));
-  // A connection that only listens would not find out by itself that nobody is there.
+  // Without pings a connection that only listens does not notice that Redis is gone.
   const ping = setInterval(() => listener.ping().catch(() => {}), PING_MS).unref();
   const isTried = Promise.race([
     once(client, 'ready').catch(() => {}),
     sleep(timeoutMs, undefined, { ref: false }),
   ]);
   client.on('ready', () => {
-    // As if nothing had failed for long.
+    // Available at once, without the steady time.
     awayUntil = -STEADY_MS;
   });
 
-  function tell(topic: string): void {
+  function notify(topic: string): void {
     const event = eventOf(topic);
-    if (news.listenerCount(event) > 0) told.run(event, () => news.emit(event));
+    if (news.listenerCount(event) > 0) throttled.run(event, () => news.emit(event));
   }
 
-  /** What is shared is found without news, too, only later; a flood of messages would take all the time there is. */
-  function deafen(): void {
+  /** Unsubscribes for a while: a flood of messages would take all CPU time. Polling still finds what is shared, only later. */
+  function unsubscribe(): void {
     listener.disconnect();
-    // It would only say goodbye, and go on reading until Redis has heard that.
+    // `disconnect` alone goes on reading until Redis has closed the connection.
     listener.stream?.destroy();
-    if (deafTimer || isClosed) return;
-    deafTimer = setTimeout(() => {
-      deafTimer = undefined;
+    if (resubscribeTimer || isClosed) return;
+    resubscribeTimer = setTimeout(() => {
+      resubscribeTimer = undefined;
       listener.connect().catch(() => {});
-    }, DEAF_MS).unref();
-    log[maySay() ? 'warn' : 'debug'](
+    }, UNSUBSCRIBED_MS).unref();
+    log[mayLog() ? 'warn' : 'debug'](
       'Redis is flooded with messages: they are not listened to for a while. Look at who else may publish there',
     );
   }
@@ -128,21 +127,21 @@ export function createRedisLink(options: RedisLinkOptions): RedisLink {
     isShared = false;
     onSharing(false);
     const text = reason instanceof Error ? reason.message : String(reason);
-    log[maySay() ? 'warn' : 'debug'](
+    log[mayLog() ? 'warn' : 'debug'](
       { reason: text },
       'Redis cannot be used: this gateway goes on alone, and returns when it can be. If that lasts, look at REDIS_URL and at the server',
     );
   }
 
-  async function run(script: string, keys: readonly string[], args: readonly (string | number)[]) {
+  async function run(script: string, keys: readonly string[], args: readonly (string | number | Buffer)[]) {
     if (performance.now() < awayUntil || isClosed) return undefined;
     try {
       const reply: unknown = await client.eval(script, keys.length, ...keys, ...args);
-      // A Redis that is full refuses some and not others: that is no return.
+      // A full Redis refuses some commands only: one success does not mean that it is back.
       if (isShared === undefined || (!isShared && performance.now() > awayUntil + STEADY_MS)) {
         isShared = true;
         onSharing(true);
-        log[maySay() ? 'info' : 'debug']('Sharing snapshots through Redis');
+        log[mayLog() ? 'info' : 'debug']('Sharing snapshots through Redis');
       }
       return { reply };
     } catch (error) {
@@ -157,10 +156,10 @@ export function createRedisLink(options: RedisLinkOptions): RedisLink {
     onConnection(listen) {
       client.on('ready', listen);
     },
-    onNews(topic, listen) {
+    subscribe(topic, listen) {
       news.on(eventOf(topic), listen);
     },
-    tell,
+    notify,
     async nextNews(topic, withinMs) {
       await once(news, eventOf(topic), { signal: AbortSignal.timeout(withinMs) }).catch(() => {});
     },
@@ -171,13 +170,13 @@ export function createRedisLink(options: RedisLinkOptions): RedisLink {
       isEnding = true;
     },
     async close() {
-      // What ends a turn of ours is still to be sent: others wait for it.
+      // The end of a lease may still have to be sent: peers wait for it.
       await setImmediate();
       isEnding = true;
       isClosed = true;
       clearInterval(ping);
-      clearTimeout(deafTimer);
-      told.stop();
+      clearTimeout(resubscribeTimer);
+      throttled.stop();
       listener.disconnect();
       await client.quit().catch(() => client.disconnect());
     },

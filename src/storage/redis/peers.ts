@@ -1,30 +1,32 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServiceFingerprints } from '../../domain/fingerprint.js';
-import type { Taken } from '../../domain/listing.js';
+import type { Fetched } from '../../domain/listing.js';
 import type { Logger } from '../../logger.js';
-import type { Fleet, Setback, Turn } from '../../snapshots/peers.js';
-import type { Ceiling, LocalCeiling } from '../../upstream/http/rate-limit.js';
-import type { Kind } from '../../upstream/listing-kinds.js';
-import { decodeRecord, encodeRecord, RECORD_FORMAT, RefusedRecord } from '../record.js';
+import type { LeaseResult, Peers, RefreshLease, SharedFailure } from '../../snapshots/peers.js';
+import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
+import type { ListingKind } from '../../upstream/listing-kinds.js';
+import { decodeRecord, type EncodeRows, encodeRecord, InvalidRecord, RECORD_FORMAT } from '../record.js';
 import { createRedisLink, type RedisLinkOptions } from './link.js';
-import { createSharedCeiling } from './rate-limit.js';
-import { CALL, DISCARD, FAIL, FORGET, NEWEST, RENEW, TURN, WRITE } from './scripts.js';
+import { createSharedRateLimiter } from './rate-limit.js';
+import { DISCARD, FAIL, FORGET, LEASE, NEWEST, RENEW, REQUEST, WRITE } from './scripts.js';
 import { createSeal } from './seal.js';
-import { decodeSetback, encodeSetback } from './shared-failure.js';
+import { decodeSharedFailure, encodeSharedFailure } from './shared-failure.js';
 import { createAllowance, createThrottle } from './throttle.js';
 import { createPatience, createReadBackoff } from './trust.js';
 
-/** What {@link createRedisFleet} takes. */
-export interface RedisFleetOptions {
+export interface RedisPeersOptions {
   readonly url: string;
-  /** Only gateways with the same scope share: a mark of the upstream and its profile. */
+  /** Only gateways with the same scope share: a fingerprint of the upstream and its profile. */
   readonly scope: string;
-  /** With it everything that steers a gateway carries an HMAC, and what lacks it is refused; none if undefined. */
+  /** With a secret everything that steers a gateway carries an HMAC; anything without a valid one is refused. */
   readonly secret?: string | undefined;
   readonly services: ServiceFingerprints;
+  /** Shared with the disk store, so that a snapshot is encoded once. */
+  readonly encodeRows?: EncodeRows | undefined;
   /** Longer records are neither written nor read. */
   readonly maxRecordBytes: number;
-  /** For how long what others met is obeyed without an attempt of one's own, in milliseconds; an hour unless given. */
+  /** How long peers can keep this gateway from an attempt of its own, in milliseconds; by default an hour. */
   readonly obeyedMs?: number;
   readonly timeoutMs?: RedisLinkOptions['timeoutMs'];
   /** Called when sharing begins and when it ends. */
@@ -32,117 +34,138 @@ export interface RedisFleetOptions {
   readonly log: Logger;
 }
 
-/** The gateways that share through one Redis. While it cannot be used, each is on its own. */
-export interface RedisFleet extends Fleet {
+/** The gateways that share through one Redis. While Redis is not available, each is on its own. */
+export interface RedisPeers extends Peers {
   /** A ceiling that holds for all of them together, or for this one while it is on its own. */
-  share(local: LocalCeiling, requestsPerSecond: number): Ceiling;
-  /** Lets nobody wait for other gateways any longer. */
+  share(local: LocalRateLimiter, requestsPerSecond: number): RateLimiter;
+  /** Ends all waiting for peers. */
   giveUp(): void;
-  /** Disconnects, when what is under way is sent. */
+  /** Disconnects after the writes under way. */
   close(): Promise<void>;
 }
 
-/** How long others wait for a gateway that died in mid-refresh; one that lives renews its lease. */
+/** How long a lease lasts that is not renewed: peers wait this long for a gateway that died in mid-refresh. */
 const LEASE_MS = 5_000;
-/** A refresh that takes longer than this and a lease is no longer waited for: others may be luckier. */
-const MAX_TURN_MS = 10_000;
-/** How long a gateway that has nothing waits for what others hold and Redis has lost. */
-const CALL_MS = 1_000;
-/** How often a gateway looks for what another is about to share, should it miss the announcement. */
+/** How long a lease is renewed. Peers do not wait longer for a slow refresh. */
+const MAX_LEASE_MS = 10_000;
+/** How long a gateway without a snapshot waits for a peer to write one that Redis has lost. */
+const REQUEST_MS = 1_000;
+/** How often a gateway polls for a peer's result, should it miss the message. */
 const POLL_MS = 250;
-/** How long a listing waits for others: one that hangs, and its lease; not all of them give up at the same moment. */
-const WAIT_MS = MAX_TURN_MS + LEASE_MS + 1_000;
+/** How long a listing waits for a peer that hangs; the jitter keeps gateways from giving up at the same moment. */
+const WAIT_MS = MAX_LEASE_MS + LEASE_MS + 1_000;
 const WAIT_JITTER_MS = 8_000;
-/** However often what is held here is asked for, it is written once in this time. */
+/** A requested snapshot is written at most once in this time. */
 const OFFER_EVERY_MS = 1_000;
 const OBEYED_MS = 3_600_000;
-/** Newer than any snapshot: none is read then. */
+/** Newer than any snapshot, so that none is read. */
 const NEVER = Number.MAX_SAFE_INTEGER;
-/** What nobody has renewed for so long is of a fleet that is gone. */
+/** Snapshots that nobody renews expire after this. */
 const KEEP_MS = 30 * 86_400_000;
-const KEEP_SETBACK_MS = 3_600_000;
+const KEEP_FAILURE_MS = 3_600_000;
+/** How long `close` waits for writes. */
+const WRITTEN_WITHIN_MS = 1_000;
 
-/** Connects; it goes on trying for as long as it is not closed. */
-export function createRedisFleet(options: RedisFleetOptions): RedisFleet {
-  const { url, scope, secret, services, maxRecordBytes, obeyedMs = OBEYED_MS, onSharing, log } = options;
+/** Connects, and reconnects until it is closed. */
+export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
+  const {
+    url,
+    scope,
+    secret,
+    services,
+    encodeRows,
+    maxRecordBytes,
+    obeyedMs = OBEYED_MS,
+    onSharing,
+    log,
+  } = options;
   const gateway = randomUUID();
-  // The braces keep the keys together where Redis is a cluster.
+  // The braces are a hash tag: they keep the keys on one node of a cluster.
   const prefix = `{chains-and-tokens-gateway:${RECORD_FORMAT}:${scope}}`;
   const seal = createSeal(secret, scope);
   const channel = `${prefix}${seal.keyPart}:news`;
-  const held = new Map<string, () => Promise<unknown>>();
+  const offered = new Map<string, () => Promise<unknown>>();
   const offers = createThrottle(OFFER_EVERY_MS);
   const reads = createReadBackoff();
   const pauses = createPatience(obeyedMs);
-  // Rubbish can be written faster than a log is read.
-  const maySay = createAllowance(10, 60_000);
+  // Bounds the log: bad records can be written faster than a log is read.
+  const mayLog = createAllowance(10, 60_000);
   const link = createRedisLink({ url, channel, onSharing, timeoutMs: options.timeoutMs, log });
   const { run } = link;
   link.onConnection(() => {
-    // It may have lost what it held, or never had it; and what was announced meanwhile was not heard.
-    for (const topic of held.keys()) {
-      offer(topic);
-      link.tell(topic);
+    // Redis may have lost the snapshots, and messages were missed.
+    for (const topic of offered.keys()) {
+      writeOffer(topic);
+      link.notify(topic);
     }
   });
 
   const keysOf = (topic: string) =>
     ['snapshot', 'setback', 'pause', 'lease'].map((part) => `${prefix}${seal.keyPart}:${topic}:${part}`);
 
-  /** Writes what is held here, for those that have lost it. */
-  function offer(topic: string): void {
-    offers.run(topic, () => held.get(topic)?.());
+  /** Writes the snapshot that is served here, for peers that have none. */
+  function writeOffer(topic: string): void {
+    offers.run(topic, () => offered.get(topic)?.());
   }
 
-  async function write<Row>(
+  /** Writes that are under way: the end of the process waits for them. */
+  const writes = new Set<Promise<void>>();
+
+  function write<Row>(...record: Parameters<typeof writeRecord<Row>>): Promise<void> {
+    const written = writeRecord(...record).finally(() => writes.delete(written));
+    writes.add(written);
+    return written;
+  }
+
+  async function writeRecord<Row>(
     topic: string,
-    kind: Kind<Row>,
-    taken: Taken<Row>,
+    kind: ListingKind<Row>,
+    fetched: Fetched<Row>,
     keepMs: number,
-    endsTurn: boolean,
+    endsLease: boolean,
   ): Promise<void> {
     try {
-      const text = encodeRecord(kind, taken, services, seal.digestFor(topic));
-      const bytes = Buffer.byteLength(text);
+      const record = await encodeRecord(kind, fetched, services, seal.digestFor(topic), encodeRows);
+      const bytes = record.length;
       if (bytes > maxRecordBytes) {
         const facts = { topic, bytes, maxRecordBytes };
-        log[maySay() ? 'warn' : 'debug'](
+        log[mayLog() ? 'warn' : 'debug'](
           facts,
           'A snapshot is too large to be shared: raise UPSTREAM_MAX_BYTES',
         );
         return;
       }
-      const args = [gateway, taken.takenAt, text, keepMs, channel, topic, endsTurn ? 1 : 0];
+      const args = [gateway, fetched.takenAt, record, keepMs, channel, topic, endsLease ? 1 : 0];
       await run(WRITE, keysOf(topic), args);
     } catch (err) {
-      log.error({ err, topic }, 'A snapshot could not be written down for other gateways');
+      log.error({ err, topic }, 'A snapshot could not be encoded for other gateways');
     }
   }
 
-  /** The snapshot in a reply; one that may not be served is told, and cleared away unless it may be later. */
+  /** Decodes a reply. An invalid record is logged, and deleted unless it is only too early. */
   async function read<Row>(
     topic: string,
-    kind: Kind<Row>,
+    kind: ListingKind<Row>,
     text: unknown,
     takenAt: unknown,
-  ): Promise<Taken<Row> | 'early' | undefined> {
+  ): Promise<Fetched<Row> | 'early' | undefined> {
     const now = Date.now();
     try {
       if (text === '')
-        throw new RefusedRecord('it is empty, or larger than an answer of the upstream may be');
-      const taken = await decodeRecord(kind, String(text), services, now, seal.digestFor(topic));
-      // By the one it is found to be newer, by the other it is served.
-      if (taken.takenAt !== Number(takenAt))
-        throw new RefusedRecord('it is of another time than is said of it');
-      if (taken.takenAt < now - KEEP_MS) throw new RefusedRecord('it is older than anything is kept');
+        throw new InvalidRecord('it is empty, or larger than an answer of the upstream may be');
+      const fetched = await decodeRecord(kind, String(text), services, now, seal.digestFor(topic));
+      // Peers find it by the one time and serve it with the other.
+      if (fetched.takenAt !== Number(takenAt))
+        throw new InvalidRecord('it is of another time than is said of it');
+      if (fetched.takenAt < now - KEEP_MS) throw new InvalidRecord('it is older than anything is kept');
       reads.good(topic);
       pauses.reset(topic);
-      return taken;
+      return fetched;
     } catch (error) {
-      if (!(error instanceof RefusedRecord)) throw error;
+      if (!(error instanceof InvalidRecord)) throw error;
       const reason = error.message;
       reads.refused(topic);
-      log[maySay() ? 'warn' : 'debug'](
+      log[mayLog() ? 'warn' : 'debug'](
         { topic, reason },
         `What Redis holds of the ${kind.name} listing is refused: ${reason}`,
       );
@@ -152,96 +175,101 @@ export function createRedisFleet(options: RedisFleetOptions): RedisFleet {
     }
   }
 
-  function ourTurn<Row>(topic: string, kind: Kind<Row>, setback: Setback | undefined): Turn<Row> {
+  function ourLease<Row>(
+    topic: string,
+    kind: ListingKind<Row>,
+    peerFailure: SharedFailure | undefined,
+  ): RefreshLease<Row> {
     const keys = keysOf(topic);
-    const until = performance.now() + MAX_TURN_MS;
+    const until = performance.now() + MAX_LEASE_MS;
     pauses.reset(topic);
     const renewal = setInterval(() => {
       if (performance.now() < until) run(RENEW, keys.slice(3), [gateway, LEASE_MS]);
     }, LEASE_MS / 3).unref();
     return {
       is: 'ours',
-      setback,
-      async succeed(taken, keepMs = KEEP_MS) {
+      peerFailure,
+      async succeed(fetched, keepMs = KEEP_MS) {
         clearInterval(renewal);
-        await write(topic, kind, taken, keepMs, true);
+        await write(topic, kind, fetched, keepMs, true);
       },
-      async fail(met, retryInMs = 1) {
+      async fail(failure, retryInMs = 1) {
         clearInterval(renewal);
-        const text = met ? encodeSetback(seal, topic, met, retryInMs) : '';
-        const keepMs = retryInMs + KEEP_SETBACK_MS;
+        const text = failure ? encodeSharedFailure(seal, topic, failure, retryInMs) : '';
+        const keepMs = retryInMs + KEEP_FAILURE_MS;
         await run(FAIL, keys.slice(1), [gateway, text, keepMs, Math.max(1, retryInMs), channel, topic]);
-        // Redis may have lost it; nobody will bring it anew for now.
-        offer(topic);
+        // Redis may have lost the snapshot, and no refresh will write a new one for now.
+        writeOffer(topic);
       },
     };
   }
 
-  async function turn<Row>(
+  async function lease<Row>(
     topic: string,
-    kind: Kind<Row>,
+    kind: ListingKind<Row>,
     knownAt: number,
     withinMs = WAIT_MS + Math.random() * WAIT_JITTER_MS,
-  ): Promise<Turn<Row>> {
+  ): Promise<LeaseResult<Row>> {
     await link.isTried;
     const keys = keysOf(topic);
     const until = performance.now() + withinMs;
     let newerThan = knownAt;
-    let hasCalled = false;
-    let isNeverEarly = false;
+    let hasRequested = false;
+    let ignoresPause = false;
     while (!link.isEnding && performance.now() < until) {
       const readsFrom = reads.mayRead(topic) ? newerThan : NEVER;
-      const args = [gateway, LEASE_MS, readsFrom, maxRecordBytes, isNeverEarly ? 1 : 0];
-      const ran = await run(TURN, keys, args);
+      const args = [gateway, LEASE_MS, readsFrom, maxRecordBytes, ignoresPause ? 1 : 0];
+      const ran = await run(LEASE, keys, args);
       const [is, first, second] = Array.isArray(ran?.reply) ? (ran.reply as unknown[]) : [];
       if (is === 'taken') {
-        const taken = await read(topic, kind, first, second);
-        // What is from the future stays, and is not to be met again.
-        if (taken === 'early') newerThan = Number(second);
-        else if (taken) return { is, taken };
+        const fetched = await read(topic, kind, first, second);
+        // A record from the future stays in Redis, and is not read again.
+        if (fetched === 'early') newerThan = Number(second);
+        else if (fetched) return { is: 'fetched', fetched };
       } else if (is === 'early') {
-        const told = decodeSetback(seal, topic, String(first));
-        if (knownAt === 0 && !hasCalled) {
-          hasCalled = true;
-          run(CALL, [], [channel, topic]);
-          await link.nextNews(topic, CALL_MS);
+        const dated = decodeSharedFailure(seal, topic, String(first));
+        if (knownAt === 0 && !hasRequested) {
+          hasRequested = true;
+          run(REQUEST, [], [channel, topic]);
+          await link.nextNews(topic, REQUEST_MS);
           continue;
         }
-        const leftMs = Math.min(Number(second), told?.pauseMs ?? 0, pauses.leftMs(topic));
-        if (told && leftMs > 0) return { is: 'too early', setback: told.setback, leftMs };
-        // Nobody can say why it is too early, or others have said so for too long: then it is not.
-        isNeverEarly = true;
-        if (!told) await run(FORGET, keys.slice(1, 3), []);
+        const leftMs = Math.min(Number(second), dated?.pauseMs ?? 0, pauses.leftMs(topic));
+        if (dated && leftMs > 0) return { is: 'too early', peerFailure: dated.failure, leftMs };
+        // The pause has no readable reason, or has lasted too long: ignore it.
+        ignoresPause = true;
+        if (!dated) await run(FORGET, keys.slice(1, 3), []);
       } else if (is === 'theirs') {
         await link.nextNews(topic, POLL_MS);
       } else {
-        const told = is === 'ours' ? decodeSetback(seal, topic, String(first)) : undefined;
-        return ourTurn(topic, kind, told?.setback);
+        const dated = is === 'ours' ? decodeSharedFailure(seal, topic, String(first)) : undefined;
+        return ourLease(topic, kind, dated?.failure);
       }
     }
-    return ourTurn(topic, kind, undefined);
+    return ourLease(topic, kind, undefined);
   }
 
   return {
-    turn,
+    lease,
     async newest(topic, kind, newerThan) {
       if (!reads.mayRead(topic)) return undefined;
       const ran = await run(NEWEST, keysOf(topic).slice(0, 1), [newerThan, maxRecordBytes]);
-      if (ran?.reply === 'none') offer(topic);
+      if (ran?.reply === 'none') writeOffer(topic);
       if (!Array.isArray(ran?.reply)) return undefined;
       const [text, takenAt] = ran.reply as unknown[];
-      const taken = await read(topic, kind, text, takenAt);
-      return taken === 'early' ? undefined : taken;
+      const fetched = await read(topic, kind, text, takenAt);
+      return fetched === 'early' ? undefined : fetched;
     },
-    onNews: link.onNews,
-    holds(topic, kind, taken) {
-      held.set(topic, () => write(topic, kind, taken, KEEP_MS, false));
+    subscribe: link.subscribe,
+    offer(topic, kind, fetched) {
+      offered.set(topic, () => write(topic, kind, fetched, KEEP_MS, false));
     },
     share: (local, requestsPerSecond) =>
-      createSharedCeiling({ local, requestsPerSecond, link, seal, prefix }),
+      createSharedRateLimiter({ local, requestsPerSecond, link, seal, prefix }),
     giveUp: link.giveUp,
     async close() {
       offers.stop();
+      await Promise.race([Promise.all(writes), sleep(WRITTEN_WITHIN_MS, undefined, { ref: false })]);
       await link.close();
     },
   };

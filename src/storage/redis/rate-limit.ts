@@ -1,94 +1,93 @@
 import { randomUUID } from 'node:crypto';
-import type { Ceiling, LocalCeiling } from '../../upstream/http/rate-limit.js';
+import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
 import { MAX_EARLY_MS } from '../record.js';
 import type { RedisLink } from './link.js';
-import { HOLD, PLACE } from './scripts.js';
+import { ACQUIRE_SLOT, PAUSE } from './scripts.js';
 import type { Seal } from './seal.js';
 import { createPatience } from './trust.js';
 
-/** What {@link createSharedCeiling} takes. */
-export interface SharedCeilingOptions {
-  /** What one gateway may do on its own. */
-  readonly local: LocalCeiling;
+export interface SharedRateLimiterOptions {
+  /** The limit of this gateway alone. */
+  readonly local: LocalRateLimiter;
   readonly requestsPerSecond: number;
   readonly link: Pick<RedisLink, 'run'>;
   readonly seal: Seal;
-  /** What the names of keys begin with that all gateways of the upstream share, whatever their secret. */
+  /** The prefix of keys that all gateways of the upstream share, whatever their secret. */
   readonly prefix: string;
 }
 
-/** A second as the upstream may measure it: more than the process's own, since the places come from afar. */
+/** A second as the upstream may measure it; more than in the local limiter because of the round trip to Redis. */
 const WINDOW_MS = 1_200;
-/** Whom Redis has given no place for so long goes by the local ceiling. */
-const PLACE_WITHIN_MS = 10_000;
-/** Somebody who still waits for a place asks again sooner than this. */
+/** Without a slot from Redis for this long, the local limit alone applies. */
+const SLOT_WITHIN_MS = 10_000;
+/** A request that still waits for a slot asks again sooner than this. */
 const ASKED_AGAIN_MS = 5_000;
-/** For so long a service is left alone because others say so; then it is asked, and says so itself. */
-const HELD_AT_MOST_MS = 3_600_000;
-/** For how long others are not believed then, so that the listings' questions come through, too. */
-const UNHELD_MS = 60_000;
+/** How long peers can make a gateway pause; then it asks the service itself. */
+const MAX_PAUSE_MS = 3_600_000;
+/** How long the pauses of peers are ignored then, so that the listings' requests are sent, too. */
+const IGNORE_PAUSES_MS = 60_000;
 
-/** Makes a ceiling that holds for all gateways together, and for one alone while Redis cannot be used. */
-export function createSharedCeiling(options: SharedCeilingOptions): Ceiling {
+/** Creates a rate limiter for all gateways together; while Redis is not available, each has its own limit. */
+export function createSharedRateLimiter(options: SharedRateLimiterOptions): RateLimiter {
   const { local, requestsPerSecond, link, seal, prefix } = options;
-  const places = createPatience(PLACE_WITHIN_MS, ASKED_AGAIN_MS);
-  const holds = createPatience(HELD_AT_MOST_MS);
-  let unheldUntil = Number.NEGATIVE_INFINITY;
-  const holdOf = (service: string) => `${prefix}${seal.keyPart}:hold:${service}`;
+  const slotPatience = createPatience(SLOT_WITHIN_MS, ASKED_AGAIN_MS);
+  const pausePatience = createPatience(MAX_PAUSE_MS);
+  let ignoresPausesUntil = Number.NEGATIVE_INFINITY;
+  const pauseKey = (service: string) => `${prefix}${seal.keyPart}:hold:${service}`;
 
-  async function place(service: string, isFirst: boolean, isUnheld: boolean): Promise<unknown> {
-    const args = [requestsPerSecond, WINDOW_MS, randomUUID(), isFirst ? 1 : 0, isUnheld ? 1 : 0];
-    const keys = [`${prefix}:places`, holdOf(service), `${prefix}:first`];
-    return (await link.run(PLACE, keys, args))?.reply;
+  async function acquireShared(service: string, isFirst: boolean, ignoresPause: boolean): Promise<unknown> {
+    const args = [requestsPerSecond, WINDOW_MS, randomUUID(), isFirst ? 1 : 0, ignoresPause ? 1 : 0];
+    const keys = [`${prefix}:places`, pauseKey(service), `${prefix}:first`];
+    return (await link.run(ACQUIRE_SLOT, keys, args))?.reply;
   }
 
-  /** How long others say that the service is to be left alone; 0 where they do not, or are not believed. */
-  function heldMs(service: string, leftMs: number, text: string): number {
+  /** How long a pause that peers have shared still lasts; 0 if there is none, or it is ignored. */
+  function pausedMs(service: string, leftMs: number, text: string): number {
     const told = seal.open('hold', service, text);
     if (!told) return 0;
-    // Without a secret nothing can be known of it, and it is as long as Redis says.
+    // Without a secret only Redis says how long the pause is.
     const untilMs = seal.isAuthentic ? Number(told) + MAX_EARLY_MS - Date.now() : leftMs;
     if (!(untilMs > 0)) return 0;
-    const patienceMs = holds.leftMs(service);
+    const patienceMs = pausePatience.leftMs(service);
     if (patienceMs > 0) return Math.min(leftMs, untilMs, patienceMs);
-    unheldUntil = performance.now() + UNHELD_MS;
-    holds.reset(service);
+    ignoresPausesUntil = performance.now() + IGNORE_PAUSES_MS;
+    pausePatience.reset(service);
     return 0;
   }
 
-  /** 0 when a place is taken, or else how long to wait for one (milliseconds). */
+  /** 0 if a slot was acquired, or how long to wait for one (milliseconds). */
   async function sharedWaitMs(service: string, isFirst: boolean): Promise<number> {
-    let reply = await place(service, isFirst, performance.now() < unheldUntil);
+    let reply = await acquireShared(service, isFirst, performance.now() < ignoresPausesUntil);
     if (Array.isArray(reply)) {
-      const waitMs = heldMs(service, Number(reply[0]), String(reply[1]));
+      const waitMs = pausedMs(service, Number(reply[0]), String(reply[1]));
       if (waitMs > 0) return waitMs;
-      reply = await place(service, isFirst, true);
+      reply = await acquireShared(service, isFirst, true);
     } else {
-      holds.reset(service);
+      pausePatience.reset(service);
     }
     const waitMs = Math.min(Number(reply ?? 0), 2 * WINDOW_MS);
     if (!(waitMs > 0)) {
-      places.reset('');
+      slotPatience.reset('');
       return 0;
     }
-    if (places.leftMs('') > 0) return waitMs;
-    // Listings may go on until Redis gives places again; routes, of which there can be any number, wait anew.
-    if (!isFirst) places.reset('');
+    if (slotPatience.leftMs('') > 0) return waitMs;
+    // Listings go on until Redis gives slots again. Routes, of which there can be any number, wait again.
+    if (!isFirst) slotPatience.reset('');
     return 0;
   }
 
   return {
-    async take(service, isFirst) {
-      const waitMs = local.take(service, isFirst);
+    async acquire(service, isFirst) {
+      const waitMs = local.acquire(service, isFirst);
       if (waitMs > 0) return waitMs;
       const sharedMs = await sharedWaitMs(service, isFirst);
-      // Until Redis has answered the place has grown old, and it is now that the request is sent.
-      local.giveBack();
-      return sharedMs > 0 ? sharedMs : local.take(service, isFirst);
+      // Acquire the local slot again: the first one aged during the round trip to Redis.
+      local.release();
+      return sharedMs > 0 ? sharedMs : local.acquire(service, isFirst);
     },
-    hold(service, ms) {
+    pause(service, ms) {
       const text = seal.close('hold', service, String(Date.now() + Math.ceil(ms)));
-      link.run(HOLD, [holdOf(service)], [Math.ceil(ms), text]);
+      link.run(PAUSE, [pauseKey(service)], [Math.ceil(ms), text]);
     },
   };
 }

@@ -1,20 +1,22 @@
 import { MAX_EARLY_MS } from '../record.js';
 
 /*
- * What gateways do in Redis, each in one step that no other gateway can come in between of. A key of another
- * type than expected, or one that should expire and does not, is rubbish and is cleared away.
+ * The Lua scripts that gateways run in Redis; each is atomic. A key of an unexpected type, or one that should expire and
+ * does not, is rubbish and is deleted.
+ *
+ * The key of the last failure is called `setback`; names of keys are part of the format.
  */
 
-/** What asks for a longer pause is rubbish. */
+/** A longer pause is rubbish. */
 const LONGEST_MS = 3_700_000;
-/** So is what holds a lease for longer. */
+/** So is a longer lease. */
 const LONGEST_LEASE_MS = 10_000;
-/** So are longer texts than these, in bytes; none of them is read. A setback's message may have 1,000 letters. */
+/** So are longer texts, in bytes; they are not read. The message of a failure may have 1,000 letters. */
 const LONGEST_TEXT = 10_000;
 const LONGEST_NUMBER = 20;
-/** So is a snapshot of more fields, and more places than all gateways together can take. */
+/** So are a snapshot of more fields, and more slots than all gateways together can take. */
 const MOST_FIELDS = 2;
-const MOST_PLACES = 2_000;
+const MOST_SLOTS = 2_000;
 
 const HELPERS = `
 local function expect(key, kind)
@@ -22,7 +24,7 @@ local function expect(key, kind)
   if found ~= kind and found ~= 'none' then redis.call('UNLINK', key) end
   if found == 'hash' and kind == 'hash' and redis.call('HLEN', key) > ${MOST_FIELDS} then redis.call('UNLINK', key) end
 end
--- The text at a key, or an empty one in the place of none and of rubbish.
+-- The text at a key; empty if there is none, or rubbish.
 local function text(key)
   expect(key, 'string')
   if redis.call('STRLEN', key) > ${LONGEST_TEXT} then redis.call('UNLINK', key) end
@@ -32,14 +34,14 @@ local function now()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
--- Of nothing, of no time (nan is like no number, not even itself) and from the far future: nil.
+-- The time of a snapshot; nil if there is none, if it is no number (nan is unequal to itself) or in the future.
 local function takenAt(key)
   expect(key, 'hash')
   if redis.call('HSTRLEN', key, 'takenAt') > ${LONGEST_NUMBER} then redis.call('UNLINK', key) end
   local at = tonumber(redis.call('HGET', key, 'takenAt') or '')
   if at and at == at and at <= now() + ${MAX_EARLY_MS} then return at end
 end
--- What a gateway reads of a snapshot; its text is empty where it is longer than that may be.
+-- The text and time of a snapshot; the text is empty if it is too long.
 local function snapshot(key, longest)
   local length = redis.call('HSTRLEN', key, 'text')
   local text = length <= tonumber(longest) and redis.call('HGET', key, 'text') or ''
@@ -50,7 +52,7 @@ end
 /**
  * KEYS snapshot; ARGV newer than, longest text in bytes.
  *
- * Returns `[text, takenAt]` of a newer snapshot, `none` where there is none at all, or nothing.
+ * Returns `[text, takenAt]` of a newer snapshot, `none` if there is no snapshot, or nothing.
  */
 export const NEWEST = `${HELPERS}
 local at = takenAt(KEYS[1])
@@ -60,12 +62,12 @@ return { snapshot(KEYS[1], ARGV[2]) }
 `;
 
 /**
- * KEYS snapshot, setback, pause, lease; ARGV gateway, lease in ms, newer than, longest text in bytes, whether it is
- * never too early (1 or 0).
+ * KEYS snapshot, setback, pause, lease; ARGV gateway, lease in ms, newer than, longest text in bytes, whether to
+ * ignore the pause (1 or 0).
  *
  * Returns one of `['taken', text, takenAt]`, `['early', setback, ms left]`, `['ours', setback]`, `['theirs']`.
  */
-export const TURN = `${HELPERS}
+export const LEASE = `${HELPERS}
 local at = takenAt(KEYS[1])
 if at and at > tonumber(ARGV[3]) then
   return { 'taken', snapshot(KEYS[1], ARGV[4]) }
@@ -88,10 +90,10 @@ if text(KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 `;
 
 /**
- * Writes a snapshot unless there is a newer one; one from the future counts as none.
+ * Writes a snapshot unless there is a newer one. One from the future counts as none.
  *
  * KEYS snapshot, setback, pause, lease; ARGV gateway, takenAt, text, ms to keep it, channel, topic, whether
- * it ends a turn (1 or 0).
+ * it ends a lease (1 or 0).
  */
 export const WRITE = `${HELPERS}
 local at = takenAt(KEYS[1])
@@ -108,9 +110,9 @@ if isNew then redis.call('PUBLISH', ARGV[5], ARGV[6]) end
 `;
 
 /**
- * Ends a turn that brought nothing, if it is not over already.
+ * Ends a lease without a snapshot, unless it has expired.
  *
- * KEYS setback, pause, lease; ARGV gateway, setback or nothing, ms to keep it, ms until the next try, channel,
+ * KEYS setback, pause, lease; ARGV gateway, failure or nothing, ms to keep it, ms until the next attempt, channel,
  * topic.
  */
 export const FAIL = `${HELPERS}
@@ -123,33 +125,32 @@ redis.call('DEL', KEYS[3])
 redis.call('PUBLISH', ARGV[5], ARGV[6])
 `;
 
-/** Asks whoever has a snapshot that Redis has lost to write it again. ARGV channel, topic. */
-export const CALL = `redis.call('PUBLISH', ARGV[1], ARGV[2])`;
+/** Asks the peers to write a snapshot that Redis has lost. ARGV channel, topic. */
+export const REQUEST = `redis.call('PUBLISH', ARGV[1], ARGV[2])`;
 
-/** Clears a snapshot that cannot be read away, unless another has come. KEYS snapshot; ARGV takenAt. */
+/** Deletes an invalid snapshot, unless there is another by now. KEYS snapshot; ARGV takenAt. */
 export const DISCARD = `${HELPERS}
 if takenAt(KEYS[1]) and redis.call('HGET', KEYS[1], 'takenAt') == ARGV[1] then redis.call('UNLINK', KEYS[1]) end
 `;
 
-/** Clears keys away. */
+/** Deletes keys. */
 export const FORGET = `redis.call('UNLINK', unpack(KEYS))`;
 
-/** Gives nobody a place for a while. KEYS hold; ARGV ms, text. */
-export const HOLD = `redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[1])`;
+/** Pauses a service: no slots for this time. KEYS hold; ARGV ms, text. */
+export const PAUSE = `redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[1])`;
 
 /**
- * Takes one place under the ceiling of all gateways together.
+ * Acquires one slot of the rate limit that all gateways share.
  *
- * KEYS places, hold, first; ARGV places in a window, the window in ms, a name for the place, whether it goes
- * before others (1 or 0): then the next place is kept for it, as long as it comes back for it; whether the hold
- * is none (1 or 0).
- * Returns 0 when it is taken, `[ms left, text]` of a hold, or else how many ms to wait.
+ * KEYS places, hold, first; ARGV slots in a window, the window in ms, a name for the slot, whether it has priority
+ * (1 or 0): then the next slot is reserved for it while it keeps asking; whether to ignore a pause (1 or 0).
+ * Returns 0 if it was acquired, `[ms left, text]` of a pause, or how many ms to wait.
  */
-export const PLACE = `${HELPERS}
+export const ACQUIRE_SLOT = `${HELPERS}
 local held = redis.call('PTTL', KEYS[2])
 if ARGV[5] == '0' and held > 0 and held <= ${LONGEST_MS} then return { held, text(KEYS[2]) } end
 expect(KEYS[1], 'zset')
-if redis.call('ZCARD', KEYS[1]) > ${MOST_PLACES} then redis.call('UNLINK', KEYS[1]) end
+if redis.call('ZCARD', KEYS[1]) > ${MOST_SLOTS} then redis.call('UNLINK', KEYS[1]) end
 local at = now()
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', at - ARGV[2])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], at + 1, '+inf')

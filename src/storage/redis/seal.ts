@@ -1,7 +1,7 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, type Hmac } from 'node:crypto';
 import { isEqualText, RECORD_FORMAT, type RecordDigest, SHA256 } from '../record.js';
 
-/** What a sealed text is about; one that was sealed for another purpose does not open. */
+/** What a sealed text is for. It does not open for another purpose. */
 export type SealPurpose = 'snapshot' | 'setback' | 'hold';
 
 /**
@@ -9,15 +9,15 @@ export type SealPurpose = 'snapshot' | 'setback' | 'hold';
  * purpose, its topic and the scope; without one, texts are as they are.
  */
 export interface Seal {
-  /** Whether there is a secret, and what opens was written by a gateway that has it. */
+  /** Whether there is a secret, so that only gateways that know it can write what opens. */
   readonly isAuthentic: boolean;
-  /** Stands in the names of keys, so that gateways with other secrets, or none, are elsewhere; may be empty. */
+  /** Part of the names of keys, so that gateways with another secret, or none, use other keys; may be empty. */
   readonly keyPart: string;
-  /** What stands in the first line of the records on this topic. */
+  /** The digest in the first line of the records on this topic. */
   digestFor(topic: string): RecordDigest;
-  /** The text with its HMAC before it. */
+  /** Puts the HMAC before the text. */
   close(purpose: SealPurpose, topic: string, text: string): string;
-  /** What `close` was given, or undefined where the HMAC is missing or does not fit. */
+  /** The text without the HMAC; undefined if the HMAC is missing or wrong. */
   open(purpose: SealPurpose, topic: string, sealed: string): string | undefined;
 }
 
@@ -32,28 +32,29 @@ const OPEN: Seal = {
 const HMAC_LENGTH = 64;
 
 /**
- * Makes the seal of the gateways with this secret.
+ * Creates the seal of the gateways with this secret.
  *
- * @param secret none if undefined
- * @param scope a mark of the upstream that they share: a text of another scope does not open
+ * @param secret undefined for texts without an HMAC
+ * @param scope a fingerprint of the upstream that they share: a text of another scope does not open
  */
 export function createSeal(secret: string | undefined, scope: string): Seal {
   if (secret === undefined) return OPEN;
 
-  function hmacOf(purpose: SealPurpose | 'keys', topic: string, text: string): string {
-    // JSON has no line break of its own, so that no part can pass for another.
+  function startHmac(purpose: SealPurpose | 'keys', topic: string): Hmac {
+    // JSON has no line breaks: the first one separates these parts from the text.
     const bound = JSON.stringify([RECORD_FORMAT, scope, purpose, topic]);
-    return createHmac('sha256', secret ?? '')
-      .update(`${bound}\n`)
-      .update(text)
-      .digest('hex');
+    return createHmac('sha256', secret ?? '').update(`${bound}\n`);
+  }
+
+  function hmacOf(purpose: SealPurpose | 'keys', topic: string, text: string): string {
+    return startHmac(purpose, topic).update(text).digest('hex');
   }
 
   return {
     isAuthentic: true,
     keyPart: `:${hmacOf('keys', '', '').slice(0, 16)}`,
     digestFor: (topic) => ({
-      of: (json) => hmacOf('snapshot', topic, json),
+      start: () => startHmac('snapshot', topic),
       misfit: 'its HMAC does not fit: it is altered, moved, or of another REDIS_SECRET',
     }),
     close: (purpose, topic, text) => hmacOf(purpose, topic, text) + text,

@@ -1,17 +1,17 @@
 import * as v from 'valibot';
 import { UPSTREAM_ERROR_CODES } from '../../domain/upstream-error.js';
-import type { Setback } from '../../snapshots/peers.js';
+import type { SharedFailure } from '../../snapshots/peers.js';
 import { MAX_EARLY_MS } from '../record.js';
 import type { Seal } from './seal.js';
 
-/** A setback as another gateway wrote it down. */
-export interface ToldSetback {
-  readonly setback: Setback;
-  /** How much of its pause is left, in milliseconds; infinite where only Redis can say so. */
+/** A failure that a peer has shared. */
+export interface DatedFailure {
+  readonly failure: SharedFailure;
+  /** How much of its pause is left, in milliseconds; infinite without a secret, when only Redis knows. */
   readonly pauseMs: number;
 }
 
-/** The longest pause is reached long before this many. */
+/** The longest pause is reached long before this many failures. */
 const MAX_FAILURES = 30;
 
 const time = v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(8.64e15));
@@ -19,7 +19,7 @@ const form = v.object({
   code: v.picklist(UPSTREAM_ERROR_CODES),
   message: v.pipe(v.string(), v.maxLength(1000)),
   at: time,
-  /** When the next try is due (milliseconds since 1970). */
+  /** When the next attempt is due (milliseconds since 1970). */
   retryAt: v.optional(time),
   failuresInARow: v.pipe(
     v.number(),
@@ -35,26 +35,31 @@ const form = v.object({
   ),
 });
 
-/** Writes a setback down for other gateways. */
-export function encodeSetback(seal: Seal, topic: string, setback: Setback, retryInMs: number): string {
+/** Encodes a failure for peers. The seal's purpose, `setback`, is part of the format. */
+export function encodeSharedFailure(
+  seal: Seal,
+  topic: string,
+  failure: SharedFailure,
+  retryInMs: number,
+): string {
   const retryAt = Date.now() + Math.max(0, Math.ceil(retryInMs));
-  return seal.close('setback', topic, JSON.stringify({ ...setback, retryAt }));
+  return seal.close('setback', topic, JSON.stringify({ ...failure, retryAt }));
 }
 
 /**
- * Reads what `encodeSetback` wrote; undefined for anything else.
+ * Reads what `encodeSharedFailure` wrote; undefined for anything else.
  *
- * How often a change has come to others is told only where a secret shows that it is they who say so: otherwise one
- * write to Redis would have a change taken that nobody has seen.
+ * What peers have held back counts only with a secret, which shows that it is from them. Without one, a single write to
+ * Redis could have a change accepted that no gateway has seen.
  */
-export function decodeSetback(seal: Seal, topic: string, text: string): ToldSetback | undefined {
+export function decodeSharedFailure(seal: Seal, topic: string, text: string): DatedFailure | undefined {
   const json = seal.open('setback', topic, text);
-  const told = json === undefined ? undefined : parse(json);
+  const read = json === undefined ? undefined : parse(json);
   const now = Date.now();
-  if (!told || told.at > now + MAX_EARLY_MS) return undefined;
-  const { retryAt = 0, heldBack, ...setback } = told;
+  if (!read || read.at > now + MAX_EARLY_MS) return undefined;
+  const { retryAt = 0, heldBack, ...failure } = read;
   return {
-    setback: { ...setback, heldBack: seal.isAuthentic ? heldBack : undefined },
+    failure: { ...failure, heldBack: seal.isAuthentic ? heldBack : undefined },
     pauseMs: seal.isAuthentic ? Math.max(0, retryAt + MAX_EARLY_MS - now) : Number.POSITIVE_INFINITY,
   };
 }

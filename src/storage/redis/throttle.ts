@@ -1,26 +1,26 @@
-/** Calls that come too often are put together: see {@link createThrottle}. */
+/** Merges calls that come too often. */
 export interface Throttle {
-  /** Calls `act` at once, or, where that was done for this key less than the interval ago, at its end. */
+  /** Calls `act` at once, or at the end of the interval if one is running for this key. */
   run(key: string, act: () => void): void;
-  /** Forgets what was put off. */
+  /** Drops the delayed calls. */
   stop(): void;
 }
 
-/** Makes a throttle that calls at once, and then at most once an interval (milliseconds) for each key. */
+/** Creates a throttle: for each key the first call runs at once, and then at most one in each interval (milliseconds). */
 export function createThrottle(intervalMs: number): Throttle {
-  /** What was put off, by the keys for which the interval is not over. */
-  const putOff = new Map<string, (() => void) | undefined>();
+  /** The delayed calls, by key. */
+  const delayed = new Map<string, (() => void) | undefined>();
   const timers = new Map<string, NodeJS.Timeout>();
 
   function run(key: string, act: () => void): void {
     if (timers.has(key)) {
-      putOff.set(key, act);
+      delayed.set(key, act);
       return;
     }
     const timer = setTimeout(() => {
       timers.delete(key);
-      const again = putOff.get(key);
-      putOff.delete(key);
+      const again = delayed.get(key);
+      delayed.delete(key);
       if (again) run(key, again);
     }, intervalMs);
     timers.set(key, timer.unref());
@@ -32,12 +32,12 @@ export function createThrottle(intervalMs: number): Throttle {
     stop() {
       for (const timer of timers.values()) clearTimeout(timer);
       timers.clear();
-      putOff.clear();
+      delayed.clear();
     },
   };
 }
 
-/** Says whether one more may be done now: so many at once, and then one more in each interval (milliseconds). */
+/** Creates a token bucket: this many at once, and then one more in each interval (milliseconds). */
 export function createAllowance(atOnce: number, intervalMs: number): () => boolean {
   let left = atOnce;
   let since = performance.now();

@@ -1,24 +1,23 @@
 import { LRUCache } from 'lru-cache';
 
 /*
- * How far a gateway believes what it cannot check: whoever may write to Redis can delay it by so much, and no more.
+ * Bounds on how far a gateway trusts Redis: anybody who can write to Redis can delay it by this much, and no more.
  */
 
-/** So many topics are remembered; whoever invents more only makes it forget. */
+/** The most topics that are remembered; the least recent are forgotten. */
 const MAX_TOPICS = 1_000;
 
-/** How much longer a gateway lets itself be put off, before it makes an attempt of its own. */
+/** How much longer a gateway lets itself be delayed before it makes an attempt of its own. */
 export interface Patience {
-  /** How much is left for this key, in milliseconds, or 0. It begins to run out at the first call. */
+  /** The time that is left for this key, in milliseconds, or 0. It starts to run at the first call. */
   leftMs(key: string): number;
-  /** Begins anew: an attempt is made, or there is no need of one. */
+  /** Starts again: an attempt is made, or none is needed. */
   reset(key: string): void;
 }
 
 /**
- * Makes patience that is over after a time (milliseconds).
- *
- * @param idleMs it begins anew by itself when nothing has asked for so long
+ * @param totalMs how long it lasts
+ * @param idleMs it starts again by itself after this time without a call
  */
 export function createPatience(totalMs: number, idleMs = Number.POSITIVE_INFINITY): Patience {
   const began = new LRUCache<string, { readonly since: number; lastAt: number }>({ max: MAX_TOPICS });
@@ -39,21 +38,21 @@ export function createPatience(totalMs: number, idleMs = Number.POSITIVE_INFINIT
   };
 }
 
-/** After what was refused, the same topic is not read again for a while: reading costs more than writing rubbish. */
+/** After an invalid record the topic is not read for a while: to read rubbish costs more than to write it. */
 export interface ReadBackoff {
   /** Whether the topic may be read now. */
   mayRead(topic: string): boolean;
   refused(topic: string): void;
-  /** What was read was good. */
+  /** A valid record was read. */
   good(topic: string): void;
 }
 
-/** A leftover or two are no attack, and what takes their place is to be read at once. */
+/** A leftover or two are no attack, and their replacement is to be read at once. */
 const FREE_REFUSALS = 2;
 const FIRST_BACKOFF_MS = 200;
 const MAX_BACKOFF_MS = 30_000;
 
-/** Makes the backoff of one gateway: after the first few, each refusal in a row doubles it. */
+/** Creates the back-off of one gateway: after the first few, each refusal in a row doubles it. */
 export function createReadBackoff(): ReadBackoff {
   const refusals = new LRUCache<string, { readonly times: number; readonly until: number }>({
     max: MAX_TOPICS,

@@ -2,16 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ListingSource, RouteClients } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import { createFairQueue, type FairQueue, QueueFullError } from '../../scheduling/fair-queue.js';
-import { stopped } from './errors.js';
-import { type Guard, LANES, type Lane } from './guard.js';
-import type { Ceiling } from './rate-limit.js';
+import { type Backoff, LANES, type Lane } from './backoff.js';
+import { MAX_WAIT_MS, stoppingError } from './errors.js';
+import type { RateLimiter } from './rate-limit.js';
 
-/** What {@link createAdmission} takes. */
 export interface AdmissionOptions {
   readonly service: ListingSource;
-  readonly guard: Guard;
-  readonly ceiling: Ceiling;
-  /** So many questions of each lane of routes may wait; listings are never refused. */
+  readonly backoff: Backoff;
+  readonly rateLimiter: RateLimiter;
+  /** How many requests may wait in each lane of routes. Listings are never refused. */
   readonly maxWaiting: number;
 }
 
@@ -19,62 +18,62 @@ export interface AdmissionOptions {
 export interface AdmissionRequest {
   readonly url: string;
   readonly lane: Lane;
-  /** As in {@link Guard.check}. */
+  /** See {@link Backoff.delayBefore}. */
   readonly waits: boolean;
-  /** Who asks for routes; one unknown client unless given. */
+  /** The clients that ask for routes; one unknown client unless given. */
   readonly clients?: RouteClients | undefined;
 }
 
 /**
- * Decides which request is sent next. Each lane goes before those after it, and has one line for each client:
- * clients take turns, so that one with many questions delays its own.
+ * Decides which request is sent next. Each lane goes before the lanes after it. Within a lane the clients take turns,
+ * so that a client with many requests delays only its own.
  */
 export interface Admission {
   /**
-   * Calls `send` when guard and ceiling let the request through.
+   * Calls `send` when the backoff and the rate limiter let the request through.
    *
-   * @returns the promise of the answer, wrapped, so that the next in line waits for the sending and no longer
-   * @throws UpstreamError by rejection, where the request is not sent
+   * @returns settles when the request is sent; the promise of the answer is inside an object, and so not awaited
+   * @throws UpstreamError by rejection, if the request is not sent
    */
   admit<Answer>(
     request: AdmissionRequest,
     send: () => Promise<Answer>,
   ): Promise<{ readonly answer: Promise<Answer> }>;
-  /** Ends all waiting with this error. */
+  /** Rejects all waiting requests with this error. */
   close(reason: UpstreamError): void;
 }
 
-/** A place that is further away is not waited for: whoever asks decides when to come again. */
-const MAX_WAIT_MS = 10_000;
-/** How often a lane looks whether those before it are idle. */
+/** How often a lane checks whether the lanes before it are idle. */
 const BEHIND_POLL_MS = 20;
 
 /** Makes the admission to one service. */
 export function createAdmission(options: AdmissionOptions): Admission {
-  const { service, guard, ceiling, maxWaiting } = options;
+  const { service, backoff, rateLimiter, maxWaiting } = options;
   const queues: Readonly<Record<Lane, FairQueue>> = {
     listings: createFairQueue({ concurrency: 1, maxWaiting: Number.POSITIVE_INFINITY }),
     routes: createFairQueue({ concurrency: 1, maxWaiting }),
     unlisted: createFairQueue({ concurrency: 1, maxWaiting }),
   };
   const closing = new AbortController();
-  /** Ends the waiting in line of each request that waits there. */
-  const inLine = new Set<(error: UpstreamError) => void>();
+  /** Rejects each request that waits in a queue. */
+  const rejections = new Set<(error: UpstreamError) => void>();
 
-  /** Whether somebody has the turn in a lane before this one. */
+  /** Whether a request of a more important lane has its turn. */
   function isBehind(lane: Lane): boolean {
     return LANES.slice(0, LANES.indexOf(lane)).some((before) => queues[before].running > 0);
   }
 
-  /** Waits until guard and ceiling let the first in line through. */
+  /** Waits until the request may be sent, with the slot acquired. */
   async function untilFree({ url, lane, waits }: AdmissionRequest): Promise<void> {
     for (;;) {
       const waitMs =
-        guard.check(url, lane, waits) ||
-        (isBehind(lane) ? BEHIND_POLL_MS : await ceiling.take(heldAs(service, lane), lane === 'listings'));
-      // What stood in the way may have come while the ceiling was asked.
-      if (waitMs === 0 && guard.check(url, lane, waits) === 0) return;
-      if (waitMs > MAX_WAIT_MS) throw leftAlone(waitMs);
+        backoff.delayBefore(url, lane, waits) ||
+        (isBehind(lane)
+          ? BEHIND_POLL_MS
+          : await rateLimiter.acquire(pauseKey(service, lane), lane === 'listings'));
+      // A failure may have been recorded while the slot was awaited.
+      if (waitMs === 0 && backoff.delayBefore(url, lane, waits) === 0) return;
+      if (waitMs > MAX_WAIT_MS) throw pausedByPeers(waitMs);
       await sleep(waitMs, undefined, { signal: closing.signal });
     }
   }
@@ -83,57 +82,58 @@ export function createAdmission(options: AdmissionOptions): Admission {
     async admit(request, send) {
       const { url, lane, waits, clients = UNKNOWN_CLIENT } = request;
       const queue = queues[lane];
-      if (closing.signal.aborted) throw stopped(closing.signal.reason);
-      guard.check(url, lane, waits);
+      if (closing.signal.aborted) throw stoppingError(closing.signal.reason);
+      backoff.delayBefore(url, lane, waits);
       return new Promise((resolve, reject) => {
-        const others = new AbortController();
-        let places = 0;
+        /** Takes the entries of all clients out of the queue. */
+        const entries = new AbortController();
+        let entryCount = 0;
         let unwatch: () => void = () => {};
-        const leaveLine = () => {
-          inLine.delete(end);
+        const leaveQueue = () => {
+          rejections.delete(end);
           unwatch();
-          others.abort();
+          entries.abort();
         };
         const end = (error: UpstreamError) => {
-          leaveLine();
+          leaveQueue();
           reject(error);
         };
         const haveTurn = async () => {
-          leaveLine();
+          leaveQueue();
           try {
             await untilFree(request);
-            const answer = guard.run(url, lane, send);
-            // Whoever asked gets its failure, a moment after this.
+            const answer = backoff.run(url, lane, send);
+            // The caller handles a failure, but only after this promise has resolved.
             answer.catch(() => {});
             resolve({ answer });
           } catch (thrown) {
-            reject(thrown instanceof UpstreamError ? thrown : stopped(thrown));
+            reject(thrown instanceof UpstreamError ? thrown : stoppingError(thrown));
           }
         };
-        inLine.add(end);
-        // It has a place for each of its clients, and goes when the first of these has its turn.
+        rejections.add(end);
+        // The request has an entry for each of its clients, and is sent when the first of them has its turn.
         unwatch = clients.watch((client) => {
-          places++;
-          queue.add(client.client, 0, haveTurn, others.signal).catch((refusal) => {
+          entryCount++;
+          queue.add(client.client, 0, haveTurn, entries.signal).catch((refusal) => {
             if (!(refusal instanceof QueueFullError)) return;
             const error = tooManyWait(refusal.waiting);
             client.refuse(error);
-            places--;
-            if (places === 0) end(error);
+            entryCount--;
+            if (entryCount === 0) end(error);
           });
         });
-        if (others.signal.aborted) unwatch();
+        if (entries.signal.aborted) unwatch();
       });
     },
     close(reason) {
       closing.abort(reason);
-      for (const end of inLine) end(reason);
+      for (const end of rejections) end(reason);
     },
   };
 }
 
-/** The name under which the ceiling holds what is asked in a lane of a service. */
-export function heldAs(service: ListingSource, lane: Lane): string {
+/** The key under which the rate limiter pauses a lane of a service. */
+export function pauseKey(service: ListingSource, lane: Lane): string {
   return lane === 'listings' ? service : `${service}:${lane}`;
 }
 
@@ -148,13 +148,13 @@ const UNKNOWN_CLIENT: RouteClients = {
 function tooManyWait(waiting: number): UpstreamError {
   return new UpstreamError(
     'UPSTREAM_RATE_LIMITED',
-    `Only so many questions a second may go to the upstream, and ${waiting} wait already. Try again in half a minute.`,
+    `The requests to the upstream are limited, and ${waiting} are waiting already. Try again in half a minute.`,
     { notSent: true },
   );
 }
 
-/** Names a question that is not asked because the upstream has told another gateway to come later. */
-function leftAlone(retryAfterMs: number): UpstreamError {
-  const message = 'The upstream has asked to be left alone for a while. Try again in a minute.';
+/** The error for a request that is not sent because another gateway was answered with Retry-After. */
+function pausedByPeers(retryAfterMs: number): UpstreamError {
+  const message = 'The upstream has asked for a pause. Try again in a minute.';
   return new UpstreamError('UPSTREAM_RATE_LIMITED', message, { retryAfterMs, notSent: true });
 }

@@ -1,30 +1,30 @@
 import { UpstreamError } from '../../domain/upstream-error.js';
 
-/** Closed: requests go through. Half-open: one is sent as a probe. Open: none is sent. */
+/** Closed: requests are sent. Open: none is sent. Half-open: only the probe is sent. */
 export type BreakerState = 'closed' | 'half-open' | 'open';
 
-/** A circuit breaker. All times are on the monotonic clock, which nobody can set back. */
+/** A circuit breaker on the monotonic clock. */
 export interface Breaker {
   readonly state: BreakerState;
-  /** The failure that opened it last; undefined if none has. */
+  /** The failure that last opened it; undefined if none has. */
   readonly openedBy: UpstreamError | undefined;
-  /** How long until a request may be sent, in milliseconds: 0 while it is closed, or a probe is due. */
+  /** How long until a request may be sent, in milliseconds; 0 while closed, or when a probe is due. */
   delayMs(): number;
   /**
-   * Sends, and counts the outcome. While the breaker is not closed, this request is the probe that decides: call
-   * it only when {@link Breaker.delayMs} has just been 0.
+   * Sends, and records the outcome. While the breaker is not closed, this request is the probe: call it only if
+   * {@link Breaker.delayMs} has just returned 0.
    *
-   * @param key failures with equal keys count once, so that one bad question cannot open the breaker
-   * @throws whatever `send` throws
+   * @param key failures with equal keys count once, so that one bad request cannot open the breaker
+   * @throws any error of `send`
    */
   run<Answer>(key: string | object, send: () => Promise<Answer>): Promise<Answer>;
 }
 
-/** So many failures in a row open the breaker. */
+/** This many failures in a row open the breaker. */
 const FAILURES_TO_OPEN = 5;
-/** While it is open, a probe is due so long after the last failure. */
+/** How long after it opened a probe is due. */
 const OPEN_MS = 2_000;
-/** How often those who wait look whether a probe has ended; they must not all leave at the same time. */
+/** While a probe is under way, the other requests poll, so that they are not released all at once. */
 const PROBE_POLL_MS = 50;
 
 /** Makes a closed breaker. `onState` is called whenever its state changes. */
@@ -42,7 +42,7 @@ export function createBreaker(onState: (state: BreakerState) => void): Breaker {
   }
 
   function fail(key: string | object, error: UpstreamError, isProbe: boolean): void {
-    // Sent before it opened: it says nothing new.
+    // It was sent before the breaker opened.
     if (!isProbe && state !== 'closed') return;
     failed.add(key);
     if (!isProbe && failed.size < FAILURES_TO_OPEN) return;
@@ -76,7 +76,7 @@ export function createBreaker(onState: (state: BreakerState) => void): Breaker {
         return answer;
       } catch (error) {
         if (error instanceof UpstreamError && isOfTheService(error)) fail(key, error, isProbe);
-        // It has answered, if only to say that it does not like the question.
+        // The service has answered: only this request is wrong.
         else succeed(isProbe);
         throw error;
       }
@@ -84,7 +84,7 @@ export function createBreaker(onState: (state: BreakerState) => void): Breaker {
   };
 }
 
-/** Whether the failure says something of the service, and not only of one question. */
+/** True if the service as a whole failed, not only this request. */
 function isOfTheService({ code, status = 0 }: UpstreamError): boolean {
   if (code === 'UPSTREAM_GONE') return false;
   return status < 400 || status >= 500 || status === 401 || status === 403 || status === 429;

@@ -1,37 +1,43 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, fetch, Headers } from 'undici';
-import type { ListingSource, RouteClients } from '../../domain/listing.js';
+import type { ListingSource, RequestDelay, RouteClients } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger.js';
-import { createAdmission, heldAs } from './admission.js';
+import { createAdmission, pauseKey } from './admission.js';
+import { createBackoff, LANES, type Lane } from './backoff.js';
 import type { BreakerState } from './circuit-breaker.js';
-import { broken, goneThough200, pauseBefore, refused, stopped, timedOut } from './errors.js';
-import { createGuard, LANES, type Lane } from './guard.js';
-import type { Ceiling } from './rate-limit.js';
+import {
+  errorFromNetwork,
+  errorFromStatus,
+  goneFromBody,
+  retryDelay,
+  stoppingError,
+  timeoutError,
+} from './errors.js';
+import type { RateLimiter } from './rate-limit.js';
 import { headOf, readJson } from './read-json.js';
 
-/** What {@link createUpstreamHttp} takes. Times are in milliseconds. */
+/** Times are in milliseconds. */
 export interface UpstreamHttpOptions {
-  /** What stands there. */
   readonly service: ListingSource;
   /** Base address with its version segment, with or without a trailing slash. */
   readonly baseUrl: string;
-  /** Headers for every request, such as a key that the service wants. */
+  /** Headers of every request, such as an API key. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The limit on one attempt, from its start to the last byte of the answer. */
+  /** The limit of one attempt, from its start to the last byte of the answer. */
   readonly timeoutMs: number;
-  /** How many further attempts follow a first one that failed in a passing way. */
+  /** How many attempts may follow a first one that failed transiently. */
   readonly retries: number;
-  /** What lets an attempt through; shared by all services that are asked. */
-  readonly ceiling: Ceiling;
-  /** So many questions for routes may wait for it; who has most of them is refused first, listings never. */
+  /** Shared by all services. */
+  readonly rateLimiter: RateLimiter;
+  /** How many requests for routes may wait. The client with most of them is refused first; listings never are. */
   readonly maxWaiting: number;
   /** The limit on one answer, counted after decompression. */
   readonly maxBytes: number;
   /** Called at the end of each attempt: `ok` or the error's code, and how long it took in seconds. */
   readonly onAttempt: (path: string, outcome: string, seconds: number) => void;
-  /** Called with how the breaker of each lane stands, at first and whenever it changes. */
+  /** Called with the state of each lane's breaker, at the start and at every change. */
   readonly onBreaker: (state: BreakerState, lane: Lane) => void;
   readonly log: Logger;
 }
@@ -41,39 +47,40 @@ export interface UpstreamAnswer {
   readonly json: unknown;
   /** Its length, counted after decompression. */
   readonly bytes: number;
-  /** When the attempt that brought it was sent (milliseconds since 1970). */
+  /** When the successful attempt was sent (milliseconds since 1970). */
   readonly sentAt: number;
 }
 
-/** One question to the upstream. */
-export interface UpstreamQuestion {
-  /** The operation's path below the base address, such as `tokens`. */
+export interface UpstreamRequest {
+  /** The path below the base address, such as `tokens`. */
   readonly path: string;
-  /** Query parameters; those that are undefined are left out. */
+  /** Query parameters; undefined ones are left out. */
   readonly query?: Readonly<Record<string, string | undefined>>;
-  /** Whether it goes before what waits under the ceiling: listings do, so that routes cannot starve them. */
+  /** Whether it goes before all other waiting requests. Listings do, so that routes cannot starve them. */
   readonly first: boolean;
-  /** Who asks, where it is for routes. */
+  /** The clients that ask, if it is for routes. */
   readonly clients?: RouteClients | undefined;
 }
 
-/** The only door to the upstream. */
+/** Sends all requests to one service. */
 export interface UpstreamHttp {
   /**
-   * Asks, and asks again where that may help.
+   * Sends the request, and retries it after a transient failure.
    *
-   * @throws UpstreamError, and nothing else
+   * @throws UpstreamError only
    */
-  getJson(question: UpstreamQuestion): Promise<UpstreamAnswer>;
-  /** Ends what is under way; whoever waits for it gets an UpstreamError. */
+  getJson(request: UpstreamRequest): Promise<UpstreamAnswer>;
+  /** What delays the requests for listings now; undefined if nothing does. */
+  delay(): RequestDelay | undefined;
+  /** Aborts all requests; their callers get an UpstreamError. */
   close(): Promise<void>;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** Makes the door to one upstream: one kept-alive pool, one guard, one set of limits. */
+/** Makes the client of one service, with its own connections, backoff and queues. */
 export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
-  const { service, baseUrl, headers, timeoutMs, retries, ceiling, maxWaiting, maxBytes, onAttempt, log } =
+  const { service, baseUrl, headers, timeoutMs, retries, rateLimiter, maxWaiting, maxBytes, onAttempt, log } =
     options;
   const base = baseUrl.replace(/\/+$/, '');
   const connectTimeoutMs = Math.min(timeoutMs, CONNECT_TIMEOUT_MS);
@@ -82,14 +89,14 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   const agent = new Agent({
     connect: { timeout: connectTimeoutMs },
     keepAliveTimeout: 30_000,
-    // The limit of an attempt holds for the whole of it; these would only name the same fault differently.
+    // `timeoutMs` limits the whole attempt; these would only report the same timeout as another error.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
   const opened = new Set<Lane>();
-  const guard = createGuard({
+  const backoff = createBackoff({
     onBreaker(state, lane) {
-      // A probe that fails is no news.
+      // A failed probe is not reported again.
       const isNews = state === 'closed' || (state === 'open' && !opened.has(lane));
       if (state === 'closed') opened.delete(lane);
       else opened.add(lane);
@@ -98,34 +105,34 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
       options.onBreaker(state, lane);
     },
     onPause(ms, lane) {
-      // All gateways heed it, in this lane and those after it.
-      for (const held of LANES.slice(LANES.indexOf(lane))) ceiling.hold(heldAs(service, held), ms);
+      // All gateways pause this lane and the lanes after it.
+      for (const paused of LANES.slice(LANES.indexOf(lane))) rateLimiter.pause(pauseKey(service, paused), ms);
     },
   });
   for (const lane of LANES) options.onBreaker('closed', lane);
-  const admission = createAdmission({ service, guard, ceiling, maxWaiting });
+  const admission = createAdmission({ service, backoff, rateLimiter, maxWaiting });
   const closing = new AbortController();
-  // Everything that waits listens to it.
+  // Every waiting request listens to it.
   setMaxListeners(0, closing.signal);
   const underWay = new Set<AbortController>();
 
-  async function getJson(question: UpstreamQuestion): Promise<UpstreamAnswer> {
-    const url = addressOf(base, question);
-    const { path, first, clients } = question;
+  async function getJson(request: UpstreamRequest): Promise<UpstreamAnswer> {
+    const url = addressOf(base, request);
+    const { path, first, clients } = request;
     const lane: Lane = first ? 'listings' : clients?.isListed === false ? 'unlisted' : 'routes';
     for (let attempt = 0; ; attempt++) {
-      // Further attempts fail at once where the breaker is open: whoever asks comes again after a pause.
-      const request = { url, lane, waits: first && attempt === 0, clients };
-      const { answer } = await admission.admit(request, () => observed(path, url));
+      // Further attempts fail at once if the breaker is open: the caller tries again after a pause.
+      const admitted = { url, lane, waits: first && attempt === 0, clients };
+      const { answer } = await admission.admit(admitted, () => observed(path, url));
       try {
         return await answer;
       } catch (thrown) {
-        const error = thrown instanceof UpstreamError ? thrown : stopped(thrown);
-        const pauseMs = pauseBefore(attempt, error);
+        const error = thrown instanceof UpstreamError ? thrown : stoppingError(thrown);
+        const pauseMs = retryDelay(attempt, error);
         if (closing.signal.aborted || attempt >= retries || pauseMs === undefined) throw error;
         log.debug(
           { url, attempt, pauseMs, code: error.code, detail: error.detail },
-          'Asking the upstream again',
+          'Retrying a request to the upstream',
         );
         await pause(pauseMs);
       }
@@ -134,7 +141,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
 
   async function pause(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: closing.signal }).catch((reason) => {
-      throw stopped(reason);
+      throw stoppingError(reason);
     });
   }
 
@@ -152,56 +159,61 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   }
 
   async function send(url: string): Promise<UpstreamAnswer> {
-    if (closing.signal.aborted) throw stopped(closing.signal.reason);
+    if (closing.signal.aborted) throw stoppingError(closing.signal.reason);
     const controller = new AbortController();
-    const timer = setTimeout(() => controller.abort(timedOut(timeoutMs, url)), timeoutMs);
+    const timer = setTimeout(() => controller.abort(timeoutError(timeoutMs, url)), timeoutMs);
     underWay.add(controller);
     const sentAt = Date.now();
     try {
       const response = await fetch(url, {
         dispatcher: agent,
         headers: sentHeaders,
-        // A redirect would carry the configured headers to an address that nobody configured.
+        // A redirect would send the configured headers, which may hold a key, to an address that nobody configured.
         redirect: 'manual',
         signal: controller.signal,
       });
       if (response.status !== 200) {
-        throw refused(response.status, response.headers.get('retry-after'), url, await headOf(response));
+        throw errorFromStatus(
+          response.status,
+          response.headers.get('retry-after'),
+          url,
+          await headOf(response),
+        );
       }
       const { json, bytes } = await readJson(response, url, maxBytes);
-      const gone = goneThough200(json, url);
+      const gone = goneFromBody(json, url);
       if (gone) throw gone;
       return { json, bytes, sentAt };
     } catch (error) {
       if (error instanceof UpstreamError) throw error;
       if (controller.signal.reason instanceof UpstreamError) throw controller.signal.reason;
-      throw broken(error, url, connectTimeoutMs);
+      throw errorFromNetwork(error, url, connectTimeoutMs);
     } finally {
       clearTimeout(timer);
       underWay.delete(controller);
-      // Ends the connection where an answer was given up before its end, and does nothing elsewhere.
+      // Closes the connection of an answer that was not read to its end; without effect otherwise.
       controller.abort();
     }
   }
 
   async function close(): Promise<void> {
-    const reason = stopped(undefined);
+    const reason = stoppingError(undefined);
     closing.abort(reason);
     admission.close(reason);
     for (const controller of underWay) controller.abort(reason);
     await agent.destroy();
   }
 
-  return { getJson, close };
+  return { getJson, delay: backoff.delayOfListings, close };
 }
 
 const BREAKER_NEWS: Record<BreakerState, string> = {
-  open: 'The upstream fails again and again: these requests are not sent, but for at most one try every two seconds',
-  'half-open': 'Trying whether the upstream is back',
+  open: 'The upstream keeps failing: these requests are not sent, except for one probe every two seconds',
+  'half-open': 'Probing whether the upstream answers again',
   closed: 'The upstream answers again',
 };
 
-function addressOf(base: string, { path, query = {} }: UpstreamQuestion): string {
+function addressOf(base: string, { path, query = {} }: UpstreamRequest): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
   const search = new URLSearchParams(given).toString();
   return `${base}/${path}${search && `?${search}`}`;

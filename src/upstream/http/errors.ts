@@ -1,14 +1,19 @@
 import { malformed, UpstreamError, type UpstreamErrorOptions } from '../../domain/upstream-error.js';
 
 const FIRST_RETRY_PAUSE_MS = 200;
-/** A longer Retry-After ends the question at once: its caller decides when to come again. */
-const MAX_RETRY_AFTER_MS = 10_000;
-/** For how long a service that says that it is gone is left alone. */
+/** No request waits longer than this before it is sent or sent again: its caller decides when to try again. */
+export const MAX_WAIT_MS = 10_000;
+/** How long a service that is gone gets no requests. */
 export const GONE_PAUSE_MS = 3_600_000;
 const SAYS_DEPRECATED = /(?<![a-z])deprecated(?![a-z])/i;
 
-/** Names an answer of another status than 200. */
-export function refused(status: number, retryAfter: string | null, url: string, body: string): UpstreamError {
+/** The error for an answer whose status is not 200. */
+export function errorFromStatus(
+  status: number,
+  retryAfter: string | null,
+  url: string,
+  body: string,
+): UpstreamError {
   const options = {
     status,
     detail: `${url}: HTTP ${status} ${body}`,
@@ -18,7 +23,7 @@ export function refused(status: number, retryAfter: string | null, url: string, 
   if (status === 429) {
     return new UpstreamError(
       'UPSTREAM_RATE_LIMITED',
-      'The upstream asks for fewer questions (HTTP 429). Try again in a minute.',
+      'The upstream asks for fewer requests (HTTP 429). Try again in a minute.',
       options,
     );
   }
@@ -29,8 +34,8 @@ export function refused(status: number, retryAfter: string | null, url: string, 
   );
 }
 
-/** Names an answer of status 200 that is an error saying "deprecated"; undefined where it is none. */
-export function goneThough200(json: unknown, url: string): UpstreamError | undefined {
+/** The error for an answer with status 200 whose body is an error that says "deprecated"; undefined for others. */
+export function goneFromBody(json: unknown, url: string): UpstreamError | undefined {
   const error = memberOf(json, 'error');
   const said = typeof error === 'string' ? error : memberOf(error, 'message');
   if (typeof said !== 'string' || !SAYS_DEPRECATED.test(said)) return undefined;
@@ -51,7 +56,7 @@ function memberOf(json: unknown, name: string): unknown {
   return Object.hasOwn(json, name) ? (json as Record<string, unknown>)[name] : undefined;
 }
 
-/** What a Retry-After header asks for, in seconds or as a date; undefined where it is neither. */
+/** The milliseconds of a Retry-After header, which is a date or in seconds; undefined if it is neither. */
 function millisecondsOf(value: string | null): number | undefined {
   if (!value) return undefined;
   const isDate = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT$/.test(value);
@@ -63,46 +68,47 @@ function millisecondsOf(value: string | null): number | undefined {
   return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }
 
-/** How long to wait before another attempt, growing and jittered; undefined where none would help. */
-export function pauseBefore(
+/** The wait before the next attempt: exponential backoff with jitter; undefined if a retry cannot help. */
+export function retryDelay(
   attempt: number,
   { code, status, retryAfterMs = 0 }: UpstreamError,
 ): number | undefined {
-  const passing =
+  const isTransient =
     code === 'UPSTREAM_TIMEOUT' ||
     code === 'UPSTREAM_UNREACHABLE' ||
     (code === 'UPSTREAM_RATE_LIMITED' && status === 429) ||
     (code === 'UPSTREAM_STATUS' && status !== undefined && status >= 500);
-  if (!passing || retryAfterMs > MAX_RETRY_AFTER_MS) return undefined;
+  if (!isTransient || retryAfterMs > MAX_WAIT_MS) return undefined;
   const pauseMs = FIRST_RETRY_PAUSE_MS * 2 ** attempt * (0.5 + Math.random() / 2);
   return Math.max(pauseMs, retryAfterMs);
 }
 
-/** Names an attempt that took longer than it may. */
-export function timedOut(timeoutMs: number, url: string): UpstreamError {
+/** The error for an attempt that took too long. */
+export function timeoutError(timeoutMs: number, url: string): UpstreamError {
   const message = `The upstream did not answer within ${timeoutMs} ms. Try again in a few seconds.`;
   return new UpstreamError('UPSTREAM_TIMEOUT', message, { detail: url });
 }
 
-/** Names a question that is not asked because the gateway stops; an error that says more is kept. */
-export function stopped(cause: unknown): UpstreamError {
-  const message = 'The gateway is stopping and no longer asks the upstream. Try again in a few seconds.';
+/** The error for a request that is not sent because the gateway stops. A cause that is an UpstreamError is returned. */
+export function stoppingError(cause: unknown): UpstreamError {
+  const message =
+    'The gateway is stopping and sends no more requests to the upstream. Try again in a few seconds.';
   return cause instanceof UpstreamError
     ? cause
     : new UpstreamError('UPSTREAM_UNREACHABLE', message, { cause, notSent: true });
 }
 
-/** Names what undici threw: a fault of the connection, or of the compression. */
-export function broken(error: unknown, url: string, connectTimeoutMs: number): UpstreamError {
+/** The error for what undici threw: the connection or the decompression failed. */
+export function errorFromNetwork(error: unknown, url: string, connectTimeoutMs: number): UpstreamError {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   const detail = `${url}: ${code} ${cause instanceof Error ? cause.message : String(cause)}`;
   if (/^(Z_|ERR__|ERR_BROTLI|ERR_ZLIB)/.test(code))
-    return malformed('expected a sound compression', detail, error);
+    return malformed('expected valid compression', detail, error);
   if (code === 'UND_ERR_CONNECT_TIMEOUT') {
-    const message = `The upstream did not take up the connection within ${connectTimeoutMs} ms. Try again in a few seconds.`;
+    const message = `The upstream did not accept the connection within ${connectTimeoutMs} ms. Try again in a few seconds.`;
     return new UpstreamError('UPSTREAM_TIMEOUT', message, { detail, cause: error });
   }
-  const message = 'The upstream could not be reached, or broke off its answer. Try again in a few seconds.';
+  const message = 'The upstream could not be reached, or its answer broke off. Try again in a few seconds.';
   return new UpstreamError('UPSTREAM_UNREACHABLE', message, { detail, cause: error });
 }

@@ -2,14 +2,14 @@ import { randomInt } from 'node:crypto';
 import { MAX_ROWS } from '../../domain/row-limits.js';
 import { malformed } from '../../domain/upstream-error.js';
 
-/** Names of members, however often each comes; rows have about twenty. To read a million costs seconds. */
+/** The limit of different member names; rows have about twenty. Parsing a million takes seconds. */
 const MAX_NAMES = 1_000;
-/** Objects and arrays in all; a row is two. */
+/** The limit of objects and arrays; a row has two. */
 const MAX_CONTAINERS = 5 * MAX_ROWS;
-/** Values that follow another one; a row has about ten. */
+/** The limit of commas; a row has about ten. */
 const MAX_VALUES = 12 * MAX_ROWS;
 
-/** FNV-1a, but for where it begins. */
+/** FNV-1a with a random seed. */
 const PRIME = 0x01000193;
 const SEED = randomInt(2 ** 32) | 0;
 
@@ -20,10 +20,10 @@ const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
 
-/** Looks at JSON before it is parsed, piece by piece. */
+/** Checks the shape of a JSON text before it is parsed. */
 export interface JsonShape {
   /**
-   * Goes on with the next piece.
+   * Checks the next chunk of the text.
    *
    * @throws UpstreamError UPSTREAM_MALFORMED as soon as the text has more parts than any listing
    */
@@ -31,28 +31,27 @@ export interface JsonShape {
 }
 
 /**
- * Makes a check of the shape of one JSON text. Parsed, 32 MB of `{},` or `[[[[` are gigabytes of objects; to
- * count the parts costs a few hundredths of a second, and no memory. It finds no other faults: those the
- * parser finds.
+ * Makes the check of one JSON text. It counts objects, values and names, since 32 MB of `{},` or `[[[[` would be
+ * gigabytes when parsed. Counting takes a few hundredths of a second, and no memory. Syntax is left to the parser.
  */
 export function createJsonShape(): JsonShape {
   let isInString = false;
   let isEscaped = false;
   let containers = 0;
   let values = 0;
-  /** Of the text that was read last. Two names of one hash count as one, which nobody can bring about who does not know the seed. */
+  /** The hash of the last string. Names with equal hashes count once; the random seed prevents forged collisions. */
   let hash = SEED;
   const names = new Set<number>();
 
-  function open(): void {
+  function countContainer(): void {
     if (++containers > MAX_CONTAINERS) throw tooMuch(`${MAX_CONTAINERS} objects and arrays`);
   }
 
-  function follow(): void {
+  function countValue(): void {
     if (++values > MAX_VALUES) throw tooMuch(`${MAX_VALUES} values`);
   }
 
-  function name(): void {
+  function countName(): void {
     if (names.add(hash).size > MAX_NAMES) throw tooMuch(`${MAX_NAMES} names of members`);
   }
 
@@ -70,9 +69,9 @@ export function createJsonShape(): JsonShape {
           isInString = true;
           isEscaped = false;
           hash = SEED;
-        } else if (byte === COMMA) follow();
-        else if (byte === COLON) name();
-        else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) open();
+        } else if (byte === COMMA) countValue();
+        else if (byte === COLON) countName();
+        else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) countContainer();
       }
     },
   };

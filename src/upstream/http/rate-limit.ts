@@ -1,33 +1,33 @@
-/** Holds the upstream's limit on requests a second, of all its services together; bursts are no exception. */
-export interface Ceiling {
+/** Limits the requests a second to the upstream, all of its services together. Bursts are not allowed. */
+export interface RateLimiter {
   /**
-   * Takes the place of one request that is sent at once.
+   * Acquires the slot of one request, which must be sent at once.
    *
-   * @param service what is asked, or a part of what it is asked for: whatever is held under a name of its own
-   * @param isFirst whether it goes before what others under the same ceiling wait for
-   * @returns 0 when it is taken; otherwise how long to wait before asking again, in milliseconds
+   * @param key what can be paused on its own: a service, or one lane of it
+   * @param isFirst whether this request goes before the other ones that wait for a slot
+   * @returns 0 if the slot was acquired; otherwise how long to wait before the next try, in milliseconds
    */
-  take(service: string, isFirst: boolean): number | Promise<number>;
-  /** Gives nobody a place for this service for so long (milliseconds), where others stand under it, too. */
-  hold(service: string, ms: number): void;
+  acquire(key: string, isFirst: boolean): number | Promise<number>;
+  /** Tells all gateways that share the limit to send no requests with this key for a time (milliseconds). */
+  pause(key: string, ms: number): void;
 }
 
-/** The ceiling of one process, under which a shared one can stand. */
-export interface LocalCeiling extends Ceiling {
-  take(service: string, isFirst: boolean): number;
-  /** Gives back the place that was taken last: nothing was sent, or not yet. */
-  giveBack(): void;
+/** The limiter of one process. A shared limiter can be built on it. */
+export interface LocalRateLimiter extends RateLimiter {
+  acquire(key: string, isFirst: boolean): number;
+  /** Releases the slot that was acquired last: no request was sent. */
+  release(): void;
 }
 
-/** A second as the upstream may measure it: what leaves here evenly can arrive a little bunched. */
+/** A little more than a second: requests that are sent evenly can arrive closer together. */
 const WINDOW_MS = 1_050;
 
-/** Makes the ceiling of one process: no second, wherever it begins, sees more requests than this. */
-export function createCeiling(requestsPerSecond: number): LocalCeiling {
-  /** When the requests of the last second were sent, on a clock that nobody sets. */
+/** Makes the limiter of one process: a sliding window, so that no second has more requests, wherever it begins. */
+export function createRateLimiter(requestsPerSecond: number): LocalRateLimiter {
+  /** When the requests in the window were sent, on the monotonic clock. */
   const sent: number[] = [];
   return {
-    take() {
+    acquire() {
       const now = performance.now();
       while (sent[0] !== undefined && sent[0] <= now - WINDOW_MS) sent.shift();
       const oldest = sent[sent.length - requestsPerSecond];
@@ -35,8 +35,9 @@ export function createCeiling(requestsPerSecond: number): LocalCeiling {
       sent.push(now);
       return 0;
     },
-    hold() {},
-    giveBack() {
+    // The process's own backoff stops these requests already.
+    pause() {},
+    release() {
       sent.pop();
     },
   };

@@ -1,16 +1,16 @@
 import { malformed } from '../../domain/upstream-error.js';
-import { step } from '../../scheduling/chunks.js';
+import { yieldThen } from '../../scheduling/chunks.js';
 import { createJsonShape } from './json-shape.js';
 
-/** What is read of an answer: as much of a response as it takes. */
+/** The part of a response that is needed here. */
 export interface Readable {
   readonly headers: { get(name: string): string | null };
   readonly body: AsyncIterable<Uint8Array> | null;
 }
 
-/** The JSON of an answer, and its length in bytes, counted after decompression. */
 export interface ReadJson {
   readonly json: unknown;
+  /** The length of the text, counted after decompression. */
   readonly bytes: number;
 }
 
@@ -18,10 +18,10 @@ const JSON_TYPE = /^(application|text)\/([\w.-]+\+)?json\s*(;|$)/i;
 const LOGGED_BODY_LENGTH = 500;
 
 /**
- * Reads a body no further than it may be long.
+ * Reads a JSON body.
  *
- * @throws UpstreamError UPSTREAM_MALFORMED if it is longer, has more parts than any listing, is not JSON in
- *   UTF-8, or does not say that it is
+ * @throws UpstreamError UPSTREAM_MALFORMED if the content type is not JSON, or the body is longer than `maxBytes`, has
+ *   more parts than any listing, or is not JSON in UTF-8
  */
 export async function readJson(
   { headers, body }: Readable,
@@ -34,7 +34,7 @@ export async function readJson(
   }
   const malformedJson = (cause: unknown) =>
     malformed('expected JSON in UTF-8', `${url}: ${String(cause)}`, cause);
-  // Decoded piece by piece: all at once would hold up requests, and take the memory of it twice.
+  // Decoded in chunks: decoding the whole would block requests, and take twice the memory.
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const decode = (chunk?: Uint8Array): string => {
     try {
@@ -54,13 +54,13 @@ export async function readJson(
   }
   text += decode();
   try {
-    return { json: await step((): unknown => JSON.parse(text)), bytes };
+    return { json: await yieldThen((): unknown => JSON.parse(text)), bytes };
   } catch (cause) {
     throw malformedJson(cause);
   }
 }
 
-/** The beginning of a body for the log, to the end of a word: half a secret would not be known as one. */
+/** The beginning of a body, for the log. It ends with a whole word: a secret that is cut would not be masked. */
 export async function headOf({ body }: Readable): Promise<string> {
   try {
     for await (const chunk of body ?? []) {
@@ -70,7 +70,7 @@ export async function headOf({ body }: Readable): Promise<string> {
         : text;
     }
   } catch {
-    // What cannot be read is not told.
+    // An unreadable body is not logged.
   }
   return '';
 }

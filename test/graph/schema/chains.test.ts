@@ -24,7 +24,7 @@ describe('chains(search:)', () => {
     if (expected.length === 0) expect(await keysOf(`(search: "${search}")`)).toEqual([]);
   });
 
-  it('keeps all chains, in their order, where there is nothing to look for', async () => {
+  it('gives all chains, in their order, for a blank search', async () => {
     const all = demoChains.map(({ chainKey }) => chainKey);
     for (const args of ['', '(search: "")', '(search: "  ")', '(search: null, chainTypes: null)']) {
       expect(await keysOf(args)).toEqual(all);
@@ -48,18 +48,18 @@ describe('what is searched for', () => {
 });
 
 describe('chains(chainTypes:)', () => {
-  it('keeps those of any of the types, in their order, whatever the letter case', async () => {
+  it('gives the chains of any of the types, in their order, ignoring letter case', async () => {
     const expected = demoChains.filter(({ chainType }) => ['solana', 'aptos'].includes(chainType));
     expect(await keysOf('(chainTypes: ["SOLANA", "Aptos", "nope"])')).toEqual(
       expected.map(({ chainKey }) => chainKey),
     );
   });
 
-  it('keeps none for an empty list', async () => {
+  it('gives none for an empty list', async () => {
     expect(await keysOf('(chainTypes: [])')).toEqual([]);
   });
 
-  it('and search keep what both keep', async () => {
+  it('and search together give the chains that match both', async () => {
     expect(await keysOf('(search: "m", chainTypes: ["aptos"])')).toEqual(
       demoChains
         .filter(({ chainType, chainKey, name }) => chainType === 'aptos' && /m/i.test(`${chainKey} ${name}`))

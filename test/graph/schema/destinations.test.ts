@@ -20,7 +20,7 @@ const DESTINATIONS = `query ($srcChainKey: String!, $srcToken: String!, $include
 
 const PAIR = { srcChainKey: 'ethereum', srcToken: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48' };
 
-/** An upstream with the demo listings that answers every question for routes like this. */
+/** An upstream with the demo listings that gives this answer to every route request. */
 async function startRoutingUpstream(routes: Answer | readonly object[]) {
   const upstream = await startFakeUpstream();
   const answerRoutes = typeof routes === 'function' ? routes : json({ tokens: routes });
@@ -40,7 +40,7 @@ const ROUTES = [
 ];
 
 describe('destinations', () => {
-  it('are what the pair gives, by chain in the order of the answer, without the source chain', async () => {
+  it('are the tokens of the pair by chain, in the order of the answer, without the source chain', async () => {
     const upstream = await startRoutingUpstream(ROUTES);
     const { query } = await createTestGateway({ upstream });
     const { data, errors } = await query<{ destinations: Group[] }>(DESTINATIONS, PAIR);
@@ -58,7 +58,7 @@ describe('destinations', () => {
     ]);
   });
 
-  it('have the source chain where it is asked for, and not for null', async () => {
+  it('include the source chain if asked to, and not for null', async () => {
     const upstream = await startRoutingUpstream(ROUTES);
     const { query } = await createTestGateway({ upstream });
     const keysFor = async (includeSourceChain: boolean | null) => {
@@ -70,7 +70,7 @@ describe('destinations', () => {
     expect(await keysFor(null)).toEqual(['base', 'unlisted']);
   });
 
-  it('share one request with the pair and with the token, however its address is written', async () => {
+  it('share one request with `tokens` and `Token.destinations`, in any letter case of the address', async () => {
     const upstream = await startRoutingUpstream(ROUTES);
     const { query } = await createTestGateway({ upstream });
     const lower = PAIR.srcToken.toLowerCase();
@@ -99,7 +99,7 @@ describe('destinations', () => {
     expect(await query(DESTINATIONS, pair)).toEqual({ data: { destinations: [] } });
   });
 
-  it('that cannot be had are null with the upstream’s code, and leave the rest of the answer', async () => {
+  it('are null with the upstream’s code if it cannot answer, and the rest of the response stays', async () => {
     const upstream = await startRoutingUpstream(status(500));
     const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
     const answer = await query(
@@ -129,7 +129,7 @@ describe('the budget for routes', () => {
     tokensByKey(keys: $keys) { symbol destinations { chainKey } }
   }`;
 
-  it('lets one operation ask for ten distinct tokens, and gives null with a code beyond', async () => {
+  it('allows ten distinct tokens in one operation, and gives null with a code beyond', async () => {
     const upstream = await startRoutingUpstream(ROUTES);
     const { query } = await createTestGateway({ upstream });
     expect(defaultConfig().maxRoutesPerOperation).toBe(10);
@@ -145,7 +145,7 @@ describe('the budget for routes', () => {
     expect(upstream.routesAsked()).toHaveLength(10);
   });
 
-  it('counts pairs asked for in every form, and not what is kept', async () => {
+  it('counts route requests of every field, and no cached routes', async () => {
     const upstream = await startRoutingUpstream(ROUTES);
     const { query } = await createTestGateway({ upstream, config: { maxRoutesPerOperation: 3 } });
     const [one, two, three, four] = keys as [RawToken, RawToken, RawToken, RawToken];
@@ -160,12 +160,12 @@ describe('the budget for routes', () => {
     const first = await query(mixed);
     expect(codesOf(first)).toEqual(['ROUTE_BUDGET_EXCEEDED']);
     expect(upstream.routesAsked()).toHaveLength(3);
-    // Three of them are kept by now.
+    // Three of them are cached by now.
     expect(codesOf(await query(mixed))).toEqual([]);
     expect(upstream.routesAsked()).toHaveLength(4);
   });
 
-  it('holds for a whole listing, which costs no more than that', async () => {
+  it('holds for destinations of a whole listing', async () => {
     const upstream = await startRoutingUpstream([]);
     const { query } = await createTestGateway({ upstream });
     const answer = await query<{ tokens: { symbol: string; destinations: object[] | null }[] }>(
@@ -177,7 +177,7 @@ describe('the budget for routes', () => {
     expect(upstream.routesAsked()).toHaveLength(10);
   });
 
-  it('ends an operation that would get more than a thousand errors', async () => {
+  it('fails an operation as a whole that would have more than a thousand errors', async () => {
     const upstream = await startRoutingUpstream([]);
     const { query } = await createTestGateway({ upstream });
     const lists = Array.from(

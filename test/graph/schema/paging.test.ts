@@ -48,7 +48,7 @@ async function pageOf({ query }: TestGateway, variables: object): Promise<Connec
   return data.tokenSearch;
 }
 
-/** Every page, from the first to the one that says it is the last. */
+/** Fetches every page, from the first to the one without a next page. */
 async function pagesOf(
   from: TestGateway,
   variables: object,
@@ -78,26 +78,29 @@ describe('all pages together', () => {
     for (const { totalCount } of pages) expect(totalCount).toBe(587);
   });
 
-  it.each(ORDERS)('give what a query and a filter keep exactly once, by %s', async (orderBy) => {
-    const filter = { chainTypes: ['EVM'], isBridgeable: true };
-    const evm = new Set(
-      demoChains.filter(({ chainType }) => chainType === 'evm').map(({ chainKey }) => chainKey),
-    );
-    const expected = demoTokens.filter(
-      ({ chainKey, isBridgeable, symbol, name }) =>
-        evm.has(chainKey) && isBridgeable && /usd/i.test(`${symbol} ${name}`),
-    );
-    const [first, ...rest] = await pagesOf(gateway, { query: 'usd', filter, orderBy, first: 7 });
-    const found = nodesOf(first ? [first, ...rest] : []);
-    const keys = found.map(keyOf);
-    expect(keys).toEqual([...new Set(keys)]);
-    expect(keys).toEqual(expect.arrayContaining(expected.map(keyOf)));
-    expect(found.every(({ chainKey, isBridgeable }) => evm.has(chainKey) && isBridgeable)).toBe(true);
-    expect(keys).toHaveLength(first?.totalCount ?? 0);
-    expect(rest.length).toBeGreaterThan(10);
-  });
+  it.each(ORDERS)(
+    'give each token that matches a query and a filter exactly once, by %s',
+    async (orderBy) => {
+      const filter = { chainTypes: ['EVM'], isBridgeable: true };
+      const evm = new Set(
+        demoChains.filter(({ chainType }) => chainType === 'evm').map(({ chainKey }) => chainKey),
+      );
+      const expected = demoTokens.filter(
+        ({ chainKey, isBridgeable, symbol, name }) =>
+          evm.has(chainKey) && isBridgeable && /usd/i.test(`${symbol} ${name}`),
+      );
+      const [first, ...rest] = await pagesOf(gateway, { query: 'usd', filter, orderBy, first: 7 });
+      const found = nodesOf(first ? [first, ...rest] : []);
+      const keys = found.map(keyOf);
+      expect(keys).toEqual([...new Set(keys)]);
+      expect(keys).toEqual(expect.arrayContaining(expected.map(keyOf)));
+      expect(found.every(({ chainKey, isBridgeable }) => evm.has(chainKey) && isBridgeable)).toBe(true);
+      expect(keys).toHaveLength(first?.totalCount ?? 0);
+      expect(rest.length).toBeGreaterThan(10);
+    },
+  );
 
-  it('are the same whatever the size of a page', async () => {
+  it('are the same for every page size', async () => {
     const orders = await Promise.all(
       [1, 3, 100].map(async (first) => {
         const found = await pagesOf(gateway, {
@@ -131,7 +134,7 @@ describe('all pages together', () => {
     });
   });
 
-  it('go on behind any edge, and end behind the last', async () => {
+  it('continue after any edge, and end after the last', async () => {
     const { edges } = await pageOf(gateway, { query: 'usdc', first: 10 });
     const behindThird = await pageOf(gateway, { query: 'usdc', first: 2, after: edges[2]?.cursor });
     expect(nodesOf([behindThird]).map(keyOf)).toEqual(edges.slice(3, 5).map(({ node }) => keyOf(node)));
@@ -149,7 +152,7 @@ describe('orders', () => {
     values.slice(1).every((value, index) => compare(values[index] as Value, value) <= 0);
   const byText = (a: string, b: string) => (a < b ? -1 : Number(a > b));
 
-  it('SYMBOL and NAME are in order whatever the letter case', async () => {
+  it('SYMBOL and NAME ignore letter case', async () => {
     const bySymbol = nodesOf(await pagesOf(gateway, { orderBy: 'SYMBOL', first: 100 }));
     const byName = nodesOf(await pagesOf(gateway, { orderBy: 'NAME', first: 100 }));
     expect(
@@ -166,7 +169,7 @@ describe('orders', () => {
     ).toBe(true);
   });
 
-  it('both orders by price have tokens without one last', async () => {
+  it('PRICE_ASC and PRICE_DESC have tokens without a price last', async () => {
     const upstream = await startFakeUpstream({
       chains: demoChains,
       tokens: demoTokens.map((token, row) => (row % 5 === 0 ? { ...token, price: null } : token)),
@@ -184,7 +187,7 @@ describe('orders', () => {
     }
   });
 
-  it('RELEVANCE has exact symbols, then begun ones, then the rest, bridgeable and priced first in each', async () => {
+  it('RELEVANCE has exact symbols, then prefixes, then the rest; in each group bridgeable and priced tokens first', async () => {
     const found = nodesOf(await pagesOf(gateway, { query: 'ETH' }));
     const ranks = found.map(({ symbol, isBridgeable, price }) => {
       const folded = symbol.toLowerCase();
@@ -241,7 +244,7 @@ describe('filters', () => {
     expect(found).toHaveLength(countOf(isKept));
   });
 
-  it('chainTypes keep the tokens on chains of any of them, in any letter case', async () => {
+  it('chainTypes match tokens on chains of any of the types, ignoring letter case', async () => {
     const types = new Map(demoChains.map(({ chainKey, chainType }) => [chainKey, chainType]));
     const found = await everyone({ chainTypes: ['Solana', 'APTOS', 'nope'] });
     expect(found.map(keyOf).sort()).toEqual(
@@ -252,7 +255,7 @@ describe('filters', () => {
     );
   });
 
-  it('isNative keeps what has the placeholder or its chain’s own address', async () => {
+  it('isNative matches the placeholder and the address of the native currency', async () => {
     const native = await everyone({ isNative: true });
     const others = await everyone({ isNative: false });
     expect(native.every(({ isNative }) => isNative)).toBe(true);
@@ -263,7 +266,7 @@ describe('filters', () => {
     );
   });
 
-  it('on prices keep nothing once prices are too old to be believed', async () => {
+  it('on prices match nothing once prices are too old', async () => {
     const old = await createTestGateway({ config: { priceMaxAgeMs: -60_000 } });
     expect((await pageOf(old, { filter: { hasPrice: true } })).totalCount).toBe(0);
     expect((await pageOf(old, { filter: { minPriceUsd: 0 } })).totalCount).toBe(0);
@@ -273,42 +276,42 @@ describe('filters', () => {
   });
 });
 
-describe('what cannot be meant', () => {
+describe('an invalid argument', () => {
   const cursorOf = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
   it.each([
     ['first: 0', { first: 0 }, 'Expected 1 to 100 as "first", got 0.'],
     ['first: 101', { first: 101 }, 'Expected 1 to 100 as "first", got 101.'],
     ['first: -1', { first: -1 }, 'Expected 1 to 100 as "first", got -1.'],
-    ['a cursor that is none', { after: 'nonsense' }, 'Expected as "after" a cursor'],
-    ['an empty cursor', { after: '' }, 'Expected as "after" a cursor'],
-    ['an offset', { after: cursorOf(20) }, 'Expected as "after" a cursor'],
-    ['a cursor of no order', { after: cursorOf(['BEST', 1, 'a', 'b', 'c']) }, 'Expected as "after" a cursor'],
+    ['a cursor that is none', { after: 'nonsense' }, 'Expected a cursor as "after"'],
+    ['an empty cursor', { after: '' }, 'Expected a cursor as "after"'],
+    ['an offset', { after: cursorOf(20) }, 'Expected a cursor as "after"'],
+    ['a cursor of no order', { after: cursorOf(['BEST', 1, 'a', 'b', 'c']) }, 'Expected a cursor as "after"'],
     [
       'a value of another type',
       { after: cursorOf(['RELEVANCE', '1', 'a', 'b', 'c']) },
-      'Expected as "after" a cursor',
+      'Expected a cursor as "after"',
     ],
-    ['a cursor with less', { after: cursorOf(['RELEVANCE', 1, 'a', 'b']) }, 'Expected as "after" a cursor'],
+    ['a cursor with less', { after: cursorOf(['RELEVANCE', 1, 'a', 'b']) }, 'Expected a cursor as "after"'],
     [
       'a cursor with more',
       { after: cursorOf(['RELEVANCE', 1, 'a', 'b', 'c', 'd']) },
-      'Expected as "after" a cursor',
+      'Expected a cursor as "after"',
     ],
     [
       'an endless cursor',
       { after: cursorOf(['RELEVANCE', 1, 'a', 'b', 'c'.repeat(4000)]) },
-      'Expected as "after" a cursor',
+      'Expected a cursor as "after"',
     ],
     [
       'a cursor with something behind',
       { after: `${cursorOf(['RELEVANCE', 1, 'a', 'b', 'c'])}!` },
-      'Expected as "after" a cursor',
+      'Expected a cursor as "after"',
     ],
     [
       'a cursor of another order',
       { orderBy: 'NAME', after: cursorOf(['PRICE_ASC', 1, 'a', 'b', 'c']) },
-      'a place in the order NAME, got one in the order PRICE_ASC',
+      'one of the order NAME, got one of the order PRICE_ASC',
     ],
     ['an endless query', { query: 'u'.repeat(201) }, 'at most 200 characters as "query", got 201'],
     [
@@ -333,7 +336,7 @@ describe('what cannot be meant', () => {
     expect(answer.errors?.[0]?.message).toContain(message);
   });
 
-  it('null for a size or a cursor is their default', async () => {
+  it('null as a size or a cursor means the default', async () => {
     const page = await pageOf(gateway, {
       first: null,
       after: null,
@@ -347,8 +350,8 @@ describe('what cannot be meant', () => {
 });
 
 describe('a cursor', () => {
-  it('is of bounded length and good for use, whatever the token it stands at', async () => {
-    // One more of each, and the row would be rejected.
+  it('is of bounded length and usable for every token', async () => {
+    // One character below the longest keys that a row may have.
     const long = tokenRow('c'.repeat(255), 'a'.repeat(511), {
       symbol: '\u0001'.repeat(256),
       name: '\ud83d'.repeat(1024),
@@ -367,8 +370,8 @@ describe('a cursor', () => {
   });
 });
 
-describe('a token', () => {
-  it('is told from every other, also by what differs in lone surrogates alone', async () => {
+describe('sort keys', () => {
+  it('differ for tokens that differ only in lone surrogates', async () => {
     const address = (last: string) => `${'a'.repeat(130)}${last}`;
     const upstream = await startFakeUpstream({
       chains: demoChains,
@@ -380,8 +383,8 @@ describe('a token', () => {
   });
 });
 
-describe('across a refresh in the midst of paging', () => {
-  /** Pages through all while each page is followed by a refresh with another listing. */
+describe('a refresh between two pages', () => {
+  /** Fetches all pages, with a refresh to another listing after each. */
   async function pagesWhile(orderBy: string, listings: (nth: number) => readonly RawToken[]) {
     const upstream: FakeUpstream = await startFakeUpstream({ chains: demoChains, tokens: demoTokens });
     const config = { tokensFreshMs: 3_600_000, holdBackTimes: 1 };
@@ -396,13 +399,13 @@ describe('across a refresh in the midst of paging', () => {
       });
       const version = () => changing.snapshots.status(Date.now())[1].version;
       const before = version();
-      changing.snapshots.hurry();
+      changing.snapshots.refreshNow();
       await expect.poll(version, { interval: 5 }).not.toBe(before);
     });
     return nodesOf(pages).map(keyOf);
   }
 
-  it.each(ORDERS)('tokens that come and go shift no other, by %s', async (orderBy) => {
+  it.each(ORDERS)('moves no token when others come and go, by %s', async (orderBy) => {
     const isStaying = (_token: RawToken, row: number) => row % 10 !== 0;
     const staying = demoTokens.filter(isStaying);
     const keys = await pagesWhile(orderBy, (nth) => [
@@ -422,7 +425,7 @@ describe('across a refresh in the midst of paging', () => {
     expect([...counts.values()].every((count) => count === 1)).toBe(true);
   });
 
-  it('by price only tokens whose price moved can come twice or not at all', async () => {
+  it('repeats or misses only tokens whose price changed, by price', async () => {
     const isMoving = ({ symbol }: RawToken) => symbol.startsWith('USD');
     const keys = await pagesWhile('PRICE_DESC', (nth) =>
       demoTokens.map((token) => (isMoving(token) ? { ...token, price: { usd: 10 ** (nth % 5) } } : token)),

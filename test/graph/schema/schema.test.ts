@@ -27,7 +27,7 @@ function* described(type: GraphQLNamedType): Generator<[string, string | null | 
 }
 
 describe('the schema', () => {
-  it('describes every type, field, argument and value, by more than its name', () => {
+  it('describes every type, field, argument and value in more than two words', () => {
     const types = Object.values(schema.getTypeMap()).filter(
       (type) => !type.name.startsWith('__') && !isSpecifiedScalarType(type),
     );

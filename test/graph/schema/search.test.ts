@@ -14,7 +14,7 @@ interface FoundToken {
 }
 
 const HEX = '0x00000000000000000000000000000000000000';
-/** What the demo listing has none of. */
+/** Rows of kinds that the demo listing lacks. */
 const ODD_TOKENS = [
   tokenRow('ethereum', `${HEX}a1`, { symbol: 'ARB', name: 'Arbitrum' }),
   tokenRow('base', `${HEX}a2`, { symbol: '₿TCx', name: 'Bitcoin of another kind' }),
@@ -29,7 +29,7 @@ const ODD_TOKENS = [
 
 let gateway: TestGateway;
 
-// One for all: none of these changes anything in it.
+// One gateway for all tests: none of them changes it.
 beforeAll(async () => {
   const upstream = await startFakeUpstream({ chains: demoChains, tokens: [...demoTokens, ...ODD_TOKENS] });
   gateway = await createTestGateway({ upstream, atEnd: afterAll });
@@ -59,9 +59,9 @@ const STG = '0x2F6F07CDcf3588944Bf4C42aC74ff24bF56e7590';
 const ON_SOLANA =
   demoTokens.find(({ address }) => /^[1-9A-HJ-NP-Za-km-z]{40,}$/.test(address))?.address ?? '';
 
-describe('what a person types', () => {
+describe('a query as a person types it', () => {
   it.each<[typed: string, symbols: string]>([
-    // A symbol, whole or begun, before what only has it inside.
+    // A symbol or its prefix, before symbols that contain the word further inside.
     ['usdc', 'USDC USDC.e USDC.n stgUSDC S*USDC'],
     ['USDC', 'USDC USDC.e USDC.n stgUSDC S*USDC'],
     ['UsDc', 'USDC USDC.e'],
@@ -90,7 +90,7 @@ describe('what a person types', () => {
     ['stg', 'STG stgUSDC'],
     ['g', 'G'],
     ['sol', 'SOL'],
-    // A name, or parts of one.
+    // A name, or words of it.
     ['tether', 'USDT USDt'],
     ['coin usd', 'USDC'],
     ['usd coin', 'USDC'],
@@ -104,7 +104,7 @@ describe('what a person types', () => {
     ['curve fi', 'crvUSD'],
     ['bridged noble', 'USDC.n'],
     ['savings', 'sDAI'],
-    // What a keyboard or a clipboard adds.
+    // Characters that a keyboard or a clipboard adds.
     ['  usdc ', 'USDC USDC.e'],
     ['ＵＳＤＣ', 'USDC USDC.e'],
     ['ｕｓｄ₮０', 'USDT0 USD₮0'],
@@ -152,7 +152,7 @@ describe('what a person types', () => {
     ['usdc matic', 'USDC', 'polygon'],
     ['lost unlisted', 'LOST', 'unlisted'],
     ['viction', 'VIC', 'tomo'],
-    // Marks that join words, and words that name nothing.
+    // Punctuation between words, and filler words.
     ['usdc/base', 'USDC S*USDC', 'base'],
     ['usdc-base', 'USDC S*USDC', 'base'],
     ['usdc@base', 'USDC S*USDC', 'base'],
@@ -161,7 +161,7 @@ describe('what a person types', () => {
     ['usdc on base', 'USDC S*USDC', 'base'],
     ['usdc to base chain', 'USDC S*USDC', 'base'],
     ['avax network', 'AVAX', 'avalanche'],
-    // What people call chains.
+    // Nicknames of chains.
     ['usdc arbitrum one', 'USDC', 'arbitrum'],
     ['usdc arb one', 'USDC', 'arbitrum'],
     ['usdt binance', 'USDT S*USDT', 'bsc'],
@@ -234,7 +234,7 @@ describe('what a person types', () => {
     expect(totalCount).toBe(demoTokens.length + ODD_TOKENS.length);
   });
 
-  it('among equal symbols those that can be bridged and have a price come first', async () => {
+  it('puts bridgeable and priced tokens first among equal symbols', async () => {
     const { data } = await gateway.query<{
       tokenSearch: { edges: { node: { isBridgeable: boolean; price: object | null } }[] };
     }>('{ tokenSearch(query: "unpriced") { edges { node { isBridgeable price { usd } } } } }');
@@ -245,26 +245,26 @@ describe('what a person types', () => {
     ]);
   });
 
-  it('of a chain that is named the native asset comes first among those that can be bridged', async () => {
+  it('puts the native asset of a chain first among its bridgeable tokens, if the chain is named', async () => {
     const { found } = await search('ethereum');
     expect(found[0]).toMatchObject({ symbol: 'ETH', chainKey: 'ethereum' });
   });
 
-  it('what a filter leaves decides whether anything was found', async () => {
-    // There is an AVAX, which cannot be bridged.
+  it('tries looser interpretations if the filter removes everything that was found', async () => {
+    // There is an AVAX token, which is not bridgeable.
     const { found } = await search('avax', { isBridgeable: true });
     expect(found.length).toBeGreaterThan(1);
     expect(new Set(found.map(({ chainKey }) => chainKey))).toEqual(new Set(['avalanche']));
   });
 
-  it('a token on a chain that is not listed is of no chain type', async () => {
+  it('gives a token on an unlisted chain no chain type', async () => {
     for (const chainTypes of [[''], ['evm'], ['undefined']]) {
       expect((await search('lost', { chainTypes })).totalCount).toBe(0);
     }
     expect((await search('lost')).totalCount).toBe(1);
   });
 
-  it('of more words than anyone types is BAD_USER_INPUT', async () => {
+  it('is BAD_USER_INPUT with too many words', async () => {
     const answer = await gateway.query('{ tokenSearch(query: "a b c d e f g h i") { totalCount } }');
     expect(answer.errors?.[0]).toMatchObject({
       message: 'Expected at most 8 words to search for, got 9.',
@@ -272,7 +272,7 @@ describe('what a person types', () => {
     });
   });
 
-  it('every token is found by its own symbol, name, chain and address', async () => {
+  it('finds every token by its own symbol, name, chain and address', async () => {
     for (const { symbol, name, chainKey, address } of demoTokens.filter((_token, row) => row % 7 === 0)) {
       const chain = demoChains.find((candidate) => candidate.chainKey === chainKey);
       for (const typed of [`${symbol} ${name}`, `${symbol} ${chain?.name}`, `${symbol} ${address}`]) {
@@ -283,7 +283,7 @@ describe('what a person types', () => {
   });
 });
 
-describe('chains(search:) finds what was meant by a wrong key', () => {
+describe('chains(search:) finds the chain that a wrong key means', () => {
   it.each([
     ['kaia', 'klaytn'],
     ['bnb', 'bsc'],
@@ -310,7 +310,7 @@ describe('chains(search:) finds what was meant by a wrong key', () => {
   });
 });
 
-describe('where no chain listing is known', () => {
+describe('without a chain listing', () => {
   it('tokens are found by the keys of their chains, and a filter by type is an error', async () => {
     const upstream = await startFakeUpstream({
       chains: [chainRow('ethereum')],
@@ -329,7 +329,7 @@ describe('where no chain listing is known', () => {
     ]);
   });
 
-  it('tokens are listed at once while it is being fetched, where nothing of it is needed', async () => {
+  it('tokens are listed without waiting for it, if nothing of it is needed', async () => {
     const upstream = await startFakeUpstream({
       chains: [chainRow('base')],
       tokens: [tokenRow('base', '0x2')],
@@ -341,7 +341,7 @@ describe('where no chain listing is known', () => {
     const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
     const plain = await query('{ tokenSearch(query: " ", filter: { hasPrice: true }) { totalCount } }');
     expect(plain.data).toEqual({ tokenSearch: { totalCount: 1 } });
-    // Names could decide here, so they are waited for.
+    // Names of chains could matter here, so the search waits for them.
     const named = query('{ tokenSearch(query: "usdc") { totalCount } }');
     const isFirst = await Promise.race([named.then(() => true), sleep(200, false)]);
     expect(isFirst).toBe(false);
@@ -351,7 +351,7 @@ describe('where no chain listing is known', () => {
 });
 
 describe('odd rows', () => {
-  it('are found by what they have', async () => {
+  it('are found by the texts they have', async () => {
     const upstream = await startFakeUpstream({
       chains: [chainRow('base')],
       tokens: [
@@ -371,7 +371,7 @@ describe('odd rows', () => {
 
 const CURRENCY = { chainKey: 'two', name: 'Two', symbol: 'TWO', decimals: 18 };
 
-describe('what was found is kept', () => {
+describe('the result of a search is cached', () => {
   it('no longer than the chains are the same', async () => {
     const upstream = await startFakeUpstream({
       chains: [chainRow('one', { name: 'First' }), chainRow('two', { name: 'Second' })],
@@ -400,12 +400,12 @@ describe('what was found is kept', () => {
     );
     const version = () => snapshots.status(Date.now())[0].version;
     const before = version();
-    snapshots.hurry();
+    snapshots.refreshNow();
     await expect.poll(version, { interval: 5 }).not.toBe(before);
     expect(keysOf(await query(document))).toEqual([['two'], ['two']]);
   });
 
-  it('no longer than prices are believed', async () => {
+  it('no longer than prices are young enough', async () => {
     const { query } = await createTestGateway({
       config: { tokensFreshMs: 3_600_000, priceMaxAgeMs: 60_000 },
     });
@@ -421,7 +421,7 @@ describe('what was found is kept', () => {
     expect(await count()).toBe(0);
   });
 
-  it('and counts among the rows of an operation', async () => {
+  it('and counts as rows of an operation', async () => {
     const { query } = await createTestGateway({ config: { maxRows: 30 } });
     const answer = await query('{ a: tokenSearch { edges { cursor } } b: tokenSearch { edges { cursor } } }');
     expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);

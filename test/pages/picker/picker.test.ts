@@ -254,7 +254,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', BROWSER_TEST, 
     await expect.poll(seen).toEqual(before);
 
     await page.goto(`${demo}/?token=unknown&chain=nowhere`);
-    await destinations.getByText('The token that this link names is not listed.').waitFor();
+    await destinations.getByText('The token in this link is not listed. Choose another one.').waitFor();
     await page.getByText('No tokens found').waitFor();
     expect(complaints).toEqual([]);
     expect([...hosts]).toEqual([new URL(demo).host]);
@@ -320,7 +320,11 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', BROWSER_TEST, 
     child.kill('SIGKILL');
     await exited;
     await search.fill('usdt');
-    await page.getByRole('alert').getByText('The gateway does not answer. Is it running?').first().waitFor();
+    await page
+      .getByRole('alert')
+      .getByText('The gateway does not answer. Check that it is running.')
+      .first()
+      .waitFor();
 
     expect(await page.locator('#found').innerText()).toBe('Still shown: 89 tokens found for “usdc”');
     expect(await rows.count()).toBe(50);

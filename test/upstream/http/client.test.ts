@@ -198,7 +198,7 @@ describe('limits on time', () => {
   });
 });
 
-describe('the ceiling', () => {
+describe('the rate limiter', () => {
   it('lets no second see more attempts than it, retries and bursts included', async () => {
     const { upstream, getTokens } = await askFor(first(3, status(503), GOOD), {
       requestsPerSecond: 3,

@@ -1,8 +1,8 @@
 import { GatewayError } from '../../../domain/errors.js';
 
 /**
- * An argument that is searched for, sent to the upstream or kept: bounded, since the size of variables is
- * bounded by that of the body alone.
+ * Limits the length of an argument that is searched for, sent to the upstream or cached. Without it, only the size
+ * of the request body limits variables.
  *
  * @throws GatewayError BAD_USER_INPUT
  */

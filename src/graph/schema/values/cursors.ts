@@ -1,31 +1,30 @@
 import { GatewayError } from '../../../domain/errors.js';
-import type { OrderPlace, TokenOrder } from '../../../search/token-order.js';
+import type { SortKey, TokenOrder } from '../../../search/token-order.js';
 import { decodeOpaque, encodeOpaque } from './opaque.js';
 
-/** No cursor that was given is longer. */
+/** Longer than any cursor that the gateway writes. */
 const MAX_CURSOR_LENGTH = 4096;
 
-/** Writes a place in an order as a cursor. */
-export function cursorOf({ order, value, tie }: OrderPlace): string {
-  return encodeOpaque([order, value, ...tie]);
+export function encodeCursor({ order, value, tieBreaker }: SortKey): string {
+  return encodeOpaque([order, value, ...tieBreaker]);
 }
 
 /**
- * Reads a cursor that {@link cursorOf} wrote.
+ * Decodes the output of {@link encodeCursor}.
  *
- * @throws GatewayError BAD_USER_INPUT for anything else, and for a place in another order
+ * @throws GatewayError BAD_USER_INPUT for anything else, and for a cursor of another order
  */
-export function placeOfCursor(cursor: string, order: TokenOrder): OrderPlace {
+export function decodeCursor(cursor: string, order: TokenOrder): SortKey {
   const parts = cursor.length <= MAX_CURSOR_LENGTH ? decodeOpaque(cursor) : undefined;
-  const [itsOrder, value, ...tie] = Array.isArray(parts) ? (parts as unknown[]) : [];
-  if (typeof itsOrder !== 'string' || !isValueOf(itsOrder, value) || !isTie(tie)) {
-    throw badCursor('one that an earlier page of this search gave', 'something else');
+  const [itsOrder, value, ...tieBreaker] = Array.isArray(parts) ? (parts as unknown[]) : [];
+  if (typeof itsOrder !== 'string' || !isValueOf(itsOrder, value) || !isTieBreaker(tieBreaker)) {
+    throw badCursor('one from an earlier page of this search', 'something else');
   }
-  if (itsOrder !== order) throw badCursor(`a place in the order ${order}`, `one in the order ${itsOrder}`);
-  return { order, value, tie };
+  if (itsOrder !== order) throw badCursor(`one of the order ${order}`, `one of the order ${itsOrder}`);
+  return { order, value, tieBreaker };
 }
 
-function isValueOf(order: string, value: unknown): value is OrderPlace['value'] {
+function isValueOf(order: string, value: unknown): value is SortKey['value'] {
   switch (order as TokenOrder) {
     case 'RELEVANCE':
       return typeof value === 'number';
@@ -41,13 +40,13 @@ function isValueOf(order: string, value: unknown): value is OrderPlace['value'] 
   }
 }
 
-function isTie(tie: readonly unknown[]): tie is OrderPlace['tie'] {
-  return tie.length === 3 && tie.every((part) => typeof part === 'string');
+function isTieBreaker(tieBreaker: readonly unknown[]): tieBreaker is SortKey['tieBreaker'] {
+  return tieBreaker.length === 3 && tieBreaker.every((part) => typeof part === 'string');
 }
 
 function badCursor(expected: string, came: string): GatewayError {
   return new GatewayError(
     'BAD_USER_INPUT',
-    `Expected as "after" a cursor: ${expected}, got ${came}. Leave "after" out to begin with the first page.`,
+    `Expected a cursor as "after", ${expected}, got ${came}. Leave "after" out to start with the first page.`,
   );
 }

@@ -1,13 +1,13 @@
-/** Writes a value in base64url, which says: not for reading. */
+/** Encodes a value as base64url, which tells clients not to read it. */
 export function encodeOpaque(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-/** Reads what {@link encodeOpaque} wrote; undefined for anything else. */
+/** Decodes the output of {@link encodeOpaque}, also as plain base64 with padding; undefined for anything else. */
 export function decodeOpaque(text: string): unknown {
   const bytes = Buffer.from(text, 'base64url');
-  // Node skips what is not base64url; only what it would write itself was written here.
-  if (bytes.toString('base64url') !== text) return undefined;
+  // Node skips characters that are not base64, so accept only what it would write itself.
+  if (text !== bytes.toString('base64url') && text !== bytes.toString('base64')) return undefined;
   try {
     return JSON.parse(bytes.toString());
   } catch {

@@ -2,11 +2,11 @@ import { byId, listed, make, say } from './dom.js';
 import { CHAINS } from './queries.js';
 
 /**
- * The choice of a chain: all that are listed, by name, with how many tokens they have.
+ * The choice of a chain, sorted by name, each with its number of tokens.
  *
  * @param {object} options
  * @param {import('./graph.js').Ask} options.ask
- * @param {string} options.chosen from a link; kept even where no such chain is listed
+ * @param {string} options.chosen chainKey from a link; kept even if no such chain is listed
  * @param {() => void} options.onChange
  */
 export function createChainFilter({ ask, chosen, onChange }) {
@@ -66,7 +66,7 @@ export function createChainFilter({ ask, chosen, onChange }) {
     showName();
     onChange();
   });
-  // By arrow keys a person passes chains by; a press, or Enter, is what decides.
+  // Arrow keys only pass over chains; a click or Enter closes the choice.
   radios.addEventListener('click', ({ detail, target }) => {
     if (detail > 0 && target instanceof HTMLInputElement) choice.hidePopover();
   });
@@ -97,7 +97,7 @@ export function createChainFilter({ ask, chosen, onChange }) {
 
   return {
     value: () => value,
-    /** Fetches the chains; without them all chains can still be searched. */
+    /** Fetches the chains. Until then, "All chains" can be searched. */
     async load() {
       const { chains } = await ask(CHAINS, {}, { quiet: true });
       show(chains ?? []);

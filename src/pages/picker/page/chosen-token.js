@@ -1,5 +1,5 @@
 import { byId, copyButton, listed, make, say } from './dom.js';
-import { isAway, isOutdated, showFault } from './graph.js';
+import { isCancelled, isUnreachable, showError } from './graph.js';
 import { CHOSEN_TOKEN, DESTINATIONS } from './queries.js';
 import { countText } from './text.js';
 import { badges, priceAndAge } from './token-row.js';
@@ -8,7 +8,7 @@ import { badges, priceAndAge } from './token-row.js';
 /** @typedef {import('./queries.js').ChainDestinations} ChainDestinations */
 
 /**
- * The chosen token, and where it can be moved to.
+ * The panel of the chosen token and its destinations.
  *
  * @param {import('./graph.js').Ask} ask
  */
@@ -22,28 +22,28 @@ export function createChosenToken(ask) {
 
   /** @type {Token | undefined} */
   let chosen;
-  let asking = new AbortController();
-  /** @type {(() => Promise<void>) | undefined} what the gateway could not be asked */
-  let unasked;
+  let running = new AbortController();
+  /** @type {(() => Promise<void>) | undefined} repeats a query that did not reach the gateway */
+  let unsent;
 
   /**
-   * Runs the newest question, which makes that before it outdated.
+   * Runs queries and shows their failure. Cancels an earlier run.
    *
-   * @param {(signal: AbortSignal) => Promise<void>} question
+   * @param {(signal: AbortSignal) => Promise<void>} queries
    */
-  async function run(question) {
-    asking.abort();
-    asking = new AbortController();
+  async function run(queries) {
+    running.abort();
+    running = new AbortController();
     section.ariaBusy = 'true';
     try {
-      await question(asking.signal);
-      unasked = undefined;
-      showFault(fault);
+      await queries(running.signal);
+      unsent = undefined;
+      showError(fault);
     } catch (error) {
-      if (isOutdated(error)) return;
-      const again = () => run(question);
-      unasked = isAway(error) ? again : undefined;
-      showFault(fault, error, again);
+      if (isCancelled(error)) return;
+      const again = () => run(queries);
+      unsent = isUnreachable(error) ? again : undefined;
+      showError(fault, error, again);
       if (groups.children.length === 0) say(status, '');
     }
     section.ariaBusy = 'false';
@@ -55,8 +55,8 @@ export function createChosenToken(ask) {
     showToken(token);
     if (isOther) {
       groups.replaceChildren();
-      showFault(fault);
-      say(status, 'Asking where it can be moved…');
+      showError(fault);
+      say(status, 'Loading destinations…');
     }
     await run((signal) => findDestinations(token, signal));
   }
@@ -109,33 +109,33 @@ export function createChosenToken(ask) {
   return {
     choose,
     /**
-     * Chooses the token with this id, which a link names.
+     * Chooses the token with this id, from a link.
      *
      * @param {string} id
      */
     open: (id) =>
       run(async (signal) => {
-        say(status, 'Asking for the chosen token…');
+        say(status, 'Loading the chosen token…');
         const token = await fetchToken(id, signal);
         if (!token) {
-          say(status, 'The token that this link names is not listed.');
+          say(status, 'The token in this link is not listed. Choose another one.');
           return;
         }
         showToken(token);
         await findDestinations(token, signal);
       }),
-    /** Asks again what did not reach the gateway; what did, a person may, since it costs the upstream a request. */
+    /** Repeats a query that did not reach the gateway. Other failures wait for a person, since routes cost the upstream a request. */
     async retry() {
-      await unasked?.();
+      await unsent?.();
     },
-    /** Asks again for what can change. Without an answer, what is shown stays. */
+    /** Fetches the token's price again. If that fails, nothing changes. */
     async refresh() {
       const before = chosen;
       const token = before && (await fetchToken(before.id).catch(() => undefined));
       if (!token || before !== chosen) return;
       chosen = token;
       if (token.chain?.name === before.chain?.name) showPrice(token);
-      // The chain listing came later than the token.
+      // The chain listing arrived after the token.
       else showToken(token);
     },
   };

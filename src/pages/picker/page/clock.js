@@ -1,14 +1,14 @@
 import { make, say } from './dom.js';
 import { ageText } from './text.js';
 
-/** Below this, a difference between the clocks is no more than the answer's way and the rounding of its date. */
+/** A smaller difference between the clocks comes from network delay and from the rounding of the Date header. */
 const SAME_MS = 2000;
 
-/** How far the gateway's clock is ahead of this one, by which all ages would be wrong. */
+/** How far the gateway's clock is ahead of this one; ages are corrected by it. */
 let aheadMs = 0;
 
 /**
- * Sets the clock by an answer of the gateway.
+ * Sets the clock by the Date header of a response from the gateway.
  *
  * @param {Response} response
  */
@@ -18,7 +18,7 @@ export function setClock({ headers }) {
 }
 
 /**
- * A time as its age, such as "12 s ago", which goes on by itself.
+ * An element that shows the age of a time, such as "12 s ago", and keeps it current.
  *
  * @param {string} iso
  * @param {string} [word]

@@ -1,5 +1,5 @@
 /**
- * The element with this id, which the page has.
+ * Finds an element that must be in the page.
  *
  * @template {HTMLElement} E
  * @param {string} id
@@ -9,11 +9,11 @@
 export function byId(id, type) {
   const found = document.getElementById(id);
   if (found instanceof type) return found;
-  throw new Error(`The page lacks its ${id}.`);
+  throw new Error(`The page has no element "${id}" of this type.`);
 }
 
 /**
- * Makes an element. Strings become text and never markup.
+ * Makes an element. Strings become text, never markup.
  *
  * @template {keyof HTMLElementTagNameMap} Name
  * @param {Name} name
@@ -31,7 +31,7 @@ export function make(name, attributes = {}, ...children) {
 }
 
 /**
- * Text from a listing. Characters in it that set the direction of writing turn nothing beside it round.
+ * Wraps text from a listing, so that characters in it that change the writing direction do not affect its neighbours.
  *
  * @param {string} text
  */
@@ -40,8 +40,6 @@ export function listed(text) {
 }
 
 /**
- * A button.
- *
  * @param {string} label
  * @param {(this: HTMLButtonElement) => void} onPress
  */
@@ -52,7 +50,7 @@ export function button(label, onPress) {
 }
 
 /**
- * Says this where it is not said already: what is set anew is read out anew.
+ * Sets an element's text if it differs: screen readers read out every text that is set.
  *
  * @param {HTMLElement} element
  * @param {string} text
@@ -62,10 +60,10 @@ export function say(element, text) {
 }
 
 /**
- * A button that copies a text, or, where the browser does not let it, marks where it is to be copied from.
+ * A button that copies the text of an element. If the browser forbids it, the button selects the text instead.
  *
  * @param {string} label
- * @param {HTMLElement} source what shows the text
+ * @param {HTMLElement} source
  */
 export function copyButton(label, source) {
   return button(label, async function () {
@@ -76,8 +74,8 @@ export function copyButton(label, source) {
       said.textContent = 'Copied';
     } catch {
       getSelection()?.selectAllChildren(source);
-      this.textContent = 'Marked: copy it';
-      said.textContent = 'The browser does not let this page copy. The text is marked: copy it.';
+      this.textContent = 'Selected';
+      said.textContent = 'The browser does not let this page copy. The text is selected: copy it by hand.';
     }
     setTimeout(() => {
       this.textContent = label;

@@ -2,11 +2,11 @@ import { setClock } from './clock.js';
 import { button, make } from './dom.js';
 
 const TIME_LIMIT_MS = 60_000;
-/** Of faults on the way to the gateway; all other codes are the gateway's. */
-const AWAY = 'GATEWAY_UNREACHABLE';
+/** The page's own code for an unreachable gateway; all other codes come from the gateway. */
+const UNREACHABLE = 'GATEWAY_UNREACHABLE';
 
-/** Why there is no answer, for a person. */
-export class Fault extends Error {
+/** A failed query, with a message for a person. */
+export class QueryError extends Error {
   /**
    * @param {string} message
    * @param {string} code
@@ -19,18 +19,18 @@ export class Fault extends Error {
 
 /** @typedef {import('./queries.js').Query<unknown, unknown>} AnyQuery */
 /** @typedef {{ query: AnyQuery, variables: object, tookMs: number, quiet: boolean }} Answered */
-/** @typedef {{ signal?: AbortSignal, quiet?: boolean }} AskOptions quiet: of the page's own accord, not a person's */
+/** @typedef {{ signal?: AbortSignal, quiet?: boolean }} AskOptions quiet: sent by the page itself, not for an action of a person */
 /** @typedef {{ data?: unknown, errors?: { message: string, extensions?: { code?: string } }[] }} Answer */
 
 /**
- * Makes the way to the graph.
+ * Makes the function that sends queries to the graph.
  *
  * @param {string} endpoint
- * @param {(answered: Answered) => void} onAnswered told of each question that was answered, and of how it was put
+ * @param {(answered: Answered) => void} onAnswered called after each successful query
  */
 export function createGraph(endpoint, onAnswered) {
   /**
-   * Asks by POST.
+   * Sends a query by POST.
    *
    * @template Data
    * @template {object} Variables
@@ -38,7 +38,7 @@ export function createGraph(endpoint, onAnswered) {
    * @param {Variables} variables
    * @param {AskOptions} [options]
    * @returns {Promise<Data>}
-   * @throws {Fault} also where the field that was asked for is null because of an error
+   * @throws {QueryError} also if a root field is null because of an error
    */
   return async function ask(query, variables, { signal, quiet = false } = {}) {
     const askedAt = performance.now();
@@ -52,9 +52,13 @@ export function createGraph(endpoint, onAnswered) {
     const [error] = answer.errors ?? [];
     const data = /** @type {Data | null | undefined} */ (answer.data);
     if (error && (!data || Object.values(data).includes(null))) {
-      throw new Fault(error.message, error.extensions?.code ?? '');
+      throw new QueryError(error.message, error.extensions?.code ?? '');
     }
-    if (!data) throw new Fault('The gateway sent neither data nor an error.', '');
+    if (!data)
+      throw new QueryError(
+        'The response of the gateway has neither data nor errors. Reload the page to try again.',
+        '',
+      );
     const tookMs = performance.now() - askedAt;
     onAnswered({ query: /** @type {AnyQuery} */ (query), variables, tookMs, quiet });
     return data;
@@ -83,55 +87,59 @@ async function send(endpoint, query, variables, signal) {
     setClock(response);
     return await response.json();
   } catch (error) {
-    if (isOutdated(error)) throw error;
-    if (response) throw new Fault(`The gateway answered with status ${response.status}.`, AWAY);
-    throw new Fault('The gateway does not answer.', AWAY);
+    if (isCancelled(error)) throw error;
+    if (response)
+      throw new QueryError(
+        `The gateway answered with HTTP status ${response.status}, and not with JSON.`,
+        UNREACHABLE,
+      );
+    throw new QueryError('The gateway does not answer.', UNREACHABLE);
   }
 }
 
 /**
- * Whether a question was given up for a newer one, which is no fault.
+ * Whether a query was cancelled because of a newer one. This is no failure.
  *
  * @param {unknown} error
  */
-export function isOutdated(error) {
+export function isCancelled(error) {
   return error instanceof DOMException && error.name === 'AbortError';
 }
 
 /**
- * Whether it was the gateway itself that could not be asked.
+ * Whether the gateway itself could not be reached.
  *
  * @param {unknown} error
  */
-export function isAway(error) {
-  return error instanceof Fault && error.code === AWAY;
+export function isUnreachable(error) {
+  return error instanceof QueryError && error.code === UNREACHABLE;
 }
 
 /**
- * What to do, where the message does not say it itself.
+ * What a person can do about a failure, if its message does not say so.
  *
  * @type {ReadonlyMap<string, string>}
  */
 const ADVICE = new Map([
-  [AWAY, 'Is it running? This page tries again by itself.'],
-  ['UPSTREAM_MALFORMED', 'Try again in a minute; if it stays so, tell who runs the gateway.'],
+  [UNREACHABLE, 'Check that it is running. This page tries again by itself.'],
+  ['UPSTREAM_MALFORMED', 'Try again in a minute. If it still fails, tell the operator of the gateway.'],
 ]);
 
 /**
- * Shows a fault and what to do, or, without one, shows that all is well again.
+ * Shows a failure and what to do about it; without an error, removes what was shown.
  *
  * @param {HTMLElement} place
  * @param {unknown} [error]
  * @param {() => void} [again]
  */
-export function showFault(place, error, again) {
+export function showError(place, error, again) {
   if (error === undefined) {
     place.replaceChildren();
     return;
   }
-  const { message, code } = error instanceof Fault ? error : new Fault(String(error), '');
+  const { message, code } = error instanceof QueryError ? error : new QueryError(String(error), '');
   const text = `${message} ${ADVICE.get(code) ?? ''}`.trim();
-  // The same fault is not read out again at each try.
+  // Screen readers would read the same failure out again after each attempt.
   if (place.querySelector('p')?.textContent?.startsWith(text)) return;
   const said = make('p', {}, `${text} `, ...(code ? [make('code', {}, code)] : []));
   place.replaceChildren(

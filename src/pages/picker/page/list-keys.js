@@ -1,13 +1,13 @@
 const PAGE_ROWS = 8;
 
 /**
- * Moves through a list by keyboard, from the list itself and from the box that searches it. The focus stays where it
- * is: one row is active, as in the listbox pattern of the ARIA practices.
+ * Keyboard control of a list, from the list itself and from its search box. The focus does not move; one row is
+ * marked active, as in the listbox pattern of the ARIA practices.
  *
  * @param {object} options
  * @param {HTMLInputElement} options.box
  * @param {HTMLElement} options.list
- * @param {() => Promise<void>} options.onEnd when it is to go on behind the last row
+ * @param {() => Promise<void>} options.onEnd called when the active row should move beyond the last one
  * @param {() => void} options.onEnter
  * @param {() => void} options.onEscape
  */
@@ -46,7 +46,7 @@ export function createListKeys({ box, list, onEnd, onEnter, onEscape }) {
       ArrowUp: () => setActive(Math.max(active - 1, inList ? 0 : -1)),
       PageDown: () => moveTo(active + PAGE_ROWS),
       PageUp: () => setActive(Math.max(active - PAGE_ROWS, 0)),
-      // In the box these are the caret's until a row is active.
+      // In the search box these keys move the caret until a row is active.
       Home: (inList || active >= 0) && (() => setActive(0)),
       End: (inList || active >= 0) && (() => setActive(list.children.length - 1)),
       ' ': inList && onEnter,
@@ -70,7 +70,7 @@ export function createListKeys({ box, list, onEnd, onEnter, onEscape }) {
         ),
       );
   });
-  // The focus that a press would give to the list comes with the click, when the row is known.
+  // A press must not focus the list yet: the click does, once it knows the row.
   list.addEventListener('mousedown', (event) => event.preventDefault());
 
   return { setActive, active: () => active };

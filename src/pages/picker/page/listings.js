@@ -1,16 +1,16 @@
 import { age } from './clock.js';
 import { byId, make } from './dom.js';
-import { showFault } from './graph.js';
+import { showError } from './graph.js';
 import { LISTINGS } from './queries.js';
 
 const POLL_MS = 10_000;
-/** While something is missing. */
+/** While a listing is missing or the gateway does not answer. */
 const POLL_SOON_MS = 3_000;
 
 /** @typedef {import('./queries.js').ListingStatus} ListingStatus */
 
 /**
- * Shows how the listings stand, and asks again and again for as long as somebody can see it.
+ * Shows the status of the listings, and polls it while the page is visible.
  *
  * @param {import('./graph.js').Ask} ask
  * @param {(listings: ListingStatus[]) => void} onAnswer
@@ -28,11 +28,11 @@ export function watchListings(ask, onAnswer) {
     try {
       const { listings } = await ask(LISTINGS, {}, { quiet: true });
       isWell = listings.every(({ state }) => state !== 'EMPTY');
-      showFault(fault);
+      showError(fault);
       show(listings);
       onAnswer(listings);
     } catch (error) {
-      showFault(fault, error, poll);
+      showError(fault, error, poll);
     }
     clearTimeout(next);
     if (document.visibilityState === 'visible') next = setTimeout(poll, isWell ? POLL_MS : POLL_SOON_MS);
@@ -43,7 +43,7 @@ export function watchListings(ask, onAnswer) {
     rows.replaceChildren(...listings.map(row));
     for (const { name, lastFailure } of listings) {
       const id = `failure-of-${name}-${lastFailure?.at}`;
-      // One that is there already stays, perhaps opened.
+      // Keep an element that is already there: a person may have opened it.
       if (document.getElementById(id)) continue;
       document.querySelector(`[id^="failure-of-${name}-"]`)?.remove();
       if (lastFailure) failures.append(failure(id, name, lastFailure));
@@ -56,7 +56,7 @@ export function watchListings(ask, onAnswer) {
   poll();
 
   return {
-    /** Looks soon whether what is missing is back. */
+    /** Polls soon, to notice when what is missing is back. */
     lookSoon() {
       clearTimeout(next);
       next = setTimeout(poll, POLL_SOON_MS);

@@ -9,7 +9,7 @@ import { createTokenList } from './token-list.js';
 const { endpoint = '', hasPlayground } = document.body.dataset;
 const box = byId('search', HTMLInputElement);
 
-// The address of the page says what it shows, so that a link shows the same to others.
+// The page's address holds its state, so that a link shows the same to others.
 const link = new URL(location.href).searchParams;
 let chosenId = link.get('token') ?? '';
 
@@ -38,8 +38,8 @@ const list = createTokenList({
   ask,
   chainKey: chains.value,
   onChoose: choose,
-  onQuestion: keepAddress,
-  onFault: () => listings?.lookSoon(),
+  onChange: keepAddress,
+  onFailure: () => listings?.lookSoon(),
 });
 
 /** @param {import('./queries.js').Token} token */
@@ -47,7 +47,7 @@ function choose(token) {
   chosenId = token.id;
   keepAddress();
   chosen.choose(token);
-  // In one column it is below the list, where nobody would see it appear.
+  // In the one-column layout the panel may be below the visible part of the page.
   const section = byId('chosen', HTMLElement);
   if (section.getBoundingClientRect().top > innerHeight - 120) section.scrollIntoView({ block: 'start' });
 }
@@ -55,7 +55,7 @@ function choose(token) {
 box.value = link.get('q') ?? '';
 list.setChosen(chosenId);
 list.find().then(() => {
-  // Somebody may have chosen another one meanwhile.
+  // A person may have chosen another token meanwhile.
   if (chosenId && chosenId === link.get('token')) chosen.open(chosenId);
 });
 
@@ -68,7 +68,7 @@ listings = watchListings(ask, async ([ofChains, ofTokens]) => {
   await Promise.all([list.retry(), chosen.retry()]);
   const chainsNow = `${ofChains?.version} ${ofTokens?.rows}`;
   if (chainsNow !== chainsKnown) {
-    // Without them, they are asked for again with the next look at the listings.
+    // After a failure, the next status of the listings tries again.
     const isThere = await chains.load().then(
       () => true,
       () => false,

@@ -1,11 +1,11 @@
 /**
- * What the page asks, to the letter: what is shown beside an answer is what was sent for it.
+ * The queries of the page. The text shown on the page is exactly the text sent.
  *
  * @template Data, Variables
  * @typedef {object} Query
  * @property {string} name the name of its operation
  * @property {string} text
- * @property {(data: Data, variables: Variables) => void} [types] never there: it carries the types
+ * @property {(data: Data, variables: Variables) => void} [types] never set; it only carries the types
  */
 
 /** @typedef {{ usd: number, asOf: string }} Price */

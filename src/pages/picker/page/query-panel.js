@@ -3,9 +3,9 @@ import { byId, copyButton, make } from './dom.js';
 const ORDER = ['Tokens', 'Destinations', 'ChosenToken', 'Chains', 'Listings'];
 
 /**
- * Shows the queries that produced what is seen, one at a time: that of the last thing a person did, or the one chosen.
+ * Shows one of the queries behind the page: the one of the person's last action, or the one chosen here.
  *
- * @param {string | undefined} playground where a query can be opened
+ * @param {string | undefined} playground path of a playground that can open a query
  */
 export function createQueryPanel(playground) {
   const operations = byId('operations', HTMLFieldSetElement);
@@ -58,7 +58,7 @@ export function createQueryPanel(playground) {
       last.set(name, answered);
       choices.get(name)?.label.removeAttribute('hidden');
       const isSame = before && JSON.stringify(before.variables) === JSON.stringify(answered.variables);
-      // What stays the same stays as it is: somebody may be marking a part of it.
+      // Do not redraw the same query: somebody may be selecting a part of it.
       if (shown === name ? !isSame : !answered.quiet || shown === '') show(name);
     },
   };

@@ -25,7 +25,7 @@ const HUGE = new Intl.NumberFormat('en', {
 const WHOLE = new Intl.NumberFormat('en');
 
 /**
- * A price, short and with the digits that matter.
+ * Formats a price with as many digits as matter.
  *
  * @param {number} usd
  */
@@ -38,7 +38,7 @@ export function priceText(usd) {
 }
 
 /**
- * How long ago something was, in the largest unit that fits.
+ * Formats an age in the largest unit that fits.
  *
  * @param {number} ms
  */
@@ -51,7 +51,7 @@ export function ageText(ms) {
 }
 
 /**
- * A number of things, such as "1 token" and "1,204 tokens".
+ * Formats a count, such as "1 token" and "1,204 tokens".
  *
  * @param {number} count
  * @param {string} one

@@ -1,31 +1,31 @@
 import { byId, say } from './dom.js';
-import { isOutdated, showFault } from './graph.js';
+import { isCancelled, showError } from './graph.js';
 import { createListKeys } from './list-keys.js';
 import { TOKENS } from './queries.js';
 import { countText } from './text.js';
 import { tokenRow, updateRow } from './token-row.js';
 
 const PAGE_SIZE = 50;
-/** A refresh asks once more for what is shown, but not for endless lists. */
+/** Longer lists are not refreshed. */
 const MAX_REFRESHED_PAGES = 4;
-/** For how long a person who types is let go on. */
+/** How long to wait after a key press before searching (milliseconds). */
 const TYPING_MS = 120;
 
 /** @typedef {import('./queries.js').Token} Token */
-/** @typedef {import('./queries.js').TokensVariables} Question */
-/** @typedef {{ question: Question, tokens: Token[], totalCount: number, cursor?: string | undefined }} Found */
+/** @typedef {import('./queries.js').TokensVariables} Search */
+/** @typedef {{ search: Search, tokens: Token[], totalCount: number, cursor?: string | undefined }} Found */
 
 /**
- * The search box, and the list that it controls.
+ * The search box and the list of tokens that it controls.
  *
  * @param {object} options
  * @param {import('./graph.js').Ask} options.ask
- * @param {() => string} options.chainKey on which chain to search; empty for all
+ * @param {() => string} options.chainKey the chain to search; empty for all chains
  * @param {(token: Token) => void} options.onChoose
- * @param {() => void} options.onQuestion told of each change of what is searched for
- * @param {() => void} options.onFault
+ * @param {() => void} options.onChange called when the search changes
+ * @param {() => void} options.onFailure
  */
-export function createTokenList({ ask, chainKey, onChoose, onQuestion, onFault }) {
+export function createTokenList({ ask, chainKey, onChoose, onChange, onFailure }) {
   const box = byId('search', HTMLInputElement);
   const list = byId('tokens', HTMLElement);
   const status = byId('found', HTMLElement);
@@ -36,53 +36,53 @@ export function createTokenList({ ask, chainKey, onChoose, onQuestion, onFault }
   /** @type {Found | undefined} what is shown */
   let found;
   let chosenId = '';
-  /** @type {(() => Promise<void>) | undefined} asks again what last failed */
+  /** @type {(() => Promise<void>) | undefined} repeats the query that failed last */
   let failed;
   /** @type {'find' | 'more' | 'refresh' | undefined} */
   let doing;
-  let asking = new AbortController();
+  let fetching = new AbortController();
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let typing;
-  /** Ends once the newest question is answered, or has failed. */
+  /** Resolves when the newest search has succeeded or failed. */
   let settled = Promise.resolve();
 
   const keys = createListKeys({ box, list, onEnd: loadMore, onEnter: chooseActive, onEscape: clear });
 
   /**
-   * Asks for pages, one after another, and shows what they hold behind what is there. What is shown stays until then,
-   * and also if they cannot be had. Whatever was asked before is outdated by it.
+   * Fetches pages one after another and shows their rows after those of `start`. Until then, and if it fails, the
+   * list stays as it is. Cancels any earlier fetch.
    *
    * @param {'find' | 'more' | 'refresh'} what
    * @param {Found} start
    * @param {number} pages
    */
   async function fetchPages(what, start, pages) {
-    asking.abort();
-    asking = new AbortController();
-    const { signal } = asking;
+    fetching.abort();
+    fetching = new AbortController();
+    const { signal } = fetching;
     doing = what;
     list.ariaBusy = 'true';
     try {
       let next = start;
       for (let page = 0; page < pages && (page === 0 || next.cursor); page++) {
-        const { question, cursor } = next;
-        const variables = cursor === undefined ? question : { ...question, after: cursor };
+        const { search, cursor } = next;
+        const variables = cursor === undefined ? search : { ...search, after: cursor };
         const { tokenSearch } = await ask(TOKENS, variables, { signal, quiet: what === 'refresh' });
         if (!tokenSearch) break;
         const { edges, pageInfo, totalCount } = tokenSearch;
         next = {
-          question,
+          search,
           tokens: withoutRepeats([...next.tokens, ...edges.map(({ node }) => node)]),
           totalCount,
           cursor: pageInfo.hasNextPage ? (pageInfo.endCursor ?? undefined) : undefined,
         };
       }
       failed = undefined;
-      showFault(fault);
+      showError(fault);
       show(next, what);
     } catch (error) {
-      if (isOutdated(error)) return;
-      // Of a refresh nobody waits for the answer, and what is shown says how old it is.
+      if (isCancelled(error)) return;
+      // Nobody waits for a refresh, and the rows shown tell their age, so its failure is not shown.
       if (what !== 'refresh') showFailure(error, what === 'more' ? loadMore : find);
     }
     doing = undefined;
@@ -102,7 +102,7 @@ export function createTokenList({ ask, chainKey, onChoose, onQuestion, onFault }
       if (what === 'more' && index < before.length) continue;
       const row = tokenRow(token, { index, count: totalCount, isChosen: token.id === chosenId });
       const there = list.children[index];
-      // A row that stays is not replaced: it may be under a finger.
+      // Update a row of the same token in place: a person may be pressing it.
       if (there && before[index]?.id === token.id) updateRow(there, row);
       else if (there) there.replaceWith(row);
       else list.append(row);
@@ -128,8 +128,8 @@ export function createTokenList({ ask, chainKey, onChoose, onQuestion, onFault }
    */
   function showFailure(error, again) {
     failed = again;
-    onFault();
-    showFault(fault, error, again);
+    onFailure();
+    showError(fault, error, again);
     say(status, found ? `Still shown: ${textOf(found)}` : '');
   }
 
@@ -137,19 +137,19 @@ export function createTokenList({ ask, chainKey, onChoose, onQuestion, onFault }
     clearTimeout(typing);
     typing = undefined;
     const filter = chainKey() ? { filter: { chainKeys: [chainKey()] } } : {};
-    const question = { query: box.value.trim(), ...filter, first: PAGE_SIZE };
-    settled = fetchPages('find', { question, tokens: [], totalCount: 0 }, 1);
+    const search = { query: box.value.trim(), ...filter, first: PAGE_SIZE };
+    settled = fetchPages('find', { search, tokens: [], totalCount: 0 }, 1);
     return settled;
   }
 
   /** @param {number} ms */
   function findAfter(ms) {
     clearTimeout(typing);
-    // What is under way answers an older question.
-    asking.abort();
+    // A fetch under way is for an older search.
+    fetching.abort();
     doing = 'find';
     typing = setTimeout(find, ms);
-    onQuestion();
+    onChange();
   }
 
   async function loadMore() {
@@ -157,7 +157,7 @@ export function createTokenList({ ask, chainKey, onChoose, onQuestion, onFault }
     await fetchPages('more', found, 1);
   }
 
-  /** Chooses the active row, or the first that the newest question finds: who types fast gets none of an older one. */
+  /** Chooses the active row or the first row. Waits for the newest search, so that fast typing picks no outdated row. */
   async function chooseActive() {
     if (typing !== undefined) find();
     await settled;
@@ -199,34 +199,30 @@ export function createTokenList({ ask, chainKey, onChoose, onQuestion, onFault }
 
   return {
     find,
-    /** Searches as soon as the hand is off the keys. */
+    /** Searches once the chain has stopped changing: arrow keys pass over many chains. */
     changeChain: () => findAfter(TYPING_MS),
     setChosen,
-    /** Asks again what failed. */
+    /** Repeats the query that failed last. */
     async retry() {
       if (doing === undefined) await failed?.();
     },
-    /** Asks again for what is shown, for its prices. */
+    /** Fetches the rows shown again, mainly for their prices. */
     async refresh() {
       const pages = Math.ceil((found?.tokens.length ?? 0) / PAGE_SIZE);
       if (!found || failed || doing !== undefined || pages > MAX_REFRESHED_PAGES) return;
-      await fetchPages(
-        'refresh',
-        { question: found.question, tokens: [], totalCount: 0 },
-        Math.max(1, pages),
-      );
+      await fetchPages('refresh', { search: found.search, tokens: [], totalCount: 0 }, Math.max(1, pages));
     },
   };
 }
 
 /** @param {Found} found */
-function textOf({ totalCount, question: { query } }) {
+function textOf({ totalCount, search: { query } }) {
   const count = totalCount === 0 ? 'No tokens' : countText(totalCount, 'token');
   return `${count} found${query ? ` for “${query}”` : ''}`;
 }
 
 /**
- * Between two pages the listing can be refreshed and a row move, which then comes twice.
+ * Drops repeats: if the listing is refreshed between two pages, a row that moved can come twice.
  *
  * @param {Token[]} tokens
  */

@@ -5,7 +5,7 @@ import { priceText } from './text.js';
 /** @typedef {import('./queries.js').Token} Token */
 
 /**
- * A token as an option of the list.
+ * Makes the row of a token, an option of the list box.
  *
  * @param {Token} token
  * @param {{ index: number, count: number, isChosen: boolean }} place
@@ -36,7 +36,7 @@ export function tokenRow(token, { index, count, isChosen }) {
 }
 
 /**
- * Makes a row say what another of the same token says.
+ * Updates a row in place from a newer row of the same token.
  *
  * @param {Element} row
  * @param {Element} newer
@@ -47,7 +47,7 @@ export function updateRow(row, newer) {
 }
 
 /**
- * What sets a token apart from most.
+ * Badges for properties that most tokens do not have.
  *
  * @param {Token} token
  */

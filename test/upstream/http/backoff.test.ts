@@ -22,13 +22,13 @@ async function serve(config: TestGatewayOptions['config'] = {}) {
     firstPauseMs: 10,
   });
   await gateway.query('{ chains { chainKey } tokens { symbol } }');
-  let questions = 0;
+  let requested = 0;
   const codeOfPair = async (index: number) =>
     codesOf(
       await gateway.query(`{ tokens(srcChainKey: "a", srcToken: "${addressOf(index)}") { symbol } }`),
     )[0];
-  /** The code of the answer to a question for routes that was not asked before. */
-  const routeCode = () => codeOfPair(questions++);
+  /** The code of the answer to a request for routes that was not asked before. */
+  const routeCode = () => codeOfPair(requested++);
   return {
     ...gateway,
     codeOfPair,
@@ -73,7 +73,7 @@ describe('the breaker', () => {
     expect(await breakers()).toEqual({ listings: 'closed', routes: 'open' });
   });
 
-  it('lets one question through each two seconds, and all of them once one is answered', async () => {
+  it('lets one request through each two seconds, and all of them once one is answered', async () => {
     const clock = stopClock();
     const { upstream, routeCode, routeCodes, from, breakers, logged } = await serve();
     upstream.plan('tokens', status(500));
@@ -130,7 +130,7 @@ describe('the breaker', () => {
     expect(await breakers()).toEqual({ listings: 'closed', routes: 'closed' });
   });
 
-  it.each([400, 404, 409])('is not opened by HTTP %i, which is about one question', async (code) => {
+  it.each([400, 404, 409])('is not opened by HTTP %i, which is about one request', async (code) => {
     const { upstream, routeCodes, from } = await serve();
     upstream.plan('tokens', status(code));
     const asked = from();
@@ -210,10 +210,10 @@ describe('Retry-After', () => {
     expect(meanwhile.length).toBeGreaterThan(2);
   });
 
-  it('to a listing holds for every question of the process', async () => {
+  it('to a listing holds for every request of the process', async () => {
     const { upstream, routeCode, snapshots } = await serve();
     upstream.plan('chains', first(2, status(429, { 'retry-after': '2' }), json({ chains: [chainRow('a')] })));
-    snapshots.hurry();
+    snapshots.refreshNow();
     await expect.poll(() => snapshots.status(Date.now())[0].lastFailure?.code).toBe('UPSTREAM_RATE_LIMITED');
     const [, refused] = upstream.seen.filter(({ path }) => path === 'chains');
     expect(await routeCode()).toBeUndefined();
@@ -222,7 +222,7 @@ describe('Retry-After', () => {
     for (const { at } of routes) expect(at - (refused?.at ?? 0)).toBeGreaterThanOrEqual(2000);
   });
 
-  it('that is long refuses all questions for routes at once, with what the upstream said', async () => {
+  it('that is long refuses all requests for routes at once, with what the upstream said', async () => {
     const { upstream, routeCodes, from } = await serve();
     upstream.plan('tokens', status(503, { 'retry-after': '600' }));
     const asked = from();
@@ -268,7 +268,7 @@ describe('an upstream that is gone', () => {
     const asked = upstream.count('tokens');
     const line = logged.find(({ msg }) => msg.includes('could not be refreshed'));
     expect(line?.retryInMs).toBe(3_600_000);
-    for (let index = 0; index < 5; index++) snapshots.hurry();
+    for (let index = 0; index < 5; index++) snapshots.refreshNow();
     const routes = await query('{ tokens(srcChainKey: "a", srcToken: "0x64") { symbol } }');
     expect(codesOf(routes)).toEqual(['UPSTREAM_GONE']);
     expect(upstream.count('tokens')).toBe(asked);
@@ -280,7 +280,7 @@ describe('an upstream that is gone', () => {
   it('is asked again when the hour is over', async () => {
     const { upstream, snapshots } = await serve();
     upstream.plan('tokens', status(410));
-    snapshots.hurry();
+    snapshots.refreshNow();
     await expect.poll(() => snapshots.status(Date.now())[1].lastFailure?.code).toBe('UPSTREAM_GONE');
     upstream.plan('tokens', GOOD);
     const asked = upstream.count('tokens');
@@ -288,22 +288,22 @@ describe('an upstream that is gone', () => {
     const clock = vi.spyOn(performance, 'now');
     onTestFinished(() => clock.mockRestore());
     clock.mockImplementation(() => now() + 3_590_000);
-    snapshots.hurry();
+    snapshots.refreshNow();
     await sleep(100);
     expect(upstream.count('tokens')).toBe(asked);
     clock.mockImplementation(() => now() + 3_610_000);
-    snapshots.hurry();
+    snapshots.refreshNow();
     await expect.poll(() => upstream.count('tokens')).toBe(asked + 1);
   });
 
-  it('for one question is there for all others', async () => {
+  it('for one request is there for all others', async () => {
     const { upstream, routeCodes, snapshots, from } = await serve();
     upstream.plan('tokens', status(410));
     const asked = from();
     expect(await routeCodes(8)).toEqual(Array.from({ length: 8 }, () => 'UPSTREAM_GONE'));
     expect(asked()).toBe(8);
     upstream.plan('tokens', GOOD);
-    snapshots.hurry();
+    snapshots.refreshNow();
     await expect.poll(() => upstream.count('tokens')).toBe(10);
     expect(snapshots.status(Date.now())[1].lastFailure).toBeNull();
     expect(await routeCodes(2)).toEqual([undefined, undefined]);

@@ -5,7 +5,7 @@ import { startRedis, type TestRedis } from './redis.js';
 import { createTestGateway, type TestGateway, type TestGatewayOptions } from './test-gateway.js';
 
 /** Several whole gateways in one process that share one upstream through one real Redis. */
-export interface TestFleet {
+export interface TestPeers {
   readonly redis: TestRedis;
   readonly upstream: FakeUpstream;
   /** Those that there were from the beginning; they fetch from then on. */
@@ -17,14 +17,14 @@ export interface TestFleet {
 }
 
 /** What differs from the defaults. */
-export interface TestFleetOptions extends TestGatewayOptions {
+export interface TestPeersOptions extends TestGatewayOptions {
   /** One whose token listing moves unless given. */
   readonly upstream?: FakeUpstream;
   readonly redis?: TestRedis;
 }
 
 /** Starts so many gateways; the test's end ends them. */
-export async function startFleet(count: number, options: TestFleetOptions = {}): Promise<TestFleet> {
+export async function startPeers(count: number, options: TestPeersOptions = {}): Promise<TestPeers> {
   const { redis = await startRedis(), upstream = await startMovingUpstream(), ...rest } = options;
   async function join(others: TestGatewayOptions = {}): Promise<TestGateway> {
     const config = { upstreamRetries: 0, redisUrl: redis.url, ...rest.config, ...others.config };

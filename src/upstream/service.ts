@@ -1,0 +1,36 @@
+import type { Listing, ListingSource } from '../domain/listing.js';
+import { UpstreamError } from '../domain/upstream-error.js';
+import type { Logger } from '../logger.js';
+import type { UpstreamAnswer, UpstreamHttp, UpstreamRequest } from './http/client.js';
+
+/** Makes the {@link Listing} of one kind of service. */
+export type CreateListing = (options: ServiceOptions) => Listing;
+
+export interface ServiceOptions {
+  /** Sends requests to the address of the service. */
+  readonly http: UpstreamHttp;
+  /** The name of the service, which its rows carry. */
+  readonly source: ListingSource;
+  /** The limit on all pages of one answer together, counted after decompression. */
+  readonly maxBytes: number;
+  readonly log: Logger;
+}
+
+/**
+ * Requests the routes from a token. The services answer HTTP 422 for a token that they do not know. That is no
+ * failure: nothing can be reached from there.
+ *
+ * @throws UpstreamError
+ */
+export async function getRoutes(http: UpstreamHttp, request: UpstreamRequest): Promise<UpstreamAnswer> {
+  const sentAt = Date.now();
+  try {
+    return await http.getJson(request);
+  } catch (error) {
+    // Checks the code, too: a service can say with any status that it is gone.
+    if (error instanceof UpstreamError && error.code === 'UPSTREAM_STATUS' && error.status === 422) {
+      return { json: { tokens: [] }, bytes: 0, sentAt };
+    }
+    throw error;
+  }
+}

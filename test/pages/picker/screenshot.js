@@ -1,0 +1,43 @@
+/** Draws the picture of the picker page in the README: `npm run screenshot`. It needs Chromium; CHROMIUM_PATH names it. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+
+const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+const PICTURE = fileURLToPath(new URL('../../../src/pages/picker/picker.png', import.meta.url));
+/** Small enough for a README: the file is to stay below about 150 kB. */
+const SIZE = { width: 1200, height: 700 };
+const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+const executablePath = process.env.CHROMIUM_PATH ?? BROWSERS.find((path) => existsSync(path));
+if (!executablePath) throw new Error('Chromium was not found. Install it, or set CHROMIUM_PATH.');
+
+// With the demo data, which is the same on every machine, and with none of the settings of this one.
+const gateway = spawn(process.execPath, [MAIN], { env: { PORT: '0' }, stdio: ['ignore', 'pipe', 'inherit'] });
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+try {
+  const page = await browser.newPage({ viewport: SIZE, colorScheme: 'light' });
+  await page.goto(await addressOf(gateway));
+  await page.getByLabel('Search tokens').fill('usdt');
+  await page.getByRole('option').first().click();
+  await page.getByText(/^\d+ tokens on \d+ chains$/).waitFor();
+  await page.screenshot({ path: PICTURE });
+  process.stdout.write(`Wrote ${PICTURE}\n`);
+} finally {
+  await browser.close();
+  gateway.kill('SIGKILL');
+  await once(gateway, 'exit');
+}
+
+/** Resolves with the gateway's address once it listens. */
+async function addressOf({ stdout }) {
+  let output = '';
+  for await (const chunk of stdout) {
+    output += chunk;
+    const [, address] = /"address":"(http:[^"]+)\/graphql"/.exec(output) ?? [];
+    if (address) return address;
+  }
+  throw new Error(`The gateway ended: ${output}`);
+}

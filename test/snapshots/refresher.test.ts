@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { NO_PEERS } from '../../src/snapshots/peers.js';
+import { createRefresher } from '../../src/snapshots/refresher.js';
+import { createTokenSnapshot } from '../../src/snapshots/snapshot.js';
+import { TOKENS } from '../../src/upstream/listing-kinds.js';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { createTestGateway, createTestLog } from '../support/test-gateway.js';
+
+describe('a listing that is held back', () => {
+  it('is not indexed until it is accepted', async () => {
+    const { log } = await createTestLog();
+    const outcomes: string[] = [];
+    let decimals = 6;
+    let indexed = 0;
+    const refresher = createRefresher({
+      kind: TOKENS,
+      fetch: () => TOKENS.parse([tokenRow('a', '0x1', { decimals })], { source: 'v1', takenAt: Date.now() }),
+      delay: () => undefined,
+      index(fetched) {
+        indexed++;
+        return createTokenSnapshot(fetched);
+      },
+      freshMs: 3_600_000,
+      rules: { holdBackShrink: 0.5, holdBackTimes: 3 },
+      peers: NO_PEERS,
+      disk: undefined,
+      onSource() {},
+      onRefresh: (outcome) => outcomes.push(outcome),
+      log,
+    });
+    onTestFinished(() => refresher.stop());
+    async function refresh() {
+      const seen = outcomes.length;
+      refresher.refreshNow();
+      await expect.poll(() => outcomes.length, { interval: 1 }).toBe(seen + 1);
+      // The refresh itself ends a moment after it has told its outcome.
+      await sleep(5);
+    }
+    await refresh();
+    decimals = 18;
+    await refresh();
+    await refresh();
+    expect(outcomes).toEqual(['taken', 'held_back', 'held_back']);
+    expect(refresher.isHeldBack).toBe(true);
+    expect(indexed).toBe(1);
+    await refresh();
+    expect(outcomes.at(-1)).toBe('taken');
+    expect(refresher.snapshot?.rows[0]?.decimals).toBe(18);
+    expect(indexed).toBe(2);
+  });
+});
+
+describe('a refresh that waits because the other listing met a fault', () => {
+  it('of a pause that the upstream asks for says so, and is no failed attempt', async () => {
+    const { snapshots, upstream, metrics } = await createTestGateway({
+      upstream: await startFakeUpstream(),
+      config: { upstreamRetries: 0, tokensFreshMs: 3_600_000, chainsFreshMs: 3_600_000 },
+    });
+    snapshots.start();
+    const listings = () => snapshots.status(Date.now());
+    await expect.poll(() => listings().map(({ state }) => state)).toEqual(['FRESH', 'FRESH']);
+    upstream.plan('chains', status(429, { 'retry-after': '3' }));
+    snapshots.refreshNow();
+    await expect.poll(() => listings()[0].lastFailure?.code).toBe('UPSTREAM_RATE_LIMITED');
+    upstream.plan('chains', json({ chains: [chainRow('a')] }));
+    // The one that was asked for beside the chains may have been sent before their answer came.
+    await expect
+      .poll(() => {
+        snapshots.refreshNow();
+        return listings()[1].lastFailure?.code;
+      })
+      .toBe('UPSTREAM_RATE_LIMITED');
+    const { message = '', at = 0 } = listings()[1].lastFailure ?? {};
+    const [, until = ''] = /^The refresh of the tokens listing waits until (\S+Z): /.exec(message) ?? [];
+    expect(Date.parse(until) - Date.now()).toBeGreaterThan(1_000);
+    expect(Date.parse(until) - Date.now()).toBeLessThan(3_100);
+    expect(Math.abs(Date.now() - at)).toBeLessThan(1_000);
+    const { text } = await metrics.expose();
+    expect(text).not.toContain('listing="tokens",outcome="UPSTREAM_RATE_LIMITED"');
+    // Once nothing stands in the way any more, it has never failed.
+    await expect.poll(() => listings()[1].lastFailure, { timeout: 10_000 }).toBeNull();
+  });
+});

@@ -1,0 +1,77 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { Token } from '../../src/domain/listing.js';
+import { createRowEncoder, decodeRecord, encodeRecord, SHA256 } from '../../src/storage/record.js';
+import { createSeal } from '../../src/storage/redis/seal.js';
+import { TOKENS } from '../../src/upstream/listing-kinds.js';
+import { tokenRow } from '../fixtures/rows.js';
+
+const SERVICES = { v1: 'mark' };
+
+async function listing(count: number) {
+  const rows = Array.from({ length: count }, (_, index) => tokenRow('a', `0x${index.toString(16)}`));
+  return TOKENS.parse(rows, { source: 'v1', takenAt: 1 });
+}
+
+describe('a snapshot', () => {
+  it('is turned into text once for disk and Redis, also with a secret', async () => {
+    const fetched = await listing(250);
+    let encoded = 0;
+    const counted = fetched.rows.map(
+      (row): Token =>
+        Object.defineProperty({ ...row }, 'toJSON', {
+          value: () => {
+            encoded++;
+            return row;
+          },
+        }),
+    );
+    const snapshot = { ...fetched, rows: counted };
+    const encode = createRowEncoder();
+    const sealed = createSeal('a secret of this test', 'scope').digestFor('tokens');
+    const [disk, redis] = await Promise.all([
+      encodeRecord(TOKENS, { ...snapshot, largest: { rows: 300, at: 1 } }, SERVICES, SHA256, encode),
+      encodeRecord(TOKENS, snapshot, SERVICES, sealed, encode),
+    ]);
+    // As for peers that come when Redis has lost it.
+    await encodeRecord(TOKENS, snapshot, SERVICES, sealed, encode);
+    expect(encoded).toBe(250);
+    const decode = (bytes: Buffer, digest = SHA256) =>
+      decodeRecord(TOKENS, bytes.toString(), SERVICES, Date.now(), digest);
+    expect(await decode(disk)).toMatchObject({ rows: fetched.rows, largest: { rows: 300 } });
+    expect((await decode(redis, sealed)).rows).toEqual(fetched.rows);
+    await expect(decode(redis)).rejects.toThrow('digest does not fit');
+  });
+
+  it('gives the same bytes as if it were encoded at once', async () => {
+    for (const count of [1, 100, 101]) {
+      const fetched = await listing(count);
+      const { rows, rejected } = fetched;
+      const json = JSON.stringify({
+        name: 'tokens',
+        source: 'v1',
+        service: 'mark',
+        takenAt: 1,
+        rejected,
+        rows,
+      });
+      const record = (await encodeRecord(TOKENS, fetched, SERVICES)).toString();
+      expect(record.slice(record.indexOf('\n') + 1)).toBe(json);
+    }
+  });
+
+  it('lets requests have their turn while it is encoded', async () => {
+    const fetched = await listing(20_000);
+    let isOver = false;
+    let turns = 0;
+    const encoding = encodeRecord(TOKENS, fetched, SERVICES).finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      await setImmediate();
+      turns++;
+    }
+    await encoding;
+    expect(turns).toBeGreaterThan(2);
+  });
+});

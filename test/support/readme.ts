@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Kind, parse } from 'graphql';
+
+/** The folder of the project. */
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A fenced block of a README, by its name: the comment `<!-- test: name -->` above it, or its operation. */
+export interface Block {
+  readonly name: string;
+  readonly language: string;
+  readonly text: string;
+}
+
+/** Languages of blocks that nothing can run. */
+const PICTURES = ['mermaid'];
+
+/** Every README of the project, by its path from the project's folder. */
+export function readmes(): readonly string[] {
+  const below = ['src', 'test'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`),
+  );
+  return ['README.md', ...below].filter(
+    (path) => /(^|\/)README\.md$/.test(path) && !/node_modules/.test(path),
+  );
+}
+
+export function readText(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8');
+}
+
+/** The blocks of a README; one with several operations once for each of them. */
+export function blocksOf(path: string): readonly Block[] {
+  const found = readText(path).matchAll(/(?:^<!-- test: ([^\n]+) -->\n)?^```(\w*)\n(.*?)^```$/gms);
+  return [...found].flatMap(([, comment, language = '', text = '']) => {
+    if (PICTURES.includes(language)) return [];
+    const names = language === 'graphql' ? operationsOf(text) : [comment ?? 'a block without a name'];
+    return names.map((name) => ({ name, language, text }));
+  });
+}
+
+function operationsOf(document: string): readonly string[] {
+  return parse(document).definitions.flatMap((definition) =>
+    definition.kind === Kind.OPERATION_DEFINITION ? [definition.name?.value ?? 'a query without a name'] : [],
+  );
+}
+
+/** The text of one block. */
+export function blockOf(path: string, name: string): string {
+  const block = blocksOf(path).find((block) => block.name === name);
+  if (!block) throw new Error(`${path} has no block named "${name}". Put <!-- test: ${name} --> above it.`);
+  return block.text;
+}
+
+/** The variables that stand in the paragraph above an operation: "Variables: `{ … }`". */
+export function variablesOf(path: string, operation: string): Readonly<Record<string, unknown>> {
+  const text = readText(path);
+  const above = text.slice(0, text.indexOf(`\`\`\`graphql\nquery ${operation}(`)).trimEnd();
+  const [, variables] = /Variables: `(\{.*\})`$/.exec(above) ?? [];
+  if (!variables) throw new Error(`Expected "Variables: \`{ … }\`" above the query ${operation} in ${path}.`);
+  return JSON.parse(variables) as Record<string, unknown>;
+}
+
+/** The rows of the first table below a heading, without its head. */
+export function tableBelow(path: string, heading: string): readonly string[] {
+  const [, section = ''] = readText(path).split(`\n## ${heading}\n`);
+  const [table = ''] = /(?:^\|.*\n)+/m.exec(section) ?? [];
+  return table.trim().split('\n').slice(2);
+}

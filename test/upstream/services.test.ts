@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { UPSTREAM_PROFILES } from '../../src/config.js';
+import { createMetrics } from '../../src/metrics.js';
+import { openSnapshots } from '../../src/open-snapshots.js';
+import { parseChains, parseTokens } from '../../src/upstream/rows.js';
+import type { CreateListing } from '../../src/upstream/service.js';
+import { AUTO, fingerprintsOf, SERVICES } from '../../src/upstream/services.js';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { type FakeUpstream, json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { isRedisMissing, startRedis } from '../support/redis.js';
+import { createTestLog, defaultConfig } from '../support/test-gateway.js';
+
+/** The one file of a further service: it gives its rows other names than the services that there are. */
+const createFurtherListing: CreateListing = ({ http, source }) => ({
+  source,
+  async chains() {
+    const { json, sentAt } = await http.getJson({ path: 'chains', first: true });
+    const { networks } = json as { networks: unknown };
+    return parseChains({ chains: networks }, { source, takenAt: sentAt });
+  },
+  async tokens(_filter, clients) {
+    const { json, sentAt } = await http.getJson({ path: 'tokens', first: true, clients });
+    const { assets } = json as { assets: unknown };
+    return parseTokens({ tokens: assets }, { source, takenAt: sentAt }, false);
+  },
+});
+
+/** The table with one row more. */
+const services = { ...SERVICES, further: createFurtherListing };
+
+async function startFurtherUpstream(): Promise<FakeUpstream> {
+  const upstream = await startFakeUpstream();
+  onTestFinished(() => upstream.close());
+  upstream.plan('chains', json({ networks: [chainRow('a')] }));
+  upstream.plan('tokens', json({ assets: [tokenRow('a', '0x1'), tokenRow('a', '0x2')] }));
+  return upstream;
+}
+
+/** What a gateway serves of a further service, and all lines of its log that are warnings. */
+async function serve({ url }: FakeUpstream, config: { snapshotDir?: string; redisUrl?: string }) {
+  const { log, logged } = await createTestLog();
+  const opened = await openSnapshots({
+    ...defaultConfig(),
+    upstreamRetries: 0,
+    ...config,
+    addresses: { profile: 'further', url, isDemo: false, services },
+    metrics: createMetrics(),
+    log,
+  });
+  onTestFinished(opened.close);
+  const view = opened.snapshots.view();
+  const [chains, tokens] = [await view.chains(), await view.tokens()];
+  return {
+    close: opened.close,
+    served: [chains, tokens].map(({ source, takenAt, rows }) => ({ source, takenAt, rows })),
+    warnings: logged.filter(({ level }) => Number(level) >= 40),
+  };
+}
+
+describe('a service that is added with one file and one row', () => {
+  it('is served, and its listings survive on disk when the gateway starts again', async () => {
+    const snapshotDir = mkdtempSync(join(tmpdir(), 'snapshots-'));
+    onTestFinished(() => rmSync(snapshotDir, { recursive: true, force: true }));
+    const upstream = await startFurtherUpstream();
+    const first = await serve(upstream, { snapshotDir });
+    expect(first.served).toMatchObject([
+      { source: 'further', rows: [{ chainKey: 'a' }] },
+      { source: 'further', rows: [{ address: '0x1' }, { address: '0x2' }] },
+    ]);
+    await first.close();
+    for (const path of ['chains', 'tokens'] as const) upstream.plan(path, status(503));
+    const again = await serve(upstream, { snapshotDir });
+    expect(again.served).toEqual(first.served);
+    expect(again.warnings).toEqual([]);
+  });
+
+  it.skipIf(isRedisMissing)('reaches other gateways through Redis', async () => {
+    const redisUrl = (await startRedis()).url;
+    const upstream = await startFurtherUpstream();
+    const first = await serve(upstream, { redisUrl });
+    expect(upstream.count()).toBe(2);
+    const other = await serve(upstream, { redisUrl });
+    expect(other.served).toEqual(first.served);
+    expect(other.warnings).toEqual([]);
+    expect(upstream.count()).toBe(2);
+  });
+});
+
+describe('the table of services', () => {
+  it('has the values of UPSTREAM_PROFILE: the name of each service, and auto', () => {
+    expect(
+      UPSTREAM_PROFILES,
+      'If a service was added to SERVICES, add its name to UPSTREAM_PROFILES in src/config.ts.',
+    ).toEqual([...Object.keys(SERVICES), AUTO]);
+  });
+
+  it('knows no other profile, not even the name of a member of every object', () => {
+    for (const profile of ['v2', 'constructor', '__proto__']) {
+      expect(() => fingerprintsOf({ profile, url: 'http://a/v1', isDemo: false })).toThrow(RangeError);
+    }
+  });
+});
