@@ -65,11 +65,11 @@ function startBalancer(start: () => Promise<GatewayProcess>) {
       await victim?.exited;
       slots[slot] = undefined;
     },
-    /** Starts one in the place of one that was killed; its address, once it listens. */
-    async restart(slot: number): Promise<string> {
+    /** Starts one in the place of one that was killed, which gets questions once it has passed the check. */
+    async restart(slot: number, check: (started: GatewayProcess) => Promise<void>): Promise<void> {
       const started = await start();
+      await check(started);
       slots[slot] = started;
-      return started.address;
     },
     /** Whether each shares now, as it says itself. */
     connected(): Promise<readonly (string | undefined)[]> {
@@ -193,8 +193,13 @@ describe.skipIf(isRedisMissing)('gateways behind a load balancer, with one Redis
     async function killEachGateway(): Promise<void> {
       for (const slot of [0, 1, 2]) {
         await balancer.kill(slot);
-        const address = await balancer.restart(slot);
-        expect(await post(address, QUERY).then(faultOf)).toBeUndefined();
+        await balancer.restart(slot, async ({ address, output }) => {
+          const answer = () => post(address, QUERY).then(faultOf);
+          const fault = await answer();
+          // On a busy machine Redis may take too long at first: it says so, and has nothing until Redis is back.
+          if (output().includes('Redis cannot be used')) await expect.poll(answer).toBeUndefined();
+          else expect(fault).toBeUndefined();
+        });
       }
     }
 

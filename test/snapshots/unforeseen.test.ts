@@ -27,7 +27,7 @@ const MISTAKES: [string, (taken: Fetched<Chain>) => Fetched<Chain>][] = [
 describe.each(MISTAKES)('a failure of %s that nobody foresaw', (_name, broken) => {
   it('is recorded, answered and repeated like all others, and told once with its stack', async () => {
     let isBroken = true;
-    const { query, snapshots, logged, upstream, metrics } = await createTestGateway({
+    const { query, snapshots, logged, metrics } = await createTestGateway({
       decorate: breaking(() => isBroken, broken),
       firstPauseMs: 50,
       config: { chainsFreshMs: 3_600_000 },
@@ -47,11 +47,11 @@ describe.each(MISTAKES)('a failure of %s that nobody foresaw', (_name, broken) =
       })
       .toBe(0);
     // The pauses grow: in the time of a few it is not asked again and again.
-    await expect.poll(() => upstream.count('chains')).toBeGreaterThan(2);
-    const retries = logged.filter(
-      ({ listing, retryInMs }) => listing === 'chains' && retryInMs !== undefined,
-    );
-    expect(Number(retries[2]?.retryInMs)).toBeGreaterThan(Number(retries[0]?.retryInMs));
+    const retries = () =>
+      logged.filter(({ listing, retryInMs }) => listing === 'chains' && retryInMs !== undefined);
+    await expect.poll(() => retries().length).toBeGreaterThan(2);
+    const [first, , third] = retries();
+    expect(Number(third?.retryInMs)).toBeGreaterThan(Number(first?.retryInMs));
     isBroken = false;
     await expect.poll(() => snapshots.status(Date.now())[0].state).toBe('FRESH');
   });

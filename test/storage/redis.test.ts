@@ -1,6 +1,6 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { tokenRow } from '../fixtures/rows.js';
-import { stopClock } from '../support/clock.js';
+import { stopClocks } from '../support/clock.js';
 import {
   type Answer,
   first,
@@ -220,13 +220,7 @@ describe.skipIf(isRedisMissing)('routes', () => {
     const { upstream, gateways, asked } = await withRoutes(routeTo('one'), { destinationsFreshMs: 60_000 });
     const [one, other] = gateways;
     if (!one || !other) throw new Error('Expected gateways');
-    const clock = stopClock();
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
-    onTestFinished(() => void vi.useRealTimers());
-    const advance = (ms: number) => {
-      clock.advance(ms);
-      vi.setSystemTime(Date.now() + ms);
-    };
+    const { advance } = stopClocks();
     await ask(one);
     upstream.plan('tokens', split(routeTo('two')));
     advance(40_000);

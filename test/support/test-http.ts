@@ -19,7 +19,7 @@ export async function createTestHttp(options: TestHttpOptions): Promise<Upstream
   return createUpstreamHttp({
     service: 'v1',
     headers: {},
-    timeoutMs: 2000,
+    timeoutMs: 120_000,
     retries: 0,
     rateLimiter: createRateLimiter(requestsPerSecond),
     maxWaiting: 30 * requestsPerSecond,

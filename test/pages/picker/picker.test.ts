@@ -2,12 +2,12 @@ import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
-import { isBrowserMissing, launchBrowser } from '../../support/browser.js';
+import { isBrowserMissing, launchBrowser, PATIENCE_MS } from '../../support/browser.js';
 import { type FakeListings, json, startFakeUpstream, status } from '../../support/fake-upstream.js';
 import { ask, startGatewayProcess } from '../../support/gateway-process.js';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-const BROWSER_TEST = { timeout: 60_000 };
+const BROWSER_TEST = { timeout: 300_000 };
 const USDC_ON_ETHEREUM = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48';
 
 /** What the page sent to the graph. */
@@ -37,6 +37,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', BROWSER_TEST, 
   /** Opens the page, and keeps what it sends and what the browser complains of. */
   async function open(address: string, options: BrowserContextOptions = {}) {
     const browserContext = await browser.newContext(options);
+    browserContext.setDefaultTimeout(PATIENCE_MS);
     onTestFinished(() => browserContext.close());
     const page = await browserContext.newPage();
     const sent: Sent[] = [];
