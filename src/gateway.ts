@@ -170,9 +170,10 @@ export function createGateway(options: GatewayOptions): Gateway {
       }),
       // Refusals before execution.
       useOverload(options),
+      useJsonBodies(),
+      // Gives the parser before it a request of its own.
       useBodyLimit(options),
       usePersistedQueries(),
-      useJsonBodies(),
       useParamsErrors(),
       useValidationLimit(),
       useQueriesOnly(),

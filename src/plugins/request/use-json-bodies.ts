@@ -6,10 +6,13 @@ import type { Plugin } from 'graphql-yoga';
  */
 export function useJsonBodies(): Plugin {
   return {
-    onRequestParse({ request }) {
-      if (request.method !== 'POST') return;
-      const json = async (): Promise<unknown> => JSON.parse(await request.text());
-      Object.defineProperty(request, 'json', { value: json, configurable: true });
+    onRequestParse({ requestParser, setRequestParser }) {
+      if (!requestParser) return;
+      setRequestParser((request) => {
+        const json = async (): Promise<unknown> => JSON.parse(await request.text());
+        Object.defineProperty(request, 'json', { value: json, configurable: true });
+        return requestParser(request);
+      });
     },
   };
 }
