@@ -144,7 +144,7 @@ function spansAlone({ output }: GatewayProcess): readonly { from: number; to: nu
   const said = [
     ...output().matchAll(/"time":"([^"]+)".*"msg":"(Redis cannot be used|Sharing snapshots)/g),
   ].map(([, time = '', what]) => ({
-    at: Date.parse(time) - performance.timeOrigin,
+    at: Date.parse(time) - Date.now() + performance.now(),
     isAlone: what?.startsWith('R'),
   }));
   return said.flatMap(({ at, isAlone }, index) =>

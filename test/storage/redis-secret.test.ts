@@ -99,7 +99,8 @@ describe.skipIf(isRedisMissing)('gateways with a secret', () => {
       await redis.client.hset(signedKey('tokens:snapshot'), { takenAt: other, text });
       const fresh = await join();
       await expect.poll(() => symbolsOf(fresh)).toEqual(SYMBOLS);
-      expect(upstream.count('tokens')).toBe(asked + 1);
+      // It asks the upstream, unless another has cleared the record away and offered its own before.
+      expect(upstream.count('tokens')).toBeOneOf([asked, asked + 1]);
       all.push(fresh);
       // Whichever of them looks there first clears it away; others may have looked at the same time.
       expect(refused(all).length).toBeGreaterThanOrEqual(all.length - 1);

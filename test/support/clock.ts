@@ -5,11 +5,18 @@ export interface StoppedClock {
   advance(ms: number): void;
 }
 
-/** Stops `performance.now` until the test's end, so that no pause ends because the machine is slow. */
+/**
+ * Stops `performance.now` until the test's end, so that no pause ends because the machine is slow. It never goes back,
+ * not even then: modules that several tests share may have noted the time.
+ */
 export function stopClock(): StoppedClock {
-  let now = performance.now();
-  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
-  onTestFinished(() => clock.mockRestore());
+  const real = performance.now;
+  let now = real.call(performance);
+  performance.now = () => now;
+  onTestFinished(() => {
+    const ahead = now - real.call(performance);
+    performance.now = ahead > 0 ? () => real.call(performance) + ahead : real;
+  });
   return {
     advance(ms) {
       now += ms;

@@ -236,24 +236,22 @@ describe('Retry-After', () => {
     upstream.plan('tokens', (response, request, nth) =>
       (isOdd(request.url) ? status(429, { 'retry-after': '3600' }) : GOOD)(response, request, nth),
     );
-    const now = performance.now.bind(performance);
-    const clock = vi.spyOn(performance, 'now');
-    onTestFinished(() => clock.mockRestore());
+    const clock = stopClock();
     expect(await codeOfPair(400)).toBe('UPSTREAM_RATE_LIMITED');
     expect(await codeOfPair(1)).toBe('UPSTREAM_RATE_LIMITED');
-    clock.mockImplementation(() => now() + 31_000);
+    clock.advance(31_000);
     expect(await codeOfPair(1)).toBeUndefined();
     // That pair itself is left alone for as long as it says.
     const asked = upstream.count('tokens');
     expect(await codeOfPair(400)).toBe('UPSTREAM_RATE_LIMITED');
     expect(upstream.count('tokens')).toBe(asked);
     expect(await codeOfPair(401)).toBe('UPSTREAM_RATE_LIMITED');
-    clock.mockImplementation(() => now() + 62_000);
-    clock.mockImplementation(() => now() + 3_700_000);
+    clock.advance(31_000);
+    clock.advance(3_638_000);
     expect(await codeOfPair(400)).toBe('UPSTREAM_RATE_LIMITED');
-    clock.mockImplementation(() => now() + 3_732_000);
+    clock.advance(32_000);
     expect(await codeOfPair(401)).toBe('UPSTREAM_RATE_LIMITED');
-    clock.mockImplementation(() => now() + 3_800_000);
+    clock.advance(68_000);
     expect(await codeOfPair(2)).toBe('UPSTREAM_RATE_LIMITED');
   });
 });
@@ -284,14 +282,12 @@ describe('an upstream that is gone', () => {
     await expect.poll(() => snapshots.status(Date.now())[1].lastFailure?.code).toBe('UPSTREAM_GONE');
     upstream.plan('tokens', GOOD);
     const asked = upstream.count('tokens');
-    const now = performance.now.bind(performance);
-    const clock = vi.spyOn(performance, 'now');
-    onTestFinished(() => clock.mockRestore());
-    clock.mockImplementation(() => now() + 3_590_000);
+    const clock = stopClock();
+    clock.advance(3_590_000);
     snapshots.refreshNow();
     await sleep(100);
     expect(upstream.count('tokens')).toBe(asked);
-    clock.mockImplementation(() => now() + 3_610_000);
+    clock.advance(20_000);
     snapshots.refreshNow();
     await expect.poll(() => upstream.count('tokens')).toBe(asked + 1);
   });
