@@ -58,7 +58,7 @@ export function createClientProject(...folders: readonly string[]): ClientProjec
 
   const run = (file: string, args: readonly string[]) =>
     new Promise<Ended>((resolve) => {
-      execFile(file, args, { cwd: directory, timeout: 30_000 }, (error, stdout, stderr) => {
+      execFile(file, args, { cwd: directory, timeout: 120_000 }, (error, stdout, stderr) => {
         resolve({ status: error ? Number(error.code ?? 1) : 0, stdout, stderr });
       });
     });
