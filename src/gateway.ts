@@ -125,7 +125,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     const cost = createCostMeter({ ...options, view, unitsOfWholeToken, nextTurn });
     const maxRoutes = options.maxRoutesPerOperation;
     return {
-      loaders: createLoaders({ view, isPriceFresh, maxRoutes, cost, nextTurn }),
+      loaders: createLoaders({ view, isPriceFresh, maxRoutes, cost, nextTurn, mayWait: true }),
       cost,
       log: log.child({ requestId: requestIdOf(request) }),
       isPriceFresh,

@@ -3,12 +3,11 @@ import { tokenFilterKey, tokenKey } from '../domain/addresses.js';
 import { GatewayError, OperationLimitError } from '../domain/errors.js';
 import type { Chain, Token, TokenFilter } from '../domain/listing.js';
 import { needsChains, type TokenPage, type TokenSearchRequest } from '../search/token-search.js';
+import type { TokenSnapshot } from '../snapshots/snapshot.js';
 import type { View } from '../snapshots/snapshots.js';
 import { ROUTE_UNITS } from './cost/cost.js';
 import type { CostMeter } from './cost/cost-meter.js';
-
-/** A value, or a promise where it must be loaded first: a list of 10,000 tokens must not cost 10,000 promises. */
-export type MaybePromise<Value> = Value | Promise<Value>;
+import { type MaybePromise, whenReady } from './maybe-promise.js';
 
 export interface LoadersOptions {
   /** The snapshots that this operation reads. */
@@ -21,20 +20,26 @@ export interface LoadersOptions {
   readonly cost: Pick<CostMeter, 'spend'>;
   /** Waits for a turn. Called after waiting for the upstream, since an answer resumes many operations at once. */
   readonly nextTurn: () => Promise<void>;
+  /** If false, a loader throws {@link WOULD_WAIT} in place of returning a promise, and asks nobody. */
+  readonly mayWait: boolean;
 }
 
+/** Thrown by loaders that may not wait. It has no stack, since it is no fault and may be thrown often. */
+export const WOULD_WAIT: unknown = Object.freeze({ message: 'This operation has to wait for the upstream.' });
+
 /**
- * The reads of one operation, batched and without repeats. Each is named after its result and rejects with a
- * GatewayError. Make new ones for every operation.
+ * The reads of one operation, batched and without repeats. Each is named after its result, and throws or rejects
+ * with a GatewayError. While the snapshots are at hand none returns a promise: a list of 10,000 tokens must not cost
+ * 10,000 promises. Make new ones for every operation.
  */
 export interface Loaders {
   /** The chain listing, searched. */
-  chainsBySearch(search: string, chainTypes?: readonly string[]): Promise<readonly Chain[]>;
+  chainsBySearch(search: string, chainTypes?: readonly string[]): MaybePromise<readonly Chain[]>;
   chainByKey(chainKey: string): MaybePromise<Chain | null>;
   /** The token at this address; equal addresses may differ in letter case. */
   tokenByAddress(chainKey: string, address: string): MaybePromise<Token | null>;
   /** The token listing, or its tokens on one chain. */
-  tokensListed(srcChainKey: string | undefined): Promise<readonly Token[]>;
+  tokensListed(srcChainKey: string | undefined): MaybePromise<readonly Token[]>;
   /**
    * The upstream's answer to a route request. Empty once too many were refused: none of the operation's data is
    * shown then.
@@ -46,60 +51,82 @@ export interface Loaders {
   tokensByChain(chainKey: string): MaybePromise<readonly Token[]>;
   /** How many tokens are listed on one chain. */
   tokenCountByChain(chainKey: string): MaybePromise<number>;
-  tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): Promise<TokenPage>;
+  tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): MaybePromise<TokenPage>;
 }
 
 /** Makes the loaders of one operation. */
 export function createLoaders(options: LoadersOptions): Loaders {
-  const { view, isPriceFresh, maxRoutes, cost, nextTurn } = options;
-  async function inTurn<Listing>(listing: MaybePromise<Listing>): Promise<Listing> {
-    if (!(listing instanceof Promise)) return listing;
+  const { view, isPriceFresh, maxRoutes, cost, nextTurn, mayWait } = options;
+
+  /** For a listing without a snapshot. */
+  function wait<Result>(arrival: Promise<unknown>, load: () => Promise<Result>): Promise<Result> {
+    if (mayWait) return load();
+    arrival.catch(() => {});
+    throw WOULD_WAIT;
+  }
+
+  async function inTurn<Value>(value: Promise<Value>): Promise<Value> {
     try {
-      return await listing;
+      return await value;
     } finally {
       await nextTurn();
     }
   }
 
-  const chainLoader = new DataLoader<string, Chain | null>(async (chainKeys) => {
-    const chains = await inTurn(view.chains());
-    return chainKeys.map((chainKey) => chains.byKey(chainKey) ?? null);
-  });
+  // One turn for all reads that wait for a listing.
+  const chainsToCome = onDemand(async () => inTurn(Promise.resolve(view.chains())));
+  const tokensToCome = onDemand(async () => inTurn(Promise.resolve(view.tokens())));
 
-  const tokenLoader = new DataLoader<Pick<Token, 'chainKey' | 'address'>, Token | null, string>(
-    async (keys) => {
-      const tokens = await inTurn(view.tokens());
-      return keys.map(({ chainKey, address }) => tokens.byAddress(chainKey, address) ?? null);
-    },
-    { cacheKeyFn: ({ chainKey, address }) => tokenKey(chainKey, address) },
+  const chainLoader = onDemand(
+    () =>
+      new DataLoader<string, Chain | null>(async (chainKeys) => {
+        const chains = await chainsToCome();
+        return chainKeys.map((chainKey) => chains.byKey(chainKey) ?? null);
+      }),
   );
 
-  const filterLoader = new DataLoader<TokenFilter, readonly Token[], string>(
-    (filters) => Promise.all(filters.map((filter) => tokensOf(filter).catch(asError))),
-    { cacheKeyFn: tokenFilterKey },
+  const tokenLoader = onDemand(
+    () =>
+      new DataLoader<Pick<Token, 'chainKey' | 'address'>, Token | null, string>(
+        async (keys) => {
+          const tokens = await tokensToCome();
+          return keys.map(({ chainKey, address }) => tokens.byAddress(chainKey, address) ?? null);
+        },
+        { cacheKeyFn: ({ chainKey, address }) => tokenKey(chainKey, address) },
+      ),
   );
 
-  async function tokensOf(filter: TokenFilter): Promise<readonly Token[]> {
-    if (filter.srcToken !== undefined) return routesOf(filter);
-    const tokens = await inTurn(view.tokens());
-    return filter.srcChainKey === undefined ? tokens.rows : tokens.byChain(filter.srcChainKey);
-  }
+  const routeLoader = onDemand(
+    () =>
+      new DataLoader<RouteFilter, readonly Token[], string>(
+        (filters) => Promise.all(filters.map((filter) => routesOf(filter).catch(asError))),
+        { cacheKeyFn: tokenFilterKey },
+      ),
+  );
 
-  async function routesOf(filter: TokenFilter): Promise<readonly Token[]> {
-    const question = await view.routeRequest(filter);
-    return view.isRouteKept(question) ? view.routes(question) : inTurn(view.routes(question));
+  async function routesOf(filter: RouteFilter): Promise<readonly Token[]> {
+    const request = await view.routeRequest(filter);
+    return view.cachedRoutes(request) ?? inTurn(view.routes(request));
   }
 
   const routesAsked = new Set<string>();
+  const routesAtHand = new Map<string, readonly Token[]>();
   let refusedRoutes = 0;
-  function routesFrom(filter: TokenFilter): MaybePromise<readonly Token[]> {
+
+  function routesFrom(filter: RouteFilter): MaybePromise<readonly Token[]> {
     const key = tokenFilterKey(filter);
-    if (!routesAsked.has(key) && !view.isRouteKept(filter)) {
+    if (!routesAsked.has(key)) {
+      const atHand = routesAtHand.get(key) ?? view.cachedRoutes(filter);
+      if (atHand) {
+        routesAtHand.set(key, atHand);
+        return atHand;
+      }
+      if (!mayWait) throw WOULD_WAIT;
       if (routesAsked.size >= maxRoutes) return refuseRoute();
       cost.spend(ROUTE_UNITS);
       routesAsked.add(key);
     }
-    return filterLoader.load(filter);
+    return routeLoader().load(filter);
   }
 
   /** Throws instead of rejecting: a list of tokens can ask for as many routes as it has rows. */
@@ -109,45 +136,61 @@ export function createLoaders(options: LoadersOptions): Loaders {
     throw refusedRoutes > MAX_REFUSED_ROUTES ? tooManyRefused(maxRoutes) : routeBudgetExceeded(maxRoutes);
   }
 
-  async function tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): Promise<TokenPage> {
-    const [tokens, chains] = await Promise.all([inTurn(view.tokens()), chainsFor(request)]);
-    return tokens.search({ ...request, pricesUsable: isPriceFresh(tokens.takenAt) }, chains);
+  /** A filter on types needs the chain listing. Names only improve a search, which goes on without them. */
+  function chainsFor(request: Pick<TokenSearchRequest, 'query' | 'filter'>) {
+    if (!needsChains(request)) return undefined;
+    const chains = view.chains();
+    if (!(chains instanceof Promise)) return chains;
+    return wait(chains, () => (request.filter.chainTypes ? chains : chains.catch(() => undefined)));
   }
 
-  /** A filter on types needs the chain listing. Names only improve a search, which goes on without them. */
-  async function chainsFor(request: Pick<TokenSearchRequest, 'query' | 'filter'>) {
-    if (!needsChains(request)) return undefined;
-    const chains = Promise.resolve(view.chains());
-    return request.filter.chainTypes ? chains : chains.catch(() => undefined);
+  function tokensOf(chainKey: string | undefined): MaybePromise<readonly Token[]> {
+    return readTokens((tokens) => (chainKey === undefined ? tokens.rows : tokens.byChain(chainKey)));
+  }
+
+  function readTokens<Result>(use: (tokens: TokenSnapshot) => MaybePromise<Result>): MaybePromise<Result> {
+    const tokens = view.tokens();
+    return tokens instanceof Promise ? wait(tokens, () => tokensToCome().then(use)) : use(tokens);
   }
 
   return {
-    tokenSearch,
+    tokenSearch(request) {
+      const chains = chainsFor(request);
+      return readTokens((tokens) => {
+        const searchRequest = { ...request, pricesUsable: isPriceFresh(tokens.takenAt) };
+        return whenReady(chains, (known) => tokens.search(searchRequest, known));
+      });
+    },
     routesFrom,
-    chainsBySearch: async (search, chainTypes) => (await inTurn(view.chains())).matching(search, chainTypes),
+    chainsBySearch(search, chainTypes) {
+      const chains = view.chains();
+      if (!(chains instanceof Promise)) return chains.matching(search, chainTypes);
+      return wait(chains, () => chainsToCome().then((arrived) => arrived.matching(search, chainTypes)));
+    },
     chainByKey(chainKey) {
       const chains = view.chains();
-      return chains instanceof Promise ? chainLoader.load(chainKey) : (chains.byKey(chainKey) ?? null);
+      if (chains instanceof Promise) return wait(chains, () => chainLoader().load(chainKey));
+      return chains.byKey(chainKey) ?? null;
     },
     tokenByAddress(chainKey, address) {
       const tokens = view.tokens();
-      return tokens instanceof Promise
-        ? tokenLoader.load({ chainKey, address })
-        : (tokens.byAddress(chainKey, address) ?? null);
+      if (tokens instanceof Promise) return wait(tokens, () => tokenLoader().load({ chainKey, address }));
+      return tokens.byAddress(chainKey, address) ?? null;
     },
-    tokensListed: (srcChainKey) => filterLoader.load({ srcChainKey }),
-    tokensByChain(chainKey) {
-      const tokens = view.tokens();
-      return tokens instanceof Promise
-        ? filterLoader.load({ srcChainKey: chainKey })
-        : tokens.byChain(chainKey);
-    },
-    tokenCountByChain(chainKey) {
-      const tokens = view.tokens();
-      return tokens instanceof Promise
-        ? filterLoader.load({ srcChainKey: chainKey }).then(({ length }) => length)
-        : tokens.byChain(chainKey).length;
-    },
+    tokensListed: tokensOf,
+    tokensByChain: tokensOf,
+    tokenCountByChain: (chainKey) => whenReady(tokensOf(chainKey), ({ length }) => length),
+  };
+}
+
+type RouteFilter = TokenFilter & { readonly srcToken: string };
+
+/** Makes a value when it is first asked for. */
+function onDemand<Value>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => {
+    made ??= make();
+    return made;
   };
 }
 

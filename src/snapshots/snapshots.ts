@@ -62,8 +62,8 @@ export interface View {
   arrival(listings: readonly ListingName[]): Promise<void>;
   /** The request as the upstream gets it: a listed token's address is spelled as the upstream spells it. */
   routeRequest(filter: TokenFilter): Promise<TokenFilter>;
-  /** Whether the routes are cached, so that they cost the upstream nothing. */
-  isRouteKept(request: TokenFilter): boolean;
+  /** The routes, if they can be had at once and without the upstream; undefined otherwise. As `routes`. */
+  cachedRoutes(request: TokenFilter): readonly Token[] | undefined;
   /**
    * The upstream's own answer, with each row as the token listing has it. While the listing is fresh and lacks the
    * token, there are no routes, and the upstream is not asked. Rejects with an UpstreamError.
@@ -191,7 +191,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
         await Promise.allSettled(listings.map((name) => pins[name].readUntracked()));
       },
       routeRequest: ofRoutes.requestFor,
-      isRouteKept: ofRoutes.isCached,
+      cachedRoutes: ofRoutes.cached,
       routes: ofRoutes.tokens,
       readSnapshots: () => ({
         chains: pinnedChains.snapshotRead,

@@ -5,7 +5,13 @@ import type { ChainSnapshot } from '../../src/snapshots/snapshot.js';
 import type { View } from '../../src/snapshots/snapshots.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
-const LIMITS = { isPriceFresh: () => true, maxRoutes: 10, cost: { spend() {} }, nextTurn: async () => {} };
+const LIMITS = {
+  isPriceFresh: () => true,
+  maxRoutes: 10,
+  cost: { spend() {} },
+  nextTurn: async () => {},
+  mayWait: true,
+};
 
 /** A view whose chain listing arrives later. It records look-ups of chains and requests for routes. */
 function createColdView() {
@@ -23,7 +29,7 @@ function createColdView() {
     untracked: () => ({ chains: undefined, tokens: undefined }),
     arrival: async () => {},
     routeRequest: async (filter) => filter,
-    isRouteKept: () => false,
+    cachedRoutes: () => undefined,
     async routes(question) {
       routesAsked.push(question);
       return [];

@@ -1,5 +1,6 @@
 import type { Chain, NativeCurrency } from '../../domain/listing.js';
 import { countByChain, NO_ROWS, searchUnits, totalRows, withCost } from '../cost/cost.js';
+import { whenReady } from '../maybe-promise.js';
 import { builder } from './builder.js';
 import { NodeType } from './node.js';
 import { atMost } from './values/arguments.js';
@@ -81,13 +82,15 @@ builder.queryFields((t) => ({
       rows: (input) => (isWholeListing(input.args) ? input.chains() : NO_ROWS),
       units: ({ args, chains }) => (isWholeListing(args) ? 0 : searchUnits(totalRows(chains()), args.search)),
     }),
-    async resolve(_query, args, { loaders, cost }, info) {
-      const chains = await loaders.chainsBySearch(
+    resolve(_query, args, { loaders, cost }, info) {
+      const found = loaders.chainsBySearch(
         atMost(MAX_SEARCH_LENGTH, 'search', args.search) ?? '',
         atMost(MAX_CHAIN_TYPES, 'chainTypes', args.chainTypes),
       );
-      if (isWholeListing(args)) return chains;
-      return cost.admitRows(countByChain(chains.map(({ chainKey }) => chainKey)), info) ? chains : [];
+      if (isWholeListing(args)) return found;
+      return whenReady(found, (chains) =>
+        cost.admitRows(countByChain(chains.map(({ chainKey }) => chainKey)), info) ? chains : [],
+      );
     },
   }),
   chain: t.field({

@@ -1,5 +1,6 @@
 import type { Token } from '../../domain/listing.js';
 import { countByChain, NO_ROWS, withCost } from '../cost/cost.js';
+import { whenReady } from '../maybe-promise.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { routesOfPair, TokenType } from './token.js';
@@ -54,12 +55,13 @@ builder.queryField('destinations', (t) =>
       }),
     },
     extensions: withCost({ rows: () => NO_ROWS }),
-    async resolve(_query, { srcChainKey, srcToken, includeSourceChain }, { loaders, cost }, info) {
-      const tokens = await routesOfPair(srcChainKey, srcToken, loaders);
-      const groups = groupByChain(tokens).filter(
-        ({ chainKey }) => includeSourceChain || chainKey !== srcChainKey,
-      );
-      return cost.admitRows(countByChain(groups.map(({ chainKey }) => chainKey)), info) ? groups : [];
+    resolve(_query, { srcChainKey, srcToken, includeSourceChain }, { loaders, cost }, info) {
+      return whenReady(routesOfPair(srcChainKey, srcToken, loaders), (tokens) => {
+        const groups = groupByChain(tokens).filter(
+          ({ chainKey }) => includeSourceChain || chainKey !== srcChainKey,
+        );
+        return cost.admitRows(countByChain(groups.map(({ chainKey }) => chainKey)), info) ? groups : [];
+      });
     },
   }),
 );

@@ -2,7 +2,7 @@ import { isNativeOf, isNativePlaceholder } from '../../domain/addresses.js';
 import type { Price, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
 import { countByChain, NO_ROWS, type RowsByChain, tokensOfChains, withCost } from '../cost/cost.js';
-import type { MaybePromise } from '../loaders.js';
+import { type MaybePromise, whenReady } from '../maybe-promise.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { NodeType } from './node.js';
@@ -97,9 +97,7 @@ builder.objectField(TokenType, 'destinations', (t) =>
       'The tokens on other chains that this token can be moved to. Select it on one chosen token, not on a list: every distinct token whose routes are not cached costs the upstream a request. One operation may cause only a few such requests; beyond them the field is null with the code ROUTE_BUDGET_EXCEEDED. The set is optimistic: only a quote shows that a route works.',
     extensions: withCost({ rows: () => NO_ROWS }),
     resolve({ chainKey, address }, _args, { loaders, cost }, info) {
-      const routes = loaders.routesFrom({ srcChainKey: chainKey, srcToken: address });
-      if (!(routes instanceof Promise)) return routes;
-      return routes.then((tokens) => {
+      return whenReady(loaders.routesFrom({ srcChainKey: chainKey, srcToken: address }), (tokens) => {
         const destinations = tokens.filter((token) => token.chainKey !== chainKey);
         return cost.admitRows(rowsOf(destinations), info) ? destinations : [];
       });
@@ -183,11 +181,12 @@ builder.queryFields((t) => ({
         return tokensOfChains({ ...input, parents: countByChain([String(srcChainKey)]) });
       },
     }),
-    async resolve(_query, args, { loaders, cost }, info) {
+    resolve(_query, args, { loaders, cost }, info) {
       const srcChainKey = args.srcChainKey ?? undefined;
       if (args.srcToken == null) return loaders.tokensListed(srcChainKey);
-      const tokens = await routesOfPair(srcChainKey, args.srcToken, loaders);
-      return cost.admitRows(rowsOf(tokens), info) ? tokens : [];
+      return whenReady(routesOfPair(srcChainKey, args.srcToken, loaders), (tokens) =>
+        cost.admitRows(rowsOf(tokens), info) ? tokens : [],
+      );
     },
   }),
   token: t.field({

@@ -25,8 +25,8 @@ export interface RouteViewOptions {
 export interface RouteView {
   /** The request as the upstream gets it: a listed token's address is spelled as the upstream spells it. */
   requestFor(filter: TokenFilter): Promise<TokenFilter>;
-  /** Whether the routes are cached, so that they cost the upstream nothing. */
-  isCached(request: TokenFilter): boolean;
+  /** The routes, if they can be had at once and without the upstream; undefined otherwise. */
+  cached(request: TokenFilter): readonly Token[] | undefined;
   /** The tokens at the ends of the routes. Rejects with an UpstreamError. */
   tokens(request: TokenFilter): Promise<readonly Token[]>;
   /** Until when the routes so far stay cached (milliseconds since 1970). */
@@ -67,34 +67,48 @@ export function createRouteView(options: RouteViewOptions): RouteView {
     return unlistedRows.agree(routeRows.reconcile(rows, tokens, request));
   }
 
+  /** The address as the upstream writes it. Without a listing the request is sent as it came. */
+  function requestWith(
+    tokens: TokenSnapshot | undefined,
+    { srcChainKey, srcToken }: TokenFilter,
+  ): TokenFilter {
+    if (srcToken === undefined) return { srcChainKey };
+    const asGiven = isNativePlaceholder(srcToken) ? NATIVE_PLACEHOLDER : srcToken;
+    if (srcChainKey === undefined) return { srcToken: asGiven };
+    return { srcChainKey, srcToken: tokens?.byAddress(srcChainKey, srcToken)?.address ?? asGiven };
+  }
+
+  /** No routes, if the listing shows that there are none. */
+  function noneIfUnlisted(tokens: TokenSnapshot, request: TokenFilter): readonly Token[] | undefined {
+    const unlistedMs = unlistedForMs(tokens, request);
+    if (unlistedMs === 0) return undefined;
+    log.debug({ ...request }, 'No routes, without asking: the token is not listed');
+    pinnedTokens.read();
+    goodUntil = Math.min(goodUntil, now() + unlistedMs);
+    return NONE;
+  }
+
   return {
-    async requestFor(filter) {
-      const { srcChainKey, srcToken } = filter;
-      if (srcToken === undefined) return filter;
-      const asGiven = isNativePlaceholder(srcToken) ? NATIVE_PLACEHOLDER : srcToken;
-      if (srcChainKey === undefined) return { srcToken: asGiven };
-      // Without a listing the request is sent as it came.
-      const tokens = await listingFor(filter);
-      return { srcChainKey, srcToken: tokens?.byAddress(srcChainKey, srcToken)?.address ?? asGiven };
-    },
-    isCached(request) {
-      if (routes.isCached(request)) return true;
+    requestFor: async (filter) => requestWith(await listingFor(filter), filter),
+    cached(filter) {
       const tokens = pinnedTokens.readUntrackedIfPresent();
-      return tokens !== undefined && !(tokens instanceof Promise) && unlistedForMs(tokens, request) > 0;
+      if (!tokens || tokens instanceof Promise) return undefined;
+      const request = requestWith(tokens, filter);
+      const none = noneIfUnlisted(tokens, request);
+      if (none) return none;
+      const rows = routes.cached(request);
+      if (!rows) return undefined;
+      goodUntil = Math.min(goodUntil, routes.goodUntil(request));
+      // An empty answer depends on no listing.
+      return rows.length === 0 ? rows : reconciled(rows, tokens, request);
     },
     async tokens(request) {
       const tokens = await listingFor(request);
-      const unlistedMs = tokens ? unlistedForMs(tokens, request) : 0;
-      if (unlistedMs > 0) {
-        log.debug({ ...request }, 'No routes, without asking: the token is not listed');
-        pinnedTokens.read();
-        goodUntil = Math.min(goodUntil, now() + unlistedMs);
-        return NONE;
-      }
+      const none = tokens && noneIfUnlisted(tokens, request);
+      if (none) return none;
       const asker = { client, isListed: tokens !== undefined && isListed(tokens, request) };
       const rows = await routes.tokens(request, asker);
       goodUntil = Math.min(goodUntil, routes.goodUntil(request));
-      // An empty answer depends on no listing.
       if (rows.length === 0) return rows;
       return reconciled(rows, tokens ?? (await listingFor(request)), request);
     },

@@ -31,8 +31,8 @@ export interface RouteAsker {
 
 /** A cache of routes. */
 export interface Routes {
-  /** Whether the routes are cached, so that they cost the upstream nothing. */
-  isCached(filter: TokenFilter): boolean;
+  /** The routes if they are cached, so that they cost the upstream nothing. */
+  cached(filter: TokenFilter): readonly Token[] | undefined;
   /** Until when the routes stay cached (milliseconds since 1970); now, if they are not. */
   goodUntil(filter: TokenFilter): number;
   /**
@@ -125,11 +125,12 @@ export function createRoutes(options: RoutesOptions): Routes {
     },
   });
   return {
-    isCached: (filter) => kept.has(tokenFilterKey(filter)),
+    cached: (filter) => kept.get(tokenFilterKey(filter)),
     goodUntil: (filter) => Date.now() + kept.getRemainingTTL(tokenFilterKey(filter)),
     async tokens(filter, { client, isListed }) {
       const key = tokenFilterKey(filter);
-      if (kept.has(key)) return kept.get(key) ?? [];
+      const cached = kept.get(key);
+      if (cached) return cached;
       const clients = waiting.get(key) ?? createRouteClients(isListed);
       const fetched = kept.fetch(key, { context: { filter, clients } });
       const tokens = await clients.join(client, fetched);

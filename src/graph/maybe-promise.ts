@@ -1,0 +1,10 @@
+/** A value, or a promise of it where it must be loaded first. */
+export type MaybePromise<Value> = Value | Promise<Value>;
+
+/** Uses a value at once if it is at hand. */
+export function whenReady<Value, Result>(
+  value: MaybePromise<Value>,
+  use: (value: Value) => MaybePromise<Result>,
+): MaybePromise<Result> {
+  return value instanceof Promise ? value.then(use) : use(value);
+}
