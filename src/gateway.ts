@@ -2,12 +2,10 @@ import { type DocumentNode, isObjectType } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import { GatewayError } from './domain/errors.js';
-import type { GatewayContext } from './graph/context.js';
-import { createCostMeter } from './graph/cost/cost-meter.js';
+import { createContext, type GatewayContext } from './graph/context.js';
 import { unitsOfWholeObject } from './graph/cost/operation-cost.js';
-import { type CacheableResult, createDependencyTracker, dependenciesOf } from './graph/dependencies.js';
+import type { CacheableResult } from './graph/dependencies.js';
 import { withFederation } from './graph/federation/federated.js';
-import { createLoaders } from './graph/loaders.js';
 import { schema } from './graph/schema/index.js';
 import { requestIdOf } from './http/request-ids.js';
 import type { Logger } from './logger.js';
@@ -109,35 +107,11 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   const turns = createTurns(options);
 
-  function createContext(request: Request, client: string | undefined): GatewayContext {
-    const view = snapshots.view(client);
-    const now = view.now();
-    const tracker = createDependencyTracker();
-    const isPriceFresh = (asOf: number): boolean => {
-      if (asOf < now - options.priceMaxAgeMs) {
-        tracker.times = true;
-        return false;
-      }
-      tracker.pricesGoodUntil = Math.min(tracker.pricesGoodUntil, asOf + options.priceMaxAgeMs);
-      return true;
-    };
+  const contextOptions = { ...options, unitsOfWholeToken };
+
+  function contextOf(client: string | undefined, requestId: () => string): GatewayContext {
     const nextTurn = () => turns.next(client).catch(refuseInMidOperation);
-    const cost = createCostMeter({ ...options, view, unitsOfWholeToken, nextTurn });
-    const maxRoutes = options.maxRoutesPerOperation;
-    return {
-      loaders: createLoaders({ view, isPriceFresh, maxRoutes, cost, nextTurn, mayWait: true }),
-      cost,
-      log: log.child({ requestId: requestIdOf(request) }),
-      isPriceFresh,
-      tracker,
-      introspection,
-      listings() {
-        tracker.status = true;
-        return snapshots.status(now);
-      },
-      staleListings: () => view.staleReads(now),
-      dependencies: () => dependenciesOf(view.readSnapshots(), tracker),
-    };
+    return createContext(contextOptions, { client, requestId, nextTurn, mayWait: true });
   }
 
   const yoga = createYoga<ServerContext, GatewayContext>({
@@ -147,7 +121,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       documentCache: boundedByText<DocumentNode>(),
       errorCache: boundedByText<Error>(),
     },
-    context: ({ request, client }) => createContext(request, client),
+    context: ({ request, client }) => contextOf(client, () => requestIdOf(request)),
     plugins: [
       // For every response, including refusals.
       useRequestLog({ log, quietPaths: [...HEALTH_PATHS, METRICS_PATH] }),

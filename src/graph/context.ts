@@ -1,16 +1,22 @@
 import type { Logger } from '../logger.js';
 import type { ListingStatus, StaleListing } from '../snapshots/freshness.js';
-import type { CostMeter } from './cost/cost-meter.js';
-import type { Dependencies, DependencyTracker } from './dependencies.js';
-import type { Loaders } from './loaders.js';
+import type { Snapshots } from '../snapshots/snapshots.js';
+import { type CostMeter, createCostMeter } from './cost/cost-meter.js';
+import {
+  createDependencyTracker,
+  type Dependencies,
+  type DependencyTracker,
+  dependenciesOf,
+} from './dependencies.js';
+import { createLoaders, type Loaders } from './loaders.js';
 
 /** Everything that resolvers may use, made anew for every operation. */
 export interface GatewayContext {
   readonly loaders: Loaders;
   /** The cost of the operation so far. */
   readonly cost: CostMeter;
-  /** Adds the request's id to each line. */
-  readonly log: Logger;
+  /** A log that adds the request's id to each line. Made when it is needed, which is for errors only. */
+  readonly log: () => Logger;
   /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. */
   readonly isPriceFresh: (asOf: number) => boolean;
   /** Collects what the response depends on beside rows. */
@@ -23,4 +29,63 @@ export interface GatewayContext {
   readonly staleListings: () => readonly StaleListing[];
   /** The dependencies of the finished response; undefined if it holds for this moment only. */
   readonly dependencies: () => Dependencies | undefined;
+}
+
+/** What is the same for all operations. */
+export interface ContextOptions {
+  readonly snapshots: Snapshots;
+  /** An older price is shown as null, in milliseconds. */
+  readonly priceMaxAgeMs: number;
+  readonly maxRoutesPerOperation: number;
+  readonly maxRows: number;
+  readonly maxCost: number;
+  /** Units for one token with every field and its chain. */
+  readonly unitsOfWholeToken: number;
+  readonly introspection: boolean;
+  readonly log: Logger;
+}
+
+/** What belongs to one operation. */
+export interface OperationFacts {
+  /** The address of the client; undefined if unknown. */
+  readonly client: string | undefined;
+  /** The id of its request. */
+  readonly requestId: () => string;
+  /** See {@link LoadersOptions.nextTurn}. */
+  readonly nextTurn: () => Promise<void>;
+  /** See {@link LoadersOptions.mayWait}. */
+  readonly mayWait: boolean;
+}
+
+/** Makes the context of one operation. */
+export function createContext(options: ContextOptions, operation: OperationFacts): GatewayContext {
+  const { snapshots, priceMaxAgeMs, introspection, log } = options;
+  const { client, requestId, nextTurn, mayWait } = operation;
+  const view = snapshots.view(client);
+  const now = view.now();
+  const tracker = createDependencyTracker();
+  const isPriceFresh = (asOf: number): boolean => {
+    if (asOf < now - priceMaxAgeMs) {
+      tracker.times = true;
+      return false;
+    }
+    tracker.pricesGoodUntil = Math.min(tracker.pricesGoodUntil, asOf + priceMaxAgeMs);
+    return true;
+  };
+  const { maxRows, maxCost, unitsOfWholeToken, maxRoutesPerOperation: maxRoutes } = options;
+  const cost = createCostMeter({ maxRows, maxCost, unitsOfWholeToken, view, nextTurn });
+  return {
+    loaders: createLoaders({ view, isPriceFresh, maxRoutes, cost, nextTurn, mayWait }),
+    cost,
+    log: () => log.child({ requestId: requestId() }),
+    isPriceFresh,
+    tracker,
+    introspection,
+    listings() {
+      tracker.status = true;
+      return snapshots.status(now);
+    },
+    staleListings: () => view.staleReads(now),
+    dependencies: () => dependenciesOf(view.readSnapshots(), tracker),
+  };
 }

@@ -13,10 +13,10 @@ import {
   statusOf,
 } from './freshness.js';
 import { NO_PEERS, type Peers } from './peers.js';
-import { pinSnapshot } from './pinned-snapshot.js';
+import { PinnedSnapshot } from './pinned-snapshot.js';
 import { createRefresher } from './refresher.js';
 import { createRouteRows } from './routes/route-rows.js';
-import { createRouteView } from './routes/route-view.js';
+import { createRouteView, type RouteView } from './routes/route-view.js';
 import { createRoutes } from './routes/routes.js';
 import {
   type ChainSnapshot,
@@ -178,26 +178,30 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   }
 
   function view(client?: string): View {
-    const pinnedChains = pinSnapshot(chains);
-    const pinnedTokens = pinSnapshot(tokens);
-    const ofRoutes = createRouteView({ ...ofAllRoutes, pinnedTokens, client });
+    const pinnedChains = new PinnedSnapshot(chains);
+    const pinnedTokens = new PinnedSnapshot(tokens);
+    let madeRouteView: RouteView | undefined;
+    const routeView = () => {
+      madeRouteView ??= createRouteView({ ...ofAllRoutes, pinnedTokens, client });
+      return madeRouteView;
+    };
     return {
       now,
-      chains: pinnedChains.read,
-      tokens: pinnedTokens.read,
+      chains: () => pinnedChains.read(),
+      tokens: () => pinnedTokens.read(),
       untracked: () => ({ chains: pinnedChains.arrived, tokens: pinnedTokens.arrived }),
       async arrival(listings) {
         const pins = { chains: pinnedChains, tokens: pinnedTokens };
         await Promise.allSettled(listings.map((name) => pins[name].readUntracked()));
       },
-      routeRequest: ofRoutes.requestFor,
-      cachedRoutes: ofRoutes.cached,
-      routes: ofRoutes.tokens,
+      routeRequest: (filter) => routeView().requestFor(filter),
+      cachedRoutes: (request) => routeView().cached(request),
+      routes: (request) => routeView().tokens(request),
       readSnapshots: () => ({
         chains: pinnedChains.snapshotRead,
         tokens: pinnedTokens.snapshotRead,
         isMissing: pinnedChains.readFailed || pinnedTokens.readFailed,
-        routesGoodUntil: ofRoutes.goodUntil,
+        routesGoodUntil: madeRouteView?.goodUntil ?? Number.POSITIVE_INFINITY,
       }),
       staleReads(now) {
         const read = { chains: pinnedChains.snapshotRead, tokens: pinnedTokens.snapshotRead };

@@ -19,7 +19,11 @@ export function useErrorCodes(): Plugin<GatewayContext> {
   };
 }
 
-function withCodes(result: ExecutionResult, errors: readonly GraphQLError[], log: Logger): ExecutionResult {
+function withCodes(
+  result: ExecutionResult,
+  errors: readonly GraphQLError[],
+  log: () => Logger,
+): ExecutionResult {
   // First of all: there can be thousands of other errors, and none of them is shown then.
   const refused = errors.find((error) => causeOf(error) instanceof OperationLimitError);
   if (refused) return { errors: [withCode(refused, causeOf(refused))] };
@@ -28,7 +32,7 @@ function withCodes(result: ExecutionResult, errors: readonly GraphQLError[], log
     const cause = causeOf(error);
     if (cause === undefined) return error.extensions.code ? error : withBadInputCode(error);
     if (!(cause instanceof GatewayError) && !logged.has(cause)) {
-      log.error({ err: cause, path: error.path?.join('.') }, 'Internal error in an operation');
+      log().error({ err: cause, path: error.path?.join('.') }, 'Internal error in an operation');
     }
     logged.add(cause);
     return withCode(error, cause);
