@@ -1,7 +1,7 @@
 import type { DocumentNode, GraphQLResolveInfo, GraphQLSchema, OperationDefinitionNode } from 'graphql';
 import { OperationLimitError } from '../../domain/errors.js';
 import type { View } from '../../snapshots/snapshots.js';
-import { NO_ROWS, type RowsByChain, totalRows } from './cost.js';
+import { countByChain, NO_ROWS, type RowsByChain, totalRows } from './cost.js';
 import { type Cost, costOfOperation, costOfRows, fragmentsOf, type ListingSizes } from './operation-cost.js';
 
 export interface CostMeterOptions {
@@ -36,11 +36,13 @@ export interface CostMeter {
   /**
    * Adds the cost of rows that a resolver has just found, with everything selected on them.
    *
-   * @returns false once the operation is over a limit; the resolver should then return an empty list, since none
-   *   of the operation's data is shown
+   * @returns the rows; none once the operation is over a limit, since none of its data is shown then
    * @throws OperationLimitError when it goes over a limit
    */
-  admitRows(rows: RowsByChain, info: GraphQLResolveInfo): boolean;
+  admitRows<Row extends { readonly chainKey: string }>(
+    rows: readonly Row[],
+    info: GraphQLResolveInfo,
+  ): readonly Row[];
   /**
    * Adds units that belong to no rows.
    *
@@ -97,9 +99,9 @@ export function createCostMeter(options: CostMeterOptions): CostMeter {
       return undefined;
     },
     admitRows(rows, info) {
-      if (!isWithin()) return false;
-      add(costOfRows(rows, info, sizes));
-      return true;
+      if (!isWithin()) return [];
+      add(costOfRows(countByChain(rows.map(({ chainKey }) => chainKey)), info, sizes));
+      return rows;
     },
     spend(units) {
       if (isWithin()) add({ units, rows: 0 });

@@ -87,10 +87,7 @@ builder.queryFields((t) => ({
         atMost(MAX_SEARCH_LENGTH, 'search', args.search) ?? '',
         atMost(MAX_CHAIN_TYPES, 'chainTypes', args.chainTypes),
       );
-      if (isWholeListing(args)) return found;
-      return whenReady(found, (chains) =>
-        cost.admitRows(countByChain(chains.map(({ chainKey }) => chainKey)), info) ? chains : [],
-      );
+      return isWholeListing(args) ? found : whenReady(found, (chains) => cost.admitRows(chains, info));
     },
   }),
   chain: t.field({

@@ -1,7 +1,7 @@
 import { isNativeOf, isNativePlaceholder } from '../../domain/addresses.js';
 import type { Price, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
-import { countByChain, NO_ROWS, type RowsByChain, tokensOfChains, withCost } from '../cost/cost.js';
+import { countByChain, NO_ROWS, tokensOfChains, withCost } from '../cost/cost.js';
 import { type MaybePromise, whenReady } from '../maybe-promise.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
@@ -97,10 +97,12 @@ builder.objectField(TokenType, 'destinations', (t) =>
       'The tokens on other chains that this token can be moved to. Select it on one chosen token, not on a list: every distinct token whose routes are not cached costs the upstream a request. One operation may cause only a few such requests; beyond them the field is null with the code ROUTE_BUDGET_EXCEEDED. The set is optimistic: only a quote shows that a route works.',
     extensions: withCost({ rows: () => NO_ROWS }),
     resolve({ chainKey, address }, _args, { loaders, cost }, info) {
-      return whenReady(loaders.routesFrom({ srcChainKey: chainKey, srcToken: address }), (tokens) => {
-        const destinations = tokens.filter((token) => token.chainKey !== chainKey);
-        return cost.admitRows(rowsOf(destinations), info) ? destinations : [];
-      });
+      return whenReady(loaders.routesFrom({ srcChainKey: chainKey, srcToken: address }), (tokens) =>
+        cost.admitRows(
+          tokens.filter((token) => token.chainKey !== chainKey),
+          info,
+        ),
+      );
     },
   }),
 );
@@ -124,10 +126,6 @@ builder.objectFields(ChainType, (t) => ({
 
 /** Longer than any chainKey or address. */
 const MAX_KEY_LENGTH = 512;
-
-function rowsOf(tokens: readonly Token[]): RowsByChain {
-  return countByChain(tokens.map(({ chainKey }) => chainKey));
-}
 
 /**
  * The upstream's answer to a route request with values from a client.
@@ -185,7 +183,7 @@ builder.queryFields((t) => ({
       const srcChainKey = args.srcChainKey ?? undefined;
       if (args.srcToken == null) return loaders.tokensListed(srcChainKey);
       return whenReady(routesOfPair(srcChainKey, args.srcToken, loaders), (tokens) =>
-        cost.admitRows(rowsOf(tokens), info) ? tokens : [],
+        cost.admitRows(tokens, info),
       );
     },
   }),

@@ -3,11 +3,6 @@ import { createRequire } from 'node:module';
 import { createAsset, createDocument, DEMO_LABEL, digestOf, type Page } from '../static-page.js';
 import { TABS } from './tabs.js';
 
-export interface PlaygroundOptions {
-  /** Whether to show the banner of demo data. */
-  readonly isDemo: boolean;
-}
-
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -55,9 +50,10 @@ function loadGraphiql(): typeof import('@graphql-yoga/render-graphiql/graphiql')
 /**
  * Makes the playground: GraphiQL, served from this gateway.
  *
+ * @param isDemo whether to show the banner of demo data
  * @throws Error if its files cannot be read now
  */
-export function createPlayground({ isDemo }: PlaygroundOptions): Page {
+export function createPlayground(isDemo: boolean): Page {
   const graphiql = loadGraphiql();
   const script = asset('graphiql.js', 'text/javascript', graphiql.js);
   const style = asset('graphiql.css', 'text/css', graphiql.css + STYLE);
