@@ -10,10 +10,12 @@ import {
   getArgumentValues,
   getNamedType,
   getNullableType,
+  isCompositeType,
   isListType,
   isObjectType,
   Kind,
   type OperationDefinitionNode,
+  type Source,
 } from 'graphql';
 // Not in graphql's index, but the function of its executor: selections are merged here as they are executed.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
@@ -52,18 +54,26 @@ export function costOfOperation(
   context: OperationContext,
   sizes: ListingSizes,
 ): Cost {
-  const counter = new CostCounter(context, sizes);
+  const cost = { units: 0, rows: 0 };
   const query = context.schema.getQueryType();
-  if (query) counter.addSelections(query, [operation], ONE_ROW);
-  return counter.cost;
+  if (query) addSelections(cost, selectionsOn(query, [operation], context), ONE_ROW, context, sizes);
+  return cost;
 }
 
 /** The cost of rows that a resolver has just found, with everything selected on them. */
 export function costOfRows(rows: RowsByChain, info: GraphQLResolveInfo, sizes: ListingSizes): Cost {
   const { schema, fragments, variableValues: variables } = info;
-  const counter = new CostCounter({ schema, fragments, variables }, sizes);
-  counter.addRows(getNamedType(info.returnType), true, info.fieldNodes, rows);
-  return counter.cost;
+  const cost = { units: 0, rows: 0 };
+  addRows(
+    cost,
+    getNamedType(info.returnType),
+    true,
+    info.fieldNodes,
+    rows,
+    { schema, fragments, variables },
+    sizes,
+  );
+  return cost;
 }
 
 /** The fragments of a document by name. */
@@ -86,85 +96,133 @@ export function unitsOfWholeObject(type: GraphQLObjectType): number {
   return units;
 }
 
-/** Walks the selections of an operation as execution does, and adds up their cost. */
-class CostCounter {
-  readonly cost: Cost = { units: 0, rows: 0 };
+/** The selections on objects of one type, merged as execution merges them. */
+interface Selections {
+  /** Units for each object, beside those of `fields`. */
+  readonly units: number;
+  /** The fields of object types, and those that do more than give a value. */
+  readonly fields: readonly CountedField[];
+}
 
-  constructor(
-    private readonly context: OperationContext,
-    private readonly sizes: ListingSizes,
-  ) {}
+interface CountedField {
+  readonly field: GraphQLField<unknown, unknown>;
+  readonly cost: FieldCost;
+  readonly type: GraphQLNamedType;
+  readonly isList: boolean;
+  readonly nodes: readonly FieldNode[];
+}
 
-  /** Adds everything selected on these objects of one type. */
-  addSelections(
-    type: GraphQLObjectType,
-    nodes: readonly (FieldNode | OperationDefinitionNode)[],
-    parents: RowsByChain,
-  ): void {
-    const count = totalRows(parents);
-    for (const nodesOfField of this.collect(type, nodes)) {
-      const name = nodesOfField[0]?.name.value ?? '';
-      const field = type.getFields()[name];
-      this.cost.units += count;
-      if (field) this.addField(field, nodesOfField, parents);
-      else if (name !== '__typename') this.cost.units += INTROSPECTION_UNITS;
-    }
-  }
+type SelectingNodes = readonly (FieldNode | OperationDefinitionNode)[];
 
-  /** Adds the rows of one field. @param nodes all nodes of the field, which execution merges */
-  addRows(
-    type: GraphQLNamedType | undefined,
-    isList: boolean,
-    nodes: readonly FieldNode[],
-    rows: RowsByChain,
-  ): void {
-    const count = totalRows(rows);
-    // Selections on no object are not executed.
-    if (!isObjectType(type) || count === 0) return;
-    if (isList) {
-      this.cost.rows += count;
-      this.cost.units += count;
-    }
-    this.addSelections(type, nodes, rows);
-  }
+/**
+ * Selections that do not depend on variables, by the nodes that make them. Kept as long as these nodes: for a plan of
+ * an operation they are always the same.
+ */
+const known = new WeakMap<FieldNode | OperationDefinitionNode, Map<GraphQLObjectType, Selections>>();
 
-  private addField(
-    field: GraphQLField<unknown, unknown>,
-    nodes: readonly FieldNode[],
-    parents: RowsByChain,
-  ): void {
-    const { rows, rowsByType, units } = (field.extensions.cost ?? {}) as FieldCost;
-    const input: CostInput = { args: this.argumentsOf(field, nodes[0]), parents, ...this.sizes };
-    this.cost.units += units?.(input) ?? 0;
+function selectionsOn(type: GraphQLObjectType, nodes: SelectingNodes, context: OperationContext): Selections {
+  const [only] = nodes;
+  // Of merged nodes only the first is at hand as a key, and it can be merged with others in another operation.
+  if (nodes.length !== 1 || !only || hasDirectives(only)) return collected(type, nodes, context);
+  const byType = known.get(only) ?? new Map<GraphQLObjectType, Selections>();
+  known.set(only, byType);
+  const selections = byType.get(type) ?? collected(type, nodes, context);
+  byType.set(type, selections);
+  return selections;
+}
+
+const directives = new WeakMap<Source, boolean>();
+
+/** Whether the document of a node may have directives, such as `@skip`. */
+function hasDirectives({ loc }: FieldNode | OperationDefinitionNode): boolean {
+  if (!loc) return true;
+  const has = directives.get(loc.source) ?? loc.source.body.includes('@');
+  directives.set(loc.source, has);
+  return has;
+}
+
+function collected(type: GraphQLObjectType, nodes: SelectingNodes, context: OperationContext): Selections {
+  const { schema, fragments, variables } = context;
+  const fields: CountedField[] = [];
+  let units = 0;
+  for (const nodesOfField of collect()) {
+    const name = nodesOfField[0]?.name.value ?? '';
+    const field = type.getFields()[name];
+    units += field || name === '__typename' ? 1 : 1 + INTROSPECTION_UNITS;
+    const below = getNamedType(field?.type);
+    const cost = field?.extensions.cost as FieldCost | undefined;
+    if (!field || !below || !(cost || isCompositeType(below))) continue;
     const isList = isListType(getNullableType(field.type));
-    if (rowsByType) {
-      for (const [name, ofType] of Object.entries(rowsByType(input)))
-        this.addRows(this.context.schema.getType(name), isList, nodes, ofType);
-      return;
-    }
-    // Without `rows` each parent has one value, such as the chain of a token.
-    this.addRows(getNamedType(field.type), isList, nodes, rows?.(input) ?? parents);
+    fields.push({ field, cost: cost ?? {}, type: below, isList, nodes: nodesOfField });
   }
+  return { units, fields };
 
-  /** The nodes of each field to execute on an object of this type, by response key. */
-  private collect(type: GraphQLObjectType, nodes: readonly (FieldNode | OperationDefinitionNode)[]) {
-    const { schema, fragments, variables } = this.context;
+  function collect(): Iterable<readonly FieldNode[]> {
     try {
       // It reads nothing of a node but the selection set.
-      const fields = collectSubfields(schema, fragments, variables, type, nodes as readonly FieldNode[]);
-      return fields.values();
+      return collectSubfields(schema, fragments, variables, type, nodes as readonly FieldNode[]).values();
     } catch {
       // A variable of @skip or @include is null: execution fails with the same error.
       return [];
     }
   }
+}
 
-  private argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode | undefined) {
-    try {
-      return node ? getArgumentValues(field, node, this.context.variables) : {};
-    } catch {
-      // Execution fails with the same error before it calls the resolver.
-      return {};
+/** Adds everything selected on these objects of one type. */
+function addSelections(
+  total: Cost,
+  { units, fields }: Selections,
+  parents: RowsByChain,
+  context: OperationContext,
+  sizes: ListingSizes,
+): void {
+  total.units += units * totalRows(parents);
+  for (const { field, cost, type, isList, nodes } of fields) {
+    const { rows, rowsByType, units: ownUnits } = cost;
+    let input: CostInput | undefined;
+    if (rows || rowsByType || ownUnits) {
+      input = { args: argumentsOf(field, nodes[0], context), parents, ...sizes };
+      total.units += ownUnits?.(input) ?? 0;
     }
+    if (input && rowsByType) {
+      for (const [name, ofType] of Object.entries(rowsByType(input)))
+        addRows(total, context.schema.getType(name), isList, nodes, ofType, context, sizes);
+    } else {
+      // Without `rows` each parent has one value, such as the chain of a token.
+      addRows(total, type, isList, nodes, (input && rows?.(input)) ?? parents, context, sizes);
+    }
+  }
+}
+
+/** Adds the rows of one field. @param nodes all nodes of the field, which execution merges */
+function addRows(
+  total: Cost,
+  type: GraphQLNamedType | undefined,
+  isList: boolean,
+  nodes: readonly FieldNode[],
+  rows: RowsByChain,
+  context: OperationContext,
+  sizes: ListingSizes,
+): void {
+  const count = totalRows(rows);
+  // Selections on no object are not executed.
+  if (!isObjectType(type) || count === 0) return;
+  if (isList) {
+    total.rows += count;
+    total.units += count;
+  }
+  addSelections(total, selectionsOn(type, nodes, context), rows, context, sizes);
+}
+
+function argumentsOf(
+  field: GraphQLField<unknown, unknown>,
+  node: FieldNode | undefined,
+  { variables }: OperationContext,
+): Readonly<Record<string, unknown>> {
+  try {
+    return node ? getArgumentValues(field, node, variables) : {};
+  } catch {
+    // Execution fails with the same error before it calls the resolver.
+    return {};
   }
 }
