@@ -1,16 +1,14 @@
-import { type DocumentNode, isObjectType } from 'graphql';
+import { isObjectType } from 'graphql';
 import { createYoga } from 'graphql-yoga';
-import { LRUCache } from 'lru-cache';
 import { GatewayError } from './domain/errors.js';
-import { createContext, type GatewayContext } from './graph/context.js';
-import type { CostMeterOptions } from './graph/cost/cost-meter.js';
+import { createDocuments, type DocumentsOptions } from './execution/documents.js';
+import { type ContextOptions, createContext, type GatewayContext } from './graph/context.js';
 import { unitsOfWholeObject } from './graph/cost/operation-cost.js';
 import type { CacheableResult } from './graph/dependencies.js';
 import { withFederation } from './graph/federation/federated.js';
 import { schema } from './graph/schema/index.js';
 import type { CorsOrigins } from './http/cors.js';
 import { requestIdOf } from './http/request-ids.js';
-import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
 import { createPicker } from './pages/picker/picker.js';
 import { createPlayground } from './pages/playground/playground.js';
@@ -30,30 +28,23 @@ import {
   type BodyLimitOptions,
   useBodyLimit,
 } from './plugins/request/use-body-limit.js';
-import { type LimitsOptions, useLimits } from './plugins/request/use-limits.js';
 import { type OverloadContext, type OverloadOptions, useOverload } from './plugins/request/use-overload.js';
 import { useParameters } from './plugins/request/use-parameters.js';
 import { usePersistedQueries } from './plugins/request/use-persisted-queries.js';
-import { useValidation, type ValidationOptions } from './plugins/request/use-validation.js';
+import { useValidation } from './plugins/request/use-validation.js';
 import { createTurns } from './scheduling/turns.js';
 import type { Snapshots } from './snapshots/snapshots.js';
 
 export interface GatewayOptions
   extends BodyLimitOptions,
-    LimitsOptions,
     OverloadOptions,
-    ValidationOptions,
-    Pick<CostMeterOptions, 'maxCost' | 'maxRows'> {
-  readonly snapshots: Snapshots;
-  readonly log: Logger;
+    Omit<DocumentsOptions, 'schema'>,
+    Omit<ContextOptions, 'unitsOfWholeToken'> {
   readonly metrics: Metrics;
   /** Whether the listings are demo data; the pages for browsers then say so. */
   readonly isDemo: boolean;
   /** True once the process is about to stop. */
   readonly isStopping: () => boolean;
-  /** An older price is shown as null, in milliseconds. */
-  readonly priceMaxAgeMs: number;
-  readonly maxRoutesPerOperation: number;
   readonly corsOrigins: CorsOrigins;
   readonly graphiql: boolean;
 }
@@ -81,18 +72,6 @@ export interface Gateway {
   fetch(request: Request, serverContext: ServerContext): Promise<Response> | Response;
 }
 
-/** In characters. A parsed document takes about fifty times the memory of its text. */
-const MAX_CACHED_LENGTH = 100_000;
-const MAX_CACHED_DOCUMENTS = 300;
-
-function boundedByText<Value extends object>(): LRUCache<string, Value> {
-  return new LRUCache<string, Value>({
-    max: MAX_CACHED_DOCUMENTS,
-    maxSize: MAX_CACHED_LENGTH,
-    sizeCalculation: (_value, text) => Math.max(1, text.length),
-  });
-}
-
 export const GRAPHQL_PATH = '/graphql';
 
 /** The schema with the fields for federation; it depends on no setting. */
@@ -106,6 +85,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   const turns = createTurns(options);
 
+  const documents = createDocuments({ ...options, schema: graph });
   const contextOptions = { ...options, unitsOfWholeToken };
 
   function contextOf(client: string | undefined, requestId: () => string): GatewayContext {
@@ -117,8 +97,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     schema: graph,
     graphqlEndpoint: GRAPHQL_PATH,
     parserAndValidationCache: {
-      documentCache: boundedByText<DocumentNode>(),
-      errorCache: boundedByText<Error>(),
+      documentCache: documents.parsed,
+      errorCache: documents.syntaxErrors,
+      validationCache: false,
     },
     context: ({ request, client }) => contextOf(client, () => requestIdOf(request)),
     plugins: [
@@ -148,8 +129,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       // Gives the parser before it a request of its own.
       useBodyLimit(options),
       usePersistedQueries(),
-      useValidation(options),
-      useLimits(options),
+      useValidation(documents),
       // After execution.
       useErrorCodes(),
       useStaleHeader(),

@@ -5,13 +5,10 @@ import {
   Kind,
   type OperationDefinitionNode,
   type SelectionSetNode,
-  Source,
 } from 'graphql';
-import type { Plugin } from 'graphql-yoga';
-import type { ErrorCode } from '../../domain/errors.js';
-import { hasMoreTokens } from '../../execution/document-tokens.js';
+import type { ErrorCode } from '../domain/errors.js';
 
-export interface LimitsOptions {
+export interface DocumentLimits {
   /** Levels of fields, including leaves. An operation of only introspection fields is exempt. */
   readonly maxDepth: number;
   /** Aliases of one operation. Those of a fragment count once for each spread. */
@@ -21,34 +18,14 @@ export interface LimitsOptions {
 }
 
 /**
- * Refuses an operation that is too deep, has too many aliases or is too long.
+ * The errors of a document whose operations are too deep, have too many aliases or too many fields.
  *
- * It runs before validation: fragments that spread each other can multiply, and the cost of validation and execution
+ * To be used before validation: fragments that spread each other can multiply, and the cost of validation and execution
  * grows with the number of expanded fields, not with the length of the document.
  */
-export function useLimits(limits: LimitsOptions): Plugin {
-  const { maxQueryTokens } = limits;
-  // The parser's cache returns the same object for the same document.
-  const accepted = new WeakSet<DocumentNode>();
-  return {
-    onParse({ params }) {
-      const source = params.source instanceof Source ? params.source : new Source(String(params.source));
-      if (hasMoreTokens(source, maxQueryTokens)) {
-        throw limitExceeded('tokens', 'MAX_QUERY_TOKENS', maxQueryTokens, 'more');
-      }
-    },
-    onValidate({ params: { documentAST }, setResult }) {
-      if (accepted.has(documentAST)) return;
-      const errors = errorsOf(documentAST, limits);
-      if (errors.length > 0) setResult(errors);
-      else accepted.add(documentAST);
-    },
-  };
-}
-
-function errorsOf(
+export function limitErrors(
   document: DocumentNode,
-  { maxDepth, maxAliases, maxQueryTokens }: LimitsOptions,
+  { maxDepth, maxAliases, maxQueryTokens }: DocumentLimits,
 ): readonly GraphQLError[] {
   const measure = createMeasure(document);
   const errors: GraphQLError[] = [];
@@ -69,7 +46,8 @@ function errorsOf(
   return errors;
 }
 
-function limitExceeded(
+/** The error of a document or operation beyond a limit. */
+export function limitExceeded(
   unit: string,
   setting: string,
   limit: number,

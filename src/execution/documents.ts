@@ -1,0 +1,137 @@
+import {
+  type ASTVisitor,
+  type DocumentNode,
+  GraphQLError,
+  type GraphQLSchema,
+  NoSchemaIntrospectionCustomRule,
+  OperationTypeNode,
+  parse,
+  Source,
+  specifiedRules,
+  type ValidationContext,
+  validate,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+import type { ErrorCode } from '../domain/errors.js';
+import { type DocumentLimits, limitErrors, limitExceeded } from './document-limits.js';
+import { hasMoreTokens } from './document-tokens.js';
+
+export interface DocumentsOptions extends DocumentLimits {
+  readonly schema: GraphQLSchema;
+  /** If false, introspection is refused, and no error message suggests a name of the schema. */
+  readonly introspection: boolean;
+}
+
+/** Parses and checks documents. What was found out about a document is remembered for some time. */
+export interface Documents {
+  /**
+   * The document, if it is valid and within the limits.
+   *
+   * @param isLasting whether to remember it
+   * @returns undefined for any other text; executing it as usual then says why
+   */
+  accepted(text: string, isLasting: boolean): DocumentNode | undefined;
+  /** @throws GraphQLError LIMIT_EXCEEDED for a text with too many lexical tokens */
+  checkTokens(source: Source): void;
+  /** The errors of a parsed document: those of the limits, or else those of validation. */
+  errorsOf(document: DocumentNode): readonly GraphQLError[];
+  /** By text: the parsed documents, and the errors of those that cannot be parsed. */
+  readonly parsed: LRUCache<string, DocumentNode>;
+  readonly syntaxErrors: LRUCache<string, Error>;
+}
+
+/** In characters. A parsed document takes about fifty times the memory of its text. */
+const MAX_CACHED_LENGTH = 100_000;
+const MAX_CACHED_DOCUMENTS = 300;
+/**
+ * The hundredth error helps nobody, costs as much as the first, and holds a part of its document for as long as the
+ * document is cached.
+ */
+const MAX_VALIDATION_ERRORS = 10;
+
+/** Makes the memory of the documents of one schema; it is empty at first. */
+export function createDocuments({ schema, introspection, ...limits }: DocumentsOptions): Documents {
+  const parsed = boundedByText<DocumentNode>();
+  const syntaxErrors = boundedByText<Error>();
+  const known = new WeakMap<DocumentNode, readonly GraphQLError[]>();
+  const rules = [
+    ...specifiedRules,
+    queriesOnlyRule,
+    ...(introspection ? [] : [NoSchemaIntrospectionCustomRule]),
+  ];
+
+  function check(document: DocumentNode): readonly GraphQLError[] {
+    const overLimits = limitErrors(document, limits);
+    if (overLimits.length > 0) return overLimits;
+    const errors = validate(schema, document, rules, { maxErrors: MAX_VALIDATION_ERRORS });
+    return introspection ? errors : errors.map(withoutSuggestion);
+  }
+
+  function errorsOf(document: DocumentNode): readonly GraphQLError[] {
+    const errors = known.get(document) ?? check(document);
+    known.set(document, errors);
+    return errors;
+  }
+
+  function parseOnce(text: string): DocumentNode | undefined {
+    const document = parsed.get(text);
+    if (document || syntaxErrors.has(text)) return document;
+    const source = new Source(text);
+    if (hasMoreTokens(source, limits.maxQueryTokens)) return undefined;
+    try {
+      return parse(source);
+    } catch (error) {
+      if (!(error instanceof GraphQLError)) throw error;
+      syntaxErrors.set(text, error);
+      return undefined;
+    }
+  }
+
+  return {
+    parsed,
+    syntaxErrors,
+    errorsOf,
+    accepted(text, isLasting) {
+      const document = parseOnce(text);
+      if (!document) return undefined;
+      const isValid = errorsOf(document).length === 0;
+      // A refused document is executed as usual, which would parse it again.
+      if (isLasting || !isValid) parsed.set(text, document);
+      return isValid ? document : undefined;
+    },
+    checkTokens(source) {
+      const { maxQueryTokens } = limits;
+      if (hasMoreTokens(source, maxQueryTokens)) {
+        throw limitExceeded('tokens', 'MAX_QUERY_TOKENS', maxQueryTokens, 'more');
+      }
+    },
+  };
+}
+
+function boundedByText<Value extends object>(): LRUCache<string, Value> {
+  return new LRUCache<string, Value>({
+    max: MAX_CACHED_DOCUMENTS,
+    maxSize: MAX_CACHED_LENGTH,
+    sizeCalculation: (_value, text) => Math.max(1, text.length),
+  });
+}
+
+/** Refuses mutations and subscriptions, which the graph does not have. */
+function queriesOnlyRule(context: ValidationContext): ASTVisitor {
+  return {
+    OperationDefinition(node) {
+      if (node.operation === OperationTypeNode.QUERY) return;
+      context.reportError(
+        new GraphQLError(`Expected a query, got a ${node.operation}: this graph is read-only.`, {
+          nodes: node,
+          extensions: { code: 'BAD_USER_INPUT' satisfies ErrorCode },
+        }),
+      );
+    },
+  };
+}
+
+function withoutSuggestion(error: GraphQLError): GraphQLError {
+  const message = error.message.replace(/ ?Did you mean .*$/s, '');
+  return message === error.message ? error : new GraphQLError(message, { nodes: error.nodes ?? null });
+}
