@@ -37,7 +37,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
   graph: ['domain', 'graph/cost', 'logger', 'search', 'snapshots'],
   'graph/schema': ['domain', 'graph', 'graph/cost', 'search', 'snapshots'],
   'graph/federation': ['domain', 'graph', 'graph/cost', 'graph/schema'],
-  execution: [],
+  execution: ['domain'],
   plugins: ['domain', 'execution', 'graph', 'http', 'logger', 'metrics', 'pages/static-page'],
   'pages/static-page': ['http'],
   'pages/picker': ['pages/static-page'],

@@ -1,4 +1,5 @@
 import type { Chain, NativeCurrency } from '../../domain/listing.js';
+import { FROM_ROW_ONLY } from '../../domain/row-fields.js';
 import { countByChain, NO_ROWS, searchUnits, totalRows, withCost } from '../cost/cost.js';
 import { whenReady } from '../maybe-promise.js';
 import { builder } from './builder.js';
@@ -31,6 +32,7 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
     id: t.id({
       description:
         'Opaque, stable id, unique in the whole graph. Caches use it as a key, and `node` looks it up.',
+      extensions: FROM_ROW_ONLY,
       resolve: idOfChain,
     }),
     chainKey: t.exposeString('chainKey', {
@@ -54,6 +56,7 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
     caip2: t.string({
       nullable: true,
       description: 'CAIP-2 identifier, `eip155:<chainId>`; null unless `chainType` is "evm".',
+      extensions: FROM_ROW_ONLY,
       resolve: ({ chainType, chainId }) => (chainType === 'evm' ? `eip155:${chainId}` : null),
     }),
   }),

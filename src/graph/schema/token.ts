@@ -1,5 +1,6 @@
 import { isNativeOf, isNativePlaceholder } from '../../domain/addresses.js';
 import type { Price, Token } from '../../domain/listing.js';
+import { FROM_ROW_ONLY } from '../../domain/row-fields.js';
 import type { GatewayContext } from '../context.js';
 import { countByChain, NO_ROWS, tokensOfChains, withCost } from '../cost/cost.js';
 import { type MaybePromise, whenReady } from '../maybe-promise.js';
@@ -33,6 +34,7 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
     id: t.id({
       description:
         'Opaque, stable id, unique in the whole graph. It does not depend on the letter case in which the upstream writes a hex address.',
+      extensions: FROM_ROW_ONLY,
       resolve: idOfToken,
     }),
     isBridgeable: t.exposeBoolean('isBridgeable', {

@@ -1,0 +1,67 @@
+/*
+ * Kept JSON of rows: the parts of an object that depend on nothing but a row, by plan and row. Rows are frozen, so the
+ * text stays right for as long as the row is there, and goes with it.
+ */
+
+/** The kept texts of one row, in the order of the parts of its plan. */
+export type RowTexts = readonly string[];
+
+/** Rough size of an entry without its texts. */
+const BYTES_OF_ENTRY = 150;
+
+/** Bounds the texts that all plans together keep. Beyond the bound all of them begin anew. */
+export class RowJsonBudget {
+  private bytes = 0;
+  private readonly holders = new Set<RowJson>();
+
+  /** @param maxBytes counts rows that are gone, too, until the texts begin anew */
+  constructor(private readonly maxBytes: number) {}
+
+  add(holder: RowJson, bytes: number): void {
+    this.bytes += bytes;
+    this.holders.add(holder);
+    if (this.bytes <= this.maxBytes) return;
+    for (const each of this.holders) each.clear();
+    this.holders.clear();
+    this.bytes = 0;
+  }
+}
+
+/** The budget of the process. */
+export const PROCESS_BUDGET = new RowJsonBudget(33_554_432);
+
+/** The kept texts of the rows that one part of a plan has met. */
+export class RowJson {
+  private texts = new WeakMap<object, RowTexts>();
+
+  constructor(private readonly budget: RowJsonBudget) {}
+
+  get(row: unknown): RowTexts | undefined {
+    return this.texts.get(row as object);
+  }
+
+  set(row: object, texts: RowTexts): void {
+    this.texts.set(row, texts);
+    let bytes = BYTES_OF_ENTRY;
+    for (const text of texts) bytes += text.length;
+    this.budget.add(this, bytes);
+  }
+
+  clear(): void {
+    this.texts = new WeakMap();
+  }
+}
+
+/** Whether an object can be a row: plain and frozen. */
+export function isFrozenPlain(value: object): boolean {
+  if (!Object.isFrozen(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** The text as one piece. Parts that were put together are copied into one now instead of at each use. */
+export function flattened(text: string): string {
+  // Converting a string to a number flattens it.
+  Number(text);
+  return text;
+}
