@@ -29,16 +29,19 @@ export interface Cost {
 /** The sizes of the two listings. */
 export type ListingSizes = Pick<CostInput, 'chains' | 'tokens'>;
 
-/** The parts of an operation, beside its selections, that its cost depends on. */
-export interface OperationContext {
+/** An operation and the parts of its document that its cost depends on. */
+export interface MeteredOperation {
   readonly schema: GraphQLSchema;
-  readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
+  readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
   /** Coerced. */
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
 /** For `__schema` and `__type`, whatever is selected: the schema is small. */
 const INTROSPECTION_UNITS = 5_000;
+type Fragments = Readonly<Record<string, FragmentDefinitionNode>>;
+
 const ONE_ROW: RowsByChain = new Map([['', 1]]);
 
 /**
@@ -48,26 +51,24 @@ const ONE_ROW: RowsByChain = new Map([['', 1]]);
  * really has.
  */
 export function costOfOperation(
-  operation: OperationDefinitionNode,
-  context: OperationContext,
+  { schema, document, operation, variables }: MeteredOperation,
   sizes: ListingSizes,
 ): Cost {
-  const counter = new CostCounter(context, sizes);
-  const query = context.schema.getQueryType();
+  const counter = new CostCounter(schema, fragmentsOf(document), variables, sizes);
+  const query = schema.getQueryType();
   if (query) counter.addSelections(query, [operation], ONE_ROW);
   return counter.cost;
 }
 
 /** The cost of rows that a resolver has just found, with everything selected on them. */
 export function costOfRows(rows: RowsByChain, info: GraphQLResolveInfo, sizes: ListingSizes): Cost {
-  const { schema, fragments, variableValues: variables } = info;
-  const counter = new CostCounter({ schema, fragments, variables }, sizes);
+  const counter = new CostCounter(info.schema, info.fragments, info.variableValues, sizes);
   counter.addRows(getNamedType(info.returnType), true, info.fieldNodes, rows);
   return counter.cost;
 }
 
 /** The fragments of a document by name. */
-export function fragmentsOf(document: DocumentNode): Readonly<Record<string, FragmentDefinitionNode>> {
+function fragmentsOf(document: DocumentNode): Fragments {
   const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
   for (const definition of document.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition;
@@ -91,7 +92,9 @@ class CostCounter {
   readonly cost: Cost = { units: 0, rows: 0 };
 
   constructor(
-    private readonly context: OperationContext,
+    private readonly schema: GraphQLSchema,
+    private readonly fragments: Fragments,
+    private readonly variables: Readonly<Record<string, unknown>>,
     private readonly sizes: ListingSizes,
   ) {}
 
@@ -139,7 +142,7 @@ class CostCounter {
     const isList = isListType(getNullableType(field.type));
     if (rowsByType) {
       for (const [name, ofType] of Object.entries(rowsByType(input)))
-        this.addRows(this.context.schema.getType(name), isList, nodes, ofType);
+        this.addRows(this.schema.getType(name), isList, nodes, ofType);
       return;
     }
     // Without `rows` each parent has one value, such as the chain of a token.
@@ -148,7 +151,7 @@ class CostCounter {
 
   /** The nodes of each field to execute on an object of this type, by response key. */
   private collect(type: GraphQLObjectType, nodes: readonly (FieldNode | OperationDefinitionNode)[]) {
-    const { schema, fragments, variables } = this.context;
+    const { schema, fragments, variables } = this;
     try {
       // It reads nothing of a node but the selection set.
       const fields = collectSubfields(schema, fragments, variables, type, nodes as readonly FieldNode[]);
@@ -161,7 +164,7 @@ class CostCounter {
 
   private argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode | undefined) {
     try {
-      return node ? getArgumentValues(field, node, this.context.variables) : {};
+      return node ? getArgumentValues(field, node, this.variables) : {};
     } catch {
       // Execution fails with the same error before it calls the resolver.
       return {};
