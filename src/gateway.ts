@@ -1,10 +1,15 @@
 import { isObjectType } from 'graphql';
 import { createYoga } from 'graphql-yoga';
-import { GatewayError } from './domain/errors.js';
+import { GatewayError, OperationLimitError } from './domain/errors.js';
 import { createDocuments, type DocumentsOptions } from './execution/documents.js';
+import {
+  createOperationWriter,
+  type OperationParameters,
+  type PreparedOperation,
+} from './execution/operation-writer.js';
 import { type ContextOptions, createContext, type GatewayContext } from './graph/context.js';
 import { unitsOfWholeObject } from './graph/cost/operation-cost.js';
-import type { CacheableResult } from './graph/dependencies.js';
+import { type CacheableResult, type Dependencies, staleListingsHeader } from './graph/dependencies.js';
 import { withFederation } from './graph/federation/federated.js';
 import { schema } from './graph/schema/index.js';
 import type { CorsOrigins } from './http/cors.js';
@@ -65,11 +70,33 @@ export interface ServerContext extends BodyLimitContext, OverloadContext {
   readonly outcome?: OperationOutcome;
 }
 
+/** A response that was written without GraphQL Yoga. It has no errors. */
+export interface WrittenResponse {
+  /** JSON in UTF-8. */
+  readonly body: Buffer;
+  /** Undefined if it holds for this moment only. */
+  readonly dependencies: Dependencies | undefined;
+  /** The value of `x-stale-listings`; undefined if everything that was read is fresh. */
+  readonly staleListings: string | undefined;
+}
+
 /** A handler of requests in the form of `fetch`; it opens no port. */
 export interface Gateway {
   /** The Request class that it processes fastest. */
   readonly Request: typeof Request;
   fetch(request: Request, serverContext: ServerContext): Promise<Response> | Response;
+  /**
+   * Answers a request to the GraphQL endpoint: from the snapshots alone where that is possible, otherwise as `fetch`
+   * does. Most of the time of an operation goes into the request and response objects of `fetch`.
+   *
+   * @param parameters read from the request in the operation's turn; undefined for an unusual request
+   * @param request made for `fetch` only
+   */
+  answer(
+    parameters: () => OperationParameters | undefined,
+    request: () => Request,
+    serverContext: ServerContext,
+  ): Promise<WrittenResponse | Response>;
 }
 
 export const GRAPHQL_PATH = '/graphql';
@@ -88,9 +115,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   const documents = createDocuments({ ...options, schema: graph });
   const contextOptions = { ...options, unitsOfWholeToken };
 
-  function contextOf(client: string | undefined, requestId: () => string): GatewayContext {
+  function contextOf(client: string | undefined, mayWait: boolean, request?: Request): GatewayContext {
     const nextTurn = () => turns.next(client).catch(refuseInMidOperation);
-    return createContext(contextOptions, { client, requestId, nextTurn, mayWait: true });
+    const requestId = request && (() => requestIdOf(request));
+    return createContext(contextOptions, { client, requestId, nextTurn, mayWait });
   }
 
   const yoga = createYoga<ServerContext, GatewayContext>({
@@ -101,7 +129,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       errorCache: documents.syntaxErrors,
       validationCache: false,
     },
-    context: ({ request, client }) => contextOf(client, () => requestIdOf(request)),
+    context: ({ request, client }) => contextOf(client, true, request),
     plugins: [
       // For every response, including refusals.
       useRequestLog({ log, quietPaths: MONITORING_PATHS }),
@@ -156,8 +184,36 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
   });
 
+  const writeOperation = createOperationWriter<GatewayContext>({ schema: graph, documents, admit });
+
+  function write(
+    parameters: OperationParameters | undefined,
+    client: string | undefined,
+  ): WrittenResponse | undefined {
+    const { chains, tokens } = snapshots.current();
+    if (!parameters || !chains || !tokens) return undefined;
+    let context: GatewayContext | undefined;
+    const body = writeOperation(parameters, () => {
+      context = contextOf(client, false);
+      return context;
+    });
+    if (!body || !context) return undefined;
+    const staleListings = staleListingsHeader(context.staleListings());
+    return { body, dependencies: context.dependencies(), staleListings };
+  }
+
   return {
     Request: yoga.fetchAPI.Request,
+    answer(parameters, request, serverContext) {
+      const { client } = serverContext;
+      const handle = (isOverloaded: boolean) =>
+        yoga.handleRequest(request(), { ...serverContext, isOverloaded });
+      return turns.run<WrittenResponse | Response>(
+        client,
+        () => write(parameters(), client) ?? handle(false),
+        () => handle(true),
+      );
+    },
     fetch(request, serverContext) {
       const handle = (isOverloaded: boolean) =>
         yoga.handleRequest(request, { ...serverContext, isOverloaded });
@@ -175,6 +231,17 @@ export function createGateway(options: GatewayOptions): Gateway {
 function isOperation({ method, url, headers }: Request): boolean {
   if (method === 'OPTIONS' || !new URL(url).pathname.startsWith(GRAPHQL_PATH)) return false;
   return method !== 'GET' || !headers.get('accept')?.includes('text/html');
+}
+
+function admit({ cost }: GatewayContext, operation: PreparedOperation): boolean {
+  try {
+    const waiting = cost.admitOperation(operation);
+    waiting?.catch(() => {});
+    return waiting === undefined;
+  } catch (error) {
+    if (error instanceof OperationLimitError) return false;
+    throw error;
+  }
 }
 
 function refuseInMidOperation(): never {

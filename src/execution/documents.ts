@@ -15,6 +15,7 @@ import { LRUCache } from 'lru-cache';
 import type { ErrorCode } from '../domain/errors.js';
 import { type DocumentLimits, limitErrors, limitExceeded } from './document-limits.js';
 import { hasMoreTokens } from './document-tokens.js';
+import { createDoorkeeper } from './doorkeeper.js';
 
 export interface DocumentsOptions extends DocumentLimits {
   readonly schema: GraphQLSchema;
@@ -22,15 +23,21 @@ export interface DocumentsOptions extends DocumentLimits {
   readonly introspection: boolean;
 }
 
+export interface AcceptedDocument {
+  readonly document: DocumentNode;
+  /** Whether the document is kept, so that the same text gives the same object. */
+  readonly isLasting: boolean;
+}
+
 /** Parses and checks documents. What was found out about a document is remembered for some time. */
 export interface Documents {
   /**
-   * The document, if it is valid and within the limits.
+   * The document, if it is valid and within the limits. A document is kept from its second time on: most of those that
+   * come once never come again.
    *
-   * @param isLasting whether to remember it
    * @returns undefined for any other text; executing it as usual then says why
    */
-  accepted(text: string, isLasting: boolean): DocumentNode | undefined;
+  accepted(text: string): AcceptedDocument | undefined;
   /** @throws GraphQLError LIMIT_EXCEEDED for a text with too many lexical tokens */
   checkTokens(source: Source): void;
   /** The errors of a parsed document: those of the limits, or else those of validation. */
@@ -53,6 +60,7 @@ const MAX_VALIDATION_ERRORS = 10;
 export function createDocuments({ schema, introspection, ...limits }: DocumentsOptions): Documents {
   const parsed = boundedByText<DocumentNode>();
   const syntaxErrors = boundedByText<Error>();
+  const doorkeeper = createDoorkeeper();
   const known = new WeakMap<DocumentNode, readonly GraphQLError[]>();
   const rules = [
     ...specifiedRules,
@@ -73,9 +81,8 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
     return errors;
   }
 
-  function parseOnce(text: string): DocumentNode | undefined {
-    const document = parsed.get(text);
-    if (document || syntaxErrors.has(text)) return document;
+  function parseNew(text: string): DocumentNode | undefined {
+    if (syntaxErrors.has(text)) return undefined;
     const source = new Source(text);
     if (hasMoreTokens(source, limits.maxQueryTokens)) return undefined;
     try {
@@ -91,13 +98,15 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
     parsed,
     syntaxErrors,
     errorsOf,
-    accepted(text, isLasting) {
-      const document = parseOnce(text);
+    accepted(text) {
+      const known = parsed.get(text);
+      const document = known ?? parseNew(text);
       if (!document) return undefined;
       const isValid = errorsOf(document).length === 0;
       // A refused document is executed as usual, which would parse it again.
-      if (isLasting || !isValid) parsed.set(text, document);
-      return isValid ? document : undefined;
+      const isLasting = known !== undefined || !isValid || doorkeeper.hasSeen(text);
+      if (isLasting && !known) parsed.set(text, document);
+      return isValid ? { document, isLasting } : undefined;
     },
     checkTokens(source) {
       const { maxQueryTokens } = limits;

@@ -49,8 +49,8 @@ export interface ContextOptions {
 export interface OperationFacts {
   /** The address of the client; undefined if unknown. */
   readonly client: string | undefined;
-  /** The id of its request. */
-  readonly requestId: () => string;
+  /** The id of its request; undefined for an operation that logs nothing. */
+  readonly requestId?: (() => string) | undefined;
   /** See {@link LoadersOptions.nextTurn}. */
   readonly nextTurn: () => Promise<void>;
   /** See {@link LoadersOptions.mayWait}. */
@@ -77,7 +77,7 @@ export function createContext(options: ContextOptions, operation: OperationFacts
   return {
     loaders: createLoaders({ view, isPriceFresh, maxRoutes, cost, nextTurn, mayWait }),
     cost,
-    log: () => log.child({ requestId: requestId() }),
+    log: () => log.child({ requestId: requestId?.() }),
     isPriceFresh,
     tracker,
     introspection,

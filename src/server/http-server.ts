@@ -110,7 +110,7 @@ export function createHttpServer(
     },
   );
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
-  const connections = createConnections(server, { maxConnections, onCut });
+  const connections = createConnections(server, maxConnections, onCut);
 
   function answerOrRefuse(read: ReadBody, exchange: Exchange): void {
     if (!hasOneHost(exchange.request)) {

@@ -12,7 +12,7 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { totalRows } from '../../src/graph/cost/cost.js';
-import { costOfOperation, fragmentsOf } from '../../src/graph/cost/operation-cost.js';
+import { costOfOperation } from '../../src/graph/cost/operation-cost.js';
 import { withFederation } from '../../src/graph/federation/federated.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
@@ -38,11 +38,10 @@ async function unitsOf({ snapshots }: TestGateway, query: string, raw: object = 
   if (!operation || !chains || !tokens) throw new Error('Expected an operation and both listings');
   const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], { ...raw });
   if (!coerced) return undefined;
-  const context = { schema, fragments: fragmentsOf(document), variables: coerced };
-  return costOfOperation(operation, context, {
-    chains: () => chains.rowsByChain,
-    tokens: () => tokens.rowsByChain,
-  }).units;
+  return costOfOperation(
+    { schema, document, operation, variables: coerced },
+    { chains: () => chains.rowsByChain, tokens: () => tokens.rowsByChain },
+  ).units;
 }
 
 /** The units of a response: members of objects, and objects in lists. */

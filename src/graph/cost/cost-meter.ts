@@ -1,8 +1,14 @@
-import type { DocumentNode, GraphQLResolveInfo, GraphQLSchema, OperationDefinitionNode } from 'graphql';
+import type { GraphQLResolveInfo } from 'graphql';
 import { OperationLimitError } from '../../domain/errors.js';
 import type { View } from '../../snapshots/snapshots.js';
 import { countByChain, NO_ROWS, type RowsByChain, totalRows } from './cost.js';
-import { type Cost, costOfOperation, costOfRows, fragmentsOf, type ListingSizes } from './operation-cost.js';
+import {
+  type Cost,
+  costOfOperation,
+  costOfRows,
+  type ListingSizes,
+  type MeteredOperation,
+} from './operation-cost.js';
 
 export interface CostMeterOptions {
   /** The snapshots that the operation reads. */
@@ -15,14 +21,6 @@ export interface CostMeterOptions {
   readonly unitsOfWholeToken: number;
   /** Waits for a turn. Called after waiting for a listing, since its arrival resumes many operations at once. */
   readonly nextTurn: () => Promise<void>;
-}
-
-export interface MeteredOperation {
-  readonly schema: GraphQLSchema;
-  readonly document: DocumentNode;
-  readonly operation: OperationDefinitionNode;
-  /** Coerced. */
-  readonly variables: Readonly<Record<string, unknown>>;
 }
 
 /** Adds up the cost of one operation, before and during its execution. Make a new one for every operation. */
@@ -86,14 +84,13 @@ export function createCostMeter(options: CostMeterOptions): CostMeter {
   }
 
   return {
-    admitOperation({ schema, document, operation, variables }) {
-      const context = { schema, fragments: fragmentsOf(document), variables };
-      const cost = costOfOperation(operation, context, sizes);
+    admitOperation(metered) {
+      const cost = costOfOperation(metered, sizes);
       if (missing.size > 0) {
         return view
           .arrival([...missing])
           .then(nextTurn)
-          .then(() => add(costOfOperation(operation, context, sizes)));
+          .then(() => add(costOfOperation(metered, sizes)));
       }
       add(cost);
       return undefined;

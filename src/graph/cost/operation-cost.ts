@@ -31,8 +31,17 @@ export interface Cost {
 /** The sizes of the two listings. */
 export type ListingSizes = Pick<CostInput, 'chains' | 'tokens'>;
 
+/** An operation and the parts of its document that its cost depends on. */
+export interface MeteredOperation {
+  readonly schema: GraphQLSchema;
+  readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
+  /** Coerced. */
+  readonly variables: Readonly<Record<string, unknown>>;
+}
+
 /** The parts of an operation, beside its selections, that its cost depends on. */
-export interface OperationContext {
+interface OperationContext {
   readonly schema: GraphQLSchema;
   readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
   /** Coerced. */
@@ -50,13 +59,14 @@ const ONE_ROW: RowsByChain = new Map([['', 1]]);
  * really has.
  */
 export function costOfOperation(
-  operation: OperationDefinitionNode,
-  context: OperationContext,
+  { schema, document, operation, variables }: MeteredOperation,
   sizes: ListingSizes,
 ): Cost {
   const cost = { units: 0, rows: 0 };
-  const query = context.schema.getQueryType();
-  if (query) addSelections(cost, selectionsOn(query, [operation], context), ONE_ROW, context, sizes);
+  const query = schema.getQueryType();
+  if (!query) return cost;
+  const context = { schema, fragments: fragmentsOf(document), variables };
+  addSelections(cost, selectionsOn(query, [operation], context), ONE_ROW, context, sizes);
   return cost;
 }
 
@@ -77,7 +87,7 @@ export function costOfRows(rows: RowsByChain, info: GraphQLResolveInfo, sizes: L
 }
 
 /** The fragments of a document by name. */
-export function fragmentsOf(document: DocumentNode): Readonly<Record<string, FragmentDefinitionNode>> {
+function fragmentsOf(document: DocumentNode): Readonly<Record<string, FragmentDefinitionNode>> {
   const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
   for (const definition of document.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition;
