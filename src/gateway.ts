@@ -74,6 +74,8 @@ export interface ServerContext extends BodyLimitContext, OverloadContext {
 export interface WrittenResponse {
   /** JSON in UTF-8. */
   readonly body: Buffer;
+  /** The name of the operation, if the client gave one. */
+  readonly operation: string | undefined;
   /** Undefined if it holds for this moment only. */
   readonly dependencies: Dependencies | undefined;
   /** The value of `x-stale-listings`; undefined if everything that was read is fresh. */
@@ -96,8 +98,10 @@ export interface Gateway {
     parameters: () => OperationParameters | undefined,
     request: () => Request,
     serverContext: ServerContext,
-  ): Promise<WrittenResponse | Response>;
+  ): Promise<Answer>;
 }
+
+export type Answer = { readonly written: WrittenResponse } | { readonly response: Response };
 
 export const GRAPHQL_PATH = '/graphql';
 
@@ -199,18 +203,24 @@ export function createGateway(options: GatewayOptions): Gateway {
     });
     if (!body || !context) return undefined;
     const staleListings = staleListingsHeader(context.staleListings());
-    return { body, dependencies: context.dependencies(), staleListings };
+    const { operationName } = parameters;
+    const operation = typeof operationName === 'string' ? operationName.slice(0, 100) : undefined;
+    return { body, operation, dependencies: context.dependencies(), staleListings };
   }
 
   return {
     Request: yoga.fetchAPI.Request,
     answer(parameters, request, serverContext) {
       const { client } = serverContext;
-      const handle = (isOverloaded: boolean) =>
-        yoga.handleRequest(request(), { ...serverContext, isOverloaded });
-      return turns.run<WrittenResponse | Response>(
+      const handle = async (isOverloaded: boolean): Promise<Answer> => ({
+        response: await yoga.handleRequest(request(), { ...serverContext, isOverloaded }),
+      });
+      return turns.run(
         client,
-        () => write(parameters(), client) ?? handle(false),
+        () => {
+          const written = write(parameters(), client);
+          return written ? { written } : handle(false);
+        },
         () => handle(true),
       );
     },

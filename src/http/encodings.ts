@@ -4,27 +4,29 @@ import * as zlib from 'node:zlib';
 /** A content coding of a response body (RFC 9110). */
 export type Encoding = 'br' | 'zstd' | 'gzip' | 'identity';
 
-type Compress = (body: Uint8Array) => Promise<Uint8Array>;
+type Compress = (body: Uint8Array, isReused: boolean) => Promise<Uint8Array>;
 
 /** Present since Node 22.15. */
 const { zstdCompress } = zlib as {
   zstdCompress?: (body: Uint8Array, done: (error: Error | null, compressed: Buffer) => void) => void;
 };
+const compressBrotli = promisify<Uint8Array, zlib.BrotliOptions, Buffer>(zlib.brotliCompress);
+const compressGzip = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gzip);
 
 /** The best first. They run in the thread pool, not on the event loop. */
 const COMPRESSORS: ReadonlyMap<Encoding, Compress> = new Map<Encoding, Compress>([
   [
     'br',
-    (body) =>
-      promisify<Uint8Array, zlib.BrotliOptions, Buffer>(zlib.brotliCompress)(body, {
+    (body, isReused) =>
+      compressBrotli(body, {
         params: {
-          [zlib.constants.BROTLI_PARAM_QUALITY]: 4,
+          [zlib.constants.BROTLI_PARAM_QUALITY]: isReused ? 4 : 1,
           [zlib.constants.BROTLI_PARAM_SIZE_HINT]: body.byteLength,
         },
       }),
   ],
   ...(zstdCompress ? [['zstd', promisify(zstdCompress)] as const] : []),
-  ['gzip', promisify<Uint8Array, Buffer>(zlib.gzip)],
+  ['gzip', (body, isReused) => compressGzip(body, { level: isReused ? 6 : 1 })],
 ]);
 
 /** Real clients send few different values. Beyond this number a new value is parsed each time. */
@@ -48,6 +50,11 @@ export function encodingFor(acceptEncoding: string | undefined): Encoding {
   return best;
 }
 
-export async function encode(body: Uint8Array, encoding: Encoding): Promise<Uint8Array> {
-  return (await COMPRESSORS.get(encoding)?.(body)) ?? body;
+/**
+ * Compresses a body.
+ *
+ * @param isReused whether the result is sent many times; otherwise it is made in a fraction of the time, and larger
+ */
+export async function encode(body: Uint8Array, encoding: Encoding, isReused: boolean): Promise<Uint8Array> {
+  return (await COMPRESSORS.get(encoding)?.(body, isReused)) ?? body;
 }

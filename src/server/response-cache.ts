@@ -3,21 +3,27 @@ import type { IncomingMessage } from 'node:http';
 import { Source, stripIgnoredCharacters } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { hasMoreTokens } from '../execution/document-tokens.js';
+import { createDoorkeeper } from '../execution/doorkeeper.js';
 import type { Dependencies } from '../graph/dependencies.js';
 import { type Encoding, encode } from '../http/encodings.js';
+import { parametersOf } from './parameters.js';
 
 /** A complete response without errors, ready to be sent. */
-export interface CachedResponse {
-  readonly dependencies: Dependencies;
+export interface CompleteResponse {
   /** The operation's name, for the log. */
   readonly operation: string | undefined;
-  /** Names and values in turn: the headers that are equal for every request with this key. */
+  /** Names and values in turn: the headers that are equal for every request with the same cache key. */
   readonly headers: readonly string[];
   readonly body: Uint8Array;
   /** The compressed body; not a promise if it was compressed before. A small body is never compressed. */
   encoded(encoding: Encoding): EncodedBody | Promise<EncodedBody>;
-  /** The strong ETag of the body in this encoding. */
-  etag(encoding: Encoding): string;
+  /** The strong ETag of the body in this encoding, and then those of the same body compressed at another level. */
+  etags(encoding: Encoding): readonly [own: string, ...others: string[]];
+}
+
+/** A response that can be given again while its dependencies are current. */
+export interface CachedResponse extends CompleteResponse {
+  readonly dependencies: Dependencies;
 }
 
 /** A body and its encoding. */
@@ -68,6 +74,10 @@ function joined(values: string | string[] | undefined): string | undefined {
 export interface ResponseCache {
   /** Equal for requests that mean the same; undefined if the response to this request cannot be cached. */
   cacheKey(request: CacheableRequest): string | undefined;
+  /** The key of a request whose very text came before with equal headers; undefined for any other. */
+  knownKey(request: CacheableRequest): string | undefined;
+  /** Whether a request with this text has come before, lately. */
+  hasSeen(request: CacheableRequest): boolean;
   get(key: string): CachedResponse | undefined;
   set(key: string, response: CachedResponse): void;
   delete(key: string): void;
@@ -125,18 +135,30 @@ export function createResponseCache(maxBytes: number, path: string, maxQueryToke
     sizeCalculation: (variants, text) => ENTRY_BYTES * (1 + variants.length) + 2 * text.length,
   });
 
+  const doorkeeper = createDoorkeeper();
+
+  function knownKey(request: CacheableRequest): string | undefined {
+    // By the raw text: building the full key costs more than the rest of a hit.
+    for (const variant of variantsByText.get(textOf(request)) ?? []) {
+      if (isVariantOf(request, variant)) return variant.key;
+    }
+    return undefined;
+  }
+
   return {
+    knownKey,
+    hasSeen: (request) => doorkeeper.hasSeen(textOf(request)),
     cacheKey(request) {
-      // Look up by the raw text first: building the full key costs more than the rest of a hit.
-      const text = request.method === 'POST' ? request.body : request.url;
-      const variants = variantsByText.get(text) ?? [];
-      for (const variant of variants) if (isVariantOf(request, variant)) return variant.key;
+      const known = knownKey(request);
+      if (known !== undefined) return known;
+      const text = textOf(request);
       if (text.length > MAX_KEYED_LENGTH) return undefined;
       const key = canonicalKey(request, path, maxQueryTokens);
       if (key !== undefined && text.length <= MAX_TEXT_LENGTH) {
         const { method, url, accept, origin, contentType } = request;
         const variant = { method, url, accept, origin, contentType, key };
-        variantsByText.set(text, [variant, ...variants.slice(0, MAX_VARIANTS - 1)]);
+        const others = variantsByText.get(text) ?? [];
+        variantsByText.set(text, [variant, ...others.slice(0, MAX_VARIANTS - 1)]);
       }
       return key;
     },
@@ -153,10 +175,20 @@ export function createResponseCache(maxBytes: number, path: string, maxQueryToke
   };
 }
 
-/** Adds compressed bodies and ETags, which are computed once and on demand. */
-export function createCachedResponse(
-  response: Pick<CachedResponse, 'dependencies' | 'operation' | 'headers' | 'body'>,
-): CachedResponse {
+/** The text that most requests differ by. */
+function textOf({ method, url, body }: CacheableRequest): string {
+  return method === 'POST' ? body : url;
+}
+
+/**
+ * Adds compressed bodies and ETags, which are computed once and on demand.
+ *
+ * @param isReused whether it is worth the time to compress the body well
+ */
+export function createCompleteResponse(
+  response: Pick<CompleteResponse, 'operation' | 'headers' | 'body'>,
+  isReused: boolean,
+): CompleteResponse {
   const { body } = response;
   const plain: EncodedBody = { encoding: 'identity', bytes: body };
   const encodedBodies = new Map<Encoding, EncodedBody | Promise<EncodedBody>>([['identity', plain]]);
@@ -167,7 +199,7 @@ export function createCachedResponse(
       if (body.byteLength < MIN_COMPRESSED_BYTES) return plain;
       const known = encodedBodies.get(encoding);
       if (known) return known;
-      const encoded = encode(body, encoding).then((bytes) => {
+      const encoded = encode(body, encoding, isReused).then((bytes) => {
         const smaller = bytes.byteLength < body.byteLength ? { encoding, bytes } : plain;
         encodedBodies.set(encoding, smaller);
         return smaller;
@@ -175,9 +207,12 @@ export function createCachedResponse(
       encodedBodies.set(encoding, encoded);
       return encoded;
     },
-    etag(encoding) {
+    etags(encoding) {
       digest ??= createHash('sha1').update(body).digest('base64url');
-      return encoding === 'identity' ? `"${digest}"` : `"${digest}-${encoding}"`;
+      if (encoding === 'identity') return [`"${digest}"`];
+      const best = `"${digest}-${encoding}"`;
+      const fast = `"${digest}-${encoding}-fast"`;
+      return isReused ? [best, fast] : [fast, best];
     },
   };
 }
@@ -190,7 +225,7 @@ function canonicalKey(request: CacheableRequest, path: string, maxQueryTokens: n
   const { method, accept = '', origin = '', contentType = '' } = request;
   // Variants hold these headers, and their estimated size does not include them.
   if (accept.length + origin.length + contentType.length > MAX_HEADERS_LENGTH) return undefined;
-  const parameters = method === 'POST' ? fromBody(request, path) : fromUrl(request, path);
+  const parameters = parametersOf(request, path);
   if (!parameters) return undefined;
   const { query, variables, operationName, extensions, ...others } = parameters;
   if (Object.keys(others).length > 0) return undefined;
@@ -212,35 +247,6 @@ function canonicalKey(request: CacheableRequest, path: string, maxQueryTokens: n
 function stripped(document: string, maxQueryTokens: number): string {
   if (hasMoreTokens(new Source(document), maxQueryTokens)) throw new RangeError('Expected fewer tokens');
   return stripIgnoredCharacters(document);
-}
-
-function fromBody({ url, contentType = '', body }: CacheableRequest, path: string) {
-  if (url !== path || !/^application\/json(;|$)/.test(contentType)) return undefined;
-  return parsed(body);
-}
-
-function fromUrl({ method, url }: CacheableRequest, path: string): Record<string, unknown> | undefined {
-  if (method !== 'GET' || !url.startsWith(`${path}?`)) return undefined;
-  const search = new URLSearchParams(url.slice(path.length + 1));
-  // A parameter that is given twice: the GraphQL server decides.
-  if (new Set(search.keys()).size < [...search.keys()].length) return undefined;
-  const { variables, extensions, ...plain } = Object.fromEntries(search);
-  return {
-    ...plain,
-    variables: variables === undefined ? undefined : (parsed(variables) ?? variables),
-    extensions: extensions === undefined ? undefined : (parsed(extensions) ?? extensions),
-  };
-}
-
-function parsed(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Sorts the members of objects by name; throws on a number that JSON cannot represent. */

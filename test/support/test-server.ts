@@ -62,6 +62,10 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
         executions++;
         return gateway.gateway.fetch(asked, context);
       },
+      answer(...asked) {
+        executions++;
+        return gateway.gateway.answer(...asked);
+      },
     },
     checkDependencies: createDependencyCheck(gateway.snapshots),
     maxBodyBytes: 1_048_576,

@@ -1,0 +1,141 @@
+import { LRUCache } from 'lru-cache';
+import { type Gateway, GRAPHQL_PATH, type OperationOutcome, type WrittenResponse } from '../gateway.js';
+import type { DependencyCheck, ResponseInfo } from '../graph/dependencies.js';
+import type { Exchange } from './http-server.js';
+import { parametersOf } from './parameters.js';
+import type { ReadBody } from './read-body.js';
+import {
+  type CacheableRequest,
+  type CompleteResponse,
+  createCompleteResponse,
+  type ResponseCache,
+} from './response-cache.js';
+
+export interface ExecutorOptions {
+  readonly gateway: Gateway;
+  /** Checks whether a response is current. */
+  readonly checkDependencies: DependencyCheck;
+  /** Gets the responses that can be reused. */
+  readonly cache: ResponseCache;
+}
+
+/** What came of a request: a complete response without errors, or any other response of GraphQL Yoga. */
+export type Executed =
+  | {
+      readonly complete: CompleteResponse;
+      /** Undefined if the response holds for this moment only. */
+      readonly info: ResponseInfo | undefined;
+      /** The value of `x-stale-listings`; undefined if everything that was read is fresh. */
+      readonly staleListings: string | undefined;
+      /** Present if GraphQL Yoga gave it, and has logged the request. */
+      readonly requestId: string | undefined;
+    }
+  | { readonly complete?: never; readonly response: Response };
+
+/**
+ * Executes a request, and caches its response if that is possible.
+ *
+ * @param key the request's cache key; undefined if it comes for the first time, or cannot be cached
+ */
+export type Executor = (
+  key: string | undefined,
+  request: CacheableRequest,
+  url: URL,
+  read: ReadBody,
+  exchange: Exchange,
+) => Promise<Executed>;
+
+/** Pages and programs of one kind send equal headers. */
+const MAX_HEADER_SETS = 100;
+
+export function createExecutor({ gateway, checkDependencies, cache }: ExecutorOptions): Executor {
+  /**
+   * The headers of responses by GraphQL Yoga, by the headers of the request. A response that is written without Yoga
+   * has the same.
+   */
+  const headerSets = new LRUCache<string, readonly string[]>({ max: MAX_HEADER_SETS });
+
+  /** A response that was written without GraphQL Yoga. It is cached from its second time on. */
+  function ofWritten(
+    key: string | undefined,
+    { body, operation, dependencies, staleListings }: WrittenResponse,
+    headers: readonly string[],
+  ): Executed {
+    const info = dependencies && checkDependencies(dependencies);
+    if (!info) {
+      const complete = createCompleteResponse({ operation, headers, body }, false);
+      return { complete, info, staleListings, requestId: undefined };
+    }
+    const isStored = key !== undefined;
+    const complete = createCompleteResponse({ operation, headers: varying(headers), body }, isStored);
+    if (isStored) cache.set(key, { ...complete, dependencies });
+    return { complete, info, staleListings, requestId: undefined };
+  }
+
+  /** A response by GraphQL Yoga. It took so long that it is cached at once. */
+  async function ofYoga(
+    givenKey: string | undefined,
+    request: CacheableRequest,
+    response: Response,
+    { cacheable }: OperationOutcome,
+  ): Promise<Executed> {
+    if (!cacheable || !isSingleJson(response)) return { response };
+    const headers = [...response.headers].filter(([name]) => !OF_ONE_RESPONSE.has(name)).flat();
+    headerSets.set(headersOf(request), headers);
+    const { dependencies, operation } = cacheable;
+    const key = givenKey ?? cache.cacheKey(request);
+    const info = checkDependencies(dependencies);
+    if (key === undefined || !info) return { response };
+    // Yoga holds the text. arrayBuffer() would copy its bytes once more.
+    const body = Buffer.from(await response.text());
+    const complete = createCompleteResponse({ operation, headers: varying(headers), body }, true);
+    cache.set(key, { ...complete, dependencies });
+    const requestId = response.headers.get('x-request-id') ?? '';
+    return { complete, info, staleListings: info.staleListings, requestId };
+  }
+
+  return async (key, request, url, read, exchange) => {
+    const outcome: OperationOutcome = {};
+    const context = { client: exchange.client, bodyBytes: read.bytes, outcome };
+    const toRequest = () => toFetchRequest(gateway, url, read, exchange);
+    const headers = url.pathname === GRAPHQL_PATH ? headerSets.get(headersOf(request)) : undefined;
+    if (!headers) return ofYoga(key, request, await gateway.fetch(toRequest(), context), outcome);
+    const parameters = () => parametersOf(request, GRAPHQL_PATH);
+    const answer = await gateway.answer(parameters, toRequest, context);
+    return 'written' in answer
+      ? ofWritten(key, answer.written, headers)
+      : ofYoga(key, request, answer.response, outcome);
+  };
+}
+
+function toFetchRequest(gateway: Gateway, url: URL, { body }: ReadBody, exchange: Exchange): Request {
+  const { request, response } = exchange;
+  const closed = new AbortController();
+  response.once('close', () => {
+    // Nobody waits for the end of a complete response, and an abort costs as much as a small operation.
+    if (!response.writableFinished) closed.abort();
+  });
+  return new gateway.Request(url, {
+    method: request.method ?? 'GET',
+    headers: request.headers as Record<string, string>,
+    body: body ?? null,
+    signal: closed.signal,
+  });
+}
+
+/** What the headers of a response depend on. */
+function headersOf({ method, accept = '', origin = '' }: CacheableRequest): string {
+  return `${method}\n${accept}\n${origin}`;
+}
+
+/** False for errors, and for multipart responses and event streams, whose headers describe how they are sent. */
+function isSingleJson({ status, headers }: Response): boolean {
+  return status === 200 && /^application\/([\w-]+\+)?json\b/.test(headers.get('content-type') ?? '');
+}
+
+/** Headers that are set again for each request. */
+const OF_ONE_RESPONSE = new Set(['x-request-id', 'x-stale-listings', 'content-length']);
+
+function varying(headers: readonly string[]): readonly string[] {
+  return [...headers, 'vary', 'Accept, Accept-Encoding'];
+}
