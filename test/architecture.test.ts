@@ -48,6 +48,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
   // What puts the rooms together.
   gateway: [
     'domain',
+    'execution',
     'graph',
     'graph/cost',
     'graph/schema',

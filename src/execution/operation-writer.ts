@@ -44,6 +44,7 @@ export type OperationWriter<Context> = (
   context: () => Context,
 ) => Buffer | undefined;
 
+const MEMBERS = new Set(['query', 'operationName', 'variables', 'extensions']);
 /** Estimated size of all plans that are kept. */
 const MAX_PLANS_BYTES = 16 * 2 ** 20;
 const ENTRY_BYTES = 200;
@@ -86,6 +87,7 @@ export function createOperationWriter<Context>(
     if (typeof query !== 'string' || !(name === null || (typeof name === 'string' && name !== '')))
       return undefined;
     if (!isObjectOrNull(variables) || isPersisted(parameters)) return undefined;
+    if (!Object.keys(parameters).every((member) => MEMBERS.has(member))) return undefined;
     const accepted = documents.accepted(query);
     if (!accepted) return undefined;
     const { document } = accepted;

@@ -52,7 +52,8 @@ function createFile(content: string, headers: Readonly<Record<string, string>>):
   return async (encodings) => {
     const encoding = encodingFor(encodings);
     const body =
-      bodies.get(encoding) ?? encode(Buffer.from(content), encoding, true).then((bytes) => new Uint8Array(bytes));
+      bodies.get(encoding) ??
+      encode(Buffer.from(content), encoding, true).then((bytes) => new Uint8Array(bytes));
     bodies.set(encoding, body);
     return encoding === 'identity'
       ? { body: await body, headers: { ...headers, etag: `"${digest}"` } }

@@ -1,15 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import { type Gateway, GRAPHQL_PATH, type OperationOutcome, type WrittenResponse } from '../gateway.js';
 import type { DependencyCheck, ResponseInfo } from '../graph/dependencies.js';
+import { type CacheableRequest, parametersOf } from './cacheable-request.js';
 import type { Exchange } from './http-server.js';
-import { parametersOf } from './parameters.js';
 import type { ReadBody } from './read-body.js';
-import {
-  type CacheableRequest,
-  type CompleteResponse,
-  createCompleteResponse,
-  type ResponseCache,
-} from './response-cache.js';
+import { type CompleteResponse, createCompleteResponse, type ResponseCache } from './response-cache.js';
 
 export interface ExecutorOptions {
   readonly gateway: Gateway;

@@ -5,11 +5,12 @@ import { elapsedMs } from '../http/elapsed.js';
 import { requestIdFrom } from '../http/request-ids.js';
 import { urlOf } from '../http/request-target.js';
 import type { Logger } from '../logger.js';
+import { type CacheableRequest, toCacheableRequest } from './cacheable-request.js';
 import { createExecutor, type Executed } from './executor.js';
 import type { Exchange } from './http-server.js';
 import type { ReadBody } from './read-body.js';
 import { INTERNAL_ERROR } from './refusals.js';
-import { type CacheableRequest, createResponseCache, toCacheableRequest } from './response-cache.js';
+import { createResponseCache } from './response-cache.js';
 import { sendComplete, sendOnce, sendResponse } from './send-response.js';
 
 export interface ResponderOptions {

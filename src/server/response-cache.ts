@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import { Source, stripIgnoredCharacters } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { hasMoreTokens } from '../execution/document-tokens.js';
 import { createDoorkeeper } from '../execution/doorkeeper.js';
 import type { Dependencies } from '../graph/dependencies.js';
 import { type Encoding, encode } from '../http/encodings.js';
-import { parametersOf } from './parameters.js';
+import { type CacheableRequest, parametersOf } from './cacheable-request.js';
 
 /** A complete response without errors, ready to be sent. */
 export interface CompleteResponse {
@@ -30,44 +29,6 @@ export interface CachedResponse extends CompleteResponse {
 export interface EncodedBody {
   readonly encoding: Encoding;
   readonly bytes: Uint8Array;
-}
-
-/** The parts of a request on which its response depends. */
-export interface CacheableRequest {
-  readonly method: string;
-  /** With its query string. */
-  readonly url: string;
-  readonly accept: string | undefined;
-  readonly origin: string | undefined;
-  readonly contentType: string | undefined;
-  readonly acceptEncoding: string | undefined;
-  readonly ifNoneMatch: string | undefined;
-  readonly requestId: string | undefined;
-  /** Empty for a request without a body. */
-  readonly body: string;
-}
-
-/** Picks these parts from a request. */
-export function toCacheableRequest(
-  { method = 'GET', url = '/', headers }: IncomingMessage,
-  body: string,
-): CacheableRequest {
-  return {
-    method,
-    url,
-    accept: headers.accept,
-    origin: headers.origin,
-    contentType: headers['content-type'],
-    acceptEncoding: joined(headers['accept-encoding']),
-    ifNoneMatch: headers['if-none-match'],
-    requestId: joined(headers['x-request-id']),
-    body,
-  };
-}
-
-/** Joins a header that was sent more than once. */
-function joined(values: string | string[] | undefined): string | undefined {
-  return typeof values === 'object' ? values.join(', ') : values;
 }
 
 /** Responses by cache key, of bounded total size. Entries are not checked here: they can be out of date. */

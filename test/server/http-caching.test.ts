@@ -107,7 +107,7 @@ describe('a request is never taken for another', () => {
   ])('%s', async (_name, kept, other) => {
     const expected = comparable(await uncached.ask(other));
     const { ask, countExecuted } = server;
-    expect((await ask(kept)).status).toBe(200);
+    for (let nth = 0; nth < 2; nth++) expect((await ask(kept)).status).toBe(200);
     expect((await countExecuted(kept)).count).toBe(0);
     for (let nth = 0; nth < 2; nth++) expect(comparable(await ask(other))).toEqual(expected);
   });

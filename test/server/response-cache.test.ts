@@ -31,14 +31,15 @@ describe('a request that was answered before', () => {
     expect(bodies[1]).toBe(bodies[0]);
   });
 
-  it('is executed once, however many clients send it at the same moment', async () => {
+  it('is executed twice at most, however many clients send it at the same moment', async () => {
     const { ask, executed } = await startServer(LONG);
     // The listings are there, so that nobody waits so long for the first that it executes the request, too.
     await ask({ query: '{ chains { name } tokens { name } }' });
     const before = executed();
     const received = await Promise.all(Array.from({ length: 20 }, () => ask(BASE)));
     expect(new Set(received.map(({ body }) => body.toString())).size).toBe(1);
-    expect(executed() - before).toBe(1);
+    // The first one is not known to come again.
+    expect(executed() - before).toBeLessThanOrEqual(2);
   });
 
   it.each<[string, Asked]>([
@@ -55,8 +56,9 @@ describe('a request that was answered before', () => {
     ['in other white space of its JSON', { body: JSON.stringify(BASE, null, 4) }],
   ])('is found %s', async (_name, asked) => {
     const { countExecuted } = await startServer(LONG);
+    await countExecuted(BASE, BASE, asked);
     const { count, bodies } = await countExecuted(BASE, asked, asked);
-    expect(count).toBe(1);
+    expect(count).toBe(0);
     expect(new Set(bodies).size).toBe(1);
   });
 
@@ -130,7 +132,8 @@ describe('the log of a cached response', () => {
       await sleep(300);
       json({ tokens: demoTokens })(response, request, nth);
     });
-    await Promise.all([ask(BASE), ask(BASE)]);
+    // The first of three is not known to come again, so that it shares nothing.
+    await Promise.all([ask(BASE), ask(BASE), ask(BASE)]);
     await ask(BASE);
     const times = serverLog.filter(({ msg }) => msg === 'Answered').map(({ ms }) => Number(ms));
     expect(times).toHaveLength(2);
@@ -154,7 +157,8 @@ describe('after a refresh', () => {
 
   it('with equal content cached responses stay current, except for the time of prices', async () => {
     const server = await startServer(LONG);
-    await server.countExecuted(BASE, WITHOUT_PRICES, CHAINS, TIMES, SEARCH);
+    const all = [BASE, WITHOUT_PRICES, CHAINS, TIMES, SEARCH];
+    await server.countExecuted(...all, ...all);
     await refreshWith(server, demoTokens);
     expect((await server.countExecuted(BASE, WITHOUT_PRICES, CHAINS, SEARCH)).count).toBe(0);
     expect((await server.countExecuted(TIMES)).count).toBe(1);
@@ -162,7 +166,8 @@ describe('after a refresh', () => {
 
   it('with other prices only requests for prices are executed again', async () => {
     const server = await startServer(LONG);
-    await server.countExecuted(BASE, WITHOUT_PRICES, CHAINS, SEARCH);
+    const all = [BASE, WITHOUT_PRICES, CHAINS, SEARCH];
+    await server.countExecuted(...all, ...all);
     await refreshWith(server, repriced);
     expect((await server.countExecuted(WITHOUT_PRICES, CHAINS)).count).toBe(0);
     const { count, bodies } = await server.countExecuted(BASE, SEARCH);
@@ -172,7 +177,8 @@ describe('after a refresh', () => {
 
   it('with other rows all requests that read them are executed again', async () => {
     const server = await startServer(LONG);
-    await server.countExecuted(BASE, WITHOUT_PRICES, CHAINS);
+    const all = [BASE, WITHOUT_PRICES, CHAINS];
+    await server.countExecuted(...all, ...all);
     await refreshWith(server, renamed);
     expect((await server.countExecuted(CHAINS)).count).toBe(0);
     expect((await server.countExecuted(BASE)).count).toBe(1);

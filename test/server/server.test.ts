@@ -52,6 +52,7 @@ describe('an internal error', () => {
       gateway: {
         Request,
         fetch: () => Promise.reject(new Error('secret-bug')),
+        answer: () => Promise.reject(new Error('secret-bug')),
       },
       checkDependencies: () => undefined,
       maxBodyBytes: 1000,

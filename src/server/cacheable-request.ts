@@ -1,5 +1,43 @@
+import type { IncomingMessage } from 'node:http';
 import type { OperationParameters } from '../execution/operation-writer.js';
-import type { CacheableRequest } from './response-cache.js';
+
+/** The parts of a request on which its response depends. */
+export interface CacheableRequest {
+  readonly method: string;
+  /** With its query string. */
+  readonly url: string;
+  readonly accept: string | undefined;
+  readonly origin: string | undefined;
+  readonly contentType: string | undefined;
+  readonly acceptEncoding: string | undefined;
+  readonly ifNoneMatch: string | undefined;
+  readonly requestId: string | undefined;
+  /** Empty for a request without a body. */
+  readonly body: string;
+}
+
+/** Picks these parts from a request. */
+export function toCacheableRequest(
+  { method = 'GET', url = '/', headers }: IncomingMessage,
+  body: string,
+): CacheableRequest {
+  return {
+    method,
+    url,
+    accept: headers.accept,
+    origin: headers.origin,
+    contentType: headers['content-type'],
+    acceptEncoding: joined(headers['accept-encoding']),
+    ifNoneMatch: headers['if-none-match'],
+    requestId: joined(headers['x-request-id']),
+    body,
+  };
+}
+
+/** Joins a header that was sent more than once. */
+function joined(values: string | string[] | undefined): string | undefined {
+  return typeof values === 'object' ? values.join(', ') : values;
+}
 
 /** The parameters of a request, with any others that it has. */
 export type RequestParameters = OperationParameters & Readonly<Record<string, unknown>>;
