@@ -115,12 +115,8 @@ export interface RouteClient {
 export interface RouteClients {
   /** Whether the token listing has the token. Requests for routes from other tokens have lower priority. */
   readonly isListed: boolean;
-  /**
-   * Calls the listener with each client that waits, and with each client that joins later.
-   *
-   * @returns a function that stops the calls
-   */
-  watch(listener: (client: RouteClient) => void): () => void;
+  /** Calls the listener with each client that waits, and with each client that joins later. */
+  watch(listener: (client: RouteClient) => void): void;
 }
 
 /**

@@ -110,10 +110,10 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     },
   });
   for (const lane of LANES) options.onBreaker('closed', lane);
-  const admission = createAdmission({ service, backoff, rateLimiter, maxWaiting });
   const closing = new AbortController();
   // Every waiting request listens to it.
   setMaxListeners(0, closing.signal);
+  const admit = createAdmission({ service, backoff, rateLimiter, maxWaiting, closing: closing.signal });
   const underWay = new Set<AbortController>();
 
   async function getJson(request: UpstreamRequest): Promise<UpstreamAnswer> {
@@ -123,7 +123,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     for (let attempt = 0; ; attempt++) {
       // Further attempts fail at once if the breaker is open: the caller tries again after a pause.
       const admitted = { url, lane, waits: first && attempt === 0, clients };
-      const { answer } = await admission.admit(admitted, () => observed(path, url));
+      const { answer } = await admit(admitted, () => observed(path, url));
       try {
         return await answer;
       } catch (thrown) {
@@ -199,7 +199,6 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   async function close(): Promise<void> {
     const reason = stoppingError(undefined);
     closing.abort(reason);
-    admission.close(reason);
     for (const controller of underWay) controller.abort(reason);
     await agent.destroy();
   }
