@@ -1,4 +1,4 @@
-import type { Fetched, ListingSource, RequestDelay, UnreadableRows } from '../domain/listing.js';
+import type { Fetched, Listing, UnreadableRows } from '../domain/listing.js';
 import { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
@@ -9,7 +9,6 @@ import {
   type HoldBackReason,
   type HoldBackRules,
 } from './changes/change-check.js';
-import { NO_DIFFERENCES } from './changes/comparison.js';
 import type { DiskStore } from './disk-store.js';
 import {
   delayFailure,
@@ -26,27 +25,29 @@ import { type BackOff, NO_PEERS, type Peers, type RefreshLease, type SharedFailu
 import { type Came, logAccepted, logRejected } from './refresh-log.js';
 import type { Snapshot } from './snapshot.js';
 
-/** Times are in milliseconds. */
-export interface RefresherOptions<Row, Kept extends Snapshot<Row>> {
+/** The options of the refreshers of both listings. Times are in milliseconds. */
+export interface RefreshOptions extends HoldBackRules {
+  /** The upstream: why requests for listings wait now, and where to tell the source of shared or stored rows. */
+  readonly listing: Pick<Listing, 'delay' | 'switchTo'>;
+  /** The pause after a first failed refresh; each further failure doubles it. */
+  readonly firstPauseMs?: number | undefined;
+  /** The gateways to share with; by default none. */
+  readonly peers?: Peers | undefined;
+  /** Where the listings outlive the process; by default nowhere. */
+  readonly disk?: DiskStore | undefined;
+  /** Called at the end of each refresh: `taken`, `shared`, `held_back` with the reasons, or an error's code. */
+  readonly onRefresh?: (listing: string, outcome: string, heldBackFor: readonly HoldBackReason[]) => void;
+  readonly log: Logger;
+}
+
+export interface RefresherOptions<Row, Kept extends Snapshot<Row>> extends RefreshOptions {
   readonly kind: ListingKind<Row>;
   /** Asks the upstream; rejects with an UpstreamError. */
   readonly fetch: () => Promise<Fetched<Row>>;
-  /** Why and for how long requests for listings wait now. */
-  readonly delay: () => RequestDelay | undefined;
   /** Makes a snapshot of accepted rows. */
   readonly index: (fetched: Fetched<Row>, before: Kept | undefined) => Kept | Promise<Kept>;
   /** The age after which a refresh runs. */
   readonly freshMs: number;
-  /** The pause after a first failed refresh; each further failure doubles it. */
-  readonly firstPauseMs?: number;
-  readonly rules: HoldBackRules;
-  readonly peers: Peers;
-  readonly disk: DiskStore | undefined;
-  /** Called with the source of each snapshot that is from a peer or from disk. */
-  readonly onSource: (source: ListingSource) => void;
-  /** Called at the end of each refresh: `taken`, `shared`, `held_back` with the reasons, or an error's code. */
-  readonly onRefresh: (outcome: string, heldBackFor: readonly HoldBackReason[]) => void;
-  readonly log: Logger;
 }
 
 /** Holds the last good snapshot of one listing and refreshes it in the background, one refresh at a time. */
@@ -76,8 +77,8 @@ export interface Refresher<Kept> {
 export function createRefresher<Row, Kept extends Snapshot<Row>>(
   options: RefresherOptions<Row, Kept>,
 ): Refresher<Kept> {
-  const { kind, fetch, delay, index, freshMs, firstPauseMs = FIRST_PAUSE_MS, peers, disk, log } = options;
-  const { onSource, onRefresh } = options;
+  const { kind, fetch, index, freshMs, listing, firstPauseMs = FIRST_PAUSE_MS } = options;
+  const { peers = NO_PEERS, disk, onRefresh, log } = options;
   const { name } = kind;
   const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
   let snapshot: Kept | undefined;
@@ -85,7 +86,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
   let failuresInARow = 0;
   /** `takenAt` of the last snapshot from a peer, whose clock may be ahead. */
   let sharedAt = 0;
-  const changeCheck = createChangeCheck(kind, options.rules);
+  const changeCheck = createChangeCheck(kind, options);
   let refreshing: Promise<Kept> | undefined;
   /** When the request that is under way was made (milliseconds since 1970), or 0. It may still wait to be sent. */
   let requestedAt = 0;
@@ -113,7 +114,10 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
       if (leased.is === 'too early') throw backOff(leased);
       lease = leased;
       adoptPeerState(lease.peerFailure);
-      const { unreadable, ...fetched } = await request();
+      requestedAt = Date.now();
+      const { unreadable, ...fetched } = await fetch().finally(() => {
+        requestedAt = 0;
+      });
       if (!snapshot) checkFirstListing(kind, fetched, unreadable);
       const kept = await admit(fetched, 'taken', lease, unreadable);
       lease.succeed(kept);
@@ -123,22 +127,13 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
     }
   }
 
-  async function request(): Promise<Fetched<Row>> {
-    requestedAt = Date.now();
-    try {
-      return await fetch();
-    } finally {
-      requestedAt = 0;
-    }
-  }
-
   /**
    * Checks a listing, then indexes and publishes it or holds it back; indexing is the expensive part. A peer's listing
    * is checked, too: the peer may have had nothing to compare it with.
    */
   async function admit(
     fetched: Fetched<Row>,
-    outcome: 'taken' | 'shared',
+    came: Came,
     lease?: RefreshLease<Row>,
     unreadable?: UnreadableRows,
   ): Promise<Kept> {
@@ -146,7 +141,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
     for (;;) {
       const served = snapshot;
       const findings = await changeCheck.examine(served, { ...fetched, unreadable });
-      if (outcome === 'shared' && snapshot && fetched.takenAt <= newestAt()) return snapshot;
+      if (came !== 'taken' && snapshot && fetched.takenAt <= newestAt()) return snapshot;
       // A peer's snapshot may have been published during the check or the indexing: then check again.
       if (served !== snapshot) continue;
       const result = changeCheck.check(findings);
@@ -155,7 +150,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
       if (served !== snapshot) continue;
       if (result.change)
         log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${result.change}`);
-      return publish(indexed, outcome, findings);
+      return publish(indexed, came, findings);
     }
   }
 
@@ -179,16 +174,16 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
     changeCheck.adoptPeerState(failure.heldBack);
   }
 
-  function publish(kept: Kept, came: Came, findings?: Findings<Row>): Kept {
-    if (findings) changeCheck.remember(findings);
-    logAccepted(log, kind, snapshot, kept, came, findings?.differences ?? NO_DIFFERENCES);
+  function publish(kept: Kept, came: Came, findings: Findings<Row>): Kept {
+    changeCheck.remember(findings);
+    logAccepted(log, kind, snapshot, kept, came, findings.differences);
     const isFirst = snapshot === undefined;
     snapshot = kept;
     failuresInARow = 0;
-    if (came !== 'taken') onSource(kept.source);
+    if (came !== 'taken') listing.switchTo?.(kept.source);
     if (came === 'shared') sharedAt = kept.takenAt;
     if (came !== 'restored') {
-      onRefresh(came, []);
+      onRefresh?.(name, came, []);
       disk?.write(kind, { ...kept, largest: changeCheck.largest(kept.rows.length) });
     }
     peers.offer(name, kind, kept);
@@ -214,7 +209,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
       return error;
     }
     const retryInMs = Math.round(Math.min(pauseMs, LONGEST_PAUSE_MS));
-    onRefresh(outcome, heldBackFor);
+    onRefresh?.(name, outcome, heldBackFor);
     lease?.fail({ code, message, at, failuresInARow, heldBack: changeCheck.heldBack }, retryInMs);
     logRejected(log, kind, snapshot, error, retryInMs, heldBackFor);
     schedule(peers === NO_PEERS ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));
@@ -263,8 +258,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
       try {
         const { largest, ...kept } = fetched;
         if (largest) changeCheck.restore(largest);
-        const indexed = await index(kept, undefined);
-        if (!snapshot) publish(indexed, 'restored');
+        await admit(kept, 'restored');
       } catch (err) {
         log.error({ err, listing: name }, `The ${name} listing on disk cannot be used, and is fetched anew`);
       }
@@ -286,7 +280,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
       return refreshing ?? refresh();
     },
     get lastFailure() {
-      return (requestedAt && delayFailure(name, requestedAt, delay())) || lastFailure;
+      return (requestedAt && delayFailure(name, requestedAt, listing.delay?.())) || lastFailure;
     },
     get isHeldBack() {
       return changeCheck.heldBack !== undefined;

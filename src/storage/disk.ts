@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { constants, lstat, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { ServiceFingerprints } from '../domain/fingerprint.js';
 import type { Fetched } from '../domain/listing.js';
 import type { Logger } from '../logger.js';
@@ -136,7 +136,8 @@ async function writeWhole(directory: string, file: string, bytes: Buffer): Promi
 async function readRegular(path: string, maxBytes: number): Promise<string> {
   const found = await stat(path).catch(async (error: unknown) => {
     // A missing file is normal; a dangling link is worth a message.
-    if (isOneOf(error, 'ENOENT') && (await isThere(path))) throw new NotReadable('a link that leads nowhere');
+    const isLink = isOneOf(error, 'ENOENT') && (await lstat(path).catch(() => undefined));
+    if (isLink) throw new NotReadable('a link that leads nowhere');
     throw error;
   });
   if (!found.isFile()) throw new NotReadable('no regular file');
@@ -169,35 +170,20 @@ class NotReadable extends Error {
   }
 }
 
-async function isThere(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
-}
-
 /**
  * Creates a directory and its parents. Node's recursive `mkdir` never ends on a file system that answers ENOENT to each
  * attempt, as /proc does.
  */
 async function makeDirectory(directory: string): Promise<void> {
-  const missing: string[] = [];
-  for (let path = resolve(directory); ; path = dirname(path)) {
-    try {
-      await mkdir(path);
-      break;
-    } catch (error) {
-      if (isOneOf(error, 'EEXIST')) {
-        if (!(await stat(path)).isDirectory()) throw error;
-        break;
-      }
-      if (!isOneOf(error, 'ENOENT') || path === dirname(path)) throw error;
-      missing.push(path);
-    }
-  }
-  for (const path of missing.reverse()) {
-    await mkdir(path).catch((error: unknown) => {
-      // Another gateway may create it at the same time.
+  try {
+    await mkdir(directory);
+  } catch (error) {
+    if (isOneOf(error, 'EEXIST') && (await stat(directory)).isDirectory()) return;
+    const parent = dirname(directory);
+    if (!isOneOf(error, 'ENOENT') || parent === directory) throw error;
+    await makeDirectory(parent);
+    // Another gateway may create it at the same time.
+    await mkdir(directory).catch((error: unknown) => {
       if (!isOneOf(error, 'EEXIST')) throw error;
     });
   }

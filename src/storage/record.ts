@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
 import type { ServiceFingerprints } from '../domain/fingerprint.js';
-import type { Fetched, Origin } from '../domain/listing.js';
+import type { Fetched } from '../domain/listing.js';
 import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 
@@ -22,16 +22,20 @@ export const RECORD_FORMAT = 1;
 /** How far the clocks of machines that share records may be apart. */
 export const MAX_EARLY_MS = 60_000;
 
-const content = v.object({
-  name: v.string(),
-  // Which of them may be served is for `ServiceFingerprints` to say.
-  source: v.string(),
-  service: v.string(),
-  takenAt: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
-  rejected: v.object({ count: v.pipe(v.number(), v.safeInteger()), first: v.array(v.string()) }),
-  largest: v.optional(v.object({ rows: v.pipe(v.number(), v.safeInteger()), at: v.number() })),
-  rows: v.unknown(),
-});
+const contentJson = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.object({
+    name: v.string(),
+    // Which of them may be served is for `ServiceFingerprints` to say.
+    source: v.string(),
+    service: v.string(),
+    takenAt: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
+    rejected: v.object({ count: v.pipe(v.number(), v.safeInteger()), first: v.array(v.string()) }),
+    largest: v.optional(v.object({ rows: v.pipe(v.number(), v.safeInteger()), at: v.number() })),
+    rows: v.unknown(),
+  }),
+);
 
 /** The digest in a record's first line, which shows that the record is whole. */
 export interface RecordDigest {
@@ -128,40 +132,24 @@ export async function decodeRecord<Row>(
   hash.update(json);
   if (end < 0 || !isEqualText(text.slice(HEAD.length, end), hash.digest('hex')))
     throw new InvalidRecord(digest.misfit);
-  const { name, source, service, takenAt, rejected, largest, rows } = readContent(json);
+  const { success, output } = v.safeParse(contentJson, json);
+  if (!success) throw new InvalidRecord('it does not have the form of a record');
+  const { name, source, service, takenAt, rejected, largest, rows } = output;
   if (name !== kind.name)
     throw new InvalidRecord(`expected the ${kind.name} listing, got ${name.slice(0, 50)}`);
   if (service !== services[source]) throw new InvalidRecord('it is of another upstream');
   if (takenAt > now + MAX_EARLY_MS) {
     throw new InvalidRecord(`it is dated ${Math.round((takenAt - now) / 1000)} s in the future`, true);
   }
-  const read = await readRows(kind, rows, { source, takenAt });
+  const read = await kind.parse(rows, { source, takenAt }).catch((error: Error) => {
+    throw new InvalidRecord(error.message);
+  });
   // The gateway writes no bad rows: one of them shows that none can be trusted.
   if (read.rejected.count > 0) {
     throw new InvalidRecord(`${read.rejected.count} of its rows do not have the form of a row`);
   }
   const { unreadable: _none, ...fetched } = read;
   return { ...fetched, rejected, largest };
-}
-
-async function readRows<Row>(kind: ListingKind<Row>, rows: unknown, origin: Origin): Promise<Fetched<Row>> {
-  try {
-    return await kind.parse(rows, origin);
-  } catch (error) {
-    throw new InvalidRecord(error instanceof Error ? error.message : String(error));
-  }
-}
-
-function readContent(json: string): v.InferOutput<typeof content> {
-  let read: unknown;
-  try {
-    read = JSON.parse(json);
-  } catch {
-    throw new InvalidRecord('it is not JSON');
-  }
-  const { success, output } = v.safeParse(content, read);
-  if (!success) throw new InvalidRecord('it does not have the form of a record');
-  return output;
 }
 
 const HEAD = `chains-and-tokens-gateway ${RECORD_FORMAT} `;

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { NO_PEERS } from '../../src/snapshots/peers.js';
 import { createRefresher } from '../../src/snapshots/refresher.js';
 import { createTokenSnapshot } from '../../src/snapshots/snapshot.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
@@ -17,17 +16,15 @@ describe('a listing that is held back', () => {
     const refresher = createRefresher({
       kind: TOKENS,
       fetch: () => TOKENS.parse([tokenRow('a', '0x1', { decimals })], { source: 'v1', takenAt: Date.now() }),
-      delay: () => undefined,
       index(fetched) {
         indexed++;
         return createTokenSnapshot(fetched);
       },
       freshMs: 3_600_000,
-      rules: { holdBackShrink: 0.5, holdBackTimes: 3 },
-      peers: NO_PEERS,
-      disk: undefined,
-      onSource() {},
-      onRefresh: (outcome) => outcomes.push(outcome),
+      listing: {},
+      holdBackShrink: 0.5,
+      holdBackTimes: 3,
+      onRefresh: (_listing, outcome) => outcomes.push(outcome),
       log,
     });
     onTestFinished(() => refresher.stop());

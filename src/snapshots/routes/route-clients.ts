@@ -13,25 +13,21 @@ export interface RouteClientGroup extends RouteClients {
 
 export function createRouteClients(isListed: boolean): RouteClientGroup {
   const waiting = new Map<string | undefined, RouteClient & { readonly refused: Promise<never> }>();
-  const listeners = new Set<(client: RouteClient) => void>();
+  const listeners: ((client: RouteClient) => void)[] = [];
 
   function enter(client: string | undefined): Promise<never> {
     const known = waiting.get(client);
     if (known) return known.refused;
-    let reject: (error: Error) => void = () => {};
-    const refused = new Promise<never>((_resolve, rejected) => {
-      reject = rejected;
+    let refuse: (error: Error) => void = () => {};
+    const refused = new Promise<never>((_resolve, reject) => {
+      refuse = (error) => {
+        waiting.delete(client);
+        reject(error);
+      };
     });
     // The client may have its answer before it is refused: that must not be an unhandled rejection.
     refused.catch(() => {});
-    const entered = {
-      client,
-      refused,
-      refuse(error: Error) {
-        waiting.delete(client);
-        reject(error);
-      },
-    };
+    const entered = { client, refused, refuse };
     waiting.set(client, entered);
     for (const listener of listeners) listener(entered);
     return refused;
@@ -40,9 +36,8 @@ export function createRouteClients(isListed: boolean): RouteClientGroup {
   return {
     isListed,
     watch(listener) {
-      listeners.add(listener);
+      listeners.push(listener);
       for (const client of waiting.values()) listener(client);
-      return () => listeners.delete(listener);
     },
     join: (client, answer) => Promise.race([answer, enter(client)]),
   };
