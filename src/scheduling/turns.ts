@@ -35,19 +35,16 @@ export function createTurns({ maxWaitMs }: { readonly maxWaitMs: number }) {
     return underWay < MAX_UNDER_WAY && (underWayOf.get(client) ?? 0) < MAX_UNDER_WAY_PER_CLIENT;
   }
 
-  function count(client: string | undefined, change: 1 | -1): void {
-    underWay += change;
-    const ofClient = (underWayOf.get(client) ?? 0) + change;
-    if (ofClient > 0) underWayOf.set(client, ofClient);
-    else underWayOf.delete(client);
-  }
-
   async function counted<Result>(client: string | undefined, execute: () => Result | Promise<Result>) {
-    count(client, 1);
+    underWay++;
+    underWayOf.set(client, (underWayOf.get(client) ?? 0) + 1);
     try {
       return await execute();
     } finally {
-      count(client, -1);
+      underWay--;
+      const left = (underWayOf.get(client) ?? 0) - 1;
+      if (left > 0) underWayOf.set(client, left);
+      else underWayOf.delete(client);
     }
   }
 

@@ -1,27 +1,21 @@
 import type { Refresher } from './refresher.js';
 
-/** The snapshot of one listing that one operation reads: the same one from its first read to its end. */
-export interface PinnedSnapshot<Kept> {
-  /** The snapshot, or the one being fetched. The response depends on it. Rejects with an UpstreamError. */
-  read(): Kept | Promise<Kept>;
-  /** As `read`, for a use that does not show in the response. */
-  readUntracked(): Kept | Promise<Kept>;
-  /** As `readUntracked`, but undefined rather than wait for a first snapshot that this operation has not asked for. */
-  readUntrackedIfPresent(): Kept | Promise<Kept> | undefined;
-  /** The pinned snapshot; undefined before it is there. */
-  readonly arrived: Kept | undefined;
-  /** The snapshot that the response depends on; undefined if `read` was not called, or has brought none yet. */
-  readonly snapshotRead: Kept | undefined;
-  /** Whether `read` was called and has brought no snapshot so far. */
-  readonly readFailed: boolean;
-}
+export type PinnedSnapshot<Kept extends object> = ReturnType<typeof pinSnapshot<Kept>>;
 
-/** Pins the present snapshot, or, if there is none, the one that the first read finds. */
-export function pinSnapshot<Kept extends object>(refresher: Refresher<Kept>): PinnedSnapshot<Kept> {
+/**
+ * Pins the snapshot of one listing that one operation reads: the same one from its first read to its end. It is the
+ * present snapshot, or, if there is none, the one that the first read finds.
+ */
+export function pinSnapshot<Kept extends object>(refresher: Refresher<Kept>) {
   let pinned: Kept | Promise<Kept> | undefined = refresher.snapshot;
   let arrived = refresher.snapshot;
   let isRead = false;
 
+  function arrive(kept: Kept): void {
+    arrived = kept;
+  }
+
+  /** As `read`, for a use that does not show in the response. */
   function readUntracked(): Kept | Promise<Kept> {
     if (pinned === undefined) {
       pinned = refresher.current();
@@ -32,24 +26,25 @@ export function pinSnapshot<Kept extends object>(refresher: Refresher<Kept>): Pi
     return pinned;
   }
 
-  function arrive(kept: Kept): void {
-    arrived = kept;
-  }
-
   return {
-    read() {
+    /** The snapshot, or the one being fetched. The response depends on it. Rejects with an UpstreamError. */
+    read(): Kept | Promise<Kept> {
       // Hot path: called for each row of a join.
       isRead = true;
       return pinned ?? readUntracked();
     },
     readUntracked,
+    /** As `readUntracked`, but undefined rather than wait for a first snapshot that this operation has not asked for. */
+    readUntrackedIfPresent: () => pinned ?? (refresher.snapshot ? readUntracked() : undefined),
+    /** The pinned snapshot; undefined before it is there. */
     get arrived() {
       return arrived;
     },
-    readUntrackedIfPresent: () => pinned ?? (refresher.snapshot ? readUntracked() : undefined),
+    /** The snapshot that the response depends on; undefined if `read` was not called, or has brought none yet. */
     get snapshotRead() {
       return isRead ? arrived : undefined;
     },
+    /** Whether `read` was called and has brought no snapshot so far. */
     get readFailed() {
       return isRead && arrived === undefined;
     },

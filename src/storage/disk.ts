@@ -6,7 +6,7 @@ import type { Fetched } from '../domain/listing.js';
 import type { Logger } from '../logger.js';
 import type { DiskStore } from '../snapshots/disk-store.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
-import { decodeRecord, type EncodeRows, encodeRecord, SHA256 } from './record.js';
+import { decodeRecord, encodeRecord } from './record.js';
 
 export interface DiskStoreOptions {
   /** It is created if it does not exist. */
@@ -15,8 +15,6 @@ export interface DiskStoreOptions {
   readonly services: ServiceFingerprints;
   /** Larger files are ignored, in bytes. */
   readonly maxBytes: number;
-  /** Shared with peers, so that a snapshot is encoded once. */
-  readonly encodeRows?: EncodeRows | undefined;
   readonly log: Logger;
 }
 
@@ -32,7 +30,7 @@ const TEMPORARY = /^(chains|tokens)-\w+\.snapshot\.[0-9a-f]{16}\.tmp$/;
  * @throws an error of `node:fs` if the path is not the path of a directory
  */
 export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStore> {
-  const { directory, services, maxBytes, encodeRows, log } = options;
+  const { directory, services, maxBytes, log } = options;
   try {
     await makeDirectory(directory);
     await sweep(directory);
@@ -90,7 +88,7 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
     },
     write(kind, fetched) {
       const file = fileOf(kind.name, services[fetched.source]);
-      waiting.set(file, () => encodeRecord(kind, fetched, services, SHA256, encodeRows));
+      waiting.set(file, () => encodeRecord(kind, fetched, services));
       const written = writing.get(file) ?? writeWaiting(file);
       writing.set(file, written);
       return written;

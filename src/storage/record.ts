@@ -33,7 +33,7 @@ const contentJson = v.pipe(
     takenAt: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
     rejected: v.object({ count: v.pipe(v.number(), v.safeInteger()), first: v.array(v.string()) }),
     largest: v.optional(v.object({ rows: v.pipe(v.number(), v.safeInteger()), at: v.number() })),
-    rows: v.unknown(),
+    rows: v.custom<readonly unknown[]>(Array.isArray),
   }),
 );
 
@@ -60,22 +60,19 @@ export function maxRecordBytes(upstreamMaxBytes: number): number {
   return 2 * upstreamMaxBytes + 4096;
 }
 
-/** Turns the rows of a listing into JSON without the brackets around it, in parts. */
-export type EncodeRows = <Row>(kind: ListingKind<Row>, rows: readonly Row[]) => Promise<readonly Buffer[]>;
-
 /**
- * Creates an encoder that keeps the last text of each kind. Disk and Redis share one, so that a snapshot is encoded
- * once for both.
+ * The last encoded rows of each kind, so that a snapshot is encoded once for disk and Redis, and no old one is held in
+ * memory.
  */
-export function createRowEncoder(): EncodeRows {
-  const latest = new Map<string, { readonly rows: unknown; readonly parts: Promise<readonly Buffer[]> }>();
-  return ({ name }, rows) => {
-    const known = latest.get(name);
-    if (known?.rows === rows) return known.parts;
-    const parts = encodeRows(rows);
-    latest.set(name, { rows, parts });
-    return parts;
-  };
+const latest = new Map<string, { readonly rows: unknown; readonly parts: Promise<readonly Buffer[]> }>();
+
+/** Turns the rows of a listing into JSON without the brackets around it, in parts. */
+function encodeOnce(name: string, rows: readonly unknown[]): Promise<readonly Buffer[]> {
+  const known = latest.get(name);
+  if (known?.rows === rows) return known.parts;
+  const parts = encodeRows(rows);
+  latest.set(name, { rows, parts });
+  return parts;
 }
 
 async function encodeRows(rows: readonly unknown[]): Promise<readonly Buffer[]> {
@@ -92,7 +89,6 @@ export async function encodeRecord<Row>(
   fetched: Fetched<Row>,
   services: ServiceFingerprints,
   digest: RecordDigest = SHA256,
-  encode: EncodeRows = (_kind, rows) => encodeRows(rows),
 ): Promise<Buffer> {
   const { source, takenAt, rejected, largest, rows } = fetched;
   const facts = JSON.stringify({
@@ -104,7 +100,7 @@ export async function encodeRecord<Row>(
     largest,
   });
   const before = Buffer.from(`${facts.slice(0, -1)},"rows":[`);
-  const json = [before, ...(await encode(kind, rows)), Buffer.from(']}')];
+  const json = [before, ...(await encodeOnce(kind.name, rows)), Buffer.from(']}')];
   const hash = digest.start();
   for (const part of json) await yieldThen(() => hash.update(part));
   return Buffer.concat([Buffer.from(`${HEAD}${hash.digest('hex')}\n`), ...json]);

@@ -191,7 +191,7 @@ describe('a hold that never ends', () => {
     const rateLimiter = createSharedRateLimiter({
       local: createRateLimiter(3),
       requestsPerSecond: 3,
-      link: { run: async (_script, _keys, args) => ({ reply: args[4] === 1 ? 0 : [HOUR, '1'] }) },
+      link: { run: async (_script, _keys, args) => (args[4] === 1 ? 0 : [HOUR, '1']) },
       seal: createSeal(undefined, 'scope'),
       prefix: 'x',
     });

@@ -108,12 +108,12 @@ export function createRedisLink(options: RedisLinkOptions) {
     );
   }
 
-  /** Runs a script. The result is undefined while Redis is not available. */
+  /** Runs a script. The reply is undefined while Redis is not available, and only then. */
   async function run(
     script: string,
     keys: readonly string[],
     args: readonly (string | number | Buffer)[],
-  ): Promise<{ readonly reply: unknown } | undefined> {
+  ): Promise<unknown> {
     if (performance.now() < awayUntil || isClosed) return undefined;
     try {
       const reply: unknown = await client.eval(script, keys.length, ...keys, ...args);
@@ -123,7 +123,7 @@ export function createRedisLink(options: RedisLinkOptions) {
         onSharing(true);
         log[mayLog() ? 'info' : 'debug']('Sharing snapshots through Redis');
       }
-      return { reply };
+      return reply;
     } catch (error) {
       goAway(error);
       return undefined;

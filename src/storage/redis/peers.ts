@@ -5,7 +5,7 @@ import type { Fetched } from '../../domain/listing.js';
 import type { LeaseResult, Peers, RefreshLease, SharedFailure } from '../../snapshots/peers.js';
 import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
 import type { ListingKind } from '../../upstream/listing-kinds.js';
-import { decodeRecord, type EncodeRows, encodeRecord, InvalidRecord, RECORD_FORMAT } from '../record.js';
+import { decodeRecord, encodeRecord, InvalidRecord, RECORD_FORMAT } from '../record.js';
 import { createRedisLink, type RedisLinkOptions } from './link.js';
 import { createSharedRateLimiter } from './rate-limit.js';
 import { DISCARD, FAIL, FORGET, LEASE, NEWEST, RENEW, REQUEST, WRITE } from './scripts.js';
@@ -20,8 +20,6 @@ export interface RedisPeersOptions extends Omit<RedisLinkOptions, 'channel'> {
   /** With a secret everything that steers a gateway carries an HMAC; anything without a valid one is refused. */
   readonly secret?: string | undefined;
   readonly services: ServiceFingerprints;
-  /** Shared with the disk store, so that a snapshot is encoded once. */
-  readonly encodeRows?: EncodeRows | undefined;
   /** Longer records are neither written nor read. */
   readonly maxRecordBytes: number;
 }
@@ -61,7 +59,7 @@ const WRITTEN_WITHIN_MS = 1_000;
 
 /** Connects, and reconnects until it is closed. */
 export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
-  const { scope, secret, services, encodeRows, maxRecordBytes, log } = options;
+  const { scope, secret, services, maxRecordBytes, log } = options;
   const gateway = randomUUID();
   // The braces are a hash tag: they keep the keys on one node of a cluster.
   const prefix = `{chains-and-tokens-gateway:${RECORD_FORMAT}:${scope}}`;
@@ -103,7 +101,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     keepMs: number,
     endsLease: boolean,
   ): Promise<void> {
-    const written = encodeRecord(kind, fetched, services, seal.digestFor(topic), encodeRows)
+    const written = encodeRecord(kind, fetched, services, seal.digestFor(topic))
       .then(async (record) => {
         const bytes = record.length;
         if (bytes <= maxRecordBytes) {
@@ -197,8 +195,8 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     while (!hasGivenUp && performance.now() < until) {
       const readsFrom = reads.mayRead(topic) ? newerThan : NEVER;
       const args = [gateway, LEASE_MS, readsFrom, maxRecordBytes, ignoresPause ? 1 : 0];
-      const ran = await run(LEASE, keys, args);
-      const [is, first, second] = Array.isArray(ran?.reply) ? (ran.reply as unknown[]) : [];
+      const reply = await run(LEASE, keys, args);
+      const [is, first, second] = Array.isArray(reply) ? (reply as unknown[]) : [];
       if (is === 'newer') {
         const fetched = await read(topic, kind, first, second);
         // A record from the future stays in Redis, and is not read again.
@@ -231,10 +229,10 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     lease,
     async newest(topic, kind, newerThan) {
       if (!reads.mayRead(topic)) return undefined;
-      const ran = await run(NEWEST, keysOf(topic).slice(0, 1), [newerThan, maxRecordBytes]);
-      if (ran?.reply === 'none') writeOffer(topic);
-      if (!Array.isArray(ran?.reply)) return undefined;
-      const [text, takenAt] = ran.reply as unknown[];
+      const reply = await run(NEWEST, keysOf(topic).slice(0, 1), [newerThan, maxRecordBytes]);
+      if (reply === 'none') writeOffer(topic);
+      if (!Array.isArray(reply)) return undefined;
+      const [text, takenAt] = reply as unknown[];
       const fetched = await read(topic, kind, text, takenAt);
       return fetched === 'early' ? undefined : fetched;
     },
