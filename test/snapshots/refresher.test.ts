@@ -79,4 +79,45 @@ describe('a refresh that waits because the other listing met a fault', () => {
     // Once nothing stands in the way any more, it has never failed.
     await expect.poll(() => listings()[1].lastFailure, { timeout: 10_000 }).toBeNull();
   });
+
+  it('of an open circuit breaker says so until it is sent, and is no failed attempt', async () => {
+    const rows = [tokenRow('a', '0x1')];
+    const { snapshots, upstream, metrics } = await createTestGateway({
+      upstream: await startFakeUpstream({ chains: [chainRow('a')], tokens: rows }),
+      config: { upstreamRetries: 0, tokensFreshMs: 3_600_000, chainsFreshMs: 3_600_000 },
+    });
+    snapshots.start();
+    const listings = () => snapshots.status(Date.now());
+    await expect.poll(() => listings().map(({ state }) => state)).toEqual(['FRESH', 'FRESH']);
+    // Chains alone open the breaker: the request for tokens waits for its answer meanwhile.
+    const answers: (() => void)[] = [];
+    upstream.plan('tokens', (...exchange) => answers.push(() => json({ tokens: rows })(...exchange)));
+    upstream.plan('chains', status(503));
+    const isOpen = async () => {
+      snapshots.refreshNow();
+      return (await metrics.expose()).text.includes('upstream_breaker_state{upstream="v1",state="open"} 1');
+    };
+    await expect.poll(isOpen, { interval: 5 }).toBe(true);
+    const { takenAt } = listings()[1];
+    answers[0]?.();
+    await expect.poll(() => listings()[1].takenAt, { interval: 5 }).not.toBe(takenAt);
+    const sent = upstream.count('tokens');
+    const failureNow = () => {
+      snapshots.refreshNow();
+      return listings()[1].lastFailure?.code;
+    };
+    await expect.poll(failureNow, { interval: 5 }).toBe('UPSTREAM_STATUS');
+    const { message = '', at = 0 } = listings()[1].lastFailure ?? {};
+    const [, until = ''] = /^The refresh of the tokens listing waits until (\S+Z): .*503/.exec(message) ?? [];
+    expect(Date.parse(until) - Date.now()).toBeGreaterThan(0);
+    expect(Date.parse(until) - Date.now()).toBeLessThanOrEqual(2_000);
+    expect(Math.abs(Date.now() - at)).toBeLessThan(1_000);
+    expect(upstream.count('tokens')).toBe(sent);
+    expect((await metrics.expose()).text).not.toContain('listing="tokens",outcome="UPSTREAM_STATUS"');
+    // Once it has been answered, it has never failed.
+    upstream.plan('tokens', json({ tokens: rows }));
+    upstream.plan('chains', json({ chains: [chainRow('a')] }));
+    await expect.poll(() => upstream.count('tokens'), { timeout: 10_000 }).toBe(sent + 1);
+    await expect.poll(() => listings()[1].lastFailure).toBeNull();
+  });
 });
