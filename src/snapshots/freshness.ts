@@ -39,8 +39,6 @@ export interface ListingStatus {
   readonly lastFailure: { readonly code: string; readonly message: string; readonly at: number } | null;
 }
 
-const NONE: readonly StaleListing[] = [];
-
 /**
  * Computes the freshness of these listings together. A listing without a snapshot is infinitely old.
  *
@@ -55,12 +53,12 @@ export function freshnessOf(
   }[],
   now: number,
 ): Freshness {
-  let stale = NONE;
+  const stale: StaleListing[] = [];
   let freshForMs = Number.POSITIVE_INFINITY;
   let takenAt = Number.POSITIVE_INFINITY;
   for (const { name, snapshot, freshMs } of listings) {
     const ageMs = snapshot ? snapshot.ageAt(now) : Number.POSITIVE_INFINITY;
-    if (stateAt(ageMs, freshMs) === 'STALE') stale = [...stale, { name, ageMs }];
+    if (stateAt(ageMs, freshMs) === 'STALE') stale.push({ name, ageMs });
     freshForMs = Math.min(freshForMs, Math.max(0, freshMs - ageMs));
     takenAt = Math.min(takenAt, snapshot?.takenAt ?? takenAt);
   }

@@ -1,22 +1,23 @@
 import type { Refresher } from './refresher.js';
+import type { Snapshot } from './snapshot.js';
 
-export type PinnedSnapshot<Kept extends object> = ReturnType<typeof pinSnapshot<Kept>>;
+export type PinnedSnapshot<Pinned extends Snapshot<unknown>> = ReturnType<typeof pinSnapshot<Pinned>>;
 
 /**
  * Pins the snapshot of one listing that one operation reads: the same one from its first read to its end. It is the
  * present snapshot, or, if there is none, the one that the first read finds.
  */
-export function pinSnapshot<Kept extends object>(refresher: Refresher<Kept>) {
-  let pinned: Kept | Promise<Kept> | undefined = refresher.snapshot;
+export function pinSnapshot<Pinned extends Snapshot<unknown>>(refresher: Refresher<Pinned>) {
+  let pinned: Pinned | Promise<Pinned> | undefined = refresher.snapshot;
   let arrived = refresher.snapshot;
   let isRead = false;
 
-  function arrive(kept: Kept): void {
-    arrived = kept;
+  function arrive(snapshot: Pinned): void {
+    arrived = snapshot;
   }
 
   /** As `read`, for a use that does not show in the response. */
-  function readUntracked(): Kept | Promise<Kept> {
+  function readUntracked(): Pinned | Promise<Pinned> {
     if (pinned === undefined) {
       pinned = refresher.current();
       // Callers that await it see the failure. Without one it must not be an unhandled rejection.
@@ -28,7 +29,7 @@ export function pinSnapshot<Kept extends object>(refresher: Refresher<Kept>) {
 
   return {
     /** The snapshot, or the one being fetched. The response depends on it. Rejects with an UpstreamError. */
-    read(): Kept | Promise<Kept> {
+    read(): Pinned | Promise<Pinned> {
       // Hot path: called for each row of a join.
       isRead = true;
       return pinned ?? readUntracked();

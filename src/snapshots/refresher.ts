@@ -40,54 +40,33 @@ export interface RefreshOptions extends HoldBackRules {
   readonly log: Logger;
 }
 
-export interface RefresherOptions<Row, Kept extends Snapshot<Row>> extends RefreshOptions {
+export interface RefresherOptions<Row, Indexed extends Snapshot<Row>> extends RefreshOptions {
   readonly kind: ListingKind<Row>;
   /** Asks the upstream; rejects with an UpstreamError. */
   readonly fetch: () => Promise<Fetched<Row>>;
   /** Makes a snapshot of accepted rows. */
-  readonly index: (fetched: Fetched<Row>, before: Kept | undefined) => Kept | Promise<Kept>;
+  readonly index: (fetched: Fetched<Row>, before: Indexed | undefined) => Indexed | Promise<Indexed>;
   /** The age after which a refresh runs. */
   readonly freshMs: number;
 }
 
-/** Holds the last good snapshot of one listing and refreshes it in the background, one refresh at a time. */
-export interface Refresher<Kept> {
-  /** Loads the listing that is on disk. Call it before `start`. */
-  restore(): Promise<void>;
-  /** Starts refreshing. A failed refresh is repeated until one succeeds. */
-  start(): void;
-  /** Refreshes now, unless a refresh is under way. */
-  refreshNow(): void;
-  /** The snapshot that is served; undefined before the first. */
-  readonly snapshot: Kept | undefined;
-  /**
-   * The snapshot that is served, or the first one, which is being fetched.
-   *
-   * @throws UpstreamError by rejection, at once, if there is none and the last refresh failed: clients do not
-   *   make the next refresh come sooner
-   */
-  current(): Kept | Promise<Kept>;
-  /** The last failed refresh, even if a later one succeeded, or why the present one has to wait. */
-  readonly lastFailure: Failure | undefined;
-  /** Whether the upstream's last answer is held back, and an older snapshot served in its place. */
-  readonly isHeldBack: boolean;
-  stop(): void;
-}
+export type Refresher<Indexed extends Snapshot<unknown>> = ReturnType<
+  typeof createRefresher<unknown, Indexed>
+>;
 
-export function createRefresher<Row, Kept extends Snapshot<Row>>(
-  options: RefresherOptions<Row, Kept>,
-): Refresher<Kept> {
+/** Holds the last good snapshot of one listing and refreshes it in the background, one refresh at a time. */
+export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: RefresherOptions<Row, Indexed>) {
   const { kind, fetch, index, freshMs, listing, firstPauseMs = FIRST_PAUSE_MS } = options;
   const { peers = NO_PEERS, disk, onRefresh, log } = options;
   const { name } = kind;
   const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
-  let snapshot: Kept | undefined;
+  let snapshot: Indexed | undefined;
   let lastFailure: Failure | undefined;
   let failuresInARow = 0;
   /** `takenAt` of the last snapshot from a peer, whose clock may be ahead. */
   let sharedAt = 0;
   const changeCheck = createChangeCheck(kind, options);
-  let refreshing: Promise<Kept> | undefined;
+  let refreshing: Promise<Indexed> | undefined;
   /** When the request that is under way was made (milliseconds since 1970), or 0. It may still wait to be sent. */
   let requestedAt = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -95,7 +74,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
   /** The failures that are already in the log and in the status. */
   const recorded = new WeakSet<UpstreamError>();
 
-  function refresh(): Promise<Kept> {
+  function refresh(): Promise<Indexed> {
     refreshing ??= runRefresh().finally(() => {
       refreshing = undefined;
       // Each outcome schedules the next refresh. This is for an outcome that failed to.
@@ -106,7 +85,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
     return refreshing;
   }
 
-  async function runRefresh(): Promise<Kept> {
+  async function runRefresh(): Promise<Indexed> {
     let lease: RefreshLease<Row> | undefined;
     try {
       const leased = await peers.lease(name, kind, newestAt());
@@ -119,9 +98,9 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
         requestedAt = 0;
       });
       if (!snapshot) checkFirstListing(kind, fetched, unreadable);
-      const kept = await admit(fetched, 'taken', lease, unreadable);
-      lease.succeed(kept);
-      return kept;
+      const accepted = await admit(fetched, 'taken', lease, unreadable);
+      lease.succeed(accepted);
+      return accepted;
     } catch (error) {
       throw onError(error, lease);
     }
@@ -136,8 +115,8 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
     came: Came,
     lease?: RefreshLease<Row>,
     unreadable?: UnreadableRows,
-  ): Promise<Kept> {
-    let indexed: Kept | undefined;
+  ): Promise<Indexed> {
+    let indexed: Indexed | undefined;
     for (;;) {
       const served = snapshot;
       const findings = await changeCheck.examine(served, { ...fetched, unreadable });
@@ -174,23 +153,23 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
     changeCheck.adoptPeerState(failure.heldBack);
   }
 
-  function publish(kept: Kept, came: Came, findings: Findings<Row>): Kept {
+  function publish(accepted: Indexed, came: Came, findings: Findings<Row>): Indexed {
     changeCheck.remember(findings);
-    logAccepted(log, kind, snapshot, kept, came, findings.differences);
+    logAccepted(log, kind, snapshot, accepted, came, findings.differences);
     const isFirst = snapshot === undefined;
-    snapshot = kept;
+    snapshot = accepted;
     failuresInARow = 0;
-    if (came !== 'taken') listing.switchTo?.(kept.source);
-    if (came === 'shared') sharedAt = kept.takenAt;
+    if (came !== 'taken') listing.switchTo?.(accepted.source);
+    if (came === 'shared') sharedAt = accepted.takenAt;
     if (came !== 'restored') {
       onRefresh?.(name, came, []);
-      disk?.write(kind, { ...kept, largest: changeCheck.largest(kept.rows.length) });
+      disk?.write(kind, { ...accepted, largest: changeCheck.largest(accepted.rows.length) });
     }
-    peers.offer(name, kind, kept);
+    peers.offer(name, kind, accepted);
     // Age counts from the request, but a slow upstream is not asked again as soon as it has answered.
     const leastMs = isFirst && came !== 'taken' ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
-    schedule(Math.min(Math.max(freshMs - kept.ageAt(Date.now()), leastMs), freshMs));
-    return kept;
+    schedule(Math.min(Math.max(freshMs - accepted.ageAt(Date.now()), leastMs), freshMs));
+    return accepted;
   }
 
   function recordFailure(
@@ -252,40 +231,52 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
   }
 
   return {
-    async restore() {
+    /** Loads the listing that is on disk. Call it before `start`. */
+    async restore(): Promise<void> {
       const fetched = await disk?.read(kind);
       if (!fetched) return;
       try {
-        const { largest, ...kept } = fetched;
+        const { largest, ...stored } = fetched;
         if (largest) changeCheck.restore(largest);
-        await admit(kept, 'restored');
+        await admit(stored, 'restored');
       } catch (err) {
         log.error({ err, listing: name }, `The ${name} listing on disk cannot be used, and is fetched anew`);
       }
     },
-    start() {
+    /** Starts refreshing. A failed refresh is repeated until one succeeds. */
+    start(): void {
       if (snapshot) onPeerUpdate();
       else if (!refreshing && !timer) refresh();
     },
-    refreshNow() {
+    /** Refreshes now, unless a refresh is under way. */
+    refreshNow(): void {
       if (!stopped) refresh();
     },
+    /** The snapshot that is served; undefined before the first. */
     get snapshot() {
       return snapshot;
     },
-    current() {
+    /**
+     * The snapshot that is served, or the first one, which is being fetched.
+     *
+     * @throws UpstreamError by rejection, at once, if there is none and the last refresh failed: clients do not
+     *   make the next refresh come sooner
+     */
+    current(): Indexed | Promise<Indexed> {
       if (snapshot) return snapshot;
       // A retry may take long: clients do not wait for it.
       if (lastFailure) return Promise.reject(lastFailure.error);
       return refreshing ?? refresh();
     },
+    /** The last failed refresh, even if a later one succeeded, or why the present one has to wait. */
     get lastFailure() {
       return (requestedAt && delayFailure(name, requestedAt, listing.delay?.())) || lastFailure;
     },
+    /** Whether the upstream's last answer is held back, and an older snapshot served in its place. */
     get isHeldBack() {
       return changeCheck.heldBack !== undefined;
     },
-    stop() {
+    stop(): void {
       stopped = true;
       clearTimeout(timer);
     },

@@ -81,8 +81,8 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
   return {
     async read(kind) {
       const files = Object.values(services).map((service) => fileOf(kind.name, service));
-      const kept = await Promise.all(files.map((file) => readFrom(kind, file)));
-      return kept
+      const read = await Promise.all(files.map((file) => readFrom(kind, file)));
+      return read
         .filter((fetched) => fetched !== undefined)
         .sort((one, other) => other.takenAt - one.takenAt)[0];
     },

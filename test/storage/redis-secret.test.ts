@@ -74,7 +74,7 @@ describe.skipIf(isRedisMissing)('gateways with a secret', () => {
     for (const key of keys) expect(await redis.client.hget(key, 'text')).not.toContain(SECRET);
   });
 
-  it('stand under one ceiling with those that have another, so that a change of it costs the upstream no more', async () => {
+  it('stand under one rate limit with those that have another, so that a change of it costs the upstream no more', async () => {
     const redis = await startRedis();
     const upstream = await startMovingUpstream();
     const config = { tokensFreshMs: 100, upstreamRequestsPerSecond: 3 };
@@ -83,7 +83,7 @@ describe.skipIf(isRedisMissing)('gateways with a secret', () => {
     }
     const { seen } = upstream;
     await expect.poll(() => seen.length).toBeGreaterThan(14);
-    // Three places each 1.2 s; two ceilings would give twice as many.
+    // Three places each 1.2 s; two limits would give twice as many.
     expect((seen[14]?.at ?? 0) - (seen[0]?.notBefore ?? 0)).toBeGreaterThan(4 * 1200 - 500);
   });
 

@@ -250,7 +250,7 @@ describe.skipIf(isRedisMissing)('routes', () => {
   });
 });
 
-describe.skipIf(isRedisMissing)('the ceiling', () => {
+describe.skipIf(isRedisMissing)('the rate limit', () => {
   const askFor = (index: number) => `{ tokens(srcChainKey: "${CHAIN}", srcToken: "0xa${index}") { symbol } }`;
 
   it('holds for all of them together, in any second', async () => {
@@ -264,7 +264,7 @@ describe.skipIf(isRedisMissing)('the ceiling', () => {
     const { seen } = upstream;
     expect(seen).toHaveLength(17);
     // Places are given each 1.2 s, three at a time. On a busy machine a gateway may use one so late that it meets
-    // the next; without a common ceiling nine would go at once.
+    // the next; without a common rate limit nine would go at once.
     expect(mostInASecond(seen, 300)).toBeLessThanOrEqual(6);
     expect((seen.at(-1)?.at ?? 0) - (seen[0]?.notBefore ?? 0)).toBeGreaterThan(5 * 1200 - 500);
   });

@@ -92,7 +92,7 @@ export function createAdmission(options: AdmissionOptions) {
           answer.catch(() => {});
           resolve({ answer });
         } catch (thrown) {
-          reject(thrown instanceof UpstreamError ? thrown : stoppingError(thrown));
+          reject(stoppingError(thrown));
         }
       };
       // The request has an entry for each of its clients, and is sent when the first of them has its turn.

@@ -127,22 +127,18 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
       try {
         return await answer;
       } catch (thrown) {
-        const error = thrown instanceof UpstreamError ? thrown : stoppingError(thrown);
+        const error = stoppingError(thrown);
         const pauseMs = retryDelay(attempt, error);
         if (closing.signal.aborted || attempt >= retries || pauseMs === undefined) throw error;
         log.debug(
           { url, attempt, pauseMs, code: error.code, detail: error.detail },
           'Retrying a request to the upstream',
         );
-        await pause(pauseMs);
+        await sleep(pauseMs, undefined, { signal: closing.signal }).catch((reason) => {
+          throw stoppingError(reason);
+        });
       }
     }
-  }
-
-  async function pause(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: closing.signal }).catch((reason) => {
-      throw stoppingError(reason);
-    });
   }
 
   async function observed(path: string, url: string): Promise<UpstreamAnswer> {
