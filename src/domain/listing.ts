@@ -136,7 +136,7 @@ export interface Listing {
    * @param clients the clients that ask for routes; they determine the request's place in the queue
    */
   tokens(filter: TokenFilter, clients?: RouteClients): Promise<Fetched<Token>>;
-  /** What delays the requests for whole listings now; undefined if nothing does. */
+  /** The delay of requests for whole listings now, and its cause; undefined if there is none. */
   delay?(): RequestDelay | undefined;
   /**
    * Tells a listing with a failover which service stored or shared rows are from. If it is the successor, this listing

@@ -50,7 +50,7 @@ export function createLastDay<Row>(kind: ListingKind<Row>) {
       });
       return keys;
     },
-    /** What can be mistaken for a removed row, such as its symbol on its chain, each with `old key → new key`. */
+    /** Removed rows in whose place another stands, such as one of equal symbol and chain: `old key → new key` of each. */
     async replaced(
       before: Rows<Row>,
       after: Rows<Row>,

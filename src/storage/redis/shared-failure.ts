@@ -53,8 +53,8 @@ export function encodeSharedFailure(
 /**
  * Reads what `encodeSharedFailure` wrote; undefined for anything else.
  *
- * What peers have held back counts only with a secret, which shows that it is from them. Without one, a single write to
- * Redis could have a change accepted that no gateway has seen.
+ * A change that peers have held back counts only with a secret, which shows that it is from them. Without one, a single
+ * write to Redis could have a change accepted that no gateway has seen.
  */
 export function decodeSharedFailure(seal: Seal, topic: string, text: string): DatedFailure | undefined {
   const json = seal.open('setback', topic, text);

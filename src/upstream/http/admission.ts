@@ -40,6 +40,7 @@ export function createAdmission(options: AdmissionOptions) {
     routes: createFairQueue({ concurrency: 1, maxWaiting }),
     unlisted: createFairQueue({ concurrency: 1, maxWaiting }),
   };
+
   /** Whether a request of a more important lane has its turn. */
   function isBehind(lane: Lane): boolean {
     return LANES.slice(0, LANES.indexOf(lane)).some((before) => queues[before].running > 0);

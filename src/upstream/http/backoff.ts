@@ -98,7 +98,7 @@ export function createBackoff({ onBreaker, onPause }: BackoffOptions) {
       const upToHere = LANES.slice(0, LANES.indexOf(lane) + 1);
       return Math.max(...upToHere.map((each) => delayBy(states[each], waits)));
     },
-    /** What delays the requests for listings now; undefined if nothing does. */
+    /** The delay of requests for listings now, and its cause; undefined if there is none. */
     delayOfListings: () => pauseIn(states.listings) ?? states.listings.breaker.delay(),
     /** Sends, and records the outcome. Call it right after `delayBefore` has returned 0. */
     async run<Answer>(url: string, lane: Lane, send: () => Promise<Answer>): Promise<Answer> {

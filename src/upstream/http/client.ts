@@ -70,7 +70,7 @@ export interface UpstreamHttp {
    * @throws UpstreamError only
    */
   getJson(request: UpstreamRequest): Promise<UpstreamAnswer>;
-  /** What delays the requests for listings now; undefined if nothing does. */
+  /** The delay of requests for listings now, and its cause; undefined if there is none. */
   delay(): RequestDelay | undefined;
   /** Aborts all requests; their callers get an UpstreamError. */
   close(): Promise<void>;
