@@ -52,15 +52,10 @@ export class Exchange {
   constructor(
     readonly request: IncomingMessage,
     readonly response: ServerResponse,
-    private readonly connection: Connection,
+    readonly connection: Connection,
     private readonly sender: BodySender,
     private readonly corsOrigins: CorsOrigins,
   ) {}
-
-  /** See {@link Connection.client}. */
-  get client(): string {
-    return this.connection.client;
-  }
 
   /** Ends the response with these bytes, after its head has been written. */
   end(bytes: Uint8Array): void {

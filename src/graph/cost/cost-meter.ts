@@ -1,5 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { OperationLimitError } from '../../domain/errors.js';
+import type { ListingName } from '../../snapshots/freshness.js';
 import type { View } from '../../snapshots/snapshots.js';
 import { countByChain, NO_ROWS, type RowsByChain, totalRows } from './cost.js';
 import {
@@ -49,18 +50,13 @@ export interface CostMeter {
   spend(units: number): void;
 }
 
-type ListingName = 'chains' | 'tokens';
-
 /** Makes the meter of one operation. */
 export function createCostMeter(options: CostMeterOptions): CostMeter {
   const { view, maxCost, maxRows, unitsOfWholeToken, nextTurn } = options;
   const total: Cost = { units: 0, rows: 0 };
   /** Listings whose size was asked for and is not known yet. */
   const missing = new Set<ListingName>();
-  const sizes: ListingSizes = {
-    chains: () => sizeOf('chains'),
-    tokens: () => sizeOf('tokens'),
-  };
+  const sizes: ListingSizes = { chains: () => sizeOf('chains'), tokens: () => sizeOf('tokens') };
 
   function sizeOf(name: ListingName): RowsByChain {
     const snapshot = view.untracked()[name];
