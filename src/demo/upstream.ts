@@ -33,7 +33,7 @@ export async function startDemoUpstream(): Promise<DemoUpstream> {
   const { tokens } = readListing<{ tokens: readonly DemoToken[] }>('tokens.json');
   let listingsServed = 0;
 
-  function answer({ pathname, searchParams }: URL): object | undefined {
+  function bodyOf({ pathname, searchParams }: URL): object | undefined {
     if (pathname === '/v1/chains') return { chains };
     if (pathname !== '/v1/tokens') return undefined;
     const srcChainKey = searchParams.get('srcChainKey');
@@ -70,7 +70,7 @@ export async function startDemoUpstream(): Promise<DemoUpstream> {
 
   const server = createServer((request, response) => {
     const address = `http://127.0.0.1${request.url}`;
-    const found = URL.canParse(address) ? answer(new URL(address)) : undefined;
+    const found = URL.canParse(address) ? bodyOf(new URL(address)) : undefined;
     response.writeHead(found ? 200 : 404, { 'content-type': 'application/json' });
     response.end(JSON.stringify(found ?? { error: 'Not found' }));
   });

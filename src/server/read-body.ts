@@ -23,7 +23,7 @@ export interface ReadBody {
 }
 
 export interface BodyLimits {
-  /** A larger body is not kept. */
+  /** A larger body is dropped. */
   readonly maxBodyBytes: number;
   /** For all bodies that arrived in parts, until their requests are answered. */
   readonly budget: ByteBudget;

@@ -76,7 +76,13 @@ export function createCostMeter(options: CostMeterOptions): CostMeter {
   function add({ units, rows }: Cost): void {
     total.units += units;
     total.rows += rows;
-    if (!isWithin()) throw total.rows > maxRows ? tooManyRows(maxRows, total) : tooExpensive(limit(), total);
+    if (isWithin()) return;
+    throw new OperationLimitError(
+      'LIMIT_EXCEEDED',
+      total.rows > maxRows
+        ? `The lists of an operation may have at most ${maxRows} rows in all (MAX_ROWS); these have ${total.rows}. Nest fewer lists in each other, or ask for fewer rows at a time.`
+        : `An operation may cost at most ${limit()} units (MAX_COST); this one costs ${total.units}. Ask for fewer rows or fields at a time: each row is a unit, and so is each field of each row; a search costs a unit for each listed token, and another for each token and word.`,
+    );
   }
 
   return {
@@ -100,18 +106,4 @@ export function createCostMeter(options: CostMeterOptions): CostMeter {
       if (isWithin()) add({ units, rows: 0 });
     },
   };
-}
-
-function tooExpensive(limit: number, { units }: Cost): OperationLimitError {
-  return new OperationLimitError(
-    'LIMIT_EXCEEDED',
-    `An operation may cost at most ${limit} units (MAX_COST); this one costs ${units}. Ask for fewer rows or fields at a time: each row is a unit, and so is each field of each row; a search costs a unit for each listed token, and another for each token and word.`,
-  );
-}
-
-function tooManyRows(limit: number, { rows }: Cost): OperationLimitError {
-  return new OperationLimitError(
-    'LIMIT_EXCEEDED',
-    `The lists of an operation may have at most ${limit} rows in all (MAX_ROWS); these have ${rows}. Nest fewer lists in each other, or ask for fewer rows at a time.`,
-  );
 }

@@ -99,12 +99,8 @@ builder.objectField(TokenType, 'destinations', (t) =>
     resolve({ chainKey, address }, _args, { loaders, cost }, info) {
       const routes = loaders.routesFrom({ srcChainKey: chainKey, srcToken: address });
       if (!(routes instanceof Promise)) return routes;
-      return routes.then((tokens) =>
-        cost.admitRows(
-          tokens.filter((token) => token.chainKey !== chainKey),
-          info,
-        ),
-      );
+      const isElsewhere = (token: Token) => token.chainKey !== chainKey;
+      return routes.then((tokens) => cost.admitRows(tokens.filter(isElsewhere), info));
     },
   }),
 );
@@ -130,7 +126,7 @@ builder.objectFields(ChainType, (t) => ({
 const MAX_KEY_LENGTH = 512;
 
 /**
- * The upstream's answer to a route request with values from a client.
+ * The routes of a token that a client names.
  *
  * @throws GatewayError
  */
@@ -141,7 +137,7 @@ export function routesOfPair(
 ): MaybePromise<readonly Token[]> {
   const srcChainKey = atMost(MAX_KEY_LENGTH, 'srcChainKey', chainKey);
   const srcToken = atMost(MAX_KEY_LENGTH, 'srcToken', address) ?? '';
-  // With an empty parameter the upstream answers a whole listing, which is not a list of routes.
+  // With an empty parameter the upstream returns a whole listing, which is not a list of routes.
   return srcToken === '' || srcChainKey === '' ? [] : routesFrom({ srcChainKey, srcToken });
 }
 
