@@ -3,12 +3,13 @@ import { createYoga } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import { GatewayError } from './domain/errors.js';
 import type { GatewayContext } from './graph/context.js';
-import { createCostMeter } from './graph/cost/cost-meter.js';
+import { type CostMeterOptions, createCostMeter } from './graph/cost/cost-meter.js';
 import { unitsOfWholeObject } from './graph/cost/operation-cost.js';
 import { type CacheableResult, createDependencyTracker, dependenciesOf } from './graph/dependencies.js';
 import { withFederation } from './graph/federation/federated.js';
 import { createLoaders } from './graph/loaders.js';
 import { schema } from './graph/schema/index.js';
+import type { CorsOrigins } from './http/cors.js';
 import { requestIdOf } from './http/request-ids.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
@@ -20,25 +21,30 @@ import { useErrorCodes } from './plugins/execution/use-error-codes.js';
 import { useStaleHeader } from './plugins/execution/use-stale-header.js';
 import { useThenableNames } from './plugins/execution/use-thenable-names.js';
 import { useCors } from './plugins/http/use-cors.js';
-import { HEALTH_PATHS, useHealth } from './plugins/http/use-health.js';
-import { METRICS_PATH, useMetrics } from './plugins/http/use-metrics.js';
+import { MONITORING_PATHS, useMonitoring } from './plugins/http/use-monitoring.js';
 import { useNoSniffing } from './plugins/http/use-no-sniffing.js';
 import { useNotFound } from './plugins/http/use-not-found.js';
-import { type ServedPage, usePages } from './plugins/http/use-pages.js';
+import { usePages } from './plugins/http/use-pages.js';
 import { useRequestLog } from './plugins/http/use-request-log.js';
-import { type BodyLimitContext, useBodyLimit } from './plugins/request/use-body-limit.js';
-import { useJsonBodies } from './plugins/request/use-json-bodies.js';
-import { useLimits } from './plugins/request/use-limits.js';
-import { useNoIntrospection } from './plugins/request/use-no-introspection.js';
-import { type OverloadContext, useOverload } from './plugins/request/use-overload.js';
-import { useParamsErrors } from './plugins/request/use-params-errors.js';
+import {
+  type BodyLimitContext,
+  type BodyLimitOptions,
+  useBodyLimit,
+} from './plugins/request/use-body-limit.js';
+import { type LimitsOptions, useLimits } from './plugins/request/use-limits.js';
+import { type OverloadContext, type OverloadOptions, useOverload } from './plugins/request/use-overload.js';
+import { useParameters } from './plugins/request/use-parameters.js';
 import { usePersistedQueries } from './plugins/request/use-persisted-queries.js';
-import { useQueriesOnly } from './plugins/request/use-queries-only.js';
-import { useValidationLimit } from './plugins/request/use-validation-limit.js';
+import { useValidation, type ValidationOptions } from './plugins/request/use-validation.js';
 import { createTurns } from './scheduling/turns.js';
 import type { Snapshots } from './snapshots/snapshots.js';
 
-export interface GatewayOptions {
+export interface GatewayOptions
+  extends BodyLimitOptions,
+    LimitsOptions,
+    OverloadOptions,
+    ValidationOptions,
+    Pick<CostMeterOptions, 'maxCost' | 'maxRows'> {
   readonly snapshots: Snapshots;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -49,16 +55,8 @@ export interface GatewayOptions {
   /** An older price is shown as null, in milliseconds. */
   readonly priceMaxAgeMs: number;
   readonly maxRoutesPerOperation: number;
-  readonly maxRows: number;
-  readonly maxCost: number;
-  readonly maxWaitMs: number;
-  readonly maxDepth: number;
-  readonly maxAliases: number;
-  readonly maxQueryTokens: number;
-  readonly maxBodyBytes: number;
-  readonly corsOrigins: '*' | readonly string[];
+  readonly corsOrigins: CorsOrigins;
   readonly graphiql: boolean;
-  readonly introspection: boolean;
 }
 
 /**
@@ -81,6 +79,7 @@ export interface ServerContext extends BodyLimitContext, OverloadContext {
 export interface Gateway {
   /** The Request class that it processes fastest. */
   readonly Request: typeof Request;
+  /** The caller bounds the size of the body that it passes on. */
   fetch(request: Request, serverContext: ServerContext): Promise<Response> | Response;
 }
 
@@ -106,7 +105,6 @@ const unitsOfWholeToken = isObjectType(tokenType) ? unitsOfWholeObject(tokenType
 /** Wires the graph to the snapshots. The plugins stand in the order in which a request meets them. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { snapshots, log, metrics, isDemo, isStopping, graphiql, introspection } = options;
-
   const turns = createTurns(options);
 
   function createContext(request: Request, client: string | undefined): GatewayContext {
@@ -150,35 +148,29 @@ export function createGateway(options: GatewayOptions): Gateway {
     context: ({ request, client }) => createContext(request, client),
     plugins: [
       // For every response, including refusals.
-      useRequestLog({ log, quietPaths: [...HEALTH_PATHS, METRICS_PATH] }),
+      useRequestLog({ log, quietPaths: MONITORING_PATHS }),
       useNoSniffing(),
-      useCors({ origins: options.corsOrigins }),
+      useCors(options.corsOrigins),
       // Requests that are answered without GraphQL.
-      useHealth({ notReadyReason: () => notReadyReason(snapshots, isStopping()) }),
-      useMetrics({ metrics, log }),
+      useMonitoring({ notReadyReason: () => notReadyReason(snapshots, isStopping()), metrics, log }),
       usePages([
         {
           path: '/',
           assets: '/picker/',
           load: async () => createPicker({ endpoint: GRAPHQL_PATH, hasPlayground: graphiql, isDemo }),
         },
-        ...(graphiql ? [playground(isDemo)] : []),
+        ...(graphiql
+          ? [{ path: GRAPHQL_PATH, assets: '/playground/', load: async () => createPlayground(isDemo) }]
+          : []),
       ]),
-      useNotFound({
-        paths: [GRAPHQL_PATH, ...HEALTH_PATHS, METRICS_PATH],
-        isKnown: (pathname) => pathname === GRAPHQL_PATH,
-      }),
+      useNotFound([GRAPHQL_PATH, ...MONITORING_PATHS]),
       // Refusals before execution.
       useOverload(options),
-      useJsonBodies(),
-      // Gives the parser before it a request of its own.
+      useParameters(),
       useBodyLimit(options),
       usePersistedQueries(),
-      useParamsErrors(),
-      useValidationLimit(),
-      useQueriesOnly(),
+      useValidation(options),
       useLimits(options),
-      !introspection && useNoIntrospection(),
       // After execution.
       useErrorCodes(),
       useStaleHeader(),
@@ -231,14 +223,6 @@ function refuseInMidOperation(): never {
     'OVERLOADED',
     'The gateway is busy. Ask for this part of the operation again in 1 s.',
   );
-}
-
-function playground(isDemo: boolean): ServedPage {
-  return {
-    path: GRAPHQL_PATH,
-    assets: '/playground/',
-    load: async () => createPlayground({ isDemo }),
-  };
 }
 
 /** Why this process should get no traffic now; undefined if it should. */

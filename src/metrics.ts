@@ -1,18 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-
-/** The status of one listing, as far as the gauges show it. */
-export interface ListingFigures {
-  readonly name: string;
-  /** The service that its rows are from. */
-  readonly source: string;
-  readonly state: (typeof LISTING_STATES)[number];
-  /** Age of the snapshot that is served, in milliseconds; null while EMPTY. */
-  readonly ageMs: number | null;
-  readonly rows: number;
-  readonly rejectedRows: number;
-  /** Whether a suspicious refresh is being held back. */
-  readonly isHeldBack: boolean;
-}
+import type { ListingState, ListingStatus } from './snapshots/freshness.js';
 
 /**
  * The counters and gauges of this gateway. Every label value is from a small set that the gateway itself defines,
@@ -42,30 +29,82 @@ export interface Metrics {
   /** A connection that was cut, or a request that was refused for lack of memory. */
   connectionCut(reason: string): void;
   /** Sets the function that returns the status of the listings; it is called at each scrape. */
-  watchListings(status: () => readonly ListingFigures[]): void;
+  watchListings(status: () => readonly ListingStatus[]): void;
   /** All metrics in the exposition format; rejects if the function given to `watchListings` throws. */
   expose(): Promise<{ contentType: string; text: string }>;
 }
 
-const LISTING_STATES = ['FRESH', 'STALE', 'EMPTY'] as const;
+const LISTING_STATES: readonly ListingState[] = ['FRESH', 'STALE', 'EMPTY'];
 const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
 
 /** In seconds: from a response out of a cache nearby to an attempt that reaches any sensible timeout. */
 const DURATION_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
+/** What a gauge shows of one listing. */
+type Sample = { readonly value: number } & Partial<Pick<ListingStatus, 'state' | 'source'>>;
+
+/** Name and help of each gauge of the listings, and its samples for one listing, which it reads at each scrape. */
+const LISTING_GAUGES: readonly (readonly [string, string, (status: ListingStatus) => readonly Sample[]])[] = [
+  [
+    'listing_state',
+    'State of a listing by its age: 1 for its current state (FRESH, STALE or EMPTY), 0 for the others.',
+    ({ state }) => LISTING_STATES.map((each) => ({ state: each, value: state === each ? 1 : 0 })),
+  ],
+  [
+    'listing_age_seconds',
+    'Age of the snapshot that is served. Absent while the listing is EMPTY.',
+    ({ ageMs }) => (ageMs === null ? [] : [{ value: ageMs / 1000 }]),
+  ],
+  [
+    'listing_rows',
+    'Rows of the snapshot that is served; 0 while the listing is EMPTY.',
+    ({ rows }) => [{ value: rows }],
+  ],
+  [
+    'listing_rejected_rows',
+    'Rows that were left out of the snapshot that is served, as malformed or duplicate.',
+    ({ rejectedRows }) => [{ value: rejectedRows }],
+  ],
+  [
+    'listing_source',
+    'The service that the rows are from: 1 for that one, the others absent.',
+    ({ source }) => [{ source, value: 1 }],
+  ],
+  [
+    'listing_held_back',
+    'Whether a suspicious refresh is being held back (1), while the last good snapshot is served.',
+    ({ isHeldBack }) => [{ value: isHeldBack ? 1 : 0 }],
+  ],
+];
+
 /** Creates the metrics of one gateway, in their own registry. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  let listings: () => readonly ListingFigures[] = () => [];
-  createListingGauges(registers, () => listings());
+  let listings: () => readonly ListingStatus[] = () => [];
+  for (const [name, help, samplesOf] of LISTING_GAUGES) {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['listing', 'state', 'source'],
+      registers,
+      collect() {
+        this.reset();
+        for (const status of listings()) {
+          for (const { value, ...labels } of samplesOf(status))
+            this.set({ listing: status.name, ...labels }, value);
+        }
+      },
+    });
+  }
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
+    new Counter({ name, help, labelNames, registers });
 
-  const requests = new Counter({
-    name: 'upstream_requests_total',
-    help: 'Attempts at the upstream, including retries, by outcome: ok, or the code of the error.',
-    labelNames: ['upstream', 'path', 'outcome'],
-    registers,
-  });
+  const requests = counter(
+    'upstream_requests_total',
+    'Attempts at the upstream, including retries, by outcome: ok, or the code of the error.',
+    ['upstream', 'path', 'outcome'],
+  );
   const durations = new Histogram({
     name: 'upstream_request_duration_seconds',
     help: 'Duration of one attempt at the upstream, until its response was read or it failed.',
@@ -85,35 +124,30 @@ export function createMetrics(): Metrics {
     labelNames: ['upstream', 'tokens', 'state'],
     registers,
   });
-  const conflicts = new Counter({
-    name: 'route_rows_conflicting_total',
-    help: 'Rows of routes that were left out because the token listing has other decimals for the same token.',
-    registers,
-  });
-  const refreshes = new Counter({
-    name: 'listing_refreshes_total',
-    help: 'Refreshes that ended: taken from the upstream, shared by another gateway, held_back, or failed with this code.',
-    labelNames: ['listing', 'outcome'],
-    registers,
-  });
-  const holdBacks = new Counter({
-    name: 'listing_hold_backs_total',
-    help: 'Refreshes that were held back, by reason: shrink, rejected_rows, decimals, symbol, address, chain_id or native_currency. One refresh can have several reasons.',
-    labelNames: ['listing', 'reason'],
-    registers,
-  });
-  const changeovers = new Counter({
-    name: 'upstream_changeovers_total',
-    help: 'Changes from one service to its successor that this gateway detected first.',
-    labelNames: ['from', 'to'],
-    registers,
-  });
-  const cuts = new Counter({
-    name: 'http_connections_cut_total',
-    help: 'Connections that the server closed early, by reason: too_many_connections, pipelining, slow_reader, response_bytes, request_bytes (or only the request refused, for lack of memory), accept_failed.',
-    labelNames: ['reason'],
-    registers,
-  });
+  const conflicts = counter(
+    'route_rows_conflicting_total',
+    'Rows of routes that were left out because the token listing has other decimals for the same token.',
+  );
+  const refreshes = counter(
+    'listing_refreshes_total',
+    'Refreshes that ended: taken from the upstream, shared by another gateway, held_back, or failed with this code.',
+    ['listing', 'outcome'],
+  );
+  const holdBacks = counter(
+    'listing_hold_backs_total',
+    'Refreshes that were held back, by reason: shrink, rejected_rows, decimals, symbol, address, chain_id or native_currency. One refresh can have several reasons.',
+    ['listing', 'reason'],
+  );
+  const changeovers = counter(
+    'upstream_changeovers_total',
+    'Changes from one service to its successor that this gateway detected first.',
+    ['from', 'to'],
+  );
+  const cuts = counter(
+    'http_connections_cut_total',
+    'Connections that the server closed early, by reason: too_many_connections, pipelining, slow_reader, response_bytes, request_bytes (or only the request refused, for lack of memory), accept_failed.',
+    ['reason'],
+  );
   let redisConnected: Gauge | undefined;
   collectDefaultMetrics({ register: registry });
 
@@ -153,66 +187,4 @@ export function createMetrics(): Metrics {
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
   };
-}
-
-/** Creates the gauges of the listings, which read the status at each scrape. */
-function createListingGauges(registers: Registry[], listings: () => readonly ListingFigures[]): void {
-  function gauge<Label extends string>(
-    name: string,
-    help: string,
-    labelNames: readonly Label[],
-    show: (gauge: Gauge<Label | 'listing'>, figures: ListingFigures) => void,
-  ): void {
-    new Gauge<Label | 'listing'>({
-      name,
-      help,
-      labelNames: ['listing', ...labelNames],
-      registers,
-      collect() {
-        this.reset();
-        for (const figures of listings()) show(this, figures);
-      },
-    });
-  }
-
-  gauge(
-    'listing_state',
-    'State of a listing by its age: 1 for its current state (FRESH, STALE or EMPTY), 0 for the others.',
-    ['state'],
-    (states, { name: listing, state }) => {
-      for (const each of LISTING_STATES) states.set({ listing, state: each }, state === each ? 1 : 0);
-    },
-  );
-  gauge(
-    'listing_age_seconds',
-    'Age of the snapshot that is served. Absent while the listing is EMPTY.',
-    [],
-    (ages, { name: listing, ageMs }) => {
-      if (ageMs !== null) ages.set({ listing }, ageMs / 1000);
-    },
-  );
-  gauge(
-    'listing_rows',
-    'Rows of the snapshot that is served; 0 while the listing is EMPTY.',
-    [],
-    (counts, { name: listing, rows }) => counts.set({ listing }, rows),
-  );
-  gauge(
-    'listing_rejected_rows',
-    'Rows that were left out of the snapshot that is served, as malformed or duplicate.',
-    [],
-    (counts, { name: listing, rejectedRows }) => counts.set({ listing }, rejectedRows),
-  );
-  gauge(
-    'listing_source',
-    'The service that the rows are from: 1 for that one, the others absent.',
-    ['source'],
-    (sources, { name: listing, source }) => sources.set({ listing, source }, 1),
-  );
-  gauge(
-    'listing_held_back',
-    'Whether a suspicious refresh is being held back (1), while the last good snapshot is served.',
-    [],
-    (flags, { name: listing, isHeldBack }) => flags.set({ listing }, isHeldBack ? 1 : 0),
-  );
 }

@@ -19,7 +19,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
   scheduling: [],
   'log-escapes': [],
   logger: ['log-escapes'],
-  metrics: [],
+  metrics: ['snapshots/freshness'],
   'config-values': [],
   config: ['config-values', 'logger'],
   // The way of the data, from the upstream to the port.

@@ -11,18 +11,14 @@ const { zstdCompress } = zlib as {
   zstdCompress?: (body: Uint8Array, done: (error: Error | null, compressed: Buffer) => void) => void;
 };
 
+const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT } = zlib.constants;
+const brotliCompress = promisify<Uint8Array, zlib.BrotliOptions, Buffer>(zlib.brotliCompress);
+const brotli: Compress = (body) =>
+  brotliCompress(body, { params: { [BROTLI_PARAM_QUALITY]: 4, [BROTLI_PARAM_SIZE_HINT]: body.byteLength } });
+
 /** The best first. They run in the thread pool, not on the event loop. */
 const COMPRESSORS: ReadonlyMap<Encoding, Compress> = new Map<Encoding, Compress>([
-  [
-    'br',
-    (body) =>
-      promisify<Uint8Array, zlib.BrotliOptions, Buffer>(zlib.brotliCompress)(body, {
-        params: {
-          [zlib.constants.BROTLI_PARAM_QUALITY]: 4,
-          [zlib.constants.BROTLI_PARAM_SIZE_HINT]: body.byteLength,
-        },
-      }),
-  ],
+  ['br', brotli],
   ...(zstdCompress ? [['zstd', promisify(zstdCompress)] as const] : []),
   ['gzip', promisify<Uint8Array, Buffer>(zlib.gzip)],
 ]);

@@ -26,8 +26,3 @@ export function refusalResponse(
     headers: refusalHeaders(refusal),
   });
 }
-
-/** Refuses methods other than GET and HEAD. */
-export function methodNotAllowed(method: string): Refusal {
-  return { status: 405, message: `Expected GET or HEAD, got ${method}.`, headers: { allow: 'GET, HEAD' } };
-}

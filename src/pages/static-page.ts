@@ -28,7 +28,6 @@ export function createDocument(html: string, contentSecurityPolicy: readonly str
     'cache-control': 'no-cache',
     'content-security-policy': contentSecurityPolicy.join('; '),
     vary: 'Accept, Accept-Encoding',
-    'x-content-type-options': 'nosniff',
   });
 }
 
@@ -38,7 +37,6 @@ export function createAsset(type: string, content: string): Encoded {
     'content-type': `${type}; charset=utf-8`,
     'cache-control': 'public, max-age=31536000, immutable',
     vary: 'Accept-Encoding',
-    'x-content-type-options': 'nosniff',
   });
 }
 
@@ -47,22 +45,20 @@ export function digestOf(content: string): string {
   return createHash('sha256').update(content).digest('base64url').slice(0, 16);
 }
 
-/** Encodes a file when an encoding is first requested, and keeps the result. */
+/** Encodes a file when an encoding is first requested, and caches the result. */
 function createFile(content: string, headers: Readonly<Record<string, string>>): Encoded {
-  const etag = `"${digestOf(content)}"`;
-  const kept = new Map<Encoding, Promise<Uint8Array<ArrayBuffer>>>();
+  const digest = digestOf(content);
+  const bodies = new Map<Encoding, Promise<Uint8Array<ArrayBuffer>>>();
   return async (encodings) => {
     const encoding = encodingFor(encodings);
-    const making =
-      kept.get(encoding) ?? encode(Buffer.from(content), encoding).then((body) => new Uint8Array(body));
-    kept.set(encoding, making);
-    return {
-      body: await making,
-      headers: {
-        ...headers,
-        etag: encoding === 'identity' ? etag : etag.replace(/"$/, `-${encoding}"`),
-        ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
-      },
-    };
+    const body =
+      bodies.get(encoding) ?? encode(Buffer.from(content), encoding).then((bytes) => new Uint8Array(bytes));
+    bodies.set(encoding, body);
+    return encoding === 'identity'
+      ? { body: await body, headers: { ...headers, etag: `"${digest}"` } }
+      : {
+          body: await body,
+          headers: { ...headers, etag: `"${digest}-${encoding}"`, 'content-encoding': encoding },
+        };
   };
 }

@@ -6,7 +6,7 @@ export interface Reservation {
   release(): void;
 }
 
-/** Bounds how many bytes all clients together keep in memory. */
+/** Bounds how many bytes all clients together take in memory. */
 export interface ByteBudget {
   /**
    * Counts the bytes of a buffer. A buffer with several reservations is counted once.
@@ -16,7 +16,7 @@ export interface ByteBudget {
    *
    * @param client for example the address of a connection
    * @param buffer the identity of the bytes: the same object for the same bytes
-   * @param onEvict called at most once, when the reservation is taken away; it is already released then
+   * @param onEvict called at most once, when the reservation is evicted; it is already released then
    */
   reserve(client: string, buffer: object, bytes: number, onEvict: () => void): Reservation;
   /** The bytes that are reserved now. */
@@ -33,54 +33,51 @@ interface Entry {
   bytes: number;
 }
 
+/** Adds up the bytes of buffers; one that was added several times counts until it was removed as often. */
+class Buffers {
+  bytes = 0;
+  readonly #uses = new Map<object, number>();
+
+  add(buffer: object, bytes: number): void {
+    const uses = this.#uses.get(buffer) ?? 0;
+    if (uses === 0) this.bytes += bytes;
+    this.#uses.set(buffer, uses + 1);
+  }
+
+  remove(buffer: object, bytes: number): void {
+    const uses = this.#uses.get(buffer) ?? 0;
+    if (uses > 1) this.#uses.set(buffer, uses - 1);
+    else if (this.#uses.delete(buffer)) this.bytes -= bytes;
+  }
+}
+
 /** The reservations of one client. */
 interface Holder {
   /** The oldest first. */
   readonly entries: Set<Entry>;
-  /** How many of the entries have this buffer. */
-  readonly buffers: Map<object, number>;
-  /** Of distinct buffers. */
-  bytes: number;
+  readonly buffers: Buffers;
 }
 
 export function createByteBudget(maxBytes: number): ByteBudget {
   const holders = new Map<string, Holder>();
-  /** How many entries have this buffer. */
-  const buffers = new Map<object, number>();
-  let total = 0;
+  const all = new Buffers();
   let largest = 0;
-
-  function add(entry: Entry): void {
-    const { client, buffer, bytes } = entry;
-    const holder = holders.get(client) ?? { entries: new Set(), buffers: new Map(), bytes: 0 };
-    holders.set(client, holder);
-    holder.entries.add(entry);
-    if (increment(holder.buffers, buffer)) holder.bytes += bytes;
-    if (increment(buffers, buffer)) total += bytes;
-  }
 
   function remove(entry: Entry): void {
     const { client, buffer, bytes } = entry;
     const holder = holders.get(client);
     if (!holder?.entries.delete(entry)) return;
-    if (decrement(holder.buffers, buffer)) holder.bytes -= bytes;
-    if (decrement(buffers, buffer)) total -= bytes;
+    holder.buffers.remove(buffer, bytes);
+    all.remove(buffer, bytes);
     if (holder.entries.size === 0) holders.delete(client);
-  }
-
-  function resize(entry: Entry, bytes: number): void {
-    const holder = holders.get(entry.client);
-    if (!holder?.entries.has(entry)) return;
-    holder.bytes += bytes - entry.bytes;
-    total += bytes - entry.bytes;
-    entry.bytes = bytes;
   }
 
   function enforce(newest: number): void {
     largest = Math.max(largest, newest);
-    while (total > Math.max(maxBytes, LARGEST_ALWAYS_FIT * largest)) {
+    while (all.bytes > Math.max(maxBytes, LARGEST_ALWAYS_FIT * largest)) {
       let most: Holder | undefined;
-      for (const holder of holders.values()) if (!most || holder.bytes > most.bytes) most = holder;
+      for (const holder of holders.values())
+        if (!most || holder.buffers.bytes > most.buffers.bytes) most = holder;
       const [oldest] = most?.entries ?? [];
       if (!oldest) return;
       remove(oldest);
@@ -91,33 +88,25 @@ export function createByteBudget(maxBytes: number): ByteBudget {
   return {
     reserve(client, buffer, bytes, onEvict) {
       const entry: Entry = { client, buffer, bytes, onEvict };
-      add(entry);
+      const holder = holders.get(client) ?? { entries: new Set(), buffers: new Buffers() };
+      holders.set(client, holder);
+      holder.entries.add(entry);
+      holder.buffers.add(buffer, bytes);
+      all.add(buffer, bytes);
       enforce(bytes);
       return {
         resize(changed) {
-          resize(entry, changed);
+          if (!holder.entries.has(entry)) return;
+          holder.buffers.bytes += changed - entry.bytes;
+          all.bytes += changed - entry.bytes;
+          entry.bytes = changed;
           enforce(changed);
         },
         release: () => remove(entry),
       };
     },
     get bytes() {
-      return total;
+      return all.bytes;
     },
   };
-}
-
-/** Returns true for the first. */
-function increment(counts: Map<object, number>, key: object): boolean {
-  const before = counts.get(key) ?? 0;
-  counts.set(key, before + 1);
-  return before === 0;
-}
-
-/** Returns true for the last. */
-function decrement(counts: Map<object, number>, key: object): boolean {
-  const before = counts.get(key) ?? 0;
-  if (before > 1) counts.set(key, before - 1);
-  else counts.delete(key);
-  return before === 1;
 }

@@ -2,46 +2,13 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { clientOf } from '../http/client-address.js';
 import type { ByteBudget, Reservation } from './byte-budget.js';
-import type { CutReason } from './cut-report.js';
-
-/** One open connection. */
-export interface Connection {
-  /** The client at the other end, as limits per client count it. */
-  readonly client: string;
-  /**
-   * Registers the response to a new request.
-   *
-   * @returns the response that must be finished before this one; undefined if this one can be sent at once
-   */
-  begin(response: ServerResponse): ServerResponse | undefined;
-  /**
-   * Calls back after the earlier response was sent, in another turn of the event loop: one client's pipelined
-   * requests must not block it. Never calls back if the connection closes first.
-   */
-  after(earlier: ServerResponse, act: () => void): void;
-  /** Reserves bytes of a budget; the end of the connection releases them. */
-  reserve(budget: ByteBudget, buffer: object, bytes: number, onEvict: () => void): Reservation;
-  /**
-   * Calls back once, after input that could not be parsed. It waits for the response to the last valid request, so
-   * that the client does not take the refusal for that response. Further calls do nothing.
-   *
-   * @param isLate whether the error is a request timeout; then it does not wait
-   */
-  fail(isLate: boolean, refuse: () => void): void;
-  /** Closes the connection at once, and counts why. */
-  cut(reason: CutReason): void;
-}
+import type { CutReason, CutReport } from './cut-report.js';
 
 /** All open connections. */
 export interface Connections {
   of(socket: Socket): Connection;
   /** Closes those that have not sent a complete request head yet, such as the spare ones that browsers open. */
   closeSilent(): void;
-}
-
-export interface ConnectionsOptions {
-  readonly maxConnections: number;
-  readonly onCut: (reason: CutReason, detail?: object) => void;
 }
 
 /** A client with more pipelined requests is cut off: each takes memory until its turn. */
@@ -52,12 +19,11 @@ const MAX_UNANSWERED = 100;
  * connections loses an idle one, so that one client cannot keep out all others. If the new connection is from that
  * client, the new one is closed.
  */
-export function createConnections(server: Server, options: ConnectionsOptions): Connections {
-  const { maxConnections, onCut } = options;
-  const open = new Map<Socket, OpenConnection>();
-  const byClient = new Map<string, Set<OpenConnection>>();
+export function createConnections(server: Server, maxConnections: number, onCut: CutReport): Connections {
+  const open = new Map<Socket, Connection>();
+  const byClient = new Map<string, Set<Connection>>();
 
-  function remove(connection: OpenConnection): void {
+  function remove(connection: Connection): void {
     const { socket, client } = connection;
     if (!open.delete(socket)) return;
     const siblings = byClient.get(client);
@@ -66,8 +32,8 @@ export function createConnections(server: Server, options: ConnectionsOptions): 
     connection.release();
   }
 
-  function track(socket: Socket): OpenConnection {
-    const connection = new OpenConnection(socket, onCut);
+  function track(socket: Socket): Connection {
+    const connection = new Connection(socket, onCut);
     const { client } = connection;
     open.set(socket, connection);
     const siblings = byClient.get(client) ?? new Set();
@@ -78,7 +44,7 @@ export function createConnections(server: Server, options: ConnectionsOptions): 
 
   /** Makes room for a connection of this client. */
   function evict(client: string): boolean {
-    let most: Set<OpenConnection> | undefined;
+    let most: Set<Connection> | undefined;
     for (const siblings of byClient.values()) if (!most || siblings.size > most.size) most = siblings;
     // With a difference of only one, two clients would evict each other in turn.
     if (!most || most.size <= (byClient.get(client)?.size ?? 0) + 1) return false;
@@ -106,14 +72,15 @@ export function createConnections(server: Server, options: ConnectionsOptions): 
   return {
     of: (socket) => open.get(socket) ?? track(socket),
     closeSilent() {
-      for (const connection of open.values()) if (connection.isSilent) connection.socket.destroy();
+      for (const connection of open.values()) if (connection.isSilent()) connection.socket.destroy();
     },
   };
 }
 
-class OpenConnection implements Connection {
+/** One open connection. */
+export class Connection {
+  /** The client at the other end, as limits per client count it. */
   readonly client: string;
-  isSilent = true;
   #newest: ServerResponse | undefined;
   #hasFailed = false;
   readonly #reservations = new Set<Reservation>();
@@ -121,15 +88,19 @@ class OpenConnection implements Connection {
 
   constructor(
     readonly socket: Socket,
-    readonly onCut: (reason: CutReason) => void,
+    private readonly onCut: CutReport,
   ) {
     this.client = clientOf(socket.remoteAddress);
   }
 
+  /**
+   * Registers the response to a new request.
+   *
+   * @returns the response that must be finished before this one; undefined if this one can be sent at once
+   */
   begin(response: ServerResponse): ServerResponse | undefined {
     const earlier = this.#newest;
     this.#newest = response;
-    this.isSilent = false;
     // Node assigns the socket to a response once all earlier ones have been sent.
     if (response.socket) return undefined;
     this.#waiting++;
@@ -138,6 +109,10 @@ class OpenConnection implements Connection {
     return earlier;
   }
 
+  /**
+   * Calls back after the earlier response was sent, in another turn of the event loop: one client's pipelined
+   * requests must not block it. Never calls back if the connection closes first.
+   */
   after(earlier: ServerResponse, act: () => void): void {
     earlier.once('close', () => {
       setImmediate(() => {
@@ -146,6 +121,7 @@ class OpenConnection implements Connection {
     });
   }
 
+  /** Reserves bytes of a budget; the end of the connection releases them. */
   reserve(budget: ByteBudget, buffer: object, bytes: number, onEvict: () => void): Reservation {
     const { resize, release } = budget.reserve(this.client, buffer, bytes, onEvict);
     const reservation: Reservation = {
@@ -159,6 +135,12 @@ class OpenConnection implements Connection {
     return reservation;
   }
 
+  /**
+   * Calls back once, after input that could not be parsed. It waits for the response to the last valid request, so
+   * that the client does not take the refusal for that response. Further calls do nothing.
+   *
+   * @param isLate whether the error is a request timeout; then it does not wait
+   */
   fail(isLate: boolean, refuse: () => void): void {
     if (this.#hasFailed) return;
     this.#hasFailed = true;
@@ -170,16 +152,23 @@ class OpenConnection implements Connection {
     else this.socket.destroy();
   }
 
+  /** Closes the connection at once, and counts why. */
   cut(reason: CutReason): void {
     if (this.socket.destroyed) return;
     this.onCut(reason);
     this.socket.destroy();
   }
 
+  /** Whether no whole request head has arrived yet. */
+  isSilent(): boolean {
+    return this.#newest === undefined;
+  }
+
   isIdle(): boolean {
     return this.#newest === undefined || this.#newest.writableFinished;
   }
 
+  /** Releases all reservations. */
   release(): void {
     for (const { release } of this.#reservations) release();
   }

@@ -9,6 +9,9 @@ export type CutReason =
   | 'request_bytes'
   | 'accept_failed';
 
+/** Reports one cut; `detail` is only logged if this cut writes a line. */
+export type CutReport = (reason: CutReason, detail?: object) => void;
+
 export interface CutCounter {
   connectionCut(reason: CutReason): void;
 }
@@ -26,13 +29,8 @@ const LOG_EVERY_MS = 60_000;
 /**
  * Counts every cut, and logs at most one line a minute for each reason, so that an attack does not fill the log. The
  * line has the number of cuts since the last line.
- *
- * @returns a function to call at each cut; `detail` is only logged if this cut writes a line
  */
-export function createCutReport(
-  log: Logger,
-  counter?: CutCounter,
-): (reason: CutReason, detail?: object) => void {
+export function createCutReport(log: Logger, counter?: CutCounter): CutReport {
   const unlogged = new Map<CutReason, { count: number; loggedAt: number }>();
   return (reason, detail) => {
     counter?.connectionCut(reason);

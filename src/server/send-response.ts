@@ -11,46 +11,34 @@ import type { CacheableRequest, CachedResponse, EncodedBody } from './response-c
  * @param isLast whether the connection closes after it
  */
 export function sendCached(
-  request: CacheableRequest,
+  { method, acceptEncoding, ifNoneMatch }: CacheableRequest,
   exchange: Exchange,
   cached: CachedResponse,
   info: ResponseInfo,
   requestId: string,
   isLast: boolean,
 ): void {
-  const body = cached.encoded(encodingFor(request.acceptEncoding));
-  const headers = [...cached.headers, 'x-request-id', requestId];
-  if (info.staleListings !== undefined) headers.push('x-stale-listings', info.staleListings);
-  if (isLast) headers.push('connection', 'close');
-  if (!(body instanceof Promise)) sendEncoded(request, exchange, cached, info, headers, body);
-  else {
-    body.then(
-      (encoded) => sendEncoded(request, exchange, cached, info, headers, encoded),
-      (error: Error) => exchange.response.destroy(error),
-    );
-  }
-}
-
-function sendEncoded(
-  { method, ifNoneMatch }: CacheableRequest,
-  exchange: Exchange,
-  cached: CachedResponse,
-  info: ResponseInfo,
-  headers: string[],
-  { encoding, bytes }: EncodedBody,
-): void {
-  if (encoding !== 'identity') headers.push('content-encoding', encoding);
-  if (method === 'GET') {
-    const etag = cached.etag(encoding);
-    headers.push('etag', etag, ...cachingHeaders(info));
-    if (ifNoneMatch !== undefined && hasTag(ifNoneMatch, etag)) {
-      exchange.response.writeHead(304, headers).end();
-      return;
+  const { response } = exchange;
+  const send = ({ encoding, bytes }: EncodedBody) => {
+    const headers = [...cached.headers, 'x-request-id', requestId];
+    if (info.staleListings !== undefined) headers.push('x-stale-listings', info.staleListings);
+    if (isLast) headers.push('connection', 'close');
+    if (encoding !== 'identity') headers.push('content-encoding', encoding);
+    if (method === 'GET') {
+      const etag = cached.etag(encoding);
+      headers.push('etag', etag, ...cachingHeaders(info));
+      if (ifNoneMatch !== undefined && hasTag(ifNoneMatch, etag)) {
+        response.writeHead(304, headers).end();
+        return;
+      }
     }
-  }
-  headers.push('content-length', String(bytes.byteLength));
-  exchange.response.writeHead(200, headers);
-  exchange.end(bytes);
+    headers.push('content-length', String(bytes.byteLength));
+    response.writeHead(200, headers);
+    exchange.end(bytes);
+  };
+  const body = cached.encoded(encodingFor(acceptEncoding));
+  if (body instanceof Promise) body.then(send, (error: Error) => response.destroy(error));
+  else send(body);
 }
 
 /** Headers that the server sets itself. */

@@ -107,12 +107,12 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     }
     const execution = execute(key, url, read, exchange);
     if (key !== undefined) noteExecution(key, execution);
-    const { response, cacheable } = await execution;
+    const { response, cached, info } = await execution;
     // Read after the execution: a request that came before the stop must also end its connection.
     const isLast = isPortClosed || read.isCutOff === true;
-    if (cacheable) {
+    if (cached && info) {
       const requestId = response.headers.get('x-request-id') ?? '';
-      sendCached(request, exchange, cacheable.cached, cacheable.info, requestId, isLast);
+      sendCached(request, exchange, cached, info, requestId, isLast);
       return;
     }
     if (isLast) exchange.response.setHeader('connection', 'close');
@@ -122,13 +122,17 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     await sendResponse(exchange, response);
   }
 
-  /** Has the gateway execute the request, and caches the response if possible. */
+  /**
+   * Has the gateway execute the request, and caches the response if possible.
+   *
+   * @returns `cached` and `info` if it was cached; the body of `response` has been read then
+   */
   async function execute(
     key: string | undefined,
     url: URL,
     { body, bytes }: ReadBody,
-    { client, request, response: outgoing }: Exchange,
-  ): Promise<Executed> {
+    { connection: { client }, request, response: outgoing }: Exchange,
+  ): Promise<{ response: Response; cached?: CachedResponse; info?: ResponseInfo }> {
     const closed = new AbortController();
     outgoing.once('close', () => {
       // Nobody waits for the end of a complete response, and an abort costs as much as a small operation.
@@ -150,7 +154,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     if (!info) return { response };
     const cached = await toCachedResponse(response, cacheable);
     cache.set(key, cached);
-    return { response, cacheable: { cached, info } };
+    return { response, cached, info };
   }
 
   /** Lets equal requests wait for this execution, whether it succeeds or fails. */
@@ -178,14 +182,10 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   });
 
   return {
-    listen: (host, port) =>
-      new Promise((resolve, reject) => {
-        server.once('error', reject);
-        server.listen(port, host, () => {
-          server.off('error', reject);
-          resolve(`http://${hostInUrl(host)}:${(server.address() as AddressInfo).port}`);
-        });
-      }),
+    async listen(host, port) {
+      await once(server.listen(port, host), 'listening');
+      return `http://${hostInUrl(host)}:${(server.address() as AddressInfo).port}`;
+    },
     async drain(lameDuckMs, withinMs) {
       const cutOff = setTimeout(() => server.closeAllConnections(), withinMs);
       await sleep(lameDuckMs);
@@ -204,12 +204,6 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       clearTimeout(cutOff);
     },
   };
-}
-
-interface Executed {
-  readonly response: Response;
-  /** Present if the response was cached; its body has been read then. */
-  readonly cacheable?: { readonly cached: CachedResponse; readonly info: ResponseInfo };
 }
 
 /** False for errors, and for multipart responses and event streams, whose headers describe how they are sent. */

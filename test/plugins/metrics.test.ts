@@ -200,7 +200,8 @@ describe('the metrics of listings', () => {
 
   it('forget a source that is served no more, and say what is held back', async () => {
     const { metrics, ...gateway } = await createTestGateway();
-    const tokens = { name: 'tokens', state: 'FRESH', ageMs: 1500, rows: 3, rejectedRows: 0 } as const;
+    const taken = { takenAt: 0, ageMs: 1500, rows: 3, rejectedRows: 0, version: null, lastFailure: null };
+    const tokens = { name: 'tokens', state: 'FRESH', ...taken } as const;
     metrics.watchListings(() => [{ ...tokens, source: 'v1', isHeldBack: false }]);
     await scrape({ metrics, ...gateway });
     metrics.watchListings(() => [{ ...tokens, source: 'value-transfer', isHeldBack: true }]);

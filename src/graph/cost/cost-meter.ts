@@ -1,8 +1,15 @@
-import type { DocumentNode, GraphQLResolveInfo, GraphQLSchema, OperationDefinitionNode } from 'graphql';
+import type { GraphQLResolveInfo } from 'graphql';
 import { OperationLimitError } from '../../domain/errors.js';
+import type { ListingName } from '../../snapshots/freshness.js';
 import type { View } from '../../snapshots/snapshots.js';
-import { NO_ROWS, type RowsByChain, totalRows } from './cost.js';
-import { type Cost, costOfOperation, costOfRows, fragmentsOf, type ListingSizes } from './operation-cost.js';
+import { countByChain, NO_ROWS, type RowsByChain, totalRows } from './cost.js';
+import {
+  type Cost,
+  costOfOperation,
+  costOfRows,
+  type ListingSizes,
+  type MeteredOperation,
+} from './operation-cost.js';
 
 export interface CostMeterOptions {
   /** The snapshots that the operation reads. */
@@ -17,14 +24,6 @@ export interface CostMeterOptions {
   readonly nextTurn: () => Promise<void>;
 }
 
-export interface MeteredOperation {
-  readonly schema: GraphQLSchema;
-  readonly document: DocumentNode;
-  readonly operation: OperationDefinitionNode;
-  /** Coerced. */
-  readonly variables: Readonly<Record<string, unknown>>;
-}
-
 /** Adds up the cost of one operation, before and during its execution. Make a new one for every operation. */
 export interface CostMeter {
   /**
@@ -36,11 +35,13 @@ export interface CostMeter {
   /**
    * Adds the cost of rows that a resolver has just found, with everything selected on them.
    *
-   * @returns false once the operation is over a limit; the resolver should then return an empty list, since none
-   *   of the operation's data is shown
+   * @returns the rows; none once the operation is over a limit, since none of its data is shown then
    * @throws OperationLimitError when it goes over a limit
    */
-  admitRows(rows: RowsByChain, info: GraphQLResolveInfo): boolean;
+  admitRows<Row extends { readonly chainKey: string }>(
+    rows: readonly Row[],
+    info: GraphQLResolveInfo,
+  ): readonly Row[];
   /**
    * Adds units that belong to no rows.
    *
@@ -49,18 +50,13 @@ export interface CostMeter {
   spend(units: number): void;
 }
 
-type ListingName = 'chains' | 'tokens';
-
 /** Makes the meter of one operation. */
 export function createCostMeter(options: CostMeterOptions): CostMeter {
   const { view, maxCost, maxRows, unitsOfWholeToken, nextTurn } = options;
   const total: Cost = { units: 0, rows: 0 };
   /** Listings whose size was asked for and is not known yet. */
   const missing = new Set<ListingName>();
-  const sizes: ListingSizes = {
-    chains: () => sizeOf('chains'),
-    tokens: () => sizeOf('tokens'),
-  };
+  const sizes: ListingSizes = { chains: () => sizeOf('chains'), tokens: () => sizeOf('tokens') };
 
   function sizeOf(name: ListingName): RowsByChain {
     const snapshot = view.untracked()[name];
@@ -80,43 +76,34 @@ export function createCostMeter(options: CostMeterOptions): CostMeter {
   function add({ units, rows }: Cost): void {
     total.units += units;
     total.rows += rows;
-    if (!isWithin()) throw total.rows > maxRows ? tooManyRows(maxRows, total) : tooExpensive(limit(), total);
+    if (isWithin()) return;
+    throw new OperationLimitError(
+      'LIMIT_EXCEEDED',
+      total.rows > maxRows
+        ? `The lists of an operation may have at most ${maxRows} rows in all (MAX_ROWS); these have ${total.rows}. Nest fewer lists in each other, or ask for fewer rows at a time.`
+        : `An operation may cost at most ${limit()} units (MAX_COST); this one costs ${total.units}. Ask for fewer rows or fields at a time: each row is a unit, and so is each field of each row; a search costs a unit for each listed token, and another for each token and word.`,
+    );
   }
 
   return {
-    admitOperation({ schema, document, operation, variables }) {
-      const context = { schema, fragments: fragmentsOf(document), variables };
-      const cost = costOfOperation(operation, context, sizes);
+    admitOperation(metered) {
+      const cost = costOfOperation(metered, sizes);
       if (missing.size > 0) {
         return view
           .arrival([...missing])
           .then(nextTurn)
-          .then(() => add(costOfOperation(operation, context, sizes)));
+          .then(() => add(costOfOperation(metered, sizes)));
       }
       add(cost);
       return undefined;
     },
     admitRows(rows, info) {
-      if (!isWithin()) return false;
-      add(costOfRows(rows, info, sizes));
-      return true;
+      if (!isWithin()) return [];
+      add(costOfRows(countByChain(rows.map(({ chainKey }) => chainKey)), info, sizes));
+      return rows;
     },
     spend(units) {
       if (isWithin()) add({ units, rows: 0 });
     },
   };
-}
-
-function tooExpensive(limit: number, { units }: Cost): OperationLimitError {
-  return new OperationLimitError(
-    'LIMIT_EXCEEDED',
-    `An operation may cost at most ${limit} units (MAX_COST); this one costs ${units}. Ask for fewer rows or fields at a time: each row is a unit, and so is each field of each row; a search costs a unit for each listed token, and another for each token and word.`,
-  );
-}
-
-function tooManyRows(limit: number, { rows }: Cost): OperationLimitError {
-  return new OperationLimitError(
-    'LIMIT_EXCEEDED',
-    `The lists of an operation may have at most ${limit} rows in all (MAX_ROWS); these have ${rows}. Nest fewer lists in each other, or ask for fewer rows at a time.`,
-  );
 }

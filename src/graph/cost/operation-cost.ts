@@ -3,24 +3,21 @@ import {
   type FieldNode,
   type FragmentDefinitionNode,
   type GraphQLField,
-  GraphQLIncludeDirective,
   type GraphQLNamedType,
   type GraphQLObjectType,
   type GraphQLResolveInfo,
   type GraphQLSchema,
-  GraphQLSkipDirective,
   getArgumentValues,
-  getDirectiveValues,
   getNamedType,
   getNullableType,
-  isAbstractType,
   isListType,
   isObjectType,
   Kind,
   type OperationDefinitionNode,
-  type SelectionNode,
 } from 'graphql';
-import { type CostInput, type FieldCost, NO_ROWS, type RowsByChain, totalRows } from './cost.js';
+// Not in graphql's index, but the function of its executor: selections are merged here as they are executed.
+import { collectSubfields } from 'graphql/execution/collectFields.js';
+import { type CostInput, type FieldCost, type RowsByChain, totalRows } from './cost.js';
 
 /** The cost of an operation, or of a part of it. */
 export interface Cost {
@@ -32,46 +29,46 @@ export interface Cost {
 /** The sizes of the two listings. */
 export type ListingSizes = Pick<CostInput, 'chains' | 'tokens'>;
 
-/** The parts of an operation, beside its selections, that its cost depends on. */
-export interface OperationContext {
+/** An operation and the parts of its document that its cost depends on. */
+export interface MeteredOperation {
   readonly schema: GraphQLSchema;
-  readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
+  readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
   /** Coerced. */
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
 /** For `__schema` and `__type`, whatever is selected: the schema is small. */
 const INTROSPECTION_UNITS = 5_000;
+type Fragments = Readonly<Record<string, FragmentDefinitionNode>>;
+
 const ONE_ROW: RowsByChain = new Map([['', 1]]);
 
 /**
  * The cost of an operation as far as it is known before execution: without the rows of searches and routes.
  *
- * This is a count and no estimate: selections are merged as execution merges them, and a list of tokens within a
- * list of chains counts the tokens that each chain really has.
+ * This is a count, not an estimate: a list of tokens within a list of chains counts the tokens that each chain
+ * really has.
  */
 export function costOfOperation(
-  operation: OperationDefinitionNode,
-  context: OperationContext,
+  { schema, document, operation, variables }: MeteredOperation,
   sizes: ListingSizes,
 ): Cost {
-  const cost = { units: 0, rows: 0 };
-  const query = context.schema.getQueryType();
-  if (query) new CostCounter(context, sizes, cost).addSelections(query, [operation], ONE_ROW);
-  return cost;
+  const counter = new CostCounter(schema, fragmentsOf(document), variables, sizes);
+  const query = schema.getQueryType();
+  if (query) counter.addSelections(query, [operation], ONE_ROW);
+  return counter.cost;
 }
 
 /** The cost of rows that a resolver has just found, with everything selected on them. */
 export function costOfRows(rows: RowsByChain, info: GraphQLResolveInfo, sizes: ListingSizes): Cost {
-  const { schema, fragments, variableValues: variables } = info;
-  const cost = { units: 0, rows: 0 };
-  const counter = new CostCounter({ schema, fragments, variables }, sizes, cost);
+  const counter = new CostCounter(info.schema, info.fragments, info.variableValues, sizes);
   counter.addRows(getNamedType(info.returnType), true, info.fieldNodes, rows);
-  return cost;
+  return counter.cost;
 }
 
 /** The fragments of a document by name. */
-export function fragmentsOf(document: DocumentNode): Readonly<Record<string, FragmentDefinitionNode>> {
+function fragmentsOf(document: DocumentNode): Fragments {
   const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
   for (const definition of document.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition;
@@ -92,10 +89,13 @@ export function unitsOfWholeObject(type: GraphQLObjectType): number {
 
 /** Walks the selections of an operation as execution does, and adds up their cost. */
 class CostCounter {
+  readonly cost: Cost = { units: 0, rows: 0 };
+
   constructor(
-    private readonly context: OperationContext,
+    private readonly schema: GraphQLSchema,
+    private readonly fragments: Fragments,
+    private readonly variables: Readonly<Record<string, unknown>>,
     private readonly sizes: ListingSizes,
-    private readonly cost: Cost,
   ) {}
 
   /** Adds everything selected on these objects of one type. */
@@ -105,125 +105,69 @@ class CostCounter {
     parents: RowsByChain,
   ): void {
     const count = totalRows(parents);
-    const fields = new Map<string, FieldNode[]>();
-    const visited = new Set<string>();
-    for (const { selectionSet } of nodes) {
-      if (selectionSet) this.collect(type, selectionSet.selections, fields, visited);
-    }
-    for (const [first, ...others] of fields.values()) {
-      if (!first) continue;
-      this.cost.units += count;
-      const name = first.name.value;
+    for (const nodesOfField of this.collect(type, nodes)) {
+      const name = nodesOfField[0]?.name.value ?? '';
       const field = type.getFields()[name];
-      if (field) this.addField(field, [first, ...others], parents);
+      this.cost.units += count;
+      if (field) this.addField(field, nodesOfField, parents);
       else if (name !== '__typename') this.cost.units += INTROSPECTION_UNITS;
     }
   }
 
   /** Adds the rows of one field. @param nodes all nodes of the field, which execution merges */
   addRows(
-    type: GraphQLNamedType,
+    type: GraphQLNamedType | undefined,
     isList: boolean,
     nodes: readonly FieldNode[],
     rows: RowsByChain,
-    rowsByType?: Readonly<Record<string, RowsByChain>>,
   ): void {
-    const parts: [GraphQLObjectType, RowsByChain][] = isAbstractType(type)
-      ? this.context.schema
-          .getPossibleTypes(type)
-          .map((possible) => [possible, rowsByType?.[possible.name] ?? rows])
-      : isObjectType(type)
-        ? [[type, rows]]
-        : [];
-    for (const [objectType, ofType] of parts) {
-      const count = totalRows(ofType);
-      // Selections on no object are not executed.
-      if (count === 0) continue;
-      if (isList) {
-        this.cost.rows += count;
-        this.cost.units += count;
-      }
-      this.addSelections(objectType, nodes, ofType);
+    const count = totalRows(rows);
+    // Selections on no object are not executed.
+    if (!isObjectType(type) || count === 0) return;
+    if (isList) {
+      this.cost.rows += count;
+      this.cost.units += count;
     }
+    this.addSelections(type, nodes, rows);
   }
 
   private addField(
     field: GraphQLField<unknown, unknown>,
-    nodes: readonly [FieldNode, ...FieldNode[]],
+    nodes: readonly FieldNode[],
     parents: RowsByChain,
   ): void {
-    const type = getNamedType(field.type);
     const { rows, rowsByType, units } = (field.extensions.cost ?? {}) as FieldCost;
-    const input = rows || rowsByType || units ? this.inputOf(field, nodes[0], parents) : undefined;
-    if (input && units) this.cost.units += units(input);
+    const input: CostInput = { args: this.argumentsOf(field, nodes[0]), parents, ...this.sizes };
+    this.cost.units += units?.(input) ?? 0;
     const isList = isListType(getNullableType(field.type));
+    if (rowsByType) {
+      for (const [name, ofType] of Object.entries(rowsByType(input)))
+        this.addRows(this.schema.getType(name), isList, nodes, ofType);
+      return;
+    }
     // Without `rows` each parent has one value, such as the chain of a token.
-    const ofField = input && rows ? rows(input) : parents;
-    this.addRows(type, isList, nodes, input && rowsByType ? NO_ROWS : ofField, input && rowsByType?.(input));
+    this.addRows(getNamedType(field.type), isList, nodes, rows?.(input) ?? parents);
   }
 
-  private inputOf(field: GraphQLField<unknown, unknown>, node: FieldNode, parents: RowsByChain): CostInput {
-    const { chains, tokens } = this.sizes;
-    return { args: this.argumentsOf(field, node), parents, chains, tokens };
-  }
-
-  private argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode) {
+  /** The nodes of each field to execute on an object of this type, by response key. */
+  private collect(type: GraphQLObjectType, nodes: readonly (FieldNode | OperationDefinitionNode)[]) {
+    const { schema, fragments, variables } = this;
     try {
-      return getArgumentValues(field, node, this.context.variables);
+      // It reads nothing of a node but the selection set.
+      const fields = collectSubfields(schema, fragments, variables, type, nodes as readonly FieldNode[]);
+      return fields.values();
+    } catch {
+      // A variable of @skip or @include is null: execution fails with the same error.
+      return [];
+    }
+  }
+
+  private argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode | undefined) {
+    try {
+      return node ? getArgumentValues(field, node, this.variables) : {};
     } catch {
       // Execution fails with the same error before it calls the resolver.
       return {};
-    }
-  }
-
-  /** Collects fields by response key, as the CollectFields algorithm of the GraphQL specification does. */
-  private collect(
-    type: GraphQLObjectType,
-    selections: readonly SelectionNode[],
-    fields: Map<string, FieldNode[]>,
-    visited: Set<string>,
-  ): void {
-    for (const selection of selections) {
-      if (!this.isIncluded(selection)) continue;
-      if (selection.kind === Kind.FIELD) {
-        const key = selection.alias?.value ?? selection.name.value;
-        const known = fields.get(key);
-        if (known) known.push(selection);
-        else fields.set(key, [selection]);
-        continue;
-      }
-      let fragment: Pick<FragmentDefinitionNode, 'selectionSet'> | undefined;
-      let condition: string | undefined;
-      if (selection.kind === Kind.INLINE_FRAGMENT) {
-        fragment = selection;
-        condition = selection.typeCondition?.name.value;
-      } else if (!visited.has(selection.name.value)) {
-        visited.add(selection.name.value);
-        const spread = this.context.fragments[selection.name.value];
-        fragment = spread;
-        condition = spread?.typeCondition.name.value;
-      }
-      if (fragment && this.applies(condition, type)) {
-        this.collect(type, fragment.selectionSet.selections, fields, visited);
-      }
-    }
-  }
-
-  private applies(condition: string | undefined, type: GraphQLObjectType): boolean {
-    if (condition === undefined || condition === type.name) return true;
-    const conditional = this.context.schema.getType(condition);
-    return isAbstractType(conditional) && this.context.schema.isSubType(conditional, type);
-  }
-
-  private isIncluded(selection: SelectionNode): boolean {
-    if (!selection.directives?.length) return true;
-    const { variables } = this.context;
-    try {
-      const skip = getDirectiveValues(GraphQLSkipDirective, selection, variables);
-      const include = getDirectiveValues(GraphQLIncludeDirective, selection, variables);
-      return skip?.if !== true && include?.if !== false;
-    } catch {
-      return true;
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { Token } from '../../domain/listing.js';
-import { countByChain, NO_ROWS, withCost } from '../cost/cost.js';
+import { NO_ROWS, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { routesOfPair, TokenType } from './token.js';
@@ -26,8 +26,7 @@ const ChainDestinationsType = builder.objectRef<ChainDestinations>('ChainDestina
       type: [TokenType],
       description: "At least one token, in the upstream's order.",
       extensions: withCost({ rows: () => NO_ROWS }),
-      resolve: ({ chainKey, tokens }, _args, { cost }, info) =>
-        cost.admitRows(new Map([[chainKey, tokens.length]]), info) ? tokens : [],
+      resolve: ({ tokens }, _args, { cost }, info) => cost.admitRows(tokens, info),
     }),
   }),
 });
@@ -56,10 +55,8 @@ builder.queryField('destinations', (t) =>
     extensions: withCost({ rows: () => NO_ROWS }),
     async resolve(_query, { srcChainKey, srcToken, includeSourceChain }, { loaders, cost }, info) {
       const tokens = await routesOfPair(srcChainKey, srcToken, loaders);
-      const groups = groupByChain(tokens).filter(
-        ({ chainKey }) => includeSourceChain || chainKey !== srcChainKey,
-      );
-      return cost.admitRows(countByChain(groups.map(({ chainKey }) => chainKey)), info) ? groups : [];
+      const shown = includeSourceChain ? tokens : tokens.filter(({ chainKey }) => chainKey !== srcChainKey);
+      return cost.admitRows(groupByChain(shown), info);
     },
   }),
 );

@@ -36,11 +36,10 @@ builder.queryFields((t) => ({
 
 /** An id of neither type counts as a row, too: it costs a look-up. */
 function rowsOfIds(ids: readonly string[]) {
-  const identities = ids.map(identityOf);
-  const keysOf = (type: string) =>
-    identities.filter((identity) => identity?.type === type).map((identity) => identity?.chainKey ?? '');
-  const unknown = identities.filter((identity) => identity === undefined).map(() => '');
-  return { Chain: countByChain([...keysOf('Chain'), ...unknown]), Token: countByChain(keysOf('Token')) };
+  const identities = ids.map((id) => identityOf(id) ?? { type: 'Chain', chainKey: '' });
+  const ofType = (type: string) =>
+    countByChain(identities.filter((each) => each.type === type).map(({ chainKey }) => chainKey));
+  return { Chain: ofType('Chain'), Token: ofType('Token') };
 }
 
 function nodeOf(id: string, { chainByKey, tokenByAddress }: GatewayContext['loaders']) {

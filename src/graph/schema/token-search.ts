@@ -2,7 +2,7 @@ import { GatewayError } from '../../domain/errors.js';
 import type { Token } from '../../domain/listing.js';
 import type { TokenOrder } from '../../search/token-order.js';
 import type { TokenPage } from '../../search/token-search.js';
-import { countByChain, NO_ROWS, searchUnits, totalRows, withCost } from '../cost/cost.js';
+import { NO_ROWS, searchUnits, totalRows, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
 import { TokenType } from './token.js';
 import { atMost } from './values/arguments.js';
@@ -92,10 +92,8 @@ const TokenConnectionType = builder.objectRef<TokenPage>('TokenConnection').impl
       type: [TokenEdgeType],
       description: 'The tokens of this page in order, each with its cursor.',
       extensions: withCost({ rows: () => NO_ROWS }),
-      resolve(page, _args, { cost }, info) {
-        const rows = countByChain(page.tokens.map(({ chainKey }) => chainKey));
-        return cost.admitRows(rows, info) ? page.tokens.map((node, index) => ({ page, index, node })) : [];
-      },
+      resolve: (page, _args, { cost }, info) =>
+        cost.admitRows(page.tokens, info).map((node, index) => ({ page, index, node })),
     }),
     pageInfo: t.field({
       type: PageInfoType,

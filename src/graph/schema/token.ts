@@ -1,7 +1,7 @@
 import { isNativeOf, isNativePlaceholder } from '../../domain/addresses.js';
 import type { Price, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
-import { countByChain, NO_ROWS, type RowsByChain, tokensOfChains, withCost } from '../cost/cost.js';
+import { countByChain, NO_ROWS, tokensOfChains, withCost } from '../cost/cost.js';
 import type { MaybePromise } from '../loaders.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
@@ -99,10 +99,8 @@ builder.objectField(TokenType, 'destinations', (t) =>
     resolve({ chainKey, address }, _args, { loaders, cost }, info) {
       const routes = loaders.routesFrom({ srcChainKey: chainKey, srcToken: address });
       if (!(routes instanceof Promise)) return routes;
-      return routes.then((tokens) => {
-        const destinations = tokens.filter((token) => token.chainKey !== chainKey);
-        return cost.admitRows(rowsOf(destinations), info) ? destinations : [];
-      });
+      const isElsewhere = (token: Token) => token.chainKey !== chainKey;
+      return routes.then((tokens) => cost.admitRows(tokens.filter(isElsewhere), info));
     },
   }),
 );
@@ -127,12 +125,8 @@ builder.objectFields(ChainType, (t) => ({
 /** Longer than any chainKey or address. */
 const MAX_KEY_LENGTH = 512;
 
-function rowsOf(tokens: readonly Token[]): RowsByChain {
-  return countByChain(tokens.map(({ chainKey }) => chainKey));
-}
-
 /**
- * The upstream's answer to a route request with values from a client.
+ * The routes of a token that a client names.
  *
  * @throws GatewayError
  */
@@ -143,7 +137,7 @@ export function routesOfPair(
 ): MaybePromise<readonly Token[]> {
   const srcChainKey = atMost(MAX_KEY_LENGTH, 'srcChainKey', chainKey);
   const srcToken = atMost(MAX_KEY_LENGTH, 'srcToken', address) ?? '';
-  // With an empty parameter the upstream answers a whole listing, which is not a list of routes.
+  // With an empty parameter the upstream returns a whole listing, which is not a list of routes.
   return srcToken === '' || srcChainKey === '' ? [] : routesFrom({ srcChainKey, srcToken });
 }
 
@@ -186,8 +180,7 @@ builder.queryFields((t) => ({
     async resolve(_query, args, { loaders, cost }, info) {
       const srcChainKey = args.srcChainKey ?? undefined;
       if (args.srcToken == null) return loaders.tokensListed(srcChainKey);
-      const tokens = await routesOfPair(srcChainKey, args.srcToken, loaders);
-      return cost.admitRows(rowsOf(tokens), info) ? tokens : [];
+      return cost.admitRows(await routesOfPair(srcChainKey, args.srcToken, loaders), info);
     },
   }),
   token: t.field({

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname } from 'node:path';
 import { createAsset, createDocument, DEMO_LABEL, digestOf, type Page } from '../static-page.js';
 
 export interface PickerOptions {
@@ -10,26 +11,15 @@ export interface PickerOptions {
   readonly isDemo: boolean;
 }
 
-/** The files of the page beside its document, with their types. */
-const ASSETS = {
-  'style.css': 'text/css',
-  'finder.css': 'text/css',
-  'details.css': 'text/css',
-  'icon.svg': 'image/svg+xml',
-  'main.js': 'text/javascript',
-  'queries.js': 'text/javascript',
-  'graph.js': 'text/javascript',
-  'query-panel.js': 'text/javascript',
-  'chain-filter.js': 'text/javascript',
-  'token-list.js': 'text/javascript',
-  'token-row.js': 'text/javascript',
-  'list-keys.js': 'text/javascript',
-  'chosen-token.js': 'text/javascript',
-  'listings.js': 'text/javascript',
-  'clock.js': 'text/javascript',
-  'text.js': 'text/javascript',
-  'dom.js': 'text/javascript',
-} as const;
+/** The page's files are not copied to dist, so the compiled code also reads them from src. */
+const PAGE = new URL('../../../src/pages/picker/page/', import.meta.url);
+
+/** The types of the files that are served beside the document, by their endings. */
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css',
+  '.js': 'text/javascript',
+  '.svg': 'image/svg+xml',
+};
 
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -47,7 +37,13 @@ const CONTENT_SECURITY_POLICY = [
 
 /** Makes the picker from the files in `page`. Only the document is changed: its placeholders are filled in. */
 export function createPicker({ endpoint, hasPlayground, isDemo }: PickerOptions): Page {
-  const files = Object.entries(ASSETS).map(([name, type]) => ({ name, type, content: read(name) }));
+  // Sorted: all gateways must make the same digest of them.
+  const files = readdirSync(PAGE)
+    .sort()
+    .flatMap((name) => {
+      const type = TYPES[extname(name)];
+      return type ? [{ name, type, content: read(name) }] : [];
+    });
   // One digest for all: scripts import each other by name, so a change of one must change every path.
   const base = `/picker/${digestOf(files.map(({ content }) => content).join('\n'))}/`;
   const html = read('index.html')
@@ -62,7 +58,6 @@ export function createPicker({ endpoint, hasPlayground, isDemo }: PickerOptions)
   };
 }
 
-/** The page's files are not copied to dist, so the compiled code also reads them from src. */
 function read(name: string): string {
-  return readFileSync(new URL(`../../../src/pages/picker/page/${name}`, import.meta.url), 'utf8');
+  return readFileSync(new URL(name, PAGE), 'utf8');
 }

@@ -1,12 +1,14 @@
 import { closeSync, openSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { createAsset, createDocument, DEMO_LABEL, digestOf, type Page } from '../static-page.js';
+import {
+  createAsset,
+  createDocument,
+  DEMO_LABEL,
+  digestOf,
+  type Encoded,
+  type Page,
+} from '../static-page.js';
 import { TABS } from './tabs.js';
-
-export interface PlaygroundOptions {
-  /** Whether to show the banner of demo data. */
-  readonly isDemo: boolean;
-}
 
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -55,51 +57,47 @@ function loadGraphiql(): typeof import('@graphql-yoga/render-graphiql/graphiql')
 /**
  * Makes the playground: GraphiQL, served from this gateway.
  *
+ * @param isDemo whether to show the banner of demo data
  * @throws Error if its files cannot be read now
  */
-export function createPlayground({ isDemo }: PlaygroundOptions): Page {
+export function createPlayground(isDemo: boolean): Page {
   const graphiql = loadGraphiql();
-  const script = asset('graphiql.js', 'text/javascript', graphiql.js);
-  const style = asset('graphiql.css', 'text/css', graphiql.css + STYLE);
-  const icon = asset('favicon.svg', 'image/svg+xml', FAVICON);
-  const workers = {
-    editorWorkerService: asset('editor.worker.js', 'text/javascript', graphiql.editorWorkerService),
-    json: asset('json.worker.js', 'text/javascript', graphiql.jsonWorker),
-    graphql: asset('graphql.worker.js', 'text/javascript', graphiql.graphqlWorker),
+  const assets = new Map<string, Encoded>();
+  const add = (name: string, type: string, content: string) => {
+    const path = `/playground/${digestOf(content)}/${name}`;
+    assets.set(path, createAsset(type, content));
+    return path;
   };
   const title = `Chains and tokens${isDemo ? ' (demo data)' : ''}`;
-  const start = asset(
-    'start.js',
-    'text/javascript',
-    startScript(
-      { title, defaultTabs: TABS, shouldPersistHeaders: false },
-      Object.fromEntries(Object.entries(workers).map(([label, worker]) => [label, worker.path])),
-    ),
-  );
+  const script = add('graphiql.js', 'text/javascript', graphiql.js);
+  const style = add('graphiql.css', 'text/css', graphiql.css + STYLE);
+  const icon = add('favicon.svg', 'image/svg+xml', FAVICON);
+  const workers = {
+    editorWorkerService: add('editor.worker.js', 'text/javascript', graphiql.editorWorkerService),
+    json: add('json.worker.js', 'text/javascript', graphiql.jsonWorker),
+    graphql: add('graphql.worker.js', 'text/javascript', graphiql.graphqlWorker),
+  };
+  const options = { title, defaultTabs: TABS, shouldPersistHeaders: false };
+  const start = add('start.js', 'text/javascript', startScript(options, workers));
   const html = `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <title>${title}</title>
-    <link rel="icon" href="${icon.path}">
-    <link rel="stylesheet" href="${style.path}">
+    <link rel="icon" href="${icon}">
+    <link rel="stylesheet" href="${style}">
   </head>
   <body class="no-focus-outline">
     <noscript>The playground needs JavaScript. Without it, send queries by POST to this address.</noscript>
     ${isDemo ? `<p id="demo-data">${DEMO_LABEL}</p>` : ''}
     <div id="root"></div>
-    <script src="${script.path}"></script>
-    <script src="${start.path}"></script>
+    <script src="${script}"></script>
+    <script src="${start}"></script>
   </body>
 </html>
 `;
-  return {
-    document: createDocument(html, CONTENT_SECURITY_POLICY),
-    assets: new Map(
-      [script, style, icon, start, ...Object.values(workers)].map(({ path, file }) => [path, file]),
-    ),
-  };
+  return { document: createDocument(html, CONTENT_SECURITY_POLICY), assets };
 }
 
 /**
@@ -126,8 +124,4 @@ YogaGraphiQL.renderYogaGraphiQL(document.querySelector('#root'), {
   onEditVariables: keepInAddress('variables'),
 });
 `;
-}
-
-function asset(name: string, type: string, content: string) {
-  return { path: `/playground/${digestOf(content)}/${name}`, file: createAsset(type, content) };
 }

@@ -2,12 +2,17 @@ import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../../domain/errors.js';
 
-/** Answers parameters (in a URL or a form) that are not valid JSON with 400. Yoga treats them as an internal error. */
-export function useParamsErrors(): Plugin {
+/**
+ * Corrects how GraphQL Yoga reads the parameters of a request, which would answer 500 in two cases: parameters in a
+ * URL or a form that are not valid JSON (now 400), and a JSON body with a member `then`, which it takes for a promise.
+ */
+export function useParameters(): Plugin {
   return {
     onRequestParse({ requestParser, setRequestParser }) {
       if (!requestParser) return;
       setRequestParser(async (request) => {
+        const json = async (): Promise<unknown> => JSON.parse(await request.text());
+        Object.defineProperty(request, 'json', { value: json, configurable: true });
         try {
           return await requestParser(request);
         } catch (error) {
