@@ -79,7 +79,6 @@ export interface ServerContext extends BodyLimitContext, OverloadContext {
 export interface Gateway {
   /** The Request class that it processes fastest. */
   readonly Request: typeof Request;
-  /** The caller bounds the size of the body that it passes on. */
   fetch(request: Request, serverContext: ServerContext): Promise<Response> | Response;
 }
 
@@ -167,6 +166,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       // Refusals before execution.
       useOverload(options),
       useParameters(),
+      // Gives the parser before it a request of its own.
       useBodyLimit(options),
       usePersistedQueries(),
       useValidation(options),

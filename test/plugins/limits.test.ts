@@ -86,6 +86,54 @@ describe('errors name the limit, its setting and the actual number', () => {
       ],
     });
   });
+
+  it.each([
+    ['none', {}],
+    ['a wrong one', { 'content-length': '10' }],
+    ['one that is no number', { 'content-length': 'x' }],
+  ])('bytes of a body, whatever its Content-Length: %s', async (_name, headers) => {
+    const { gateway } = await createTestGateway({ config: { maxBodyBytes: 1000 } });
+    const post = (body: BodyInit) =>
+      gateway.fetch(
+        new Request('http://gateway/graphql', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers },
+          body,
+          duplex: 'half',
+        } as RequestInit),
+        {},
+      );
+    let chunks = 0;
+    let isCancelled = false;
+    const endless = new ReadableStream({
+      pull(controller) {
+        chunks++;
+        controller.enqueue(new Uint8Array(300).fill(32));
+      },
+      cancel() {
+        isCancelled = true;
+      },
+    });
+    const refused = await post(endless);
+    expect(refused.status).toBe(413);
+    expect(refused.headers.get('x-request-id')).toBeTruthy();
+    expect(await refused.json()).toEqual({
+      errors: [
+        {
+          message: 'A request body may have at most 1000 bytes (MAX_BODY_BYTES); this one has more.',
+          extensions: { code: 'LIMIT_EXCEEDED' },
+        },
+      ],
+    });
+    expect(isCancelled).toBe(true);
+    // Four exceed the limit; a stream may read one ahead.
+    expect(chunks).toBeLessThanOrEqual(6);
+    const body = JSON.stringify({ query: '{ __typename }' });
+    for (const padding of [0, 1000 - body.length]) {
+      const accepted = await post(new Blob([body, ' '.repeat(padding)]).stream() as BodyInit);
+      expect(await accepted.json()).toEqual({ data: { __typename: 'Query' } });
+    }
+  });
 });
 
 describe('limits', () => {
