@@ -430,7 +430,7 @@ describe('a process that is killed', () => {
   const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
   const WRITER = fileURLToPath(new URL('../support/write-forever.js', import.meta.url));
 
-  it('in mid-write, fifty times, leaves a whole listing each time', { timeout: 120_000 }, async () => {
+  it('in mid-write, fifty times, leaves a whole listing each time', { timeout: 600_000 }, async () => {
     const directory = makeDirectory();
     const { log, logged } = await createTestLog();
     let cutWrites = 0;
