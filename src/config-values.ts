@@ -77,7 +77,8 @@ export function baseUrl(text: string): string {
 /** The URL of a Redis server. It can contain a password, so error messages show nothing of it. */
 export function redisUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.hostname && /^rediss?:$/.test(url.protocol) && isEncoded(url.password)) return text;
+  if (url?.hostname && /^rediss?:$/.test(url.protocol) && succeeds(() => decodeURIComponent(url.password)))
+    return text;
   throw new SettingError(
     'an address such as redis://127.0.0.1:6379, with "%25" for a "%" in its password',
     () => `${text.length} other characters`,
@@ -93,15 +94,6 @@ export function redisSecret(text: string): string {
   );
 }
 
-function isEncoded(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** A path in the file system. */
 export function path(text: string): string {
   if (!text.includes('\0')) return text;
@@ -110,21 +102,20 @@ export function path(text: string): string {
 
 /** Headers to send, as a JSON object. Error messages show nothing of it: the values are often API keys. */
 export function headers(text: string): Readonly<Record<string, string>> {
-  const expected =
-    'a JSON object of header names and texts, such as {"x-api-key": "…"}, none of them about the connection';
-  const lengthOnly = () => `${text.length} other characters`;
   let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    throw new SettingError(expected, lengthOnly);
-  }
-  if (typeof json !== 'object' || json === null || Array.isArray(json))
-    throw new SettingError(expected, lengthOnly);
-  for (const [name, value] of Object.entries(json)) {
-    if (typeof value !== 'string' || !isHeader(name, value)) throw new SettingError(expected, lengthOnly);
-  }
-  return json as Record<string, string>;
+  const isValid =
+    succeeds(() => {
+      json = JSON.parse(text);
+    }) &&
+    typeof json === 'object' &&
+    json !== null &&
+    !Array.isArray(json) &&
+    Object.entries(json).every(([name, value]) => typeof value === 'string' && isHeader(name, value));
+  if (isValid) return json as Record<string, string>;
+  throw new SettingError(
+    'a JSON object of header names and texts, such as {"x-api-key": "…"}, none of them about the connection',
+    () => `${text.length} other characters`,
+  );
 }
 
 // Headers of one connection, and those that depend on which responses the gateway can read.
@@ -135,9 +126,12 @@ const UNSENDABLE = new Set(
 );
 
 function isHeader(name: string, value: string): boolean {
-  if (UNSENDABLE.has(name.toLowerCase())) return false;
+  return !UNSENDABLE.has(name.toLowerCase()) && succeeds(() => new Headers([[name, value]]));
+}
+
+function succeeds(attempt: () => unknown): boolean {
   try {
-    new Headers([[name, value]]);
+    attempt();
     return true;
   } catch {
     return false;

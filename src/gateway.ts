@@ -113,7 +113,6 @@ const unitsOfWholeToken = isObjectType(tokenType) ? unitsOfWholeObject(tokenType
 /** Wires the graph to the snapshots. The plugins stand in the order in which a request meets them. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { snapshots, log, metrics, isDemo, isStopping, graphiql } = options;
-
   const turns = createTurns(options);
 
   const documents = createDocuments({ ...options, schema: graph });
@@ -138,7 +137,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       // For every response, including refusals.
       useRequestLog({ log, quietPaths: MONITORING_PATHS }),
       useNoSniffing(),
-      useCors({ origins: options.corsOrigins }),
+      useCors(options.corsOrigins),
       // Requests that are answered without GraphQL.
       useMonitoring({ notReadyReason: () => notReadyReason(snapshots, isStopping()), metrics, log }),
       usePages([
@@ -151,10 +150,7 @@ export function createGateway(options: GatewayOptions): Gateway {
           ? [{ path: GRAPHQL_PATH, assets: '/playground/', load: async () => createPlayground(isDemo) }]
           : []),
       ]),
-      useNotFound({
-        paths: [GRAPHQL_PATH, ...MONITORING_PATHS],
-        isKnown: (pathname) => pathname === GRAPHQL_PATH,
-      }),
+      useNotFound([GRAPHQL_PATH, ...MONITORING_PATHS]),
       // Refusals before execution.
       useOverload(options),
       useParameters(),

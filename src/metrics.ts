@@ -97,13 +97,14 @@ export function createMetrics(): Metrics {
       },
     });
   }
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
+    new Counter({ name, help, labelNames, registers });
 
-  const requests = new Counter({
-    name: 'upstream_requests_total',
-    help: 'Attempts at the upstream, including retries, by outcome: ok, or the code of the error.',
-    labelNames: ['upstream', 'path', 'outcome'],
-    registers,
-  });
+  const requests = counter(
+    'upstream_requests_total',
+    'Attempts at the upstream, including retries, by outcome: ok, or the code of the error.',
+    ['upstream', 'path', 'outcome'],
+  );
   const durations = new Histogram({
     name: 'upstream_request_duration_seconds',
     help: 'Duration of one attempt at the upstream, until its response was read or it failed.',
@@ -123,35 +124,30 @@ export function createMetrics(): Metrics {
     labelNames: ['upstream', 'tokens', 'state'],
     registers,
   });
-  const conflicts = new Counter({
-    name: 'route_rows_conflicting_total',
-    help: 'Rows of routes that were left out because the token listing has other decimals for the same token.',
-    registers,
-  });
-  const refreshes = new Counter({
-    name: 'listing_refreshes_total',
-    help: 'Refreshes that ended: taken from the upstream, shared by another gateway, held_back, or failed with this code.',
-    labelNames: ['listing', 'outcome'],
-    registers,
-  });
-  const holdBacks = new Counter({
-    name: 'listing_hold_backs_total',
-    help: 'Refreshes that were held back, by reason: shrink, rejected_rows, decimals, symbol, address, chain_id or native_currency. One refresh can have several reasons.',
-    labelNames: ['listing', 'reason'],
-    registers,
-  });
-  const changeovers = new Counter({
-    name: 'upstream_changeovers_total',
-    help: 'Changes from one service to its successor that this gateway detected first.',
-    labelNames: ['from', 'to'],
-    registers,
-  });
-  const cuts = new Counter({
-    name: 'http_connections_cut_total',
-    help: 'Connections that the server closed early, by reason: too_many_connections, pipelining, slow_reader, response_bytes, request_bytes (or only the request refused, for lack of memory), accept_failed.',
-    labelNames: ['reason'],
-    registers,
-  });
+  const conflicts = counter(
+    'route_rows_conflicting_total',
+    'Rows of routes that were left out because the token listing has other decimals for the same token.',
+  );
+  const refreshes = counter(
+    'listing_refreshes_total',
+    'Refreshes that ended: taken from the upstream, shared by another gateway, held_back, or failed with this code.',
+    ['listing', 'outcome'],
+  );
+  const holdBacks = counter(
+    'listing_hold_backs_total',
+    'Refreshes that were held back, by reason: shrink, rejected_rows, decimals, symbol, address, chain_id or native_currency. One refresh can have several reasons.',
+    ['listing', 'reason'],
+  );
+  const changeovers = counter(
+    'upstream_changeovers_total',
+    'Changes from one service to its successor that this gateway detected first.',
+    ['from', 'to'],
+  );
+  const cuts = counter(
+    'http_connections_cut_total',
+    'Connections that the server closed early, by reason: too_many_connections, pipelining, slow_reader, response_bytes, request_bytes (or only the request refused, for lack of memory), accept_failed.',
+    ['reason'],
+  );
   let redisConnected: Gauge | undefined;
   collectDefaultMetrics({ register: registry });
 

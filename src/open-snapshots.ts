@@ -4,7 +4,7 @@ import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
 import { createSnapshots, type Snapshots, type SnapshotsOptions } from './snapshots/snapshots.js';
 import { openDiskStore } from './storage/disk.js';
-import { createRowEncoder, maxRecordBytes } from './storage/record.js';
+import { maxRecordBytes } from './storage/record.js';
 import { createRateLimiter } from './upstream/http/rate-limit.js';
 import {
   type Addresses,
@@ -53,11 +53,10 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
     options;
   const maxBytes = maxRecordBytes(options.upstreamMaxBytes);
   const services = fingerprintsOf(addresses);
-  const encodeRows = createRowEncoder();
   const disk =
     snapshotDir === undefined
       ? undefined
-      : await openDiskStore({ directory: snapshotDir, services, maxBytes, encodeRows, log });
+      : await openDiskStore({ directory: snapshotDir, services, maxBytes, log });
   const peers =
     redisUrl === undefined
       ? undefined
@@ -69,7 +68,6 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
           timeoutMs: options.redisTimeoutMs,
           maxRecordBytes: maxBytes,
           services,
-          encodeRows,
           onSharing: metrics.sharing,
           log,
         });

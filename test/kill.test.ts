@@ -10,7 +10,7 @@ const QUERY =
   '{ tokens(srcChainKey: "degen") { symbol chain { name } } chains(search: "degen") { chainKey } }';
 const REQUESTS_PER_SECOND = 3;
 /** No client waits longer for an answer, whoever is killed meanwhile: who waits for a gateway that is gone does. */
-const ANSWER_WITHIN_MS = 15_000;
+const ANSWER_WITHIN_MS = 30_000;
 
 interface Answer {
   readonly data?: {

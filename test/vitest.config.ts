@@ -44,9 +44,9 @@ export default defineConfig({
   test: {
     root: import.meta.dirname,
     // Only a test that hangs reaches these, however busy the machine is.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 60_000 } },
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 120_000 } },
     sequence: { sequencer: LongestFirst },
     projects: [
       {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -32,7 +33,7 @@ export async function startDemoUpstream(): Promise<DemoUpstream> {
   const { tokens } = readListing<{ tokens: readonly DemoToken[] }>('tokens.json');
   let listingsServed = 0;
 
-  function answer({ pathname, searchParams }: URL): object | undefined {
+  function bodyOf({ pathname, searchParams }: URL): object | undefined {
     if (pathname === '/v1/chains') return { chains };
     if (pathname !== '/v1/tokens') return undefined;
     const srcChainKey = searchParams.get('srcChainKey');
@@ -69,14 +70,11 @@ export async function startDemoUpstream(): Promise<DemoUpstream> {
 
   const server = createServer((request, response) => {
     const address = `http://127.0.0.1${request.url}`;
-    const found = URL.canParse(address) ? answer(new URL(address)) : undefined;
+    const found = URL.canParse(address) ? bodyOf(new URL(address)) : undefined;
     response.writeHead(found ? 200 : 404, { 'content-type': 'application/json' });
     response.end(JSON.stringify(found ?? { error: 'Not found' }));
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     async close() {

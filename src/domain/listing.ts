@@ -115,12 +115,8 @@ export interface RouteClient {
 export interface RouteClients {
   /** Whether the token listing has the token. Requests for routes from other tokens have lower priority. */
   readonly isListed: boolean;
-  /**
-   * Calls the listener with each client that waits, and with each client that joins later.
-   *
-   * @returns a function that stops the calls
-   */
-  watch(listener: (client: RouteClient) => void): () => void;
+  /** Calls the listener with each client that waits, and with each client that joins later. */
+  watch(listener: (client: RouteClient) => void): void;
 }
 
 /**
@@ -140,7 +136,7 @@ export interface Listing {
    * @param clients the clients that ask for routes; they determine the request's place in the queue
    */
   tokens(filter: TokenFilter, clients?: RouteClients): Promise<Fetched<Token>>;
-  /** What delays the requests for whole listings now; undefined if nothing does. */
+  /** The delay of requests for whole listings now, and its cause; undefined if there is none. */
   delay?(): RequestDelay | undefined;
   /**
    * Tells a listing with a failover which service stored or shared rows are from. If it is the successor, this listing

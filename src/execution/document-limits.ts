@@ -23,27 +23,21 @@ export interface DocumentLimits {
  * To be used before validation: fragments that spread each other can multiply, and the cost of validation and execution
  * grows with the number of expanded fields, not with the length of the document.
  */
-export function limitErrors(
-  document: DocumentNode,
-  { maxDepth, maxAliases, maxQueryTokens }: DocumentLimits,
-): readonly GraphQLError[] {
+export function limitErrors(document: DocumentNode, limits: DocumentLimits): readonly GraphQLError[] {
+  const { maxDepth, maxAliases, maxQueryTokens } = limits;
   const measure = createMeasure(document);
-  const errors: GraphQLError[] = [];
-  for (const operation of document.definitions) {
-    if (operation.kind !== Kind.OPERATION_DEFINITION) continue;
+  return document.definitions.flatMap((operation) => {
+    if (operation.kind !== Kind.OPERATION_DEFINITION) return [];
     const { depth, aliases, fields } = measure(operation.selectionSet);
-    if (depth > maxDepth && !isIntrospection(operation)) {
-      errors.push(limitExceeded('levels of fields', 'MAX_DEPTH', maxDepth, depth, operation));
-    }
-    if (aliases > maxAliases) {
-      errors.push(limitExceeded('aliases', 'MAX_ALIASES', maxAliases, aliases, operation));
-    }
-    if (fields > maxQueryTokens) {
-      const unit = 'fields, its fragments spread';
-      errors.push(limitExceeded(unit, 'MAX_QUERY_TOKENS', maxQueryTokens, fields, operation));
-    }
-  }
-  return errors;
+    const checks = [
+      ['levels of fields', 'MAX_DEPTH', maxDepth, isIntrospection(operation) ? 0 : depth],
+      ['aliases', 'MAX_ALIASES', maxAliases, aliases],
+      ['fields, its fragments spread', 'MAX_QUERY_TOKENS', maxQueryTokens, fields],
+    ] as const;
+    return checks
+      .filter(([, , limit, actual]) => actual > limit)
+      .map(([unit, setting, limit, actual]) => limitExceeded(unit, setting, limit, actual, operation));
+  });
 }
 
 /** The error of a document or operation beyond a limit. */

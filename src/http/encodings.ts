@@ -10,21 +10,18 @@ type Compress = (body: Uint8Array, isReused: boolean) => Promise<Uint8Array>;
 const { zstdCompress } = zlib as {
   zstdCompress?: (body: Uint8Array, done: (error: Error | null, compressed: Buffer) => void) => void;
 };
-const compressBrotli = promisify<Uint8Array, zlib.BrotliOptions, Buffer>(zlib.brotliCompress);
 const compressGzip = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gzip);
+
+const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT } = zlib.constants;
+const brotliCompress = promisify<Uint8Array, zlib.BrotliOptions, Buffer>(zlib.brotliCompress);
+const brotli: Compress = (body, isReused) =>
+  brotliCompress(body, {
+    params: { [BROTLI_PARAM_QUALITY]: isReused ? 4 : 1, [BROTLI_PARAM_SIZE_HINT]: body.byteLength },
+  });
 
 /** The best first. They run in the thread pool, not on the event loop. */
 const COMPRESSORS: ReadonlyMap<Encoding, Compress> = new Map<Encoding, Compress>([
-  [
-    'br',
-    (body, isReused) =>
-      compressBrotli(body, {
-        params: {
-          [zlib.constants.BROTLI_PARAM_QUALITY]: isReused ? 4 : 1,
-          [zlib.constants.BROTLI_PARAM_SIZE_HINT]: body.byteLength,
-        },
-      }),
-  ],
+  ['br', brotli],
   ...(zstdCompress ? [['zstd', promisify(zstdCompress)] as const] : []),
   ['gzip', (body, isReused) => compressGzip(body, { level: isReused ? 6 : 1 })],
 ]);

@@ -45,7 +45,7 @@ export function digestOf(content: string): string {
   return createHash('sha256').update(content).digest('base64url').slice(0, 16);
 }
 
-/** Encodes a file when an encoding is first requested, and keeps the result. */
+/** Encodes a file when an encoding is first requested, and caches the result. */
 function createFile(content: string, headers: Readonly<Record<string, string>>): Encoded {
   const digest = digestOf(content);
   const bodies = new Map<Encoding, Promise<Uint8Array<ArrayBuffer>>>();

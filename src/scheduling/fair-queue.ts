@@ -10,38 +10,6 @@ export interface FairQueueOptions {
   readonly defer?: (startNext: () => void) => void;
 }
 
-/**
- * Runs tasks by priority, the highest first. Within one priority the clients take turns (round-robin), so that a
- * client with many tasks delays its own tasks and not those of others. Clients without a waiting task take no memory.
- */
-export interface FairQueue {
-  /** How many tasks wait. */
-  readonly waiting: number;
-  /** How many tasks run. */
-  readonly running: number;
-  /**
-   * Runs the task in its turn. It is started before this call returns if fewer than `concurrency` run and none waits.
-   *
-   * A full queue makes room by refusing a task of the lowest priority: the newest task of the client that has most
-   * tasks there. It does so if that priority is lower than this one, or if it is the same and that client has at
-   * least two tasks more than this one. Otherwise it refuses this task.
-   *
-   * @param client who asks; undefined is one client like any other
-   * @param priority a finite number; higher ones always go first
-   * @param task called at most once
-   * @param signal takes the task out of the queue; without effect once the task runs
-   * @returns the result of the task
-   * @throws by rejection: QueueFullError if the task is refused, now or while it waits; the reason of the signal if
-   *   it was aborted; any error of the task
-   */
-  add<Result>(
-    client: string | undefined,
-    priority: number,
-    task: () => Result | Promise<Result>,
-    signal?: AbortSignal,
-  ): Promise<Result>;
-}
-
 /** A task was refused because too many wait. */
 export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
@@ -52,118 +20,118 @@ export class QueueFullError extends Error {
   }
 }
 
+/** Higher ones always go first. */
+export type Priority = 0 | 1;
+
 interface WaitingTask {
-  run(): Promise<void>;
+  run(): void;
   refuse(reason: unknown): void;
 }
 
-/** The waiting tasks of one priority. */
-interface Tier {
-  readonly priority: number;
-  /** Each client's tasks, the oldest first; none is empty. The first client of the map has the next turn. */
-  readonly lines: Map<string | undefined, WaitingTask[]>;
-}
+/** The waiting tasks of each client, the oldest first; no list is empty. The first client has the next turn. */
+type Lines = Map<string | undefined, WaitingTask[]>;
 
-/** Makes an empty queue. */
-export function createFairQueue(options: FairQueueOptions): FairQueue {
+export type FairQueue = ReturnType<typeof createFairQueue>;
+
+/**
+ * Makes an empty queue. It runs tasks by priority. Within one priority the clients take turns (round-robin), so that a
+ * client with many tasks delays its own tasks and not those of others. Clients without a waiting task take no memory.
+ */
+export function createFairQueue(options: FairQueueOptions) {
   const { concurrency, maxWaiting, defer = (startNext) => startNext() } = options;
-  /** Those with waiting tasks, the highest priority first. */
-  const tiers: Tier[] = [];
+  const linesOf: Readonly<Record<Priority, Lines>> = [new Map(), new Map()];
   let waiting = 0;
   let running = 0;
 
-  function tierOf(priority: number): Tier {
-    const known = tiers.find((tier) => tier.priority === priority);
-    if (known) return known;
-    const tier: Tier = { priority, lines: new Map() };
-    const index = tiers.findIndex((other) => other.priority < priority);
-    tiers.splice(index < 0 ? tiers.length : index, 0, tier);
-    return tier;
-  }
-
-  function remove(tier: Tier, client: string | undefined, task: WaitingTask): void {
-    const line = tier.lines.get(client) ?? [];
+  function remove(lines: Lines, client: string | undefined, task: WaitingTask): void {
+    const line = lines.get(client) ?? [];
     line.splice(line.indexOf(task), 1);
     waiting--;
-    if (line.length === 0) tier.lines.delete(client);
-    if (tier.lines.size === 0) tiers.splice(tiers.indexOf(tier), 1);
+    if (line.length === 0) lines.delete(client);
   }
 
   function startNext(): void {
     while (running < concurrency) {
-      const tier = tiers[0];
-      const [next] = tier?.lines ?? [];
-      const task = next?.[1][0];
-      if (!tier || !next || !task) return;
-      const [client, line] = next;
-      remove(tier, client, task);
+      const lines = linesOf[1].size > 0 ? linesOf[1] : linesOf[0];
+      const [[client, line] = []] = lines;
+      const task = line?.[0];
+      if (!task) return;
+      remove(lines, client, task);
       if (line.length > 0) {
-        tier.lines.delete(client);
-        tier.lines.set(client, line);
+        lines.delete(client);
+        lines.set(client, line);
       }
-      start(task.run);
+      task.run();
     }
   }
 
-  function start(run: () => Promise<void>): void {
-    running++;
-    run().then(() => {
-      defer(() => {
-        running--;
-        startNext();
-      });
-    });
-  }
-
   /** Whether the queue has room for one more task, if necessary because it refused another one. */
-  function makeRoom(client: string | undefined, priority: number): boolean {
+  function makeRoom(client: string | undefined, priority: Priority): boolean {
     if (waiting < maxWaiting) return true;
-    const lowest = tiers.at(-1);
-    if (!lowest || lowest.priority > priority) return false;
-    const ownCount = lowest.lines.get(client)?.length ?? 0;
-    const [longestOf, longest] = longestLineIn(lowest);
-    if (lowest.priority === priority && longest.length - ownCount < 2) return false;
+    const lowest: Priority = linesOf[0].size > 0 ? 0 : 1;
+    if (lowest > priority) return false;
+    const lines = linesOf[lowest];
+    const ownCount = lines.get(client)?.length ?? 0;
+    const [longestOf, longest] = longestLineIn(lines);
+    if (lowest === priority && longest.length - ownCount < 2) return false;
     const newest = longest.at(-1);
     if (!newest) return false;
     const refusal = new QueueFullError(waiting);
-    remove(lowest, longestOf, newest);
+    remove(lines, longestOf, newest);
     newest.refuse(refusal);
     return true;
   }
 
   return {
+    /** How many tasks wait. */
     get waiting() {
       return waiting;
     },
+    /** How many tasks run. */
     get running() {
       return running;
     },
-    add(client, priority, task, signal) {
+    /**
+     * Runs the task in its turn. It is started before this call returns if fewer than `concurrency` run and none waits.
+     *
+     * A full queue makes room by refusing a task of the lowest priority: the newest task of the client that has most
+     * tasks there. It does so if that priority is lower than this one, or if it is the same and that client has at
+     * least two tasks more than this one. Otherwise it refuses this task.
+     *
+     * @param client who asks; undefined is one client like any other
+     * @param task called at most once
+     * @param signal takes the task out of the queue; without effect once the task runs
+     * @returns the result of the task
+     * @throws by rejection: QueueFullError if the task is refused, now or while it waits; the reason of the signal if
+     *   it was aborted; any error of the task
+     */
+    add<Result>(
+      client: string | undefined,
+      priority: Priority,
+      task: () => Result | Promise<Result>,
+      signal?: AbortSignal,
+    ): Promise<Result> {
       return new Promise((resolve, reject) => {
-        if (signal?.aborted) {
-          reject(signal.reason);
-          return;
-        }
+        if (signal?.aborted) return reject(signal.reason);
         const run = async () => {
+          running++;
           try {
             resolve(await task());
           } catch (error) {
             reject(error);
           }
+          defer(() => {
+            running--;
+            startNext();
+          });
         };
-        if (running < concurrency && waiting === 0) {
-          start(run);
-          return;
-        }
-        if (!makeRoom(client, priority)) {
-          reject(new QueueFullError(waiting));
-          return;
-        }
-        const tier = tierOf(priority);
+        if (running < concurrency && waiting === 0) return void run();
+        if (!makeRoom(client, priority)) return reject(new QueueFullError(waiting));
+        const lines = linesOf[priority];
         const waitingTask: WaitingTask = {
           run() {
             signal?.removeEventListener('abort', abort);
-            return run();
+            run();
           },
           refuse(reason) {
             signal?.removeEventListener('abort', abort);
@@ -171,20 +139,20 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
           },
         };
         const abort = () => {
-          remove(tier, client, waitingTask);
-          waitingTask.refuse(signal?.reason);
+          remove(lines, client, waitingTask);
+          reject(signal?.reason);
         };
         signal?.addEventListener('abort', abort, { once: true });
-        const line = tier.lines.get(client);
+        const line = lines.get(client);
         if (line) line.push(waitingTask);
-        else tier.lines.set(client, [waitingTask]);
+        else lines.set(client, [waitingTask]);
         waiting++;
       });
     },
   };
 }
 
-function longestLineIn({ lines }: Tier): readonly [client: string | undefined, line: readonly WaitingTask[]] {
+function longestLineIn(lines: Lines): readonly [client: string | undefined, line: readonly WaitingTask[]] {
   let longest: [string | undefined, WaitingTask[]] = [undefined, []];
   for (const entry of lines) if (entry[1].length > longest[1].length) longest = entry;
   return longest;

@@ -1,42 +1,5 @@
 import { createFairQueue, QueueFullError } from './fair-queue.js';
 
-export interface TurnsOptions {
-  /** How long an operation may wait for its turn, in milliseconds; one that waits longer is refused. */
-  readonly maxWaitMs: number;
-}
-
-/**
- * Executes operations one after the other. Between two of them the event loop takes a turn, in which health checks
- * and cached responses are served: a burst of operations would otherwise run in one go.
- *
- * Clients take turns round-robin, so that a client with many operations delays only its own.
- */
-export interface Turns {
-  /**
-   * Executes an operation in its turn.
-   *
-   * @param client who asks; undefined is one client like any other
-   * @param execute starts the operation; its turn lasts until it first waits for something
-   * @param refuse called instead of `execute` if the operation waited too long, or if too many are under way
-   */
-  run<Result>(
-    client: string | undefined,
-    execute: () => Result | Promise<Result>,
-    refuse: () => Result | Promise<Result>,
-  ): Promise<Result>;
-  /**
-   * Waits for another turn of an operation that is under way. Call it after waiting for something that many operations
-   * wait for, such as an answer of the upstream, which would otherwise resume all of them at once.
-   *
-   * @throws QueueFullError by rejection
-   */
-  next(client: string | undefined): Promise<void>;
-  /** How many operations have begun and not ended; most of them wait for the upstream. */
-  readonly underWay: number;
-  /** How many operations wait for their turn. */
-  readonly waiting: number;
-}
-
 /** A waiting operation holds its request and response, some ten kilobytes. */
 const MAX_WAITING = 1_000;
 /** An operation that waits for the upstream also holds its parsed document. */
@@ -45,10 +8,20 @@ const MAX_UNDER_WAY = 1_000;
 const MAX_UNDER_WAY_PER_CLIENT = MAX_UNDER_WAY / 4;
 
 /** Operations that are under way go first. */
-const PRIORITY = { begin: 0, resume: 1 };
+const PRIORITY = { begin: 0, resume: 1 } as const;
 
-/** Call it once in a process: all operations must share the same turns. */
-export function createTurns({ maxWaitMs }: TurnsOptions): Turns {
+export type Turns = ReturnType<typeof createTurns>;
+
+/**
+ * Executes operations one after the other. Between two of them the event loop takes a turn, in which health checks
+ * and cached responses are served: a burst of operations would otherwise run in one go.
+ *
+ * Clients take turns round-robin, so that a client with many operations delays only its own. Call it once in a process:
+ * all operations must share the same turns.
+ *
+ * @param maxWaitMs how long an operation may wait for its turn, in milliseconds; one that waits longer is refused
+ */
+export function createTurns({ maxWaitMs }: { readonly maxWaitMs: number }) {
   const queue = createFairQueue({
     concurrency: 1,
     maxWaiting: MAX_WAITING,
@@ -62,24 +35,32 @@ export function createTurns({ maxWaitMs }: TurnsOptions): Turns {
     return underWay < MAX_UNDER_WAY && (underWayOf.get(client) ?? 0) < MAX_UNDER_WAY_PER_CLIENT;
   }
 
-  function count(client: string | undefined, change: 1 | -1): void {
-    underWay += change;
-    const ofClient = (underWayOf.get(client) ?? 0) + change;
-    if (ofClient > 0) underWayOf.set(client, ofClient);
-    else underWayOf.delete(client);
-  }
-
   async function counted<Result>(client: string | undefined, execute: () => Result | Promise<Result>) {
-    count(client, 1);
+    underWay++;
+    underWayOf.set(client, (underWayOf.get(client) ?? 0) + 1);
     try {
       return await execute();
     } finally {
-      count(client, -1);
+      underWay--;
+      const left = (underWayOf.get(client) ?? 0) - 1;
+      if (left > 0) underWayOf.set(client, left);
+      else underWayOf.delete(client);
     }
   }
 
   return {
-    async run(client, execute, refuse) {
+    /**
+     * Executes an operation in its turn.
+     *
+     * @param client who asks; undefined is one client like any other
+     * @param execute starts the operation; its turn lasts until it first waits for something
+     * @param refuse called instead of `execute` if the operation waited too long, or if too many are under way
+     */
+    async run<Result>(
+      client: string | undefined,
+      execute: () => Result | Promise<Result>,
+      refuse: () => Result | Promise<Result>,
+    ): Promise<Result> {
       const deadline = performance.now() + maxWaitMs;
       const begin = () => {
         const isLate = performance.now() > deadline;
@@ -94,10 +75,18 @@ export function createTurns({ maxWaitMs }: TurnsOptions): Turns {
         throw error;
       }
     },
-    next: (client) => queue.add(client, PRIORITY.resume, () => {}),
+    /**
+     * Waits for another turn of an operation that is under way. Call it after waiting for something that many
+     * operations wait for, such as an answer of the upstream, which would otherwise resume all of them at once.
+     *
+     * @throws QueueFullError by rejection
+     */
+    next: (client: string | undefined): Promise<void> => queue.add(client, PRIORITY.resume, () => {}),
+    /** How many operations have begun and not ended; most of them wait for the upstream. */
     get underWay() {
       return underWay;
     },
+    /** How many operations wait for their turn. */
     get waiting() {
       return queue.waiting;
     },

@@ -6,7 +6,7 @@ export interface Reservation {
   release(): void;
 }
 
-/** Bounds how many bytes all clients together keep in memory. */
+/** Bounds how many bytes all clients together take in memory. */
 export interface ByteBudget {
   /**
    * Counts the bytes of a buffer. A buffer with several reservations is counted once.
@@ -16,7 +16,7 @@ export interface ByteBudget {
    *
    * @param client for example the address of a connection
    * @param buffer the identity of the bytes: the same object for the same bytes
-   * @param onEvict called at most once, when the reservation is taken away; it is already released then
+   * @param onEvict called at most once, when the reservation is evicted; it is already released then
    */
   reserve(client: string, buffer: object, bytes: number, onEvict: () => void): Reservation;
   /** The bytes that are reserved now. */
@@ -63,15 +63,6 @@ export function createByteBudget(maxBytes: number): ByteBudget {
   const all = new Buffers();
   let largest = 0;
 
-  function add(entry: Entry): void {
-    const { client, buffer, bytes } = entry;
-    const holder = holders.get(client) ?? { entries: new Set(), buffers: new Buffers() };
-    holders.set(client, holder);
-    holder.entries.add(entry);
-    holder.buffers.add(buffer, bytes);
-    all.add(buffer, bytes);
-  }
-
   function remove(entry: Entry): void {
     const { client, buffer, bytes } = entry;
     const holder = holders.get(client);
@@ -79,14 +70,6 @@ export function createByteBudget(maxBytes: number): ByteBudget {
     holder.buffers.remove(buffer, bytes);
     all.remove(buffer, bytes);
     if (holder.entries.size === 0) holders.delete(client);
-  }
-
-  function resize(entry: Entry, bytes: number): void {
-    const holder = holders.get(entry.client);
-    if (!holder?.entries.has(entry)) return;
-    holder.buffers.bytes += bytes - entry.bytes;
-    all.bytes += bytes - entry.bytes;
-    entry.bytes = bytes;
   }
 
   function enforce(newest: number): void {
@@ -105,11 +88,18 @@ export function createByteBudget(maxBytes: number): ByteBudget {
   return {
     reserve(client, buffer, bytes, onEvict) {
       const entry: Entry = { client, buffer, bytes, onEvict };
-      add(entry);
+      const holder = holders.get(client) ?? { entries: new Set(), buffers: new Buffers() };
+      holders.set(client, holder);
+      holder.entries.add(entry);
+      holder.buffers.add(buffer, bytes);
+      all.add(buffer, bytes);
       enforce(bytes);
       return {
         resize(changed) {
-          resize(entry, changed);
+          if (!holder.entries.has(entry)) return;
+          holder.buffers.bytes += changed - entry.bytes;
+          all.bytes += changed - entry.bytes;
+          entry.bytes = changed;
           enforce(changed);
         },
         release: () => remove(entry),

@@ -91,7 +91,7 @@ export function createExecutor({ gateway, checkDependencies, cache }: ExecutorOp
 
   return async (key, request, url, read, exchange) => {
     const outcome: OperationOutcome = {};
-    const context = { client: exchange.client, bodyBytes: read.bytes, outcome };
+    const context = { client: exchange.connection.client, bodyBytes: read.bytes, outcome };
     const toRequest = () => toFetchRequest(gateway, url, read, exchange);
     const headers = url.pathname === GRAPHQL_PATH ? headerSets.get(headersOf(request)) : undefined;
     if (!headers) return ofYoga(key, request, await gateway.fetch(toRequest(), context), outcome);

@@ -17,7 +17,7 @@ import {
 import { type BodySender, createBodySender } from './send-body.js';
 
 export interface HttpServerOptions {
-  /** A larger request body is not kept. */
+  /** A larger request body is dropped. */
   readonly maxBodyBytes: number;
   /** The number of connections that can be open at once; unlimited unless given. */
   readonly maxConnections?: number | undefined;
@@ -52,15 +52,10 @@ export class Exchange {
   constructor(
     readonly request: IncomingMessage,
     readonly response: ServerResponse,
-    private readonly connection: Connection,
+    readonly connection: Connection,
     private readonly sender: BodySender,
     private readonly corsOrigins: CorsOrigins,
   ) {}
-
-  /** See {@link Connection.client}. */
-  get client(): string {
-    return this.connection.client;
-  }
 
   /** Ends the response with these bytes, after its head has been written. */
   end(bytes: Uint8Array): void {
@@ -75,12 +70,12 @@ export class Exchange {
 /**
  * Creates the server; it opens no port.
  *
- * @param answer called with each request once its body was read or was too large; with pipelined requests one after
+ * @param handle called with each request once its body was read or was too large; with pipelined requests one after
  *   the other
  */
 export function createHttpServer(
   options: HttpServerOptions,
-  answer: (read: ReadBody, exchange: Exchange) => void,
+  handle: (read: ReadBody, exchange: Exchange) => void,
 ): HttpServer {
   const { maxBodyBytes, maxConnections = Number.POSITIVE_INFINITY, corsOrigins = '*', log } = options;
   const onCut = createCutReport(log, options.metrics);
@@ -105,23 +100,23 @@ export function createHttpServer(
         const { reservation } = read;
         if (reservation) response.once('close', reservation.release);
         if (earlier && !response.socket) wait(connection, earlier, read, exchange);
-        else answerOrRefuse(read, exchange);
+        else handleOrRefuse(read, exchange);
       });
     },
   );
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
   const connections = createConnections(server, maxConnections, onCut);
 
-  function answerOrRefuse(read: ReadBody, exchange: Exchange): void {
+  function handleOrRefuse(read: ReadBody, exchange: Exchange): void {
     if (!hasOneHost(exchange.request)) {
       exchange.refuse({ status: 400, message: 'Expected one Host header.', isLast: true });
     } else if (read.isOverloaded) {
       onCut('request_bytes');
       exchange.refuse(TOO_MANY_REQUEST_BYTES);
-    } else answer(read, exchange);
+    } else handle(read, exchange);
   }
 
-  /** Answers a pipelined request after the earlier ones, and counts its memory until then. */
+  /** Handles a pipelined request after the earlier ones, and counts its memory until then. */
   function wait(connection: Connection, earlier: ServerResponse, read: ReadBody, exchange: Exchange): void {
     const { rawHeaders, url = '' } = exchange.request;
     const headBytes = rawHeaders.reduce((sum, { length }) => sum + length, url.length);
@@ -130,7 +125,7 @@ export function createHttpServer(
     const reservation = connection.reserve(bodies.budget, exchange, bytes, cut);
     connection.after(earlier, () => {
       reservation.release();
-      answerOrRefuse(read, exchange);
+      handleOrRefuse(read, exchange);
     });
   }
 

@@ -23,7 +23,7 @@ export interface ReadBody {
 }
 
 export interface BodyLimits {
-  /** A larger body is not kept. */
+  /** A larger body is dropped. */
   readonly maxBodyBytes: number;
   /** For all bodies that arrived in parts, until their requests are answered. */
   readonly budget: ByteBudget;
@@ -76,8 +76,8 @@ export function readBody(
 
   function capacityFor(needed: number): number {
     const declared = Number(request.headers['content-length']);
-    const expected = declared >= needed && declared <= BELIEVED_BYTES ? declared : 0;
-    return Math.min(maxBodyBytes, Math.max(expected || 2 * needed, expected ? 0 : MIN_CAPACITY));
+    const isBelieved = declared >= needed && declared <= BELIEVED_BYTES;
+    return Math.min(maxBodyBytes, isBelieved ? declared : Math.max(2 * needed, MIN_CAPACITY));
   }
 
   function reserve(chunk: Buffer): void {

@@ -31,8 +31,6 @@ export const TOO_MANY_REQUEST_BYTES: ServerRefusal = {
   isLast: true,
 };
 
-const NO_SNIFFING = { 'x-content-type-options': 'nosniff' };
-
 /** How long a client may take to read why its connection is closed, in milliseconds. */
 const READ_REFUSAL_WITHIN_MS = 2_000;
 
@@ -45,14 +43,20 @@ export function sendRefusal(
 ): void {
   const body = refusalBody(refusal);
   response.writeHead(refusal.status, {
-    ...NO_SNIFFING,
-    ...refusalHeaders(refusal),
+    ...headersOf(refusal, body, typeof requestId === 'string' ? requestId : undefined),
     ...Object.fromEntries(corsHeaders(corsOrigins, origin)),
-    'x-request-id': requestIdFrom(typeof requestId === 'string' ? requestId : undefined),
-    'content-length': String(Buffer.byteLength(body)),
     ...(refusal.isLast ? { connection: 'close' } : {}),
   });
   response.end(body);
+}
+
+function headersOf(refusal: Refusal, body: string, requestId: string | undefined) {
+  return {
+    'x-content-type-options': 'nosniff',
+    ...refusalHeaders(refusal),
+    'x-request-id': requestIdFrom(requestId),
+    'content-length': String(Buffer.byteLength(body)),
+  };
 }
 
 /**
@@ -61,13 +65,8 @@ export function sendRefusal(
  */
 export function refuseConnection(socket: Duplex, refusal: Refusal): void {
   const body = refusalBody(refusal);
-  const lines = Object.entries({
-    ...NO_SNIFFING,
-    ...refusalHeaders(refusal),
-    'x-request-id': requestIdFrom(undefined),
-    'content-length': String(Buffer.byteLength(body)),
-    connection: 'close',
-  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const headers = { ...headersOf(refusal, body, undefined), connection: 'close' };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('')}\r\n${body}`);
   const deadline = setTimeout(() => socket.destroy(), READ_REFUSAL_WITHIN_MS);
   socket.once('close', () => clearTimeout(deadline));

@@ -23,32 +23,26 @@ const STILL_EVENT_MS = 5_000;
 const MIN_BYTES_PER_SECOND = 16_384;
 const CHECK_EVERY_MS = 1_000;
 
-interface Sending {
-  readonly connection: Connection;
-  /** When the client must have read everything, by `performance.now()`. */
-  readonly deadline: number;
-}
-
 /** @param budget for all bodies that the system has not accepted yet */
 export function createBodySender(budget: ByteBudget): BodySender {
-  const unsent = new Set<Sending>();
+  /** When each client must have read everything, by `performance.now()`. A connection sends one response at a time. */
+  const deadlines = new Map<Connection, number>();
   const checking = setInterval(() => {
     const now = performance.now();
-    for (const { connection, deadline } of unsent) if (now > deadline) connection.cut('slow_reader');
+    for (const [connection, deadline] of deadlines) if (now > deadline) connection.cut('slow_reader');
   }, CHECK_EVERY_MS).unref();
 
   /** Watches a response that the system did not accept at once. */
   function watch(connection: Connection, response: ServerResponse, { buffer }: Uint8Array): void {
     const allowedMs = STILL_FOR_MS + (1000 * response.writableLength) / MIN_BYTES_PER_SECOND;
-    const sending: Sending = { connection, deadline: performance.now() + allowedMs };
-    unsent.add(sending);
+    deadlines.set(connection, performance.now() + allowedMs);
     // The whole buffer counts: small bodies can share one, which stays in memory as long as any of them.
     const reservation = connection.reserve(budget, buffer, buffer.byteLength, () =>
       connection.cut('response_bytes'),
     );
     cutWhenStill(connection, response);
     response.once('close', () => {
-      unsent.delete(sending);
+      deadlines.delete(connection);
       reservation.release();
     });
   }

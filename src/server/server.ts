@@ -35,14 +35,10 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   );
 
   return {
-    listen: (host, port) =>
-      new Promise((resolve, reject) => {
-        server.once('error', reject);
-        server.listen(port, host, () => {
-          server.off('error', reject);
-          resolve(`http://${hostInUrl(host)}:${(server.address() as AddressInfo).port}`);
-        });
-      }),
+    async listen(host, port) {
+      await once(server.listen(port, host), 'listening');
+      return `http://${hostInUrl(host)}:${(server.address() as AddressInfo).port}`;
+    },
     async drain(lameDuckMs, withinMs) {
       const cutOff = setTimeout(() => server.closeAllConnections(), withinMs);
       await sleep(lameDuckMs);

@@ -1,9 +1,10 @@
 import type { ListingSource } from '../domain/listing.js';
-import type { Failure } from './failures.js';
+import type { Refresher } from './refresher.js';
 import type { Snapshot } from './snapshot.js';
 
-/** The name of a listing. */
-export type ListingName = 'chains' | 'tokens';
+export const LISTING_NAMES = ['chains', 'tokens'] as const;
+
+export type ListingName = (typeof LISTING_NAMES)[number];
 
 /** The state of a listing depends on the age of its snapshot alone. */
 export type ListingState = 'EMPTY' | 'FRESH' | 'STALE';
@@ -38,27 +39,26 @@ export interface ListingStatus {
   readonly lastFailure: { readonly code: string; readonly message: string; readonly at: number } | null;
 }
 
-/** A snapshot of a listing, and the age up to which it is fresh. */
-export interface AgedListing {
-  readonly name: ListingName;
-  readonly snapshot: Snapshot<unknown> | undefined;
-  readonly freshMs: number;
-}
-
-const NONE: readonly StaleListing[] = [];
-
 /**
  * Computes the freshness of these listings together. A listing without a snapshot is infinitely old.
  *
  * @param now milliseconds since 1970
  */
-export function freshnessOf(listings: readonly AgedListing[], now: number): Freshness {
-  let stale = NONE;
+export function freshnessOf(
+  listings: readonly {
+    readonly name: ListingName;
+    readonly snapshot: Snapshot<unknown> | undefined;
+    /** The age up to which it is fresh. */
+    readonly freshMs: number;
+  }[],
+  now: number,
+): Freshness {
+  const stale: StaleListing[] = [];
   let freshForMs = Number.POSITIVE_INFINITY;
   let takenAt = Number.POSITIVE_INFINITY;
   for (const { name, snapshot, freshMs } of listings) {
     const ageMs = snapshot ? snapshot.ageAt(now) : Number.POSITIVE_INFINITY;
-    if (stateAt(ageMs, freshMs) === 'STALE') stale = [...stale, { name, ageMs }];
+    if (stateAt(ageMs, freshMs) === 'STALE') stale.push({ name, ageMs });
     freshForMs = Math.min(freshForMs, Math.max(0, freshMs - ageMs));
     takenAt = Math.min(takenAt, snapshot?.takenAt ?? takenAt);
   }
@@ -68,19 +68,20 @@ export function freshnessOf(listings: readonly AgedListing[], now: number): Fres
 /**
  * Computes the status of a listing.
  *
+ * @param source the service that is asked, for a listing without a snapshot
  * @param now milliseconds since 1970
  */
 export function statusOf(
-  { name, snapshot, freshMs }: AgedListing,
-  rest: {
-    /** The service that is asked, for a listing without a snapshot. */
-    readonly source: ListingSource;
-    readonly lastFailure: Failure | undefined;
-    readonly isHeldBack: boolean;
-  },
+  name: ListingName,
+  {
+    snapshot,
+    lastFailure,
+    isHeldBack,
+  }: Pick<Refresher<Snapshot<unknown>>, 'snapshot' | 'lastFailure' | 'isHeldBack'>,
+  freshMs: number,
+  source: ListingSource,
   now: number,
 ): ListingStatus {
-  const { source, lastFailure, isHeldBack } = rest;
   const ageMs = snapshot ? snapshot.ageAt(now) : null;
   return {
     name,

@@ -1,35 +1,36 @@
 import type { Refresher } from './refresher.js';
+import type { Snapshot } from './snapshot.js';
 
 /**
  * The snapshot of one listing that one operation reads: the same one from its first read to its end. A class, since
  * one is made for every operation, and an object literal with getters takes ten times as long to make.
  */
-export class PinnedSnapshot<Kept extends object> {
-  private pinned: Kept | Promise<Kept> | undefined;
+export class PinnedSnapshot<Pinned extends Snapshot<unknown>> {
+  private pinned: Pinned | Promise<Pinned> | undefined;
   private isRead = false;
   /** The pinned snapshot; undefined before it is there. */
-  arrived: Kept | undefined;
+  arrived: Pinned | undefined;
 
   /** Pins the present snapshot, or, if there is none, the one that the first read finds. */
-  constructor(private readonly refresher: Refresher<Kept>) {
+  constructor(private readonly refresher: Refresher<Pinned>) {
     this.arrived = refresher.snapshot;
     this.pinned = this.arrived;
   }
 
   /** The snapshot, or the one being fetched. The response depends on it. Rejects with an UpstreamError. */
-  read(): Kept | Promise<Kept> {
+  read(): Pinned | Promise<Pinned> {
     // Hot path: called for each row of a join.
     this.isRead = true;
     return this.pinned ?? this.readUntracked();
   }
 
   /** As `read`, for a use that does not show in the response. */
-  readUntracked(): Kept | Promise<Kept> {
+  readUntracked(): Pinned | Promise<Pinned> {
     if (this.pinned === undefined) {
       const pinned = this.refresher.current();
       this.pinned = pinned;
-      const arrive = (kept: Kept) => {
-        this.arrived = kept;
+      const arrive = (snapshot: Pinned) => {
+        this.arrived = snapshot;
       };
       // Callers that await it see the failure. Without one it must not be an unhandled rejection.
       if (pinned instanceof Promise) pinned.then(arrive, () => {});
@@ -39,12 +40,12 @@ export class PinnedSnapshot<Kept extends object> {
   }
 
   /** As `readUntracked`, but undefined rather than wait for a first snapshot that this operation has not asked for. */
-  readUntrackedIfPresent(): Kept | Promise<Kept> | undefined {
+  readUntrackedIfPresent(): Pinned | Promise<Pinned> | undefined {
     return this.pinned ?? (this.refresher.snapshot ? this.readUntracked() : undefined);
   }
 
   /** The snapshot that the response depends on; undefined if `read` was not called, or has brought none yet. */
-  get snapshotRead(): Kept | undefined {
+  get snapshotRead(): Pinned | undefined {
     return this.isRead ? this.arrived : undefined;
   }
 

@@ -62,7 +62,7 @@ export function logRejected<Row>(
   served: Snapshot<Row> | undefined,
   { code, detail, message, cause }: UpstreamError,
   retryInMs: number,
-  heldBackFor: readonly HoldBackReason[] = [],
+  heldBackFor: readonly HoldBackReason[],
 ): void {
   const advice =
     code === 'UPSTREAM_GONE' && served?.source !== 'value-transfer'

@@ -1,4 +1,4 @@
-import type { Fetched, ListingSource, RequestDelay, UnreadableRows } from '../domain/listing.js';
+import type { Fetched, Listing, UnreadableRows } from '../domain/listing.js';
 import { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
@@ -9,7 +9,6 @@ import {
   type HoldBackReason,
   type HoldBackRules,
 } from './changes/change-check.js';
-import { NO_DIFFERENCES } from './changes/comparison.js';
 import type { DiskStore } from './disk-store.js';
 import {
   delayFailure,
@@ -26,67 +25,48 @@ import { type BackOff, NO_PEERS, type Peers, type RefreshLease, type SharedFailu
 import { type Came, logAccepted, logRejected } from './refresh-log.js';
 import type { Snapshot } from './snapshot.js';
 
-/** Times are in milliseconds. */
-export interface RefresherOptions<Row, Kept extends Snapshot<Row>> {
-  readonly kind: ListingKind<Row>;
-  /** Asks the upstream; rejects with an UpstreamError. */
-  readonly fetch: () => Promise<Fetched<Row>>;
-  /** Why and for how long requests for listings wait now. */
-  readonly delay: () => RequestDelay | undefined;
-  /** Makes a snapshot of accepted rows. */
-  readonly index: (fetched: Fetched<Row>, before: Kept | undefined) => Kept | Promise<Kept>;
-  /** The age after which a refresh runs. */
-  readonly freshMs: number;
+/** The options of the refreshers of both listings. Times are in milliseconds. */
+export interface RefreshOptions extends HoldBackRules {
+  /** The upstream: why requests for listings wait now, and where to tell the source of shared or stored rows. */
+  readonly listing: Pick<Listing, 'delay' | 'switchTo'>;
   /** The pause after a first failed refresh; each further failure doubles it. */
-  readonly firstPauseMs?: number;
-  readonly rules: HoldBackRules;
-  readonly peers: Peers;
-  readonly disk: DiskStore | undefined;
-  /** Called with the source of each snapshot that is from a peer or from disk. */
-  readonly onSource: (source: ListingSource) => void;
+  readonly firstPauseMs?: number | undefined;
+  /** The gateways to share with; by default none. */
+  readonly peers?: Peers | undefined;
+  /** Where the listings outlive the process; by default nowhere. */
+  readonly disk?: DiskStore | undefined;
   /** Called at the end of each refresh: `taken`, `shared`, `held_back` with the reasons, or an error's code. */
-  readonly onRefresh: (outcome: string, heldBackFor: readonly HoldBackReason[]) => void;
+  readonly onRefresh?: (listing: string, outcome: string, heldBackFor: readonly HoldBackReason[]) => void;
   readonly log: Logger;
 }
 
-/** Holds the last good snapshot of one listing and refreshes it in the background, one refresh at a time. */
-export interface Refresher<Kept> {
-  /** Loads the listing that is on disk. Call it before `start`. */
-  restore(): Promise<void>;
-  /** Starts refreshing. A failed refresh is repeated until one succeeds. */
-  start(): void;
-  /** Refreshes now, unless a refresh is under way. */
-  refreshNow(): void;
-  /** The snapshot that is served; undefined before the first. */
-  readonly snapshot: Kept | undefined;
-  /**
-   * The snapshot that is served, or the first one, which is being fetched.
-   *
-   * @throws UpstreamError by rejection, at once, if there is none and the last refresh failed: clients do not
-   *   make the next refresh come sooner
-   */
-  current(): Kept | Promise<Kept>;
-  /** The last failed refresh, even if a later one succeeded, or why the present one has to wait. */
-  readonly lastFailure: Failure | undefined;
-  /** Whether the upstream's last answer is held back, and an older snapshot served in its place. */
-  readonly isHeldBack: boolean;
-  stop(): void;
+export interface RefresherOptions<Row, Indexed extends Snapshot<Row>> extends RefreshOptions {
+  readonly kind: ListingKind<Row>;
+  /** Asks the upstream; rejects with an UpstreamError. */
+  readonly fetch: () => Promise<Fetched<Row>>;
+  /** Makes a snapshot of accepted rows. */
+  readonly index: (fetched: Fetched<Row>, before: Indexed | undefined) => Indexed | Promise<Indexed>;
+  /** The age after which a refresh runs. */
+  readonly freshMs: number;
 }
 
-export function createRefresher<Row, Kept extends Snapshot<Row>>(
-  options: RefresherOptions<Row, Kept>,
-): Refresher<Kept> {
-  const { kind, fetch, delay, index, freshMs, firstPauseMs = FIRST_PAUSE_MS, peers, disk, log } = options;
-  const { onSource, onRefresh } = options;
+export type Refresher<Indexed extends Snapshot<unknown>> = ReturnType<
+  typeof createRefresher<unknown, Indexed>
+>;
+
+/** Holds the last good snapshot of one listing and refreshes it in the background, one refresh at a time. */
+export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: RefresherOptions<Row, Indexed>) {
+  const { kind, fetch, index, freshMs, listing, firstPauseMs = FIRST_PAUSE_MS } = options;
+  const { peers = NO_PEERS, disk, onRefresh, log } = options;
   const { name } = kind;
   const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
-  let snapshot: Kept | undefined;
+  let snapshot: Indexed | undefined;
   let lastFailure: Failure | undefined;
   let failuresInARow = 0;
   /** `takenAt` of the last snapshot from a peer, whose clock may be ahead. */
   let sharedAt = 0;
-  const changeCheck = createChangeCheck(kind, options.rules);
-  let refreshing: Promise<Kept> | undefined;
+  const changeCheck = createChangeCheck(kind, options);
+  let refreshing: Promise<Indexed> | undefined;
   /** When the request that is under way was made (milliseconds since 1970), or 0. It may still wait to be sent. */
   let requestedAt = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -94,7 +74,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
   /** The failures that are already in the log and in the status. */
   const recorded = new WeakSet<UpstreamError>();
 
-  function refresh(): Promise<Kept> {
+  function refresh(): Promise<Indexed> {
     refreshing ??= runRefresh().finally(() => {
       refreshing = undefined;
       // Each outcome schedules the next refresh. This is for an outcome that failed to.
@@ -105,7 +85,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
     return refreshing;
   }
 
-  async function runRefresh(): Promise<Kept> {
+  async function runRefresh(): Promise<Indexed> {
     let lease: RefreshLease<Row> | undefined;
     try {
       const leased = await peers.lease(name, kind, newestAt());
@@ -113,22 +93,16 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
       if (leased.is === 'too early') throw backOff(leased);
       lease = leased;
       adoptPeerState(lease.peerFailure);
-      const { unreadable, ...fetched } = await request();
+      requestedAt = Date.now();
+      const { unreadable, ...fetched } = await fetch().finally(() => {
+        requestedAt = 0;
+      });
       if (!snapshot) checkFirstListing(kind, fetched, unreadable);
-      const kept = await admit(fetched, 'taken', lease, unreadable);
-      lease.succeed(kept);
-      return kept;
+      const accepted = await admit(fetched, 'taken', lease, unreadable);
+      lease.succeed(accepted);
+      return accepted;
     } catch (error) {
       throw onError(error, lease);
-    }
-  }
-
-  async function request(): Promise<Fetched<Row>> {
-    requestedAt = Date.now();
-    try {
-      return await fetch();
-    } finally {
-      requestedAt = 0;
     }
   }
 
@@ -138,15 +112,15 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
    */
   async function admit(
     fetched: Fetched<Row>,
-    outcome: 'taken' | 'shared',
+    came: Came,
     lease?: RefreshLease<Row>,
     unreadable?: UnreadableRows,
-  ): Promise<Kept> {
-    let indexed: Kept | undefined;
+  ): Promise<Indexed> {
+    let indexed: Indexed | undefined;
     for (;;) {
       const served = snapshot;
       const findings = await changeCheck.examine(served, { ...fetched, unreadable });
-      if (outcome === 'shared' && snapshot && fetched.takenAt <= newestAt()) return snapshot;
+      if (came !== 'taken' && snapshot && fetched.takenAt <= newestAt()) return snapshot;
       // A peer's snapshot may have been published during the check or the indexing: then check again.
       if (served !== snapshot) continue;
       const result = changeCheck.check(findings);
@@ -155,7 +129,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
       if (served !== snapshot) continue;
       if (result.change)
         log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${result.change}`);
-      return publish(indexed, outcome, findings);
+      return publish(indexed, came, findings);
     }
   }
 
@@ -179,23 +153,23 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
     changeCheck.adoptPeerState(failure.heldBack);
   }
 
-  function publish(kept: Kept, came: Came, findings?: Findings<Row>): Kept {
-    if (findings) changeCheck.remember(findings);
-    logAccepted(log, kind, snapshot, kept, came, findings?.differences ?? NO_DIFFERENCES);
+  function publish(accepted: Indexed, came: Came, findings: Findings<Row>): Indexed {
+    changeCheck.remember(findings);
+    logAccepted(log, kind, snapshot, accepted, came, findings.differences);
     const isFirst = snapshot === undefined;
-    snapshot = kept;
+    snapshot = accepted;
     failuresInARow = 0;
-    if (came !== 'taken') onSource(kept.source);
-    if (came === 'shared') sharedAt = kept.takenAt;
+    if (came !== 'taken') listing.switchTo?.(accepted.source);
+    if (came === 'shared') sharedAt = accepted.takenAt;
     if (came !== 'restored') {
-      onRefresh(came, []);
-      disk?.write(kind, { ...kept, largest: changeCheck.largest(kept.rows.length) });
+      onRefresh?.(name, came, []);
+      disk?.write(kind, { ...accepted, largest: changeCheck.largest(accepted.rows.length) });
     }
-    peers.offer(name, kind, kept);
+    peers.offer(name, kind, accepted);
     // Age counts from the request, but a slow upstream is not asked again as soon as it has answered.
     const leastMs = isFirst && came !== 'taken' ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
-    schedule(Math.min(Math.max(freshMs - kept.ageAt(Date.now()), leastMs), freshMs));
-    return kept;
+    schedule(Math.min(Math.max(freshMs - accepted.ageAt(Date.now()), leastMs), freshMs));
+    return accepted;
   }
 
   function recordFailure(
@@ -214,7 +188,7 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
       return error;
     }
     const retryInMs = Math.round(Math.min(pauseMs, LONGEST_PAUSE_MS));
-    onRefresh(outcome, heldBackFor);
+    onRefresh?.(name, outcome, heldBackFor);
     lease?.fail({ code, message, at, failuresInARow, heldBack: changeCheck.heldBack }, retryInMs);
     logRejected(log, kind, snapshot, error, retryInMs, heldBackFor);
     schedule(peers === NO_PEERS ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));
@@ -257,41 +231,52 @@ export function createRefresher<Row, Kept extends Snapshot<Row>>(
   }
 
   return {
-    async restore() {
+    /** Loads the listing that is on disk. Call it before `start`. */
+    async restore(): Promise<void> {
       const fetched = await disk?.read(kind);
       if (!fetched) return;
       try {
-        const { largest, ...kept } = fetched;
+        const { largest, ...stored } = fetched;
         if (largest) changeCheck.restore(largest);
-        const indexed = await index(kept, undefined);
-        if (!snapshot) publish(indexed, 'restored');
+        await admit(stored, 'restored');
       } catch (err) {
         log.error({ err, listing: name }, `The ${name} listing on disk cannot be used, and is fetched anew`);
       }
     },
-    start() {
+    /** Starts refreshing. A failed refresh is repeated until one succeeds. */
+    start(): void {
       if (snapshot) onPeerUpdate();
       else if (!refreshing && !timer) refresh();
     },
-    refreshNow() {
+    /** Refreshes now, unless a refresh is under way. */
+    refreshNow(): void {
       if (!stopped) refresh();
     },
+    /** The snapshot that is served; undefined before the first. */
     get snapshot() {
       return snapshot;
     },
-    current() {
+    /**
+     * The snapshot that is served, or the first one, which is being fetched.
+     *
+     * @throws UpstreamError by rejection, at once, if there is none and the last refresh failed: clients do not
+     *   make the next refresh come sooner
+     */
+    current(): Indexed | Promise<Indexed> {
       if (snapshot) return snapshot;
       // A retry may take long: clients do not wait for it.
       if (lastFailure) return Promise.reject(lastFailure.error);
       return refreshing ?? refresh();
     },
+    /** The last failed refresh, even if a later one succeeded, or why the present one has to wait. */
     get lastFailure() {
-      return (requestedAt && delayFailure(name, requestedAt, delay())) || lastFailure;
+      return (requestedAt && delayFailure(name, requestedAt, listing.delay?.())) || lastFailure;
     },
+    /** Whether the upstream's last answer is held back, and an older snapshot served in its place. */
     get isHeldBack() {
       return changeCheck.heldBack !== undefined;
     },
-    stop() {
+    stop(): void {
       stopped = true;
       clearTimeout(timer);
     },

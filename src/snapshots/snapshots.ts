@@ -1,55 +1,42 @@
-import type { Listing, ListingSource, Token, TokenFilter } from '../domain/listing.js';
-import type { Logger } from '../logger.js';
+import type { Listing } from '../domain/listing.js';
 import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
-import type { HoldBackRules } from './changes/change-check.js';
-import type { DiskStore } from './disk-store.js';
 import {
-  type AgedListing,
   type Freshness,
   freshnessOf,
+  LISTING_NAMES,
   type ListingName,
   type ListingStatus,
   type StaleListing,
   statusOf,
 } from './freshness.js';
-import { NO_PEERS, type Peers } from './peers.js';
+import { NO_PEERS } from './peers.js';
 import { PinnedSnapshot } from './pinned-snapshot.js';
-import { createRefresher } from './refresher.js';
-import { createRouteRows } from './routes/route-rows.js';
+import { createRefresher, type RefreshOptions } from './refresher.js';
+import { createReconcile } from './routes/route-rows.js';
 import { createRouteView, type RouteView } from './routes/route-view.js';
 import { createRoutes } from './routes/routes.js';
 import {
   type ChainSnapshot,
   createChainSnapshot,
   createTokenSnapshot,
-  type Snapshot,
   type TokenSnapshot,
 } from './snapshot.js';
 
 /** Times are in milliseconds. */
-export interface SnapshotsOptions extends HoldBackRules {
+export interface SnapshotsOptions extends RefreshOptions {
   readonly listing: Listing;
   readonly chainsFreshMs: number;
   readonly tokensFreshMs: number;
   readonly destinationsFreshMs: number;
-  /** The pause after a first failed refresh of a listing. */
-  readonly firstPauseMs?: number | undefined;
-  /** The gateways to share with; by default none. */
-  readonly peers?: Peers | undefined;
-  /** Where the listings outlive the process; by default nowhere. */
-  readonly disk?: DiskStore | undefined;
-  /** Called at the end of each refresh: `taken`, `shared`, `held_back` with the reasons, or an error's code. */
-  readonly onRefresh?: (listing: string, outcome: string, heldBackFor: readonly string[]) => void;
   /** Called with the number of routes that were left out because they disagree with the token listing. */
   readonly onConflictingRouteRows?: (count: number) => void;
-  readonly log: Logger;
 }
 
 /**
  * The state of the world that one operation reads. Once it has returned a snapshot it returns the same one to the
  * operation's end, whatever is refreshed meanwhile.
  */
-export interface View {
+export interface View extends Omit<RouteView, 'goodUntil'> {
   /** As {@link Snapshots.now}. */
   now(): number;
   /** Without a promise if there is a snapshot; otherwise it waits for the first. Rejects with an UpstreamError. */
@@ -60,15 +47,6 @@ export interface View {
   untracked(): ServedSnapshots;
   /** Resolves when each of these listings is there or has failed. */
   arrival(listings: readonly ListingName[]): Promise<void>;
-  /** The request as the upstream gets it: a listed token's address is spelled as the upstream spells it. */
-  routeRequest(filter: TokenFilter): Promise<TokenFilter>;
-  /** The routes, if they can be had at once and without the upstream; undefined otherwise. As `routes`. */
-  cachedRoutes(request: TokenFilter): readonly Token[] | undefined;
-  /**
-   * The upstream's own answer, with each row as the token listing has it. While the listing is fresh and lacks the
-   * token, there are no routes, and the upstream is not asked. Rejects with an UpstreamError.
-   */
-  routes(request: TokenFilter): Promise<readonly Token[]>;
   /**
    * The snapshots in the response that are stale. Snapshots that were read only to make a request to the upstream
    * are not among them.
@@ -122,43 +100,26 @@ export interface Snapshots {
 }
 
 export function createSnapshots(options: SnapshotsOptions): Snapshots {
-  const { listing, chainsFreshMs, tokensFreshMs, destinationsFreshMs, log } = options;
-  const {
-    peers = NO_PEERS,
-    disk,
-    firstPauseMs,
-    onRefresh = () => {},
-    onConflictingRouteRows = () => {},
-  } = options;
-  const shared = {
-    rules: options,
-    peers,
-    disk,
-    delay: () => listing.delay?.(),
-    onSource: (source: ListingSource) => listing.switchTo?.(source),
-    log,
-    ...(firstPauseMs === undefined ? {} : { firstPauseMs }),
-  };
+  const { listing, tokensFreshMs, destinationsFreshMs, peers = NO_PEERS, log } = options;
   const chains = createRefresher({
-    ...shared,
+    ...options,
     kind: CHAINS,
     fetch: () => listing.chains(),
     index: createChainSnapshot,
-    freshMs: chainsFreshMs,
-    onRefresh: (...outcome) => onRefresh('chains', ...outcome),
+    freshMs: options.chainsFreshMs,
   });
   const tokens = createRefresher({
-    ...shared,
+    ...options,
     kind: TOKENS,
     fetch: () => listing.tokens({}),
     index: createTokenSnapshot,
     freshMs: tokensFreshMs,
-    onRefresh: (...outcome) => onRefresh('tokens', ...outcome),
   });
+  const both = [chains, tokens];
+  const freshMs = { chains: options.chainsFreshMs, tokens: tokensFreshMs };
   const routes = createRoutes({ listing, peers, freshMs: destinationsFreshMs, log });
-  const routeRows = createRouteRows({ onConflicts: onConflictingRouteRows, log });
-
-  const ofAllRoutes = { listing, tokensFreshMs, routes, routeRows, now, log };
+  const reconcile = createReconcile({ onConflicts: options.onConflictingRouteRows, log });
+  const ofAllRoutes = { listing, tokensFreshMs, routes, reconcile, now, log };
 
   function now(): number {
     const { snapshot } = tokens;
@@ -166,15 +127,17 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     return snapshot ? snapshot.takenAt + snapshot.ageAt(now) : now;
   }
 
-  /** The listings that were read, with the ages up to which they are fresh. */
-  function aged(
-    of: Readonly<Record<ListingName, Snapshot<unknown> | undefined>>,
+  /** The freshness of the listings that were read. */
+  function freshness(
+    of: ServedSnapshots,
     read: Readonly<Record<ListingName, boolean>>,
-  ): readonly AgedListing[] {
-    const all: AgedListing[] = [];
-    if (read.chains) all.push({ name: 'chains', snapshot: of.chains, freshMs: chainsFreshMs });
-    if (read.tokens) all.push({ name: 'tokens', snapshot: of.tokens, freshMs: tokensFreshMs });
-    return all;
+    now: number,
+  ): Freshness {
+    const names = LISTING_NAMES.filter((name) => read[name]);
+    return freshnessOf(
+      names.map((name) => ({ name, snapshot: of[name], freshMs: freshMs[name] })),
+      now,
+    );
   }
 
   function view(client?: string): View {
@@ -194,55 +157,45 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
         const pins = { chains: pinnedChains, tokens: pinnedTokens };
         await Promise.allSettled(listings.map((name) => pins[name].readUntracked()));
       },
-      routeRequest: (filter) => routeView().requestFor(filter),
-      cachedRoutes: (request) => routeView().cached(request),
-      routes: (request) => routeView().tokens(request),
+      routeRequest: (filter) => routeView().routeRequest(filter),
+      cachedRoutes: (filter) => routeView().cachedRoutes(filter),
+      routes: (request) => routeView().routes(request),
       readSnapshots: () => ({
         chains: pinnedChains.snapshotRead,
         tokens: pinnedTokens.snapshotRead,
         isMissing: pinnedChains.readFailed || pinnedTokens.readFailed,
-        routesGoodUntil: madeRouteView?.goodUntil ?? Number.POSITIVE_INFINITY,
+        routesGoodUntil: madeRouteView?.goodUntil() ?? Number.POSITIVE_INFINITY,
       }),
       staleReads(now) {
         const read = { chains: pinnedChains.snapshotRead, tokens: pinnedTokens.snapshotRead };
         const isRead = { chains: read.chains !== undefined, tokens: read.tokens !== undefined };
-        return freshnessOf(aged(read, isRead), now).stale;
+        return freshness(read, isRead, now).stale;
       },
     };
   }
 
+  const current = () => ({ chains: chains.snapshot, tokens: tokens.snapshot });
+
   return {
     async restore() {
-      await Promise.all([chains.restore(), tokens.restore()]);
+      await Promise.all(both.map((refresher) => refresher.restore()));
     },
     start() {
-      chains.start();
-      tokens.start();
+      for (const refresher of both) refresher.start();
     },
     refreshNow() {
-      chains.refreshNow();
-      tokens.refreshNow();
+      for (const refresher of both) refresher.refreshNow();
     },
     now,
     view,
-    current: () => ({ chains: chains.snapshot, tokens: tokens.snapshot }),
-    freshness: (read, now) =>
-      freshnessOf(aged({ chains: chains.snapshot, tokens: tokens.snapshot }, read), now),
+    current,
+    freshness: (read, now) => freshness(current(), read, now),
     status: (now) => [
-      statusOf(
-        { name: 'chains', snapshot: chains.snapshot, freshMs: chainsFreshMs },
-        { source: listing.source, lastFailure: chains.lastFailure, isHeldBack: chains.isHeldBack },
-        now,
-      ),
-      statusOf(
-        { name: 'tokens', snapshot: tokens.snapshot, freshMs: tokensFreshMs },
-        { source: listing.source, lastFailure: tokens.lastFailure, isHeldBack: tokens.isHeldBack },
-        now,
-      ),
+      statusOf('chains', chains, freshMs.chains, listing.source, now),
+      statusOf('tokens', tokens, freshMs.tokens, listing.source, now),
     ],
     stop() {
-      chains.stop();
-      tokens.stop();
+      for (const refresher of both) refresher.stop();
     },
   };
 }

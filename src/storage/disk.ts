@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { constants, lstat, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { ServiceFingerprints } from '../domain/fingerprint.js';
 import type { Fetched } from '../domain/listing.js';
 import type { Logger } from '../logger.js';
 import type { DiskStore } from '../snapshots/disk-store.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
-import { decodeRecord, type EncodeRows, encodeRecord, SHA256 } from './record.js';
+import { decodeRecord, encodeRecord } from './record.js';
 
 export interface DiskStoreOptions {
   /** It is created if it does not exist. */
@@ -15,8 +15,6 @@ export interface DiskStoreOptions {
   readonly services: ServiceFingerprints;
   /** Larger files are ignored, in bytes. */
   readonly maxBytes: number;
-  /** Shared with peers, so that a snapshot is encoded once. */
-  readonly encodeRows?: EncodeRows | undefined;
   readonly log: Logger;
 }
 
@@ -32,7 +30,7 @@ const TEMPORARY = /^(chains|tokens)-\w+\.snapshot\.[0-9a-f]{16}\.tmp$/;
  * @throws an error of `node:fs` if the path is not the path of a directory
  */
 export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStore> {
-  const { directory, services, maxBytes, encodeRows, log } = options;
+  const { directory, services, maxBytes, log } = options;
   try {
     await makeDirectory(directory);
     await sweep(directory);
@@ -83,14 +81,14 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
   return {
     async read(kind) {
       const files = Object.values(services).map((service) => fileOf(kind.name, service));
-      const kept = await Promise.all(files.map((file) => readFrom(kind, file)));
-      return kept
+      const read = await Promise.all(files.map((file) => readFrom(kind, file)));
+      return read
         .filter((fetched) => fetched !== undefined)
         .sort((one, other) => other.takenAt - one.takenAt)[0];
     },
     write(kind, fetched) {
       const file = fileOf(kind.name, services[fetched.source]);
-      waiting.set(file, () => encodeRecord(kind, fetched, services, SHA256, encodeRows));
+      waiting.set(file, () => encodeRecord(kind, fetched, services));
       const written = writing.get(file) ?? writeWaiting(file);
       writing.set(file, written);
       return written;
@@ -136,7 +134,8 @@ async function writeWhole(directory: string, file: string, bytes: Buffer): Promi
 async function readRegular(path: string, maxBytes: number): Promise<string> {
   const found = await stat(path).catch(async (error: unknown) => {
     // A missing file is normal; a dangling link is worth a message.
-    if (isOneOf(error, 'ENOENT') && (await isThere(path))) throw new NotReadable('a link that leads nowhere');
+    const isLink = isOneOf(error, 'ENOENT') && (await lstat(path).catch(() => undefined));
+    if (isLink) throw new NotReadable('a link that leads nowhere');
     throw error;
   });
   if (!found.isFile()) throw new NotReadable('no regular file');
@@ -169,35 +168,20 @@ class NotReadable extends Error {
   }
 }
 
-async function isThere(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
-}
-
 /**
  * Creates a directory and its parents. Node's recursive `mkdir` never ends on a file system that answers ENOENT to each
  * attempt, as /proc does.
  */
 async function makeDirectory(directory: string): Promise<void> {
-  const missing: string[] = [];
-  for (let path = resolve(directory); ; path = dirname(path)) {
-    try {
-      await mkdir(path);
-      break;
-    } catch (error) {
-      if (isOneOf(error, 'EEXIST')) {
-        if (!(await stat(path)).isDirectory()) throw error;
-        break;
-      }
-      if (!isOneOf(error, 'ENOENT') || path === dirname(path)) throw error;
-      missing.push(path);
-    }
-  }
-  for (const path of missing.reverse()) {
-    await mkdir(path).catch((error: unknown) => {
-      // Another gateway may create it at the same time.
+  try {
+    await mkdir(directory);
+  } catch (error) {
+    if (isOneOf(error, 'EEXIST') && (await stat(directory)).isDirectory()) return;
+    const parent = dirname(directory);
+    if (!isOneOf(error, 'ENOENT') || parent === directory) throw error;
+    await makeDirectory(parent);
+    // Another gateway may create it at the same time.
+    await mkdir(directory).catch((error: unknown) => {
       if (!isOneOf(error, 'EEXIST')) throw error;
     });
   }

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
 import type { ServiceFingerprints } from '../domain/fingerprint.js';
-import type { Fetched, Origin } from '../domain/listing.js';
+import type { Fetched } from '../domain/listing.js';
 import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 
@@ -22,16 +22,20 @@ export const RECORD_FORMAT = 1;
 /** How far the clocks of machines that share records may be apart. */
 export const MAX_EARLY_MS = 60_000;
 
-const content = v.object({
-  name: v.string(),
-  // Which of them may be served is for `ServiceFingerprints` to say.
-  source: v.string(),
-  service: v.string(),
-  takenAt: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
-  rejected: v.object({ count: v.pipe(v.number(), v.safeInteger()), first: v.array(v.string()) }),
-  largest: v.optional(v.object({ rows: v.pipe(v.number(), v.safeInteger()), at: v.number() })),
-  rows: v.unknown(),
-});
+const contentJson = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.object({
+    name: v.string(),
+    // Which of them may be served is for `ServiceFingerprints` to say.
+    source: v.string(),
+    service: v.string(),
+    takenAt: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
+    rejected: v.object({ count: v.pipe(v.number(), v.safeInteger()), first: v.array(v.string()) }),
+    largest: v.optional(v.object({ rows: v.pipe(v.number(), v.safeInteger()), at: v.number() })),
+    rows: v.custom<readonly unknown[]>(Array.isArray),
+  }),
+);
 
 /** The digest in a record's first line, which shows that the record is whole. */
 export interface RecordDigest {
@@ -56,22 +60,19 @@ export function maxRecordBytes(upstreamMaxBytes: number): number {
   return 2 * upstreamMaxBytes + 4096;
 }
 
-/** Turns the rows of a listing into JSON without the brackets around it, in parts. */
-export type EncodeRows = <Row>(kind: ListingKind<Row>, rows: readonly Row[]) => Promise<readonly Buffer[]>;
-
 /**
- * Creates an encoder that keeps the last text of each kind. Disk and Redis share one, so that a snapshot is encoded
- * once for both.
+ * The last encoded rows of each kind, so that a snapshot is encoded once for disk and Redis, and no old one is held in
+ * memory.
  */
-export function createRowEncoder(): EncodeRows {
-  const latest = new Map<string, { readonly rows: unknown; readonly parts: Promise<readonly Buffer[]> }>();
-  return ({ name }, rows) => {
-    const known = latest.get(name);
-    if (known?.rows === rows) return known.parts;
-    const parts = encodeRows(rows);
-    latest.set(name, { rows, parts });
-    return parts;
-  };
+const latest = new Map<string, { readonly rows: unknown; readonly parts: Promise<readonly Buffer[]> }>();
+
+/** Turns the rows of a listing into JSON without the brackets around it, in parts. */
+function encodeOnce(name: string, rows: readonly unknown[]): Promise<readonly Buffer[]> {
+  const known = latest.get(name);
+  if (known?.rows === rows) return known.parts;
+  const parts = encodeRows(rows);
+  latest.set(name, { rows, parts });
+  return parts;
 }
 
 async function encodeRows(rows: readonly unknown[]): Promise<readonly Buffer[]> {
@@ -88,7 +89,6 @@ export async function encodeRecord<Row>(
   fetched: Fetched<Row>,
   services: ServiceFingerprints,
   digest: RecordDigest = SHA256,
-  encode: EncodeRows = (_kind, rows) => encodeRows(rows),
 ): Promise<Buffer> {
   const { source, takenAt, rejected, largest, rows } = fetched;
   const facts = JSON.stringify({
@@ -100,7 +100,7 @@ export async function encodeRecord<Row>(
     largest,
   });
   const before = Buffer.from(`${facts.slice(0, -1)},"rows":[`);
-  const json = [before, ...(await encode(kind, rows)), Buffer.from(']}')];
+  const json = [before, ...(await encodeOnce(kind.name, rows)), Buffer.from(']}')];
   const hash = digest.start();
   for (const part of json) await yieldThen(() => hash.update(part));
   return Buffer.concat([Buffer.from(`${HEAD}${hash.digest('hex')}\n`), ...json]);
@@ -128,40 +128,24 @@ export async function decodeRecord<Row>(
   hash.update(json);
   if (end < 0 || !isEqualText(text.slice(HEAD.length, end), hash.digest('hex')))
     throw new InvalidRecord(digest.misfit);
-  const { name, source, service, takenAt, rejected, largest, rows } = readContent(json);
+  const { success, output } = v.safeParse(contentJson, json);
+  if (!success) throw new InvalidRecord('it does not have the form of a record');
+  const { name, source, service, takenAt, rejected, largest, rows } = output;
   if (name !== kind.name)
     throw new InvalidRecord(`expected the ${kind.name} listing, got ${name.slice(0, 50)}`);
   if (service !== services[source]) throw new InvalidRecord('it is of another upstream');
   if (takenAt > now + MAX_EARLY_MS) {
     throw new InvalidRecord(`it is dated ${Math.round((takenAt - now) / 1000)} s in the future`, true);
   }
-  const read = await readRows(kind, rows, { source, takenAt });
+  const read = await kind.parse(rows, { source, takenAt }).catch((error: Error) => {
+    throw new InvalidRecord(error.message);
+  });
   // The gateway writes no bad rows: one of them shows that none can be trusted.
   if (read.rejected.count > 0) {
     throw new InvalidRecord(`${read.rejected.count} of its rows do not have the form of a row`);
   }
   const { unreadable: _none, ...fetched } = read;
   return { ...fetched, rejected, largest };
-}
-
-async function readRows<Row>(kind: ListingKind<Row>, rows: unknown, origin: Origin): Promise<Fetched<Row>> {
-  try {
-    return await kind.parse(rows, origin);
-  } catch (error) {
-    throw new InvalidRecord(error instanceof Error ? error.message : String(error));
-  }
-}
-
-function readContent(json: string): v.InferOutput<typeof content> {
-  let read: unknown;
-  try {
-    read = JSON.parse(json);
-  } catch {
-    throw new InvalidRecord('it is not JSON');
-  }
-  const { success, output } = v.safeParse(content, read);
-  if (!success) throw new InvalidRecord('it does not have the form of a record');
-  return output;
 }
 
 const HEAD = `chains-and-tokens-gateway ${RECORD_FORMAT} `;

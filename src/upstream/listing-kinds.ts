@@ -24,7 +24,7 @@ export interface ListingKind<Row> {
    *
    * @throws UpstreamError UPSTREAM_MALFORMED by rejection
    */
-  readonly parse: (rows: unknown, origin: Origin) => Promise<Fetched<Row>>;
+  readonly parse: (rows: readonly unknown[], origin: Origin) => Promise<Fetched<Row>>;
   /** The identity of a row. */
   readonly keyOf: (row: Row) => string;
   /** The facts that should never change for a key. Prices and names may change. */
@@ -38,7 +38,7 @@ export interface ListingKind<Row> {
 
 export const CHAINS: ListingKind<Chain> = {
   name: 'chains',
-  parse: (rows, origin) => parseChains({ chains: rows }, origin),
+  parse: parseChains,
   keyOf: ({ chainKey }) => chainKey,
   compared: [
     {
@@ -65,7 +65,7 @@ export const CHAINS: ListingKind<Chain> = {
 
 export const TOKENS: ListingKind<Token> = {
   name: 'tokens',
-  parse: (rows, origin) => parseTokens({ tokens: rows }, origin, false),
+  parse: (rows, origin) => parseTokens(rows, origin, false),
   keyOf: ({ chainKey, address }) => tokenKey(chainKey, address),
   compared: [
     {
@@ -87,5 +87,5 @@ export const TOKENS: ListingKind<Token> = {
 export const ROUTES: ListingKind<Token> = {
   ...TOKENS,
   name: 'routes',
-  parse: (rows, origin) => parseTokens({ tokens: rows }, origin, true),
+  parse: (rows, origin) => parseTokens(rows, origin, true),
 };

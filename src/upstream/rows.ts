@@ -60,13 +60,16 @@ export const valueTransferToken: TokenForm = v.pipe(
 /**
  * Reads the chain listing.
  *
- * @param json the parsed body, of any form
- * @throws UpstreamError UPSTREAM_MALFORMED by rejection, if the body is not `{ chains: [...] }` or has no valid row
+ * @param unknownRows rows of any form
+ * @throws UpstreamError UPSTREAM_MALFORMED by rejection, if no row is valid, or there are more than {@link MAX_ROWS}
  */
-export async function parseChains(json: unknown, { source, takenAt }: Origin): Promise<Fetched<Chain>> {
+export async function parseChains(
+  unknownRows: readonly unknown[],
+  { source, takenAt }: Origin,
+): Promise<Fetched<Chain>> {
   const parsed = await parseRows(
     'chains',
-    json,
+    unknownRows,
     chainRow,
     ({ chainKey }) => chainKey,
     (chain) => {
@@ -81,21 +84,21 @@ export async function parseChains(json: unknown, { source, takenAt }: Origin): P
 /**
  * Reads tokens: the whole listing, or the routes from one token.
  *
- * @param json the parsed body, of any form
+ * @param unknownRows rows of any form
  * @param origin its `takenAt` becomes the `asOf` of every price
  * @param mayBeEmpty true for routes; a listing without tokens is an error
- * @throws UpstreamError UPSTREAM_MALFORMED by rejection, if the body is not `{ tokens: [...] }`, or if it has rows and
- *   none is valid
+ * @throws UpstreamError UPSTREAM_MALFORMED by rejection, if there are rows and none is valid, or more than
+ *   {@link MAX_ROWS}
  */
 export async function parseTokens(
-  json: unknown,
+  unknownRows: readonly unknown[],
   { source, takenAt }: Origin,
   mayBeEmpty: boolean,
   form: TokenForm = v1Token,
 ): Promise<Fetched<Token>> {
   const parsed = await parseRows(
     'tokens',
-    json,
+    unknownRows,
     form,
     ({ chainKey, address }) => tokenKey(chainKey, address),
     // A literal with every member: by spreading, V8 would give each token a hidden class of its own.
@@ -125,11 +128,12 @@ type ParsedRows<Row> = Required<Pick<Fetched<Row>, 'rows' | 'rejected' | 'unread
 
 async function parseRows<Schema extends v.GenericSchema<unknown, object>, Row>(
   name: 'chains' | 'tokens',
-  json: unknown,
+  unknownRows: readonly unknown[],
   schema: Schema,
   keyOf: (row: v.InferOutput<Schema> | Identity) => string,
   finish: (row: v.InferOutput<Schema>) => Row,
 ): Promise<ParsedRows<Row>> {
+  if (unknownRows.length > MAX_ROWS) throw tooManyRows(name, unknownRows.length);
   const keyed = new Map<string, Row>();
   const first: string[] = [];
   let count = 0;
@@ -159,7 +163,7 @@ async function parseRows<Schema extends v.GenericSchema<unknown, object>, Row>(
     firstIndexes.set(key, index);
     keyed.set(key, finish(output));
   };
-  await forEachChunk(rowsOf(name, json), (chunk, offset) => {
+  await forEachChunk(unknownRows, (chunk, offset) => {
     for (const [index, row] of chunk.entries()) readRow(row, offset + index);
   });
   const rows = Object.freeze([...keyed.values()]);
@@ -183,7 +187,7 @@ function identityOf(row: unknown, name: 'chains' | 'tokens'): Identity | undefin
 /**
  * The unchecked rows of an answer.
  *
- * @throws UpstreamError UPSTREAM_MALFORMED if it is not `{ [name]: [...] }`, or has more than {@link MAX_ROWS}
+ * @throws UpstreamError UPSTREAM_MALFORMED if it is not `{ [name]: [...] }`
  */
 export function rowsOf(name: string, json: unknown): readonly unknown[] {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
@@ -191,7 +195,6 @@ export function rowsOf(name: string, json: unknown): readonly unknown[] {
   }
   const rows: unknown = Object.hasOwn(json, name) ? (json as Record<string, unknown>)[name] : undefined;
   if (!Array.isArray(rows)) throw malformed(`expected an array "${name}", got ${describeType(rows)}`);
-  if (rows.length > MAX_ROWS) throw tooManyRows(name, rows.length);
   return rows;
 }
 

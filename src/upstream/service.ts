@@ -17,18 +17,20 @@ export interface ServiceOptions {
 }
 
 /**
- * Requests the routes from a token. The services answer HTTP 422 for a token that they do not know. That is no
- * failure: nothing can be reached from there.
+ * Requests tokens. For routes from a token that they do not know, the services answer HTTP 422. That is no failure:
+ * nothing can be reached from there.
  *
  * @throws UpstreamError
  */
-export async function getRoutes(http: UpstreamHttp, request: UpstreamRequest): Promise<UpstreamAnswer> {
+export async function getTokens(http: UpstreamHttp, request: UpstreamRequest): Promise<UpstreamAnswer> {
   const sentAt = Date.now();
   try {
     return await http.getJson(request);
   } catch (error) {
     // Checks the code, too: a service can say with any status that it is gone.
-    if (error instanceof UpstreamError && error.code === 'UPSTREAM_STATUS' && error.status === 422) {
+    const isUnknown =
+      error instanceof UpstreamError && error.code === 'UPSTREAM_STATUS' && error.status === 422;
+    if (isUnknown && !request.first) {
       return { json: { tokens: [] }, bytes: 0, sentAt };
     }
     throw error;

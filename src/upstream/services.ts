@@ -53,13 +53,6 @@ export interface UpstreamOptions extends Addresses {
   readonly log: Logger;
 }
 
-/** The upstream as one listing, whether one service or two stand behind it. */
-export interface Upstream {
-  readonly listing: Listing;
-  /** Aborts all requests; their callers get an UpstreamError. */
-  close(): Promise<void>;
-}
-
 /** At most as many requests for routes wait as can be sent in this time. */
 const MAX_WAIT_SECONDS = 30;
 
@@ -103,8 +96,11 @@ export function peerScope({ profile, url, successorUrl, isDemo }: Addresses): st
     : fingerprint(JSON.stringify([profile, fingerprint(url), fingerprint(successorUrl ?? '')]));
 }
 
-/** Opens the services that the addresses name. Nothing is requested yet. */
-export function createUpstream(options: UpstreamOptions): Upstream {
+/**
+ * Opens the services that the addresses name, as one listing, whether one service or two stand behind it. Nothing is
+ * requested yet.
+ */
+export function createUpstream(options: UpstreamOptions) {
   const { upstreamMaxBytes: maxBytes, log } = options;
   const opened: UpstreamHttp[] = [];
 
@@ -138,6 +134,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 
   return {
     listing,
+    /** Aborts all requests; their callers get an UpstreamError. */
     async close() {
       await Promise.all(opened.map((http) => http.close()));
     },

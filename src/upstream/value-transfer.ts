@@ -2,7 +2,7 @@ import { GatewayError } from '../domain/errors.js';
 import type { Listing, RouteClients } from '../domain/listing.js';
 import { fetchAllPages } from './pagination.js';
 import { parseChains, parseTokens, valueTransferToken } from './rows.js';
-import { getRoutes, type ServiceOptions } from './service.js';
+import { getTokens, type ServiceOptions } from './service.js';
 
 /**
  * The value-transfer service, the successor of v1: `GET {base}/chains` and
@@ -19,9 +19,9 @@ export function createValueTransferListing(options: ServiceOptions): Listing {
     clients?: RouteClients,
   ) {
     const request = { path: 'tokens', query, first: !isForRoutes, clients };
-    const firstPage = await (isForRoutes ? getRoutes(http, request) : http.getJson(request));
+    const firstPage = await getTokens(http, request);
     const tokens = await fetchAllPages(options, request, firstPage);
-    return parseTokens({ tokens }, { source, takenAt: firstPage.sentAt }, isForRoutes, valueTransferToken);
+    return parseTokens(tokens, { source, takenAt: firstPage.sentAt }, isForRoutes, valueTransferToken);
   }
 
   return {
@@ -31,7 +31,7 @@ export function createValueTransferListing(options: ServiceOptions): Listing {
       const request = { path: 'chains', first: true };
       const firstPage = await http.getJson(request);
       const chains = await fetchAllPages(options, request, firstPage);
-      return parseChains({ chains }, { source, takenAt: firstPage.sentAt });
+      return parseChains(chains, { source, takenAt: firstPage.sentAt });
     },
     async tokens({ srcChainKey, srcToken }, clients) {
       if (srcToken !== undefined) {

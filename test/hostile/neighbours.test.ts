@@ -216,7 +216,7 @@ describe.skipIf(isRedisMissing)('who may write to Redis', () => {
     const { tokens } = generatedListings(20, 10);
     const flipped = tokens.map((row, nth) => (nth === 0 ? { ...row, decimals: 18 } : row));
     const { rows } = await TOKENS.parse(flipped, { source: 'v1', takenAt: 0 });
-    const heldBack = { signature: signatureOf(TOKENS, rows), times: 1000 };
+    const heldBack = { signature: await signatureOf(TOKENS, rows), times: 1000 };
     keepDoing(20, () =>
       redis.client.set(key('tokens:setback'), JSON.stringify({ ...GONE, at: Date.now(), heldBack })),
     );

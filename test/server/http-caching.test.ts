@@ -199,7 +199,7 @@ describe('the headers of a response', () => {
       config: {
         chainsFreshMs: 500_000,
         tokensFreshMs: 50_000,
-        destinationsFreshMs: 5_000,
+        destinationsFreshMs: 15_000,
         priceMaxAgeMs: 20_000,
       },
     });
@@ -212,7 +212,7 @@ describe('the headers of a response', () => {
       ['{ chains { tokenCount } }', 50],
       ['{ tokens { price { usd } } }', 20],
       ['{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }', 50],
-      [`{ destinations(srcChainKey: "ethereum", srcToken: "${USDC}") { chainKey } }`, 5],
+      [`{ destinations(srcChainKey: "ethereum", srcToken: "${USDC}") { chainKey } }`, 15],
     ] as const) {
       for (let nth = 0; nth < 2; nth++) {
         const age = await maxAge(query);

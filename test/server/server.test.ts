@@ -6,6 +6,7 @@ import { createGatewayServer } from '../../src/server/server.js';
 import { demoTokens } from '../fixtures/demo.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { ask, type GatewayProcess, spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
+import { openRaw } from '../support/raw-http.js';
 import { createTestLog } from '../support/test-gateway.js';
 
 const BODY = JSON.stringify({ query: '{ tokens(srcChainKey: "ethereum") { symbol } }' });
@@ -40,8 +41,23 @@ describe('bodies', () => {
     } as RequestInit);
     expect(streamed.status).toBe(413);
     expect(await streamed.text()).toMatch(/at most 1000 bytes \(MAX_BODY_BYTES\); this one has 2\d{5}\./);
-    const small = await fetch(`${address}/graphql`, { method: 'POST', headers: HEADERS, body: BODY });
-    expect(small.status).toBe(200);
+    for (const body of [BODY, BODY.padEnd(1000)]) {
+      const small = await fetch(`${address}/graphql`, { method: 'POST', headers: HEADERS, body });
+      expect(small.status).toBe(200);
+    }
+  });
+
+  it('without an end are refused, too, and cut off', async () => {
+    const { address } = await startGatewayProcess({ MAX_BODY_BYTES: '1000' });
+    const sender = await openRaw(address);
+    const head = 'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
+    await sender.send(`${head}Transfer-Encoding: chunked\r\n\r\n`);
+    const sending = setInterval(() => sender.send(`12c\r\n${' '.repeat(300)}\r\n`), 20);
+    onTestFinished(() => clearInterval(sending));
+    await expect
+      .poll(sender.received)
+      .toMatch(/^HTTP\/1.1 413 [\s\S]*at most 1000 bytes \(MAX_BODY_BYTES\); this one has \d{4,}\./);
+    await expect.poll(sender.isClosed).toBe(true);
   });
 });
 

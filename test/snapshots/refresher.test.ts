@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { NO_PEERS } from '../../src/snapshots/peers.js';
 import { createRefresher } from '../../src/snapshots/refresher.js';
 import { createTokenSnapshot } from '../../src/snapshots/snapshot.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { stopClock } from '../support/clock.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { createTestGateway, createTestLog } from '../support/test-gateway.js';
 
@@ -17,17 +17,15 @@ describe('a listing that is held back', () => {
     const refresher = createRefresher({
       kind: TOKENS,
       fetch: () => TOKENS.parse([tokenRow('a', '0x1', { decimals })], { source: 'v1', takenAt: Date.now() }),
-      delay: () => undefined,
       index(fetched) {
         indexed++;
         return createTokenSnapshot(fetched);
       },
       freshMs: 3_600_000,
-      rules: { holdBackShrink: 0.5, holdBackTimes: 3 },
-      peers: NO_PEERS,
-      disk: undefined,
-      onSource() {},
-      onRefresh: (outcome) => outcomes.push(outcome),
+      listing: {},
+      holdBackShrink: 0.5,
+      holdBackTimes: 3,
+      onRefresh: (_listing, outcome) => outcomes.push(outcome),
       log,
     });
     onTestFinished(() => refresher.stop());
@@ -61,10 +59,12 @@ describe('a refresh that waits because the other listing met a fault', () => {
     snapshots.start();
     const listings = () => snapshots.status(Date.now());
     await expect.poll(() => listings().map(({ state }) => state)).toEqual(['FRESH', 'FRESH']);
+    const clock = stopClock();
     upstream.plan('chains', status(429, { 'retry-after': '3' }));
     snapshots.refreshNow();
     await expect.poll(() => listings()[0].lastFailure?.code).toBe('UPSTREAM_RATE_LIMITED');
     upstream.plan('chains', json({ chains: [chainRow('a')] }));
+    const askedAt = Date.now();
     // The one that was asked for beside the chains may have been sent before their answer came.
     await expect
       .poll(() => {
@@ -72,14 +72,59 @@ describe('a refresh that waits because the other listing met a fault', () => {
         return listings()[1].lastFailure?.code;
       })
       .toBe('UPSTREAM_RATE_LIMITED');
+    const readAt = Date.now();
     const { message = '', at = 0 } = listings()[1].lastFailure ?? {};
     const [, until = ''] = /^The refresh of the tokens listing waits until (\S+Z): /.exec(message) ?? [];
-    expect(Date.parse(until) - Date.now()).toBeGreaterThan(1_000);
-    expect(Date.parse(until) - Date.now()).toBeLessThan(3_100);
-    expect(Math.abs(Date.now() - at)).toBeLessThan(1_000);
+    // The time of the pause stands still, and so does how much of it is left.
+    expect(Date.parse(until)).toBeGreaterThanOrEqual(readAt + 3_000);
+    expect(Date.parse(until)).toBeLessThanOrEqual(Date.now() + 3_000);
+    expect(at).toBeGreaterThanOrEqual(askedAt);
+    expect(at).toBeLessThanOrEqual(readAt);
     const { text } = await metrics.expose();
     expect(text).not.toContain('listing="tokens",outcome="UPSTREAM_RATE_LIMITED"');
     // Once nothing stands in the way any more, it has never failed.
-    await expect.poll(() => listings()[1].lastFailure, { timeout: 10_000 }).toBeNull();
+    clock.advance(3_000);
+    await expect.poll(() => listings()[1].lastFailure).toBeNull();
+  });
+
+  it('of an open circuit breaker says so until it is sent, and is no failed attempt', async () => {
+    const rows = [tokenRow('a', '0x1')];
+    const { snapshots, upstream, metrics } = await createTestGateway({
+      upstream: await startFakeUpstream({ chains: [chainRow('a')], tokens: rows }),
+      config: { upstreamRetries: 0, tokensFreshMs: 3_600_000, chainsFreshMs: 3_600_000 },
+    });
+    snapshots.start();
+    const listings = () => snapshots.status(Date.now());
+    await expect.poll(() => listings().map(({ state }) => state)).toEqual(['FRESH', 'FRESH']);
+    // Chains alone open the breaker: the request for tokens waits for its answer meanwhile.
+    const answers: (() => void)[] = [];
+    upstream.plan('tokens', (...exchange) => answers.push(() => json({ tokens: rows })(...exchange)));
+    upstream.plan('chains', status(503));
+    const isOpen = async () => {
+      snapshots.refreshNow();
+      return (await metrics.expose()).text.includes('upstream_breaker_state{upstream="v1",state="open"} 1');
+    };
+    await expect.poll(isOpen, { interval: 5 }).toBe(true);
+    const { takenAt } = listings()[1];
+    answers[0]?.();
+    await expect.poll(() => listings()[1].takenAt, { interval: 5 }).not.toBe(takenAt);
+    const sent = upstream.count('tokens');
+    const failureNow = () => {
+      snapshots.refreshNow();
+      return listings()[1].lastFailure?.code;
+    };
+    await expect.poll(failureNow, { interval: 5 }).toBe('UPSTREAM_STATUS');
+    const { message = '', at = 0 } = listings()[1].lastFailure ?? {};
+    const [, until = ''] = /^The refresh of the tokens listing waits until (\S+Z): .*503/.exec(message) ?? [];
+    expect(Date.parse(until) - Date.now()).toBeGreaterThan(0);
+    expect(Date.parse(until) - Date.now()).toBeLessThanOrEqual(2_000);
+    expect(Math.abs(Date.now() - at)).toBeLessThan(1_000);
+    expect(upstream.count('tokens')).toBe(sent);
+    expect((await metrics.expose()).text).not.toContain('listing="tokens",outcome="UPSTREAM_STATUS"');
+    // Once it has been answered, it has never failed.
+    upstream.plan('tokens', json({ tokens: rows }));
+    upstream.plan('chains', json({ chains: [chainRow('a')] }));
+    await expect.poll(() => upstream.count('tokens'), { timeout: 10_000 }).toBe(sent + 1);
+    await expect.poll(() => listings()[1].lastFailure).toBeNull();
   });
 });

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Token } from '../../src/domain/listing.js';
-import { createRowEncoder, decodeRecord, encodeRecord, SHA256 } from '../../src/storage/record.js';
+import { decodeRecord, encodeRecord, SHA256 } from '../../src/storage/record.js';
 import { createSeal } from '../../src/storage/redis/seal.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { tokenRow } from '../fixtures/rows.js';
@@ -27,14 +27,13 @@ describe('a snapshot', () => {
         }),
     );
     const snapshot = { ...fetched, rows: counted };
-    const encode = createRowEncoder();
     const sealed = createSeal('a secret of this test', 'scope').digestFor('tokens');
     const [disk, redis] = await Promise.all([
-      encodeRecord(TOKENS, { ...snapshot, largest: { rows: 300, at: 1 } }, SERVICES, SHA256, encode),
-      encodeRecord(TOKENS, snapshot, SERVICES, sealed, encode),
+      encodeRecord(TOKENS, { ...snapshot, largest: { rows: 300, at: 1 } }, SERVICES),
+      encodeRecord(TOKENS, snapshot, SERVICES, sealed),
     ]);
     // As for peers that come when Redis has lost it.
-    await encodeRecord(TOKENS, snapshot, SERVICES, sealed, encode);
+    await encodeRecord(TOKENS, snapshot, SERVICES, sealed);
     expect(encoded).toBe(250);
     const decode = (bytes: Buffer, digest = SHA256) =>
       decodeRecord(TOKENS, bytes.toString(), SERVICES, Date.now(), digest);

@@ -156,7 +156,7 @@ describe.skipIf(isRedisMissing)('a gateway whose upstream hangs', () => {
   });
 });
 
-describe.skipIf(isRedisMissing)('the ceiling', () => {
+describe.skipIf(isRedisMissing)('the rate limit', () => {
   it('holds while Redis takes its time to give places', async () => {
     const config = { upstreamRequestsPerSecond: 3, maxRoutesPerOperation: 1000, tokensFreshMs: 600_000 };
     const upstream = await startMovingUpstream();

@@ -16,7 +16,7 @@ import { isRedisMissing, startRedis, type TestRedis } from '../support/redis.js'
 import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
 
 /** How long a command may take: long enough for a busy machine, and for who waits for it to be noticed. */
-const REDIS_TIMEOUT_MS = 4_000;
+const REDIS_TIMEOUT_MS = 8_000;
 /** A client that has to wait for Redis waits for longer than this. */
 const AT_ONCE_MS = 500;
 /** By when a gateway gives its first answer that has only the upstream: one that waits for others takes longer. */

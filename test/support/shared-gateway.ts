@@ -7,10 +7,13 @@ export interface SharedGateway {
   readonly end: () => Promise<void>;
 }
 
+/** The demo's prices change with each refresh: so those of two answers are the same, however slow the machine is. */
+const UNCHANGING = { TOKENS_FRESH_MS: '3600000' };
+
 /** Starts the built gateway with the demo data, unless the settings say otherwise. */
 export async function startSharedGateway(env: Record<string, string> = {}): Promise<SharedGateway> {
   const ends: (() => Promise<void>)[] = [];
-  const { address } = await startGatewayProcess(env, (end) => ends.push(end));
+  const { address } = await startGatewayProcess({ ...UNCHANGING, ...env }, (end) => ends.push(end));
   return {
     endpoint: `${address}/graphql`,
     async end() {

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { UPSTREAM_PROFILES } from '../../src/config.js';
 import { createMetrics } from '../../src/metrics.js';
 import { openSnapshots } from '../../src/open-snapshots.js';
-import { parseChains, parseTokens } from '../../src/upstream/rows.js';
+import { parseChains, parseTokens, rowsOf } from '../../src/upstream/rows.js';
 import type { CreateListing } from '../../src/upstream/service.js';
 import { AUTO, fingerprintsOf, SERVICES } from '../../src/upstream/services.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
@@ -18,13 +18,11 @@ const createFurtherListing: CreateListing = ({ http, source }) => ({
   source,
   async chains() {
     const { json, sentAt } = await http.getJson({ path: 'chains', first: true });
-    const { networks } = json as { networks: unknown };
-    return parseChains({ chains: networks }, { source, takenAt: sentAt });
+    return parseChains(rowsOf('networks', json), { source, takenAt: sentAt });
   },
   async tokens(_filter, clients) {
     const { json, sentAt } = await http.getJson({ path: 'tokens', first: true, clients });
-    const { assets } = json as { assets: unknown };
-    return parseTokens({ tokens: assets }, { source, takenAt: sentAt }, false);
+    return parseTokens(rowsOf('assets', json), { source, takenAt: sentAt }, false);
   },
 });
 

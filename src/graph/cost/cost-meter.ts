@@ -1,5 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { OperationLimitError } from '../../domain/errors.js';
+import type { ListingName } from '../../snapshots/freshness.js';
 import type { View } from '../../snapshots/snapshots.js';
 import { countByChain, NO_ROWS, type RowsByChain, totalRows } from './cost.js';
 import {
@@ -49,18 +50,13 @@ export interface CostMeter {
   spend(units: number): void;
 }
 
-type ListingName = 'chains' | 'tokens';
-
 /** Makes the meter of one operation. */
 export function createCostMeter(options: CostMeterOptions): CostMeter {
   const { view, maxCost, maxRows, unitsOfWholeToken, nextTurn } = options;
   const total: Cost = { units: 0, rows: 0 };
   /** Listings whose size was asked for and is not known yet. */
   const missing = new Set<ListingName>();
-  const sizes: ListingSizes = {
-    chains: () => sizeOf('chains'),
-    tokens: () => sizeOf('tokens'),
-  };
+  const sizes: ListingSizes = { chains: () => sizeOf('chains'), tokens: () => sizeOf('tokens') };
 
   function sizeOf(name: ListingName): RowsByChain {
     const snapshot = view.untracked()[name];
@@ -80,7 +76,13 @@ export function createCostMeter(options: CostMeterOptions): CostMeter {
   function add({ units, rows }: Cost): void {
     total.units += units;
     total.rows += rows;
-    if (!isWithin()) throw total.rows > maxRows ? tooManyRows(maxRows, total) : tooExpensive(limit(), total);
+    if (isWithin()) return;
+    throw new OperationLimitError(
+      'LIMIT_EXCEEDED',
+      total.rows > maxRows
+        ? `The lists of an operation may have at most ${maxRows} rows in all (MAX_ROWS); these have ${total.rows}. Nest fewer lists in each other, or ask for fewer rows at a time.`
+        : `An operation may cost at most ${limit()} units (MAX_COST); this one costs ${total.units}. Ask for fewer rows or fields at a time: each row is a unit, and so is each field of each row; a search costs a unit for each listed token, and another for each token and word.`,
+    );
   }
 
   return {
@@ -104,18 +106,4 @@ export function createCostMeter(options: CostMeterOptions): CostMeter {
       if (isWithin()) add({ units, rows: 0 });
     },
   };
-}
-
-function tooExpensive(limit: number, { units }: Cost): OperationLimitError {
-  return new OperationLimitError(
-    'LIMIT_EXCEEDED',
-    `An operation may cost at most ${limit} units (MAX_COST); this one costs ${units}. Ask for fewer rows or fields at a time: each row is a unit, and so is each field of each row; a search costs a unit for each listed token, and another for each token and word.`,
-  );
-}
-
-function tooManyRows(limit: number, { rows }: Cost): OperationLimitError {
-  return new OperationLimitError(
-    'LIMIT_EXCEEDED',
-    `The lists of an operation may have at most ${limit} rows in all (MAX_ROWS); these have ${rows}. Nest fewer lists in each other, or ask for fewer rows at a time.`,
-  );
 }

@@ -20,7 +20,7 @@ export interface CostInput {
 }
 
 /**
- * The cost of a field that gives a list or does work of its own, kept in the field's `extensions.cost`. A field
+ * The cost of a field that gives a list or does work of its own, in the field's `extensions.cost`. A field
  * without one gives each parent one value.
  */
 export interface FieldCost {

@@ -4,6 +4,9 @@ import type { GatewayContext } from '../context.js';
 import { countByChain } from '../cost/cost.js';
 import { identityOf } from '../schema/values/ids.js';
 
+/** Each one adds an error to the response, which costs fifty times as much as an entity. */
+const MAX_MALFORMED = 1_000;
+
 type Loaders = GatewayContext['loaders'];
 type Entity = Chain | Token | null;
 
@@ -24,7 +27,12 @@ export function entitiesOf(
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       malformedCount++;
-      if (malformedCount > MAX_MALFORMED) throw tooManyMalformed();
+      if (malformedCount > MAX_MALFORMED) {
+        throw new OperationLimitError(
+          'BAD_USER_INPUT',
+          `More than ${MAX_MALFORMED} representations are malformed, so none is looked up. Each needs a __typename, "Chain" or "Token", and a key: id, chainKey, or chainKey and address.`,
+        );
+      }
       return error;
     }
   });
@@ -40,16 +48,6 @@ export function rowsOfRepresentations(representations: unknown) {
     else keys.push((typeof id === 'string' && identityOf(id)?.chainKey) || '');
   }
   return { Chain: countByChain(chainKeys.Chain), Token: countByChain(chainKeys.Token) };
-}
-
-/** Each one adds an error to the response, which costs fifty times as much as an entity. */
-const MAX_MALFORMED = 1_000;
-
-function tooManyMalformed(): OperationLimitError {
-  return new OperationLimitError(
-    'BAD_USER_INPUT',
-    `More than ${MAX_MALFORMED} representations are malformed, so none is looked up. Each needs a __typename, "Chain" or "Token", and a key: id, chainKey, or chainKey and address.`,
-  );
 }
 
 function entityOf(representation: unknown, { chainByKey, tokenByAddress }: Loaders) {

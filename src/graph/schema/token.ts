@@ -99,11 +99,9 @@ builder.objectField(TokenType, 'destinations', (t) =>
       'The tokens on other chains that this token can be moved to. Select it on one chosen token, not on a list: every distinct token whose routes are not cached costs the upstream a request. One operation may cause only a few such requests; beyond them the field is null with the code ROUTE_BUDGET_EXCEEDED. The set is optimistic: only a quote shows that a route works.',
     extensions: withCost({ rows: () => NO_ROWS }),
     resolve({ chainKey, address }, _args, { loaders, cost }, info) {
+      const isElsewhere = (token: Token) => token.chainKey !== chainKey;
       return whenReady(loaders.routesFrom({ srcChainKey: chainKey, srcToken: address }), (tokens) =>
-        cost.admitRows(
-          tokens.filter((token) => token.chainKey !== chainKey),
-          info,
-        ),
+        cost.admitRows(tokens.filter(isElsewhere), info),
       );
     },
   }),
@@ -130,7 +128,7 @@ builder.objectFields(ChainType, (t) => ({
 const MAX_KEY_LENGTH = 512;
 
 /**
- * The upstream's answer to a route request with values from a client.
+ * The routes of a token that a client names.
  *
  * @throws GatewayError
  */
@@ -141,7 +139,7 @@ export function routesOfPair(
 ): MaybePromise<readonly Token[]> {
   const srcChainKey = atMost(MAX_KEY_LENGTH, 'srcChainKey', chainKey);
   const srcToken = atMost(MAX_KEY_LENGTH, 'srcToken', address) ?? '';
-  // With an empty parameter the upstream answers a whole listing, which is not a list of routes.
+  // With an empty parameter the upstream returns a whole listing, which is not a list of routes.
   return srcToken === '' || srcChainKey === '' ? [] : routesFrom({ srcChainKey, srcToken });
 }
 

@@ -1,14 +1,8 @@
-/** A query that the playground opens with. */
-export interface Tab {
-  readonly query: string;
-  readonly variables?: string;
-}
-
 /**
- * The tabs for a first visit. They do not mention demo data: browsers store them, and the same address may later
+ * The queries that the playground opens with at a first visit. They do not mention demo data: browsers store them, and the same address may later
  * belong to a gateway with a real upstream.
  */
-export const TABS: readonly Tab[] = [
+export const TABS: readonly { readonly query: string; readonly variables?: string }[] = [
   {
     query: `# The chains, and the currency of their fees.
 # Run this with the triangle, or Ctrl-Enter.

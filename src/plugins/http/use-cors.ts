@@ -1,10 +1,6 @@
 import type { Plugin } from 'graphql-yoga';
 import { type CorsOrigins, corsHeaders } from '../../http/cors.js';
 
-export interface CorsOptions {
-  readonly origins: CorsOrigins;
-}
-
 const METHODS = 'GET, POST, OPTIONS';
 const PREFLIGHT_SECONDS = '86400';
 
@@ -13,19 +9,17 @@ const PREFLIGHT_SECONDS = '86400';
  *
  * Yoga's own CORS repeats the request's origin even if all are allowed, so that a shared cache could not share.
  */
-export function useCors({ origins }: CorsOptions): Plugin {
+export function useCors(origins: CorsOrigins): Plugin {
   return {
     onRequest({ request, endResponse, fetchAPI }) {
       if (request.method === 'OPTIONS') endResponse(new fetchAPI.Response(null, { status: 204 }));
     },
     onResponse({ request, response: { headers } }) {
-      const pairs = corsHeaders(origins, request.headers.get('origin'));
-      for (const [name, value] of pairs) {
+      for (const [name, value] of corsHeaders(origins, request.headers.get('origin'))) {
         if (name === 'vary') headers.append(name, value);
         else headers.set(name, value);
       }
-      if (!headers.has('access-control-allow-origin')) return;
-      if (request.method !== 'OPTIONS') return;
+      if (request.method !== 'OPTIONS' || !headers.has('access-control-allow-origin')) return;
       headers.set('access-control-allow-methods', METHODS);
       headers.set('access-control-max-age', PREFLIGHT_SECONDS);
       const wanted = request.headers.get('access-control-request-headers');

@@ -38,11 +38,8 @@ export function useMonitoring({ notReadyReason, metrics, log }: MonitoringOption
       if (pathname === '/live') return respond('{"live":true}');
       if (pathname === '/ready') {
         const reason = notReadyReason();
-        return respond(
-          JSON.stringify({ ready: reason === undefined, reason }),
-          JSON_TYPE,
-          reason ? 503 : 200,
-        );
+        const state = { ready: reason === undefined, reason };
+        return respond(JSON.stringify(state), JSON_TYPE, reason ? 503 : 200);
       }
       return metrics.expose().then(
         ({ contentType, text }) => respond(text, contentType),

@@ -11,7 +11,6 @@ export interface RequestLogOptions {
 
 /** Gives every request an id, returns it as `x-request-id`, and logs one line for each response. */
 export function useRequestLog({ log, quietPaths }: RequestLogOptions): Plugin {
-  const quiet = new Set(quietPaths);
   const startedAt = new WeakMap<Request, number>();
   const operationNames = new WeakMap<Request, string>();
   return {
@@ -27,7 +26,7 @@ export function useRequestLog({ log, quietPaths }: RequestLogOptions): Plugin {
       const requestId = requestIdOf(request);
       response.headers.set('x-request-id', requestId);
       const { pathname } = new URL(request.url);
-      log[quiet.has(pathname) ? 'debug' : 'info'](
+      log[quietPaths.includes(pathname) ? 'debug' : 'info'](
         {
           requestId,
           method: request.method,

@@ -25,12 +25,18 @@ export function usePersistedQueries(): Plugin {
       const query: unknown = params.query ?? undefined;
       if (query === undefined) {
         const known = texts.get(hash);
-        if (known === undefined) throw notFound();
+        if (known === undefined) {
+          // Clients recognise it by exactly this message, or by its code.
+          throw refusal('PersistedQueryNotFound', 'PERSISTED_QUERY_NOT_FOUND', 200);
+        }
         setParams({ ...params, query: known });
         return;
       }
       if (typeof query !== 'string') return;
-      if (createHash('sha256').update(query).digest('hex') !== hash) throw mismatch();
+      if (createHash('sha256').update(query).digest('hex') !== hash) {
+        const message = 'Expected the SHA-256 of the query, in hex, as its "sha256Hash"; got another.';
+        throw refusal(message, 'PERSISTED_QUERY_MISMATCH', 400);
+      }
       texts.set(hash, query);
     },
   };
@@ -42,15 +48,6 @@ function hashOf(extensions: unknown): string | undefined {
   return version === 1 && typeof sha256Hash === 'string' && HASH.test(sha256Hash) ? sha256Hash : undefined;
 }
 
-/** Clients recognise it by exactly this message, or by its code. */
-function notFound(): GraphQLError {
-  return new GraphQLError('PersistedQueryNotFound', {
-    extensions: { code: 'PERSISTED_QUERY_NOT_FOUND', http: { status: 200 } },
-  });
-}
-
-function mismatch(): GraphQLError {
-  return new GraphQLError('Expected the SHA-256 of the query, in hex, as its "sha256Hash"; got another.', {
-    extensions: { code: 'PERSISTED_QUERY_MISMATCH', http: { status: 400 } },
-  });
+function refusal(message: string, code: string, status: number): GraphQLError {
+  return new GraphQLError(message, { extensions: { code, http: { status } } });
 }

@@ -1,5 +1,5 @@
 import { keyedRows } from '../../domain/keyed-rows.js';
-import type { Fetched, LargestListing, UnreadableRows } from '../../domain/listing.js';
+import type { Fetched, UnreadableRows } from '../../domain/listing.js';
 import { malformed, UpstreamError } from '../../domain/upstream-error.js';
 import type { ComparedFact, ListingKind } from '../../upstream/listing-kinds.js';
 import { compare, type Differences, NO_DIFFERENCES, signatureOf } from './comparison.js';
@@ -48,30 +48,7 @@ export type CheckResult =
       readonly reasons: readonly HoldBackReason[];
     };
 
-/**
- * Decides whether a fetched listing may replace the served one. A listing that loses too many of the known rows, or
- * changes them in a way that costs money, is more often a fault of the upstream than the truth. If it is the truth,
- * the same listing comes again and again, and is accepted at last. Rows that cannot be read are never the truth: a
- * listing that loses too many rows because of them is not accepted, however often it comes.
- */
-export interface ChangeCheck<Row> {
-  /** Compares, in chunks that yield to requests. It changes nothing. */
-  examine(served: Fetched<Row> | undefined, fetched: Fetched<Row>): Promise<Findings<Row>>;
-  /** Decides. A rejected listing is counted as held back once more. */
-  check(findings: Findings<Row>): CheckResult;
-  /** Remembers that an accepted listing is served from now on. */
-  remember(findings: Findings<Row>): void;
-  /** Takes over what peers have held back; undefined changes nothing. */
-  adoptPeerState(heldBack: HeldBack | undefined): void;
-  /** Takes over the largest listing that an earlier process has served. */
-  restore(largest: LargestListing): void;
-  /** The largest listing of the last day, given how many rows are served now. */
-  largest(servedRows: number): LargestListing;
-  /** The listing that is held back; undefined after one was accepted. */
-  readonly heldBack: HeldBack | undefined;
-  /** `takenAt` of the last listing that was held back; 0 before. */
-  readonly heldBackAt: number;
-}
+const NO_FINDINGS = { differences: NO_DIFFERENCES, reasons: new Map(), replaced: new Map(), signature: '' };
 
 /** The most rows that the detail of an error names. */
 const SHOWN = 20;
@@ -94,9 +71,19 @@ export function checkFirstListing<Row>(
   );
 }
 
-/** Creates the check of one listing. Its memory lasts a day. */
-export function createChangeCheck<Row>(kind: ListingKind<Row>, rules: HoldBackRules): ChangeCheck<Row> {
-  const { holdBackShrink, holdBackTimes } = rules;
+/**
+ * Creates the check of one listing, which decides whether a fetched listing may replace the served one. Its memory lasts
+ * a day.
+ *
+ * A listing that loses too many of the known rows, or changes them in a way that costs money, is more often a fault of
+ * the upstream than the truth. If it is the truth, the same listing comes again and again, and is accepted at last. Rows
+ * that cannot be read are never the truth: a listing that loses too many rows because of them is not accepted, however
+ * often it comes.
+ */
+export function createChangeCheck<Row>(
+  kind: ListingKind<Row>,
+  { holdBackShrink, holdBackTimes }: HoldBackRules,
+) {
   const lastDay = createLastDay(kind);
   let heldBack: HeldBack | undefined;
   let heldBackAt = 0;
@@ -158,17 +145,9 @@ export function createChangeCheck<Row>(kind: ListingKind<Row>, rules: HoldBackRu
   }
 
   return {
-    async examine(served, fetched) {
-      if (!served) {
-        return {
-          served,
-          fetched,
-          differences: NO_DIFFERENCES,
-          reasons: new Map(),
-          replaced: new Map(),
-          signature: '',
-        };
-      }
+    /** Compares, in chunks that yield to requests. It changes nothing. */
+    async examine(served: Fetched<Row> | undefined, fetched: Fetched<Row>): Promise<Findings<Row>> {
+      if (!served) return { served, fetched, ...NO_FINDINGS };
       const [before, after] = [keyed(served.rows), keyed(fetched.rows)];
       const differences = await compare(kind, served.rows, fetched.rows, lastDay.removedFacts);
       const replaced = await lastDay.replaced(before, after, differences);
@@ -177,7 +156,8 @@ export function createChangeCheck<Row>(kind: ListingKind<Row>, rules: HoldBackRu
       const signature = reasons.size > 0 ? await signatureOf(kind, fetched.rows) : '';
       return { served, fetched, differences, reasons, replaced, signature };
     },
-    check({ fetched, differences, reasons, replaced, signature }) {
+    /** Decides. A rejected listing is counted as held back once more. */
+    check({ fetched, differences, reasons, replaced, signature }: Findings<Row>): CheckResult {
       const change = [...reasons.values()].join(', and ') || undefined;
       const mayBeTrue = !reasons.has('rejected_rows');
       const times = heldBack?.signature === signature && mayBeTrue ? heldBack.times + 1 : Number(mayBeTrue);
@@ -198,20 +178,24 @@ export function createChangeCheck<Row>(kind: ListingKind<Row>, rules: HoldBackRu
       const error = new UpstreamError('UPSTREAM_MALFORMED', message, { detail });
       return { isAccepted: false, error, reasons: [...reasons.keys()] };
     },
-    remember({ served, fetched, differences, reasons, replaced }) {
+    /** Remembers that an accepted listing is served from now on. */
+    remember({ served, fetched, differences, reasons, replaced }: Findings<Row>): void {
       heldBack = undefined;
       if (!served) return;
-      const settled = new Set(replaced.keys());
-      lastDay.remember(keyed(served.rows), keyed(fetched.rows), differences, settled, reasons.has('shrink'));
+      lastDay.remember(keyed(served.rows), keyed(fetched.rows), differences, replaced, reasons.has('shrink'));
     },
-    adoptPeerState(others) {
+    /** Takes over what peers have held back; undefined changes nothing. */
+    adoptPeerState(others: HeldBack | undefined): void {
       heldBack = others ?? heldBack;
     },
+    /** Takes over the largest listing that an earlier process has served. */
     restore: lastDay.restore,
     largest: lastDay.largest,
+    /** The listing that is held back; undefined after one was accepted. */
     get heldBack() {
       return heldBack;
     },
+    /** `takenAt` of the last listing that was held back; 0 before. */
     get heldBackAt() {
       return heldBackAt;
     },

@@ -13,46 +13,17 @@ interface RemovedRow {
   readonly at: number;
 }
 
-/** The history of one listing over the last day, so that a large change cannot pass in small steps. */
-export interface LastDay<Row> {
-  /** The facts of a removed row. */
-  removedFacts(key: string): RowFacts | undefined;
-  /** The keys of removed rows that are not back, except those whose loss was accepted. */
-  lost(come: ReadonlyMap<string, Row>): Promise<readonly string[]>;
-  /** What can be mistaken for a removed row, such as its symbol on its chain, each with `old key → new key`. */
-  replaced(
-    before: ReadonlyMap<string, Row>,
-    come: ReadonlyMap<string, Row>,
-    differences: Differences,
-  ): Promise<ReadonlyMap<string, string>>;
-  /**
-   * The largest listing that was served within the last day.
-   *
-   * @param servedRows how many rows are served now
-   */
-  largest(servedRows: number): LargestListing;
-  /** Takes over the largest listing of an earlier process. */
-  restore(largest: LargestListing): void;
-  /**
-   * Remembers an accepted listing.
-   *
-   * @param settled the replacements that were accepted
-   * @param isLossSettled whether a loss was accepted: then later losses are measured by this listing
-   */
-  remember(
-    before: ReadonlyMap<string, Row>,
-    come: ReadonlyMap<string, Row>,
-    differences: Differences,
-    settled: ReadonlySet<string>,
-    isLossSettled: boolean,
-  ): void;
-}
+/** Rows by key. */
+type Rows<Row> = ReadonlyMap<string, Row>;
 
 const DAY_MS = 86_400_000;
 const MAX_REMEMBERED = 50_000;
 
-/** Creates the history of one listing. It is bounded, and only its size survives the process. */
-export function createLastDay<Row>(kind: ListingKind<Row>): LastDay<Row> {
+/**
+ * Creates the history of one listing over the last day, so that a large change cannot pass in small steps. It is
+ * bounded, and only its size survives the process.
+ */
+export function createLastDay<Row>(kind: ListingKind<Row>) {
   const removedRows = new LRUCache<string, RemovedRow>({ max: MAX_REMEMBERED, ttl: DAY_MS });
   /** The keys of rows that were added. */
   const arrived = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: DAY_MS });
@@ -69,15 +40,22 @@ export function createLastDay<Row>(kind: ListingKind<Row>): LastDay<Row> {
   }
 
   return {
-    removedFacts: (key) => removedRows.get(key)?.facts,
-    async lost(come) {
+    /** The facts of a removed row. */
+    removedFacts: (key: string) => removedRows.get(key)?.facts,
+    /** The keys of removed rows that are not back, except those whose loss was accepted. */
+    async lost(after: Rows<Row>): Promise<readonly string[]> {
       const keys: string[] = [];
-      await forEachChunk([...removedRows.entries()], (slice) => {
-        for (const [key, { at }] of slice) if (at > lossSettledAt && !come.has(key)) keys.push(key);
+      await forEachChunk([...removedRows.entries()], (chunk) => {
+        for (const [key, { at }] of chunk) if (at > lossSettledAt && !after.has(key)) keys.push(key);
       });
       return keys;
     },
-    async replaced(before, come, { vanished, appeared }) {
+    /** Removed rows in whose place another stands, such as one of equal symbol and chain: `old key → new key` of each. */
+    async replaced(
+      before: Rows<Row>,
+      after: Rows<Row>,
+      { vanished, appeared }: Differences,
+    ): Promise<ReadonlyMap<string, string>> {
       const replaced = new Map<string, string>();
       const note = (stands: string | undefined, from: string | undefined, to: string | undefined) => {
         if (stands !== undefined && from !== undefined && to !== undefined) {
@@ -88,49 +66,67 @@ export function createLastDay<Row>(kind: ListingKind<Row>): LastDay<Row> {
       for (const key of vanished) isGone.set(standsOf(before.get(key)), key);
       const isNew = new Map<string | undefined, string>();
       for (const key of appeared) {
-        const stands = standsOf(come.get(key));
+        const stands = standsOf(after.get(key));
         note(stands, isGone.get(stands), key);
         // A row that is back replaces no other.
         if (!removedRows.has(key)) isNew.set(stands, key);
       }
       // The new row may be added before the old one is removed, or after.
       if (isGone.size > 0) {
-        await forEachChunk([...arrived.keys()], (slice) => {
-          for (const key of slice) {
-            const stands = standsOf(come.get(key));
+        await forEachChunk([...arrived.keys()], (chunk) => {
+          for (const key of chunk) {
+            const stands = standsOf(after.get(key));
             note(stands, isGone.get(stands), key);
           }
         });
       }
       if (isNew.size > 0) {
-        await forEachChunk([...removedRows.entries()], (slice) => {
-          for (const [key, { stands }] of slice) if (!come.has(key)) note(stands, key, isNew.get(stands));
+        await forEachChunk([...removedRows.entries()], (chunk) => {
+          for (const [key, { stands }] of chunk) if (!after.has(key)) note(stands, key, isNew.get(stands));
         });
       }
       return replaced;
     },
-    largest(servedRows) {
+    /**
+     * The largest listing that was served within the last day.
+     *
+     * @param servedRows how many rows are served now
+     */
+    largest(servedRows: number): LargestListing {
       const before = largestBefore();
       if (!before || before.rows <= servedRows) return { rows: servedRows, at: Date.now() };
       return { rows: before.rows, at: Date.now() - (performance.now() - before.until) };
     },
-    restore({ rows, at }) {
+    /** Takes over the largest listing of an earlier process. */
+    restore({ rows, at }: LargestListing): void {
       const until = performance.now() - Math.max(0, Date.now() - at);
       if (until > performance.now() - DAY_MS) sizes = [{ rows, until }];
     },
-    remember(before, come, { vanished, appeared }, settled, isLossSettled) {
+    /**
+     * Remembers an accepted listing.
+     *
+     * @param settled the replacements that were accepted
+     * @param isLossSettled whether a loss was accepted: then later losses are measured by this listing
+     */
+    remember(
+      before: Rows<Row>,
+      after: Rows<Row>,
+      { vanished, appeared }: Differences,
+      settled: ReadonlyMap<string, unknown>,
+      isLossSettled: boolean,
+    ): void {
       const at = performance.now();
       if (settled.size > 0) {
         for (const entry of removedRows.values()) {
           if (entry.stands !== undefined && settled.has(entry.stands)) entry.stands = undefined;
         }
         for (const key of arrived.keys()) {
-          if (settled.has(standsOf(come.get(key)) ?? '')) arrived.delete(key);
+          if (settled.has(standsOf(after.get(key)) ?? '')) arrived.delete(key);
         }
       }
       for (const key of appeared.slice(0, MAX_REMEMBERED)) {
         const isBack = removedRows.delete(key);
-        if (!isBack && !settled.has(standsOf(come.get(key)) ?? '')) arrived.set(key, true);
+        if (!isBack && !settled.has(standsOf(after.get(key)) ?? '')) arrived.set(key, true);
       }
       for (const key of vanished.slice(0, MAX_REMEMBERED)) {
         const row = before.get(key);

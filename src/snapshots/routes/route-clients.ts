@@ -1,37 +1,25 @@
-import type { RouteClient, RouteClients } from '../../domain/listing.js';
+import type { RouteClient } from '../../domain/listing.js';
 
-/** {@link RouteClients} that can be joined. */
-export interface RouteClientGroup extends RouteClients {
-  /**
-   * Lets a client wait for the answer, in its own place in the queue: a client that joins one with many requests is
-   * not delayed by them.
-   *
-   * @throws by rejection the error of the answer, or the error with which this client is refused before
-   */
-  join<Answer>(client: string | undefined, answer: Promise<Answer>): Promise<Answer>;
-}
+export type RouteClientGroup = ReturnType<typeof createRouteClients>;
 
-export function createRouteClients(isListed: boolean): RouteClientGroup {
+/** Makes the clients that share one request, which others can join. */
+export function createRouteClients(isListed: boolean) {
   const waiting = new Map<string | undefined, RouteClient & { readonly refused: Promise<never> }>();
-  const listeners = new Set<(client: RouteClient) => void>();
+  const listeners: ((client: RouteClient) => void)[] = [];
 
   function enter(client: string | undefined): Promise<never> {
     const known = waiting.get(client);
     if (known) return known.refused;
-    let reject: (error: Error) => void = () => {};
-    const refused = new Promise<never>((_resolve, rejected) => {
-      reject = rejected;
+    let refuse: (error: Error) => void = () => {};
+    const refused = new Promise<never>((_resolve, reject) => {
+      refuse = (error) => {
+        waiting.delete(client);
+        reject(error);
+      };
     });
     // The client may have its answer before it is refused: that must not be an unhandled rejection.
     refused.catch(() => {});
-    const entered = {
-      client,
-      refused,
-      refuse(error: Error) {
-        waiting.delete(client);
-        reject(error);
-      },
-    };
+    const entered = { client, refused, refuse };
     waiting.set(client, entered);
     for (const listener of listeners) listener(entered);
     return refused;
@@ -39,11 +27,18 @@ export function createRouteClients(isListed: boolean): RouteClientGroup {
 
   return {
     isListed,
-    watch(listener) {
-      listeners.add(listener);
+    /** Calls the listener with each client that waits, and with each client that joins later. */
+    watch(listener: (client: RouteClient) => void): void {
+      listeners.push(listener);
       for (const client of waiting.values()) listener(client);
-      return () => listeners.delete(listener);
     },
-    join: (client, answer) => Promise.race([answer, enter(client)]),
+    /**
+     * Lets a client wait for the answer, in its own place in the queue: a client that joins one with many requests is
+     * not delayed by them.
+     *
+     * @throws by rejection the error of the answer, or the error with which this client is refused before
+     */
+    join: <Answer>(client: string | undefined, answer: Promise<Answer>): Promise<Answer> =>
+      Promise.race([answer, enter(client)]),
   };
 }

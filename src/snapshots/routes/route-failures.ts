@@ -1,19 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { UpstreamError } from '../../domain/upstream-error.js';
 
-/**
- * Remembers routes that failed, so that one bad request that clients repeat does not use up the rate limit. It uses
- * the monotonic clock.
- */
-export interface RouteFailures {
-  /** The error to return without asking; undefined if the upstream may be asked. */
-  find(key: string): UpstreamError | undefined;
-  /** Adds one more failure in a row. */
-  add(key: string, error: UpstreamError): void;
-  /** Forgets the failures after a success. */
-  delete(key: string): void;
-}
-
 interface Failed {
   readonly error: UpstreamError;
   readonly inARow: number;
@@ -30,19 +17,26 @@ const MAX_RETRY_AFTER_MS = 3_600_000;
 const FORGET_MS = 2 * MAX_RETRY_AFTER_MS;
 const MAX_REMEMBERED = 1_000;
 
-export function createRouteFailures(): RouteFailures {
+/**
+ * Remembers routes that failed, so that one bad request that clients repeat does not use up the rate limit. It uses
+ * the monotonic clock.
+ */
+export function createRouteFailures() {
   const failures = new LRUCache<string, Failed>({ max: MAX_REMEMBERED, ttl: FORGET_MS });
   return {
-    find(key) {
+    /** The error to return without a request; undefined if the upstream may be asked. */
+    find(key: string): UpstreamError | undefined {
       const failed = failures.get(key);
       return failed && performance.now() < failed.until ? failed.error : undefined;
     },
-    add(key, error) {
+    /** Adds one more failure in a row. */
+    add(key: string, error: UpstreamError): void {
       const inARow = (failures.get(key)?.inARow ?? 0) + 1;
       const pauseMs = inARow === 1 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (inARow - 2), MAX_PAUSE_MS);
       const askedMs = Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
       failures.set(key, { error, inARow, until: performance.now() + Math.max(pauseMs, askedMs) });
     },
-    delete: (key) => failures.delete(key),
+    /** Forgets the failures after a success. */
+    delete: (key: string) => failures.delete(key),
   };
 }

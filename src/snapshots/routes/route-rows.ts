@@ -6,7 +6,7 @@ import type { TokenSnapshot } from '../snapshot.js';
 
 export interface RouteRowsOptions {
   /** Called with the number of rows of an answer that were left out, if any. */
-  readonly onConflicts: (count: number) => void;
+  readonly onConflicts: ((count: number) => void) | undefined;
   readonly log: Logger;
 }
 
@@ -17,22 +17,20 @@ export interface ReconciledRows {
   readonly unlisted: ReadonlyMap<string, Token>;
 }
 
+/** The most conflicting rows of one answer that the log names. */
+const MAX_NAMED = 5;
+
+export type Reconcile = ReturnType<typeof createReconcile>;
+
 /**
- * Makes the rows of routes agree with the token listing, so that a response never shows one token in two forms.
+ * Makes the function that makes the rows of routes agree with the token listing, so that a response never shows one
+ * token in two forms. Its result is cached for as long as both rows and listing live.
  *
  * A listed token is served as the listing has it: the same object, with its symbol, name and price. A row with other
  * decimals than the listing is left out, counted and logged: one of the two is wrong, the gateway cannot tell which,
  * and an amount that is calculated with the wrong one loses money.
  */
-export interface RouteRows {
-  /** The result is cached for as long as both rows and listing live. */
-  reconcile(rows: readonly Token[], listed: TokenSnapshot | undefined, request: TokenFilter): ReconciledRows;
-}
-
-/** The most conflicting rows of one answer that the log names. */
-const MAX_NAMED = 5;
-
-export function createRouteRows({ onConflicts, log }: RouteRowsOptions): RouteRows {
+export function createReconcile({ onConflicts, log }: RouteRowsOptions) {
   // By the listing first: cached routes outlive many listings, and must not keep them in memory.
   const remembered = new WeakMap<object, WeakMap<readonly Token[], ReconciledRows>>();
   /** The version of the listing whose conflicts with the rows are in the log. */
@@ -47,58 +45,57 @@ export function createRouteRows({ onConflicts, log }: RouteRowsOptions): RouteRo
   ) {
     if (conflicts.length === 0 || logged.get(rows) === version) return;
     logged.set(rows, version);
-    onConflicts(conflicts.length);
+    onConflicts?.(conflicts.length);
     log.warn(
       { ...request, rows: conflicts.length, first: conflicts.slice(0, MAX_NAMED) },
       'Left out routes to tokens that the token listing gives other decimals',
     );
   }
 
-  return {
-    reconcile(rows, listed, request) {
-      const listing = listed ?? NO_LISTING;
-      const besideListing = remembered.get(listing) ?? new WeakMap();
-      remembered.set(listing, besideListing);
-      const known = besideListing.get(rows);
-      if (known) return known;
-      const listedRows = listed && keyedRows(listed.rows, TOKENS.keyOf);
-      const unlisted = new Map<string, Token>();
-      const conflicts: string[] = [];
-      const served: Token[] = [];
-      for (const [key, row] of keyedRows(rows, TOKENS.keyOf)) {
-        const ofListing = listedRows?.get(key);
-        if (ofListing === undefined) {
-          unlisted.set(key, row);
-          served.push(row);
-        } else if (ofListing.decimals === row.decimals) {
-          served.push(ofListing);
-        } else {
-          conflicts.push(`${key}: ${row.decimals}, listed with ${ofListing.decimals}`);
-        }
+  return function reconcile(
+    rows: readonly Token[],
+    listed: TokenSnapshot | undefined,
+    request: TokenFilter,
+  ): ReconciledRows {
+    const listing = listed ?? NO_LISTING;
+    const besideListing = remembered.get(listing) ?? new WeakMap();
+    remembered.set(listing, besideListing);
+    const known = besideListing.get(rows);
+    if (known) return known;
+    const listedRows = listed && keyedRows(listed.rows, TOKENS.keyOf);
+    const unlisted = new Map<string, Token>();
+    const conflicts: string[] = [];
+    const served: Token[] = [];
+    for (const [key, row] of keyedRows(rows, TOKENS.keyOf)) {
+      const ofListing = listedRows?.get(key);
+      if (ofListing === undefined) {
+        unlisted.set(key, row);
+        served.push(row);
+      } else if (ofListing.decimals === row.decimals) {
+        served.push(ofListing);
+      } else {
+        conflicts.push(`${key}: ${row.decimals}, listed with ${ofListing.decimals}`);
       }
-      logConflicts(rows, listed?.rowsVersion ?? '', conflicts, request);
-      const reconciled: ReconciledRows = { rows: Object.freeze(served), unlisted };
-      besideListing.set(rows, reconciled);
-      return reconciled;
-    },
+    }
+    logConflicts(rows, listed?.rowsVersion ?? '', conflicts, request);
+    const reconciled: ReconciledRows = { rows: Object.freeze(served), unlisted };
+    besideListing.set(rows, reconciled);
+    return reconciled;
   };
 }
 
 const NO_LISTING = {};
 
 /**
- * Makes the routes of one operation agree on tokens that the listing lacks: the first row of a token is served
- * everywhere, and rows with other decimals are left out.
+ * Makes the function that makes the routes of one operation agree on tokens that the listing lacks: the first row of a
+ * token is served everywhere, and rows with other decimals are left out.
  */
-export interface UnlistedRows {
-  agree(reconciled: ReconciledRows): readonly Token[];
-}
-
-export function createUnlistedRows(): UnlistedRows {
-  /** Answers not compared yet: most operations have only one, whose rows need no comparison. */
-  let answers: ReconciledRows[] = [];
+export function createAgreement(): (reconciled: ReconciledRows) => readonly Token[] {
+  /** Its rows are entered when there is a second answer: most operations have only one. */
+  let firstAnswer: ReconciledRows | undefined;
   const first = new Map<string, Token>();
 
+  /** The rows of an answer that differ from the first rows of their tokens, each with the row to serve, if any. */
   function enter({ unlisted }: ReconciledRows): ReadonlyMap<Token, Token | undefined> {
     const replaced = new Map<Token, Token | undefined>();
     for (const [key, row] of unlisted) {
@@ -109,18 +106,17 @@ export function createUnlistedRows(): UnlistedRows {
     return replaced;
   }
 
-  return {
-    agree(reconciled) {
-      answers.push(reconciled);
-      if (answers.length === 1 && first.size === 0) return reconciled.rows;
-      let replaced: ReadonlyMap<Token, Token | undefined> = new Map();
-      for (const answer of answers) replaced = enter(answer);
-      answers = [];
-      if (replaced.size === 0) return reconciled.rows;
-      return reconciled.rows.flatMap((row) => {
-        const served = replaced.has(row) ? replaced.get(row) : row;
-        return served ? [served] : [];
-      });
-    },
+  return (reconciled) => {
+    if (!firstAnswer) {
+      firstAnswer = reconciled;
+      return reconciled.rows;
+    }
+    if (first.size === 0) enter(firstAnswer);
+    const replaced = enter(reconciled);
+    if (replaced.size === 0) return reconciled.rows;
+    return reconciled.rows.flatMap((row) => {
+      const served = replaced.has(row) ? replaced.get(row) : row;
+      return served ? [served] : [];
+    });
   };
 }

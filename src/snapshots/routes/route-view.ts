@@ -3,7 +3,7 @@ import type { Listing, Token, TokenFilter } from '../../domain/listing.js';
 import type { Logger } from '../../logger.js';
 import type { PinnedSnapshot } from '../pinned-snapshot.js';
 import type { TokenSnapshot } from '../snapshot.js';
-import { createUnlistedRows, type RouteRows } from './route-rows.js';
+import { createAgreement, type Reconcile } from './route-rows.js';
 import type { Routes } from './routes.js';
 
 export interface RouteViewOptions {
@@ -13,7 +13,7 @@ export interface RouteViewOptions {
   /** How long the token listing is fresh, in milliseconds. */
   readonly tokensFreshMs: number;
   readonly routes: Routes;
-  readonly routeRows: RouteRows;
+  readonly reconcile: Reconcile;
   /** The address of the client; undefined if unknown. */
   readonly client: string | undefined;
   /** The present (milliseconds since 1970). */
@@ -24,19 +24,22 @@ export interface RouteViewOptions {
 /** The routes as one operation sees them: the upstream's answers, made to agree with the listing that it reads. */
 export interface RouteView {
   /** The request as the upstream gets it: a listed token's address is spelled as the upstream spells it. */
-  requestFor(filter: TokenFilter): Promise<TokenFilter>;
-  /** The routes, if they can be had at once and without the upstream; undefined otherwise. */
-  cached(request: TokenFilter): readonly Token[] | undefined;
-  /** The tokens at the ends of the routes. Rejects with an UpstreamError. */
-  tokens(request: TokenFilter): Promise<readonly Token[]>;
+  routeRequest(filter: TokenFilter): Promise<TokenFilter>;
+  /** The routes, if they can be had at once and without the upstream; undefined otherwise. As `routes`. */
+  cachedRoutes(filter: TokenFilter): readonly Token[] | undefined;
+  /**
+   * The upstream's own answer, with each row as the token listing has it. While the listing is fresh and lacks the
+   * token, there are no routes, and the upstream is not asked. Rejects with an UpstreamError.
+   */
+  routes(request: TokenFilter): Promise<readonly Token[]>;
   /** Until when the routes so far stay cached (milliseconds since 1970). */
-  readonly goodUntil: number;
+  goodUntil(): number;
 }
 
 /** Creates the view of one operation. */
 export function createRouteView(options: RouteViewOptions): RouteView {
-  const { listing, pinnedTokens, tokensFreshMs, routes, routeRows, client, now, log } = options;
-  const unlistedRows = createUnlistedRows();
+  const { listing, pinnedTokens, tokensFreshMs, routes, reconcile, client, now, log } = options;
+  const agree = createAgreement();
   let goodUntil = Number.POSITIVE_INFINITY;
 
   /** The pinned listing, untracked; undefined if there is none. */
@@ -64,7 +67,7 @@ export function createRouteView(options: RouteViewOptions): RouteView {
     if (tokens) pinnedTokens.read();
     // The response would differ with a listing.
     else goodUntil = 0;
-    return unlistedRows.agree(routeRows.reconcile(rows, tokens, request));
+    return agree(reconcile(rows, tokens, request));
   }
 
   /** The address as the upstream writes it. Without a listing the request is sent as it came. */
@@ -89,8 +92,8 @@ export function createRouteView(options: RouteViewOptions): RouteView {
   }
 
   return {
-    requestFor: async (filter) => requestWith(await listingFor(filter), filter),
-    cached(filter) {
+    routeRequest: async (filter) => requestWith(await listingFor(filter), filter),
+    cachedRoutes(filter) {
       const tokens = pinnedTokens.readUntrackedIfPresent();
       if (!tokens || tokens instanceof Promise) return undefined;
       const request = requestWith(tokens, filter);
@@ -102,19 +105,16 @@ export function createRouteView(options: RouteViewOptions): RouteView {
       // An empty answer depends on no listing.
       return rows.length === 0 ? rows : reconciled(rows, tokens, request);
     },
-    async tokens(request) {
+    async routes(request) {
       const tokens = await listingFor(request);
       const none = tokens && noneIfUnlisted(tokens, request);
       if (none) return none;
-      const asker = { client, isListed: tokens !== undefined && isListed(tokens, request) };
-      const rows = await routes.tokens(request, asker);
+      const rows = await routes.tokens(request, client, tokens !== undefined && isListed(tokens, request));
       goodUntil = Math.min(goodUntil, routes.goodUntil(request));
       if (rows.length === 0) return rows;
       return reconciled(rows, tokens ?? (await listingFor(request)), request);
     },
-    get goodUntil() {
-      return goodUntil;
-    },
+    goodUntil: () => goodUntil,
   };
 }
 

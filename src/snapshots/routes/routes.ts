@@ -16,33 +16,7 @@ export interface RoutesOptions {
   readonly peers: Peers;
   /** How long routes are cached, in milliseconds. */
   readonly freshMs: number;
-  /** The bound on the cache, in bytes by estimate. */
-  readonly maxBytes?: number;
   readonly log: Logger;
-}
-
-/** The client that asks for routes, and its claim to a place in the queue. */
-export interface RouteAsker {
-  /** The address of the connection; undefined if unknown. */
-  readonly client: string | undefined;
-  /** Whether the token listing has the token that the routes start from. */
-  readonly isListed: boolean;
-}
-
-/** A cache of routes. */
-export interface Routes {
-  /** The routes if they are cached, so that they cost the upstream nothing. */
-  cached(filter: TokenFilter): readonly Token[] | undefined;
-  /** Until when the routes stay cached (milliseconds since 1970); now, if they are not. */
-  goodUntil(filter: TokenFilter): number;
-  /**
-   * The upstream's own answer to the filter. Equal calls at the same time share one request. Cached routes that are
-   * no longer fresh and cannot be refreshed are served for as long again: their prices say how old they are. After
-   * several failures in a row the error is returned for a while, and the upstream is not asked.
-   *
-   * @throws UpstreamError, or GatewayError BAD_USER_INPUT for a filter that the service does not support
-   */
-  tokens(filter: TokenFilter, asker: RouteAsker): Promise<readonly Token[]>;
 }
 
 interface RouteRequest {
@@ -52,15 +26,16 @@ interface RouteRequest {
 
 /** How long to wait for a peer that asks for the same routes. */
 const MAX_WAIT_MS = 2_000;
+/** The bound on the cache, in bytes by estimate. */
 const MAX_BYTES = 24 * 2 ** 20;
 /** The size of a token, and of an entry without its key and tokens; measured, with room to spare. */
 const TOKEN_BYTES = 600;
 const ENTRY_BYTES = 2000;
 
-/** Creates a bounded cache. All operations share one. */
-export function createRoutes(options: RoutesOptions): Routes {
-  const { listing, peers, freshMs, maxBytes = MAX_BYTES, log } = options;
+export type Routes = ReturnType<typeof createRoutes>;
 
+/** Creates a bounded cache of routes. All operations share one. */
+export function createRoutes({ listing, peers, freshMs, log }: RoutesOptions) {
   const failures = createRouteFailures();
   /** The clients that wait for requests under way, by the keys of the filters. */
   const waiting = new Map<string, RouteClientGroup>();
@@ -90,13 +65,13 @@ export function createRoutes(options: RoutesOptions): Routes {
     else log.warn({ ...filter, code, detail }, 'The routes from a token could not be had');
   }
 
-  const kept = new LRUCache<string, readonly Token[], RouteRequest>({
-    maxSize: maxBytes,
+  const cache = new LRUCache<string, readonly Token[], RouteRequest>({
+    maxSize: MAX_BYTES,
     sizeCalculation: (tokens, key) => ENTRY_BYTES + 2 * key.length + TOKEN_BYTES * tokens.length,
     ttl: freshMs,
     // An entry that is evicted while it is fetched is still awaited by clients.
     ignoreFetchAbort: true,
-    async fetchMethod(key, old, { context, options: kept }) {
+    async fetchMethod(key, old, { context, options: entry }) {
       const { filter } = context;
       const failed = failures.find(key);
       if (failed && old) return old;
@@ -106,7 +81,7 @@ export function createRoutes(options: RoutesOptions): Routes {
         const { rows, rejected, takenAt } = await fetch(key, context);
         failures.delete(key);
         // Routes from a peer are as old as they are there.
-        kept.ttl = Math.min(freshMs, Math.max(1, takenAt + freshMs - Date.now()));
+        entry.ttl = Math.min(freshMs, Math.max(1, takenAt + freshMs - Date.now()));
         if (rejected.count > 0) {
           const counts = { ...filter, rows: rows.length, rejectedRows: rejected.count };
           log.warn({ ...counts, rejected: rejected.first }, 'Left out bad rows of the routes from a token');
@@ -125,14 +100,29 @@ export function createRoutes(options: RoutesOptions): Routes {
     },
   });
   return {
-    cached: (filter) => kept.get(tokenFilterKey(filter)),
-    goodUntil: (filter) => Date.now() + kept.getRemainingTTL(tokenFilterKey(filter)),
-    async tokens(filter, { client, isListed }) {
+    /** The routes if they are cached, so that they cost the upstream nothing. */
+    cached: (filter: TokenFilter) => cache.get(tokenFilterKey(filter)),
+    /** Until when the routes stay cached (milliseconds since 1970); now, if they are not. */
+    goodUntil: (filter: TokenFilter) => Date.now() + cache.getRemainingTTL(tokenFilterKey(filter)),
+    /**
+     * The upstream's own answer to the filter. Equal calls at the same time share one request. Cached routes that are
+     * no longer fresh and cannot be refreshed are served for as long again: their prices say how old they are. After
+     * several failures in a row the error is returned for a while, and the upstream is not asked.
+     *
+     * @param client the address of its connection; undefined if unknown
+     * @param isListed whether the token listing has the token that the routes start from
+     * @throws UpstreamError, or GatewayError BAD_USER_INPUT for a filter that the service does not support
+     */
+    async tokens(
+      filter: TokenFilter,
+      client: string | undefined,
+      isListed: boolean,
+    ): Promise<readonly Token[]> {
       const key = tokenFilterKey(filter);
-      const cached = kept.get(key);
+      const cached = cache.get(key);
       if (cached) return cached;
       const clients = waiting.get(key) ?? createRouteClients(isListed);
-      const fetched = kept.fetch(key, { context: { filter, clients } });
+      const fetched = cache.fetch(key, { context: { filter, clients } });
       const tokens = await clients.join(client, fetched);
       if (!tokens) throw new Error('Expected routes or an error from the cache of routes, got neither');
       return tokens;

@@ -15,32 +15,6 @@ export interface RedisLinkOptions {
   readonly log: Logger;
 }
 
-/** A connection to Redis that is used while it is available, and never waited for. Nothing rejects. */
-export interface RedisLink {
-  /** Runs a script. The result is undefined while Redis is not available. */
-  run(
-    script: string,
-    keys: readonly string[],
-    args: readonly (string | number | Buffer)[],
-  ): Promise<{ readonly reply: unknown } | undefined>;
-  /** Resolves when the first connection has succeeded or failed, and within a second in any case. */
-  readonly isTried: Promise<unknown>;
-  /** Calls the listener after each connection. */
-  onConnection(listener: () => void): void;
-  /** Calls the listener at each news on the topic. */
-  subscribe(topic: string, listener: () => void): void;
-  /** Calls the subscribers of the topic in this process. */
-  notify(topic: string): void;
-  /** Resolves at the next news on the topic, and at the latest after this time (milliseconds). */
-  nextNews(topic: string, withinMs: number): Promise<void>;
-  /** Whether the process is ending, and no peer is waited for. */
-  readonly isEnding: boolean;
-  /** Sets `isEnding`. */
-  giveUp(): void;
-  /** Disconnects after the commands under way are sent. */
-  close(): Promise<void>;
-}
-
 /** A slower Redis counts as not available. */
 const TIMEOUT_MS = 1_000;
 /** After a failure Redis is not used for this time. */
@@ -55,20 +29,24 @@ const MAX_MESSAGES = 3_000;
 const MAX_MESSAGE_LENGTH = 100;
 const UNSUBSCRIBED_MS = 5_000;
 
-/** Connects, and reconnects until it is closed. */
-export function createRedisLink(options: RedisLinkOptions): RedisLink {
+export type RedisLink = ReturnType<typeof createRedisLink>;
+
+/**
+ * Connects, and reconnects until it is closed. The connection is used while Redis is available, and never waited for.
+ * Nothing rejects.
+ */
+export function createRedisLink(options: RedisLinkOptions) {
   const { url, channel, onSharing, timeoutMs = TIMEOUT_MS, log } = options;
   const news = new EventEmitter().setMaxListeners(0);
   // The prefix keeps a message "error" from being an emitter's error event, which throws.
   const eventOf = (topic: string) => `news:${topic}`;
-  const throttled = createThrottle(NOTIFY_EVERY_MS);
+  const throttle = createThrottle(NOTIFY_EVERY_MS);
   const mayRead = createAllowance(MAX_MESSAGES, 1_000 / MAX_MESSAGES);
   // Bounds the log: anybody who can end connections could fill it.
   const mayLog = createAllowance(20, 10_000);
   let resubscribeTimer: NodeJS.Timeout | undefined;
   let isShared: boolean | undefined;
   let awayUntil = 0;
-  let isEnding = false;
   let isClosed = false;
 
   const client = new Redis(url, {
@@ -92,18 +70,15 @@ export function createRedisLink(options: RedisLinkOptions): RedisLink {
   listener.on('ready', () => listener.subscribe(channel).catch(() => {}));
   // Without pings a connection that only listens does not notice that Redis is gone.
   const ping = setInterval(() => listener.ping().catch(() => {}), PING_MS).unref();
-  const isTried = Promise.race([
-    once(client, 'ready').catch(() => {}),
-    sleep(timeoutMs, undefined, { ref: false }),
-  ]);
   client.on('ready', () => {
     // Available at once, without the steady time.
     awayUntil = -STEADY_MS;
   });
 
+  /** Calls the subscribers of the topic in this process. */
   function notify(topic: string): void {
     const event = eventOf(topic);
-    if (news.listenerCount(event) > 0) throttled.run(event, () => news.emit(event));
+    if (news.listenerCount(event) > 0) throttle(event, () => news.emit(event));
   }
 
   /** Unsubscribes for a while: a flood of messages would take all CPU time. Polling still finds what is shared, only later. */
@@ -133,7 +108,12 @@ export function createRedisLink(options: RedisLinkOptions): RedisLink {
     );
   }
 
-  async function run(script: string, keys: readonly string[], args: readonly (string | number | Buffer)[]) {
+  /** Runs a script. The reply is undefined while Redis is not available, and only then. */
+  async function run(
+    script: string,
+    keys: readonly string[],
+    args: readonly (string | number | Buffer)[],
+  ): Promise<unknown> {
     if (performance.now() < awayUntil || isClosed) return undefined;
     try {
       const reply: unknown = await client.eval(script, keys.length, ...keys, ...args);
@@ -143,7 +123,7 @@ export function createRedisLink(options: RedisLinkOptions): RedisLink {
         onSharing(true);
         log[mayLog() ? 'info' : 'debug']('Sharing snapshots through Redis');
       }
-      return { reply };
+      return reply;
     } catch (error) {
       goAway(error);
       return undefined;
@@ -152,31 +132,27 @@ export function createRedisLink(options: RedisLinkOptions): RedisLink {
 
   return {
     run,
-    isTried,
-    onConnection(listen) {
-      client.on('ready', listen);
-    },
-    subscribe(topic, listen) {
-      news.on(eventOf(topic), listen);
-    },
+    /** Resolves when the first connection has succeeded or failed, and within a second in any case. */
+    isTried: Promise.race([
+      once(client, 'ready').catch(() => {}),
+      sleep(timeoutMs, undefined, { ref: false }),
+    ]) as Promise<unknown>,
+    /** Calls the listener after each connection. */
+    onConnection: (listen: () => void) => void client.on('ready', listen),
+    /** Calls the listener at each news on the topic. */
+    subscribe: (topic: string, listen: () => void) => void news.on(eventOf(topic), listen),
     notify,
-    async nextNews(topic, withinMs) {
+    /** Resolves at the next news on the topic, and at the latest after this time (milliseconds). */
+    async nextNews(topic: string, withinMs: number): Promise<void> {
       await once(news, eventOf(topic), { signal: AbortSignal.timeout(withinMs) }).catch(() => {});
     },
-    get isEnding() {
-      return isEnding;
-    },
-    giveUp() {
-      isEnding = true;
-    },
-    async close() {
+    /** Disconnects after the commands under way are sent. */
+    async close(): Promise<void> {
       // The end of a lease may still have to be sent: peers wait for it.
       await setImmediate();
-      isEnding = true;
       isClosed = true;
       clearInterval(ping);
       clearTimeout(resubscribeTimer);
-      throttled.stop();
       listener.disconnect();
       await client.quit().catch(() => client.disconnect());
     },

@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServiceFingerprints } from '../../domain/fingerprint.js';
 import type { Fetched } from '../../domain/listing.js';
-import type { Logger } from '../../logger.js';
 import type { LeaseResult, Peers, RefreshLease, SharedFailure } from '../../snapshots/peers.js';
 import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
 import type { ListingKind } from '../../upstream/listing-kinds.js';
-import { decodeRecord, type EncodeRows, encodeRecord, InvalidRecord, RECORD_FORMAT } from '../record.js';
+import { decodeRecord, encodeRecord, InvalidRecord, RECORD_FORMAT } from '../record.js';
 import { createRedisLink, type RedisLinkOptions } from './link.js';
 import { createSharedRateLimiter } from './rate-limit.js';
 import { DISCARD, FAIL, FORGET, LEASE, NEWEST, RENEW, REQUEST, WRITE } from './scripts.js';
@@ -15,28 +14,19 @@ import { decodeSharedFailure, encodeSharedFailure } from './shared-failure.js';
 import { createAllowance, createThrottle } from './throttle.js';
 import { createPatience, createReadBackoff } from './trust.js';
 
-export interface RedisPeersOptions {
-  readonly url: string;
+export interface RedisPeersOptions extends Omit<RedisLinkOptions, 'channel'> {
   /** Only gateways with the same scope share: a fingerprint of the upstream and its profile. */
   readonly scope: string;
   /** With a secret everything that steers a gateway carries an HMAC; anything without a valid one is refused. */
   readonly secret?: string | undefined;
   readonly services: ServiceFingerprints;
-  /** Shared with the disk store, so that a snapshot is encoded once. */
-  readonly encodeRows?: EncodeRows | undefined;
   /** Longer records are neither written nor read. */
   readonly maxRecordBytes: number;
-  /** How long peers can keep this gateway from an attempt of its own, in milliseconds; by default an hour. */
-  readonly obeyedMs?: number;
-  readonly timeoutMs?: RedisLinkOptions['timeoutMs'];
-  /** Called when sharing begins and when it ends. */
-  readonly onSharing: (isShared: boolean) => void;
-  readonly log: Logger;
 }
 
 /** The gateways that share through one Redis. While Redis is not available, each is on its own. */
 export interface RedisPeers extends Peers {
-  /** A ceiling that holds for all of them together, or for this one while it is on its own. */
+  /** Makes a rate limit of all of them together; it is that of this gateway alone while Redis is not available. */
   share(local: LocalRateLimiter, requestsPerSecond: number): RateLimiter;
   /** Ends all waiting for peers. */
   giveUp(): void;
@@ -57,6 +47,7 @@ const WAIT_MS = MAX_LEASE_MS + LEASE_MS + 1_000;
 const WAIT_JITTER_MS = 8_000;
 /** A requested snapshot is written at most once in this time. */
 const OFFER_EVERY_MS = 1_000;
+/** How long peers can keep this gateway from an attempt of its own. */
 const OBEYED_MS = 3_600_000;
 /** Newer than any snapshot, so that none is read. */
 const NEVER = Number.MAX_SAFE_INTEGER;
@@ -68,29 +59,19 @@ const WRITTEN_WITHIN_MS = 1_000;
 
 /** Connects, and reconnects until it is closed. */
 export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
-  const {
-    url,
-    scope,
-    secret,
-    services,
-    encodeRows,
-    maxRecordBytes,
-    obeyedMs = OBEYED_MS,
-    onSharing,
-    log,
-  } = options;
+  const { scope, secret, services, maxRecordBytes, log } = options;
   const gateway = randomUUID();
   // The braces are a hash tag: they keep the keys on one node of a cluster.
   const prefix = `{chains-and-tokens-gateway:${RECORD_FORMAT}:${scope}}`;
   const seal = createSeal(secret, scope);
   const channel = `${prefix}${seal.keyPart}:news`;
   const offered = new Map<string, () => Promise<unknown>>();
-  const offers = createThrottle(OFFER_EVERY_MS);
+  const throttleOffer = createThrottle(OFFER_EVERY_MS);
   const reads = createReadBackoff();
-  const pauses = createPatience(obeyedMs);
+  const pauses = createPatience(OBEYED_MS);
   // Bounds the log: bad records can be written faster than a log is read.
   const mayLog = createAllowance(10, 60_000);
-  const link = createRedisLink({ url, channel, onSharing, timeoutMs: options.timeoutMs, log });
+  const link = createRedisLink({ ...options, channel });
   const { run } = link;
   link.onConnection(() => {
     // Redis may have lost the snapshots, and messages were missed.
@@ -105,41 +86,36 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
 
   /** Writes the snapshot that is served here, for peers that have none. */
   function writeOffer(topic: string): void {
-    offers.run(topic, () => offered.get(topic)?.());
+    throttleOffer(topic, () => offered.get(topic)?.());
   }
 
   /** Writes that are under way: the end of the process waits for them. */
   const writes = new Set<Promise<void>>();
+  let hasGivenUp = false;
 
-  function write<Row>(...record: Parameters<typeof writeRecord<Row>>): Promise<void> {
-    const written = writeRecord(...record).finally(() => writes.delete(written));
-    writes.add(written);
-    return written;
-  }
-
-  async function writeRecord<Row>(
+  /** Writes a snapshot to Redis. It never rejects. */
+  function write<Row>(
     topic: string,
     kind: ListingKind<Row>,
     fetched: Fetched<Row>,
     keepMs: number,
     endsLease: boolean,
   ): Promise<void> {
-    try {
-      const record = await encodeRecord(kind, fetched, services, seal.digestFor(topic), encodeRows);
-      const bytes = record.length;
-      if (bytes > maxRecordBytes) {
-        const facts = { topic, bytes, maxRecordBytes };
-        log[mayLog() ? 'warn' : 'debug'](
-          facts,
-          'A snapshot is too large to be shared: raise UPSTREAM_MAX_BYTES',
-        );
-        return;
-      }
-      const args = [gateway, fetched.takenAt, record, keepMs, channel, topic, endsLease ? 1 : 0];
-      await run(WRITE, keysOf(topic), args);
-    } catch (err) {
-      log.error({ err, topic }, 'A snapshot could not be encoded for other gateways');
-    }
+    const written = encodeRecord(kind, fetched, services, seal.digestFor(topic))
+      .then(async (record) => {
+        const bytes = record.length;
+        if (bytes <= maxRecordBytes) {
+          const args = [gateway, fetched.takenAt, record, keepMs, channel, topic, endsLease ? 1 : 0];
+          await run(WRITE, keysOf(topic), args);
+          return;
+        }
+        const message = 'A snapshot is too large to be shared: raise UPSTREAM_MAX_BYTES';
+        log[mayLog() ? 'warn' : 'debug']({ topic, bytes, maxRecordBytes }, message);
+      })
+      .catch((err) => log.error({ err, topic }, 'A snapshot could not be encoded for other gateways'))
+      .finally(() => writes.delete(written));
+    writes.add(written);
+    return written;
   }
 
   /** Decodes a reply. An invalid record is logged, and deleted unless it is only too early. */
@@ -156,8 +132,8 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
       const fetched = await decodeRecord(kind, String(text), services, now, seal.digestFor(topic));
       // Peers find it by the one time and serve it with the other.
       if (fetched.takenAt !== Number(takenAt))
-        throw new InvalidRecord('it is of another time than is said of it');
-      if (fetched.takenAt < now - KEEP_MS) throw new InvalidRecord('it is older than anything is kept');
+        throw new InvalidRecord('its time is not the one that Redis gives for it');
+      if (fetched.takenAt < now - KEEP_MS) throw new InvalidRecord('it is older than snapshots are stored');
       reads.good(topic);
       pauses.reset(topic);
       return fetched;
@@ -189,9 +165,9 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     return {
       is: 'ours',
       peerFailure,
-      async succeed(fetched, keepMs = KEEP_MS) {
+      succeed(fetched, keepMs = KEEP_MS) {
         clearInterval(renewal);
-        await write(topic, kind, fetched, keepMs, true);
+        return write(topic, kind, fetched, keepMs, true);
       },
       async fail(failure, retryInMs = 1) {
         clearInterval(renewal);
@@ -216,12 +192,12 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     let newerThan = knownAt;
     let hasRequested = false;
     let ignoresPause = false;
-    while (!link.isEnding && performance.now() < until) {
+    while (!hasGivenUp && performance.now() < until) {
       const readsFrom = reads.mayRead(topic) ? newerThan : NEVER;
       const args = [gateway, LEASE_MS, readsFrom, maxRecordBytes, ignoresPause ? 1 : 0];
-      const ran = await run(LEASE, keys, args);
-      const [is, first, second] = Array.isArray(ran?.reply) ? (ran.reply as unknown[]) : [];
-      if (is === 'taken') {
+      const reply = await run(LEASE, keys, args);
+      const [is, first, second] = Array.isArray(reply) ? (reply as unknown[]) : [];
+      if (is === 'newer') {
         const fetched = await read(topic, kind, first, second);
         // A record from the future stays in Redis, and is not read again.
         if (fetched === 'early') newerThan = Number(second);
@@ -253,10 +229,10 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     lease,
     async newest(topic, kind, newerThan) {
       if (!reads.mayRead(topic)) return undefined;
-      const ran = await run(NEWEST, keysOf(topic).slice(0, 1), [newerThan, maxRecordBytes]);
-      if (ran?.reply === 'none') writeOffer(topic);
-      if (!Array.isArray(ran?.reply)) return undefined;
-      const [text, takenAt] = ran.reply as unknown[];
+      const reply = await run(NEWEST, keysOf(topic).slice(0, 1), [newerThan, maxRecordBytes]);
+      if (reply === 'none') writeOffer(topic);
+      if (!Array.isArray(reply)) return undefined;
+      const [text, takenAt] = reply as unknown[];
       const fetched = await read(topic, kind, text, takenAt);
       return fetched === 'early' ? undefined : fetched;
     },
@@ -266,9 +242,11 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     },
     share: (local, requestsPerSecond) =>
       createSharedRateLimiter({ local, requestsPerSecond, link, seal, prefix }),
-    giveUp: link.giveUp,
+    giveUp() {
+      hasGivenUp = true;
+    },
     async close() {
-      offers.stop();
+      hasGivenUp = true;
       await Promise.race([Promise.all(writes), sleep(WRITTEN_WITHIN_MS, undefined, { ref: false })]);
       await link.close();
     },

@@ -38,7 +38,7 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Rate
   async function acquireShared(service: string, isFirst: boolean, ignoresPause: boolean): Promise<unknown> {
     const args = [requestsPerSecond, WINDOW_MS, randomUUID(), isFirst ? 1 : 0, ignoresPause ? 1 : 0];
     const keys = [`${prefix}:places`, pauseKey(service), `${prefix}:first`];
-    return (await link.run(ACQUIRE_SLOT, keys, args))?.reply;
+    return link.run(ACQUIRE_SLOT, keys, args);
   }
 
   /** How long a pause that peers have shared still lasts; 0 if there is none, or it is ignored. */

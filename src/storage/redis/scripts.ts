@@ -14,7 +14,7 @@ const LONGEST_LEASE_MS = 10_000;
 /** So are longer texts, in bytes; they are not read. The message of a failure may have 1,000 letters. */
 const LONGEST_TEXT = 10_000;
 const LONGEST_NUMBER = 20;
-/** So are a snapshot of more fields, and more slots than all gateways together can take. */
+/** So are a snapshot of more fields, and more slots than all gateways together can use. */
 const MOST_FIELDS = 2;
 const MOST_SLOTS = 2_000;
 
@@ -65,12 +65,12 @@ return { snapshot(KEYS[1], ARGV[2]) }
  * KEYS snapshot, setback, pause, lease; ARGV gateway, lease in ms, newer than, longest text in bytes, whether to
  * ignore the pause (1 or 0).
  *
- * Returns one of `['taken', text, takenAt]`, `['early', setback, ms left]`, `['ours', setback]`, `['theirs']`.
+ * Returns one of `['newer', text, takenAt]`, `['early', setback, ms left]`, `['ours', setback]`, `['theirs']`.
  */
 export const LEASE = `${HELPERS}
 local at = takenAt(KEYS[1])
 if at and at > tonumber(ARGV[3]) then
-  return { 'taken', snapshot(KEYS[1], ARGV[4]) }
+  return { 'newer', snapshot(KEYS[1], ARGV[4]) }
 end
 expect(KEYS[3], 'string')
 local left = redis.call('PTTL', KEYS[3])
@@ -92,7 +92,7 @@ if text(KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 /**
  * Writes a snapshot unless there is a newer one. One from the future counts as none.
  *
- * KEYS snapshot, setback, pause, lease; ARGV gateway, takenAt, text, ms to keep it, channel, topic, whether
+ * KEYS snapshot, setback, pause, lease; ARGV gateway, takenAt, text, ms until it expires, channel, topic, whether
  * it ends a lease (1 or 0).
  */
 export const WRITE = `${HELPERS}
@@ -112,7 +112,7 @@ if isNew then redis.call('PUBLISH', ARGV[5], ARGV[6]) end
 /**
  * Ends a lease without a snapshot, unless it has expired.
  *
- * KEYS setback, pause, lease; ARGV gateway, failure or nothing, ms to keep it, ms until the next attempt, channel,
+ * KEYS setback, pause, lease; ARGV gateway, failure or nothing, ms until it expires, ms until the next attempt, channel,
  * topic.
  */
 export const FAIL = `${HELPERS}
@@ -143,7 +143,7 @@ export const PAUSE = `redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[1])`;
  * Acquires one slot of the rate limit that all gateways share.
  *
  * KEYS places, hold, first; ARGV slots in a window, the window in ms, a name for the slot, whether it has priority
- * (1 or 0): then the next slot is reserved for it while it keeps asking; whether to ignore a pause (1 or 0).
+ * (1 or 0): then the next slot is reserved for it while it asks again in time; whether to ignore a pause (1 or 0).
  * Returns 0 if it was acquired, `[ms left, text]` of a pause, or how many ms to wait.
  */
 export const ACQUIRE_SLOT = `${HELPERS}
@@ -154,16 +154,16 @@ if redis.call('ZCARD', KEYS[1]) > ${MOST_SLOTS} then redis.call('UNLINK', KEYS[1
 local at = now()
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', at - ARGV[2])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], at + 1, '+inf')
-local taken = redis.call('ZCARD', KEYS[1])
+local used = redis.call('ZCARD', KEYS[1])
 local first = redis.call('PTTL', KEYS[3])
 if ARGV[4] == '0' and first > 0 and first <= 2 * ARGV[2] then return 50 end
-if taken < tonumber(ARGV[1]) then
+if used < tonumber(ARGV[1]) then
   redis.call('DEL', KEYS[3])
   redis.call('ZADD', KEYS[1], at, ARGV[3])
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
   return 0
 end
 if ARGV[4] == '1' then redis.call('SET', KEYS[3], '1', 'PX', 2 * ARGV[2]) end
-local oldest = redis.call('ZRANGE', KEYS[1], taken - ARGV[1], taken - ARGV[1], 'WITHSCORES')
+local oldest = redis.call('ZRANGE', KEYS[1], used - ARGV[1], used - ARGV[1], 'WITHSCORES')
 return math.max(1, oldest[2] + ARGV[2] - at)
 `;

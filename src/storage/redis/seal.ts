@@ -1,7 +1,7 @@
 import { createHmac, type Hmac } from 'node:crypto';
 import { isEqualText, RECORD_FORMAT, type RecordDigest, SHA256 } from '../record.js';
 
-/** What a sealed text is for. It does not open for another purpose. */
+/** The purpose of a sealed text. It does not open for another one. */
 export type SealPurpose = 'snapshot' | 'setback' | 'hold';
 
 /**

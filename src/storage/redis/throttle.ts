@@ -1,40 +1,26 @@
-/** Merges calls that come too often. */
-export interface Throttle {
-  /** Calls `act` at once, or at the end of the interval if one is running for this key. */
-  run(key: string, act: () => void): void;
-  /** Drops the delayed calls. */
-  stop(): void;
-}
-
-/** Creates a throttle: for each key the first call runs at once, and then at most one in each interval (milliseconds). */
-export function createThrottle(intervalMs: number): Throttle {
-  /** The delayed calls, by key. */
+/**
+ * Creates a throttle, which merges calls that come too often: for each key the first call runs at once, and then at most
+ * one in each interval (milliseconds), the last one.
+ */
+export function createThrottle(intervalMs: number): (key: string, act: () => void) => void {
+  /** The call that is delayed to the end of the interval, by key; undefined if none has come in it. */
   const delayed = new Map<string, (() => void) | undefined>();
-  const timers = new Map<string, NodeJS.Timeout>();
 
   function run(key: string, act: () => void): void {
-    if (timers.has(key)) {
+    if (delayed.has(key)) {
       delayed.set(key, act);
       return;
     }
-    const timer = setTimeout(() => {
-      timers.delete(key);
+    delayed.set(key, undefined);
+    setTimeout(() => {
       const again = delayed.get(key);
       delayed.delete(key);
       if (again) run(key, again);
-    }, intervalMs);
-    timers.set(key, timer.unref());
+    }, intervalMs).unref();
     act();
   }
 
-  return {
-    run,
-    stop() {
-      for (const timer of timers.values()) clearTimeout(timer);
-      timers.clear();
-      delayed.clear();
-    },
-  };
+  return run;
 }
 
 /** Creates a token bucket: this many at once, and then one more in each interval (milliseconds). */

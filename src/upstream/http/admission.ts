@@ -12,51 +12,34 @@ export interface AdmissionOptions {
   readonly rateLimiter: RateLimiter;
   /** How many requests may wait in each lane of routes. Listings are never refused. */
   readonly maxWaiting: number;
+  /** Rejects all waiting requests with its reason, an UpstreamError. */
+  readonly closing: AbortSignal;
 }
 
 /** A request that wants to be sent. */
-export interface AdmissionRequest {
+interface AdmissionRequest {
   readonly url: string;
   readonly lane: Lane;
-  /** See {@link Backoff.delayBefore}. */
+  /** Whether it waits for the next probe of an open breaker, to be the probe itself. */
   readonly waits: boolean;
   /** The clients that ask for routes; one unknown client unless given. */
   readonly clients?: RouteClients | undefined;
 }
 
-/**
- * Decides which request is sent next. Each lane goes before the lanes after it. Within a lane the clients take turns,
- * so that a client with many requests delays only its own.
- */
-export interface Admission {
-  /**
-   * Calls `send` when the backoff and the rate limiter let the request through.
-   *
-   * @returns settles when the request is sent; the promise of the answer is inside an object, and so not awaited
-   * @throws UpstreamError by rejection, if the request is not sent
-   */
-  admit<Answer>(
-    request: AdmissionRequest,
-    send: () => Promise<Answer>,
-  ): Promise<{ readonly answer: Promise<Answer> }>;
-  /** Rejects all waiting requests with this error. */
-  close(reason: UpstreamError): void;
-}
-
 /** How often a lane checks whether the lanes before it are idle. */
 const BEHIND_POLL_MS = 20;
 
-/** Makes the admission to one service. */
-export function createAdmission(options: AdmissionOptions): Admission {
-  const { service, backoff, rateLimiter, maxWaiting } = options;
+/**
+ * Makes the admission to one service, which decides which request is sent next. Each lane goes before the lanes after
+ * it. Within a lane the clients take turns, so that a client with many requests delays only its own.
+ */
+export function createAdmission(options: AdmissionOptions) {
+  const { service, backoff, rateLimiter, maxWaiting, closing } = options;
   const queues: Readonly<Record<Lane, FairQueue>> = {
     listings: createFairQueue({ concurrency: 1, maxWaiting: Number.POSITIVE_INFINITY }),
     routes: createFairQueue({ concurrency: 1, maxWaiting }),
     unlisted: createFairQueue({ concurrency: 1, maxWaiting }),
   };
-  const closing = new AbortController();
-  /** Rejects each request that waits in a queue. */
-  const rejections = new Set<(error: UpstreamError) => void>();
 
   /** Whether a request of a more important lane has its turn. */
   function isBehind(lane: Lane): boolean {
@@ -74,61 +57,57 @@ export function createAdmission(options: AdmissionOptions): Admission {
       // A failure may have been recorded while the slot was awaited.
       if (waitMs === 0 && backoff.delayBefore(url, lane, waits) === 0) return;
       if (waitMs > MAX_WAIT_MS) throw pausedByPeers(waitMs);
-      await sleep(waitMs, undefined, { signal: closing.signal });
+      await sleep(waitMs, undefined, { signal: closing });
     }
   }
 
-  return {
-    async admit(request, send) {
-      const { url, lane, waits, clients = UNKNOWN_CLIENT } = request;
-      const queue = queues[lane];
-      if (closing.signal.aborted) throw stoppingError(closing.signal.reason);
-      backoff.delayBefore(url, lane, waits);
-      return new Promise((resolve, reject) => {
-        /** Takes the entries of all clients out of the queue. */
-        const entries = new AbortController();
-        let entryCount = 0;
-        let unwatch: () => void = () => {};
-        const leaveQueue = () => {
-          rejections.delete(end);
-          unwatch();
-          entries.abort();
-        };
-        const end = (error: UpstreamError) => {
-          leaveQueue();
-          reject(error);
-        };
-        const haveTurn = async () => {
-          leaveQueue();
-          try {
-            await untilFree(request);
-            const answer = backoff.run(url, lane, send);
-            // The caller handles a failure, but only after this promise has resolved.
-            answer.catch(() => {});
-            resolve({ answer });
-          } catch (thrown) {
-            reject(thrown instanceof UpstreamError ? thrown : stoppingError(thrown));
-          }
-        };
-        rejections.add(end);
-        // The request has an entry for each of its clients, and is sent when the first of them has its turn.
-        unwatch = clients.watch((client) => {
-          entryCount++;
-          queue.add(client.client, 0, haveTurn, entries.signal).catch((refusal) => {
-            if (!(refusal instanceof QueueFullError)) return;
-            const error = tooManyWait(refusal.waiting);
-            client.refuse(error);
-            entryCount--;
-            if (entryCount === 0) end(error);
-          });
+  /**
+   * Calls `send` when the backoff and the rate limiter let the request through.
+   *
+   * @returns settles when the request is sent; the promise of the answer is inside an object, and so not awaited
+   * @throws UpstreamError by rejection, if the request is not sent
+   */
+  return async function admit<Answer>(
+    request: AdmissionRequest,
+    send: () => Promise<Answer>,
+  ): Promise<{ readonly answer: Promise<Answer> }> {
+    const { url, lane, waits, clients = UNKNOWN_CLIENT } = request;
+    const queue = queues[lane];
+    if (closing.aborted) throw stoppingError(closing.reason);
+    backoff.delayBefore(url, lane, waits);
+    return new Promise((resolve, reject) => {
+      /** Takes the entries of all clients out of the queue. */
+      const entries = new AbortController();
+      let entryCount = 0;
+      const end = (error: UpstreamError) => {
+        entries.abort();
+        reject(error);
+      };
+      closing.addEventListener('abort', () => end(closing.reason), { signal: entries.signal });
+      const haveTurn = async () => {
+        entries.abort();
+        try {
+          await untilFree(request);
+          const answer = backoff.run(url, lane, send);
+          // The caller handles a failure, but only after this promise has resolved.
+          answer.catch(() => {});
+          resolve({ answer });
+        } catch (thrown) {
+          reject(stoppingError(thrown));
+        }
+      };
+      // The request has an entry for each of its clients, and is sent when the first of them has its turn.
+      clients.watch((client) => {
+        entryCount++;
+        queue.add(client.client, 0, haveTurn, entries.signal).catch((refusal) => {
+          if (!(refusal instanceof QueueFullError)) return;
+          const error = tooManyWait(refusal.waiting);
+          client.refuse(error);
+          entryCount--;
+          if (entryCount === 0) end(error);
         });
-        if (entries.signal.aborted) unwatch();
       });
-    },
-    close(reason) {
-      closing.abort(reason);
-      for (const end of rejections) end(reason);
-    },
+    });
   };
 }
 
@@ -139,10 +118,7 @@ export function pauseKey(service: ListingSource, lane: Lane): string {
 
 const UNKNOWN_CLIENT: RouteClients = {
   isListed: true,
-  watch(listener) {
-    listener({ client: undefined, refuse() {} });
-    return () => {};
-  },
+  watch: (listener) => listener({ client: undefined, refuse() {} }),
 };
 
 function tooManyWait(waiting: number): UpstreamError {

@@ -1,24 +1,8 @@
+import type { RequestDelay } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 
 /** Closed: requests are sent. Open: none is sent. Half-open: only the probe is sent. */
 export type BreakerState = 'closed' | 'half-open' | 'open';
-
-/** A circuit breaker on the monotonic clock. */
-export interface Breaker {
-  readonly state: BreakerState;
-  /** The failure that last opened it; undefined if none has. */
-  readonly openedBy: UpstreamError | undefined;
-  /** How long until a request may be sent, in milliseconds; 0 while closed, or when a probe is due. */
-  delayMs(): number;
-  /**
-   * Sends, and records the outcome. While the breaker is not closed, this request is the probe: call it only if
-   * {@link Breaker.delayMs} has just returned 0.
-   *
-   * @param key failures with equal keys count once, so that one bad request cannot open the breaker
-   * @throws any error of `send`
-   */
-  run<Answer>(key: string | object, send: () => Promise<Answer>): Promise<Answer>;
-}
 
 /** This many failures in a row open the breaker. */
 const FAILURES_TO_OPEN = 5;
@@ -27,57 +11,61 @@ const OPEN_MS = 2_000;
 /** While a probe is under way, the other requests poll, so that they are not released all at once. */
 const PROBE_POLL_MS = 50;
 
-/** Makes a closed breaker. `onState` is called whenever its state changes. */
-export function createBreaker(onState: (state: BreakerState) => void): Breaker {
+export type Breaker = ReturnType<typeof createBreaker>;
+
+/** Makes a closed circuit breaker on the monotonic clock. `onState` is called whenever its state changes. */
+export function createBreaker(onState: (state: BreakerState) => void) {
   const failed = new Set<string | object>();
   let state: BreakerState = 'closed';
+  /** The failure that opened it; undefined while it is closed. */
   let openedBy: UpstreamError | undefined;
   let openedAt = 0;
 
   function enter(next: BreakerState): void {
     state = next;
     if (next === 'open') openedAt = performance.now();
+    if (next === 'closed') openedBy = undefined;
     if (next !== 'half-open') failed.clear();
     onState(next);
   }
 
-  function fail(key: string | object, error: UpstreamError, isProbe: boolean): void {
+  function record(key: string | object, isProbe: boolean, failure?: UpstreamError): void {
     // It was sent before the breaker opened.
     if (!isProbe && state !== 'closed') return;
-    failed.add(key);
-    if (!isProbe && failed.size < FAILURES_TO_OPEN) return;
-    openedBy = error;
-    enter('open');
-  }
-
-  function succeed(isProbe: boolean): void {
-    if (isProbe) enter('closed');
-    else if (state === 'closed') failed.clear();
+    if (failure) {
+      failed.add(key);
+      if (!isProbe && failed.size < FAILURES_TO_OPEN) return;
+      openedBy = failure;
+      enter('open');
+    } else if (isProbe) enter('closed');
+    else failed.clear();
   }
 
   return {
-    get state() {
-      return state;
+    /** Why and for how long requests wait; undefined if one may be sent, because it is closed or a probe is due. */
+    delay(): RequestDelay | undefined {
+      if (!openedBy) return undefined;
+      const leftMs = state === 'half-open' ? PROBE_POLL_MS : openedAt + OPEN_MS - performance.now();
+      return leftMs > 0 ? { error: openedBy, leftMs } : undefined;
     },
-    get openedBy() {
-      return openedBy;
-    },
-    delayMs() {
-      if (state === 'closed') return 0;
-      if (state === 'half-open') return PROBE_POLL_MS;
-      return Math.max(0, openedAt + OPEN_MS - performance.now());
-    },
-    async run(key, send) {
+    /**
+     * Sends, and records the outcome. While the breaker is not closed, this request is the probe: call it only if
+     * `delay` has just returned undefined.
+     *
+     * @param key failures with equal keys count once, so that one bad request cannot open the breaker
+     * @throws any error of `send`
+     */
+    async run<Answer>(key: string | object, send: () => Promise<Answer>): Promise<Answer> {
       const isProbe = state !== 'closed';
       if (isProbe) enter('half-open');
       try {
         const answer = await send();
-        succeed(isProbe);
+        record(key, isProbe);
         return answer;
       } catch (error) {
-        if (error instanceof UpstreamError && isOfTheService(error)) fail(key, error, isProbe);
-        // The service has answered: only this request is wrong.
-        else succeed(isProbe);
+        // With any other error the service has answered, and only this request is wrong.
+        const isFailure = error instanceof UpstreamError && isOfTheService(error);
+        record(key, isProbe, isFailure ? error : undefined);
         throw error;
       }
     },

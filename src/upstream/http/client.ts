@@ -70,7 +70,7 @@ export interface UpstreamHttp {
    * @throws UpstreamError only
    */
   getJson(request: UpstreamRequest): Promise<UpstreamAnswer>;
-  /** What delays the requests for listings now; undefined if nothing does. */
+  /** The delay of requests for listings now, and its cause; undefined if there is none. */
   delay(): RequestDelay | undefined;
   /** Aborts all requests; their callers get an UpstreamError. */
   close(): Promise<void>;
@@ -110,10 +110,10 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     },
   });
   for (const lane of LANES) options.onBreaker('closed', lane);
-  const admission = createAdmission({ service, backoff, rateLimiter, maxWaiting });
   const closing = new AbortController();
   // Every waiting request listens to it.
   setMaxListeners(0, closing.signal);
+  const admit = createAdmission({ service, backoff, rateLimiter, maxWaiting, closing: closing.signal });
   const underWay = new Set<AbortController>();
 
   async function getJson(request: UpstreamRequest): Promise<UpstreamAnswer> {
@@ -123,26 +123,22 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     for (let attempt = 0; ; attempt++) {
       // Further attempts fail at once if the breaker is open: the caller tries again after a pause.
       const admitted = { url, lane, waits: first && attempt === 0, clients };
-      const { answer } = await admission.admit(admitted, () => observed(path, url));
+      const { answer } = await admit(admitted, () => observed(path, url));
       try {
         return await answer;
       } catch (thrown) {
-        const error = thrown instanceof UpstreamError ? thrown : stoppingError(thrown);
+        const error = stoppingError(thrown);
         const pauseMs = retryDelay(attempt, error);
         if (closing.signal.aborted || attempt >= retries || pauseMs === undefined) throw error;
         log.debug(
           { url, attempt, pauseMs, code: error.code, detail: error.detail },
           'Retrying a request to the upstream',
         );
-        await pause(pauseMs);
+        await sleep(pauseMs, undefined, { signal: closing.signal }).catch((reason) => {
+          throw stoppingError(reason);
+        });
       }
     }
-  }
-
-  async function pause(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: closing.signal }).catch((reason) => {
-      throw stoppingError(reason);
-    });
   }
 
   async function observed(path: string, url: string): Promise<UpstreamAnswer> {
@@ -199,7 +195,6 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   async function close(): Promise<void> {
     const reason = stoppingError(undefined);
     closing.abort(reason);
-    admission.close(reason);
     for (const controller of underWay) controller.abort(reason);
     await agent.destroy();
   }

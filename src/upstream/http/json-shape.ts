@@ -20,21 +20,14 @@ const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
 
-/** Checks the shape of a JSON text before it is parsed. */
-export interface JsonShape {
-  /**
-   * Checks the next chunk of the text.
-   *
-   * @throws UpstreamError UPSTREAM_MALFORMED as soon as the text has more parts than any listing
-   */
-  add(bytes: Uint8Array): void;
-}
-
 /**
- * Makes the check of one JSON text. It counts objects, values and names, since 32 MB of `{},` or `[[[[` would be
- * gigabytes when parsed. Counting takes a few hundredths of a second, and no memory. Syntax is left to the parser.
+ * Makes the check of one JSON text before it is parsed: call it with each chunk of the text. It counts objects, values
+ * and names, since 32 MB of `{},` or `[[[[` would be gigabytes when parsed. Counting takes a few hundredths of a second,
+ * and no memory. Syntax is left to the parser.
+ *
+ * @returns throws an UpstreamError UPSTREAM_MALFORMED as soon as the text has more parts than any listing
  */
-export function createJsonShape(): JsonShape {
+export function createShapeCheck(): (bytes: Uint8Array) => void {
   let isInString = false;
   let isEscaped = false;
   let containers = 0;
@@ -42,41 +35,31 @@ export function createJsonShape(): JsonShape {
   /** The hash of the last string. Names with equal hashes count once; the random seed prevents forged collisions. */
   let hash = SEED;
   const names = new Set<number>();
-
-  function countContainer(): void {
-    if (++containers > MAX_CONTAINERS) throw tooMuch(`${MAX_CONTAINERS} objects and arrays`);
-  }
-
-  function countValue(): void {
-    if (++values > MAX_VALUES) throw tooMuch(`${MAX_VALUES} values`);
-  }
-
-  function countName(): void {
-    if (names.add(hash).size > MAX_NAMES) throw tooMuch(`${MAX_NAMES} names of members`);
-  }
-
-  return {
-    add(bytes) {
-      for (let at = 0; at < bytes.length; at++) {
-        const byte = bytes[at];
-        if (isInString) {
-          if (byte === QUOTE && !isEscaped) isInString = false;
-          else {
-            isEscaped = byte === BACKSLASH && !isEscaped;
-            hash = Math.imul(hash ^ (byte ?? 0), PRIME);
-          }
-        } else if (byte === QUOTE) {
-          isInString = true;
-          isEscaped = false;
-          hash = SEED;
-        } else if (byte === COMMA) countValue();
-        else if (byte === COLON) countName();
-        else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) countContainer();
+  return (bytes) => {
+    // Faster than for...of.
+    for (let at = 0; at < bytes.length; at++) {
+      const byte = bytes[at] ?? 0;
+      if (isInString) {
+        if (byte === QUOTE && !isEscaped) isInString = false;
+        else {
+          isEscaped = byte === BACKSLASH && !isEscaped;
+          hash = Math.imul(hash ^ byte, PRIME);
+        }
+      } else if (byte === QUOTE) {
+        isInString = true;
+        isEscaped = false;
+        hash = SEED;
+      } else if (byte === COMMA) {
+        if (++values > MAX_VALUES) throw tooMany(`${MAX_VALUES} values`);
+      } else if (byte === COLON) {
+        if (names.add(hash).size > MAX_NAMES) throw tooMany(`${MAX_NAMES} names of members`);
+      } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+        if (++containers > MAX_CONTAINERS) throw tooMany(`${MAX_CONTAINERS} objects and arrays`);
       }
-    },
+    }
   };
 }
 
-function tooMuch(most: string) {
+function tooMany(most: string) {
   return malformed(`expected at most ${most}, got more`);
 }

@@ -1,6 +1,6 @@
 import { malformed } from '../../domain/upstream-error.js';
 import { yieldThen } from '../../scheduling/chunks.js';
-import { createJsonShape } from './json-shape.js';
+import { createShapeCheck } from './json-shape.js';
 
 /** The part of a response that is needed here. */
 export interface Readable {
@@ -43,13 +43,13 @@ export async function readJson(
       throw malformedJson(cause);
     }
   };
-  const shape = createJsonShape();
+  const checkShape = createShapeCheck();
   let text = '';
   let bytes = 0;
   for await (const chunk of body ?? []) {
     bytes += chunk.byteLength;
     if (bytes > maxBytes) throw malformed(`expected at most ${maxBytes} bytes, got more`, url);
-    shape.add(chunk);
+    checkShape(chunk);
     text += decode(chunk);
   }
   text += decode();

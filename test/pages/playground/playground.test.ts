@@ -25,7 +25,8 @@ const ends: (() => Promise<void>)[] = [];
 const atEnd = (end: () => Promise<void>) => ends.push(end);
 
 beforeAll(async () => {
-  demo = await startGatewayProcess({}, atEnd);
+  // With its first prices throughout: they change with each refresh.
+  demo = await startGatewayProcess({ TOKENS_FRESH_MS: '3600000' }, atEnd);
 });
 afterAll(async () => {
   for (const end of ends.reverse()) await end();

@@ -24,20 +24,17 @@ export function decodeCursor(cursor: string, order: TokenOrder): SortKey {
   return { order, value, tieBreaker };
 }
 
+/** Whether a value is one that tokens are sorted by in each order. */
+const IS_VALUE: Readonly<Record<TokenOrder, (value: unknown) => boolean>> = {
+  RELEVANCE: (value) => typeof value === 'number',
+  SYMBOL: (value) => value === null,
+  NAME: (value) => typeof value === 'string',
+  PRICE_ASC: (value) => value === null || typeof value === 'number',
+  PRICE_DESC: (value) => value === null || typeof value === 'number',
+};
+
 function isValueOf(order: string, value: unknown): value is SortKey['value'] {
-  switch (order as TokenOrder) {
-    case 'RELEVANCE':
-      return typeof value === 'number';
-    case 'SYMBOL':
-      return value === null;
-    case 'NAME':
-      return typeof value === 'string';
-    case 'PRICE_ASC':
-    case 'PRICE_DESC':
-      return value === null || typeof value === 'number';
-    default:
-      return false;
-  }
+  return Object.hasOwn(IS_VALUE, order) && IS_VALUE[order as TokenOrder](value);
 }
 
 function isTieBreaker(tieBreaker: readonly unknown[]): tieBreaker is SortKey['tieBreaker'] {
