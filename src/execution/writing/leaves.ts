@@ -30,7 +30,8 @@ export function leafTextOf(type: GraphQLLeafType): LeafText {
     case GraphQLID:
       return (value) => (typeof value === 'string' ? quote(value) : serialized(GraphQLID, value));
     case GraphQLInt:
-      return (value) => ((value as number | 0) === value ? `${value}` : serialized(GraphQLInt, value));
+      return (value) =>
+        typeof value === 'number' && (value | 0) === value ? `${value}` : serialized(GraphQLInt, value);
     case GraphQLFloat:
       return (value) => (Number.isFinite(value) ? `${value}` : serialized(GraphQLFloat, value));
     case GraphQLBoolean:

@@ -1,0 +1,62 @@
+import { isNativePlaceholder } from '../../../src/domain/addresses.js';
+import type { Chain, Fetched, Token } from '../../../src/domain/listing.js';
+import type { GatewayContext } from '../../../src/graph/context.js';
+import { createCostMeter } from '../../../src/graph/cost/cost-meter.js';
+import { createDependencyTracker } from '../../../src/graph/dependencies.js';
+import type { Loaders } from '../../../src/graph/loaders.js';
+import { createChainSnapshot, createTokenSnapshot } from '../../../src/snapshots/snapshot.js';
+import type { View } from '../../../src/snapshots/snapshots.js';
+
+/** Makes the functions that make a context for each operation, over rows in memory, with loaders that never wait. */
+export async function createContexts(
+  chains: Fetched<Chain>,
+  tokens: Fetched<Token>,
+): Promise<() => GatewayContext> {
+  const chainSnapshot = createChainSnapshot(chains);
+  const tokenSnapshot = await createTokenSnapshot(tokens);
+  const untracked = { chains: chainSnapshot, tokens: tokenSnapshot };
+  const view = { untracked: () => untracked } as unknown as View;
+  const destinations = tokens.rows.slice(0, 5);
+  const loaders = {
+    chainsBySearch: (search: string, types?: readonly string[]) => chainSnapshot.matching(search, types),
+    chainByKey: (chainKey: string) => chainSnapshot.byKey(chainKey) ?? null,
+    tokenByAddress: (chainKey: string, address: string) => tokenSnapshot.byAddress(chainKey, address) ?? null,
+    tokensListed: (chainKey: string | undefined) =>
+      chainKey === undefined ? tokens.rows : tokenSnapshot.byChain(chainKey),
+    // Routes from some tokens have to be waited for.
+    routesFrom: ({ srcToken }: { srcToken: string }) =>
+      isNativePlaceholder(srcToken) ? Promise.resolve(destinations) : destinations,
+    tokensByChain: (chainKey: string) => tokenSnapshot.byChain(chainKey),
+    tokenCountByChain: (chainKey: string) => tokenSnapshot.byChain(chainKey).length,
+    tokenSearch: (request: Parameters<Loaders['tokenSearch']>[0]) =>
+      tokenSnapshot.search({ ...request, pricesUsable: true }, chainSnapshot),
+  } as unknown as Loaders;
+  return () =>
+    ({
+      loaders,
+      cost: createCostMeter({
+        view,
+        maxCost: 1e9,
+        maxRows: 1e6,
+        unitsOfWholeToken: 30,
+        nextTurn: async () => {},
+      }),
+      isPriceFresh: () => true,
+      tracker: createDependencyTracker(),
+      introspection: true,
+      listings: () =>
+        [chains, tokens].map(({ rows, source }, index) => ({
+          name: index === 0 ? 'chains' : 'tokens',
+          source,
+          state: 'FRESH',
+          takenAt: 1,
+          ageMs: 1500,
+          rows: rows.length,
+          rejectedRows: 0,
+          version: 'v',
+          lastFailure: index === 0 ? null : { code: 'UPSTREAM_TIMEOUT', message: 'It was "late".', at: 5 },
+        })),
+      staleListings: () => [],
+      dependencies: () => undefined,
+    }) as unknown as GatewayContext;
+}

@@ -1,0 +1,198 @@
+import fc from 'fast-check';
+import {
+  type ExecutionResult,
+  execute,
+  getOperationAST,
+  getVariableValues,
+  Kind,
+  parse,
+  validate,
+} from 'graphql';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { planOperation } from '../../src/execution/operation-plan.js';
+import { RowJsonBudget } from '../../src/execution/writing/row-json.js';
+import { withFederation } from '../../src/graph/federation/federated.js';
+import { schema as ownSchema } from '../../src/graph/schema/index.js';
+import { parseChains, parseTokens } from '../../src/upstream/rows.js';
+import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { operationsOf } from '../support/generated-operations.js';
+import { createContexts } from './support/gateway-context.js';
+import { enterWorld, schema, type World } from './support/hostile-graph.js';
+import { type Generated, operationsFor } from './support/operations.js';
+
+/** For longer runs: how many times as many operations are tried. */
+const TIMES = Number(process.env.DIFFERENTIAL_TIMES ?? 1);
+
+const unhandled: unknown[] = [];
+const note = (reason: unknown) => unhandled.push(reason);
+let others: readonly NodeJS.UnhandledRejectionListener[] = [];
+beforeAll(() => {
+  // graphql-js itself leaves rejections unhandled in lists that have errors, too; vitest would report them.
+  others = process.listeners('unhandledRejection');
+  process.removeAllListeners('unhandledRejection');
+  process.on('unhandledRejection', note);
+});
+afterAll(() => {
+  process.off('unhandledRejection', note);
+  for (const other of others) process.on('unhandledRejection', other);
+});
+
+/** What became of the operations, so that a test can tell that they were not all refused. */
+const counts: Record<string, number> = {};
+function count(name: string): void {
+  counts[name] = (counts[name] ?? 0) + 1;
+}
+
+function resetCounts(): void {
+  for (const key of Object.keys(counts)) delete counts[key];
+}
+
+function report(name: string): void {
+  if (process.env.DIFFERENTIAL_TIMES) process.stdout.write(`${name}: ${JSON.stringify(counts)}\n`);
+}
+
+/** What graphql-js answers as JSON; undefined for errors, promises, and what JSON cannot say. */
+async function expected(result: ExecutionResult | Promise<ExecutionResult>): Promise<string | undefined> {
+  if (result instanceof Promise) {
+    await result;
+    return undefined;
+  }
+  if (result.errors) return undefined;
+  try {
+    return JSON.stringify(result);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where graphql-js answers and the writer does not, by intent. */
+const LEFT_TO_GRAPHQL = /\bpath\b|\bspoil\b/;
+
+const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+/** Plans an operation; otherwise says why not. */
+function prepare({ text, variables }: Generated, budget = new RowJsonBudget(100_000)) {
+  const document = parse(text, { noLocation: true });
+  if (validate(schema, document).length > 0) return 'not valid';
+  const [operation] = document.definitions;
+  if (operation?.kind !== Kind.OPERATION_DEFINITION) throw new Error('Expected an operation');
+  // Resolvers may change them.
+  const coerced = () => {
+    const definitions = operation.variableDefinitions ?? [];
+    return getVariableValues(schema, definitions, structuredClone(variables)).coerced;
+  };
+  if (!coerced()) return 'bad variables';
+  const plan = planOperation(schema, document, operation, { budget });
+  return plan ? { document, coerced, plan } : 'not planned';
+}
+
+async function compare(operation: Generated, world: Omit<World, 'stamp'>, budget: RowJsonBudget) {
+  const prepared = prepare(operation, budget);
+  if (typeof prepared === 'string') return count(prepared);
+  const { document, coerced, plan } = prepared;
+  const { text, variables } = operation;
+  for (let stamp = 0; stamp < 3; stamp++) {
+    const contextValue = { ...world, stamp };
+    enterWorld(contextValue);
+    const written = plan.write(contextValue, coerced() ?? {});
+    const wanted = await expected(
+      execute({
+        schema,
+        document,
+        contextValue,
+        variableValues: structuredClone(variables),
+      }) as ExecutionResult,
+    );
+    if (written !== undefined) {
+      // The number tells which of the executions differs.
+      expect(`${stamp} ${written}`).toBe(`${stamp} ${wanted}`);
+      count('written');
+    } else if (wanted === undefined) count('abandoned with reason');
+    else {
+      const isNullCondition = /if: \$/.test(text) && Object.values(variables).includes(null);
+      if (world.evil === 0 && !LEFT_TO_GRAPHQL.test(text) && !isNullCondition) {
+        throw new Error('The writer left an operation to graphql-js that has nothing odd');
+      }
+      count('abandoned without need');
+    }
+  }
+  return undefined;
+}
+
+describe('the writer', () => {
+  it.each([
+    ['a world without evil', { evil: 0, nulls: 10 }, 300],
+    ['a world with some evil', { evil: 3, nulls: 10 }, 300],
+    ['an evil world', { evil: 25, nulls: 20 }, 150],
+  ])('answers as graphql-js or not at all in %s', async (name, world, runs) => {
+    const budget = new RowJsonBudget(100_000);
+    resetCounts();
+    await fc.assert(
+      fc.asyncProperty(operationsFor(schema), (operation) => compare(operation, world, budget)),
+      { numRuns: runs * TIMES },
+    );
+    report(name);
+    expect(counts.written).toBeGreaterThan(runs / 10);
+  });
+
+  it("answers the gateway's own graph as graphql-js or not at all", async () => {
+    const graph = withFederation(ownSchema);
+    const origin = { source: 'demo', takenAt: 1_700_000_000_000 };
+    const createContext = await createContexts(
+      await parseChains({ chains: demoChains }, origin),
+      await parseTokens({ tokens: demoTokens }, origin, false),
+    );
+    resetCounts();
+    const runs = 200;
+    await fc.assert(
+      fc.asyncProperty(operationsOf({ hasRoutes: true }), async ({ query, variables, operationName }) => {
+        const document = parse(query);
+        const operation = getOperationAST(document, operationName);
+        if (!operation) throw new Error('Expected an operation');
+        const definitions = operation.variableDefinitions ?? [];
+        const { coerced } = getVariableValues(graph, definitions, variables);
+        const plan = coerced && planOperation(graph, document, operation);
+        if (!plan) return count(coerced ? 'not planned' : 'bad variables');
+        for (let nth = 0; nth < 3; nth++) {
+          const contextValue = createContext();
+          const written = plan.write(contextValue, coerced);
+          const args = { schema: graph, document, operationName: operationName ?? null };
+          const wanted = await expected(
+            execute({ ...args, contextValue: createContext(), variableValues: variables }) as ExecutionResult,
+          );
+          if (written === undefined) count(wanted === undefined ? 'abandoned with reason' : 'without need');
+          else {
+            expect(String(written)).toBe(wanted);
+            count('written');
+          }
+        }
+        return undefined;
+      }),
+      // Shrinking takes minutes.
+      { numRuns: runs * TIMES, endOnFailure: true },
+    );
+    report('own graph');
+    expect(counts.written).toBeGreaterThan(runs / 10);
+    expect(counts['without need'] ?? 0).toBe(0);
+  });
+
+  it('leaves no rejection unhandled', async () => {
+    await settled();
+    unhandled.length = 0;
+    const world = { evil: 25, nulls: 10, stamp: 0 };
+    enterWorld(world);
+    let promises = 0;
+    fc.assert(
+      fc.property(operationsFor(schema), ({ text, variables }) => {
+        const prepared = prepare({ text, variables });
+        if (typeof prepared === 'string') return;
+        prepared.plan.write(world, prepared.coerced() ?? {});
+        if (prepared.plan.metPromise) promises++;
+      }),
+      { numRuns: 300 * TIMES },
+    );
+    await settled();
+    expect(unhandled).toEqual([]);
+    expect(promises).toBeGreaterThan(0);
+  });
+});
