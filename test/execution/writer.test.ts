@@ -139,8 +139,8 @@ describe('the writer', () => {
     const graph = withFederation(ownSchema);
     const origin = { source: 'demo', takenAt: 1_700_000_000_000 };
     const createContext = await createContexts(
-      await parseChains({ chains: demoChains }, origin),
-      await parseTokens({ tokens: demoTokens }, origin, false),
+      await parseChains(demoChains, origin),
+      await parseTokens(demoTokens, origin, false),
     );
     resetCounts();
     const runs = 200;

@@ -99,9 +99,15 @@ export function createRoutes({ listing, peers, freshMs, log }: RoutesOptions) {
       }
     },
   });
+
+  /** Not `get` alone, which drops rows that are no longer fresh. They are served if the upstream fails. */
+  function freshRows(key: string): readonly Token[] | undefined {
+    return cache.has(key) ? cache.get(key) : undefined;
+  }
+
   return {
     /** The routes if they are cached, so that they cost the upstream nothing. */
-    cached: (filter: TokenFilter) => cache.get(tokenFilterKey(filter)),
+    cached: (filter: TokenFilter) => freshRows(tokenFilterKey(filter)),
     /** Until when the routes stay cached (milliseconds since 1970); now, if they are not. */
     goodUntil: (filter: TokenFilter) => Date.now() + cache.getRemainingTTL(tokenFilterKey(filter)),
     /**
@@ -119,7 +125,7 @@ export function createRoutes({ listing, peers, freshMs, log }: RoutesOptions) {
       isListed: boolean,
     ): Promise<readonly Token[]> {
       const key = tokenFilterKey(filter);
-      const cached = cache.get(key);
+      const cached = freshRows(key);
       if (cached) return cached;
       const clients = waiting.get(key) ?? createRouteClients(isListed);
       const fetched = cache.fetch(key, { context: { filter, clients } });
