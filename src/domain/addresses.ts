@@ -35,7 +35,8 @@ export function isNativeOf(chain: Chain | null | undefined, { address }: Pick<To
 
 /** The identity of a token as one string: its chain and its folded address. */
 export function tokenKey(chainKey: string, address: string): string {
-  return JSON.stringify([chainKey, foldAddress(address)]);
+  // The length keeps apart what would be equal texts when joined.
+  return `${chainKey.length} ${chainKey} ${foldAddress(address)}`;
 }
 
 /** The filter as one string; two writings of one address give the same key. */

@@ -2,12 +2,12 @@ import {
   type DocumentNode,
   type GraphQLSchema,
   getOperationAST,
-  getVariableValues,
   type OperationDefinitionNode,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Documents } from './documents.js';
 import { type OperationPlan, planOperation } from './operation-plan.js';
+import { type CoerceVariables, planVariables } from './planning/variables.js';
 
 /** The parameters of a GraphQL request, of any form. */
 export interface OperationParameters {
@@ -53,6 +53,7 @@ interface KnownOperation {
   readonly operation: OperationDefinitionNode;
   /** Undefined for an operation of an unknown kind. */
   readonly plan: OperationPlan | undefined;
+  readonly coerceVariables: CoerceVariables;
 }
 
 /** Makes a writer for operations on one schema. */
@@ -76,7 +77,11 @@ export function createOperationWriter<Context>(
     if (known) return known;
     const operation = getOperationAST(document, name || undefined);
     if (!operation) return undefined;
-    const planned = { operation, plan: planOperation(schema, document, operation) };
+    const planned = {
+      operation,
+      plan: planOperation(schema, document, operation),
+      coerceVariables: planVariables(schema, operation),
+    };
     if (isLasting) operations.set(document, new Map([...(ofDocument ?? []), [name, planned]]));
     return planned;
   }
@@ -93,10 +98,8 @@ export function createOperationWriter<Context>(
     const { document } = accepted;
     const known = operationOf(document, name ?? '', accepted.isLasting);
     if (!known?.plan) return undefined;
-    const { operation, plan } = known;
-    const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variables ?? {}, {
-      maxErrors: 1,
-    });
+    const { operation, plan, coerceVariables } = known;
+    const coerced = coerceVariables(variables ?? {});
     if (!coerced) return undefined;
     const itsContext = context();
     if (!admit(itsContext, { schema, document, operation, variables: coerced })) return undefined;

@@ -1,10 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import { type Gateway, GRAPHQL_PATH, type OperationOutcome, type WrittenResponse } from '../gateway.js';
 import type { DependencyCheck, ResponseInfo } from '../graph/dependencies.js';
+import { urlOf } from '../http/request-target.js';
 import { type CacheableRequest, parametersOf } from './cacheable-request.js';
+import { CompleteResponse } from './complete-response.js';
 import type { Exchange } from './http-server.js';
 import type { ReadBody } from './read-body.js';
-import { type CompleteResponse, createCompleteResponse, type ResponseCache } from './response-cache.js';
+import type { ResponseCache } from './response-cache.js';
 
 export interface ExecutorOptions {
   readonly gateway: Gateway;
@@ -35,10 +37,12 @@ export type Executed =
 export type Executor = (
   key: string | undefined,
   request: CacheableRequest,
-  url: URL,
   read: ReadBody,
   exchange: Exchange,
 ) => Promise<Executed>;
+
+/** A request whose target is not a path, such as `example.org:443`. */
+export class NotAPath extends Error {}
 
 /** Pages and programs of one kind send equal headers. */
 const MAX_HEADER_SETS = 100;
@@ -58,12 +62,12 @@ export function createExecutor({ gateway, checkDependencies, cache }: ExecutorOp
   ): Executed {
     const info = dependencies && checkDependencies(dependencies);
     if (!info) {
-      const complete = createCompleteResponse({ operation, headers, body }, false);
+      const complete = new CompleteResponse(operation, headers, body, false);
       return { complete, info, staleListings, requestId: undefined };
     }
     const isStored = key !== undefined;
-    const complete = createCompleteResponse({ operation, headers: varying(headers), body }, isStored);
-    if (isStored) cache.set(key, { ...complete, dependencies });
+    const complete = new CompleteResponse(operation, varying(headers), body, isStored);
+    if (isStored) cache.set(key, { response: complete, dependencies });
     return { complete, info, staleListings, requestId: undefined };
   }
 
@@ -83,17 +87,17 @@ export function createExecutor({ gateway, checkDependencies, cache }: ExecutorOp
     if (key === undefined || !info) return { response };
     // Yoga holds the text. arrayBuffer() would copy its bytes once more.
     const body = Buffer.from(await response.text());
-    const complete = createCompleteResponse({ operation, headers: varying(headers), body }, true);
-    cache.set(key, { ...complete, dependencies });
+    const complete = new CompleteResponse(operation, varying(headers), body, true);
+    cache.set(key, { response: complete, dependencies });
     const requestId = response.headers.get('x-request-id') ?? '';
     return { complete, info, staleListings: info.staleListings, requestId };
   }
 
-  return async (key, request, url, read, exchange) => {
+  return async (key, request, read, exchange) => {
     const outcome: OperationOutcome = {};
     const context = { client: exchange.connection.client, bodyBytes: read.bytes, outcome };
-    const toRequest = () => toFetchRequest(gateway, url, read, exchange);
-    const headers = url.pathname === GRAPHQL_PATH ? headerSets.get(headersOf(request)) : undefined;
+    const toRequest = () => toFetchRequest(gateway, read, exchange);
+    const headers = isOperation(request) ? headerSets.get(headersOf(request)) : undefined;
     if (!headers) return ofYoga(key, request, await gateway.fetch(toRequest(), context), outcome);
     const parameters = () => parametersOf(request, GRAPHQL_PATH);
     const answer = await gateway.answer(parameters, toRequest, context);
@@ -103,8 +107,14 @@ export function createExecutor({ gateway, checkDependencies, cache }: ExecutorOp
   };
 }
 
-function toFetchRequest(gateway: Gateway, url: URL, { body }: ReadBody, exchange: Exchange): Request {
-  const { request, response } = exchange;
+function isOperation({ url }: CacheableRequest): boolean {
+  return url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`);
+}
+
+/** @throws NotAPath if the target of the request is no path */
+function toFetchRequest(gateway: Gateway, { body }: ReadBody, { request, response }: Exchange): Request {
+  const url = urlOf(request);
+  if (!url) throw new NotAPath();
   const closed = new AbortController();
   response.once('close', () => {
     // Nobody waits for the end of a complete response, and an abort costs as much as a small operation.

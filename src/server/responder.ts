@@ -3,10 +3,9 @@ import { type Gateway, GRAPHQL_PATH } from '../gateway.js';
 import type { DependencyCheck } from '../graph/dependencies.js';
 import { elapsedMs } from '../http/elapsed.js';
 import { requestIdFrom } from '../http/request-ids.js';
-import { urlOf } from '../http/request-target.js';
 import type { Logger } from '../logger.js';
 import { type CacheableRequest, toCacheableRequest } from './cacheable-request.js';
-import { createExecutor, type Executed } from './executor.js';
+import { createExecutor, type Executed, NotAPath } from './executor.js';
 import type { Exchange } from './http-server.js';
 import type { ReadBody } from './read-body.js';
 import { INTERNAL_ERROR } from './refusals.js';
@@ -79,8 +78,8 @@ export function createResponder(options: ResponderOptions): Responder {
     }
     const { request, exchange, isPortClosed } = received;
     const requestId = requestIdFrom(request.requestId);
-    sendComplete(request, exchange, cached, info, requestId, isPortClosed());
-    logAnswered(received, requestId, cached.operation);
+    sendComplete(request, exchange, cached.response, info, requestId, isPortClosed());
+    logAnswered(received, requestId, cached.response.operation);
     return true;
   }
 
@@ -96,12 +95,7 @@ export function createResponder(options: ResponderOptions): Responder {
       await Promise.race([sameRequest, sleep(COALESCE_WITHIN_MS, undefined, { ref: false })]);
       if (sendFromCache(key, received)) return;
     }
-    const url = urlOf(exchange.request);
-    if (!url) {
-      exchange.refuse({ status: 400, message: 'Expected a path, such as /graphql.', isLast: true });
-      return;
-    }
-    const execution = execute(key, request, url, read, exchange);
+    const execution = execute(key, request, read, exchange);
     if (key !== undefined) noteExecution(key, execution);
     await send(await execution, received);
   }
@@ -144,6 +138,10 @@ export function createResponder(options: ResponderOptions): Responder {
       const { response } = exchange;
       // The client closed the connection: not an error of the gateway.
       if (response.destroyed) return;
+      if (err instanceof NotAPath) {
+        exchange.refuse({ status: 400, message: 'Expected a path, such as /graphql.', isLast: true });
+        return;
+      }
       log.error({ err }, 'Internal error while answering a request');
       if (response.headersSent) response.destroy();
       else exchange.refuse(INTERNAL_ERROR);

@@ -4,31 +4,13 @@ import { LRUCache } from 'lru-cache';
 import { hasMoreTokens } from '../execution/document-tokens.js';
 import { createDoorkeeper } from '../execution/doorkeeper.js';
 import type { Dependencies } from '../graph/dependencies.js';
-import { type Encoding, encode } from '../http/encodings.js';
 import { type CacheableRequest, parametersOf } from './cacheable-request.js';
-
-/** A complete response without errors, ready to be sent. */
-export interface CompleteResponse {
-  /** The operation's name, for the log. */
-  readonly operation: string | undefined;
-  /** Names and values in turn: the headers that are equal for every request with the same cache key. */
-  readonly headers: readonly string[];
-  readonly body: Uint8Array;
-  /** The compressed body; not a promise if it was compressed before. A small body is never compressed. */
-  encoded(encoding: Encoding): EncodedBody | Promise<EncodedBody>;
-  /** The strong ETag of the body in this encoding, and then those of the same body compressed at another level. */
-  etags(encoding: Encoding): readonly [own: string, ...others: string[]];
-}
+import type { CompleteResponse } from './complete-response.js';
 
 /** A response that can be given again while its dependencies are current. */
-export interface CachedResponse extends CompleteResponse {
+export interface CachedResponse {
+  readonly response: CompleteResponse;
   readonly dependencies: Dependencies;
-}
-
-/** A body and its encoding. */
-export interface EncodedBody {
-  readonly encoding: Encoding;
-  readonly bytes: Uint8Array;
 }
 
 /** Responses by cache key, of bounded total size. Entries are not checked here: they can be out of date. */
@@ -40,7 +22,7 @@ export interface ResponseCache {
   /** Whether a request with this text has come before, lately. */
   hasSeen(request: CacheableRequest): boolean;
   get(key: string): CachedResponse | undefined;
-  set(key: string, response: CachedResponse): void;
+  set(key: string, cached: CachedResponse): void;
   delete(key: string): void;
 }
 
@@ -54,8 +36,6 @@ const MAX_KEYED_LENGTH = 65_536;
 const MAX_HEADERS_LENGTH = 500;
 /** How many variants of one text are remembered: clients of one page send equal headers. */
 const MAX_VARIANTS = 8;
-/** Smaller bodies gain nothing from compression. */
-const MIN_COMPRESSED_BYTES = 1_024;
 /** Estimated size of an entry without its key and body. */
 const ENTRY_BYTES = 500;
 
@@ -87,7 +67,8 @@ export function createResponseCache(maxBytes: number, path: string, maxQueryToke
       maxSize: Math.ceil(maxBytes * fraction),
       maxEntrySize: Math.ceil((maxBytes * fraction) / 1.5),
       // Includes the compressed bodies.
-      sizeCalculation: ({ body }, key) => ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * body.byteLength),
+      sizeCalculation: ({ response: { body } }, key) =>
+        ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * body.byteLength),
     });
   const small = createList(0.28);
   const large = createList(0.56);
@@ -124,10 +105,10 @@ export function createResponseCache(maxBytes: number, path: string, maxQueryToke
       return key;
     },
     get: (key) => small.get(key) ?? large.get(key),
-    set(key, response) {
-      const [list, other] = response.body.byteLength <= SMALL_BYTES ? [small, large] : [large, small];
+    set(key, cached) {
+      const [list, other] = cached.response.body.byteLength <= SMALL_BYTES ? [small, large] : [large, small];
       other.delete(key);
-      list.set(key, response);
+      list.set(key, cached);
     },
     delete(key) {
       small.delete(key);
@@ -139,43 +120,6 @@ export function createResponseCache(maxBytes: number, path: string, maxQueryToke
 /** The text that most requests differ by. */
 function textOf({ method, url, body }: CacheableRequest): string {
   return method === 'POST' ? body : url;
-}
-
-/**
- * Adds compressed bodies and ETags, which are computed once and on demand.
- *
- * @param isReused whether it is worth the time to compress the body well
- */
-export function createCompleteResponse(
-  response: Pick<CompleteResponse, 'operation' | 'headers' | 'body'>,
-  isReused: boolean,
-): CompleteResponse {
-  const { body } = response;
-  const plain: EncodedBody = { encoding: 'identity', bytes: body };
-  const encodedBodies = new Map<Encoding, EncodedBody | Promise<EncodedBody>>([['identity', plain]]);
-  let digest: string | undefined;
-  return {
-    ...response,
-    encoded(encoding) {
-      if (body.byteLength < MIN_COMPRESSED_BYTES) return plain;
-      const known = encodedBodies.get(encoding);
-      if (known) return known;
-      const encoded = encode(body, encoding, isReused).then((bytes) => {
-        const smaller = bytes.byteLength < body.byteLength ? { encoding, bytes } : plain;
-        encodedBodies.set(encoding, smaller);
-        return smaller;
-      });
-      encodedBodies.set(encoding, encoded);
-      return encoded;
-    },
-    etags(encoding) {
-      digest ??= createHash('sha1').update(body).digest('base64url');
-      if (encoding === 'identity') return [`"${digest}"`];
-      const best = `"${digest}-${encoding}"`;
-      const fast = `"${digest}-${encoding}-fast"`;
-      return isReused ? [best, fast] : [fast, best];
-    },
-  };
 }
 
 /**

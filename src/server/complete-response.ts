@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import { type Encoding, encode } from '../http/encodings.js';
+
+/** A body and its encoding. */
+export interface EncodedBody {
+  readonly encoding: Encoding;
+  readonly bytes: Uint8Array;
+}
+
+/** Smaller bodies gain nothing from compression. */
+const MIN_COMPRESSED_BYTES = 1_024;
+
+/** A complete response without errors, ready to be sent. Compressed bodies and ETags are made once and on demand. */
+export class CompleteResponse {
+  private readonly encodedBodies = new Map<Encoding, EncodedBody | Promise<EncodedBody>>();
+  private digest: string | undefined;
+
+  /**
+   * @param operation the operation's name, for the log
+   * @param headers names and values in turn: the headers that are equal for every request with the same cache key
+   * @param isReused whether it is worth the time to compress the body well
+   */
+  constructor(
+    readonly operation: string | undefined,
+    readonly headers: readonly string[],
+    readonly body: Uint8Array,
+    private readonly isReused: boolean,
+  ) {}
+
+  /** The compressed body; not a promise if it was compressed before. A small body is never compressed. */
+  encoded(encoding: Encoding): EncodedBody | Promise<EncodedBody> {
+    const { body, encodedBodies } = this;
+    const plain: EncodedBody = { encoding: 'identity', bytes: body };
+    if (encoding === 'identity' || body.byteLength < MIN_COMPRESSED_BYTES) return plain;
+    const known = encodedBodies.get(encoding);
+    if (known) return known;
+    const encoded = encode(body, encoding, this.isReused).then((bytes) => {
+      const smaller = bytes.byteLength < body.byteLength ? { encoding, bytes } : plain;
+      encodedBodies.set(encoding, smaller);
+      return smaller;
+    });
+    encodedBodies.set(encoding, encoded);
+    return encoded;
+  }
+
+  /** The strong ETag of the body in this encoding, and then that of the same body compressed at another level. */
+  etags(encoding: Encoding): readonly [own: string, ...others: string[]] {
+    this.digest ??= createHash('sha1').update(this.body).digest('base64url');
+    if (encoding === 'identity') return [`"${this.digest}"`];
+    const well = `"${this.digest}-${encoding}"`;
+    const fast = `"${this.digest}-${encoding}-fast"`;
+    return this.isReused ? [well, fast] : [fast, well];
+  }
+}
