@@ -66,7 +66,8 @@ export function createExecutor({ gateway, checkDependencies, cache }: ExecutorOp
       return { complete, info, staleListings, requestId: undefined };
     }
     const isStored = key !== undefined;
-    const complete = new CompleteResponse(operation, varying(headers), body, isStored);
+    const itsBody = isStored ? copyOf(body) : body;
+    const complete = new CompleteResponse(operation, varying(headers), itsBody, isStored);
     if (isStored) cache.set(key, { response: complete, dependencies });
     return { complete, info, staleListings, requestId: undefined };
   }
@@ -126,6 +127,13 @@ function toFetchRequest(gateway: Gateway, { body }: ReadBody, { request, respons
     body: body ?? null,
     signal: closed.signal,
   });
+}
+
+/** A copy that keeps no other memory alive. */
+function copyOf(body: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(body.byteLength);
+  body.copy(copy);
+  return copy;
 }
 
 /** What the headers of a response depend on. */

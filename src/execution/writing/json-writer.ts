@@ -42,10 +42,13 @@ export class JsonWriter {
     if (this.text.length >= FLUSH_AT) this.flush();
   }
 
-  /** @returns the whole answer, in a buffer of its own of exactly its size */
+  /**
+   * @returns the whole answer. A small one may share its memory with others for some time: whoever keeps it should copy
+   *   it
+   */
   finish(): Buffer {
     this.flush();
-    const bytes = Buffer.allocUnsafeSlow(this.length);
+    const bytes = Buffer.allocUnsafe(this.length);
     this.scratch.copy(bytes, 0, 0, this.length);
     return bytes;
   }
