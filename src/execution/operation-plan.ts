@@ -64,16 +64,18 @@ export function planOperation(
   for (const definition of document.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition;
   }
-  const survey = surveyOperation(schema, fragments, operation, maxFields);
-  if (!survey) return undefined;
-  const plan = new QueryPlan(
-    { schema, fragments, operation },
-    type,
-    survey,
-    budget,
-    BYTES_OF_PLAN + (document.loc?.end ?? 0) * BYTES_OF_CHARACTER,
-  );
-  return plan.isPlannable() ? plan : undefined;
+  try {
+    const survey = surveyOperation(schema, fragments, operation, maxFields);
+    if (!survey || 2 ** survey.conditions.length > MAX_VARIANTS) return undefined;
+    const ownBytes = BYTES_OF_PLAN + (document.loc?.end ?? 0) * BYTES_OF_CHARACTER;
+    const plan = new QueryPlan({ schema, fragments, operation }, type, survey, budget, ownBytes);
+    // With conditions, the first variant is planned when their values are known.
+    if (survey.conditions.length === 0) plan.variantFor({});
+    return plan;
+  } catch {
+    // An invalid argument, or selections that are nested too deeply for this way of planning.
+    return undefined;
+  }
 }
 
 interface Variant {
@@ -100,15 +102,6 @@ class QueryPlan implements OperationPlan {
     return bytes;
   }
 
-  isPlannable(): boolean {
-    try {
-      if (this.survey.conditions.length === 0) this.variantFor({});
-      return this.survey.conditions.length <= Math.log2(MAX_VARIANTS);
-    } catch {
-      return false;
-    }
-  }
-
   write(context: unknown, variables: Readonly<Record<string, unknown>>): Buffer | undefined {
     this.metPromise = false;
     const run = new Run(context, variables, this.written > 0);
@@ -132,7 +125,7 @@ class QueryPlan implements OperationPlan {
   }
 
   /** Undefined where a condition is not a boolean: executors do not agree on the place of the error. */
-  private variantFor(variables: Readonly<Record<string, unknown>>): Variant | undefined {
+  variantFor(variables: Readonly<Record<string, unknown>>): Variant | undefined {
     let key = 0;
     const conditions: Record<string, boolean> = Object.create(null);
     for (const name of this.survey.conditions) {

@@ -10,6 +10,7 @@ import {
   isListType,
   isNonNullType,
   isObjectType,
+  type SelectionSetNode,
 } from 'graphql';
 import {
   ABANDONED,
@@ -53,7 +54,7 @@ export class Planner {
    */
   planObject(
     type: GraphQLObjectType,
-    nodes: Iterable<Parameters<typeof collectFields>[2] extends Iterable<infer Node> ? Node : never>,
+    nodes: Iterable<{ readonly selectionSet?: SelectionSetNode | undefined }>,
   ): ObjectPlan {
     const { schema, fragments } = this.operation;
     const selections = { schema, fragments, conditions: this.conditions };

@@ -1,7 +1,7 @@
 import { flattened, isFrozenPlain, RowJson, type RowJsonBudget } from './row-json.js';
 import type { Run } from './run.js';
 
-/** Gives the JSON of a part of an object that has no lists. */
+/** Gives the JSON of a part of an object that has no lists. It must not append to the answer itself. */
 export type Text = (source: unknown, run: Run) => string;
 /** Appends the JSON of a value. */
 export type Write = (value: unknown, run: Run) => void;
@@ -48,7 +48,6 @@ export class ObjectPlan {
   private readonly parts: readonly Part[];
   private readonly rows: RowJson | undefined;
   private readonly keptParts: readonly Part[];
-
   private readonly rowMembers: readonly RowMember[];
 
   constructor(members: readonly MemberPlan[], budget: RowJsonBudget) {
