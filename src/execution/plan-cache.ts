@@ -85,6 +85,10 @@ class CachedPlan implements OperationPlan {
     return this.plan.size;
   }
 
+  coerce(...args: Parameters<OperationPlan['coerce']>): ReturnType<OperationPlan['coerce']> {
+    return this.plan.coerce(...args);
+  }
+
   write(...args: Parameters<OperationPlan['write']>): Buffer | undefined {
     const bytes = this.plan.write(...args);
     // Not after errors: one client could disable a plan that others use.
