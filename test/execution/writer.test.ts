@@ -17,7 +17,8 @@ import { parseChains, parseTokens } from '../../src/upstream/rows.js';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { operationsOf } from '../support/generated-operations.js';
 import { createContexts } from './support/gateway-context.js';
-import { enterWorld, schema, type World } from './support/hostile-graph.js';
+import { schema } from './support/hostile-graph.js';
+import { enterWorld, type World } from './support/hostile-values.js';
 import { type Generated, operationsFor } from './support/operations.js';
 
 /** For longer runs: how many times as many operations are tried. */
