@@ -228,6 +228,13 @@ describe('the code', () => {
     }
   });
 
+  it('makes no code of text', () => {
+    const making = files.filter(({ text }) =>
+      /\bFunction\(|(?<![.\w])eval\(|['"](?:node:)?vm['"]/.test(text),
+    );
+    expect(making.map(({ name }) => name)).toEqual([]);
+  });
+
   it('has about ten files at a level', () => {
     const levels = new Map<string, number>();
     // What a browser gets is one page of many small files.

@@ -9,6 +9,7 @@ import {
 import { Planner } from './planning/planner.js';
 import type { PlannedOperation } from './planning/resolve-info.js';
 import { type Survey, surveyOperation } from './planning/survey.js';
+import { type CoerceVariables, planVariables, type Variables } from './planning/variables.js';
 import { PROMISE_MET } from './writing/abandon.js';
 import type { ObjectPlan } from './writing/object-plan.js';
 import { PROCESS_BUDGET, type RowJsonBudget } from './writing/row-json.js';
@@ -17,11 +18,17 @@ import { Run, setCurrentRun } from './writing/run.js';
 /** Writes the answers of one operation of a document, with any variables. */
 export interface OperationPlan {
   /**
+   * Coerces the variables of a request, as getVariableValues does at several times the cost.
+   *
+   * @returns undefined if one is invalid; getVariableValues then says what is wrong
+   */
+  coerce(given: { readonly [name: string]: unknown }): { readonly [name: string]: unknown } | undefined;
+  /**
    * Writes the whole response body `{"data":{…}}` as JSON in UTF-8, into a buffer of its own. It calls the resolvers as
    * graphql-js does. Never throws for anything that a resolver or a value does.
    *
    * @param context is new for every call, since the operation may have been executed in part
-   * @param variables coerced by graphql's getVariableValues
+   * @param variables from {@link coerce} or from graphql's getVariableValues
    * @returns undefined if the operation has to be executed by graphql-js, from the beginning
    */
   write(context: unknown, variables: { readonly [name: string]: unknown }): Buffer | undefined;
@@ -43,6 +50,8 @@ const MAX_FIELDS = 2_000;
 const MAX_VARIANTS = 16;
 const BYTES_OF_PLAN = 2_000;
 const BYTES_OF_FIELD = 1_000;
+/** A plan holds its parsed document, which takes about fifty times the memory of its text. */
+const BYTES_OF_CHARACTER = 50;
 
 /**
  * Plans a query that was validated.
@@ -62,10 +71,18 @@ export function planOperation(
   for (const definition of document.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition;
   }
-  const survey = surveyOperation(schema, fragments, operation, maxFields);
-  if (!survey) return undefined;
-  const plan = new QueryPlan({ schema, fragments, operation }, type, survey, budget);
-  return plan.isPlannable() ? plan : undefined;
+  try {
+    const survey = surveyOperation(schema, fragments, operation, maxFields);
+    if (!survey || 2 ** survey.conditions.length > MAX_VARIANTS) return undefined;
+    const ownBytes = BYTES_OF_PLAN + (document.loc?.end ?? 0) * BYTES_OF_CHARACTER;
+    const plan = new QueryPlan({ schema, fragments, operation }, type, survey, budget, ownBytes);
+    // With conditions, the first variant is planned when their values are known.
+    if (survey.conditions.length === 0) plan.variantFor({});
+    return plan;
+  } catch {
+    // An invalid argument, or selections that are nested too deeply for this way of planning.
+    return undefined;
+  }
 }
 
 interface Variant {
@@ -75,6 +92,7 @@ interface Variant {
 
 class QueryPlan implements OperationPlan {
   metPromise = false;
+  private coercion: CoerceVariables | undefined;
   private readonly variants = new Map<number, Variant>();
   private written = 0;
 
@@ -83,24 +101,21 @@ class QueryPlan implements OperationPlan {
     private readonly type: GraphQLObjectType,
     private readonly survey: Survey,
     private readonly budget: RowJsonBudget,
+    private readonly ownBytes: number,
   ) {}
 
   get size(): number {
-    let bytes = BYTES_OF_PLAN;
+    let bytes = this.ownBytes;
     for (const { planner } of this.variants.values()) bytes += planner.fields * BYTES_OF_FIELD;
     return bytes;
   }
 
-  isPlannable(): boolean {
-    try {
-      if (this.survey.conditions.length === 0) this.variantFor({});
-      return this.survey.conditions.length <= Math.log2(MAX_VARIANTS);
-    } catch {
-      return false;
-    }
+  coerce(given: Variables): Variables | undefined {
+    this.coercion ??= planVariables(this.operation.schema, this.operation.operation);
+    return this.coercion(given);
   }
 
-  write(context: unknown, variables: Readonly<Record<string, unknown>>): Buffer | undefined {
+  write(context: unknown, variables: Variables): Buffer | undefined {
     this.metPromise = false;
     const run = new Run(context, variables, this.written > 0);
     const before = setCurrentRun(run);
@@ -123,7 +138,7 @@ class QueryPlan implements OperationPlan {
   }
 
   /** Undefined where a condition is not a boolean: executors do not agree on the place of the error. */
-  private variantFor(variables: Readonly<Record<string, unknown>>): Variant | undefined {
+  variantFor(variables: Variables): Variant | undefined {
     let key = 0;
     const conditions: Record<string, boolean> = Object.create(null);
     for (const name of this.survey.conditions) {

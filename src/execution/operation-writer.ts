@@ -4,10 +4,9 @@ import {
   getOperationAST,
   type OperationDefinitionNode,
 } from 'graphql';
-import { LRUCache } from 'lru-cache';
 import type { Documents } from './documents.js';
-import { type OperationPlan, planOperation } from './operation-plan.js';
-import { type CoerceVariables, planVariables } from './planning/variables.js';
+import { planOperation } from './operation-plan.js';
+import { createPlanCache } from './plan-cache.js';
 
 /** The parameters of a GraphQL request, of any form. */
 export interface OperationParameters {
@@ -45,46 +44,13 @@ export type OperationWriter<Context> = (
 ) => Buffer | undefined;
 
 const MEMBERS = new Set(['query', 'operationName', 'variables', 'extensions']);
-/** Estimated size of all plans that are kept. */
-const MAX_PLANS_BYTES = 16 * 2 ** 20;
-const ENTRY_BYTES = 200;
-
-interface KnownOperation {
-  readonly operation: OperationDefinitionNode;
-  /** Undefined for an operation of an unknown kind. */
-  readonly plan: OperationPlan | undefined;
-  readonly coerceVariables: CoerceVariables;
-}
 
 /** Makes a writer for operations on one schema. */
 export function createOperationWriter<Context>(
   options: OperationWriterOptions<Context>,
 ): OperationWriter<Context> {
   const { schema, documents, admit } = options;
-  /** The operations of a document, by the name that the client gives. */
-  const operations = new LRUCache<DocumentNode, ReadonlyMap<string, KnownOperation>>({
-    maxSize: MAX_PLANS_BYTES,
-    sizeCalculation: (known) => {
-      let bytes = 0;
-      for (const { plan } of known.values()) bytes += ENTRY_BYTES + (plan?.size ?? 0);
-      return bytes;
-    },
-  });
-
-  function operationOf(document: DocumentNode, name: string, isLasting: boolean): KnownOperation | undefined {
-    const ofDocument = operations.get(document);
-    const known = ofDocument?.get(name);
-    if (known) return known;
-    const operation = getOperationAST(document, name || undefined);
-    if (!operation) return undefined;
-    const planned = {
-      operation,
-      plan: planOperation(schema, document, operation),
-      coerceVariables: planVariables(schema, operation),
-    };
-    if (isLasting) operations.set(document, new Map([...(ofDocument ?? []), [name, planned]]));
-    return planned;
-  }
+  const plans = createPlanCache(schema);
 
   return (parameters, context) => {
     const { query, operationName: name = null, variables = null } = parameters;
@@ -95,12 +61,12 @@ export function createOperationWriter<Context>(
     if (!Object.keys(parameters).every((member) => MEMBERS.has(member))) return undefined;
     const accepted = documents.accepted(query);
     if (!accepted) return undefined;
-    const { document } = accepted;
-    const known = operationOf(document, name ?? '', accepted.isLasting);
-    if (!known?.plan) return undefined;
-    const { operation, plan, coerceVariables } = known;
-    const coerced = coerceVariables(variables ?? {});
-    if (!coerced) return undefined;
+    const { document, isLasting } = accepted;
+    const operation = getOperationAST(document, name);
+    if (!operation) return undefined;
+    const plan = isLasting ? plans.planFor(document, operation) : planOperation(schema, document, operation);
+    const coerced = plan?.coerce(variables ?? {});
+    if (!plan || !coerced) return undefined;
     const itsContext = context();
     if (!admit(itsContext, { schema, document, operation, variables: coerced })) return undefined;
     return plan.write(itsContext, coerced);

@@ -17,7 +17,8 @@ import { parseChains, parseTokens } from '../../src/upstream/rows.js';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { operationsOf } from '../support/generated-operations.js';
 import { createContexts } from './support/gateway-context.js';
-import { enterWorld, schema, type World } from './support/hostile-graph.js';
+import { schema } from './support/hostile-graph.js';
+import { enterWorld, type World } from './support/hostile-values.js';
 import { type Generated, operationsFor } from './support/operations.js';
 
 /** For longer runs: how many times as many operations are tried. */
@@ -76,14 +77,15 @@ function prepare({ text, variables }: Generated, budget = new RowJsonBudget(100_
   if (validate(schema, document).length > 0) return 'not valid';
   const [operation] = document.definitions;
   if (operation?.kind !== Kind.OPERATION_DEFINITION) throw new Error('Expected an operation');
-  // Resolvers may change them.
-  const coerced = () => {
-    const definitions = operation.variableDefinitions ?? [];
-    return getVariableValues(schema, definitions, structuredClone(variables)).coerced;
-  };
-  if (!coerced()) return 'bad variables';
   const plan = planOperation(schema, document, operation, { budget });
-  return plan ? { document, coerced, plan } : 'not planned';
+  if (!plan) return 'not planned';
+  const definitions = operation.variableDefinitions ?? [];
+  const { coerced: wanted } = getVariableValues(schema, definitions, structuredClone(variables));
+  // Made anew for each run: resolvers may change them.
+  const coerced = () => plan.coerce(structuredClone(variables));
+  expect(coerced()).toStrictEqual(wanted);
+  expect(JSON.stringify(coerced())).toBe(JSON.stringify(wanted));
+  return wanted ? { document, coerced, plan } : 'bad variables';
 }
 
 async function compare(operation: Generated, world: Omit<World, 'stamp'>, budget: RowJsonBudget) {
@@ -151,8 +153,10 @@ describe('the writer', () => {
         if (!operation) throw new Error('Expected an operation');
         const definitions = operation.variableDefinitions ?? [];
         const { coerced } = getVariableValues(graph, definitions, variables);
-        const plan = coerced && planOperation(graph, document, operation);
-        if (!plan) return count(coerced ? 'not planned' : 'bad variables');
+        const plan = planOperation(graph, document, operation);
+        if (!plan) return count('not planned');
+        expect(plan.coerce(variables)).toStrictEqual(coerced);
+        if (!coerced) return count('bad variables');
         for (let nth = 0; nth < 3; nth++) {
           const contextValue = createContext();
           const written = plan.write(contextValue, coerced);

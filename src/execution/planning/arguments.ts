@@ -1,4 +1,11 @@
-import { type FieldNode, type GraphQLField, getArgumentValues, Kind, type ValueNode } from 'graphql';
+import {
+  type FieldNode,
+  type GraphQLField,
+  getArgumentValues,
+  isNonNullType,
+  Kind,
+  type ValueNode,
+} from 'graphql';
 import type { Run } from '../writing/run.js';
 
 export type Arguments = Readonly<Record<string, unknown>>;
@@ -30,13 +37,48 @@ export function planArguments(
     return () => getArgumentValues(field, node);
   }
   const slot = nextSlot();
+  const direct = given.every(({ value }) => value.kind === Kind.VARIABLE) ? directOf(field, node) : undefined;
   return ({ args, variables }) => {
     const known = args[slot];
     if (known) return known;
-    const coerced = getArgumentValues(field, node, variables);
+    const coerced = (direct && valuesOf(direct, variables)) ?? getArgumentValues(field, node, variables);
     if (freeze(coerced, node)) args[slot] = coerced;
     return coerced;
   };
+}
+
+/** An argument that is a variable, or not given. */
+interface DirectArgument {
+  readonly name: string;
+  readonly variable: string | undefined;
+  readonly defaultValue: unknown;
+  readonly isNonNull: boolean;
+}
+
+function directOf(field: GraphQLField<unknown, unknown>, node: FieldNode): readonly DirectArgument[] {
+  const variables = new Map<string, string>();
+  for (const { name, value } of node.arguments ?? []) {
+    if (value.kind === Kind.VARIABLE) variables.set(name.value, value.name.value);
+  }
+  return field.args.map(({ name, type, defaultValue }) => ({
+    name,
+    variable: variables.get(name),
+    defaultValue,
+    isNonNull: isNonNullType(type),
+  }));
+}
+
+/** The same as getArgumentValues, which costs more; undefined where that may find an error. */
+function valuesOf(args: readonly DirectArgument[], variables: Run['variables']): Arguments | undefined {
+  const values: Record<string, unknown> = {};
+  for (const { name, variable, defaultValue, isNonNull } of args) {
+    const isGiven = variable !== undefined && Object.hasOwn(variables, variable);
+    const value = isGiven ? variables[variable] : defaultValue;
+    if (value === undefined && !isGiven && !isNonNull) continue;
+    if (value === undefined || (value === null && isNonNull)) return undefined;
+    values[name] = value;
+  }
+  return values;
 }
 
 function hasVariable(node: ValueNode): boolean {

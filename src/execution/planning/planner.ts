@@ -1,13 +1,16 @@
 import {
   defaultTypeResolver,
   type GraphQLAbstractType,
+  GraphQLFloat,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLResolveInfo,
+  getNullableType,
   isLeafType,
   isListType,
   isNonNullType,
   isObjectType,
+  type SelectionSetNode,
 } from 'graphql';
 import {
   ABANDONED,
@@ -17,22 +20,13 @@ import {
   isPromise,
   PROMISE_MET,
 } from '../writing/abandon.js';
-import { isPure, leafTextOf } from '../writing/leaves.js';
-import { type MemberPlan, ObjectPlan, type Text, type Write } from '../writing/object-plan.js';
+import { type MemberPlan, ObjectPlan, type ShortMemberPlan } from '../writing/object-plan.js';
 import type { RowJsonBudget } from '../writing/row-json.js';
 import type { Run } from '../writing/run.js';
+import { append, isNull, leafPlanOf, orNull, type ValuePlan } from '../writing/value-plan.js';
 import { type Conditions, collectFields, type FieldNodes } from './collect-fields.js';
 import { type FieldRead, planRead } from './field-plan.js';
 import type { PlannedOperation } from './resolve-info.js';
-
-/** How values of one type are written. */
-interface ValuePlan {
-  /** Present if values have no lists. */
-  readonly text: Text | undefined;
-  readonly write: Write;
-  /** Present if the JSON depends on nothing but the value: whether it can be kept for this value. */
-  readonly isOfRow: ((value: unknown) => boolean) | undefined;
-}
 
 /** The field that a value comes from. */
 interface Place {
@@ -60,7 +54,7 @@ export class Planner {
    */
   planObject(
     type: GraphQLObjectType,
-    nodes: Iterable<Parameters<typeof collectFields>[2] extends Iterable<infer Node> ? Node : never>,
+    nodes: Iterable<{ readonly selectionSet?: SelectionSetNode | undefined }>,
   ): ObjectPlan {
     const { schema, fragments } = this.operation;
     const selections = { schema, fragments, conditions: this.conditions };
@@ -74,47 +68,48 @@ export class Planner {
   }
 
   /** Undefined for a field that the type does not have, which graphql-js leaves out. */
-  private planMember(type: GraphQLObjectType, start: string, nodes: FieldNodes): MemberPlan | undefined {
+  private planMember(parent: GraphQLObjectType, start: string, nodes: FieldNodes): MemberPlan | undefined {
     const name = nodes[0].name.value;
-    if (name === '__typename') return constant(`${start}"${type.name}"`);
-    const field = type.getFields()[name];
+    if (name === '__typename') return constant(`${start}"${parent.name}"`);
+    const field = parent.getFields()[name];
     if (!field) return undefined;
-    const source = planRead(this.operation, type, field, nodes, this.nextSlot);
+    const type = getNullableType(field.type);
+    const source = planRead(this.operation, parent, field, nodes, this.nextSlot);
     const { read, info } = source;
-    const { text, write, isOfRow } = this.planValue(field.type, { nodes, info }, 0);
+    const plan = this.planValue(field.type, { nodes, info });
+    if (plan.write) {
+      const { write } = plan;
+      return {
+        write(object, run) {
+          run.text += start;
+          write(read(object, run), run);
+        },
+      };
+    }
+    const { text, isOfRow } = plan;
+    const isLeaf = isLeafType(type);
     return {
-      text: text && ((object, run) => start + text(read(object, run), run)),
-      write(object, run) {
-        run.text += start;
-        write(read(object, run), run);
-      },
-      isOfRow: isOfRow && ofRow(source, isOfRow, isLeafType(field.type)),
+      text: (object, run) => start + text(read(object, run), run),
+      isOfRow: isOfRow && ofRow(source, isOfRow, isLeaf),
+      worth: isLeaf && source.property !== undefined && type !== GraphQLFloat ? 1 : 2,
     };
   }
 
-  private planValue(type: GraphQLOutputType, place: Place, lists: number): ValuePlan {
-    if (isNonNullType(type)) return orNull(this.planNonNull(type.ofType, place, lists), abandon);
-    return orNull(this.planNonNull(type, place, lists), () => 'null');
+  private planValue(type: GraphQLOutputType, place: Place): ValuePlan {
+    const isNonNull = isNonNullType(type);
+    const nullable = isNonNull ? type.ofType : type;
+    if (isLeafType(nullable)) return leafPlanOf(nullable, isNonNull);
+    if (isListType(nullable)) return orNull(this.planList(nullable.ofType, place), isNonNull);
+    if (isObjectType(nullable)) return orNull(this.planSingle(nullable, place), isNonNull);
+    return orNull(this.planAbstract(nullable as GraphQLAbstractType, place), isNonNull);
   }
 
-  /** For values that are not null. */
-  private planNonNull(type: GraphQLOutputType, place: Place, lists: number): ValuePlan {
-    if (isLeafType(type)) {
-      const text = leafTextOf(type);
-      return { ...written(text), isOfRow: isPure(type) ? isPrimitive : undefined };
-    }
-    if (isListType(type)) return this.planList(type.ofType, place, lists);
-    if (isObjectType(type)) return this.planSingle(type, place);
-    return this.planAbstract(type as GraphQLAbstractType, place);
-  }
-
-  private planList(itemType: GraphQLOutputType, place: Place, lists: number): ValuePlan {
-    const { text, write } = this.planValue(itemType, place, lists + 1);
+  /** For lists that are not null. */
+  private planList(itemType: GraphQLOutputType, place: Place): ValuePlan {
+    const item = this.planValue(itemType, place);
     let nested = 0;
     for (let type = itemType; 'ofType' in type; type = type.ofType) if (isListType(type)) nested++;
     return {
-      text: undefined,
-      isOfRow: undefined,
       write(value, run) {
         assertPlain(value);
         // graphql-js iterates.
@@ -126,8 +121,7 @@ export class Planner {
           run.text += '[';
           for (; index < list.length; index++) {
             if (index > 0) run.text += ',';
-            if (text) run.text += text(list[index], run);
-            else write(list[index], run);
+            append(item, list[index], run);
             run.flushIfLong();
           }
           run.text += ']';
@@ -144,22 +138,21 @@ export class Planner {
     const check = type.isTypeOf
       ? (value: unknown, run: Run) => assertIsTypeOf(type, value, run, info())
       : undefined;
-    const { isOfRow } = plan;
     const keptOrPlain = (value: unknown, run: Run) => {
       const kept = plan.keptTexts(value);
       if (kept === undefined) assertPlain(value);
       check?.(value, run);
       return kept;
     };
+    if (!plan.isShort) {
+      return { write: (value, run) => plan.write(value, run, keptOrPlain(value, run)) };
+    }
+    const isOfRow = !check && plan.isOfRow;
     return {
-      text: plan.isShort ? (value, run) => plan.text(value, run, keptOrPlain(value, run)) : undefined,
-      write(value, run) {
-        plan.write(value, run, keptOrPlain(value, run));
-      },
-      isOfRow:
-        isOfRow && !check
-          ? (value) => value == null || (typeof value === 'object' && isOfRow(value))
-          : undefined,
+      text: (value, run) => plan.text(value, run, keptOrPlain(value, run)),
+      isOfRow: isOfRow
+        ? (value) => isNull(value) || (typeof value === 'object' && isOfRow(value as object))
+        : undefined,
     };
   }
 
@@ -175,8 +168,6 @@ export class Planner {
     };
     const resolveType = type.resolveType ?? defaultTypeResolver;
     return {
-      text: undefined,
-      isOfRow: undefined,
       write(value, run) {
         assertPlain(value);
         const name: unknown = resolveType(value, run.context, info(), type);
@@ -184,52 +175,10 @@ export class Planner {
           ignorePromise(name);
           throw PROMISE_MET;
         }
-        const plan = plans.get(name as string) ?? planOf(name);
-        if (plan.text) run.text += plan.text(value, run);
-        else plan.write(value, run);
+        append(plans.get(name as string) ?? planOf(name), value, run);
       },
     };
   }
-}
-
-function abandon(): never {
-  throw ABANDONED;
-}
-
-function isPrimitive(value: unknown): boolean {
-  return (typeof value !== 'object' && typeof value !== 'function') || value === null;
-}
-
-function constant(json: string): MemberPlan {
-  return {
-    text: () => json,
-    write(_source, run) {
-      run.text += json;
-    },
-    isOfRow: () => true,
-    isConstant: true,
-  };
-}
-
-function written(text: Text): { readonly text: Text; readonly write: Write } {
-  return {
-    text,
-    write(value, run) {
-      run.text += text(value, run);
-    },
-  };
-}
-
-/** @param onNull gives the JSON of null, or throws where null is an error */
-function orNull({ text, write, isOfRow }: ValuePlan, onNull: () => string): ValuePlan {
-  return {
-    text: text && ((value, run) => (value === null || value === undefined ? onNull() : text(value, run))),
-    write(value, run) {
-      if (value === null || value === undefined) run.text += onNull();
-      else write(value, run);
-    },
-    isOfRow,
-  };
 }
 
 /** Whether the JSON of a field can be kept for its source. */
@@ -237,7 +186,7 @@ function ofRow(
   { property, isFromRowOnly }: FieldRead,
   isValueOfRow: (value: unknown) => boolean,
   isLeaf: boolean,
-): MemberPlan['isOfRow'] {
+): ShortMemberPlan['isOfRow'] {
   if (!isFromRowOnly) return undefined;
   // A resolver of its own may make an object that is not frozen.
   if (property === undefined) return isLeaf ? () => true : undefined;
@@ -255,4 +204,8 @@ function assertIsTypeOf(type: GraphQLObjectType, value: unknown, run: Run, info:
     throw PROMISE_MET;
   }
   if (!answer) throw ABANDONED;
+}
+
+function constant(json: string): MemberPlan {
+  return { text: () => json, isOfRow: () => true, worth: 0 };
 }

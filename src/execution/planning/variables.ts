@@ -1,146 +1,173 @@
 import {
-  type GraphQLInputField,
+  GraphQLBoolean,
+  GraphQLFloat,
+  GraphQLID,
   type GraphQLInputObjectType,
   type GraphQLInputType,
-  type GraphQLScalarType,
+  GraphQLInt,
+  type GraphQLLeafType,
   type GraphQLSchema,
-  getVariableValues,
-  isEnumType,
+  GraphQLString,
   isInputObjectType,
   isInputType,
+  isLeafType,
   isListType,
   isNonNullType,
-  isScalarType,
-  isSpecifiedScalarType,
   type OperationDefinitionNode,
   typeFromAST,
-  type VariableDefinitionNode,
   valueFromAST,
 } from 'graphql';
 
-type Values = Readonly<Record<string, unknown>>;
+export type Variables = Readonly<Record<string, unknown>>;
 
-/** Coerces the variables of a request. Undefined if they are invalid: graphql-js then says why. */
-export type CoerceVariables = (given: Values) => Values | undefined;
+/** Coerces the variables of a request; undefined if graphql's getVariableValues has to say what is wrong with them. */
+export type CoerceVariables = (given: Variables) => Variables | undefined;
 
-/** Coerces one value; {@link OTHER} for a value that is invalid or unusual. */
+/** Gives a coerced value, or {@link INVALID}. It may throw for an invalid value, too. */
 type Coerce = (value: unknown) => unknown;
 
-const OTHER = Symbol('other');
-
-/**
- * Plans the coercion of an operation's variables. The usual values are coerced here, all others by graphql-js with the
- * same result, but several times as slow: it notes the path to each value.
- */
-export function planVariables(schema: GraphQLSchema, operation: OperationDefinitionNode): CoerceVariables {
-  const definitions = operation.variableDefinitions ?? [];
-  const byGraphqlJs: CoerceVariables = (given) =>
-    getVariableValues(schema, definitions, given, { maxErrors: 1 }).coerced;
-  const planned = definitions.map((definition) => planVariable(schema, definition));
-  return (given) => {
-    const coerced: Record<string, unknown> = {};
-    for (const variable of planned) {
-      if (!variable) return byGraphqlJs(given);
-      const { name, coerce, defaultValue } = variable;
-      const value = Object.hasOwn(given, name) ? coerce(given[name]) : defaultValue;
-      if (value === OTHER) return byGraphqlJs(given);
-      if (value !== undefined) coerced[name] = value;
-    }
-    return coerced;
-  };
-}
+const INVALID = Symbol('invalid');
 
 interface PlannedVariable {
   readonly name: string;
   readonly coerce: Coerce;
-  /** Undefined for none; {@link OTHER} if a value has to be given. */
-  readonly defaultValue: unknown;
+  /** Undefined without a default. Made anew each time, since resolvers get it. */
+  readonly byDefault: (() => unknown) | undefined;
+  readonly isRequired: boolean;
 }
 
-function planVariable(
+/**
+ * Plans the coercion of an operation's variables. Valid ones become the same values as by getVariableValues, which
+ * costs several times as much because it notes the path of each value.
+ */
+export function planVariables(
   schema: GraphQLSchema,
-  { variable, type: typeNode, defaultValue }: VariableDefinitionNode,
-): PlannedVariable | undefined {
-  const name = variable.name.value;
-  const type = typeFromAST(schema, typeNode);
-  if (!isInputType(type) || name === '__proto__') return undefined;
-  if (defaultValue) return { name, coerce: planValue(type), defaultValue: valueFromAST(defaultValue, type) };
-  return { name, coerce: planValue(type), defaultValue: isNonNullType(type) ? OTHER : undefined };
-}
-
-function planValue(type: GraphQLInputType): Coerce {
-  if (isNonNullType(type)) {
-    const coerce = planNullable(type.ofType);
-    return (value) => (value === null || value === undefined ? OTHER : coerce(value));
+  { variableDefinitions = [] }: OperationDefinitionNode,
+): CoerceVariables {
+  const variables: PlannedVariable[] = [];
+  for (const { variable, type: typeNode, defaultValue } of variableDefinitions) {
+    const type = typeFromAST(schema, typeNode);
+    if (!isInputType(type) || variable.name.value === '__proto__') return () => undefined;
+    variables.push({
+      name: variable.name.value,
+      coerce: coercionOf(type),
+      byDefault: defaultValue && (() => valueFromAST(defaultValue, type)),
+      isRequired: isNonNullType(type),
+    });
   }
-  const coerce = planNullable(type);
-  return (value) => (value === null ? null : value === undefined ? OTHER : coerce(value));
-}
-
-/** For values that are not null. */
-function planNullable(type: GraphQLInputType): Coerce {
-  if (isListType(type)) return planList(planValue(type.ofType));
-  if (isEnumType(type)) {
-    return (value) => (typeof value === 'string' ? (type.getValue(value)?.value ?? OTHER) : OTHER);
-  }
-  if (isScalarType(type)) return planScalar(type);
-  return isInputObjectType(type) && !type.isOneOf ? planObject(type) : () => OTHER;
-}
-
-/** Values that the built-in scalars leave as they are. */
-const UNCHANGED: Readonly<Record<string, (value: unknown) => boolean>> = {
-  String: (value) => typeof value === 'string',
-  ID: (value) => typeof value === 'string',
-  Boolean: (value) => typeof value === 'boolean',
-  Int: (value) => typeof value === 'number' && (value | 0) === value,
-  Float: Number.isFinite,
-};
-
-function planScalar(type: GraphQLScalarType): Coerce {
-  const isUnchanged = isSpecifiedScalarType(type) ? UNCHANGED[type.name] : undefined;
-  if (isUnchanged) return (value) => (isUnchanged(value) ? value : OTHER);
-  return (value) => {
+  return (given) => {
     try {
-      return type.parseValue(value) ?? OTHER;
+      return coerceAll(variables, given);
     } catch {
-      return OTHER;
+      return undefined;
     }
   };
 }
 
-function planList(coerceItem: Coerce): Coerce {
+function coerceAll(variables: readonly PlannedVariable[], given: Variables): Variables | undefined {
+  const coerced: Record<string, unknown> = {};
+  for (const { name, coerce, byDefault, isRequired } of variables) {
+    if (!Object.hasOwn(given, name)) {
+      if (byDefault) coerced[name] = byDefault();
+      else if (isRequired) return undefined;
+      continue;
+    }
+    const value = coerce(given[name]);
+    if (value === INVALID) return undefined;
+    coerced[name] = value;
+  }
+  return coerced;
+}
+
+function coercionOf(type: GraphQLInputType): Coerce {
+  if (isNonNullType(type)) {
+    const coerce = coercionOf(type.ofType);
+    return (value) => (value === null || value === undefined ? INVALID : coerce(value));
+  }
+  const coerce = nonNullCoercionOf(type);
+  return (value) => (value === null || value === undefined ? null : coerce(value));
+}
+
+/** Each type is planned once: input types can have fields of themselves. */
+const coercions = new WeakMap<GraphQLLeafType | GraphQLInputObjectType, Coerce>();
+
+function nonNullCoercionOf(type: GraphQLInputType): Coerce {
+  if (isListType(type)) return listCoercionOf(coercionOf(type.ofType));
+  if (!isLeafType(type) && !isInputObjectType(type)) return () => INVALID;
+  let known = coercions.get(type);
+  if (!known) {
+    known = isLeafType(type) ? leafCoercionOf(type) : objectCoercionOf(type);
+    coercions.set(type, known);
+  }
+  return known;
+}
+
+function listCoercionOf(coerce: Coerce): Coerce {
   return (value) => {
-    if (!Array.isArray(value)) return OTHER;
-    const items: unknown[] = new Array(value.length);
+    if (!Array.isArray(value)) {
+      if (typeof value === 'object' && value !== null && Symbol.iterator in value) return INVALID;
+      // A value stands for a list of itself.
+      const only = coerce(value);
+      return only === INVALID ? INVALID : [only];
+    }
+    const items: unknown[] = [];
     for (let index = 0; index < value.length; index++) {
-      const item = coerceItem(value[index]);
-      if (item === OTHER) return OTHER;
-      items[index] = item;
+      const item = coerce(value[index]);
+      if (item === INVALID) return INVALID;
+      items.push(item);
     }
     return items;
   };
 }
 
-/** Its fields are planned at the first value, since types can contain each other. */
-function planObject(type: GraphQLInputObjectType): Coerce {
-  let planned: readonly { readonly field: GraphQLInputField; readonly coerce: Coerce }[] | undefined;
+function leafCoercionOf(type: GraphQLLeafType): Coerce {
+  const parse: Coerce = (value) => {
+    const parsed: unknown = type.parseValue(value);
+    return parsed === undefined ? INVALID : parsed;
+  };
+  switch (type) {
+    case GraphQLString:
+    case GraphQLID:
+      return (value) => (typeof value === 'string' ? value : parse(value));
+    case GraphQLInt:
+      return (value) => (typeof value === 'number' && (value | 0) === value ? value : parse(value));
+    case GraphQLFloat:
+      return (value) => (typeof value === 'number' && Number.isFinite(value) ? value : parse(value));
+    case GraphQLBoolean:
+      return (value) => (typeof value === 'boolean' ? value : parse(value));
+    default:
+      return parse;
+  }
+}
+
+function objectCoercionOf(type: GraphQLInputObjectType): Coerce {
+  if (type.isOneOf) return () => INVALID;
+  const definitions = type.getFields();
+  let fields: ReturnType<typeof plan> | undefined;
+  const plan = () =>
+    Object.values(definitions).map(({ name, type: fieldType, defaultValue }) => ({
+      name,
+      coerce: coercionOf(fieldType),
+      defaultValue,
+      isRequired: isNonNullType(fieldType),
+    }));
   return (value) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return OTHER;
-    const given = value as Values;
-    planned ??= Object.values(type.getFields()).map((field) => ({ field, coerce: planValue(field.type) }));
+    if (typeof value !== 'object' || Array.isArray(value)) return INVALID;
+    const given = value as Variables;
+    for (const name of Object.keys(given)) if (!Object.hasOwn(definitions, name)) return INVALID;
+    fields ??= plan();
     const coerced: Record<string, unknown> = {};
-    let known = 0;
-    for (const { field, coerce } of planned) {
-      const member = Object.hasOwn(given, field.name) ? given[field.name] : undefined;
-      if (member === undefined) {
-        if (field.defaultValue !== undefined || isNonNullType(field.type)) return OTHER;
+    for (const { name, coerce, defaultValue, isRequired } of fields) {
+      const field = given[name];
+      if (field === undefined) {
+        if (defaultValue !== undefined) coerced[name] = defaultValue;
+        else if (isRequired) return INVALID;
         continue;
       }
-      const itsValue = coerce(member);
-      if (itsValue === OTHER) return OTHER;
-      coerced[field.name] = itsValue;
-      known++;
+      const inner = coerce(field);
+      if (inner === INVALID) return INVALID;
+      coerced[name] = inner;
     }
-    return Object.keys(given).length === known ? coerced : OTHER;
+    return coerced;
   };
 }

@@ -1,23 +1,30 @@
 import { flattened, isFrozenPlain, RowJson, type RowJsonBudget } from './row-json.js';
 import type { Run } from './run.js';
 
-/** Gives the JSON of a part of an object that has no lists. */
+/** Gives the JSON of a part of an object that has no lists. It must not append to the answer itself. */
 export type Text = (source: unknown, run: Run) => string;
 /** Appends the JSON of a value. */
 export type Write = (value: unknown, run: Run) => void;
 
-/** A field of an object. Both functions give the key, too, with the brace or comma before it. */
-export interface MemberPlan {
-  /** Present if nothing of the field has lists. */
-  readonly text: Text | undefined;
-  readonly write: Write;
+/** A field of an object. It is written with its key, and with the brace or comma before that. */
+export type MemberPlan = ShortMemberPlan | LongMemberPlan;
+
+/** A field without lists. */
+export interface ShortMemberPlan {
+  readonly text: Text;
+  readonly write?: undefined;
   /**
-   * Whether the field depends on nothing but this source. Undefined if it depends on more, whatever the source is;
-   * `text` is there otherwise.
+   * Present if the field depends on nothing but its source, provided that the source is a row: whether it is one, as
+   * far as this field goes.
    */
   readonly isOfRow: ((source: object) => boolean) | undefined;
-  /** True if the value is the same for every source. */
-  readonly isConstant?: boolean;
+  /** How much a row saves by keeping the text: 1 for a text or a small number, 0 if it is the same for every row. */
+  readonly worth: number;
+}
+
+export interface LongMemberPlan {
+  readonly text?: undefined;
+  readonly write: Write;
 }
 
 /** A run of fields that are written together. */
@@ -29,8 +36,8 @@ interface Part {
   readonly write: Write | undefined;
 }
 
-/** Keeping the text of a single field is not worth its entry. */
-const MIN_KEPT_FIELDS = 2;
+/** Looking a text up costs as much as to write one text or small number. */
+const MIN_WORTH = 2;
 
 /** Writes objects of one type. */
 export class ObjectPlan {
@@ -41,17 +48,16 @@ export class ObjectPlan {
   private readonly parts: readonly Part[];
   private readonly rows: RowJson | undefined;
   private readonly keptParts: readonly Part[];
+  private readonly rowMembers: readonly RowMember[];
 
-  constructor(
-    private readonly members: readonly MemberPlan[],
-    budget: RowJsonBudget,
-  ) {
+  constructor(members: readonly MemberPlan[], budget: RowJsonBudget) {
     this.isShort = members.every(({ text }) => text);
-    const isPure = members.every(({ isOfRow }) => isOfRow);
-    const rowFields = members.filter(({ isOfRow, isConstant }) => isOfRow && !isConstant).length;
-    this.rows = rowFields >= MIN_KEPT_FIELDS ? new RowJson(budget) : undefined;
+    this.rowMembers = members.filter(isRowMember);
+    const worth = this.rowMembers.reduce((sum, member) => sum + member.worth, 0);
+    this.rows = worth >= MIN_WORTH ? new RowJson(budget) : undefined;
     this.parts = partsOf(members, this.rows !== undefined);
     this.keptParts = this.parts.filter(({ place }) => place !== undefined);
+    const isPure = this.rowMembers.length === members.length;
     this.isOfRow = isPure ? (source) => this.isRow(source) : undefined;
   }
 
@@ -94,31 +100,33 @@ export class ObjectPlan {
   }
 
   private isRow(source: object): boolean {
-    return isFrozenPlain(source) && this.members.every(({ isOfRow }) => !isOfRow || isOfRow(source));
+    return isFrozenPlain(source) && this.rowMembers.every(({ isOfRow }) => isOfRow(source));
   }
+}
+
+type RowMember = ShortMemberPlan & { readonly isOfRow: NonNullable<ShortMemberPlan['isOfRow']> };
+
+function isRowMember(member: MemberPlan): member is RowMember {
+  return member.text !== undefined && member.isOfRow !== undefined;
 }
 
 function partsOf(members: readonly MemberPlan[], hasRows: boolean): readonly Part[] {
   const parts: Part[] = [];
-  let run: Text[] = [];
-  let isOfRow = false;
   let places = 0;
-  const end = () => {
-    if (run.length > 0) {
-      parts.push({ texts: run, place: isOfRow && hasRows ? places++ : undefined, write: undefined });
-    }
-    run = [];
-  };
-  for (const { text, write, isOfRow: ofRow } of members) {
-    if (text === undefined) {
-      end();
-      parts.push({ texts: [], place: undefined, write });
+  let texts: Text[] = [];
+  let isOfRow = false;
+  for (const member of members) {
+    if (member.write) {
+      parts.push({ texts: [], place: undefined, write: member.write });
+      texts = [];
       continue;
     }
-    if ((ofRow !== undefined) !== isOfRow) end();
-    isOfRow = ofRow !== undefined;
-    run.push(text);
+    if (texts.length === 0 || isRowMember(member) !== isOfRow) {
+      isOfRow = isRowMember(member);
+      texts = [];
+      parts.push({ texts, place: isOfRow && hasRows ? places++ : undefined, write: undefined });
+    }
+    texts.push(member.text);
   }
-  end();
   return parts;
 }

@@ -32,15 +32,17 @@ export const PROCESS_BUDGET = new RowJsonBudget(33_554_432);
 
 /** The kept texts of the rows that one part of a plan has met. */
 export class RowJson {
-  private texts = new WeakMap<object, RowTexts>();
+  /** Made when it is first needed: most plans are used once. */
+  private texts: WeakMap<object, RowTexts> | undefined;
 
   constructor(private readonly budget: RowJsonBudget) {}
 
   get(row: unknown): RowTexts | undefined {
-    return this.texts.get(row as object);
+    return this.texts?.get(row as object);
   }
 
   set(row: object, texts: RowTexts): void {
+    this.texts ??= new WeakMap();
     this.texts.set(row, texts);
     let bytes = BYTES_OF_ENTRY;
     for (const text of texts) bytes += text.length;
@@ -48,7 +50,7 @@ export class RowJson {
   }
 
   clear(): void {
-    this.texts = new WeakMap();
+    this.texts = undefined;
   }
 }
 
@@ -59,9 +61,7 @@ export function isFrozenPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** The text as one piece. Parts that were put together are copied into one now instead of at each use. */
+/** The text in one piece. V8 keeps a text that was put together as a tree of its parts, until it has to read it. */
 export function flattened(text: string): string {
-  // Converting a string to a number flattens it.
-  Number(text);
-  return text;
+  return Buffer.from(text).toString();
 }

@@ -48,6 +48,18 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   When: [5, '7'],
 };
 
+/** Values that few types take. */
+const WRONG: readonly unknown[] = [
+  {},
+  [[]],
+  2 ** 31,
+  'PINK',
+  true,
+  0.5,
+  { nope: 1 },
+  { n: null, constructor: 1 },
+];
+
 /**
  * Operations for any schema with arguments of the types above. Of one seed and size comes one operation: to choose
  * each part by fast-check takes longer than to execute them.
@@ -219,6 +231,8 @@ class Generator {
   private valueOf(type: GraphQLInputType): unknown {
     if (isNonNullType(type)) return this.valueOf(type.ofType) ?? 1;
     if (this.outOf(8)) return null;
+    if (this.outOf(60)) return this.choose(WRONG);
+    if (isListType(type) && this.outOf(6)) return this.valueOf(type.ofType);
     if (isListType(type))
       return Array.from({ length: this.choose([0, 1, 2]) }, () => this.valueOf(type.ofType));
     if (isInputObjectType(type)) {
