@@ -72,7 +72,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   undici: ['upstream/http'],
   ioredis: ['storage'],
   'prom-client': ['metrics'],
-  graphql: ['execution', 'gateway', 'graph', 'plugins', 'server/response-cache'],
+  graphql: ['execution', 'gateway', 'graph', 'plugins', 'server/responses/response-cache'],
   '@pothos/core': ['graph/schema'],
   'graphql-yoga': ['gateway', 'plugins'],
   dataloader: ['graph'],

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { createHttpServer, type HttpServerOptions } from './http-server.js';
-import { createResponder, type ResponderOptions } from './responder.js';
+import { createResponder, type ResponderOptions } from './responses/responder.js';
 
 export interface GatewayServerOptions extends HttpServerOptions, ResponderOptions {}
 

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import { type Gateway, GRAPHQL_PATH, type OperationOutcome, type WrittenResponse } from '../gateway.js';
-import type { DependencyCheck, ResponseInfo } from '../graph/dependencies.js';
-import { urlOf } from '../http/request-target.js';
+import { type Gateway, GRAPHQL_PATH, type OperationOutcome, type WrittenResponse } from '../../gateway.js';
+import type { DependencyCheck, ResponseInfo } from '../../graph/dependencies.js';
+import { urlOf } from '../../http/request-target.js';
+import type { Exchange } from '../http-server.js';
+import type { ReadBody } from '../read-body.js';
 import { type CacheableRequest, parametersOf } from './cacheable-request.js';
 import { CompleteResponse } from './complete-response.js';
-import type { Exchange } from './http-server.js';
-import type { ReadBody } from './read-body.js';
 import type { ResponseCache } from './response-cache.js';
 
 export interface ExecutorOptions {

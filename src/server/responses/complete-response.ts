@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Encoding, encode } from '../http/encodings.js';
+import { type Encoding, encode } from '../../http/encodings.js';
 
 /** A body and its encoding. */
 export interface EncodedBody {

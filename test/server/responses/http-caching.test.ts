@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { demoChains, demoTokens } from '../fixtures/demo.js';
-import { stopClocks } from '../support/clock.js';
-import { startFakeUpstream } from '../support/fake-upstream.js';
+import { demoChains, demoTokens } from '../../fixtures/demo.js';
+import { stopClocks } from '../../support/clock.js';
+import { startFakeUpstream } from '../../support/fake-upstream.js';
 import {
   type Asked,
   pathOf,
@@ -12,7 +12,7 @@ import {
   type Received,
   startServer,
   type TestServer,
-} from '../support/test-server.js';
+} from '../../support/test-server.js';
 
 const LONG = { config: { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 } };
 const QUERY = '{ tokens { symbol name } }';

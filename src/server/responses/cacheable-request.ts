@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { OperationParameters } from '../execution/operation-writer.js';
+import type { OperationParameters } from '../../execution/operation-writer.js';
 
 /** The parts of a request on which its response depends. */
 export interface CacheableRequest {

@@ -1,9 +1,9 @@
-import { cachingHeaders, type ResponseInfo } from '../graph/dependencies.js';
-import { encodingFor } from '../http/encodings.js';
-import { hasTag } from '../http/etags.js';
+import { cachingHeaders, type ResponseInfo } from '../../graph/dependencies.js';
+import { encodingFor } from '../../http/encodings.js';
+import { hasTag } from '../../http/etags.js';
+import type { Exchange } from '../http-server.js';
 import type { CacheableRequest } from './cacheable-request.js';
 import type { CompleteResponse, EncodedBody } from './complete-response.js';
-import type { Exchange } from './http-server.js';
 
 /**
  * Sends a complete response in an encoding that the client accepts. For GET it adds caching headers and answers

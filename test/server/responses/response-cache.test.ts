@@ -1,11 +1,11 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { demoChains, demoTokens } from '../fixtures/demo.js';
-import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { stopClock, stopClocks } from '../support/clock.js';
-import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
-import { type Asked, refreshWith, startServer } from '../support/test-server.js';
+import { demoChains, demoTokens } from '../../fixtures/demo.js';
+import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import { stopClock, stopClocks } from '../../support/clock.js';
+import { json, startFakeUpstream, status } from '../../support/fake-upstream.js';
+import { type Asked, refreshWith, startServer } from '../../support/test-server.js';
 
 const TOKENS = 'query Tokens($key: String) { tokens(srcChainKey: $key) { symbol decimals price { usd } } }';
 const BASE = { query: TOKENS, variables: { key: 'base' } };

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Gateway, GRAPHQL_PATH } from '../gateway.js';
-import type { DependencyCheck } from '../graph/dependencies.js';
-import { elapsedMs } from '../http/elapsed.js';
-import { requestIdFrom } from '../http/request-ids.js';
-import type { Logger } from '../logger.js';
+import { type Gateway, GRAPHQL_PATH } from '../../gateway.js';
+import type { DependencyCheck } from '../../graph/dependencies.js';
+import { elapsedMs } from '../../http/elapsed.js';
+import { requestIdFrom } from '../../http/request-ids.js';
+import type { Logger } from '../../logger.js';
+import type { Exchange } from '../http-server.js';
+import type { ReadBody } from '../read-body.js';
+import { INTERNAL_ERROR } from '../refusals.js';
 import { type CacheableRequest, toCacheableRequest } from './cacheable-request.js';
 import { createExecutor, type Executed, NotAPath } from './executor.js';
-import type { Exchange } from './http-server.js';
-import type { ReadBody } from './read-body.js';
-import { INTERNAL_ERROR } from './refusals.js';
 import { createResponseCache } from './response-cache.js';
 import { sendComplete, sendOnce, sendResponse } from './send-response.js';
 

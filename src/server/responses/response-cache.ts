@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Source, stripIgnoredCharacters } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { hasMoreTokens } from '../execution/document-tokens.js';
-import { createDoorkeeper } from '../execution/doorkeeper.js';
-import type { Dependencies } from '../graph/dependencies.js';
+import { hasMoreTokens } from '../../execution/document-tokens.js';
+import { createDoorkeeper } from '../../execution/doorkeeper.js';
+import type { Dependencies } from '../../graph/dependencies.js';
 import { type CacheableRequest, parametersOf } from './cacheable-request.js';
 import type { CompleteResponse } from './complete-response.js';
 
