@@ -1,6 +1,8 @@
 import { foldText } from '../domain/fold-text.js';
 import type { Chain } from '../domain/listing.js';
-import { createTextIndex, indexLine, MATCH, type Match, type SearchWord } from './text.js';
+import { runAtOnce } from '../scheduling/chunks.js';
+import { nameLines, type SearchWord } from './text.js';
+import { MATCH, type Match, textIndexSteps } from './text-index.js';
 
 /** Finds chains by their names. */
 export interface ChainNames {
@@ -28,11 +30,12 @@ const NICKNAMES: ReadonlyMap<string, readonly string[]> = new Map([
 /** Indexes the names of chains: keys, short and full names, nicknames; each also written as one word. */
 export function createChainNames(chains: readonly Chain[]): ChainNames {
   const names = chains.flatMap(({ chainKey, shortName, name }) =>
-    [...new Set([chainKey, shortName, name, ...(NICKNAMES.get(chainKey) ?? [])])]
-      .flatMap((text) => [...new Set([text, text.replace(/\s+/g, '')])])
-      .map((text) => ({ chainKey, text })),
+    [...new Set([chainKey, shortName, name, ...(NICKNAMES.get(chainKey) ?? [])])].map((text) => ({
+      chainKey,
+      text,
+    })),
   );
-  const index = createTextIndex(names.map(({ text }) => indexLine(text)));
+  const index = runAtOnce(textIndexSteps(names.length, (number) => nameLines(names[number]?.text ?? '')));
   const currencies = chains.map(({ chainKey, nativeCurrency }) => ({
     chainKey,
     symbol: foldText(nativeCurrency.symbol),
