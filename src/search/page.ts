@@ -1,11 +1,3 @@
-/** The columns of the tokens found, of which the first `count` items are used. */
-export interface Found {
-  count: number;
-  readonly places: Uint32Array;
-  /** What the order sorts by, ascending; the place decides between equal keys. */
-  readonly keys: Float64Array;
-}
-
 /** A position in an order: tokens with a larger key come after it, and those with this key from this place on. */
 export interface Position {
   readonly key: number;
@@ -14,13 +6,22 @@ export interface Position {
 
 /** The tokens of one page, in order, and how many of those found come before it. */
 export interface FoundPage {
-  readonly before: number;
   readonly places: readonly number[];
   readonly keys: readonly number[];
+  readonly before: number;
 }
 
-/** Picks the first `size` tokens after this position in one pass, without sorting the others. */
-export function pageOf({ count, places, keys }: Found, size: number, after: Position | undefined): FoundPage {
+/**
+ * Picks the first `size` tokens after a position, by key and then by place, in one pass and without sorting the others.
+ *
+ * @param keys the keys of the tokens found, by index
+ */
+export function pageOf(
+  { count, places }: { readonly count: number; readonly places: Uint32Array },
+  keys: Float64Array,
+  size: number,
+  after: Position | undefined,
+): FoundPage {
   const pagePlaces: number[] = [];
   const pageKeys: number[] = [];
   const afterKey = after?.key ?? Number.NEGATIVE_INFINITY;
@@ -52,5 +53,5 @@ export function pageOf({ count, places, keys }: Found, size: number, after: Posi
       lastPlace = pagePlaces[size - 1] ?? 0;
     }
   }
-  return { before, places: pagePlaces, keys: pageKeys };
+  return { places: pagePlaces, keys: pageKeys, before };
 }

@@ -1,5 +1,4 @@
-import { foldText } from '../domain/fold-text.js';
-import { MAX_WORDS, type SearchWord } from './text.js';
+import { MAX_WORDS } from './text.js';
 import { MATCH, type Match } from './text-index.js';
 
 /** How well a word matches a token, by its best match; lower is better. */
@@ -12,14 +11,16 @@ export const SCORES = {
   name: 4,
   // Two scores for each match: native assets first, then other tokens.
   chain: 9,
-  none: 19,
 } as const;
+
+/** Exceeds every score. */
+const SCORE_LIMIT = 19;
 
 /** Added to the score of a chain for tokens that are not its native asset. */
 export const NOT_NATIVE = 1;
 
 /** Exceeds the sum of all words' scores. */
-const SUM_LIMIT = MAX_WORDS * SCORES.none + 1;
+const SUM_LIMIT = MAX_WORDS * SCORE_LIMIT + 1;
 /** Bridgeable or not, times priced or not. */
 const STATES = 4;
 
@@ -42,9 +43,9 @@ export function symbolMatchOf(score: number, nth: number): number {
   return score <= SCORES.symbolStart ? score * MAX_WORDS + nth : NO_SYMBOL_MATCH;
 }
 
-/** @param symbol gives a symbol that the word matches; only called where the score depends on it */
-export function symbolScore(symbol: () => string, { folded }: SearchWord, match: Match): number {
-  if (match === MATCH.firstWord && foldText(symbol()).trim() === folded) return SCORES.symbol;
+/** @param isExact whether the word is the whole symbol */
+export function symbolScore(match: Match, isExact: boolean): number {
+  if (isExact) return SCORES.symbol;
   return match <= MATCH.start ? SCORES.symbolStart : SCORES.symbolPart;
 }
 

@@ -17,14 +17,32 @@ export interface Line {
   readonly isJoined: boolean;
 }
 
+/** The texts that a word matches. Reused from one search to the next, so that a search allocates little. */
+export interface Matches {
+  /** By text, the best {@link Match}, or {@link NO_MATCH}. */
+  readonly best: Uint8Array;
+  /** The texts that match; not complete if there are more than fit. */
+  readonly texts: Uint32Array;
+  /** How many texts match. */
+  count: number;
+}
+
+/** Exceeds every {@link Match}. */
+export const NO_MATCH = 255;
+
+/** @param maxListed how many texts are listed at most */
+export function createMatches(textCount: number, maxListed: number): Matches {
+  return { best: new Uint8Array(textCount), texts: new Uint32Array(maxListed), count: 0 };
+}
+
 /**
  * An inverted index: it finds parts of words in many texts. Texts are meant by their numbers. It holds typed arrays
- * only, 7 bytes for each letter: all lines as code units, and the positions of all letters, sorted by the group of
- * 2 or 3 letters (a digram or trigram) that begins there.
+ * only, 11 bytes for each letter: all lines as code units, and postings of all letters, sorted by the group of 2 or 3
+ * letters (a digram or trigram) that begins there.
  */
 export interface TextIndex {
-  /** Calls `found` for each place where these letters occur, with the text; often more than once for a text. */
-  find(letters: string, found: (text: number, match: Match) => void): void;
+  /** Fills `matches` with the texts that contain these letters. */
+  find(letters: string, matches: Matches): void;
 }
 
 /** Ends each line, and each word of a line that is not joined. No word contains it. */
@@ -41,31 +59,18 @@ const MIN_FOR_TRIGRAMS = 20_000;
 /** How many letters a step handles: about a millisecond. */
 const STEP_LETTERS = 16_384;
 const STEP_TEXTS = 256;
-/** Every so many letters, the text there is noted. */
-const BLOCK_BITS = 4;
+/** A posting's text is shifted by the bits of a mark. */
+const MARK_BITS = 2;
+const MARK_OF_POSTING = 2 ** MARK_BITS - 1;
 
 /** Indexes texts. @param linesOf the lines of the text with this number, from 0 to `count` - 1 */
 export function* textIndexSteps(count: number, linesOf: (text: number) => readonly Line[]): Steps<TextIndex> {
   const { units, marks, starts } = yield* writeLines(count, linesOf);
-  const total = marks.length;
-  const textOfBlock = new Uint32Array((total >>> BLOCK_BITS) + 1);
-  for (let block = 0, text = 0; block < textOfBlock.length; block++) {
-    while (text + 1 < count && (starts[text + 1] ?? 0) <= block << BLOCK_BITS) text++;
-    textOfBlock[block] = text;
-  }
-  yield;
-  const groupLength = total < MIN_FOR_TRIGRAMS ? 2 : 3;
-  const { groupStarts, positions } = yield* groupLetters(units, marks, groupLength);
-
-  function textAt(position: number): number {
-    let text = textOfBlock[position >>> BLOCK_BITS] ?? 0;
-    while ((starts[text + 1] ?? total) <= position) text++;
-    return text;
-  }
+  const groupLength = marks.length < MIN_FOR_TRIGRAMS ? 2 : 3;
+  const { groupStarts, positions, postings } = yield* groupLetters(units, marks, starts, groupLength);
 
   /** The rules of matching: what the letters from `start` to `end` are in their text. */
-  function matchAt(start: number, end: number): Match {
-    const mark = marks[start];
+  function matchAt(mark: number, start: number, end: number): Match {
     if (mark === MARK.none) return MATCH.inside;
     for (let at = start + 1; at < end; at++) {
       if (marks[at] === MARK.none) continue;
@@ -95,17 +100,31 @@ export function* textIndexSteps(count: number, linesOf: (text: number) => readon
   }
 
   return {
-    find(letters, found) {
+    find(letters, matches) {
+      const { best, texts } = matches;
+      best.fill(NO_MATCH);
+      matches.count = 0;
       if (letters === '') return;
       const wanted = Uint16Array.from({ length: letters.length }, (_, at) => letters.charCodeAt(at));
       const { from, to, offset } = rarestGroup(wanted);
       const isGroup =
         wanted.length <= groupLength && wanted.every((unit) => classOf(unit) <= LAST_PLAIN_CLASS);
+      let count = 0;
       for (let index = from; index < to; index++) {
         const start = (positions[index] ?? 0) - offset;
-        if (isGroup || isAt(start, wanted, units))
-          found(textAt(start), matchAt(start, start + wanted.length));
+        if (!isGroup && !isAt(start, wanted, units)) continue;
+        const posting = postings[index] ?? 0;
+        const mark = offset === 0 ? posting & MARK_OF_POSTING : (marks[start] ?? 0);
+        const match = matchAt(mark, start, start + wanted.length);
+        const text = posting >>> MARK_BITS;
+        const before = best[text] ?? 0;
+        if (match >= before) continue;
+        best[text] = match;
+        if (before !== NO_MATCH) continue;
+        if (count < texts.length) texts[count] = text;
+        count++;
       }
+      matches.count = count;
     },
   };
 }
@@ -161,28 +180,34 @@ function* writeLines(count: number, linesOf: (text: number) => readonly Line[]) 
   return { units: units.slice(0, total), marks: marks.slice(0, total), starts };
 }
 
-/** Counting-sorts the positions of all letters by the group that begins there. */
-function* groupLetters(units: Uint16Array, marks: Uint8Array, groupLength: number) {
+/**
+ * Counting-sorts the positions of all letters by the group that begins there, each with a posting: its text and its
+ * mark.
+ */
+function* groupLetters(units: Uint16Array, marks: Uint8Array, starts: Uint32Array, groupLength: number) {
   const groupStarts = new Uint32Array(2 ** (CLASS_BITS * groupLength) + 1);
   const mask = 2 ** (CLASS_BITS * groupLength) - 1;
+  const total = units.length;
+  /** The group that begins at each position of one step. */
+  const groups = new Uint32Array(STEP_LETTERS);
 
-  /** Calls `each` with the positions of these letters and their groups. */
-  function eachLetter(from: number, to: number, each: (position: number, group: number) => void): void {
+  function readGroups(from: number, to: number): void {
     let group = 0;
-    for (let at = from; at < from + groupLength - 1; at++) {
-      group = (group << CLASS_BITS) | classOf(units[at] ?? END);
-    }
-    for (let position = from; position < to; position++) {
-      group = ((group << CLASS_BITS) | classOf(units[position + groupLength - 1] ?? END)) & mask;
-      if (marks[position] !== MARK.end) each(position, group);
+    for (let ahead = from; ahead < to + groupLength - 1; ahead++) {
+      group = ((group << CLASS_BITS) | classOf(units[ahead] ?? END)) & mask;
+      const position = ahead - groupLength + 1;
+      if (position >= from) groups[position - from] = group;
     }
   }
 
-  const total = units.length;
   for (let from = 0; from < total; from += STEP_LETTERS) {
-    eachLetter(from, Math.min(from + STEP_LETTERS, total), (_position, group) => {
+    const to = Math.min(from + STEP_LETTERS, total);
+    readGroups(from, to);
+    for (let position = from; position < to; position++) {
+      if (marks[position] === MARK.end) continue;
+      const group = groups[position - from] ?? 0;
       groupStarts[group] = (groupStarts[group] ?? 0) + 1;
-    });
+    }
     yield;
   }
   let letters = 0;
@@ -192,21 +217,23 @@ function* groupLetters(units: Uint16Array, marks: Uint8Array, groupLength: numbe
   }
   yield;
   const positions = new Uint32Array(letters);
+  const postings = new Uint32Array(letters);
+  let text = starts.length - 1;
   // From the last to the first, so that each group's end moves to its start, and its positions ascend.
   for (let to = total; to > 0; to -= STEP_LETTERS) {
     const from = Math.max(to - STEP_LETTERS, 0);
-    const groups = new Uint32Array(to - from);
-    eachLetter(from, to, (position, group) => {
-      groups[position - from] = group;
-    });
+    readGroups(from, to);
     for (let position = to - 1; position >= from; position--) {
-      if (marks[position] === MARK.end) continue;
+      const mark = marks[position] ?? 0;
+      if (mark === MARK.end) continue;
+      while ((starts[text] ?? 0) > position) text--;
       const group = groups[position - from] ?? 0;
       const index = (groupStarts[group] ?? 0) - 1;
       groupStarts[group] = index;
       positions[index] = position;
+      postings[index] = (text << MARK_BITS) | mark;
     }
     yield;
   }
-  return { groupStarts, positions };
+  return { groupStarts, positions, postings };
 }

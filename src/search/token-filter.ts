@@ -25,14 +25,12 @@ export interface PriceColumns {
   readonly states: Uint8Array;
 }
 
-/** A filter, made ready for one search. */
+/** A filter made ready for one search. */
 export interface ReadyFilter {
   /** Lists of texts, so that each token that matches has one text of each list. */
   readonly textLists: readonly (readonly number[])[];
-  /** Whether every token matches. */
-  readonly matchesAll: boolean;
-  /** Whether the token at this place matches. */
-  matches(place: number): boolean;
+  /** Keeps only the tokens that match among the first `count` of these places. Returns how many there are. */
+  keep(places: Uint32Array, count: number): number;
 }
 
 /** Looks up chains by key. */
@@ -118,19 +116,25 @@ export function createTokenFilters(
       if (hasPrice !== undefined && priced !== hasPrice) return 0;
       return Number(!needsPrice || priced);
     });
+    const isPriced = (price: number) => price >= least && price <= most;
+    const matchesAll = !symbols && !onChains && !isNativeAt && isAllowed.every((allowed) => allowed === 1);
     const hidden = pricesUsable ? 0 : STATE.notPriced;
 
     return {
       textLists: [symbols, onChains].filter((texts) => texts !== undefined),
-      matchesAll: !symbols && !onChains && !isNativeAt && isAllowed.every((allowed) => allowed === 1),
-      matches(place) {
-        if (isAllowed[(states[place] ?? 0) | hidden] === 0) return false;
-        if (onChain && onChain[(chainAt[place] ?? 0) - firstChain] === 0) return false;
-        if (ofSymbol && ofSymbol[symbolAt[place] ?? 0] === 0) return false;
-        if (isNativeAt && isNativeAt[place] !== native) return false;
-        if (!needsPrice) return true;
-        const price = prices[place] ?? 0;
-        return price >= least && price <= most;
+      keep(all, count) {
+        if (matchesAll) return count;
+        let kept = 0;
+        for (let index = 0; index < count; index++) {
+          const place = all[index] ?? 0;
+          if (isAllowed[(states[place] ?? 0) | hidden] === 0) continue;
+          if (onChain && onChain[(chainAt[place] ?? 0) - firstChain] === 0) continue;
+          if (ofSymbol && ofSymbol[symbolAt[place] ?? 0] === 0) continue;
+          if (isNativeAt && isNativeAt[place] !== native) continue;
+          if (needsPrice && !isPriced(prices[place] ?? 0)) continue;
+          all[kept++] = place;
+        }
+        return kept;
       },
     };
   };

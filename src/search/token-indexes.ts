@@ -39,8 +39,6 @@ export interface TokenIndexes {
   readonly nameRanks: Uint32Array;
   /** A place of each rank. */
   readonly placeOfNameRank: Uint32Array;
-  /** By place: 1 if bridgeable. */
-  readonly isBridgeable: Uint8Array;
   /** By place: 1 if the address is the placeholder of native assets. */
   readonly isPlaceholder: Uint8Array;
 }
@@ -64,12 +62,9 @@ function* indexSteps(rows: readonly Token[]): Steps<TokenIndexes> {
   const firstChain = texts.length;
   const chainAt = yield* textColumnSteps(count, (place) => tokenAt(place).chainKey, texts);
 
-  const isBridgeable = new Uint8Array(count);
   const isPlaceholder = new Uint8Array(count);
   for (let place = 0; place < count; place++) {
-    const token = tokenAt(place);
-    isBridgeable[place] = Number(token.isBridgeable);
-    isPlaceholder[place] = Number(isNativePlaceholder(token.address));
+    isPlaceholder[place] = Number(isNativePlaceholder(tokenAt(place).address));
     if (place % STEP_ROWS === 0) yield;
   }
 
@@ -91,7 +86,6 @@ function* indexSteps(rows: readonly Token[]): Steps<TokenIndexes> {
     addresses: yield* stringTableSteps(count, (place) => foldAddress(tokenAt(place).address)),
     symbols: yield* stringTableSteps(symbolCount, (text) => at(texts, text).toLowerCase()),
     ...(yield* nameOrderSteps(texts.slice(symbolCount, firstChain), symbolCount, nameAt)),
-    isBridgeable,
     isPlaceholder,
   };
 }

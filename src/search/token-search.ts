@@ -1,9 +1,9 @@
 import type { Token } from '../domain/listing.js';
 import { runInSteps, type Steps } from '../scheduling/chunks.js';
 import type { ChainNames } from './chain-names.js';
-import { createKeys } from './order-keys.js';
-import { type Found, pageOf } from './page.js';
-import { NO_SYMBOL_MATCH, NOT_NATIVE, SCORES, STATE, symbolMatchOf } from './ranks.js';
+import { createOrders } from './orders.js';
+import { pageOf } from './page.js';
+import { NO_SYMBOL_MATCH, STATE } from './ranks.js';
 import { interpretationsOf } from './text.js';
 import {
   type ChainsByKey,
@@ -14,7 +14,7 @@ import {
 } from './token-filter.js';
 import { at, type TokenIndexes } from './token-indexes.js';
 import type { SortKey, TokenOrder } from './token-order.js';
-import { createWordScorer, type WordScores } from './word-scores.js';
+import { type Candidates, createWordScorer, type ScoredWord } from './word-scores.js';
 
 export interface TokenSearchRequest {
   /** As typed by a person; blank finds all. */
@@ -64,125 +64,92 @@ export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes)
 }
 
 function* searchSteps(rows: readonly Token[], indexes: TokenIndexes): Steps<TokenSearch> {
+  const { rowAt, placesFrom } = indexes;
   const count = rows.length;
-  const { rowAt, symbolAt, nameAt, chainAt, places: placesOfTexts, placesFrom, isPlaceholder } = indexes;
   const tokenAt = (place: number): Token => at(rows, at(rowAt, place));
   const columns = yield* priceColumnsSteps(count, tokenAt);
-  const readyFilter = createTokenFilters(indexes, columns, tokenAt);
+  const filters = createTokenFilters(indexes, columns, tokenAt);
   const scoreWords = createWordScorer(indexes, tokenAt);
-  const orderKeys = createKeys(indexes, columns, tokenAt);
+  const orders = createOrders(indexes, columns, tokenAt);
+
   /** Reused by every search, as a search never awaits. */
-  const found: Found & { symbolMatches: Uint8Array; sums: Uint16Array } = {
+  const found: Candidates = {
     count: 0,
     places: new Uint32Array(count),
     symbolMatches: new Uint8Array(count),
     sums: new Uint16Array(count),
-    keys: new Float64Array(count),
   };
-  const isAddressed = new Uint8Array(count);
+  const keys = new Float64Array(count);
 
   function find({ query, filter, pricesUsable }: TokenSearchRequest, chains: KnownChains | undefined): void {
-    const ready = readyFilter(filter, pricesUsable, chains);
+    const ready = filters(filter, pricesUsable, chains);
     const interpretations = interpretationsOf(query);
     if (interpretations.length === 0) {
-      selectCandidates(ready, undefined);
+      findCandidates(ready, []);
       found.symbolMatches.fill(0, 0, found.count);
+      return;
     }
+    found.count = 0;
     const scores = scoreWords(chains);
     for (const interpretation of interpretations) {
-      found.count = 0;
       const words = scores.of(interpretation);
       if (!words) continue;
-      selectCandidates(
-        ready,
-        words.reduce((a, b) => (b.tokenCount < a.tokenCount ? b : a)),
-      );
-      found.symbolMatches.fill(NO_SYMBOL_MATCH, 0, found.count);
-      for (const [nth, word] of words.entries()) scoreCandidates(word, nth);
+      findCandidates(ready, words);
+      for (const [nth, word] of words.entries()) word.score(found, nth);
       if (found.count > 0) return;
     }
   }
 
-  /** Selects the tokens that match the filter, from the shortest list that has all that can be found. */
-  function selectCandidates(filter: ReadyFilter, rarest: WordScores | undefined): void {
-    found.count = 0;
-    let least = rarest?.tokenCount ?? count;
-    let texts: readonly number[] | undefined;
-    for (const list of filter.textLists) {
-      const size = list.reduce((sum, text) => sum + at(placesFrom, text + 1) - at(placesFrom, text), 0);
-      if (size < least) [least, texts] = [size, list];
+  /** Finds the tokens that match the filter in the shortest list that has all tokens that the words match. */
+  function findCandidates(filter: ReadyFilter, words: readonly ScoredWord[]): void {
+    const { places } = found;
+    let least = count;
+    let shortest: ScoredWord | readonly number[] | undefined;
+    for (const word of words) {
+      if (word.isListed && word.tokenCount < least) [least, shortest] = [word.tokenCount, word];
     }
-    if (texts) for (const text of texts) addPlacesOf(text);
-    else if (rarest && least < count) addMatched(rarest);
-    else for (let place = 0; place < count; place++) found.places[found.count++] = place;
+    for (const texts of filter.textLists) {
+      const tokenCount = texts.reduce((sum, text) => sum + placesOf(text).length, 0);
+      if (tokenCount < least) [least, shortest] = [tokenCount, texts];
+    }
+    if (!shortest) found.count = writeAll(places);
+    else if ('writePlaces' in shortest) found.count = shortest.writePlaces(places);
+    else found.count = writePlacesOf(shortest, places);
+    found.count = filter.keep(places, found.count);
+    found.symbolMatches.fill(NO_SYMBOL_MATCH, 0, found.count);
     found.sums.fill(0, 0, found.count);
-    if (filter.matchesAll) return;
-    let kept = 0;
-    for (let index = 0; index < found.count; index++) {
-      const place = found.places[index] ?? 0;
-      if (filter.matches(place)) found.places[kept++] = place;
-    }
-    found.count = kept;
   }
 
-  function addPlacesOf(text: number): void {
-    const end = placesFrom[text + 1] ?? 0;
-    for (let index = placesFrom[text] ?? 0; index < end; index++) {
-      found.places[found.count++] = placesOfTexts[index] ?? 0;
-    }
+  function placesOf(text: number): Uint32Array {
+    return indexes.places.subarray(placesFrom[text], placesFrom[text + 1]);
   }
 
-  /** Adds each token that matches the word once: by its symbol, else by its name, else by its chain, else by its address. */
-  function addMatched({ scores, texts, addressed }: WordScores): void {
+  function writePlacesOf(texts: readonly number[], places: Uint32Array): number {
+    let written = 0;
     for (const text of texts) {
-      const isSymbol = text < indexes.symbolCount;
-      const isName = text < indexes.firstChain;
-      const end = placesFrom[text + 1] ?? 0;
-      for (let index = placesFrom[text] ?? 0; index < end; index++) {
-        const place = placesOfTexts[index] ?? 0;
-        if (!isSymbol && scores[symbolAt[place] ?? 0] !== SCORES.none) continue;
-        if (!isName && scores[nameAt[place] ?? 0] !== SCORES.none) continue;
-        found.places[found.count++] = place;
-      }
+      places.set(placesOf(text), written);
+      written += placesOf(text).length;
     }
-    for (const place of addressed) {
-      const ownTexts = [symbolAt, nameAt, chainAt].map((column) => at(column, place));
-      if (ownTexts.every((text) => scores[text] === SCORES.none)) found.places[found.count++] = place;
-    }
+    return written;
   }
 
-  /** Adds the word's scores, and drops the candidates that it does not match. */
-  function scoreCandidates({ scores, addressed }: WordScores, nth: number): void {
-    const { places, symbolMatches, sums } = found;
-    for (const place of addressed) isAddressed[place] = 1;
-    let kept = 0;
-    for (let index = 0; index < found.count; index++) {
-      const place = places[index] ?? 0;
-      let score = Math.min(scores[symbolAt[place] ?? 0] ?? 0, scores[nameAt[place] ?? 0] ?? 0);
-      if (isAddressed[place] === 1) score = Math.min(score, SCORES.address);
-      const chain = scores[chainAt[place] ?? 0] ?? 0;
-      if (chain < score) score = isPlaceholder[place] === 1 ? chain : Math.min(score, chain + NOT_NATIVE);
-      if (score === SCORES.none) continue;
-      places[kept] = place;
-      symbolMatches[kept] = Math.min(symbolMatches[index] ?? 0, symbolMatchOf(score, nth));
-      sums[kept++] = (sums[index] ?? 0) + score;
-    }
-    for (const place of addressed) isAddressed[place] = 0;
-    found.count = kept;
+  function writeAll(places: Uint32Array): number {
+    for (let place = 0; place < count; place++) places[place] = place;
+    return count;
   }
 
   return (request, chains) => {
     const { first, after } = request;
     find(request, chains);
-    orderKeys.write(request, found);
+    orders.writeKeys(request, found, keys);
+    const page = pageOf(found, keys, first, after && orders.positionOf(request, after));
     const totalCount = found.count;
-    const { before, places, keys } = pageOf(found, first, after && orderKeys.positionOf(request, after));
     return {
-      tokens: places.map(tokenAt),
-      sortKeyOf: (index) => orderKeys.sortKeyOf(request, at(places, index), at(keys, index)),
+      tokens: page.places.map(tokenAt),
+      sortKeyOf: (index) => orders.sortKeyOf(request, at(page.places, index), at(page.keys, index)),
       totalCount,
-      hasPrevious: before > 0,
-      hasNext: before + places.length < totalCount,
+      hasPrevious: page.before > 0,
+      hasNext: page.before + page.places.length < totalCount,
     };
   };
 }

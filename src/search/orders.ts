@@ -1,5 +1,5 @@
 import type { Token } from '../domain/listing.js';
-import type { Found, Position } from './page.js';
+import type { Position } from './page.js';
 import { rankOf, STATE } from './ranks.js';
 import type { PriceColumns } from './token-filter.js';
 import { at, type TokenIndexes } from './token-indexes.js';
@@ -11,6 +11,10 @@ import {
   textKey,
   tieBreakerOf,
 } from './token-order.js';
+import type { Candidates } from './word-scores.js';
+
+/** Exceeds every price. */
+const NO_PRICE = Number.POSITIVE_INFINITY;
 
 /** How a search orders. */
 interface Ordering {
@@ -18,46 +22,39 @@ interface Ordering {
   readonly pricesUsable: boolean;
 }
 
-/** The columns that ranks are made of. */
-interface Ranked extends Found {
-  readonly symbolMatches: Uint8Array;
-  readonly sums: Uint16Array;
-}
-
-/** Orders tokens by number: makes the keys of what was found, and reads and makes cursors. */
-export function createKeys(
+/** Orders tokens by numbers: gives the keys of tokens found, and reads and makes cursors. */
+export function createOrders(
   { rowAt, symbolCount, nameAt, nameRanks, placeOfNameRank }: TokenIndexes,
   { prices, states }: PriceColumns,
   tokenAt: (place: number) => Token,
 ) {
   /** A token without a price comes last in both directions. */
   function priceKey(price: number, order: TokenOrder): number {
-    if (Number.isNaN(price)) return Number.POSITIVE_INFINITY;
+    if (Number.isNaN(price)) return NO_PRICE;
     return order === 'PRICE_ASC' ? price : -price;
   }
 
-  function write(
-    { order, pricesUsable }: Ordering,
-    { count, places, keys, symbolMatches, sums }: Ranked,
-  ): void {
+  /** Writes the key of each token found: what its order sorts by, ascending. The place decides between equal keys. */
+  function writeKeys({ order, pricesUsable }: Ordering, found: Candidates, keys: Float64Array): void {
+    const { count, places, symbolMatches, sums } = found;
     const hidden = pricesUsable ? 0 : STATE.notPriced;
-    for (let index = 0; index < count; index++) {
-      const place = places[index] ?? 0;
-      if (order === 'RELEVANCE') {
-        const state = (states[place] ?? 0) | hidden;
+    if (order === 'RELEVANCE') {
+      for (let index = 0; index < count; index++) {
+        const state = (states[places[index] ?? 0] ?? 0) | hidden;
         keys[index] = rankOf(symbolMatches[index] ?? 0, state, sums[index] ?? 0);
-      } else if (order === 'NAME') {
-        keys[index] = nameRanks[(nameAt[place] ?? 0) - symbolCount] ?? 0;
-      } else if (order === 'SYMBOL') {
-        keys[index] = 0;
-      } else {
-        keys[index] = priceKey(pricesUsable ? (prices[place] ?? 0) : Number.NaN, order);
       }
-    }
+    } else if (order === 'NAME') {
+      for (let index = 0; index < count; index++) {
+        keys[index] = nameRanks[(nameAt[places[index] ?? 0] ?? 0) - symbolCount] ?? 0;
+      }
+    } else if (order === 'SYMBOL' || !pricesUsable) keys.fill(0, 0, count);
+    else
+      for (let index = 0; index < count; index++)
+        keys[index] = priceKey(prices[places[index] ?? 0] ?? 0, order);
   }
 
   /** The position after this cursor. */
-  function positionOf({ order }: Ordering, { value, tieBreaker }: SortKey): Position {
+  function positionOf({ order, pricesUsable }: Ordering, { value, tieBreaker }: SortKey): Position {
     const place = firstIndex(
       rowAt.length,
       (index) => compareTieBreakers(tieBreakerOf(tokenAt(index)), tieBreaker) > 0,
@@ -71,9 +68,10 @@ export function createKeys(
       const isKnown = rank < placeOfNameRank.length && keyOf(rank) === name;
       return { key: isKnown ? rank : rank - 0.5, place };
     }
-    const key = priceKey(value === null ? Number.NaN : Number(value), order);
-    // Beyond every price, tokens without a price follow, whatever their symbols.
-    return { key, place: value !== null && key === Number.POSITIVE_INFINITY ? 0 : place };
+    // Tokens without a price follow all prices, whatever their symbols.
+    const key = value === null ? NO_PRICE : priceKey(Number(value), order);
+    if (!pricesUsable) return { key: value === null ? 0 : -1, place };
+    return { key, place: value !== null && key === NO_PRICE ? 0 : place };
   }
 
   function sortKeyOf({ order, pricesUsable }: Ordering, place: number, key: number): SortKey {
@@ -85,5 +83,5 @@ export function createKeys(
     return { order, value: pricesUsable ? (token.price?.usd ?? null) : null, tieBreaker };
   }
 
-  return { write, positionOf, sortKeyOf };
+  return { writeKeys, positionOf, sortKeyOf };
 }
