@@ -5,7 +5,7 @@ import { sortSteps } from './sort-steps.js';
 import { type StringTable, stringTableSteps } from './string-table.js';
 import { nameLines, symbolLines } from './text.js';
 import { type TextIndex, textIndexSteps } from './text-index.js';
-import { compare, compareTieBreakers, type TieBreaker, textKey, tieBreakerOf } from './token-order.js';
+import { compare, compareByChainAndAddress, textKey } from './token-order.js';
 
 /**
  * What a search needs besides prices, in columns. A token is meant by its **place** in the order by symbol. Symbols,
@@ -90,14 +90,17 @@ function* indexSteps(rows: readonly Token[]): Steps<TokenIndexes> {
   };
 }
 
-/** The rows in the order by symbol. */
+/** The rows in the order of their tie-breakers, which begin with the symbol. */
 function* symbolOrderSteps(rows: readonly Token[]): Steps<Uint32Array> {
-  const keys: TieBreaker[] = [];
-  for (const token of rows) {
-    keys.push(tieBreakerOf(token));
+  const keys: string[] = [];
+  for (const { symbol } of rows) {
+    keys.push(textKey(symbol));
     if (keys.length % STEP_ROWS === 0) yield;
   }
-  return yield* sortSteps(keys.length, (a, b) => compareTieBreakers(at(keys, a), at(keys, b)));
+  return yield* sortSteps(
+    keys.length,
+    (a, b) => compare(at(keys, a), at(keys, b)) || compareByChainAndAddress(at(rows, a), at(rows, b)),
+  );
 }
 
 /** Numbers the distinct texts of a column, appends them to `texts`, and returns the number of each place's text. */
@@ -135,7 +138,8 @@ function* placesOfTextsSteps(textCount: number, columns: readonly Uint32Array[])
   const places = new Uint32Array(placesFrom[textCount] ?? 0);
   for (const column of columns) {
     yield;
-    for (const [place, text] of column.entries()) {
+    for (let place = 0; place < column.length; place++) {
+      const text = column[place] ?? 0;
       const index = free[text] ?? 0;
       places[index] = place;
       free[text] = index + 1;
@@ -155,15 +159,18 @@ function* nameOrderSteps(names: readonly string[], firstName: number, nameAt: Ui
   const nameRanks = new Uint32Array(keys.length);
   let rank = -1;
   let before: string | undefined;
-  for (const name of order) {
+  for (let index = 0; index < order.length; index++) {
+    const name = at(order, index);
     const key = at(keys, name);
     if (key !== before) rank++;
     before = key;
     nameRanks[name] = rank;
+    if (index % STEP_ROWS === 0) yield;
   }
-  yield;
   const placeOfNameRank = new Uint32Array(rank + 1);
-  for (const [place, name] of nameAt.entries()) placeOfNameRank[at(nameRanks, name - firstName)] = place;
+  for (let place = 0; place < nameAt.length; place++) {
+    placeOfNameRank[at(nameRanks, at(nameAt, place) - firstName)] = place;
+  }
   return { nameRanks, placeOfNameRank };
 }
 

@@ -28,6 +28,14 @@ export function tieBreakerOf({ symbol, chainKey, address }: Token): TieBreaker {
   return [textKey(symbol), boundedKey(chainKey), boundedKey(foldAddress(address))];
 }
 
+/** Compares two tokens with equal symbols as their tie-breakers compare, without making these. */
+export function compareByChainAndAddress(a: Token, b: Token): number {
+  return (
+    compare(boundedKey(a.chainKey), boundedKey(b.chainKey)) ||
+    compare(boundedKey(foldAddress(a.address)), boundedKey(foldAddress(b.address)))
+  );
+}
+
 export function compareTieBreakers(a: TieBreaker, b: TieBreaker): number {
   return compare(a[0], b[0]) || compare(a[1], b[1]) || compare(a[2], b[2]);
 }
