@@ -1,8 +1,7 @@
 import type { Token } from '../domain/listing.js';
 import type { Position } from './page.js';
 import { rankOf, STATE } from './ranks.js';
-import type { PriceColumns } from './token-filter.js';
-import { at, type TokenIndexes } from './token-indexes.js';
+import { at, type PriceColumns, type TokenIndexes } from './token-indexes.js';
 import {
   compareTieBreakers,
   firstIndex,

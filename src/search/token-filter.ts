@@ -1,7 +1,7 @@
 import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
 import type { Chain, Token } from '../domain/listing.js';
 import { STATE } from './ranks.js';
-import type { TokenIndexes } from './token-indexes.js';
+import type { PriceColumns, TokenIndexes } from './token-indexes.js';
 
 /** Tokens must match every condition given; an omitted condition matches everything. */
 export interface TokenSearchFilter {
@@ -15,14 +15,6 @@ export interface TokenSearchFilter {
   readonly hasPrice?: boolean | undefined;
   readonly minPriceUsd?: number | undefined;
   readonly maxPriceUsd?: number | undefined;
-}
-
-/** The columns that depend on prices, by place. */
-export interface PriceColumns {
-  /** The price in US dollars; NaN for none. */
-  readonly prices: Float64Array;
-  /** Each token's {@link STATE}. */
-  readonly states: Uint8Array;
 }
 
 /** A filter made ready for one search. */

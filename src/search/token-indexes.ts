@@ -1,6 +1,7 @@
 import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
 import type { Token } from '../domain/listing.js';
 import { runInSteps, type Steps } from '../scheduling/chunks.js';
+import { STATE } from './ranks.js';
 import { sortSteps } from './sort-steps.js';
 import { type StringTable, stringTableSteps } from './string-table.js';
 import { nameLines, symbolLines } from './text.js';
@@ -41,6 +42,14 @@ export interface TokenIndexes {
   readonly placeOfNameRank: Uint32Array;
   /** By place: 1 if the address is the placeholder of native assets. */
   readonly isPlaceholder: Uint8Array;
+}
+
+/** The columns that depend on prices, by place. */
+export interface PriceColumns {
+  /** The price in US dollars; NaN for none. */
+  readonly prices: Float64Array;
+  /** Each token's {@link STATE}. */
+  readonly states: Uint8Array;
 }
 
 const STEP_ROWS = 256;
@@ -88,6 +97,24 @@ function* indexSteps(rows: readonly Token[]): Steps<TokenIndexes> {
     ...(yield* nameOrderSteps(texts.slice(symbolCount, firstChain), symbolCount, nameAt)),
     isPlaceholder,
   };
+}
+
+/** Reads prices. @param tokenAt the token at a place */
+export function* priceColumnsSteps(count: number, tokenAt: (place: number) => Token): Steps<PriceColumns> {
+  const prices = new Float64Array(count);
+  const states = new Uint8Array(count);
+  for (let place = 0; place < count; place++) {
+    const { price, isBridgeable } = tokenAt(place);
+    prices[place] = price?.usd ?? Number.NaN;
+    states[place] = (isBridgeable ? 0 : STATE.notBridgeable) + (price ? 0 : STATE.notPriced);
+    if (place % STEP_ROWS === 0) yield;
+  }
+  return { prices, states };
+}
+
+/** How many tokens have this text. */
+export function placeCountOf({ placesFrom }: TokenIndexes, text: number): number {
+  return (placesFrom[text + 1] ?? 0) - (placesFrom[text] ?? 0);
 }
 
 /** The rows in the order of their tie-breakers, which begin with the symbol. */

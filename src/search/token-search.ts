@@ -3,16 +3,15 @@ import { runInSteps, type Steps } from '../scheduling/chunks.js';
 import type { ChainNames } from './chain-names.js';
 import { createOrders } from './orders.js';
 import { pageOf } from './page.js';
-import { NO_SYMBOL_MATCH, STATE } from './ranks.js';
+import { NO_SYMBOL_MATCH } from './ranks.js';
 import { interpretationsOf } from './text.js';
 import {
   type ChainsByKey,
   createTokenFilters,
-  type PriceColumns,
   type ReadyFilter,
   type TokenSearchFilter,
 } from './token-filter.js';
-import { at, type TokenIndexes } from './token-indexes.js';
+import { at, placeCountOf, priceColumnsSteps, type TokenIndexes } from './token-indexes.js';
 import type { SortKey, TokenOrder } from './token-order.js';
 import { type Candidates, createWordScorer, type ScoredWord } from './word-scores.js';
 
@@ -55,8 +54,6 @@ export function needsChains({ query, filter }: Pick<TokenSearchRequest, 'query' 
  * @throws GatewayError BAD_USER_INPUT for a query of too many words
  */
 export type TokenSearch = (request: TokenSearchRequest, chains: KnownChains | undefined) => TokenPage;
-
-const STEP_ROWS = 256;
 
 /** Makes the search of a listing in steps. The rows may differ in prices from those that the indexes were made of. */
 export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes): Promise<TokenSearch> {
@@ -104,37 +101,35 @@ function* searchSteps(rows: readonly Token[], indexes: TokenIndexes): Steps<Toke
   function findCandidates(filter: ReadyFilter, words: readonly ScoredWord[]): void {
     const { places } = found;
     let least = count;
-    let shortest: ScoredWord | readonly number[] | undefined;
+    let write = writeAllPlaces;
     for (const word of words) {
-      if (word.isListed && word.tokenCount < least) [least, shortest] = [word.tokenCount, word];
+      if (!word.isListed || word.tokenCount >= least) continue;
+      least = word.tokenCount;
+      write = (out) => word.writePlaces(out);
     }
     for (const texts of filter.textLists) {
-      const tokenCount = texts.reduce((sum, text) => sum + placesOf(text).length, 0);
-      if (tokenCount < least) [least, shortest] = [tokenCount, texts];
+      const tokenCount = texts.reduce((sum, text) => sum + placeCountOf(indexes, text), 0);
+      if (tokenCount >= least) continue;
+      least = tokenCount;
+      write = (out) => writePlacesOf(texts, out);
     }
-    if (!shortest) found.count = writeAll(places);
-    else if ('writePlaces' in shortest) found.count = shortest.writePlaces(places);
-    else found.count = writePlacesOf(shortest, places);
-    found.count = filter.keep(places, found.count);
+    found.count = filter.keep(places, write(places));
     found.symbolMatches.fill(NO_SYMBOL_MATCH, 0, found.count);
     found.sums.fill(0, 0, found.count);
   }
 
-  function placesOf(text: number): Uint32Array {
-    return indexes.places.subarray(placesFrom[text], placesFrom[text + 1]);
-  }
-
-  function writePlacesOf(texts: readonly number[], places: Uint32Array): number {
+  function writePlacesOf(texts: readonly number[], out: Uint32Array): number {
     let written = 0;
     for (const text of texts) {
-      places.set(placesOf(text), written);
-      written += placesOf(text).length;
+      const from = at(placesFrom, text);
+      const length = placeCountOf(indexes, text);
+      for (let index = 0; index < length; index++) out[written++] = indexes.places[from + index] ?? 0;
     }
     return written;
   }
 
-  function writeAll(places: Uint32Array): number {
-    for (let place = 0; place < count; place++) places[place] = place;
+  function writeAllPlaces(out: Uint32Array): number {
+    for (let place = 0; place < count; place++) out[place] = place;
     return count;
   }
 
@@ -152,16 +147,4 @@ function* searchSteps(rows: readonly Token[], indexes: TokenIndexes): Steps<Toke
       hasNext: page.before + page.places.length < totalCount,
     };
   };
-}
-
-function* priceColumnsSteps(count: number, tokenAt: (place: number) => Token): Steps<PriceColumns> {
-  const prices = new Float64Array(count);
-  const states = new Uint8Array(count);
-  for (let place = 0; place < count; place++) {
-    const { price, isBridgeable } = tokenAt(place);
-    prices[place] = price?.usd ?? Number.NaN;
-    states[place] = (isBridgeable ? 0 : STATE.notBridgeable) + (price ? 0 : STATE.notPriced);
-    if (place % STEP_ROWS === 0) yield;
-  }
-  return { prices, states };
 }

@@ -5,7 +5,7 @@ import type { ChainNames } from './chain-names.js';
 import { chainScore, NOT_NATIVE, nameScore, SCORES, symbolMatchOf, symbolScore } from './ranks.js';
 import type { Interpretation, SearchWord } from './text.js';
 import { createMatches, MATCH, type Match, type Matches, NO_MATCH } from './text-index.js';
-import { at, type TokenIndexes } from './token-indexes.js';
+import { at, placeCountOf, type TokenIndexes } from './token-indexes.js';
 
 /** How well one word matches the tokens. */
 export interface ScoredWord {
@@ -79,12 +79,13 @@ export function createWordScorer(indexes: TokenIndexes, tokenAt: (place: number)
     #replaceMatches(): void {
       const scores = this.#scores;
       const { texts, count } = this.matches;
-      for (let index = 0; index < (this.isListed ? count : textCount); index++) {
-        const text = this.isListed ? (texts[index] ?? 0) : index;
+      const { isListed } = this;
+      for (let index = 0; index < (isListed ? count : textCount); index++) {
+        const text = isListed ? (texts[index] ?? 0) : index;
         const match = scores[text] ?? NO_MATCH;
         if (match === NO_MATCH) continue;
         scores[text] = this.#scoreOf(text, match as Match);
-        this.tokenCount += (placesFrom[text + 1] ?? 0) - (placesFrom[text] ?? 0);
+        this.tokenCount += placeCountOf(indexes, text);
       }
     }
 
@@ -106,7 +107,7 @@ export function createWordScorer(indexes: TokenIndexes, tokenAt: (place: number)
       this.#scores[text] = score;
       if (before === NO_MATCH) {
         this.matches.texts[this.matches.count++] = text;
-        this.tokenCount += (placesFrom[text + 1] ?? 0) - (placesFrom[text] ?? 0);
+        this.tokenCount += placeCountOf(indexes, text);
       }
       return true;
     }
