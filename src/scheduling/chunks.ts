@@ -33,3 +33,23 @@ export async function yieldThen<Result>(make: () => Result): Promise<Result> {
   await yieldToRequests();
   return make();
 }
+
+/** Work that can be interrupted wherever it yields. A step, from one yield to the next, takes a few milliseconds at most. */
+export type Steps<Result> = Generator<void, Result>;
+
+/** Does the work, and yields to requests between its steps. */
+export async function runInSteps<Result>(work: Steps<Result>): Promise<Result> {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+    await yieldToRequests();
+  }
+}
+
+/** Does the work at once. Only for little work: requests wait until it is done. */
+export function runAtOnce<Result>(work: Steps<Result>): Result {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}

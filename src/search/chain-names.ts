@@ -1,6 +1,8 @@
 import { foldText } from '../domain/fold-text.js';
 import type { Chain } from '../domain/listing.js';
-import { createTextIndex, indexLine, MATCH, type Match, type SearchWord } from './text.js';
+import { runAtOnce } from '../scheduling/chunks.js';
+import { nameLines, type SearchWord } from './text.js';
+import { createMatches, MATCH, type Match, textIndexSteps } from './text-index.js';
 
 /** Finds chains by their names. */
 export interface ChainNames {
@@ -28,11 +30,13 @@ const NICKNAMES: ReadonlyMap<string, readonly string[]> = new Map([
 /** Indexes the names of chains: keys, short and full names, nicknames; each also written as one word. */
 export function createChainNames(chains: readonly Chain[]): ChainNames {
   const names = chains.flatMap(({ chainKey, shortName, name }) =>
-    [...new Set([chainKey, shortName, name, ...(NICKNAMES.get(chainKey) ?? [])])]
-      .flatMap((text) => [...new Set([text, text.replace(/\s+/g, '')])])
-      .map((text) => ({ chainKey, text })),
+    [...new Set([chainKey, shortName, name, ...(NICKNAMES.get(chainKey) ?? [])])].map((text) => ({
+      chainKey,
+      text,
+    })),
   );
-  const index = createTextIndex(names.map(({ text }) => indexLine(text)));
+  const index = runAtOnce(textIndexSteps(names.length, (number) => nameLines(names[number]?.text ?? '')));
+  const matches = createMatches(names.length, names.length);
   const currencies = chains.map(({ chainKey, nativeCurrency }) => ({
     chainKey,
     symbol: foldText(nativeCurrency.symbol),
@@ -41,12 +45,14 @@ export function createChainNames(chains: readonly Chain[]): ChainNames {
   return {
     named(word, byCurrency) {
       const found = new Map<string, Match>();
-      index.find(word.letters, (number, match) => {
+      index.find(word.letters, matches);
+      for (const number of matches.texts.subarray(0, matches.count)) {
         const chainKey = names[number]?.chainKey;
-        if (chainKey === undefined) return;
+        if (chainKey === undefined) continue;
+        const match = matches.best[number] as Match;
         const known = found.get(chainKey);
         if (known === undefined || match < known) found.set(chainKey, match);
-      });
+      }
       for (const { chainKey, symbol } of byCurrency ? currencies : []) {
         if (symbol === word.folded) found.set(chainKey, MATCH.firstWord);
       }

@@ -1,11 +1,12 @@
 import { GatewayError } from '../domain/errors.js';
 import { foldText, narrowText } from '../domain/fold-text.js';
+import type { Line } from './text-index.js';
 
 /** One word of what a person typed. */
 export interface SearchWord {
   /** Folded as symbols are, to be compared with them. */
   readonly folded: string;
-  /** Its letters and digits, or the whole word if it has none: the form that a {@link TextIndex} finds. */
+  /** Its letters and digits, or the whole word if it has none: the form that a `TextIndex` finds. */
   readonly letters: string;
   /** The addresses that it may be, in the letter case as typed. */
   readonly addresses: readonly string[];
@@ -18,22 +19,7 @@ export interface Interpretation {
   readonly byCurrency: boolean;
 }
 
-/**
- * How well a word matches a text; lower is better. It is the first word of the text, or the start of the
- * first word; another word, or the start of one; or inside a word.
- */
-export const MATCH = { firstWord: 0, start: 1, word: 2, wordStart: 3, inside: 4 } as const;
-
-/** One of {@link MATCH}. */
-export type Match = (typeof MATCH)[keyof typeof MATCH];
-
-/** An index that finds words and parts of words in many texts. */
-export interface TextIndex {
-  /** Calls `found` once for each text that contains these letters, with its number and its best match. */
-  find(letters: string, found: (text: number, match: Match) => void): void;
-}
-
-/** Each word costs a scan of all texts, and no person types more. */
+/** Each word costs a look-up in all texts, and no person types more. */
 export const MAX_WORDS = 8;
 /** Filler words, ignored in the looser interpretations. */
 const FILLERS = new Set(
@@ -78,49 +64,24 @@ export function interpretationsOf(typed: string): readonly Interpretation[] {
   ];
 }
 
-/** The line that stands for a text in an index: the letters of its words, separated by spaces. */
-export function indexLine(text: string): string {
-  return foldText(text).split(/\s+/).map(lettersOf).filter(Boolean).join(' ');
+/** The words of a symbol: only their letters and digits. */
+export function symbolLines(text: string): readonly Line[] {
+  return [{ words: wordsOf(text), isJoined: false }];
 }
 
-/** Makes an index of lines from {@link indexLine}; a line's number is its position in the array. */
-export function createTextIndex(lines: readonly string[]): TextIndex {
-  const starts = new Uint32Array(lines.length);
-  let length = 1;
-  for (const [index, line] of lines.entries()) {
-    starts[index] = length;
-    length += line.length + 1;
-  }
-  // Searching one long string is many times faster than searching many short ones.
-  const joined = `\n${lines.join('\n')}\n`;
+/** The words of a name, which is also found as one word: "usdcoin" finds "USD Coin". */
+export function nameLines(text: string): readonly Line[] {
+  const words = wordsOf(text);
+  const oneWord = text.replace(/\s+/g, '');
+  if (oneWord === text) return [{ words, isJoined: false }];
+  const written = wordsOf(oneWord);
+  // One line serves both ways to write it, unless its words have other letters then, as those of "S & P".
+  if (written.length === 1 && written[0] === words.join('')) return [{ words, isJoined: true }];
+  return [words, written].map((line) => ({ words: line, isJoined: false }));
+}
 
-  function matchAt(at: number, letters: string): Match {
-    const before = joined[at - 1];
-    const behind = joined[at + letters.length];
-    const isWhole = behind === '\n' || behind === ' ';
-    if (before === '\n') return isWhole ? MATCH.firstWord : MATCH.start;
-    if (before === ' ') return isWhole ? MATCH.word : MATCH.wordStart;
-    return MATCH.inside;
-  }
-
-  return {
-    find(letters, found) {
-      if (letters === '') return;
-      let text = 0;
-      let best: Match | undefined;
-      for (let at = joined.indexOf(letters); at !== -1; at = joined.indexOf(letters, at + 1)) {
-        const its = lastStartUpTo(starts, at, text);
-        if (best !== undefined && its !== text) {
-          found(text, best);
-          best = undefined;
-        }
-        text = its;
-        const match = matchAt(at, letters);
-        if (best === undefined || match < best) best = match;
-      }
-      if (best !== undefined) found(text, best);
-    },
-  };
+function wordsOf(text: string): readonly string[] {
+  return foldText(text).split(/\s+/).map(lettersOf).filter(Boolean);
 }
 
 function wordOf(typed: string): SearchWord {
@@ -140,16 +101,4 @@ function distinct(words: readonly SearchWord[]): readonly SearchWord[] {
 /** Only the letters and digits, so that "usdce" finds "USDC.e" and "susdc" finds "S*USDC". */
 function lettersOf(folded: string): string {
   return ONLY_LETTERS.test(folded) ? folded : folded.replace(/[^\p{L}\p{N}]/gu, '') || folded;
-}
-
-/** Binary search, from index `low` on, for the last of the ascending `starts` that is at most `position`. */
-function lastStartUpTo(starts: Uint32Array, position: number, low: number): number {
-  let first = low;
-  let last = starts.length - 1;
-  while (first < last) {
-    const middle = (first + last + 1) >>> 1;
-    if ((starts[middle] ?? 0) <= position) first = middle;
-    else last = middle - 1;
-  }
-  return first;
 }

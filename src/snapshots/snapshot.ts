@@ -108,7 +108,7 @@ export async function createTokenSnapshot(
     byChain: (chainKey) => byChain.get(chainKey) ?? NONE,
     byAddress: (chainKey, address) => byAddress.get(tokenKey(chainKey, address)),
     indexes,
-    search: createTokenSearch(rows, indexes),
+    search: await createTokenSearch(rows, indexes),
   };
 }
 

@@ -13,6 +13,7 @@ import { memory } from './parts/memory.js';
 import { misses } from './parts/misses.js';
 import { mixed } from './parts/mixed.js';
 import { refresh } from './parts/refresh.js';
+import { search } from './parts/search.js';
 import { sizes } from './parts/sizes.js';
 import { starts } from './parts/starts.js';
 import { installPeers } from './peers.js';
@@ -28,6 +29,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   caching,
   mixed,
   refresh,
+  search,
   memory,
   sizes,
   against,
