@@ -45,6 +45,8 @@ async function serve({ url }: FakeUpstream, config: { snapshotDir?: string; redi
     upstreamRetries: 0,
     ...config,
     addresses: { profile: 'further', url, isDemo: false, services },
+    // Long, so that a busy machine does not keep them from sharing.
+    redisTimeoutMs: 30_000,
     metrics: createMetrics(),
     log,
   });
@@ -76,10 +78,11 @@ describe('a service that is added with one file and one row', () => {
   });
 
   it.skipIf(isRedisMissing)('reaches other gateways through Redis', async () => {
-    const redisUrl = (await startRedis()).url;
+    const { url: redisUrl, client } = await startRedis();
     const upstream = await startFurtherUpstream();
     const first = await serve(upstream, { redisUrl });
     expect(upstream.count()).toBe(2);
+    await expect.poll(() => client.keys('*:snapshot')).toHaveLength(2);
     const other = await serve(upstream, { redisUrl });
     expect(other.served).toEqual(first.served);
     expect(other.warnings).toEqual([]);
