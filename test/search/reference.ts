@@ -112,11 +112,13 @@ function scoreOf(token: Token, word: SearchWord, chain: Chain | undefined, byCur
       ? [chain.chainKey, chain.shortName, chain.name, ...nicknamesOf(chain.chainKey)].map(bothWays)
       : []),
   ].map((lines) => matchOf(lines, word));
+  // A word of marks alone folds to nothing, and nothing is no symbol.
+  const isSymbol = word.folded !== '' && foldText(token.symbol).trim() === word.folded;
   const isCurrency = byCurrency && chain && foldText(chain.nativeCurrency.symbol) === word.folded;
   const onChain = Math.min(...chainNames, isCurrency ? 0 : Number.POSITIVE_INFINITY);
   const isAddress = word.addresses.some((address) => foldAddress(address) === foldAddress(token.address));
   return Math.min(
-    foldText(token.symbol).trim() === word.folded ? 0 : symbol <= 1 ? 1 : symbol <= 4 ? 3 : symbol,
+    isSymbol ? 0 : symbol <= 1 ? 1 : symbol <= 4 ? 3 : symbol,
     isAddress ? 2 : Number.POSITIVE_INFINITY,
     4 + Math.max(name, 1),
     9 + 2 * onChain + (isNativePlaceholder(token.address) ? 0 : 1),
