@@ -1,5 +1,4 @@
 import { isObjectType } from 'graphql';
-import { createYoga } from 'graphql-yoga';
 import { GatewayError, OperationLimitError } from './domain/errors.js';
 import { createDocuments, type DocumentsOptions } from './execution/documents.js';
 import {
@@ -9,66 +8,18 @@ import {
 } from './execution/operation-writer.js';
 import { type ContextOptions, createContext, type GatewayContext } from './graph/context.js';
 import { unitsOfWholeObject } from './graph/cost/operation-cost.js';
-import { type CacheableResult, type Dependencies, staleListingsHeader } from './graph/dependencies.js';
+import { type Dependencies, staleListingsHeader } from './graph/dependencies.js';
 import { withFederation } from './graph/federation/federated.js';
 import { schema } from './graph/schema/index.js';
-import type { CorsOrigins } from './http/cors.js';
+import { GRAPHQL_PATH } from './http/paths.js';
 import { requestIdOf } from './http/request-ids.js';
-import type { Metrics } from './metrics.js';
-import { createPicker } from './pages/picker/picker.js';
-import { createPlayground } from './pages/playground/playground.js';
-import { useCostLimit } from './plugins/execution/use-cost-limit.js';
-import { useDependencies } from './plugins/execution/use-dependencies.js';
-import { useErrorCodes } from './plugins/execution/use-error-codes.js';
-import { useStaleHeader } from './plugins/execution/use-stale-header.js';
-import { useThenableNames } from './plugins/execution/use-thenable-names.js';
-import { useCors } from './plugins/http/use-cors.js';
-import { MONITORING_PATHS, useMonitoring } from './plugins/http/use-monitoring.js';
-import { useNoSniffing } from './plugins/http/use-no-sniffing.js';
-import { useNotFound } from './plugins/http/use-not-found.js';
-import { usePages } from './plugins/http/use-pages.js';
-import { useRequestLog } from './plugins/http/use-request-log.js';
-import {
-  type BodyLimitContext,
-  type BodyLimitOptions,
-  useBodyLimit,
-} from './plugins/request/use-body-limit.js';
-import { type OverloadContext, type OverloadOptions, useOverload } from './plugins/request/use-overload.js';
-import { useParameters } from './plugins/request/use-parameters.js';
-import { usePersistedQueries } from './plugins/request/use-persisted-queries.js';
-import { useValidation } from './plugins/request/use-validation.js';
 import { createTurns } from './scheduling/turns.js';
-import type { Snapshots } from './snapshots/snapshots.js';
+import type { ServerContext, YogaHandler, YogaOptions } from './yoga.js';
 
 export interface GatewayOptions
-  extends BodyLimitOptions,
-    OverloadOptions,
+  extends Omit<YogaOptions, 'schema' | 'documents' | 'createContext'>,
     Omit<DocumentsOptions, 'schema'>,
-    Omit<ContextOptions, 'unitsOfWholeToken'> {
-  readonly metrics: Metrics;
-  /** Whether the listings are demo data; the pages for browsers then say so. */
-  readonly isDemo: boolean;
-  /** True once the process is about to stop. */
-  readonly isStopping: () => boolean;
-  readonly corsOrigins: CorsOrigins;
-  readonly graphiql: boolean;
-}
-
-/**
- * An out-parameter that the gateway fills while it executes a request. Not a callback: the closure kept all later
- * requests alive (a leak).
- */
-export interface OperationOutcome {
-  /** Present if the response can be cached. */
-  cacheable?: CacheableResult;
-}
-
-/** Facts about one request that the HTTP server and the gateway exchange. */
-export interface ServerContext extends BodyLimitContext, OverloadContext {
-  /** The client, such as its address, for fair turns. All requests without one count as one client. */
-  readonly client?: string | undefined;
-  readonly outcome?: OperationOutcome;
-}
+    Omit<ContextOptions, 'unitsOfWholeToken'> {}
 
 /** A response that was written without GraphQL Yoga. It has no errors. */
 export interface WrittenResponse {
@@ -82,37 +33,37 @@ export interface WrittenResponse {
   readonly staleListings: string | undefined;
 }
 
+export type Answer = { readonly written: WrittenResponse } | { readonly response: Response };
+
+/** Makes a request for GraphQL Yoga, with the class that it processes fastest. */
+export type ToRequest = (RequestClass: typeof Request) => Request;
+
 /** A handler of requests in the form of `fetch`; it opens no port. */
 export interface Gateway {
-  /** The Request class that it processes fastest. */
-  readonly Request: typeof Request;
-  fetch(request: Request, serverContext: ServerContext): Promise<Response> | Response;
+  /** Loads GraphQL Yoga, which takes a third of the time of a start. Otherwise the first request that needs it does. */
+  load(): Promise<void>;
+  fetch(request: Request | ToRequest, serverContext: ServerContext): Promise<Response>;
   /**
    * Answers a request to the GraphQL endpoint: from the snapshots alone where that is possible, otherwise as `fetch`
    * does. Most of the time of an operation goes into the request and response objects of `fetch`.
    *
    * @param parameters read from the request in the operation's turn; undefined for an unusual request
-   * @param request made for `fetch` only
    */
   answer(
     parameters: () => OperationParameters | undefined,
-    request: () => Request,
+    request: ToRequest,
     serverContext: ServerContext,
   ): Promise<Answer>;
 }
-
-export type Answer = { readonly written: WrittenResponse } | { readonly response: Response };
-
-export const GRAPHQL_PATH = '/graphql';
 
 /** The schema with the fields for federation; it depends on no setting. */
 const graph = withFederation(schema);
 const tokenType = graph.getType('Token');
 const unitsOfWholeToken = isObjectType(tokenType) ? unitsOfWholeObject(tokenType) : 0;
 
-/** Wires the graph to the snapshots. The plugins stand in the order in which a request meets them. */
+/** Wires the graph to the snapshots. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { snapshots, log, metrics, isDemo, isStopping, graphiql } = options;
+  const { snapshots } = options;
   const turns = createTurns(options);
 
   const documents = createDocuments({ ...options, schema: graph });
@@ -123,66 +74,6 @@ export function createGateway(options: GatewayOptions): Gateway {
     const requestId = request && (() => requestIdOf(request));
     return createContext(contextOptions, { client, requestId, nextTurn, mayWait });
   }
-
-  const yoga = createYoga<ServerContext, GatewayContext>({
-    schema: graph,
-    graphqlEndpoint: GRAPHQL_PATH,
-    parserAndValidationCache: {
-      documentCache: documents.parsed,
-      errorCache: documents.syntaxErrors,
-      validationCache: false,
-    },
-    context: ({ request, client }) => contextOf(client, true, request),
-    plugins: [
-      // For every response, including refusals.
-      useRequestLog({ log, quietPaths: MONITORING_PATHS }),
-      useNoSniffing(),
-      useCors(options.corsOrigins),
-      // Requests that are answered without GraphQL.
-      useMonitoring({ notReadyReason: () => notReadyReason(snapshots, isStopping()), metrics, log }),
-      usePages([
-        {
-          path: '/',
-          assets: '/picker/',
-          load: async () => createPicker({ endpoint: GRAPHQL_PATH, hasPlayground: graphiql, isDemo }),
-        },
-        ...(graphiql
-          ? [{ path: GRAPHQL_PATH, assets: '/playground/', load: async () => createPlayground(isDemo) }]
-          : []),
-      ]),
-      useNotFound([GRAPHQL_PATH, ...MONITORING_PATHS]),
-      // Refusals before execution.
-      useOverload(options),
-      useParameters(),
-      // Gives the parser before it a request of its own.
-      useBodyLimit(options),
-      usePersistedQueries(),
-      useValidation(documents),
-      // After execution.
-      useErrorCodes(),
-      useStaleHeader(),
-      useDependencies(),
-      // After useErrorCodes, which sets the codes of its refusals.
-      useCostLimit(),
-      useThenableNames(),
-    ],
-    // Masks errors that useErrorCodes does not see, whatever NODE_ENV is.
-    maskedErrors: { isDev: false },
-    // Replaced by a plugin above, or not wanted.
-    cors: false,
-    graphiql: false,
-    landingPage: false,
-    maxRequestBodySize: false,
-    multipart: false,
-    // Never matches. Yoga compares the end of the whole URL, so a query string could match a real path.
-    healthCheckEndpoint: '\n',
-    logging: {
-      debug: (...args) => log.trace({ args }, 'yoga'),
-      info: (...args) => log.debug({ args }, 'yoga'),
-      warn: (...args) => log.warn({ args }, 'yoga'),
-      error: (error) => log.error({ err: error }, 'Internal error while answering a request'),
-    },
-  });
 
   const writeOperation = createOperationWriter<GatewayContext>({ schema: graph, documents, admit });
 
@@ -204,29 +95,46 @@ export function createGateway(options: GatewayOptions): Gateway {
     return { body, operation, dependencies: context.dependencies(), staleListings };
   }
 
+  let yoga: Promise<YogaHandler> | undefined;
+
+  async function loadYoga(): Promise<YogaHandler> {
+    const { createYogaHandler } = await import('./yoga.js');
+    const contextFor = (client: string | undefined, request: Request) => contextOf(client, true, request);
+    return createYogaHandler({ ...options, schema: graph, documents, createContext: contextFor });
+  }
+
+  function getYoga(): Promise<YogaHandler> {
+    yoga ??= loadYoga();
+    return yoga;
+  }
+
   return {
-    Request: yoga.fetchAPI.Request,
+    async load() {
+      await getYoga();
+    },
+    async fetch(given, serverContext) {
+      const { Request, handleRequest } = await getYoga();
+      const request = typeof given === 'function' ? given(Request) : given;
+      const handle = (isOverloaded: boolean) => handleRequest(request, { ...serverContext, isOverloaded });
+      if (!isOperation(request)) return handle(false);
+      return turns.run(
+        serverContext.client,
+        () => handle(false),
+        () => handle(true),
+      );
+    },
     answer(parameters, request, serverContext) {
       const { client } = serverContext;
-      const handle = async (isOverloaded: boolean): Promise<Answer> => ({
-        response: await yoga.handleRequest(request(), { ...serverContext, isOverloaded }),
-      });
+      const handle = async (isOverloaded: boolean): Promise<Answer> => {
+        const { Request, handleRequest } = await getYoga();
+        return { response: await handleRequest(request(Request), { ...serverContext, isOverloaded }) };
+      };
       return turns.run(
         client,
         () => {
           const written = write(parameters(), client);
           return written ? { written } : handle(false);
         },
-        () => handle(true),
-      );
-    },
-    fetch(request, serverContext) {
-      const handle = (isOverloaded: boolean) =>
-        yoga.handleRequest(request, { ...serverContext, isOverloaded });
-      if (!isOperation(request)) return handle(false);
-      return turns.run(
-        serverContext.client,
-        () => handle(false),
         () => handle(true),
       );
     },
@@ -255,18 +163,4 @@ function refuseInMidOperation(): never {
     'OVERLOADED',
     'The gateway is busy. Ask for this part of the operation again in 1 s.',
   );
-}
-
-/** Why this process should get no traffic now; undefined if it should. */
-function notReadyReason(snapshots: Snapshots, stopping: boolean): string | undefined {
-  if (stopping) return 'The gateway is stopping.';
-  const missing = snapshots.status(Date.now()).filter(({ state }) => state === 'EMPTY');
-  if (missing.length === 0) return undefined;
-  return missing
-    .map(({ name, lastFailure }) =>
-      lastFailure
-        ? `There is no snapshot of the ${name} listing yet: ${lastFailure.code}: ${lastFailure.message}`
-        : `The first snapshot of the ${name} listing is being fetched.`,
-    )
-    .join(' ');
 }

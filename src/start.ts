@@ -1,8 +1,9 @@
 import closeWithGrace from 'close-with-grace';
 import { type Config, readConfig } from './config.js';
 import { startDemoUpstream } from './demo/upstream.js';
-import { createGateway, GRAPHQL_PATH } from './gateway.js';
+import { createGateway } from './gateway.js';
 import { createDependencyCheck } from './graph/dependencies.js';
+import { GRAPHQL_PATH } from './http/paths.js';
 import { createLogger } from './logger.js';
 import { createMetrics } from './metrics.js';
 import { openSnapshots } from './open-snapshots.js';
@@ -16,6 +17,9 @@ const LAME_DUCK_MS = 1_500;
 const GIVE_UP_UPSTREAM_AFTER_MS = 7_500;
 /** When connections are destroyed whose clients neither send nor read. */
 const CUT_OFF_AFTER_MS = 8_500;
+
+/** When the parts are loaded that the first answers do without. */
+const LOAD_AFTER_MS = 1_000;
 
 /** File handles reserved for snapshots, logs, Redis, modules that are loaded late, and Node itself. */
 const OWN_FILE_HANDLES = 48;
@@ -86,6 +90,12 @@ async function run(config: Config): Promise<void> {
       log.info('Stopped');
     },
   );
+
+  // Not before: it would delay the first answers, which need the snapshots alone.
+  setTimeout(
+    () => gateway.load().catch((err) => log.error({ err }, 'GraphQL Yoga could not be loaded')),
+    LOAD_AFTER_MS,
+  ).unref();
 
   const successor = config.upstreamProfile === 'auto' ? `, then ${config.upstreamSuccessorUrl}` : '';
   const upstream = demo ? 'the embedded demo listing' : `${config.upstreamUrl}${successor}`;

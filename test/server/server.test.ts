@@ -66,7 +66,7 @@ describe('an internal error', () => {
     const { log, logged } = await createTestLog();
     const server = createGatewayServer({
       gateway: {
-        Request,
+        load: async () => {},
         fetch: () => Promise.reject(new Error('secret-bug')),
         answer: () => Promise.reject(new Error('secret-bug')),
       },

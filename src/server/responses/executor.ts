@@ -1,12 +1,15 @@
-import { LRUCache } from 'lru-cache';
-import { type Gateway, GRAPHQL_PATH, type OperationOutcome, type WrittenResponse } from '../../gateway.js';
+import type { Gateway, ToRequest, WrittenResponse } from '../../gateway.js';
 import type { DependencyCheck, ResponseInfo } from '../../graph/dependencies.js';
+import type { CorsOrigins } from '../../http/cors.js';
+import { GRAPHQL_PATH } from '../../http/paths.js';
 import { urlOf } from '../../http/request-target.js';
+import type { OperationOutcome } from '../../yoga.js';
 import type { Exchange } from '../http-server.js';
 import type { ReadBody } from '../read-body.js';
 import { type CacheableRequest, parametersOf } from './cacheable-request.js';
 import { CompleteResponse } from './complete-response.js';
 import type { ResponseCache } from './response-cache.js';
+import { createResponseHeaders } from './response-headers.js';
 
 export interface ExecutorOptions {
   readonly gateway: Gateway;
@@ -14,6 +17,7 @@ export interface ExecutorOptions {
   readonly checkDependencies: DependencyCheck;
   /** Gets the responses that can be reused. */
   readonly cache: ResponseCache;
+  readonly corsOrigins: CorsOrigins;
 }
 
 /** What came of a request: a complete response without errors, or any other response of GraphQL Yoga. */
@@ -44,15 +48,9 @@ export type Executor = (
 /** A request whose target is not a path, such as `example.org:443`. */
 export class NotAPath extends Error {}
 
-/** Pages and programs of one kind send equal headers. */
-const MAX_HEADER_SETS = 100;
-
-export function createExecutor({ gateway, checkDependencies, cache }: ExecutorOptions): Executor {
-  /**
-   * The headers of responses by GraphQL Yoga, by the headers of the request. A response that is written without Yoga
-   * has the same.
-   */
-  const headerSets = new LRUCache<string, readonly string[]>({ max: MAX_HEADER_SETS });
+export function createExecutor(options: ExecutorOptions): Executor {
+  const { gateway, checkDependencies, cache, corsOrigins } = options;
+  const headersOf = createResponseHeaders(corsOrigins);
 
   /** A response that was written without GraphQL Yoga. It is cached from its second time on. */
   function ofWritten(
@@ -80,8 +78,7 @@ export function createExecutor({ gateway, checkDependencies, cache }: ExecutorOp
     { cacheable }: OperationOutcome,
   ): Promise<Executed> {
     if (!cacheable || !isSingleJson(response)) return { response };
-    const headers = [...response.headers].filter(([name]) => !OF_ONE_RESPONSE.has(name)).flat();
-    headerSets.set(headersOf(request), headers);
+    const headers = headersOf.learn(request, response);
     const { dependencies, operation } = cacheable;
     const key = givenKey ?? cache.cacheKey(request);
     const info = checkDependencies(dependencies);
@@ -97,9 +94,9 @@ export function createExecutor({ gateway, checkDependencies, cache }: ExecutorOp
   return async (key, request, read, exchange) => {
     const outcome: OperationOutcome = {};
     const context = { client: exchange.connection.client, bodyBytes: read.bytes, outcome };
-    const toRequest = () => toFetchRequest(gateway, read, exchange);
-    const headers = isOperation(request) ? headerSets.get(headersOf(request)) : undefined;
-    if (!headers) return ofYoga(key, request, await gateway.fetch(toRequest(), context), outcome);
+    const toRequest: ToRequest = (RequestClass) => toFetchRequest(RequestClass, read, exchange);
+    const headers = isOperation(request) ? headersOf.written(request) : undefined;
+    if (!headers) return ofYoga(key, request, await gateway.fetch(toRequest, context), outcome);
     const parameters = () => parametersOf(request, GRAPHQL_PATH);
     const answer = await gateway.answer(parameters, toRequest, context);
     return 'written' in answer
@@ -113,7 +110,11 @@ function isOperation({ url }: CacheableRequest): boolean {
 }
 
 /** @throws NotAPath if the target of the request is no path */
-function toFetchRequest(gateway: Gateway, { body }: ReadBody, { request, response }: Exchange): Request {
+function toFetchRequest(
+  RequestClass: typeof Request,
+  { body }: ReadBody,
+  { request, response }: Exchange,
+): Request {
   const url = urlOf(request);
   if (!url) throw new NotAPath();
   const closed = new AbortController();
@@ -121,7 +122,7 @@ function toFetchRequest(gateway: Gateway, { body }: ReadBody, { request, respons
     // Nobody waits for the end of a complete response, and an abort costs as much as a small operation.
     if (!response.writableFinished) closed.abort();
   });
-  return new gateway.Request(url, {
+  return new RequestClass(url, {
     method: request.method ?? 'GET',
     headers: request.headers as Record<string, string>,
     body: body ?? null,
@@ -136,18 +137,10 @@ function copyOf(body: Buffer): Buffer {
   return copy;
 }
 
-/** What the headers of a response depend on. */
-function headersOf({ method, accept = '', origin = '' }: CacheableRequest): string {
-  return `${method}\n${accept}\n${origin}`;
-}
-
 /** False for errors, and for multipart responses and event streams, whose headers describe how they are sent. */
 function isSingleJson({ status, headers }: Response): boolean {
   return status === 200 && /^application\/([\w-]+\+)?json\b/.test(headers.get('content-type') ?? '');
 }
-
-/** Headers that are set again for each request. */
-const OF_ONE_RESPONSE = new Set(['x-request-id', 'x-stale-listings', 'content-length']);
 
 function varying(headers: readonly string[]): readonly string[] {
   return [...headers, 'vary', 'Accept, Accept-Encoding'];

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Gateway, GRAPHQL_PATH } from '../../gateway.js';
+import type { Gateway } from '../../gateway.js';
 import type { DependencyCheck } from '../../graph/dependencies.js';
+import type { CorsOrigins } from '../../http/cors.js';
 import { elapsedMs } from '../../http/elapsed.js';
+import { GRAPHQL_PATH } from '../../http/paths.js';
 import { requestIdFrom } from '../../http/request-ids.js';
 import type { Logger } from '../../logger.js';
 import type { Exchange } from '../http-server.js';
@@ -20,6 +22,8 @@ export interface ResponderOptions {
   readonly maxQueryTokens: number;
   /** Estimated size of all cached responses; 24 MB unless given. */
   readonly maxCacheBytes?: number;
+  /** The origins whose pages may read responses; all unless given. */
+  readonly corsOrigins?: CorsOrigins | undefined;
   readonly log: Logger;
 }
 
@@ -47,8 +51,9 @@ interface Received {
 /** Creates the responder with an empty cache of responses. */
 export function createResponder(options: ResponderOptions): Responder {
   const { gateway, checkDependencies, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, log } = options;
+  const { corsOrigins = '*' } = options;
   const cache = createResponseCache(maxCacheBytes, GRAPHQL_PATH, maxQueryTokens);
-  const execute = createExecutor({ gateway, checkDependencies, cache });
+  const execute = createExecutor({ gateway, checkDependencies, cache, corsOrigins });
   /** The executions under way, by cache key. */
   const executing = new Map<string, Promise<void>>();
 

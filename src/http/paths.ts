@@ -1,0 +1,2 @@
+/** The path of the GraphQL endpoint. */
+export const GRAPHQL_PATH = '/graphql';

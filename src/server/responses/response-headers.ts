@@ -1,0 +1,61 @@
+import { LRUCache } from 'lru-cache';
+import { type CorsOrigins, corsHeaders } from '../../http/cors.js';
+import type { CacheableRequest } from './cacheable-request.js';
+
+/** The headers of a response without errors: names and values in turn, without those of one response alone. */
+export type HeaderList = readonly string[];
+
+/** Gives a response that is written without GraphQL Yoga the headers that Yoga would give it. */
+export interface ResponseHeaders {
+  /** The headers of a response to this request; undefined if they are not known. */
+  written(request: CacheableRequest): HeaderList | undefined;
+  /** The headers of a response by Yoga, which are known from now on. */
+  learn(request: CacheableRequest, response: Response): HeaderList;
+}
+
+/** Headers that are set for each response. */
+const OF_ONE_RESPONSE = new Set(['x-request-id', 'x-stale-listings', 'content-length']);
+const JSON_TYPE = 'application/json; charset=utf-8';
+/** The type that Yoga gives, by the Accept header; for those that most clients send. Others are learned. */
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ['', JSON_TYPE],
+  ['*/*', JSON_TYPE],
+  ['application/json', JSON_TYPE],
+]);
+/** Pages and programs of one kind send equal headers. */
+const MAX_LEARNED = 100;
+
+export function createResponseHeaders(corsOrigins: CorsOrigins): ResponseHeaders {
+  const known = new LRUCache<string, HeaderList>({ max: MAX_LEARNED });
+
+  function common({ accept = '', origin }: CacheableRequest): HeaderList | undefined {
+    const type = TYPES.get(accept);
+    if (type === undefined) return undefined;
+    return [
+      'content-type',
+      type,
+      'x-content-type-options',
+      'nosniff',
+      ...corsHeaders(corsOrigins, origin).flat(),
+    ];
+  }
+
+  return {
+    written(request) {
+      const key = keyOf(request);
+      const headers = known.get(key) ?? common(request);
+      if (headers) known.set(key, headers);
+      return headers;
+    },
+    learn(request, response) {
+      const headers = [...response.headers].filter(([name]) => !OF_ONE_RESPONSE.has(name)).flat();
+      known.set(keyOf(request), headers);
+      return headers;
+    },
+  };
+}
+
+/** The headers of a response depend on nothing else. */
+function keyOf({ method, accept = '', origin = '' }: CacheableRequest): string {
+  return `${method}\n${accept}\n${origin}`;
+}

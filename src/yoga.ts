@@ -1,0 +1,152 @@
+import type { GraphQLSchema } from 'graphql';
+import { createYoga } from 'graphql-yoga';
+import type { Documents } from './execution/documents.js';
+import type { GatewayContext } from './graph/context.js';
+import type { CacheableResult } from './graph/dependencies.js';
+import type { CorsOrigins } from './http/cors.js';
+import { GRAPHQL_PATH } from './http/paths.js';
+import type { Logger } from './logger.js';
+import type { Metrics } from './metrics.js';
+import { createPicker } from './pages/picker/picker.js';
+import { createPlayground } from './pages/playground/playground.js';
+import { useCostLimit } from './plugins/execution/use-cost-limit.js';
+import { useDependencies } from './plugins/execution/use-dependencies.js';
+import { useErrorCodes } from './plugins/execution/use-error-codes.js';
+import { useStaleHeader } from './plugins/execution/use-stale-header.js';
+import { useThenableNames } from './plugins/execution/use-thenable-names.js';
+import { useCors } from './plugins/http/use-cors.js';
+import { MONITORING_PATHS, useMonitoring } from './plugins/http/use-monitoring.js';
+import { useNoSniffing } from './plugins/http/use-no-sniffing.js';
+import { useNotFound } from './plugins/http/use-not-found.js';
+import { usePages } from './plugins/http/use-pages.js';
+import { useRequestLog } from './plugins/http/use-request-log.js';
+import {
+  type BodyLimitContext,
+  type BodyLimitOptions,
+  useBodyLimit,
+} from './plugins/request/use-body-limit.js';
+import { type OverloadContext, type OverloadOptions, useOverload } from './plugins/request/use-overload.js';
+import { useParameters } from './plugins/request/use-parameters.js';
+import { usePersistedQueries } from './plugins/request/use-persisted-queries.js';
+import { useValidation } from './plugins/request/use-validation.js';
+import type { Snapshots } from './snapshots/snapshots.js';
+
+export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
+  readonly schema: GraphQLSchema;
+  readonly documents: Documents;
+  readonly createContext: (client: string | undefined, request: Request) => GatewayContext;
+  readonly snapshots: Snapshots;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  /** Whether the listings are demo data; the pages for browsers then say so. */
+  readonly isDemo: boolean;
+  /** True once the process is about to stop. */
+  readonly isStopping: () => boolean;
+  readonly corsOrigins: CorsOrigins;
+  readonly graphiql: boolean;
+}
+
+/**
+ * An out-parameter that the gateway fills while it executes a request. Not a callback: the closure kept all later
+ * requests alive (a leak).
+ */
+export interface OperationOutcome {
+  /** Present if the response can be cached. */
+  cacheable?: CacheableResult;
+}
+
+/** Facts about one request that the HTTP server and the gateway exchange. */
+export interface ServerContext extends BodyLimitContext {
+  /** The client, such as its address, for fair turns. All requests without one count as one client. */
+  readonly client?: string | undefined;
+  readonly outcome?: OperationOutcome;
+}
+
+/** GraphQL Yoga with everything that the gateway adds to it. */
+export interface YogaHandler {
+  /** The Request class that it processes fastest. */
+  readonly Request: typeof Request;
+  handleRequest(request: Request, context: ServerContext & OverloadContext): Promise<Response> | Response;
+}
+
+/** Makes the handler. The plugins stand in the order in which a request meets them. */
+export function createYogaHandler(options: YogaOptions): YogaHandler {
+  const { schema, documents, createContext, snapshots, log, metrics, isDemo, isStopping, graphiql } = options;
+  const yoga = createYoga<ServerContext & OverloadContext, GatewayContext>({
+    schema,
+    graphqlEndpoint: GRAPHQL_PATH,
+    parserAndValidationCache: {
+      documentCache: documents.parsed,
+      errorCache: documents.syntaxErrors,
+      validationCache: false,
+    },
+    context: ({ request, client }) => createContext(client, request),
+    plugins: [
+      // For every response, including refusals.
+      useRequestLog({ log, quietPaths: MONITORING_PATHS }),
+      useNoSniffing(),
+      useCors(options.corsOrigins),
+      // Requests that are answered without GraphQL.
+      useMonitoring({ notReadyReason: () => notReadyReason(snapshots, isStopping()), metrics, log }),
+      usePages([
+        {
+          path: '/',
+          assets: '/picker/',
+          load: async () => createPicker({ endpoint: GRAPHQL_PATH, hasPlayground: graphiql, isDemo }),
+        },
+        ...(graphiql
+          ? [{ path: GRAPHQL_PATH, assets: '/playground/', load: async () => createPlayground(isDemo) }]
+          : []),
+      ]),
+      useNotFound([GRAPHQL_PATH, ...MONITORING_PATHS]),
+      // Refusals before execution.
+      useOverload(options),
+      useParameters(),
+      // Gives the parser before it a request of its own.
+      useBodyLimit(options),
+      usePersistedQueries(),
+      useValidation(documents),
+      // After execution.
+      useErrorCodes(),
+      useStaleHeader(),
+      useDependencies(),
+      // After useErrorCodes, which sets the codes of its refusals.
+      useCostLimit(),
+      useThenableNames(),
+    ],
+    // Masks errors that useErrorCodes does not see, whatever NODE_ENV is.
+    maskedErrors: { isDev: false },
+    // Replaced by a plugin above, or not wanted.
+    cors: false,
+    graphiql: false,
+    landingPage: false,
+    maxRequestBodySize: false,
+    multipart: false,
+    // Never matches. Yoga compares the end of the whole URL, so a query string could match a real path.
+    healthCheckEndpoint: '\n',
+    logging: {
+      debug: (...args) => log.trace({ args }, 'yoga'),
+      info: (...args) => log.debug({ args }, 'yoga'),
+      warn: (...args) => log.warn({ args }, 'yoga'),
+      error: (error) => log.error({ err: error }, 'Internal error while answering a request'),
+    },
+  });
+  return {
+    Request: yoga.fetchAPI.Request,
+    handleRequest: (request, context) => yoga.handleRequest(request, context),
+  };
+}
+
+/** Why this process should get no traffic now; undefined if it should. */
+function notReadyReason(snapshots: Snapshots, stopping: boolean): string | undefined {
+  if (stopping) return 'The gateway is stopping.';
+  const missing = snapshots.status(Date.now()).filter(({ state }) => state === 'EMPTY');
+  if (missing.length === 0) return undefined;
+  return missing
+    .map(({ name, lastFailure }) =>
+      lastFailure
+        ? `There is no snapshot of the ${name} listing yet: ${lastFailure.code}: ${lastFailure.message}`
+        : `The first snapshot of the ${name} listing is being fetched.`,
+    )
+    .join(' ');
+}
