@@ -1,11 +1,7 @@
 import { isObjectType } from 'graphql';
 import { GatewayError, OperationLimitError } from './domain/errors.js';
 import { createDocuments, type DocumentsOptions } from './execution/documents.js';
-import {
-  createOperationWriter,
-  type OperationParameters,
-  type PreparedOperation,
-} from './execution/operation-writer.js';
+import { createOperationWriter, type OperationParameters } from './execution/operation-writer.js';
 import { type ContextOptions, createContext, type GatewayContext } from './graph/context.js';
 import { unitsOfWholeObject } from './graph/cost/operation-cost.js';
 import { type Dependencies, staleListingsHeader } from './graph/dependencies.js';
@@ -13,6 +9,7 @@ import { withFederation } from './graph/federation/federated.js';
 import { schema } from './graph/schema/index.js';
 import { GRAPHQL_PATH } from './http/paths.js';
 import { requestIdOf } from './http/request-ids.js';
+import { QueueFullError } from './scheduling/fair-queue.js';
 import { createTurns } from './scheduling/turns.js';
 import type { ServerContext, YogaHandler, YogaOptions } from './yoga.js';
 
@@ -63,44 +60,69 @@ const unitsOfWholeToken = isObjectType(tokenType) ? unitsOfWholeObject(tokenType
 
 /** Wires the graph to the snapshots. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { snapshots } = options;
   const turns = createTurns(options);
 
   const documents = createDocuments({ ...options, schema: graph });
   const contextOptions = { ...options, unitsOfWholeToken };
 
-  function contextOf(client: string | undefined, mayWait: boolean, request?: Request): GatewayContext {
-    const nextTurn = () => turns.next(client).catch(refuseInMidOperation);
-    const requestId = request && (() => requestIdOf(request));
-    return createContext(contextOptions, { client, requestId, nextTurn, mayWait });
-  }
+  const nextTurn = (client: string | undefined) => turns.next(client).catch(refuseInMidOperation);
+  const writeOperation = createOperationWriter(graph, documents);
 
-  const writeOperation = createOperationWriter<GatewayContext>({ schema: graph, documents, admit });
-
+  /** @returns undefined if GraphQL Yoga has to answer; a promise if that may change when the promise is settled */
   function write(
-    parameters: OperationParameters | undefined,
+    parameters: OperationParameters,
     client: string | undefined,
-  ): WrittenResponse | undefined {
-    const { chains, tokens } = snapshots.current();
-    if (!parameters || !chains || !tokens) return undefined;
+  ): WrittenResponse | Promise<unknown> | undefined {
     let context: GatewayContext | undefined;
-    const body = writeOperation(parameters, () => {
-      context = contextOf(client, false);
-      return context;
+    let arrival: Promise<unknown> | undefined;
+    const refuseToWait = (its: Promise<unknown> | undefined) => {
+      arrival = its;
+    };
+    const body = writeOperation(parameters, (operation) => {
+      context = createContext(contextOptions, { client, nextTurn: () => nextTurn(client), refuseToWait });
+      try {
+        arrival = context.cost.admitOperation(operation);
+      } catch (error) {
+        if (error instanceof OperationLimitError) return undefined;
+        throw error;
+      }
+      return arrival ? undefined : context;
     });
-    if (!body || !context) return undefined;
+    if (!body || !context) return arrival;
     const staleListings = staleListingsHeader(context.staleListings());
     const { operationName } = parameters;
     const operation = typeof operationName === 'string' ? operationName.slice(0, 100) : undefined;
     return { body, operation, dependencies: context.dependencies(), staleListings };
   }
 
+  /** As `write`, after waiting for the first snapshots of both listings if it needs them. */
+  async function writeLater(
+    arrival: Promise<unknown>,
+    parameters: OperationParameters,
+    client: string | undefined,
+  ): Promise<WrittenResponse | undefined> {
+    let written: WrittenResponse | Promise<unknown> | undefined = arrival;
+    for (let times = 0; times < 2 && written instanceof Promise; times++) {
+      await written.catch(() => {});
+      await turns.next(client);
+      written = write(parameters, client);
+    }
+    return written instanceof Promise ? undefined : written;
+  }
+
   let yoga: Promise<YogaHandler> | undefined;
 
   async function loadYoga(): Promise<YogaHandler> {
     const { createYogaHandler } = await import('./yoga.js');
-    const contextFor = (client: string | undefined, request: Request) => contextOf(client, true, request);
-    return createYogaHandler({ ...options, schema: graph, documents, createContext: contextFor });
+    return createYogaHandler({
+      ...options,
+      schema: graph,
+      documents,
+      createContext(client, request) {
+        const requestId = () => requestIdOf(request);
+        return createContext(contextOptions, { client, requestId, nextTurn: () => nextTurn(client) });
+      },
+    });
   }
 
   function getYoga(): Promise<YogaHandler> {
@@ -129,11 +151,22 @@ export function createGateway(options: GatewayOptions): Gateway {
         const { Request, handleRequest } = await getYoga();
         return { response: await handleRequest(request(Request), { ...serverContext, isOverloaded }) };
       };
+      async function answerLater(arrival: Promise<unknown>, read: OperationParameters): Promise<Answer> {
+        try {
+          const written = await writeLater(arrival, read, client);
+          return written ? { written } : handle(false);
+        } catch (error) {
+          if (error instanceof QueueFullError) return handle(true);
+          throw error;
+        }
+      }
       return turns.run(
         client,
         () => {
-          const written = write(parameters(), client);
-          return written ? { written } : handle(false);
+          const read = parameters();
+          const written = read && write(read, client);
+          if (!read || !written) return handle(false);
+          return written instanceof Promise ? answerLater(written, read) : { written };
         },
         () => handle(true),
       );
@@ -145,17 +178,6 @@ export function createGateway(options: GatewayOptions): Gateway {
 function isOperation({ method, url, headers }: Request): boolean {
   if (method === 'OPTIONS' || !new URL(url).pathname.startsWith(GRAPHQL_PATH)) return false;
   return method !== 'GET' || !headers.get('accept')?.includes('text/html');
-}
-
-function admit({ cost }: GatewayContext, operation: PreparedOperation): boolean {
-  try {
-    const waiting = cost.admitOperation(operation);
-    waiting?.catch(() => {});
-    return waiting === undefined;
-  } catch (error) {
-    if (error instanceof OperationLimitError) return false;
-    throw error;
-  }
 }
 
 function refuseInMidOperation(): never {

@@ -24,35 +24,29 @@ export interface PreparedOperation {
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
-export interface OperationWriterOptions<Context> {
-  readonly schema: GraphQLSchema;
-  readonly documents: Pick<Documents, 'accepted'>;
-  /** Whether the operation may be executed, by its cost. */
-  readonly admit: (context: Context, operation: PreparedOperation) => boolean;
-}
-
 /**
  * Writes the response body of operations, if nothing but a complete answer comes of them.
  *
- * @param context made anew for this operation, which is executed in part even if it is not answered
+ * @param prepare makes the context of the operation, which is executed in part even if it is not answered; undefined if
+ *   the operation may not be executed, or not yet
  * @returns undefined for an operation that has to be executed as usual, from the beginning: it may have errors, have
  *   to wait, or be of a kind that the writer does not know
  */
-export type OperationWriter<Context> = (
+export type OperationWriter = (
   parameters: OperationParameters,
-  context: () => Context,
+  prepare: (operation: PreparedOperation) => object | undefined,
 ) => Buffer | undefined;
 
 const MEMBERS = new Set(['query', 'operationName', 'variables', 'extensions']);
 
 /** Makes a writer for operations on one schema. */
-export function createOperationWriter<Context>(
-  options: OperationWriterOptions<Context>,
-): OperationWriter<Context> {
-  const { schema, documents, admit } = options;
+export function createOperationWriter(
+  schema: GraphQLSchema,
+  documents: Pick<Documents, 'accepted'>,
+): OperationWriter {
   const plans = createPlanCache(schema);
 
-  return (parameters, context) => {
+  return (parameters, prepare) => {
     const { query, operationName: name = null, variables = null } = parameters;
     // Whatever is unusual or wrong is left to GraphQL Yoga, with its checks and messages.
     if (typeof query !== 'string' || !(name === null || (typeof name === 'string' && name !== '')))
@@ -67,9 +61,8 @@ export function createOperationWriter<Context>(
     const plan = isLasting ? plans.planFor(document, operation) : planOperation(schema, document, operation);
     const coerced = plan?.coerce(variables ?? {});
     if (!plan || !coerced) return undefined;
-    const itsContext = context();
-    if (!admit(itsContext, { schema, document, operation, variables: coerced })) return undefined;
-    return plan.write(itsContext, coerced);
+    const context = prepare({ schema, document, operation, variables: coerced });
+    return context && plan.write(context, coerced);
   };
 }
 

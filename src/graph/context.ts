@@ -8,7 +8,7 @@ import {
   type DependencyTracker,
   dependenciesOf,
 } from './dependencies.js';
-import { createLoaders, type Loaders } from './loaders.js';
+import { createLoaders, type Loaders, type LoadersOptions } from './loaders.js';
 
 /** Everything that resolvers may use, made anew for every operation. */
 export interface GatewayContext {
@@ -53,14 +53,13 @@ export interface OperationFacts {
   readonly requestId?: (() => string) | undefined;
   /** See {@link LoadersOptions.nextTurn}. */
   readonly nextTurn: () => Promise<void>;
-  /** See {@link LoadersOptions.mayWait}. */
-  readonly mayWait: boolean;
+  readonly refuseToWait?: LoadersOptions['refuseToWait'];
 }
 
 /** Makes the context of one operation. */
 export function createContext(options: ContextOptions, operation: OperationFacts): GatewayContext {
   const { snapshots, priceMaxAgeMs, introspection, log } = options;
-  const { client, requestId, nextTurn, mayWait } = operation;
+  const { client, requestId, nextTurn, refuseToWait } = operation;
   const view = snapshots.view(client);
   const now = view.now();
   const tracker = createDependencyTracker();
@@ -75,7 +74,7 @@ export function createContext(options: ContextOptions, operation: OperationFacts
   const { maxRows, maxCost, unitsOfWholeToken, maxRoutesPerOperation: maxRoutes } = options;
   const cost = createCostMeter({ maxRows, maxCost, unitsOfWholeToken, view, nextTurn });
   return {
-    loaders: createLoaders({ view, isPriceFresh, maxRoutes, cost, nextTurn, mayWait }),
+    loaders: createLoaders({ view, isPriceFresh, maxRoutes, cost, nextTurn, refuseToWait }),
     cost,
     log: () => log.child({ requestId: requestId?.() }),
     isPriceFresh,

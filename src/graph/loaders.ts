@@ -20,8 +20,13 @@ export interface LoadersOptions {
   readonly cost: Pick<CostMeter, 'spend'>;
   /** Waits for a turn. Called after waiting for the upstream, since an answer resumes many operations at once. */
   readonly nextTurn: () => Promise<void>;
-  /** If false, a loader throws {@link WOULD_WAIT} in place of returning a promise, and asks nobody. */
-  readonly mayWait: boolean;
+  /**
+   * Present for an operation that may not wait: a loader throws {@link WOULD_WAIT} in place of returning a promise, and
+   * asks nobody.
+   *
+   * @param arrival the arrival of the listing that it would wait for; undefined for routes
+   */
+  readonly refuseToWait?: ((arrival: Promise<unknown> | undefined) => void) | undefined;
 }
 
 /** Thrown by loaders that may not wait. It has no stack, since it is no fault and may be thrown often. */
@@ -56,12 +61,12 @@ export interface Loaders {
 
 /** Makes the loaders of one operation. */
 export function createLoaders(options: LoadersOptions): Loaders {
-  const { view, isPriceFresh, maxRoutes, cost, nextTurn, mayWait } = options;
+  const { view, isPriceFresh, maxRoutes, cost, nextTurn, refuseToWait } = options;
 
   /** For a listing without a snapshot. */
   function wait<Result>(arrival: Promise<unknown>, load: () => Promise<Result>): Promise<Result> {
-    if (mayWait) return load();
-    arrival.catch(() => {});
+    if (!refuseToWait) return load();
+    refuseToWait(arrival);
     throw WOULD_WAIT;
   }
 
@@ -121,7 +126,10 @@ export function createLoaders(options: LoadersOptions): Loaders {
         routesAtHand.set(key, atHand);
         return atHand;
       }
-      if (!mayWait) throw WOULD_WAIT;
+      if (refuseToWait) {
+        refuseToWait(undefined);
+        throw WOULD_WAIT;
+      }
       if (routesAsked.size >= maxRoutes) return refuseRoute();
       cost.spend(ROUTE_UNITS);
       routesAsked.add(key);
