@@ -7,6 +7,7 @@ import { unitsOfWholeObject } from './graph/cost/operation-cost.js';
 import { type Dependencies, staleListingsHeader } from './graph/dependencies.js';
 import { withFederation } from './graph/federation/federated.js';
 import { schema } from './graph/schema/index.js';
+import type { CorsOrigins } from './http/cors.js';
 import { GRAPHQL_PATH } from './http/paths.js';
 import { requestIdOf } from './http/request-ids.js';
 import { QueueFullError } from './scheduling/fair-queue.js';
@@ -37,6 +38,8 @@ export type ToRequest = (RequestClass: typeof Request) => Request;
 
 /** A handler of requests in the form of `fetch`; it opens no port. */
 export interface Gateway {
+  /** The origins whose pages may read responses. */
+  readonly corsOrigins: CorsOrigins;
   /** Loads GraphQL Yoga, which takes a third of the time of a start. Otherwise the first request that needs it does. */
   load(): Promise<void>;
   fetch(request: Request | ToRequest, serverContext: ServerContext): Promise<Response>;
@@ -131,6 +134,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   return {
+    corsOrigins: options.corsOrigins,
     async load() {
       await getYoga();
     },

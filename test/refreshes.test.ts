@@ -262,8 +262,10 @@ function bodyOf(answer: Received, key: string, tags: Map<string, string>): strin
     expect(tags.get(tag) ?? body, 'the body of this tag').toBe(body);
     const encoding = answer.headers['content-encoding'] ?? '';
     const isSame = ([other, its]: [string, string]) =>
-      other.startsWith(key) && its === body && (other.match(/-(br|gzip)"$/)?.[1] ?? '') === encoding;
-    expect([...tags].find(isSame)?.[0] ?? tag, 'the tag of this body').toBe(tag);
+      other.startsWith(key) && its === body && (other.match(/-(br|gzip)(-fast)?"$/)?.[1] ?? '') === encoding;
+    // A response that is not stored is compressed at another level, which gives it another tag.
+    const known = [...tags].filter(isSame).map(([other]) => other.replace('-fast"', '"'));
+    expect(known[0] ?? tag.replace('-fast"', '"'), 'the tag of this body').toBe(tag.replace('-fast"', '"'));
     tags.set(tag, body);
   }
   return body;

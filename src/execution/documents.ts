@@ -88,9 +88,8 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
     try {
       return parse(source);
     } catch (error) {
-      if (!(error instanceof GraphQLError)) throw error;
-      syntaxErrors.set(text, error);
-      return undefined;
+      if (error instanceof GraphQLError) return undefined;
+      throw error;
     }
   }
 

@@ -66,6 +66,7 @@ describe('an internal error', () => {
     const { log, logged } = await createTestLog();
     const server = createGatewayServer({
       gateway: {
+        corsOrigins: '*',
         load: async () => {},
         fetch: () => Promise.reject(new Error('secret-bug')),
         answer: () => Promise.reject(new Error('secret-bug')),

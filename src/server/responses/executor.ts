@@ -1,6 +1,5 @@
 import type { Gateway, ToRequest, WrittenResponse } from '../../gateway.js';
 import type { DependencyCheck, ResponseInfo } from '../../graph/dependencies.js';
-import type { CorsOrigins } from '../../http/cors.js';
 import { GRAPHQL_PATH } from '../../http/paths.js';
 import { urlOf } from '../../http/request-target.js';
 import type { OperationOutcome } from '../../yoga.js';
@@ -17,7 +16,6 @@ export interface ExecutorOptions {
   readonly checkDependencies: DependencyCheck;
   /** Gets the responses that can be reused. */
   readonly cache: ResponseCache;
-  readonly corsOrigins: CorsOrigins;
 }
 
 /** What came of a request: a complete response without errors, or any other response of GraphQL Yoga. */
@@ -49,8 +47,8 @@ export type Executor = (
 export class NotAPath extends Error {}
 
 export function createExecutor(options: ExecutorOptions): Executor {
-  const { gateway, checkDependencies, cache, corsOrigins } = options;
-  const headersOf = createResponseHeaders(corsOrigins);
+  const { gateway, checkDependencies, cache } = options;
+  const headersOf = createResponseHeaders(gateway.corsOrigins);
 
   /** A response that was written without GraphQL Yoga. It is cached from its second time on. */
   function ofWritten(

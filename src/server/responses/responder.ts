@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gateway } from '../../gateway.js';
 import type { DependencyCheck } from '../../graph/dependencies.js';
-import type { CorsOrigins } from '../../http/cors.js';
 import { elapsedMs } from '../../http/elapsed.js';
 import { GRAPHQL_PATH } from '../../http/paths.js';
 import { requestIdFrom } from '../../http/request-ids.js';
@@ -22,8 +21,6 @@ export interface ResponderOptions {
   readonly maxQueryTokens: number;
   /** Estimated size of all cached responses; 24 MB unless given. */
   readonly maxCacheBytes?: number;
-  /** The origins whose pages may read responses; all unless given. */
-  readonly corsOrigins?: CorsOrigins | undefined;
   readonly log: Logger;
 }
 
@@ -51,9 +48,8 @@ interface Received {
 /** Creates the responder with an empty cache of responses. */
 export function createResponder(options: ResponderOptions): Responder {
   const { gateway, checkDependencies, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, log } = options;
-  const { corsOrigins = '*' } = options;
   const cache = createResponseCache(maxCacheBytes, GRAPHQL_PATH, maxQueryTokens);
-  const execute = createExecutor({ gateway, checkDependencies, cache, corsOrigins });
+  const execute = createExecutor({ gateway, checkDependencies, cache });
   /** The executions under way, by cache key. */
   const executing = new Map<string, Promise<void>>();
 

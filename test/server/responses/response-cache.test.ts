@@ -15,10 +15,10 @@ const USDC = 'srcChainKey: "ethereum", srcToken: "0xA0b86991c6218b36c1d19D4a2e9E
 const LONG = { config: { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 } };
 
 describe('a request that was answered before', () => {
-  it('is answered with the same bytes, without being executed', async () => {
+  it('is answered with the same bytes, and from its third time on without being executed', async () => {
     const { countExecuted } = await startServer(LONG);
-    const { count, bodies } = await countExecuted(BASE, BASE, BASE);
-    expect(count).toBe(1);
+    const { count, bodies } = await countExecuted(BASE, BASE, BASE, BASE);
+    expect(count).toBe(2);
     expect(new Set(bodies).size).toBe(1);
     expect(JSON.parse(bodies[0] ?? '')).toMatchObject({ data: { tokens: expect.arrayContaining([]) } });
   });
@@ -114,10 +114,12 @@ describe('a request that was answered before', () => {
       expect(headers.vary).toContain('Origin');
     }
     expect(foreign.headers['access-control-allow-origin']).toBeUndefined();
-    expect(logged.filter(({ msg }) => msg === 'Answered')).toHaveLength(2);
-    expect(serverLog.filter(({ msg }) => msg === 'Answered')).toMatchObject([
+    const lines = [...logged, ...serverLog].filter(({ msg }) => msg === 'Answered');
+    expect(lines).toMatchObject([
+      { requestId: 'one' },
       { requestId: 'two', method: 'POST', path: '/graphql', status: 200 },
       { requestId: third.headers['x-request-id'] },
+      { requestId: foreign.headers['x-request-id'] },
     ]);
   });
 });
@@ -136,8 +138,9 @@ describe('the log of a cached response', () => {
     await Promise.all([ask(BASE), ask(BASE), ask(BASE)]);
     await ask(BASE);
     const times = serverLog.filter(({ msg }) => msg === 'Answered').map(({ ms }) => Number(ms));
-    expect(times).toHaveLength(2);
-    const [waiting = 0, hit = 0] = times;
+    expect(times).toHaveLength(4);
+    const hit = times.pop() ?? 0;
+    const waiting = Math.min(...times);
     expect(waiting).toBeGreaterThan(100);
     expect(hit).toBeGreaterThan(0);
     expect(hit).toBeLessThan(waiting);
@@ -198,7 +201,9 @@ describe('a cached response', () => {
   it('is not sent once prices in it are too old', async () => {
     const clock = stopClocks();
     const server = await startServer({ config: { ...LONG.config, priceMaxAgeMs: 60_000 } });
-    expect((await server.ask(BASE)).body.toString()).toContain('"price":{"usd"');
+    for (let nth = 0; nth < 2; nth++) {
+      expect((await server.ask(BASE)).body.toString()).toContain('"price":{"usd"');
+    }
     clock.advance(59_000);
     expect((await server.countExecuted(BASE)).count).toBe(0);
     clock.advance(1_001);
@@ -284,11 +289,11 @@ describe('a cached response', () => {
   it('takes no more memory than allowed, and large ones do not evict small ones', async () => {
     const { countExecuted } = await startServer({ ...LONG, maxCacheBytes: 2_000_000 });
     const small = { query: '{ chain(chainKey: "base") { name } }' };
-    await countExecuted(small);
+    await countExecuted(small, small);
     const big = Array.from({ length: 12 }, (_nothing, nth) => ({
       query: `{ a${nth}: tokens { id symbol name address decimals } }`,
     }));
-    await countExecuted(...big);
+    await countExecuted(...big, ...big);
     expect((await countExecuted(small)).count).toBe(0);
     expect((await countExecuted(...big)).count).toBeGreaterThan(5);
   });
