@@ -8,11 +8,13 @@ import { cpus } from 'node:os';
 import { against } from './parts/against.js';
 import type { Part } from './parts/bench.js';
 import { caching } from './parts/caching.js';
+import { documents } from './parts/documents.js';
 import { hits } from './parts/hits.js';
 import { memory } from './parts/memory.js';
 import { misses } from './parts/misses.js';
 import { mixed } from './parts/mixed.js';
 import { refresh } from './parts/refresh.js';
+import { shared } from './parts/shared.js';
 import { sizes } from './parts/sizes.js';
 import { starts } from './parts/starts.js';
 import { installPeers } from './peers.js';
@@ -25,9 +27,11 @@ const PARTS: Readonly<Record<string, Part>> = {
   starts,
   hits,
   misses,
+  documents,
   caching,
   mixed,
   refresh,
+  shared,
   memory,
   sizes,
   against,

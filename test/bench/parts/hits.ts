@@ -17,7 +17,7 @@ export const hits: Part = async ({ upstream, seconds }) => {
       listed,
       gateway: await startGateway(upstream, { listed }),
       yoga: await startPeer('plain Yoga', upstream, { listed }, 'yoga', 'upstream'),
-      mercurius: await startPeer('Mercurius, cached', upstream, { listed }, 'mercurius'),
+      mercurius: await startPeer('Mercurius, cached', upstream, { listed }, 'mercurius', 'upstream'),
     })),
   );
   const bare = await startServer('bare', 'bare');
