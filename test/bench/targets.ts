@@ -42,6 +42,8 @@ export interface GatewayOptions extends UpstreamOptions {
 /** How long the upstream takes for an answer, unless told otherwise. */
 export const UPSTREAM_DELAY_MS = 50;
 
+/** So that a machine that others use, too, does not have the gateway refuse work: its cost is to be measured. */
+const MAX_WAIT_MS = 60_000;
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 /** What `npm start` gives Node. */
 const START = startArguments(readFileSync(`${ROOT}package.json`, 'utf8'));
@@ -91,7 +93,13 @@ export async function startGateway(
   const { settings = {}, isProbed = false, hasAllCores = false, root = ROOT, beside } = options;
   const { address, asker } = addressFor(upstream, options, beside?.asker);
   const port = await freePort();
-  const env = { PORT: String(port), UPSTREAM_URL: address, LOG_LEVEL: 'warn', ...settings };
+  const env = {
+    PORT: String(port),
+    UPSTREAM_URL: address,
+    LOG_LEVEL: 'warn',
+    MAX_WAIT_MS: String(MAX_WAIT_MS),
+    ...settings,
+  };
   const began = performance.now();
   const child = keep(
     spawn(process.execPath, [...(isProbed ? ['--import', PROBE] : []), ...START], {
