@@ -93,7 +93,7 @@ export function searchPage(query: string, after: string | null): string {
 /** A page of a search: the text typed, and the cursor that the page begins after. */
 export interface LaterPage {
   readonly query: string;
-  readonly after: string;
+  readonly after: string | null;
 }
 
 interface SearchVariables {

@@ -93,7 +93,7 @@ export const q3x10k: Workload = {
   expected: [facts({ tokens: withChains(listingsOf(10_000)) })],
 };
 
-/** What is asked of every server. */
+/** The workloads that every server is asked. */
 export const common: readonly Workload[] = [q1, q2, q3, q4, q3x10k];
 
 /** The rows of 500 sets of keys in turn; each is asked for again before the answers to all are too many to keep. */
@@ -105,11 +105,10 @@ export const lookUps: Workload = {
   ...lookUpsIn(10_000, 500),
 };
 
-/** More searches, by a bound that keeps nothing out, than the gateway keeps the places of. */
+/** Many different searches, for the memory that they take. */
 export const searches: Workload = {
   name: 'S x10k',
-  about:
-    'a search that finds 111 rows of 10,000, of which the first 20 are given, 2,700 in turn: too many to keep',
+  about: 'a search that finds 111 rows of 10,000, of which the first 20 are given, 2,700 in turn',
   listed: 10_000,
   connections: CONNECTIONS,
   ...allSearches(),

@@ -1,14 +1,15 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rightAnswers } from '../answers.js';
-import { ask, runLoad } from '../load.js';
+import { ask, type Load, runLoad } from '../load.js';
+import { byKey } from '../new-variables.js';
 import { cpuMicrosOf, end, pin } from '../processes.js';
 import { NO_REDIS, startRedis } from '../redis.js';
 import { shown, table } from '../report.js';
 import { median, ROUNDS, tell } from '../rounds.js';
 import type { Fetching } from '../servers/fetcher.js';
 import { requestsOf, startGateway, startServer, type Target } from '../targets.js';
-import { q1, q2, searches, type Workload } from '../workloads.js';
+import { q1, q2 } from '../workloads.js';
 import type { Part } from './bench.js';
 
 const LISTED = 10_000;
@@ -49,18 +50,18 @@ export const shared: Part = async ({ upstream, seconds }) => {
   const two = await startGateway(upstream, { ...settled, beside: one });
   const fetcher = await startServer('fetcher', 'fetcher');
   for (const pid of [process.pid, fetcher.child.pid]) pin(pid, 'any');
-  const small: Workload = { ...q1, listed: LISTED };
+  const small = { ...q1, listed: LISTED };
+  for (const gateway of [one, two]) await rightAnswers(gateway, small);
   const rows: { name: string; single: Result[]; both: Result[] }[] = [];
-  for (const [name, workload] of [
-    ['hits, Q1', small],
-    ['searches that are not cached', searches],
+  for (const [name, load] of [
+    ['Q1, hits', { connections: small.connections, bodies: small.bodies }],
+    ['tokens by key, new variables', { connections: byKey.connections }],
   ] as const) {
-    for (const gateway of [one, two]) await rightAnswers(gateway, workload);
     const row = { name, single: [] as Result[], both: [] as Result[] };
     for (let round = 0; round <= ROUNDS; round++) {
       tell(`Two processes: ${name}, round ${round} of ${ROUNDS}`);
-      const single = await measure([one, one], workload, fetcher, seconds);
-      const both = await measure([one, two], workload, fetcher, seconds);
+      const single = await measure([one, one], load, fetcher, seconds);
+      const both = await measure([one, two], load, fetcher, seconds);
       // The first warms up.
       if (round === 0) continue;
       row.single.push(single);
@@ -114,20 +115,24 @@ async function refreshesOf(upstream: Target, gateways: readonly [Target, ...Targ
   return (await requestsOf(upstream, gateways[0], 'tokens')) - before;
 }
 
-/** This process asks the first gateway, and the fetcher the second. */
+let series = 0;
+
+/** This process asks the first gateway, and the fetcher the second: the same bodies, or those of new series. */
 async function measure(
   [own, its]: readonly [Target, Target],
-  { connections, bodies }: Workload,
+  { connections: together, bodies }: Pick<Load, 'connections' | 'bodies'>,
   fetcher: Target,
   seconds: number,
 ): Promise<Result> {
+  const connections = together / 2;
+  const ownLoad = { connections, ...(bodies ? { bodies } : { next: byKey.series(++series) }) };
+  const fetching: Fetching = { url: its.url, connections, ...(bodies ? { bodies } : { series: ++series }) };
   const pids = [...new Set([own.child.pid, its.child.pid])];
   const cpu = () => pids.reduce<number>((sum, pid) => sum + cpuMicrosOf(pid), 0);
   const cpuBefore = cpu();
   const began = performance.now();
-  const fetching: Fetching = { url: its.url, connections: connections / 2, bodies };
   fetcher.child.send(fetching);
-  const run = await runLoad(own.url, { connections: connections / 2, bodies }, seconds);
+  const run = await runLoad(own.url, ownLoad, seconds);
   fetcher.child.send('stop');
   const [fetched] = (await once(fetcher.child, 'message')) as [number];
   const answers = run.answers + fetched;
