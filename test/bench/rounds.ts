@@ -44,8 +44,8 @@ export const ROUNDS = 3;
 /** A server warms up until it has computed for so long: then V8 has optimised the code that is measured. */
 const WARM_UP_CPU_MICROS = 1_500_000;
 const WARM_UP_RUN_SECONDS = 0.5;
-/** Some servers mostly wait for the upstream. */
-const WARM_UP_MOST_RUNS = 8;
+/** So long at most: some servers mostly wait for the upstream. */
+const WARM_UP_MOST_RUNS = 3;
 
 /** An entry that nothing has been measured of. */
 export function entry(name: string, target: Target, load: Load, against?: string): Entry {
