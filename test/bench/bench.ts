@@ -1,8 +1,8 @@
 /**
- * Measures the built gateway beside a bare server, a hand-written handler, plain Yoga and Mercurius: `npm run bench`, or `npm run bench -- 3`
- * for runs of 3 seconds, or `npm run bench -- 1 hits misses` for these parts of it alone; with another checkout,
- * `BENCH_AGAINST=<its folder> npm run bench -- 1 against`. Machines drift, so read the
- * ratios; the control says how far two runs of one server differ.
+ * Measures the built gateway beside a bare server, a hand-written handler, plain Yoga and Mercurius: `npm run bench`,
+ * or `npm run bench -- 3` for runs of 3 seconds, or `npm run bench -- 1 hits misses` for these parts of it alone; with
+ * another checkout, `BENCH_AGAINST=<its folder> npm run bench -- 1 against`. Machines drift, so read the ratios; the
+ * control says how far two runs of one server differ.
  */
 import { cpus } from 'node:os';
 import { against } from './parts/against.js';
