@@ -44,6 +44,15 @@ export interface Gateway {
   load(): Promise<void>;
   fetch(request: Request | ToRequest, serverContext: ServerContext): Promise<Response>;
   /**
+   * Writes the response to an operation at once, from the snapshots alone. Promises would be a quarter of its time.
+   *
+   * @returns `not its turn` for an operation that has to wait, and `not writable` for one that `fetch` has to answer
+   */
+  write(
+    parameters: () => OperationParameters | undefined,
+    client: string | undefined,
+  ): WrittenResponse | 'not its turn' | 'not writable';
+  /**
    * Answers a request to the GraphQL endpoint: from the snapshots alone where that is possible, otherwise as `fetch`
    * does. Most of the time of an operation goes into the request and response objects of `fetch`.
    *
@@ -148,6 +157,15 @@ export function createGateway(options: GatewayOptions): Gateway {
         () => handle(false),
         () => handle(true),
       );
+    },
+    write(parameters, client) {
+      const turn = turns.runNow(() => {
+        const read = parameters();
+        return read && write(read, client);
+      });
+      // A promise: it waits for the first snapshot of a listing.
+      if (!turn || turn.result instanceof Promise) return 'not its turn';
+      return turn.result ?? 'not writable';
     },
     answer(parameters, request, serverContext) {
       const { client } = serverContext;

@@ -68,6 +68,7 @@ describe('an internal error', () => {
       gateway: {
         corsOrigins: '*',
         load: async () => {},
+        write: () => 'not writable',
         fetch: () => Promise.reject(new Error('secret-bug')),
         answer: () => Promise.reject(new Error('secret-bug')),
       },

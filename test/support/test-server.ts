@@ -62,6 +62,11 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
         executions++;
         return gateway.gateway.fetch(asked, context);
       },
+      write(...asked) {
+        const written = gateway.gateway.write(...asked);
+        if (typeof written === 'object') executions++;
+        return written;
+      },
       answer(...asked) {
         executions++;
         return gateway.gateway.answer(...asked);

@@ -1,3 +1,4 @@
+import type { OperationParameters } from '../../execution/operation-writer.js';
 import type { Gateway, ToRequest, WrittenResponse } from '../../gateway.js';
 import type { DependencyCheck, ResponseInfo } from '../../graph/dependencies.js';
 import { GRAPHQL_PATH } from '../../http/paths.js';
@@ -32,7 +33,7 @@ export type Executed =
   | { readonly complete?: never; readonly response: Response };
 
 /**
- * Executes a request, and caches its response if that is possible.
+ * Executes a request, and caches its response if that is possible. Without a promise if it was written at once.
  *
  * @param key the request's cache key; undefined if it comes for the first time, or cannot be cached
  */
@@ -41,7 +42,7 @@ export type Executor = (
   request: CacheableRequest,
   read: ReadBody,
   exchange: Exchange,
-) => Promise<Executed>;
+) => Executed | Promise<Executed>;
 
 /** A request whose target is not a path, such as `example.org:443`. */
 export class NotAPath extends Error {}
@@ -89,18 +90,31 @@ export function createExecutor(options: ExecutorOptions): Executor {
     return { complete, info, staleListings: info.staleListings, requestId };
   }
 
-  return async (key, request, read, exchange) => {
-    const outcome: OperationOutcome = {};
-    const context = { client: exchange.connection.client, bodyBytes: read.bytes, outcome };
-    const toRequest: ToRequest = (RequestClass) => toFetchRequest(RequestClass, read, exchange);
+  return (key, request, read, exchange) => {
+    const { client } = exchange.connection;
     const headers = isOperation(request) ? headersOf.written(request) : undefined;
-    if (!headers) return ofYoga(key, request, await gateway.fetch(toRequest, context), outcome);
     const parameters = () => parametersOf(request, GRAPHQL_PATH);
-    const answer = await gateway.answer(parameters, toRequest, context);
-    return 'written' in answer
-      ? ofWritten(key, answer.written, headers)
-      : ofYoga(key, request, answer.response, outcome);
+    const written = headers ? gateway.write(parameters, client) : 'not writable';
+    if (headers && typeof written === 'object') return ofWritten(key, written, headers);
+    return executeLater(headers && written === 'not its turn' ? { headers, parameters } : undefined);
+
+    async function executeLater(writable: Writable | undefined): Promise<Executed> {
+      const outcome: OperationOutcome = {};
+      const context = { client, bodyBytes: read.bytes, outcome };
+      const toRequest: ToRequest = (RequestClass) => toFetchRequest(RequestClass, read, exchange);
+      if (!writable) return ofYoga(key, request, await gateway.fetch(toRequest, context), outcome);
+      const answer = await gateway.answer(writable.parameters, toRequest, context);
+      return 'written' in answer
+        ? ofWritten(key, answer.written, writable.headers)
+        : ofYoga(key, request, answer.response, outcome);
+    }
   };
+}
+
+/** A request that waits for its turn. */
+interface Writable {
+  readonly headers: readonly string[];
+  readonly parameters: () => OperationParameters | undefined;
 }
 
 function isOperation({ url }: CacheableRequest): boolean {

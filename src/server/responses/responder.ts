@@ -97,8 +97,9 @@ export function createResponder(options: ResponderOptions): Responder {
       if (sendFromCache(key, received)) return;
     }
     const execution = execute(key, request, read, exchange);
-    if (key !== undefined) noteExecution(key, execution);
-    await send(await execution, received);
+    if (key !== undefined && execution instanceof Promise) noteExecution(key, execution);
+    // Without a promise if there is none: most operations are executed at once.
+    await send(execution instanceof Promise ? await execution : execution, received);
   }
 
   async function send(executed: Executed, received: Received): Promise<void> {
