@@ -69,8 +69,19 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'snapshots',
   ],
   'open-snapshots': ['domain', 'logger', 'metrics', 'snapshots', 'storage', 'upstream'],
-  start: ['config', 'demo', 'gateway', 'graph/dependencies', 'http', 'logger', 'metrics', 'open-snapshots', 'server'],
-  main: ['start'],
+  start: [
+    'config',
+    'demo',
+    'gateway',
+    'graph/dependencies',
+    'http',
+    'logger',
+    'metrics',
+    'open-snapshots',
+    'server',
+  ],
+  'command-line': ['config'],
+  main: ['command-line', 'start'],
 };
 
 /** Packages, and what of Node reaches outside the process, with the only places that may use them. */
@@ -86,6 +97,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   net: ['config-values', 'demo', 'server', 'upstream/logo-url'],
   'fs/promises': ['storage/disk'],
   fs: [
+    'command-line',
     'demo',
     'pages',
     // Scripts, not parts of the gateway.
