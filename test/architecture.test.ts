@@ -81,6 +81,8 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'server',
   ],
   'command-line': ['config'],
+  // A script of the build.
+  'copy-files': [],
   main: ['command-line', 'start'],
 };
 
@@ -101,6 +103,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'demo',
     'pages',
     // Scripts, not parts of the gateway.
+    'copy-files',
     'graph/schema/print',
     'graph/federation/print',
   ],
