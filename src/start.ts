@@ -77,7 +77,8 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   snapshots.start();
   const address = await server.listen(config.host, config.port);
   let signal: NodeJS.Signals | undefined;
-  const { close: closeOnce } = closeWithGrace(
+  let stoppingSince = 0;
+  const { close: stop } = closeWithGrace(
     {
       delay: config.drainMs + STOP_WITHIN_MS,
       // A second one of these would end the process at once with status 1.
@@ -88,6 +89,7 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
       if (reason.err) log.fatal({ err: reason.err }, 'Stopping because of an unexpected error');
       else log.info({ signal: signal ?? reason.signal }, 'Stopping: open requests are still answered');
       stopping = true;
+      stoppingSince = performance.now();
       snapshots.stop();
       // Ctrl-C comes from a terminal, where no load balancer needs notice.
       const drainMs = signal === 'SIGINT' ? 0 : config.drainMs;
@@ -100,12 +102,10 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
     },
   );
   // Before the log says "Listening": a supervisor may send a signal as soon as it reads that.
-  let stoppingSince = 0;
   onSignal((received) => {
-    if (signal === undefined) {
+    if (!stopping) {
       signal = received;
-      stoppingSince = performance.now();
-      void closeOnce();
+      stop();
     } else if (received === 'SIGINT' && performance.now() - stoppingSince > SAME_SIGNAL_MS) {
       // Somebody at a terminal does not want to wait.
       process.exit(130);

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { SETTINGS } from '../src/config.js';
 import { demoTokens } from './fixtures/demo.js';
-import { json, late, startFakeUpstream } from './support/fake-upstream.js';
+import { json, late, stall, startFakeUpstream } from './support/fake-upstream.js';
 import { freePort } from './support/free-port.js';
 import { ask, spawnGateway, startGatewayProcess } from './support/gateway-process.js';
 import { ROOT } from './support/readme.js';
@@ -102,6 +102,22 @@ describe('a signal', () => {
     }
     expect((await answer).data.tokens).toHaveLength(demoTokens.length);
     expect(await exited).toBe(0);
+  });
+
+  it('a second Ctrl-C ends it at once; the copy of the first that npm passes on does not', async () => {
+    const upstream = await startFakeUpstream();
+    onTestFinished(upstream.close);
+    upstream.plan('tokens', stall);
+    const { address, child, exited, output } = await startGatewayProcess({ UPSTREAM_URL: upstream.url });
+    ask(address, '{ tokens { symbol } }').catch(() => {});
+    await expect.poll(() => upstream.count('tokens')).toBe(1);
+    child.kill('SIGINT');
+    child.kill('SIGINT');
+    await expect.poll(output).toContain('"msg":"Stopping');
+    await sleep(1500);
+    expect(child.exitCode).toBeNull();
+    child.kill('SIGINT');
+    expect(await exited).toBe(130);
   });
 
   it('DRAIN_MS is how long it answers after SIGTERM', async () => {

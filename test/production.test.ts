@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -129,6 +130,25 @@ describe('npm ci --omit=dev beside a dist', () => {
       // Half a megabyte for the next patch of them.
       expect(Math.abs(Number(weight) - mib), `${name} weighs ${mib.toFixed(1)}`).toBeLessThan(0.5);
     }
+  });
+
+  it('has every package that the compiled code imports, and no other', () => {
+    const dist = join(folder, 'dist');
+    const imported = readdirSync(dist, { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.js') && !path.startsWith('pages/picker/page/'))
+      .flatMap((path) => [
+        ...readFileSync(join(dist, path), 'utf8').matchAll(
+          /\b(?:from|import\(|import|resolve\() ?['"]((?:@[\w-]+\/)?[\w-]+)(?:\/[^'"]*)?['"]/g,
+        ),
+      ])
+      .map(([, name = '']) => name)
+      .filter((name) => !isBuiltin(name));
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      dependencies: Record<string, string>;
+    };
+    // A terminal does without it.
+    const expected = [...Object.keys(dependencies), 'pino-pretty'];
+    expect([...new Set(imported)].toSorted()).toEqual(expected.toSorted());
   });
 
   it('says what to do where nothing was built', async () => {
