@@ -36,11 +36,23 @@ export type UpstreamProfile = (typeof UPSTREAM_PROFILES)[number];
 export const SETTINGS = {
   host: setting('HOST', '127.0.0.1', host, 'Address to listen on.'),
   port: setting('PORT', 4000, integer(0, 65_535), 'Port to listen on; 0 takes a free one.'),
+  drainMs: setting(
+    'DRAIN_MS',
+    1_500,
+    integer(0, 600_000),
+    'How long requests are still answered after SIGTERM, with `/ready` 503, before the port closes.',
+  ),
   upstreamUrl: setting<string | undefined>(
     'UPSTREAM_URL',
     undefined,
     baseUrl,
     'Base address of the upstream with its version segment. Without it, the embedded demo listing is used.',
+  ),
+  requireUpstream: setting(
+    'REQUIRE_UPSTREAM',
+    false,
+    boolean,
+    'Whether the process ends with status 1 without `UPSTREAM_URL`, so that demo data is never served.',
   ),
   upstreamProfile: setting<UpstreamProfile>(
     'UPSTREAM_PROFILE',
@@ -199,8 +211,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 
 /** Errors between settings that are valid on their own, by the name of the setting. */
 function crossChecks(config: Config): ReadonlyMap<string, string> {
-  const { upstreamProfile, upstreamUrl, upstreamSuccessorUrl } = config;
+  const { upstreamProfile, upstreamUrl, upstreamSuccessorUrl, requireUpstream } = config;
   const errors = new Map<string, string>();
+  if (requireUpstream && upstreamUrl === undefined) {
+    errors.set('UPSTREAM_URL', 'expected a base address because of REQUIRE_UPSTREAM=true, got none');
+  }
   if (upstreamProfile !== 'v1' && upstreamUrl === undefined) {
     errors.set('UPSTREAM_URL', `expected a base address for UPSTREAM_PROFILE=${upstreamProfile}, got none`);
   }

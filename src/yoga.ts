@@ -87,7 +87,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
       useNoSniffing(),
       useCors(options.corsOrigins),
       // Requests that are answered without GraphQL.
-      useMonitoring({ notReadyReason: () => notReadyReason(snapshots, isStopping()), metrics, log }),
+      useMonitoring({ notReadyReason: () => notReadyReason(snapshots, isStopping()), isDemo, metrics, log }),
       usePages([
         {
           path: '/',

@@ -80,7 +80,10 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'open-snapshots',
     'server',
   ],
-  main: ['start'],
+  'command-line': ['config'],
+  // A script of the build.
+  'copy-files': [],
+  main: ['command-line', 'start'],
 };
 
 /** Packages, and what of Node reaches outside the process, with the only places that may use them. */
@@ -96,9 +99,11 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   net: ['config-values', 'demo', 'server', 'upstream/logo-url'],
   'fs/promises': ['storage/disk'],
   fs: [
+    'command-line',
     'demo',
     'pages',
     // Scripts, not parts of the gateway.
+    'copy-files',
     'graph/schema/print',
     'graph/federation/print',
   ],

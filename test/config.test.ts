@@ -13,7 +13,9 @@ describe('settings', () => {
       config: {
         host: '127.0.0.1',
         port: 4000,
+        drainMs: 1500,
         upstreamUrl: undefined,
+        requireUpstream: false,
         upstreamProfile: 'v1',
         upstreamSuccessorUrl: undefined,
         upstreamHeaders: {},
@@ -80,6 +82,8 @@ describe('settings', () => {
     ['PORT', '65536', 'a whole number from 0 to 65535, got "65536"'],
     ['PORT', '-1', 'a whole number from 0 to 65535, got "-1"'],
     ['PORT', '4e3', 'a whole number'],
+    ['DRAIN_MS', '10s', 'a whole number from 0 to 600000'],
+    ['REQUIRE_UPSTREAM', 'yes', 'true or false, got "yes"'],
     ['UPSTREAM_URL', 'example.org/v1', 'an address such as https://example.org/v1, got "example.org/v1"'],
     ['UPSTREAM_URL', 'ftp://example.org/v1', 'an address that begins with http:// or https://'],
     [
@@ -162,6 +166,10 @@ describe('settings', () => {
       'UPSTREAM_URL: expected a base address for UPSTREAM_PROFILE=auto, got none',
       'UPSTREAM_SUCCESSOR_URL: expected the base address to change over to for UPSTREAM_PROFILE=auto, got none',
     ]);
+    expect(errorsOf({ REQUIRE_UPSTREAM: 'true' })).toEqual([
+      'UPSTREAM_URL: expected a base address because of REQUIRE_UPSTREAM=true, got none',
+    ]);
+    expect(errorsOf({ REQUIRE_UPSTREAM: 'true', UPSTREAM_URL: 'https://example.org/v1' })).toEqual([]);
     expect(errorsOf({ UPSTREAM_PROFILE: 'value-transfer', UPSTREAM_URL: 'nowhere', PORT: 'x' })).toEqual([
       expect.stringMatching(/^PORT: /),
       expect.stringMatching(/^UPSTREAM_URL: expected an address/),

@@ -39,7 +39,13 @@ const RUN_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'recipes/apollo.ts': CLIENTS,
     'real upstream': HERE,
   },
-  [STORAGE]: { disk: HERE, successor: HERE, redis: HERE, sharing: HERE },
+  [STORAGE]: {
+    disk: HERE,
+    successor: HERE,
+    redis: HERE,
+    sharing: HERE,
+    cluster: 'test/storage/cores.test.ts',
+  },
   'src/graph/federation/README.md': {
     'apollo-router.yaml': FEDERATION,
     'hive-gateway.js': FEDERATION,

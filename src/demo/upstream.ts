@@ -86,5 +86,5 @@ export async function startDemoUpstream(): Promise<DemoUpstream> {
 
 /** The listings are not copied to dist, so the compiled code also reads them from src. */
 function readListing<Listing>(file: string): Listing {
-  return JSON.parse(readFileSync(new URL(`../../src/demo/${file}`, import.meta.url), 'utf8')) as Listing;
+  return JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8')) as Listing;
 }

@@ -11,8 +11,8 @@ export interface PickerOptions {
   readonly isDemo: boolean;
 }
 
-/** The page's files are not copied to dist, so the compiled code also reads them from src. */
-const PAGE = new URL('../../../src/pages/picker/page/', import.meta.url);
+/** The build copies these files beside the compiled code. */
+const PAGE = new URL('./page/', import.meta.url);
 
 /** The types of the files that are served beside the document, by their endings. */
 const TYPES: Readonly<Record<string, string>> = {

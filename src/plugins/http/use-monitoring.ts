@@ -6,6 +6,8 @@ import type { Metrics } from '../../metrics.js';
 export interface MonitoringOptions {
   /** Why this process should get no traffic now; undefined if it should. */
   readonly notReadyReason: () => string | undefined;
+  /** Whether the listings are demo data; `/ready` then says so. */
+  readonly isDemo: boolean;
   readonly metrics: Metrics;
   /** Gets the cause of a failed scrape; the client only learns that it failed. */
   readonly log: Logger;
@@ -20,7 +22,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
  * `/live`: the process runs. `/ready`: it has listings to serve and is not about to stop; otherwise 503. `/metrics`:
  * for Prometheus; a failed scrape is answered with 500 and affects nothing else.
  */
-export function useMonitoring({ notReadyReason, metrics, log }: MonitoringOptions): Plugin {
+export function useMonitoring({ notReadyReason, isDemo, metrics, log }: MonitoringOptions): Plugin {
   return {
     // Not async: every other request passes through here, too.
     onRequest({ request: { method }, url: { pathname }, endResponse, fetchAPI }) {
@@ -38,7 +40,7 @@ export function useMonitoring({ notReadyReason, metrics, log }: MonitoringOption
       if (pathname === '/live') return respond('{"live":true}');
       if (pathname === '/ready') {
         const reason = notReadyReason();
-        const state = { ready: reason === undefined, reason };
+        const state = { ready: reason === undefined, reason, source: isDemo ? 'demo' : undefined };
         return respond(JSON.stringify(state), JSON_TYPE, reason ? 503 : 200);
       }
       return metrics.expose().then(
