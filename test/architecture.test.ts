@@ -69,7 +69,30 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'snapshots',
   ],
   'open-snapshots': ['domain', 'logger', 'metrics', 'snapshots', 'storage', 'upstream'],
-  start: ['config', 'demo', 'gateway', 'graph/dependencies', 'http', 'logger', 'metrics', 'open-snapshots', 'server'],
+  // A gateway inside another server: all parts without the process and its port.
+  library: [
+    'config',
+    'config-values',
+    'demo',
+    'gateway',
+    'graph/dependencies',
+    'http',
+    'logger',
+    'metrics',
+    'open-snapshots',
+    'server',
+  ],
+  start: [
+    'config',
+    'demo',
+    'gateway',
+    'graph/dependencies',
+    'http',
+    'logger',
+    'metrics',
+    'open-snapshots',
+    'server',
+  ],
   main: ['start'],
 };
 
@@ -82,7 +105,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@pothos/core': ['graph/schema'],
   'graphql-yoga': ['plugins', 'yoga'],
   dataloader: ['graph'],
-  http: ['demo', 'http', 'server'],
+  http: ['demo', 'http', 'library', 'server'],
   net: ['config-values', 'demo', 'server', 'upstream/logo-url'],
   'fs/promises': ['storage/disk'],
   fs: [

@@ -1,12 +1,10 @@
 import type { Gateway, ToRequest, WrittenResponse } from '../../gateway.js';
 import type { DependencyCheck, ResponseInfo } from '../../graph/dependencies.js';
-import { GRAPHQL_PATH } from '../../http/paths.js';
-import { urlOf } from '../../http/request-target.js';
 import type { OperationOutcome } from '../../yoga.js';
-import type { Exchange } from '../http-server.js';
 import type { ReadBody } from '../read-body.js';
 import { type CacheableRequest, parametersOf } from './cacheable-request.js';
 import { CompleteResponse } from './complete-response.js';
+import type { Exchange } from './exchange.js';
 import type { ResponseCache } from './response-cache.js';
 import { createResponseHeaders } from './response-headers.js';
 
@@ -43,11 +41,9 @@ export type Executor = (
   exchange: Exchange,
 ) => Promise<Executed>;
 
-/** A request whose target is not a path, such as `example.org:443`. */
-export class NotAPath extends Error {}
-
 export function createExecutor(options: ExecutorOptions): Executor {
   const { gateway, checkDependencies, cache } = options;
+  const { path } = gateway;
   const headersOf = createResponseHeaders(gateway.corsOrigins);
 
   /** A response that was written without GraphQL Yoga. It is cached from its second time on. */
@@ -91,11 +87,11 @@ export function createExecutor(options: ExecutorOptions): Executor {
 
   return async (key, request, read, exchange) => {
     const outcome: OperationOutcome = {};
-    const context = { client: exchange.connection.client, bodyBytes: read.bytes, outcome };
-    const toRequest: ToRequest = (RequestClass) => toFetchRequest(RequestClass, read, exchange);
-    const headers = isOperation(request) ? headersOf.written(request) : undefined;
+    const context = { client: exchange.client, bodyBytes: read.bytes, outcome };
+    const toRequest: ToRequest = (RequestClass) => exchange.toRequest(RequestClass, request, read.body);
+    const headers = isOperation(request, path) ? headersOf.written(request) : undefined;
     if (!headers) return ofYoga(key, request, await gateway.fetch(toRequest, context), outcome);
-    const parameters = () => parametersOf(request, GRAPHQL_PATH);
+    const parameters = () => parametersOf(request, path);
     const answer = await gateway.answer(parameters, toRequest, context);
     return 'written' in answer
       ? ofWritten(key, answer.written, headers)
@@ -103,29 +99,8 @@ export function createExecutor(options: ExecutorOptions): Executor {
   };
 }
 
-function isOperation({ url }: CacheableRequest): boolean {
-  return url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`);
-}
-
-/** @throws NotAPath if the target of the request is no path */
-function toFetchRequest(
-  RequestClass: typeof Request,
-  { body }: ReadBody,
-  { request, response }: Exchange,
-): Request {
-  const url = urlOf(request);
-  if (!url) throw new NotAPath();
-  const closed = new AbortController();
-  response.once('close', () => {
-    // Nobody waits for the end of a complete response, and an abort costs as much as a small operation.
-    if (!response.writableFinished) closed.abort();
-  });
-  return new RequestClass(url, {
-    method: request.method ?? 'GET',
-    headers: request.headers as Record<string, string>,
-    body: body ?? null,
-    signal: closed.signal,
-  });
+function isOperation({ url }: CacheableRequest, path: string): boolean {
+  return url === path || url.startsWith(`${path}?`);
 }
 
 /** A copy that keeps no other memory alive. */
