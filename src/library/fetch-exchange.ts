@@ -16,9 +16,14 @@ export class FetchExchange implements Exchange {
   ) {}
 
   get isClosed(): boolean {
+    return this.request.signal.aborted;
+  }
+
+  /** Ends the exchange at once if the request is aborted. */
+  rejectWhenAborted(): void {
     const { signal } = this.request;
     if (signal.aborted) this.reject(signal.reason);
-    return signal.aborted;
+    else signal.addEventListener('abort', () => this.reject(signal.reason), { once: true });
   }
 
   toRequest(RequestClass: typeof Request, { url, method }: CacheableRequest, body: string | undefined) {
@@ -37,10 +42,10 @@ export class FetchExchange implements Exchange {
     const given: [string, string][] = [];
     for (let nth = 0; nth < headers.length; nth += 2)
       given.push([headers[nth] ?? '', headers[nth + 1] ?? '']);
-    // These statuses forbid a body, even an empty one.
-    const hasBody = status !== 204 && status !== 304 && this.request.method !== 'HEAD';
-    const body = hasBody ? (bytes as Uint8Array<ArrayBuffer> | undefined) : undefined;
-    this.resolve(new Response(body ?? null, { status, headers: given }));
+    // Null, since some statuses forbid even an empty body.
+    const hasBody = bytes && bytes.byteLength > 0 && this.request.method !== 'HEAD';
+    const body = hasBody ? (bytes as Uint8Array<ArrayBuffer>) : null;
+    this.resolve(new Response(body, { status, headers: given }));
   }
 
   refuse(refusal: ServerRefusal): void {

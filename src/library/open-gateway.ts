@@ -114,6 +114,8 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
       return new Promise((resolve, reject) => {
         const exchange = new FetchExchange(request, context?.client, corsOrigins, resolve, reject);
         respond(partsOf(request, read.body ?? ''), read, exchange, isPortClosed);
+        // A cached response is there by now; for any other, the caller need not wait.
+        if (exchange.status === 0) exchange.rejectWhenAborted();
       });
     },
     handler(request: NodeRequest, response) {
