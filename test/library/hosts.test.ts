@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -7,8 +8,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
+import { blockOf, readText } from '../support/readme.js';
 import { plainOf, type Received } from '../support/test-server.js';
-import { findRuntime, installPacked, type Runtime, startHost } from './support.js';
+import { findRuntime, HOSTS, installPacked, type Runtime, startHost } from './support.js';
 
 const QUERY = '{ tokens(srcChainKey: "degen") { symbol decimals chain { name } } }';
 const LONG = '{ tokens { id symbol name decimals address chain { name chainKey } } }';
@@ -58,6 +60,17 @@ const QUESTIONS: Readonly<Record<string, Asked>> = {
   'another method': { method: 'PUT', headers: JSON_TYPE, body: JSON.stringify({ query: QUERY }) },
 };
 
+/** What the README shows of hosts in a line. */
+const SHOWN: Readonly<Record<string, string>> = {
+  'express.js': "app.use('/api/graphql', gateway.handler)",
+  'hono.js': "app.all('/api/graphql', (context) => gateway.fetch(context.req.raw))",
+  'route.js': '(request) => gateway.fetch(request)',
+  'bun.js': '(request) => gateway.fetch(request)',
+  'deno.js': '(request) => gateway.fetch(request)',
+};
+
+const readHost = (file: string) => readFileSync(join(HOSTS, file), 'utf8');
+
 /** Headers of a connection or a moment, and those that hosts add. */
 const NOT_COMPARED = [
   'connection',
@@ -101,6 +114,17 @@ async function answersTo(address: string, asked: Asked) {
   }
   return answers;
 }
+
+describe('the README', () => {
+  it('shows how to mount it as the hosts do that are tested', () => {
+    expect(blockOf('README.md', 'hosts/node-http.js')).toBe(readHost('node-http.js'));
+    const [, section = ''] = readText('README.md').split('\n## In your own server\n');
+    for (const [file, shown] of Object.entries(SHOWN)) {
+      expect(section).toContain(shown);
+      expect(readHost(file)).toContain(shown);
+    }
+  });
+});
 
 describe('the packed gateway, installed into an empty project', () => {
   const ends: (() => Promise<void>)[] = [];
