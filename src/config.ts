@@ -210,7 +210,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 }
 
 /** Errors between settings that are valid on their own, by the name of the setting. */
-function crossChecks(config: Config): ReadonlyMap<string, string> {
+export function crossChecks(config: Config): ReadonlyMap<string, string> {
   const { upstreamProfile, upstreamUrl, upstreamSuccessorUrl, requireUpstream } = config;
   const errors = new Map<string, string>();
   if (requireUpstream && upstreamUrl === undefined) {
@@ -226,6 +226,16 @@ function crossChecks(config: Config): ReadonlyMap<string, string> {
     );
   }
   return errors;
+}
+
+/** The texts that the log must not show. */
+export function secretsOf({ upstreamHeaders, redisUrl, redisSecret }: Config): readonly string[] {
+  const inUrl = redisUrl === undefined ? [] : passwordsOf(new URL(redisUrl));
+  return [...Object.values(upstreamHeaders), ...inUrl, ...(redisSecret === undefined ? [] : [redisSecret])];
+}
+
+function passwordsOf({ password, searchParams }: URL): readonly string[] {
+  return [password, decodeURIComponent(password), ...searchParams.values()];
 }
 
 function setting<Value>(name: string, fallback: Value, parse: Parse<Value>, meaning: string): Setting<Value> {

@@ -15,9 +15,12 @@ import { createTurns } from './scheduling/turns.js';
 import type { ServerContext, YogaHandler, YogaOptions } from './yoga.js';
 
 export interface GatewayOptions
-  extends Omit<YogaOptions, 'schema' | 'documents' | 'createContext'>,
+  extends Omit<YogaOptions, 'schema' | 'documents' | 'createContext' | 'path'>,
     Omit<DocumentsOptions, 'schema'>,
-    Omit<ContextOptions, 'unitsOfWholeToken'> {}
+    Omit<ContextOptions, 'unitsOfWholeToken'> {
+  /** The path of the GraphQL endpoint; `/graphql` unless given. */
+  readonly path?: string | undefined;
+}
 
 /** A response that was written without GraphQL Yoga. It has no errors. */
 export interface WrittenResponse {
@@ -38,6 +41,8 @@ export type ToRequest = (RequestClass: typeof Request) => Request;
 
 /** A handler of requests in the form of `fetch`; it opens no port. */
 export interface Gateway {
+  /** The path of the GraphQL endpoint, such as `/graphql`. */
+  readonly path: string;
   /** The origins whose pages may read responses. */
   readonly corsOrigins: CorsOrigins;
   /** Loads GraphQL Yoga, which takes a third of the time of a start. Otherwise the first request that needs it does. */
@@ -72,6 +77,7 @@ const unitsOfWholeToken = isObjectType(tokenType) ? unitsOfWholeObject(tokenType
 
 /** Wires the graph to the snapshots. */
 export function createGateway(options: GatewayOptions): Gateway {
+  const { path = GRAPHQL_PATH } = options;
   const turns = createTurns(options);
 
   const documents = createDocuments({ ...options, schema: graph });
@@ -128,6 +134,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     const { createYogaHandler } = await import('./yoga.js');
     return createYogaHandler({
       ...options,
+      path,
       schema: graph,
       documents,
       createContext(client, request) {
@@ -143,6 +150,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   return {
+    path,
     corsOrigins: options.corsOrigins,
     async load() {
       await getYoga();
@@ -151,7 +159,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const { Request, handleRequest } = await getYoga();
       const request = typeof given === 'function' ? given(Request) : given;
       const handle = (isOverloaded: boolean) => handleRequest(request, { ...serverContext, isOverloaded });
-      if (!isOperation(request)) return handle(false);
+      if (!isOperation(request, path)) return handle(false);
       return turns.run(
         serverContext.client,
         () => handle(false),
@@ -197,8 +205,8 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 /** False for preflight requests and the playground, which need no turn. */
-function isOperation({ method, url, headers }: Request): boolean {
-  if (method === 'OPTIONS' || !new URL(url).pathname.startsWith(GRAPHQL_PATH)) return false;
+function isOperation({ method, url, headers }: Request, path: string): boolean {
+  if (method === 'OPTIONS' || new URL(url).pathname !== path) return false;
   return method !== 'GET' || !headers.get('accept')?.includes('text/html');
 }
 

@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 /** The entry point: sets what must be set before any other module is loaded. */
 import { setFlagsFromString } from 'node:v8';
 

@@ -77,8 +77,12 @@ const LISTING_GAUGES: readonly (readonly [string, string, (status: ListingStatus
   ],
 ];
 
-/** Creates the metrics of one gateway, in their own registry. */
-export function createMetrics(): Metrics {
+/**
+ * Creates the metrics of one gateway, in their own registry.
+ *
+ * @param ofProcess whether they include those of the process, such as its memory
+ */
+export function createMetrics({ ofProcess = true } = {}): Metrics {
   const registry = new Registry();
   const registers = [registry];
   let listings: () => readonly ListingStatus[] = () => [];
@@ -149,7 +153,7 @@ export function createMetrics(): Metrics {
     ['reason'],
   );
   let redisConnected: Gauge | undefined;
-  collectDefaultMetrics({ register: registry });
+  if (ofProcess) collectDefaultMetrics({ register: registry });
 
   return {
     upstreamRequest(upstream, path, outcome, seconds) {

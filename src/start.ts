@@ -1,5 +1,5 @@
 import closeWithGrace from 'close-with-grace';
-import { type Config, readConfig } from './config.js';
+import { type Config, readConfig, secretsOf } from './config.js';
 import { startDemoUpstream } from './demo/upstream.js';
 import { createGateway } from './gateway.js';
 import { createDependencyCheck } from './graph/dependencies.js';
@@ -32,11 +32,7 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   const log = await createLogger({
     level: config.logLevel,
     readable: isTerminal,
-    secrets: [
-      ...Object.values(config.upstreamHeaders),
-      ...passwordsOf(config.redisUrl),
-      ...(config.redisSecret === undefined ? [] : [config.redisSecret]),
-    ],
+    secrets: secretsOf(config),
   });
   const forConnections = Math.max(1, fileHandles() - OWN_FILE_HANDLES);
   const isShort = forConnections < config.maxConnections;
@@ -152,13 +148,6 @@ function screen(address: string, upstream: string | undefined, isDemo: boolean, 
 function fileHandles(): number {
   const report = process.report.getReport() as { userLimits?: { open_files?: { soft: unknown } } };
   return Number(report.userLimits?.open_files?.soft);
-}
-
-/** The secrets in a Redis URL, which must not be logged. */
-function passwordsOf(url: string | undefined): readonly string[] {
-  if (url === undefined) return [];
-  const { password, searchParams } = new URL(url);
-  return [password, decodeURIComponent(password), ...searchParams.values()];
 }
 
 /** Ends the process before it has started, with a message for a person. */

@@ -4,7 +4,6 @@ import type { Documents } from './execution/documents.js';
 import type { GatewayContext } from './graph/context.js';
 import type { CacheableResult } from './graph/dependencies.js';
 import type { CorsOrigins } from './http/cors.js';
-import { GRAPHQL_PATH } from './http/paths.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
 import { createPicker } from './pages/picker/picker.js';
@@ -33,6 +32,8 @@ import type { Snapshots } from './snapshots/snapshots.js';
 
 export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly schema: GraphQLSchema;
+  /** The path of the GraphQL endpoint, such as `/graphql`. */
+  readonly path: string;
   readonly documents: Documents;
   readonly createContext: (client: string | undefined, request: Request) => GatewayContext;
   readonly snapshots: Snapshots;
@@ -71,10 +72,11 @@ export interface YogaHandler {
 
 /** Makes the handler. The plugins stand in the order in which a request meets them. */
 export function createYogaHandler(options: YogaOptions): YogaHandler {
-  const { schema, documents, createContext, snapshots, log, metrics, isDemo, isStopping, graphiql } = options;
+  const { schema, path, documents, createContext, snapshots, log, metrics, isDemo, isStopping, graphiql } =
+    options;
   const yoga = createYoga<ServerContext & OverloadContext, GatewayContext>({
     schema,
-    graphqlEndpoint: GRAPHQL_PATH,
+    graphqlEndpoint: path,
     parserAndValidationCache: {
       documentCache: documents.parsed,
       errorCache: documents.syntaxErrors,
@@ -92,13 +94,13 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
         {
           path: '/',
           assets: '/picker/',
-          load: async () => createPicker({ endpoint: GRAPHQL_PATH, hasPlayground: graphiql, isDemo }),
+          load: async () => createPicker({ endpoint: path, hasPlayground: graphiql, isDemo }),
         },
         ...(graphiql
-          ? [{ path: GRAPHQL_PATH, assets: '/playground/', load: async () => createPlayground(isDemo) }]
+          ? [{ path, assets: `${path}/playground/`, load: async () => createPlayground(path, isDemo) }]
           : []),
       ]),
-      useNotFound([GRAPHQL_PATH, ...MONITORING_PATHS]),
+      useNotFound([path, ...MONITORING_PATHS]),
       // Refusals before execution.
       useOverload(options),
       useParameters(),

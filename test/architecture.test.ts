@@ -69,6 +69,19 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'snapshots',
   ],
   'open-snapshots': ['domain', 'logger', 'metrics', 'snapshots', 'storage', 'upstream'],
+  // A gateway inside another server: all parts without the process and its port.
+  library: [
+    'config',
+    'config-values',
+    'demo',
+    'gateway',
+    'graph/dependencies',
+    'http',
+    'logger',
+    'metrics',
+    'open-snapshots',
+    'server',
+  ],
   start: [
     'config',
     'demo',
@@ -95,7 +108,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@pothos/core': ['graph/schema'],
   'graphql-yoga': ['plugins', 'yoga'],
   dataloader: ['graph'],
-  http: ['demo', 'http', 'server'],
+  http: ['demo', 'http', 'library', 'server'],
   net: ['config-values', 'demo', 'server', 'upstream/logo-url'],
   'fs/promises': ['storage/disk'],
   fs: [

@@ -38,6 +38,7 @@ const RUN_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'recipes/fetch.ts': CLIENTS,
     'recipes/apollo.ts': CLIENTS,
     'real upstream': HERE,
+    'hosts/node-http.js': 'test/library/hosts.test.ts',
   },
   [STORAGE]: {
     disk: HERE,

@@ -6,14 +6,9 @@ import type { Logger } from '../logger.js';
 import { createByteBudget } from './byte-budget.js';
 import { type Connection, createConnections } from './connections.js';
 import { type CutCounter, createCutReport } from './cut-report.js';
+import { NodeExchange } from './node-exchange.js';
 import { type ReadBody, readBody } from './read-body.js';
-import {
-  refuseConnection,
-  type ServerRefusal,
-  sendRefusal,
-  TOO_MANY_REQUEST_BYTES,
-  unreadable,
-} from './refusals.js';
+import { refuseConnection, sendRefusal, TOO_MANY_REQUEST_BYTES, unreadable } from './refusals.js';
 import { type BodySender, createBodySender } from './send-body.js';
 
 export interface HttpServerOptions {
@@ -47,23 +42,20 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** Estimated size of a request without its body and headers. */
 const REQUEST_BYTES = 4_096;
 
-/** One request and its response. */
-export class Exchange {
+/** One request and its response, on a connection whose memory and time are bounded. */
+export class ServerExchange extends NodeExchange {
   constructor(
-    readonly request: IncomingMessage,
-    readonly response: ServerResponse,
-    readonly connection: Connection,
+    request: IncomingMessage,
+    response: ServerResponse,
+    private readonly connection: Connection,
     private readonly sender: BodySender,
-    private readonly corsOrigins: CorsOrigins,
-  ) {}
-
-  /** Ends the response with these bytes, after its head has been written. */
-  end(bytes: Uint8Array): void {
-    this.sender.end(this.connection, this.response, bytes);
+    corsOrigins: CorsOrigins,
+  ) {
+    super(request, response, connection.client, corsOrigins);
   }
 
-  refuse(refusal: ServerRefusal): void {
-    sendRefusal(this.request, this.response, this.corsOrigins, refusal);
+  protected override end(bytes: Uint8Array): void {
+    this.sender.end(this.connection, this.response, bytes);
   }
 }
 
@@ -75,7 +67,7 @@ export class Exchange {
  */
 export function createHttpServer(
   options: HttpServerOptions,
-  handle: (read: ReadBody, exchange: Exchange) => void,
+  handle: (read: ReadBody, exchange: ServerExchange) => void,
 ): HttpServer {
   const { maxBodyBytes, maxConnections = Number.POSITIVE_INFINITY, corsOrigins = '*', log } = options;
   const onCut = createCutReport(log, options.metrics);
@@ -94,7 +86,7 @@ export function createHttpServer(
       if (request.socket.destroyed) return;
       const connection = connections.of(request.socket);
       const earlier = connection.begin(response);
-      const exchange = new Exchange(request, response, connection, sender, corsOrigins);
+      const exchange = new ServerExchange(request, response, connection, sender, corsOrigins);
       // A callback: for a cache hit, a promise would add half of its time.
       readBody(request, connection, bodies, (read) => {
         const { reservation } = read;
@@ -107,7 +99,7 @@ export function createHttpServer(
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
   const connections = createConnections(server, maxConnections, onCut);
 
-  function handleOrRefuse(read: ReadBody, exchange: Exchange): void {
+  function handleOrRefuse(read: ReadBody, exchange: ServerExchange): void {
     if (!hasOneHost(exchange.request)) {
       exchange.refuse({ status: 400, message: 'Expected one Host header.', isLast: true });
     } else if (read.isOverloaded) {
@@ -117,7 +109,12 @@ export function createHttpServer(
   }
 
   /** Handles a pipelined request after the earlier ones, and counts its memory until then. */
-  function wait(connection: Connection, earlier: ServerResponse, read: ReadBody, exchange: Exchange): void {
+  function wait(
+    connection: Connection,
+    earlier: ServerResponse,
+    read: ReadBody,
+    exchange: ServerExchange,
+  ): void {
     const { rawHeaders, url = '' } = exchange.request;
     const headBytes = rawHeaders.reduce((sum, { length }) => sum + length, url.length);
     const bytes = REQUEST_BYTES + headBytes + (read.body?.length ?? 0);

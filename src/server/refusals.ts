@@ -41,13 +41,29 @@ export function sendRefusal(
   corsOrigins: CorsOrigins,
   refusal: ServerRefusal,
 ): void {
-  const body = refusalBody(refusal);
-  response.writeHead(refusal.status, {
-    ...headersOf(refusal, body, typeof requestId === 'string' ? requestId : undefined),
-    ...Object.fromEntries(corsHeaders(corsOrigins, origin)),
-    ...(refusal.isLast ? { connection: 'close' } : {}),
-  });
+  const { body, headers } = refusalMessage(
+    origin,
+    typeof requestId === 'string' ? requestId : undefined,
+    corsOrigins,
+    refusal,
+  );
+  response.writeHead(refusal.status, { ...headers, ...(refusal.isLast ? { connection: 'close' } : {}) });
   response.end(body);
+}
+
+/** The body and headers of a refusal: those that every response has, and its own. */
+export function refusalMessage(
+  origin: string | null | undefined,
+  requestId: string | undefined,
+  corsOrigins: CorsOrigins,
+  refusal: Refusal,
+): { readonly body: string; readonly headers: Readonly<Record<string, string>> } {
+  const body = refusalBody(refusal);
+  const headers = {
+    ...headersOf(refusal, body, requestId),
+    ...Object.fromEntries(corsHeaders(corsOrigins, origin)),
+  };
+  return { body, headers };
 }
 
 function headersOf(refusal: Refusal, body: string, requestId: string | undefined) {

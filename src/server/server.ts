@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { createHttpServer, type HttpServerOptions } from './http-server.js';
+import { toCacheableRequest } from './responses/cacheable-request.js';
 import { createResponder, type ResponderOptions } from './responses/responder.js';
 
 export interface GatewayServerOptions extends HttpServerOptions, ResponderOptions {}
@@ -31,7 +32,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   let isPortClosed = false;
   const respond = createResponder(options);
   const { server, closeSilent } = createHttpServer(options, (read, exchange) =>
-    respond(read, exchange, () => isPortClosed),
+    respond(toCacheableRequest(exchange.request, read.body ?? ''), read, exchange, () => isPortClosed),
   );
 
   return {

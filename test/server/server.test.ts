@@ -66,6 +66,7 @@ describe('an internal error', () => {
     const { log, logged } = await createTestLog();
     const server = createGatewayServer({
       gateway: {
+        path: '/graphql',
         corsOrigins: '*',
         load: async () => {},
         write: () => 'not writable',

@@ -1,13 +1,11 @@
 import type { OperationParameters } from '../../execution/operation-writer.js';
 import type { Gateway, ToRequest, WrittenResponse } from '../../gateway.js';
 import type { DependencyCheck, ResponseInfo } from '../../graph/dependencies.js';
-import { GRAPHQL_PATH } from '../../http/paths.js';
-import { urlOf } from '../../http/request-target.js';
 import type { OperationOutcome } from '../../yoga.js';
-import type { Exchange } from '../http-server.js';
 import type { ReadBody } from '../read-body.js';
 import { type CacheableRequest, parametersOf } from './cacheable-request.js';
 import { CompleteResponse } from './complete-response.js';
+import type { Exchange } from './exchange.js';
 import type { ResponseCache } from './response-cache.js';
 import { createResponseHeaders } from './response-headers.js';
 
@@ -44,11 +42,9 @@ export type Executor = (
   exchange: Exchange,
 ) => Executed | Promise<Executed>;
 
-/** A request whose target is not a path, such as `example.org:443`. */
-export class NotAPath extends Error {}
-
 export function createExecutor(options: ExecutorOptions): Executor {
   const { gateway, checkDependencies, cache } = options;
+  const { path } = gateway;
   const headersOf = createResponseHeaders(gateway.corsOrigins);
 
   /** A response that was written without GraphQL Yoga. It is cached from its second time on. */
@@ -91,9 +87,9 @@ export function createExecutor(options: ExecutorOptions): Executor {
   }
 
   return (key, request, read, exchange) => {
-    const { client } = exchange.connection;
-    const headers = isOperation(request) ? headersOf.written(request) : undefined;
-    const parameters = () => parametersOf(request, GRAPHQL_PATH);
+    const { client } = exchange;
+    const headers = isOperation(request, path) ? headersOf.written(request) : undefined;
+    const parameters = () => parametersOf(request, path);
     const written = headers ? gateway.write(parameters, client) : 'not writable';
     if (headers && typeof written === 'object') return ofWritten(key, written, headers);
     return executeLater(headers && written === 'not its turn' ? { headers, parameters } : undefined);
@@ -101,7 +97,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     async function executeLater(writable: Writable | undefined): Promise<Executed> {
       const outcome: OperationOutcome = {};
       const context = { client, bodyBytes: read.bytes, outcome };
-      const toRequest: ToRequest = (RequestClass) => toFetchRequest(RequestClass, read, exchange);
+      const toRequest: ToRequest = (RequestClass) => exchange.toRequest(RequestClass, request, read.body);
       if (!writable) return ofYoga(key, request, await gateway.fetch(toRequest, context), outcome);
       const answer = await gateway.answer(writable.parameters, toRequest, context);
       return 'written' in answer
@@ -117,29 +113,8 @@ interface Writable {
   readonly parameters: () => OperationParameters | undefined;
 }
 
-function isOperation({ url }: CacheableRequest): boolean {
-  return url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`);
-}
-
-/** @throws NotAPath if the target of the request is no path */
-function toFetchRequest(
-  RequestClass: typeof Request,
-  { body }: ReadBody,
-  { request, response }: Exchange,
-): Request {
-  const url = urlOf(request);
-  if (!url) throw new NotAPath();
-  const closed = new AbortController();
-  response.once('close', () => {
-    // Nobody waits for the end of a complete response, and an abort costs as much as a small operation.
-    if (!response.writableFinished) closed.abort();
-  });
-  return new RequestClass(url, {
-    method: request.method ?? 'GET',
-    headers: request.headers as Record<string, string>,
-    body: body ?? null,
-    signal: closed.signal,
-  });
+function isOperation({ url }: CacheableRequest, path: string): boolean {
+  return url === path || url.startsWith(`${path}?`);
 }
 
 /** A copy that keeps no other memory alive. */

@@ -2,14 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gateway } from '../../gateway.js';
 import type { DependencyCheck } from '../../graph/dependencies.js';
 import { elapsedMs } from '../../http/elapsed.js';
-import { GRAPHQL_PATH } from '../../http/paths.js';
 import { requestIdFrom } from '../../http/request-ids.js';
 import type { Logger } from '../../logger.js';
-import type { Exchange } from '../http-server.js';
 import type { ReadBody } from '../read-body.js';
 import { INTERNAL_ERROR } from '../refusals.js';
-import { type CacheableRequest, toCacheableRequest } from './cacheable-request.js';
-import { createExecutor, type Executed, NotAPath } from './executor.js';
+import type { CacheableRequest } from './cacheable-request.js';
+import { type Exchange, NotAPath } from './exchange.js';
+import { createExecutor, type Executed } from './executor.js';
 import { createResponseCache } from './response-cache.js';
 import { sendComplete, sendOnce, sendResponse } from './send-response.js';
 
@@ -29,7 +28,12 @@ export interface ResponderOptions {
  *
  * @param isPortClosed read when the response is sent: each one is then the last of its connection
  */
-export type Responder = (read: ReadBody, exchange: Exchange, isPortClosed: () => boolean) => void;
+export type Responder = (
+  request: CacheableRequest,
+  read: ReadBody,
+  exchange: Exchange,
+  isPortClosed: () => boolean,
+) => void;
 
 const MAX_CACHE_BYTES = 24 * 2 ** 20;
 /** How long a request waits for an identical one that is already executing, which may itself wait for the upstream. */
@@ -48,7 +52,8 @@ interface Received {
 /** Creates the responder with an empty cache of responses. */
 export function createResponder(options: ResponderOptions): Responder {
   const { gateway, checkDependencies, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, log } = options;
-  const cache = createResponseCache(maxCacheBytes, GRAPHQL_PATH, maxQueryTokens);
+  const { path } = gateway;
+  const cache = createResponseCache(maxCacheBytes, path, maxQueryTokens);
   const execute = createExecutor({ gateway, checkDependencies, cache });
   /** The executions under way, by cache key. */
   const executing = new Map<string, Promise<void>>();
@@ -62,8 +67,8 @@ export function createResponder(options: ResponderOptions): Responder {
     const fields = {
       requestId,
       method: request.method,
-      path: GRAPHQL_PATH,
-      status: exchange.response.statusCode,
+      path,
+      status: exchange.status,
     };
     log.info({ ...fields, operation, ms: elapsedMs(startedAt) }, 'Answered');
   }
@@ -107,10 +112,9 @@ export function createResponder(options: ResponderOptions): Responder {
     // Read after the execution: a request that came before the stop must also end its connection.
     const isLast = isPortClosed() || read.isCutOff === true;
     if (!executed.complete) {
-      if (exchange.request.url?.startsWith(GRAPHQL_PATH) && !executed.response.headers.has('cache-control')) {
-        exchange.response.setHeader('cache-control', 'no-store');
-      }
-      await sendResponse(exchange, executed.response, isLast);
+      const { response } = executed;
+      const isUncached = request.url.startsWith(path) && !response.headers.has('cache-control');
+      await sendResponse(exchange, response, isUncached, isLast);
       return;
     }
     const { complete, info, staleListings } = executed;
@@ -130,23 +134,20 @@ export function createResponder(options: ResponderOptions): Responder {
     executing.set(key, settled);
   }
 
-  return (read, exchange, isPortClosed) => {
+  return (request, read, exchange, isPortClosed) => {
     const startedAt = performance.now();
-    const request = toCacheableRequest(exchange.request, read.body ?? '');
     const received = { request, read, exchange, startedAt, isPortClosed };
     const key = cache.knownKey(request) ?? (cache.hasSeen(request) ? cache.cacheKey(request) : undefined);
     if (key !== undefined && sendFromCache(key, received)) return;
     sendFromGateway(key, received).catch((err: unknown) => {
-      const { response } = exchange;
       // The client closed the connection: not an error of the gateway.
-      if (response.destroyed) return;
+      if (exchange.isClosed) return;
       if (err instanceof NotAPath) {
         exchange.refuse({ status: 400, message: 'Expected a path, such as /graphql.', isLast: true });
         return;
       }
       log.error({ err }, 'Internal error while answering a request');
-      if (response.headersSent) response.destroy();
-      else exchange.refuse(INTERNAL_ERROR);
+      exchange.refuse(INTERNAL_ERROR);
     });
   };
 }

@@ -1,0 +1,61 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { CorsOrigins } from '../http/cors.js';
+import { urlOf } from '../http/request-target.js';
+import { type ServerRefusal, sendRefusal } from './refusals.js';
+import type { CacheableRequest } from './responses/cacheable-request.js';
+import { type Exchange, NotAPath } from './responses/exchange.js';
+
+/** A request and response of node:http. */
+export class NodeExchange implements Exchange {
+  constructor(
+    readonly request: IncomingMessage,
+    readonly response: ServerResponse,
+    readonly client: string,
+    private readonly corsOrigins: CorsOrigins,
+  ) {}
+
+  get status(): number {
+    return this.response.statusCode;
+  }
+
+  get isClosed(): boolean {
+    return this.response.destroyed;
+  }
+
+  toRequest(RequestClass: typeof Request, asked: CacheableRequest, body: string | undefined): Request {
+    const { request, response } = this;
+    const url = urlOf({ url: asked.url, headers: request.headers });
+    if (!url) throw new NotAPath();
+    const closed = new AbortController();
+    response.once('close', () => {
+      // Nobody waits for the end of a complete response, and an abort costs as much as a small operation.
+      if (!response.writableFinished) closed.abort();
+    });
+    return new RequestClass(url, {
+      method: asked.method,
+      headers: request.headers as Record<string, string>,
+      body: body ?? null,
+      signal: closed.signal,
+    });
+  }
+
+  send(status: number, headers: string[], bytes?: Uint8Array): void {
+    this.response.writeHead(status, headers);
+    if (bytes) this.end(bytes);
+    else this.response.end();
+  }
+
+  /** Ends the response with these bytes, after its head has been written. */
+  protected end(bytes: Uint8Array): void {
+    this.response.end(bytes);
+  }
+
+  refuse(refusal: ServerRefusal): void {
+    if (this.response.headersSent) this.response.destroy();
+    else sendRefusal(this.request, this.response, this.corsOrigins, refusal);
+  }
+
+  destroy(error: Error): void {
+    this.response.destroy(error);
+  }
+}
