@@ -67,5 +67,10 @@ export function createBodyReader(maxBodyBytes: number) {
 function textOfParsed(parsed: unknown): string {
   if (parsed === undefined) return '';
   if (typeof parsed === 'string') return parsed;
-  return Buffer.isBuffer(parsed) ? parsed.toString() : JSON.stringify(parsed);
+  return Buffer.isBuffer(parsed) ? parsed.toString() : JSON.stringify(parsed, asParsed);
+}
+
+/** A number such as 1e999 is refused as the text, and would be accepted as null. */
+function asParsed(_name: string, value: unknown): unknown {
+  return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
 }

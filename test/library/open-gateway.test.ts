@@ -1,3 +1,7 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type OpenGatewayOptions, openGateway } from '../../src/library/index.js';
 import { type FakeUpstream, json, late, startFakeUpstream } from '../support/fake-upstream.js';
@@ -95,6 +99,30 @@ describe('fetch', () => {
     const page = await (await fetch(new Request(AT, { headers: { accept: 'text/html' } }))).text();
     const [script = ''] = /\/api\/graphql\/playground\/[^"]+start\.js/.exec(page) ?? [];
     expect((await fetch(new Request(`http://gateway${script}`))).status).toBe(200);
+  });
+});
+
+describe('the handler', () => {
+  it('takes a body that was parsed before, and no number of it that JSON cannot write', async () => {
+    const { handler } = await open();
+    const server = createServer(async (request, response) => {
+      const body: unknown = JSON.parse(await text(request));
+      handler(Object.assign(request, { body }), response);
+    });
+    onTestFinished(() => void server.close());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const ask = async (maxPriceUsd: string) => {
+      const query = 'query ($f: TokenFilter) { tokenSearch(filter: $f, first: 1) { totalCount } }';
+      const response = await globalThis.fetch(`http://127.0.0.1:${port}/api/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: `{"query":${JSON.stringify(query)},"variables":{"f":{"maxPriceUsd":${maxPriceUsd}}}}`,
+      });
+      return response.json();
+    };
+    expect(await ask('1')).toMatchObject({ data: { tokenSearch: { totalCount: expect.any(Number) } } });
+    expect(await ask('1e999')).toHaveProperty('errors');
   });
 });
 
