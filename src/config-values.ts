@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import proxyaddr from 'proxy-addr';
 
 /** Parses the text of a setting; throws a SettingError on an invalid value. */
 export type Parse<Value> = (text: string) => Value;
@@ -136,6 +137,21 @@ function succeeds(attempt: () => unknown): boolean {
   } catch {
     return false;
   }
+}
+
+/** Networks such as `10.0.0.0/8`, addresses, or the names that `proxy-addr` has for private networks. */
+export function networks(text: string): readonly string[] {
+  const listed = text.split(',').map((network) => network.trim());
+  for (const network of listed) {
+    const [address = ''] = network.split('/');
+    const isKnown = /^(loopback|linklocal|uniquelocal)$/.test(network) || isIP(address) > 0;
+    if (!isKnown || !succeeds(() => proxyaddr.compile(network))) {
+      throw new SettingError(
+        'networks such as 10.0.0.0/8, fd00::/8, 192.0.2.7, loopback, linklocal or uniquelocal, separated by commas',
+      );
+    }
+  }
+  return listed;
 }
 
 /** `*`, or origins separated by commas. */

@@ -5,6 +5,7 @@ import {
   headers,
   host,
   integer,
+  networks,
   oneOf,
   origins,
   type Parse,
@@ -164,6 +165,12 @@ export const SETTINGS = {
     5000,
     integer(1, 1_000_000),
     'Connections that are open at once; further ones are closed.',
+  ),
+  trustedProxies: setting<readonly string[]>(
+    'TRUSTED_PROXIES',
+    [],
+    networks,
+    'Networks of reverse proxies, separated by commas. Behind them a client is the address in `X-Forwarded-For`; otherwise it is that of its connection.',
   ),
   logLevel: setting<LogLevel>('LOG_LEVEL', 'info', oneOf(LOG_LEVELS), `One of ${LOG_LEVELS.join(', ')}.`),
 };

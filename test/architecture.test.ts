@@ -78,6 +78,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   undici: ['upstream/http'],
   ioredis: ['storage'],
   'prom-client': ['metrics'],
+  'proxy-addr': ['config-values', 'server/forwarded-client'],
   graphql: ['execution', 'gateway', 'graph', 'plugins', 'yoga', 'server/responses/response-cache'],
   '@pothos/core': ['graph/schema'],
   'graphql-yoga': ['plugins', 'yoga'],

@@ -42,6 +42,7 @@ describe('settings', () => {
         maxCost: 250000,
         maxWaitMs: 1000,
         maxConnections: 5000,
+        trustedProxies: [],
         logLevel: 'info',
       },
     });
@@ -141,6 +142,11 @@ describe('settings', () => {
     ['MAX_QUERY_TOKENS', '0', 'a whole number from 1 to'],
     ['MAX_BODY_BYTES', '0', 'a whole number from 1 to'],
     ['MAX_ROWS', '0', 'a whole number from 1 to'],
+    ['TRUSTED_PROXIES', 'proxy.example.org', 'networks such as 10.0.0.0/8'],
+    ['TRUSTED_PROXIES', '10.0.0.0/33', 'networks such as'],
+    ['TRUSTED_PROXIES', '10.0.0.1,,10.0.0.2', 'networks such as'],
+    ['TRUSTED_PROXIES', '0.0.0.0/0', 'networks such as'],
+    ['TRUSTED_PROXIES', '10.1', 'networks such as'],
     ['LOG_LEVEL', 'loud', 'one of trace, debug, info, warn, error, fatal, silent, got "loud"'],
   ])('%s=%s is an error that says the expected and the actual value', (name, value, message) => {
     const errors = errorsOf({ [name]: value });

@@ -6,6 +6,7 @@ import type { Logger } from '../logger.js';
 import { createByteBudget } from './byte-budget.js';
 import { type Connection, createConnections } from './connections.js';
 import { type CutCounter, createCutReport } from './cut-report.js';
+import { type ClientFinder, createClientFinder } from './forwarded-client.js';
 import { type ReadBody, readBody } from './read-body.js';
 import {
   refuseConnection,
@@ -23,6 +24,8 @@ export interface HttpServerOptions {
   readonly maxConnections?: number | undefined;
   /** The origins whose pages may read the refusals of the server; all unless given. */
   readonly corsOrigins?: CorsOrigins | undefined;
+  /** Networks of proxies that say who the client is; none unless given. */
+  readonly trustedProxies?: readonly string[] | undefined;
   readonly metrics?: CutCounter | undefined;
   readonly log: Logger;
 }
@@ -49,13 +52,22 @@ const REQUEST_BYTES = 4_096;
 
 /** One request and its response. */
 export class Exchange {
+  #client: string | undefined;
+
   constructor(
     readonly request: IncomingMessage,
     readonly response: ServerResponse,
     readonly connection: Connection,
     private readonly sender: BodySender,
     private readonly corsOrigins: CorsOrigins,
+    private readonly findClient: ClientFinder,
   ) {}
+
+  /** The client that turns and limits on operations count; that of the connection unless a trusted proxy names another. */
+  get client(): string {
+    this.#client ??= this.findClient(this.request, this.connection.client);
+    return this.#client;
+  }
 
   /** Ends the response with these bytes, after its head has been written. */
   end(bytes: Uint8Array): void {
@@ -78,6 +90,7 @@ export function createHttpServer(
   handle: (read: ReadBody, exchange: Exchange) => void,
 ): HttpServer {
   const { maxBodyBytes, maxConnections = Number.POSITIVE_INFINITY, corsOrigins = '*', log } = options;
+  const findClient = createClientFinder(options.trustedProxies ?? []);
   const onCut = createCutReport(log, options.metrics);
   const bodies = { maxBodyBytes, budget: createByteBudget(MAX_UNANSWERED_REQUEST_BYTES) };
   const sender = createBodySender(createByteBudget(MAX_UNREAD_RESPONSE_BYTES));
@@ -94,7 +107,7 @@ export function createHttpServer(
       if (request.socket.destroyed) return;
       const connection = connections.of(request.socket);
       const earlier = connection.begin(response);
-      const exchange = new Exchange(request, response, connection, sender, corsOrigins);
+      const exchange = new Exchange(request, response, connection, sender, corsOrigins, findClient);
       // A callback: for a cache hit, a promise would add half of its time.
       readBody(request, connection, bodies, (read) => {
         const { reservation } = read;

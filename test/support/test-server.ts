@@ -70,6 +70,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     checkDependencies: createDependencyCheck(gateway.snapshots),
     maxBodyBytes: 1_048_576,
     maxQueryTokens: 2_000,
+    trustedProxies: options.config?.trustedProxies,
     ...(options.maxCacheBytes ? { maxCacheBytes: options.maxCacheBytes } : {}),
     log,
   });

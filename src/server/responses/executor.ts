@@ -91,7 +91,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
 
   return async (key, request, read, exchange) => {
     const outcome: OperationOutcome = {};
-    const context = { client: exchange.connection.client, bodyBytes: read.bytes, outcome };
+    const context = { client: exchange.client, bodyBytes: read.bytes, outcome };
     const toRequest: ToRequest = (RequestClass) => toFetchRequest(RequestClass, read, exchange);
     const headers = isOperation(request) ? headersOf.written(request) : undefined;
     if (!headers) return ofYoga(key, request, await gateway.fetch(toRequest, context), outcome);
