@@ -69,7 +69,17 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'snapshots',
   ],
   'open-snapshots': ['domain', 'logger', 'metrics', 'snapshots', 'storage', 'upstream'],
-  start: ['config', 'demo', 'gateway', 'graph/dependencies', 'http', 'logger', 'metrics', 'open-snapshots', 'server'],
+  start: [
+    'config',
+    'demo',
+    'gateway',
+    'graph/dependencies',
+    'http',
+    'logger',
+    'metrics',
+    'open-snapshots',
+    'server',
+  ],
   main: ['start'],
 };
 
