@@ -27,6 +27,17 @@ export function integer(min: number, max: number): Parse<number> {
   };
 }
 
+/** Operations a second, and how many of them at once. */
+export function rate(text: string): { readonly perSecond: number; readonly burst: number } {
+  const [, number, maximum = number] = /^(\d{1,6})(?:\/(\d{1,6}))?$/.exec(text) ?? [];
+  const perSecond = Number(number);
+  const burst = Number(maximum);
+  if (perSecond >= 1 && burst >= perSecond) return { perSecond, burst };
+  throw new SettingError(
+    'a whole number of operations a second up to 999999, such as 20, or one with how many at once, not fewer, such as 20/100',
+  );
+}
+
 /** A number from 0 to 1. */
 export function fraction(text: string): number {
   const value = Number(text);

@@ -10,6 +10,7 @@ import {
   origins,
   type Parse,
   path,
+  rate,
   redisSecret,
   redisUrl,
   SettingError,
@@ -165,6 +166,12 @@ export const SETTINGS = {
     5000,
     integer(1, 1_000_000),
     'Connections that are open at once; further ones are closed.',
+  ),
+  rateLimit: setting<{ readonly perSecond: number; readonly burst: number } | undefined>(
+    'RATE_LIMIT',
+    undefined,
+    rate,
+    'Operations a second that one client may have executed, such as `20`, or `20/100` with 100 at once; responses from the cache are not counted. Further ones are refused with `RATE_LIMITED`. With `REDIS_URL`, gateways count together.',
   ),
   trustedProxies: setting<readonly string[]>(
     'TRUSTED_PROXIES',

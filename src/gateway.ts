@@ -142,7 +142,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const { Request, handleRequest } = await getYoga();
       const request = typeof given === 'function' ? given(Request) : given;
       const handle = (isOverloaded: boolean) => handleRequest(request, { ...serverContext, isOverloaded });
-      if (!isOperation(request)) return handle(false);
+      if (!isOperation(request, options.graphiql)) return handle(false);
       return turns.run(
         serverContext.client,
         () => handle(false),
@@ -179,9 +179,9 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 /** False for preflight requests and the playground, which need no turn. */
-function isOperation({ method, url, headers }: Request): boolean {
+function isOperation({ method, url, headers }: Request, hasPlayground: boolean): boolean {
   if (method === 'OPTIONS' || !new URL(url).pathname.startsWith(GRAPHQL_PATH)) return false;
-  return method !== 'GET' || !headers.get('accept')?.includes('text/html');
+  return !hasPlayground || method !== 'GET' || !headers.get('accept')?.includes('text/html');
 }
 
 function refuseInMidOperation(): never {

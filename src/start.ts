@@ -6,6 +6,7 @@ import { createDependencyCheck } from './graph/dependencies.js';
 import { GRAPHQL_PATH } from './http/paths.js';
 import { createLogger } from './logger.js';
 import { createMetrics } from './metrics.js';
+import { openClientLimit } from './open-client-limit.js';
 import { openSnapshots } from './open-snapshots.js';
 import { createGatewayServer } from './server/server.js';
 
@@ -62,9 +63,11 @@ async function run(config: Config): Promise<void> {
     isDemo: demo !== undefined,
     isStopping: () => stopping,
   });
+  const clientLimit = await openClientLimit({ ...config, log });
   const server = createGatewayServer({
     ...config,
     gateway,
+    clientLimit,
     checkDependencies: createDependencyCheck(snapshots),
     maxConnections,
     metrics,
@@ -85,6 +88,7 @@ async function run(config: Config): Promise<void> {
       // Ctrl-C comes from a terminal, where no load balancer needs notice.
       await server.drain(reason.signal === 'SIGINT' ? 0 : LAME_DUCK_MS, CUT_OFF_AFTER_MS);
       clearTimeout(givingUp);
+      clientLimit?.close();
       await close();
       await demo?.close();
       log.info('Stopped');

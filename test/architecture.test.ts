@@ -43,7 +43,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
   'pages/picker': ['pages/static-page'],
   'pages/picker/page': [],
   'pages/playground': ['pages/static-page'],
-  server: ['domain', 'execution', 'gateway', 'graph/dependencies', 'http', 'logger', 'yoga'],
+  server: ['domain', 'execution', 'gateway', 'graph/dependencies', 'http', 'logger', 'scheduling', 'yoga'],
   demo: ['domain'],
   // What puts the rooms together.
   gateway: [
@@ -68,6 +68,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'plugins',
     'snapshots',
   ],
+  'open-client-limit': ['logger', 'scheduling', 'storage'],
   'open-snapshots': ['domain', 'logger', 'metrics', 'snapshots', 'storage', 'upstream'],
   start: [
     'config',
@@ -77,6 +78,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'http',
     'logger',
     'metrics',
+    'open-client-limit',
     'open-snapshots',
     'server',
   ],
@@ -88,6 +90,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   undici: ['upstream/http'],
   ioredis: ['storage'],
   'prom-client': ['metrics'],
+  'rate-limiter-flexible': ['scheduling', 'storage'],
   'proxy-addr': ['config-values', 'server/forwarded-client'],
   graphql: ['execution', 'gateway', 'graph', 'plugins', 'yoga', 'server/responses/response-cache'],
   '@pothos/core': ['graph/schema'],

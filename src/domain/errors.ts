@@ -12,6 +12,7 @@ export const ERROR_CODES = [
   'ROUTE_BUDGET_EXCEEDED',
   'LIMIT_EXCEEDED',
   'OVERLOADED',
+  'RATE_LIMITED',
   'BAD_USER_INPUT',
 ] as const;
 

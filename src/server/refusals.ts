@@ -43,8 +43,8 @@ export function sendRefusal(
 ): void {
   const body = refusalBody(refusal);
   response.writeHead(refusal.status, {
-    ...headersOf(refusal, body, typeof requestId === 'string' ? requestId : undefined),
     ...Object.fromEntries(corsHeaders(corsOrigins, origin)),
+    ...headersOf(refusal, body, typeof requestId === 'string' ? requestId : undefined),
     ...(refusal.isLast ? { connection: 'close' } : {}),
   });
   response.end(body);

@@ -5,11 +5,13 @@ import { elapsedMs } from '../../http/elapsed.js';
 import { GRAPHQL_PATH } from '../../http/paths.js';
 import { requestIdFrom } from '../../http/request-ids.js';
 import type { Logger } from '../../logger.js';
+import type { ClientLimit } from '../../scheduling/client-limit.js';
 import type { Exchange } from '../http-server.js';
 import type { ReadBody } from '../read-body.js';
 import { INTERNAL_ERROR } from '../refusals.js';
 import { type CacheableRequest, toCacheableRequest } from './cacheable-request.js';
 import { createExecutor, type Executed, NotAPath } from './executor.js';
+import { createOperationLimit } from './operation-limit.js';
 import { createResponseCache } from './response-cache.js';
 import { sendComplete, sendOnce, sendResponse } from './send-response.js';
 
@@ -21,6 +23,10 @@ export interface ResponderOptions {
   readonly maxQueryTokens: number;
   /** Estimated size of all cached responses; 24 MB unless given. */
   readonly maxCacheBytes?: number;
+  /** Limits what each client may have executed; there is no limit unless given. */
+  readonly clientLimit?: ClientLimit | undefined;
+  /** Whether the endpoint answers browsers with a page, which is not limited; it does unless given. */
+  readonly graphiql?: boolean | undefined;
   readonly log: Logger;
 }
 
@@ -49,6 +55,7 @@ interface Received {
 export function createResponder(options: ResponderOptions): Responder {
   const { gateway, checkDependencies, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, log } = options;
   const cache = createResponseCache(maxCacheBytes, GRAPHQL_PATH, maxQueryTokens);
+  const limit = options.clientLimit && createOperationLimit(options.clientLimit, options.graphiql ?? true);
   const execute = createExecutor({ gateway, checkDependencies, cache });
   /** The executions under way, by cache key. */
   const executing = new Map<string, Promise<void>>();
@@ -95,6 +102,11 @@ export function createResponder(options: ResponderOptions): Responder {
     if (key !== undefined && sameRequest) {
       await Promise.race([sameRequest, sleep(COALESCE_WITHIN_MS, undefined, { ref: false })]);
       if (sendFromCache(key, received)) return;
+    }
+    const refusal = limit && (await limit(exchange));
+    if (refusal) {
+      exchange.refuse({ ...refusal, isLast: received.isPortClosed() || read.isCutOff === true });
+      return;
     }
     const execution = execute(key, request, read, exchange);
     if (key !== undefined) noteExecution(key, execution);
