@@ -1,3 +1,4 @@
+import { type DocumentManifest, documentManifest } from './config-documents.js';
 import {
   baseUrl,
   boolean,
@@ -179,6 +180,18 @@ export const SETTINGS = {
     networks,
     'Networks of reverse proxies, separated by commas. Behind them a client is the address in `X-Forwarded-For`; otherwise it is that of its connection.',
   ),
+  trustedDocuments: setting<DocumentManifest | undefined>(
+    'TRUSTED_DOCUMENTS',
+    undefined,
+    documentManifest,
+    'File of documents that clients may ask for by their id, as the tools of Apollo, Relay and GraphQL Code Generator write it.',
+  ),
+  trustedDocumentsOnly: setting(
+    'TRUSTED_DOCUMENTS_ONLY',
+    false,
+    boolean,
+    "Whether all other documents are refused, except those of the gateway's own pages and `_service`.",
+  ),
   logLevel: setting<LogLevel>('LOG_LEVEL', 'info', oneOf(LOG_LEVELS), `One of ${LOG_LEVELS.join(', ')}.`),
 };
 
@@ -223,6 +236,9 @@ function crossChecks(config: Config): ReadonlyMap<string, string> {
       'UPSTREAM_SUCCESSOR_URL',
       'expected the base address to change over to for UPSTREAM_PROFILE=auto, got none',
     );
+  }
+  if (config.trustedDocumentsOnly && config.trustedDocuments === undefined) {
+    errors.set('TRUSTED_DOCUMENTS', 'expected a file of documents for TRUSTED_DOCUMENTS_ONLY=true, got none');
   }
   return errors;
 }

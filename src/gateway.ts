@@ -1,7 +1,14 @@
 import { isObjectType } from 'graphql';
 import { GatewayError, OperationLimitError } from './domain/errors.js';
-import { createDocuments, type DocumentsOptions } from './execution/documents.js';
+import { createDocuments, type Documents, type DocumentsOptions } from './execution/documents.js';
 import { createOperationWriter, type OperationParameters } from './execution/operation-writer.js';
+import {
+  createTrustedDocuments,
+  DocumentRefusal,
+  invalidDocuments,
+  type TrustedDocuments,
+  type TrustedDocumentsOptions,
+} from './execution/trusted-documents.js';
 import { type ContextOptions, createContext, type GatewayContext } from './graph/context.js';
 import { unitsOfWholeObject } from './graph/cost/operation-cost.js';
 import { type Dependencies, staleListingsHeader } from './graph/dependencies.js';
@@ -10,12 +17,14 @@ import { schema } from './graph/schema/index.js';
 import type { CorsOrigins } from './http/cors.js';
 import { GRAPHQL_PATH } from './http/paths.js';
 import { requestIdOf } from './http/request-ids.js';
+import type { Logger } from './logger.js';
 import { QueueFullError } from './scheduling/fair-queue.js';
 import { createTurns } from './scheduling/turns.js';
 import type { ServerContext, YogaHandler, YogaOptions } from './yoga.js';
 
 export interface GatewayOptions
-  extends Omit<YogaOptions, 'schema' | 'documents' | 'createContext'>,
+  extends Omit<YogaOptions, 'schema' | 'documents' | 'trusted' | 'createContext'>,
+    TrustedDocumentsOptions,
     Omit<DocumentsOptions, 'schema'>,
     Omit<ContextOptions, 'unitsOfWholeToken'> {}
 
@@ -33,6 +42,9 @@ export interface WrittenResponse {
 
 export type Answer = { readonly written: WrittenResponse } | { readonly response: Response };
 
+/** The parameters of a request, with any others that it has. */
+export type RequestParameters = OperationParameters & Readonly<Record<string, unknown>>;
+
 /** Makes a request for GraphQL Yoga, with the class that it processes fastest. */
 export type ToRequest = (RequestClass: typeof Request) => Request;
 
@@ -40,6 +52,8 @@ export type ToRequest = (RequestClass: typeof Request) => Request;
 export interface Gateway {
   /** The origins whose pages may read responses. */
   readonly corsOrigins: CorsOrigins;
+  /** Present if clients may ask for documents by their ids. */
+  readonly trusted?: TrustedDocuments | undefined;
   /** Loads GraphQL Yoga, which takes a third of the time of a start. Otherwise the first request that needs it does. */
   load(): Promise<void>;
   fetch(request: Request | ToRequest, serverContext: ServerContext): Promise<Response>;
@@ -50,7 +64,7 @@ export interface Gateway {
    * @param parameters read from the request in the operation's turn; undefined for an unusual request
    */
   answer(
-    parameters: () => OperationParameters | undefined,
+    parameters: () => RequestParameters | undefined,
     request: ToRequest,
     serverContext: ServerContext,
   ): Promise<Answer>;
@@ -66,6 +80,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   const turns = createTurns(options);
 
   const documents = createDocuments({ ...options, schema: graph });
+  const trusted = createTrustedDocuments(options);
+  if (options.trustedDocuments) reportInvalid(options.trustedDocuments, documents, options.log);
   const contextOptions = { ...options, unitsOfWholeToken };
 
   const nextTurn = (client: string | undefined) => turns.next(client).catch(refuseInMidOperation);
@@ -121,6 +137,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       ...options,
       schema: graph,
       documents,
+      trusted,
       createContext(client, request) {
         const requestId = () => requestIdOf(request);
         return createContext(contextOptions, { client, requestId, nextTurn: () => nextTurn(client) });
@@ -135,6 +152,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   return {
     corsOrigins: options.corsOrigins,
+    trusted,
     async load() {
       await getYoga();
     },
@@ -167,7 +185,9 @@ export function createGateway(options: GatewayOptions): Gateway {
       return turns.run(
         client,
         () => {
-          const read = parameters();
+          const given = parameters();
+          const resolved = given && trusted ? trusted.resolve(given) : given;
+          const read = resolved instanceof DocumentRefusal ? undefined : resolved;
           const written = read && write(read, client);
           if (!read || !written) return handle(false);
           return written instanceof Promise ? answerLater(written, read) : { written };
@@ -182,6 +202,27 @@ export function createGateway(options: GatewayOptions): Gateway {
 function isOperation({ method, url, headers }: Request, hasPlayground: boolean): boolean {
   if (method === 'OPTIONS' || !new URL(url).pathname.startsWith(GRAPHQL_PATH)) return false;
   return !hasPlayground || method !== 'GET' || !headers.get('accept')?.includes('text/html');
+}
+
+/** How many invalid documents the log names. */
+const MAX_LOGGED = 50;
+
+/** Logs which trusted documents no client can use. */
+async function reportInvalid(
+  manifest: ReadonlyMap<string, string>,
+  documents: Documents,
+  log: Logger,
+): Promise<void> {
+  const invalid = await invalidDocuments(manifest, documents);
+  const count = manifest.size;
+  if (invalid.size === 0) log.info({ count }, 'All trusted documents are valid');
+  else {
+    const shown = Object.fromEntries([...invalid].slice(0, MAX_LOGGED));
+    log.warn(
+      { count, invalidCount: invalid.size, invalid: shown },
+      'Some trusted documents are invalid: clients that ask for them get these errors',
+    );
+  }
 }
 
 function refuseInMidOperation(): never {

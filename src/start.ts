@@ -55,8 +55,12 @@ async function run(config: Config): Promise<void> {
   });
   metrics.watchListings(() => snapshots.status(Date.now()));
   let stopping = false;
+  const pageDocuments = config.trustedDocumentsOnly
+    ? (await import('./pages/page-documents.js')).pageDocuments(config.graphiql)
+    : [];
   const gateway = createGateway({
     ...config,
+    pageDocuments,
     snapshots,
     metrics,
     log,

@@ -1,6 +1,7 @@
 import type { GraphQLSchema } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import type { Documents } from './execution/documents.js';
+import type { TrustedDocuments } from './execution/trusted-documents.js';
 import type { GatewayContext } from './graph/context.js';
 import type { CacheableResult } from './graph/dependencies.js';
 import type { CorsOrigins } from './http/cors.js';
@@ -28,12 +29,14 @@ import {
 import { type OverloadContext, type OverloadOptions, useOverload } from './plugins/request/use-overload.js';
 import { useParameters } from './plugins/request/use-parameters.js';
 import { usePersistedQueries } from './plugins/request/use-persisted-queries.js';
+import { useTrustedDocuments } from './plugins/request/use-trusted-documents.js';
 import { useValidation } from './plugins/request/use-validation.js';
 import type { Snapshots } from './snapshots/snapshots.js';
 
 export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly schema: GraphQLSchema;
   readonly documents: Documents;
+  readonly trusted: TrustedDocuments | undefined;
   readonly createContext: (client: string | undefined, request: Request) => GatewayContext;
   readonly snapshots: Snapshots;
   readonly metrics: Metrics;
@@ -104,6 +107,8 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
       useParameters(),
       // Gives the parser before it a request of its own.
       useBodyLimit(options),
+      ...(options.trusted ? [useTrustedDocuments(options.trusted)] : []),
+      // Gets no request for a trusted document any more.
       usePersistedQueries(),
       useValidation(documents),
       // After execution.

@@ -21,7 +21,8 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
   logger: ['log-escapes'],
   metrics: ['snapshots/freshness'],
   'config-values': [],
-  config: ['config-values', 'logger'],
+  'config-documents': ['config-values'],
+  config: ['config-documents', 'config-values', 'logger'],
   // The way of the data, from the upstream to the port.
   upstream: [...LEAVES],
   search: ['domain', 'scheduling'],
@@ -40,6 +41,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
   execution: ['domain'],
   plugins: ['domain', 'execution', 'graph', 'http', 'logger', 'metrics', 'pages/static-page'],
   'pages/static-page': ['http'],
+  'pages/page-documents': ['pages/picker', 'pages/playground'],
   'pages/picker': ['pages/static-page'],
   'pages/picker/page': [],
   'pages/playground': ['pages/static-page'],
@@ -54,6 +56,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'graph/schema',
     'graph/federation',
     'http',
+    'logger',
     'scheduling',
     'yoga',
   ],
@@ -80,6 +83,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'metrics',
     'open-client-limit',
     'open-snapshots',
+    'pages/page-documents',
     'server',
   ],
   main: ['start'],
@@ -100,6 +104,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   net: ['config-values', 'demo', 'server', 'upstream/logo-url'],
   'fs/promises': ['storage/disk'],
   fs: [
+    'config-documents',
     'demo',
     'pages',
     // Scripts, not parts of the gateway.

@@ -13,6 +13,7 @@ export const ERROR_CODES = [
   'LIMIT_EXCEEDED',
   'OVERLOADED',
   'RATE_LIMITED',
+  'DOCUMENT_NOT_TRUSTED',
   'BAD_USER_INPUT',
 ] as const;
 

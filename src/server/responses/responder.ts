@@ -54,7 +54,7 @@ interface Received {
 /** Creates the responder with an empty cache of responses. */
 export function createResponder(options: ResponderOptions): Responder {
   const { gateway, checkDependencies, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, log } = options;
-  const cache = createResponseCache(maxCacheBytes, GRAPHQL_PATH, maxQueryTokens);
+  const cache = createResponseCache(maxCacheBytes, GRAPHQL_PATH, maxQueryTokens, gateway.trusted);
   const limit = options.clientLimit && createOperationLimit(options.clientLimit, options.graphiql ?? true);
   const execute = createExecutor({ gateway, checkDependencies, cache });
   /** The executions under way, by cache key. */
