@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../domain/errors.js';
 import { GRAPHQL_PATH } from '../../http/paths.js';
 import { urlOf } from '../../http/request-target.js';
+import type { Logger } from '../../logger.js';
 import type { ClientLimit } from '../../scheduling/client-limit.js';
 import type { Exchange } from '../http-server.js';
 import type { ServerRefusal } from '../refusals.js';
@@ -17,11 +18,29 @@ const POLICY = '"operations"';
  *
  * @param hasPlayground whether the endpoint answers browsers with a page
  */
-export function createOperationLimit(limit: ClientLimit, hasPlayground: boolean): OperationLimit {
+export function createOperationLimit(
+  limit: ClientLimit,
+  hasPlayground: boolean,
+  log: Pick<Logger, 'warn'>,
+): OperationLimit {
+  let hasWarned = false;
+
+  /** Once: any client can send the header. */
+  function warnOfProxy({ client, connection, request }: Exchange): void {
+    if (hasWarned || client !== connection.client || !request.headers['x-forwarded-for']) return;
+    hasWarned = true;
+    log.warn(
+      { client },
+      'RATE_LIMIT refused a request with X-Forwarded-For. If a reverse proxy of yours sent it, set TRUSTED_PROXIES: all its clients count as one until then',
+    );
+  }
+
   return async (exchange) => {
     if (!isOperation(exchange, hasPlayground)) return undefined;
     const waitMs = await limit.take(exchange.client);
-    return waitMs > 0 ? refusal(limit, waitMs) : undefined;
+    if (waitMs <= 0) return undefined;
+    warnOfProxy(exchange);
+    return refusal(limit, waitMs);
   };
 }
 

@@ -55,7 +55,8 @@ interface Received {
 export function createResponder(options: ResponderOptions): Responder {
   const { gateway, checkDependencies, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, log } = options;
   const cache = createResponseCache(maxCacheBytes, GRAPHQL_PATH, maxQueryTokens, gateway.trusted);
-  const limit = options.clientLimit && createOperationLimit(options.clientLimit, options.graphiql ?? true);
+  const { clientLimit, graphiql: hasPlayground = true } = options;
+  const limit = clientLimit && createOperationLimit(clientLimit, hasPlayground, log);
   const execute = createExecutor({ gateway, checkDependencies, cache });
   /** The executions under way, by cache key. */
   const executing = new Map<string, Promise<void>>();

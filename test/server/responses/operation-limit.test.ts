@@ -90,6 +90,14 @@ describe('a client with a limit', () => {
     expect(status).toBe(429);
   });
 
+  it('behind a proxy that is not trusted is one of many, and the log says so once', async () => {
+    const { ask, serverLog } = await startServer({ clientLimit: limitOf(1) });
+    const headers = { 'x-forwarded-for': '192.0.2.1' };
+    for (let nth = 0; nth < 4; nth++) await ask({ query: query(nth), headers });
+    const warnings = serverLog.filter(({ msg }) => msg.includes('TRUSTED_PROXIES'));
+    expect(warnings).toMatchObject([{ client: '127.0.0.1' }]);
+  });
+
   it('leaves other clients theirs', async () => {
     const config = { trustedProxies: ['loopback'] };
     const { ask } = await startServer({ clientLimit: limitOf(1), config });
