@@ -1,3 +1,4 @@
+import { type DocumentManifest, documentManifest } from './config-documents.js';
 import {
   baseUrl,
   boolean,
@@ -5,10 +6,12 @@ import {
   headers,
   host,
   integer,
+  networks,
   oneOf,
   origins,
   type Parse,
   path,
+  rate,
   redisSecret,
   redisUrl,
   SettingError,
@@ -177,6 +180,30 @@ export const SETTINGS = {
     integer(1, 1_000_000),
     'Connections that are open at once; further ones are closed.',
   ),
+  rateLimit: setting<{ readonly perSecond: number; readonly burst: number } | undefined>(
+    'RATE_LIMIT',
+    undefined,
+    rate,
+    'Operations a second that one client may have executed, such as `20`, or `20/100` with 100 at once; responses from the cache are not counted. Further ones are refused with `RATE_LIMITED`. With `REDIS_URL`, gateways count together.',
+  ),
+  trustedProxies: setting<readonly string[]>(
+    'TRUSTED_PROXIES',
+    [],
+    networks,
+    'Networks of reverse proxies, separated by commas. Behind them a client is the address in `X-Forwarded-For`; otherwise it is that of its connection.',
+  ),
+  trustedDocuments: setting<DocumentManifest | undefined>(
+    'TRUSTED_DOCUMENTS',
+    undefined,
+    documentManifest,
+    'File of documents that clients may ask for by their id, as the tools of Apollo, Relay and GraphQL Code Generator write it.',
+  ),
+  trustedDocumentsOnly: setting(
+    'TRUSTED_DOCUMENTS_ONLY',
+    false,
+    boolean,
+    "Whether all other documents are refused, except those of the gateway's own pages and `_service`.",
+  ),
   logLevel: setting<LogLevel>('LOG_LEVEL', 'info', oneOf(LOG_LEVELS), `One of ${LOG_LEVELS.join(', ')}.`),
 };
 
@@ -224,6 +251,9 @@ export function crossChecks(config: Config): ReadonlyMap<string, string> {
       'UPSTREAM_SUCCESSOR_URL',
       'expected the base address to change over to for UPSTREAM_PROFILE=auto, got none',
     );
+  }
+  if (config.trustedDocumentsOnly && config.trustedDocuments === undefined) {
+    errors.set('TRUSTED_DOCUMENTS', 'expected a file of documents for TRUSTED_DOCUMENTS_ONLY=true, got none');
   }
   return errors;
 }

@@ -1,7 +1,14 @@
 import { isObjectType } from 'graphql';
 import { GatewayError, OperationLimitError } from './domain/errors.js';
-import { createDocuments, type DocumentsOptions } from './execution/documents.js';
+import { createDocuments, type Documents, type DocumentsOptions } from './execution/documents.js';
 import { createOperationWriter, type OperationParameters } from './execution/operation-writer.js';
+import {
+  createTrustedDocuments,
+  DocumentRefusal,
+  invalidDocuments,
+  type TrustedDocuments,
+  type TrustedDocumentsOptions,
+} from './execution/trusted-documents.js';
 import { type ContextOptions, createContext, type GatewayContext } from './graph/context.js';
 import { unitsOfWholeObject } from './graph/cost/operation-cost.js';
 import { type Dependencies, staleListingsHeader } from './graph/dependencies.js';
@@ -10,12 +17,14 @@ import { schema } from './graph/schema/index.js';
 import type { CorsOrigins } from './http/cors.js';
 import { GRAPHQL_PATH } from './http/paths.js';
 import { requestIdOf } from './http/request-ids.js';
+import type { Logger } from './logger.js';
 import { QueueFullError } from './scheduling/fair-queue.js';
 import { createTurns } from './scheduling/turns.js';
 import type { ServerContext, YogaHandler, YogaOptions } from './yoga.js';
 
 export interface GatewayOptions
-  extends Omit<YogaOptions, 'schema' | 'documents' | 'createContext' | 'path'>,
+  extends Omit<YogaOptions, 'schema' | 'documents' | 'trusted' | 'createContext' | 'path'>,
+    TrustedDocumentsOptions,
     Omit<DocumentsOptions, 'schema'>,
     Omit<ContextOptions, 'unitsOfWholeToken'> {
   /** The path of the GraphQL endpoint; `/graphql` unless given. */
@@ -36,6 +45,9 @@ export interface WrittenResponse {
 
 export type Answer = { readonly written: WrittenResponse } | { readonly response: Response };
 
+/** The parameters of a request, with any others that it has. */
+export type RequestParameters = OperationParameters & Readonly<Record<string, unknown>>;
+
 /** Makes a request for GraphQL Yoga, with the class that it processes fastest. */
 export type ToRequest = (RequestClass: typeof Request) => Request;
 
@@ -45,6 +57,8 @@ export interface Gateway {
   readonly path: string;
   /** The origins whose pages may read responses. */
   readonly corsOrigins: CorsOrigins;
+  /** Present if clients may ask for documents by their ids. */
+  readonly trusted?: TrustedDocuments | undefined;
   /** Loads GraphQL Yoga, which takes a third of the time of a start. Otherwise the first request that needs it does. */
   load(): Promise<void>;
   fetch(request: Request | ToRequest, serverContext: ServerContext): Promise<Response>;
@@ -54,7 +68,7 @@ export interface Gateway {
    * @returns `not its turn` for an operation that has to wait, and `not writable` for one that `fetch` has to answer
    */
   write(
-    parameters: () => OperationParameters | undefined,
+    parameters: () => RequestParameters | undefined,
     client: string | undefined,
   ): WrittenResponse | 'not its turn' | 'not writable';
   /**
@@ -64,7 +78,7 @@ export interface Gateway {
    * @param parameters read from the request in the operation's turn; undefined for an unusual request
    */
   answer(
-    parameters: () => OperationParameters | undefined,
+    parameters: () => RequestParameters | undefined,
     request: ToRequest,
     serverContext: ServerContext,
   ): Promise<Answer>;
@@ -81,6 +95,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   const turns = createTurns(options);
 
   const documents = createDocuments({ ...options, schema: graph });
+  const trusted = createTrustedDocuments(options);
+  if (options.trustedDocuments) reportInvalid(options.trustedDocuments, documents, options.log);
   const contextOptions = { ...options, unitsOfWholeToken };
 
   const nextTurn = (client: string | undefined) => turns.next(client).catch(refuseInMidOperation);
@@ -113,6 +129,15 @@ export function createGateway(options: GatewayOptions): Gateway {
     return { body, operation, dependencies: context.dependencies(), staleListings };
   }
 
+  /** The parameters with the document that they stand for; undefined if GraphQL Yoga has to answer. */
+  function resolvedParameters(
+    parameters: () => RequestParameters | undefined,
+  ): RequestParameters | undefined {
+    const given = parameters();
+    const resolved = given && trusted ? trusted.resolve(given) : given;
+    return resolved instanceof DocumentRefusal ? undefined : resolved;
+  }
+
   /** As `write`, after waiting for the first snapshots of both listings if it needs them. */
   async function writeLater(
     arrival: Promise<unknown>,
@@ -137,6 +162,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       path,
       schema: graph,
       documents,
+      trusted,
       createContext(client, request) {
         const requestId = () => requestIdOf(request);
         return createContext(contextOptions, { client, requestId, nextTurn: () => nextTurn(client) });
@@ -152,6 +178,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   return {
     path,
     corsOrigins: options.corsOrigins,
+    trusted,
     async load() {
       await getYoga();
     },
@@ -159,7 +186,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const { Request, handleRequest } = await getYoga();
       const request = typeof given === 'function' ? given(Request) : given;
       const handle = (isOverloaded: boolean) => handleRequest(request, { ...serverContext, isOverloaded });
-      if (!isOperation(request, path)) return handle(false);
+      if (!isOperation(request, path, options.graphiql)) return handle(false);
       return turns.run(
         serverContext.client,
         () => handle(false),
@@ -168,7 +195,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     write(parameters, client) {
       const turn = turns.runNow(() => {
-        const read = parameters();
+        const read = resolvedParameters(parameters);
         return read && write(read, client);
       });
       // A promise: it waits for the first snapshot of a listing.
@@ -193,7 +220,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       return turns.run(
         client,
         () => {
-          const read = parameters();
+          const read = resolvedParameters(parameters);
           const written = read && write(read, client);
           if (!read || !written) return handle(false);
           return written instanceof Promise ? answerLater(written, read) : { written };
@@ -205,9 +232,30 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 /** False for preflight requests and the playground, which need no turn. */
-function isOperation({ method, url, headers }: Request, path: string): boolean {
+function isOperation({ method, url, headers }: Request, path: string, hasPlayground: boolean): boolean {
   if (method === 'OPTIONS' || new URL(url).pathname !== path) return false;
-  return method !== 'GET' || !headers.get('accept')?.includes('text/html');
+  return !hasPlayground || method !== 'GET' || !headers.get('accept')?.includes('text/html');
+}
+
+/** How many invalid documents the log names. */
+const MAX_LOGGED = 50;
+
+/** Logs which trusted documents no client can use. */
+async function reportInvalid(
+  manifest: ReadonlyMap<string, string>,
+  documents: Documents,
+  log: Logger,
+): Promise<void> {
+  const invalid = await invalidDocuments(manifest, documents);
+  const count = manifest.size;
+  if (invalid.size === 0) log.info({ count }, 'All trusted documents are valid');
+  else {
+    const shown = Object.fromEntries([...invalid].slice(0, MAX_LOGGED));
+    log.warn(
+      { count, invalidCount: invalid.size, invalid: shown },
+      'Some trusted documents are invalid: clients that ask for them get these errors',
+    );
+  }
 }
 
 function refuseInMidOperation(): never {

@@ -6,6 +6,7 @@ import { createDependencyCheck } from './graph/dependencies.js';
 import { GRAPHQL_PATH } from './http/paths.js';
 import { createLogger } from './logger.js';
 import { createMetrics } from './metrics.js';
+import { openClientLimit } from './open-client-limit.js';
 import { openSnapshots } from './open-snapshots.js';
 import { createGatewayServer } from './server/server.js';
 
@@ -53,17 +54,23 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   });
   metrics.watchListings(() => snapshots.status(Date.now()));
   let stopping = false;
+  const pageDocuments = config.trustedDocumentsOnly
+    ? (await import('./pages/page-documents.js')).pageDocuments(config.graphiql)
+    : [];
   const gateway = createGateway({
     ...config,
+    pageDocuments,
     snapshots,
     metrics,
     log,
     isDemo: demo !== undefined,
     isStopping: () => stopping,
   });
+  const clientLimit = await openClientLimit({ ...config, log });
   const server = createGatewayServer({
     ...config,
     gateway,
+    clientLimit,
     checkDependencies: createDependencyCheck(snapshots),
     maxConnections,
     metrics,
@@ -92,6 +99,7 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
       const givingUp = setTimeout(giveUp, drainMs + GIVE_UP_UPSTREAM_AFTER_MS);
       await server.drain(drainMs, drainMs + CUT_OFF_AFTER_MS);
       clearTimeout(givingUp);
+      clientLimit?.close();
       await close();
       await demo?.close();
       log.info('Stopped');

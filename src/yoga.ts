@@ -1,6 +1,7 @@
 import type { GraphQLSchema } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import type { Documents } from './execution/documents.js';
+import type { TrustedDocuments } from './execution/trusted-documents.js';
 import type { GatewayContext } from './graph/context.js';
 import type { CacheableResult } from './graph/dependencies.js';
 import type { CorsOrigins } from './http/cors.js';
@@ -27,6 +28,7 @@ import {
 import { type OverloadContext, type OverloadOptions, useOverload } from './plugins/request/use-overload.js';
 import { useParameters } from './plugins/request/use-parameters.js';
 import { usePersistedQueries } from './plugins/request/use-persisted-queries.js';
+import { useTrustedDocuments } from './plugins/request/use-trusted-documents.js';
 import { useValidation } from './plugins/request/use-validation.js';
 import type { Snapshots } from './snapshots/snapshots.js';
 
@@ -35,6 +37,7 @@ export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   /** The path of the GraphQL endpoint, such as `/graphql`. */
   readonly path: string;
   readonly documents: Documents;
+  readonly trusted: TrustedDocuments | undefined;
   readonly createContext: (client: string | undefined, request: Request) => GatewayContext;
   readonly snapshots: Snapshots;
   readonly metrics: Metrics;
@@ -106,6 +109,8 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
       useParameters(),
       // Gives the parser before it a request of its own.
       useBodyLimit(options),
+      ...(options.trusted ? [useTrustedDocuments(options.trusted)] : []),
+      // Gets no request for a trusted document any more.
       usePersistedQueries(),
       useValidation(documents),
       // After execution.

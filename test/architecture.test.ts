@@ -21,7 +21,8 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
   logger: ['log-escapes'],
   metrics: ['snapshots/freshness'],
   'config-values': [],
-  config: ['config-values', 'logger'],
+  'config-documents': ['config-values'],
+  config: ['config-documents', 'config-values', 'logger'],
   // The way of the data, from the upstream to the port.
   upstream: [...LEAVES],
   search: ['domain', 'scheduling'],
@@ -40,10 +41,11 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
   execution: ['domain'],
   plugins: ['domain', 'execution', 'graph', 'http', 'logger', 'metrics', 'pages/static-page'],
   'pages/static-page': ['http'],
+  'pages/page-documents': ['pages/picker', 'pages/playground'],
   'pages/picker': ['pages/static-page'],
   'pages/picker/page': [],
   'pages/playground': ['pages/static-page'],
-  server: ['domain', 'execution', 'gateway', 'graph/dependencies', 'http', 'logger', 'yoga'],
+  server: ['domain', 'execution', 'gateway', 'graph/dependencies', 'http', 'logger', 'scheduling', 'yoga'],
   demo: ['domain'],
   // What puts the rooms together.
   gateway: [
@@ -54,6 +56,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'graph/schema',
     'graph/federation',
     'http',
+    'logger',
     'scheduling',
     'yoga',
   ],
@@ -68,6 +71,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'plugins',
     'snapshots',
   ],
+  'open-client-limit': ['logger', 'scheduling', 'storage'],
   'open-snapshots': ['domain', 'logger', 'metrics', 'snapshots', 'storage', 'upstream'],
   // A gateway inside another server: all parts without the process and its port.
   library: [
@@ -90,7 +94,9 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'http',
     'logger',
     'metrics',
+    'open-client-limit',
     'open-snapshots',
+    'pages/page-documents',
     'server',
   ],
   'command-line': ['config'],
@@ -104,6 +110,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   undici: ['upstream/http'],
   ioredis: ['storage'],
   'prom-client': ['metrics'],
+  'rate-limiter-flexible': ['scheduling', 'storage'],
+  'proxy-addr': ['config-values', 'server/forwarded-client'],
   graphql: ['execution', 'gateway', 'graph', 'plugins', 'yoga', 'server/responses/response-cache'],
   '@pothos/core': ['graph/schema'],
   'graphql-yoga': ['plugins', 'yoga'],
@@ -113,6 +121,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'fs/promises': ['storage/disk'],
   fs: [
     'command-line',
+    'config-documents',
     'demo',
     'pages',
     // Scripts, not parts of the gateway.

@@ -15,6 +15,10 @@ export class FetchExchange implements Exchange {
     private readonly reject: (reason: unknown) => void,
   ) {}
 
+  get isForwarded(): boolean {
+    return false;
+  }
+
   get isClosed(): boolean {
     return this.request.signal.aborted;
   }

@@ -6,6 +6,7 @@ import type { Logger } from '../logger.js';
 import { createByteBudget } from './byte-budget.js';
 import { type Connection, createConnections } from './connections.js';
 import { type CutCounter, createCutReport } from './cut-report.js';
+import { type ClientFinder, createClientFinder } from './forwarded-client.js';
 import { NodeExchange } from './node-exchange.js';
 import { type ReadBody, readBody } from './read-body.js';
 import { refuseConnection, sendRefusal, TOO_MANY_REQUEST_BYTES, unreadable } from './refusals.js';
@@ -18,6 +19,8 @@ export interface HttpServerOptions {
   readonly maxConnections?: number | undefined;
   /** The origins whose pages may read the refusals of the server; all unless given. */
   readonly corsOrigins?: CorsOrigins | undefined;
+  /** Networks of proxies that say who the client is; none unless given. */
+  readonly trustedProxies?: readonly string[] | undefined;
   readonly metrics?: CutCounter | undefined;
   readonly log: Logger;
 }
@@ -44,14 +47,28 @@ const REQUEST_BYTES = 4_096;
 
 /** One request and its response, on a connection whose memory and time are bounded. */
 export class ServerExchange extends NodeExchange {
+  #client: string | undefined;
+
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
     private readonly connection: Connection,
     private readonly sender: BodySender,
     corsOrigins: CorsOrigins,
+    private readonly findClient: ClientFinder,
   ) {
     super(request, response, connection.client, corsOrigins);
+  }
+
+  /** The client that turns and limits on operations count; that of the connection unless a trusted proxy names another. */
+  override get client(): string {
+    this.#client ??= this.findClient(this.request, this.connection.client);
+    return this.#client;
+  }
+
+  /** Whether a proxy that is not trusted may have sent the request for another client. */
+  override get isForwarded(): boolean {
+    return this.client === this.connection.client && this.request.headers['x-forwarded-for'] !== undefined;
   }
 
   protected override end(bytes: Uint8Array): void {
@@ -70,6 +87,7 @@ export function createHttpServer(
   handle: (read: ReadBody, exchange: ServerExchange) => void,
 ): HttpServer {
   const { maxBodyBytes, maxConnections = Number.POSITIVE_INFINITY, corsOrigins = '*', log } = options;
+  const findClient = createClientFinder(options.trustedProxies ?? []);
   const onCut = createCutReport(log, options.metrics);
   const bodies = { maxBodyBytes, budget: createByteBudget(MAX_UNANSWERED_REQUEST_BYTES) };
   const sender = createBodySender(createByteBudget(MAX_UNREAD_RESPONSE_BYTES));
@@ -86,7 +104,7 @@ export function createHttpServer(
       if (request.socket.destroyed) return;
       const connection = connections.of(request.socket);
       const earlier = connection.begin(response);
-      const exchange = new ServerExchange(request, response, connection, sender, corsOrigins);
+      const exchange = new ServerExchange(request, response, connection, sender, corsOrigins, findClient);
       // A callback: for a cache hit, a promise would add half of its time.
       readBody(request, connection, bodies, (read) => {
         const { reservation } = read;

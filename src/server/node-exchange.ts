@@ -10,9 +10,17 @@ export class NodeExchange implements Exchange {
   constructor(
     readonly request: IncomingMessage,
     readonly response: ServerResponse,
-    readonly client: string,
+    private readonly address: string,
     private readonly corsOrigins: CorsOrigins,
   ) {}
+
+  get client(): string {
+    return this.address;
+  }
+
+  get isForwarded(): boolean {
+    return false;
+  }
 
   get status(): number {
     return this.response.statusCode;

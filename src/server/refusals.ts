@@ -60,8 +60,8 @@ export function refusalMessage(
 ): { readonly body: string; readonly headers: Readonly<Record<string, string>> } {
   const body = refusalBody(refusal);
   const headers = {
-    ...headersOf(refusal, body, requestId),
     ...Object.fromEntries(corsHeaders(corsOrigins, origin)),
+    ...headersOf(refusal, body, requestId),
   };
   return { body, headers };
 }

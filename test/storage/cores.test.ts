@@ -70,7 +70,8 @@ describe.skipIf(isRedisMissing || !IS_LINUX)('two processes of node:cluster with
     const [killed] = workers();
     process.kill(Number(killed), 'SIGKILL');
     await expect.poll(() => workers().includes(killed ?? '')).toBe(false);
-    expect(await answer()).toHaveLength(demoTokens.length);
+    // A connection may still be given to the killed worker, which closes it.
+    await expect.poll(() => answer().catch(() => [])).toHaveLength(demoTokens.length);
     await expect.poll(() => count('"msg":"Listening"')).toBe(3);
     await expect.poll(() => count('Took a new snapshot of the tokens listing')).toBe(3);
     // One request for each of the two listings, for all three processes together.

@@ -58,6 +58,11 @@ export function createPicker({ endpoint, hasPlayground, isDemo }: PickerOptions)
   };
 }
 
+/** The texts of the page's queries. */
+export function pickerDocuments(): readonly string[] {
+  return [...read('queries.js').matchAll(/^ {2}text: `([^`]*)`/gm)].map(([, text = '']) => text);
+}
+
 function read(name: string): string {
   return readFileSync(new URL(name, PAGE), 'utf8');
 }

@@ -5,6 +5,8 @@ import type { CacheableRequest } from './cacheable-request.js';
 export interface Exchange {
   /** The client, such as its address, for fair turns. All requests without one count as one client. */
   readonly client: string | undefined;
+  /** Whether a proxy that is not trusted may have sent the request for another client. */
+  readonly isForwarded: boolean;
   /** The HTTP status, once a response was sent. */
   readonly status: number;
   /** Whether nobody waits for the response any more. */

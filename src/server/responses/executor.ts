@@ -1,5 +1,4 @@
-import type { OperationParameters } from '../../execution/operation-writer.js';
-import type { Gateway, ToRequest, WrittenResponse } from '../../gateway.js';
+import type { Gateway, RequestParameters, ToRequest, WrittenResponse } from '../../gateway.js';
 import type { DependencyCheck, ResponseInfo } from '../../graph/dependencies.js';
 import type { OperationOutcome } from '../../yoga.js';
 import type { ReadBody } from '../read-body.js';
@@ -110,7 +109,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
 /** A request that waits for its turn. */
 interface Writable {
   readonly headers: readonly string[];
-  readonly parameters: () => OperationParameters | undefined;
+  readonly parameters: () => RequestParameters | undefined;
 }
 
 function isOperation({ url }: CacheableRequest, path: string): boolean {

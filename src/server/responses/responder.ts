@@ -4,11 +4,13 @@ import type { DependencyCheck } from '../../graph/dependencies.js';
 import { elapsedMs } from '../../http/elapsed.js';
 import { requestIdFrom } from '../../http/request-ids.js';
 import type { Logger } from '../../logger.js';
+import type { ClientLimit } from '../../scheduling/client-limit.js';
 import type { ReadBody } from '../read-body.js';
 import { INTERNAL_ERROR } from '../refusals.js';
 import type { CacheableRequest } from './cacheable-request.js';
 import { type Exchange, NotAPath } from './exchange.js';
 import { createExecutor, type Executed } from './executor.js';
+import { createOperationLimit } from './operation-limit.js';
 import { createResponseCache } from './response-cache.js';
 import { sendComplete, sendOnce, sendResponse } from './send-response.js';
 
@@ -20,6 +22,10 @@ export interface ResponderOptions {
   readonly maxQueryTokens: number;
   /** Estimated size of all cached responses; 24 MB unless given. */
   readonly maxCacheBytes?: number;
+  /** Limits what each client may have executed; there is no limit unless given. */
+  readonly clientLimit?: ClientLimit | undefined;
+  /** Whether the endpoint answers browsers with a page, which is not limited; it does unless given. */
+  readonly graphiql?: boolean | undefined;
   readonly log: Logger;
 }
 
@@ -53,7 +59,9 @@ interface Received {
 export function createResponder(options: ResponderOptions): Responder {
   const { gateway, checkDependencies, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, log } = options;
   const { path } = gateway;
-  const cache = createResponseCache(maxCacheBytes, path, maxQueryTokens);
+  const cache = createResponseCache(maxCacheBytes, path, maxQueryTokens, gateway.trusted);
+  const { clientLimit, graphiql: hasPlayground = true } = options;
+  const limit = clientLimit && createOperationLimit({ limit: clientLimit, path, hasPlayground, log });
   const execute = createExecutor({ gateway, checkDependencies, cache });
   /** The executions under way, by cache key. */
   const executing = new Map<string, Promise<void>>();
@@ -100,6 +108,11 @@ export function createResponder(options: ResponderOptions): Responder {
     if (key !== undefined && sameRequest) {
       await Promise.race([sameRequest, sleep(COALESCE_WITHIN_MS, undefined, { ref: false })]);
       if (sendFromCache(key, received)) return;
+    }
+    const refusal = limit && (await limit(request, exchange));
+    if (refusal) {
+      exchange.refuse({ ...refusal, isLast: received.isPortClosed() || read.isCutOff === true });
+      return;
     }
     const execution = execute(key, request, read, exchange);
     if (key !== undefined && execution instanceof Promise) noteExecution(key, execution);
