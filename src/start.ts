@@ -6,9 +6,9 @@ import { createDependencyCheck } from './graph/dependencies.js';
 import { GRAPHQL_PATH } from './http/paths.js';
 import { createLogger } from './logger.js';
 import { createMetrics } from './metrics.js';
-import { openClientLimit } from './open-client-limit.js';
 import { openSnapshots } from './open-snapshots.js';
 import { createGatewayServer } from './server/server.js';
+import { openClientLimit } from './storage/open-client-limit.js';
 
 /** How long after the port closes requests that still wait for the upstream get an error. */
 const GIVE_UP_UPSTREAM_AFTER_MS = 6_000;

@@ -71,7 +71,6 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'plugins',
     'snapshots',
   ],
-  'open-client-limit': ['logger', 'scheduling', 'storage'],
   'open-snapshots': ['domain', 'logger', 'metrics', 'snapshots', 'storage', 'upstream'],
   // A gateway inside another server: all parts without the process and its port.
   library: [
@@ -94,7 +93,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'http',
     'logger',
     'metrics',
-    'open-client-limit',
+    'storage/open-client-limit',
     'open-snapshots',
     'pages/page-documents',
     'server',

@@ -1,5 +1,5 @@
-import type { Logger } from './logger.js';
-import type { ClientLimit, Rate } from './scheduling/client-limit.js';
+import type { Logger } from '../logger.js';
+import type { ClientLimit, Rate } from '../scheduling/client-limit.js';
 
 export interface OpenClientLimitOptions {
   /** The operations that each client may have executed; undefined: there is no limit. */
@@ -13,9 +13,9 @@ export interface OpenClientLimitOptions {
 export async function openClientLimit(options: OpenClientLimitOptions): Promise<ClientLimit | undefined> {
   const { rateLimit, redisUrl, log } = options;
   if (rateLimit === undefined) return undefined;
-  const { createClientLimit } = await import('./scheduling/client-limit.js');
+  const { createClientLimit } = await import('../scheduling/client-limit.js');
   const local = createClientLimit(rateLimit);
   if (redisUrl === undefined) return local;
-  const { createSharedClientLimit } = await import('./storage/redis/client-limit.js');
+  const { createSharedClientLimit } = await import('./redis/client-limit.js');
   return createSharedClientLimit({ url: redisUrl, local, log });
 }
