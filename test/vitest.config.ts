@@ -7,6 +7,9 @@ const HEAVY = ['chaos.test.ts', 'kill.test.ts', 'storage/redis*.test.ts'];
 /** Attacks that take minutes. `npm run hostile` runs them, and the two that `npm test` runs, too. */
 const HOSTILE = ['hostile/!(operations|fuzz).test.ts'];
 
+/** Installs the package and other servers, and the production packages. `npm run packed` runs them. */
+const PACKED = ['library/hosts.test.ts', 'production.test.ts'];
+
 /** Those that take longest, the longest first, so that no worker is left with one of them at the end. */
 const LONG = [
   'server/stop',
@@ -14,7 +17,6 @@ const LONG = [
   'pages/picker/picker',
   'readme',
   'pages/playground/playground',
-  'production',
   'upstream/http/backoff',
   'storage/redis',
   'chaos',
@@ -55,7 +57,7 @@ export default defineConfig({
         test: {
           name: 'most',
           include: ['**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...HEAVY, ...HOSTILE],
+          exclude: ['**/node_modules/**', ...HEAVY, ...HOSTILE, ...PACKED],
           sequence: { groupOrder: 0 },
           // Most of the time is spent in waiting for other processes.
           maxWorkers: 6,
@@ -65,6 +67,10 @@ export default defineConfig({
       {
         extends: true,
         test: { name: 'heavy', include: HEAVY, sequence: { groupOrder: 1 }, maxWorkers: 4, isolate: false },
+      },
+      {
+        extends: true,
+        test: { name: 'packed', include: PACKED, sequence: { groupOrder: 3 }, isolate: false },
       },
       {
         extends: true,
