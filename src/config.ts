@@ -14,6 +14,7 @@ import {
   SettingError,
 } from './config-values.js';
 import { LOG_LEVELS, type LogLevel } from './logger.js';
+import { LOG_REQUESTS, type LogRequests } from './observability/request-log.js';
 
 interface Setting<Value> {
   /** The environment variable. */
@@ -164,6 +165,12 @@ export const SETTINGS = {
     5000,
     integer(1, 1_000_000),
     'Connections that are open at once; further ones are closed.',
+  ),
+  logRequests: setting<LogRequests>(
+    'LOG_REQUESTS',
+    'all',
+    oneOf(LOG_REQUESTS),
+    'Requests that are logged: `all`, `errors` (those with errors, refused ones, and those that took a second or more) or `none`.',
   ),
   logLevel: setting<LogLevel>('LOG_LEVEL', 'info', oneOf(LOG_LEVELS), `One of ${LOG_LEVELS.join(', ')}.`),
 };

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { type CacheSize, createRequestMetrics, type RequestMetrics } from './metrics/requests.js';
 import type { ListingState, ListingStatus } from './snapshots/freshness.js';
 
 /**
@@ -6,6 +7,12 @@ import type { ListingState, ListingStatus } from './snapshots/freshness.js';
  * never from a client: each new value is kept as long as the process runs.
  */
 export interface Metrics {
+  /** Requests of clients. */
+  readonly requests: RequestMetrics;
+  /** A line of the log was dropped because its reader is too slow. */
+  logLineDropped(): void;
+  /** Sets the function that returns the size of the response cache; it is called at each scrape. */
+  watchCache(size: () => CacheSize): void;
   /** One attempt at the upstream: the service, the operation, 'ok' or the error's code, the duration in seconds. */
   upstreamRequest(upstream: string, path: string, outcome: string, seconds: number): void;
   /** The state of a circuit breaker: that of a service's listings, or one of the two of its routes. */
@@ -77,8 +84,12 @@ const LISTING_GAUGES: readonly (readonly [string, string, (status: ListingStatus
   ],
 ];
 
-/** Creates the metrics of one gateway, in their own registry. */
-export function createMetrics(): Metrics {
+/**
+ * Creates the metrics of one gateway, in their own registry.
+ *
+ * @param version of the gateway
+ */
+export function createMetrics(version = 'unknown'): Metrics {
   const registry = new Registry();
   const registers = [registry];
   let listings: () => readonly ListingStatus[] = () => [];
@@ -148,10 +159,27 @@ export function createMetrics(): Metrics {
     'Connections that the server closed early, by reason: too_many_connections, pipelining, slow_reader, response_bytes, request_bytes (or only the request refused, for lack of memory), accept_failed.',
     ['reason'],
   );
+  let cacheSize = (): CacheSize => ({ bytes: 0, entries: 0 });
+  const clientRequests = createRequestMetrics(registry, () => cacheSize());
+  const droppedLines = counter(
+    'gateway_log_lines_dropped_total',
+    'Lines of the log that were dropped because its reader is too slow.',
+  );
+  new Gauge({
+    name: 'gateway_build_info',
+    help: 'Always 1; the version of the gateway is a label.',
+    labelNames: ['version'],
+    registers,
+  }).set({ version }, 1);
   let redisConnected: Gauge | undefined;
   collectDefaultMetrics({ register: registry });
 
   return {
+    requests: clientRequests,
+    logLineDropped: () => droppedLines.inc(),
+    watchCache(size) {
+      cacheSize = size;
+    },
     upstreamRequest(upstream, path, outcome, seconds) {
       const labels = { upstream, path, outcome };
       requests.inc(labels);

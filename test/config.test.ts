@@ -43,6 +43,7 @@ describe('settings', () => {
         maxWaitMs: 1000,
         maxConnections: 5000,
         logLevel: 'info',
+        logRequests: 'all',
       },
     });
   });
@@ -57,6 +58,7 @@ describe('settings', () => {
         CORS_ORIGINS: 'https://a.example, http://localhost:3000',
         GRAPHIQL: 'false',
         LOG_LEVEL: 'silent',
+        LOG_REQUESTS: 'errors',
         MAX_DEPTH: ' ',
         MAX_ALIASES: '',
       }),
@@ -69,6 +71,7 @@ describe('settings', () => {
         corsOrigins: ['https://a.example', 'http://localhost:3000'],
         graphiql: false,
         logLevel: 'silent',
+        logRequests: 'errors',
         maxDepth: 12,
         maxAliases: 30,
       },
@@ -141,6 +144,7 @@ describe('settings', () => {
     ['MAX_QUERY_TOKENS', '0', 'a whole number from 1 to'],
     ['MAX_BODY_BYTES', '0', 'a whole number from 1 to'],
     ['MAX_ROWS', '0', 'a whole number from 1 to'],
+    ['LOG_REQUESTS', 'some', 'one of all, errors, none, got "some"'],
     ['LOG_LEVEL', 'loud', 'one of trace, debug, info, warn, error, fatal, silent, got "loud"'],
   ])('%s=%s is an error that says the expected and the actual value', (name, value, message) => {
     const errors = errorsOf({ [name]: value });

@@ -14,6 +14,7 @@ import {
   TOO_MANY_REQUEST_BYTES,
   unreadable,
 } from './refusals.js';
+import type { RequestObserver } from './request-observer.js';
 import { type BodySender, createBodySender } from './send-body.js';
 
 export interface HttpServerOptions {
@@ -25,6 +26,8 @@ export interface HttpServerOptions {
   readonly corsOrigins?: CorsOrigins | undefined;
   readonly metrics?: CutCounter | undefined;
   readonly log: Logger;
+  /** Learns of the requests that the server refuses itself. */
+  readonly observer?: RequestObserver | undefined;
 }
 
 /** A server that bounds the connections, time and memory that its clients can take. */
@@ -49,21 +52,28 @@ const REQUEST_BYTES = 4_096;
 
 /** One request and its response. */
 export class Exchange {
+  /** When the whole request had arrived, and it was its turn; by `performance.now()`. */
+  startedAt = 0;
+  /** Of the response body, once it was handed over. */
+  bodyBytes = 0;
+
   constructor(
     readonly request: IncomingMessage,
     readonly response: ServerResponse,
     readonly connection: Connection,
     private readonly sender: BodySender,
     private readonly corsOrigins: CorsOrigins,
+    private readonly observer: RequestObserver | undefined,
   ) {}
 
   /** Ends the response with these bytes, after its head has been written. */
   end(bytes: Uint8Array): void {
+    this.bodyBytes = bytes.byteLength;
     this.sender.end(this.connection, this.response, bytes);
   }
 
   refuse(refusal: ServerRefusal): void {
-    sendRefusal(this.request, this.response, this.corsOrigins, refusal);
+    this.observer?.refused(this, sendRefusal(this.request, this.response, this.corsOrigins, refusal));
   }
 }
 
@@ -77,7 +87,13 @@ export function createHttpServer(
   options: HttpServerOptions,
   handle: (read: ReadBody, exchange: Exchange) => void,
 ): HttpServer {
-  const { maxBodyBytes, maxConnections = Number.POSITIVE_INFINITY, corsOrigins = '*', log } = options;
+  const {
+    maxBodyBytes,
+    maxConnections = Number.POSITIVE_INFINITY,
+    corsOrigins = '*',
+    log,
+    observer,
+  } = options;
   const onCut = createCutReport(log, options.metrics);
   const bodies = { maxBodyBytes, budget: createByteBudget(MAX_UNANSWERED_REQUEST_BYTES) };
   const sender = createBodySender(createByteBudget(MAX_UNREAD_RESPONSE_BYTES));
@@ -94,7 +110,7 @@ export function createHttpServer(
       if (request.socket.destroyed) return;
       const connection = connections.of(request.socket);
       const earlier = connection.begin(response);
-      const exchange = new Exchange(request, response, connection, sender, corsOrigins);
+      const exchange = new Exchange(request, response, connection, sender, corsOrigins, observer);
       // A callback: for a cache hit, a promise would add half of its time.
       readBody(request, connection, bodies, (read) => {
         const { reservation } = read;
@@ -108,6 +124,7 @@ export function createHttpServer(
   const connections = createConnections(server, maxConnections, onCut);
 
   function handleOrRefuse(read: ReadBody, exchange: Exchange): void {
+    exchange.startedAt = performance.now();
     if (!hasOneHost(exchange.request)) {
       exchange.refuse({ status: 400, message: 'Expected one Host header.', isLast: true });
     } else if (read.isOverloaded) {
@@ -132,12 +149,17 @@ export function createHttpServer(
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const message = 'Expected no other expectation than 100-continue.';
     sendRefusal(request, response, corsOrigins, { status: 417, message, isLast: true });
+    observer?.unreadable(417);
   });
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
     if (socket.destroyed) return;
     connections.of(socket).fail(code === 'ERR_HTTP_REQUEST_TIMEOUT', () => {
       if (!socket.writable || code === 'ECONNRESET') socket.destroy();
-      else refuseConnection(socket, unreadable(code, REQUEST_TIMEOUT_MS));
+      else {
+        const refusal = unreadable(code, REQUEST_TIMEOUT_MS);
+        refuseConnection(socket, refusal);
+        observer?.unreadable(refusal.status);
+      }
     });
   });
   // For example too many open files. Without a listener, the event would end the process.

@@ -34,20 +34,36 @@ export const TOO_MANY_REQUEST_BYTES: ServerRefusal = {
 /** How long a client may take to read why its connection is closed, in milliseconds. */
 const READ_REFUSAL_WITHIN_MS = 2_000;
 
+/** A refusal as it was sent. */
+export interface SentRefusal {
+  readonly status: number;
+  readonly code: string | undefined;
+  readonly requestId: string;
+  /** Of its body. */
+  readonly bytes: number;
+}
+
 /** Sends a refusal, with the headers that every response has. */
 export function sendRefusal(
   { headers: { origin, 'x-request-id': requestId } }: IncomingMessage,
   response: ServerResponse,
   corsOrigins: CorsOrigins,
   refusal: ServerRefusal,
-): void {
+): SentRefusal {
   const body = refusalBody(refusal);
+  const headersOfAll = headersOf(refusal, body, typeof requestId === 'string' ? requestId : undefined);
   response.writeHead(refusal.status, {
-    ...headersOf(refusal, body, typeof requestId === 'string' ? requestId : undefined),
+    ...headersOfAll,
     ...Object.fromEntries(corsHeaders(corsOrigins, origin)),
     ...(refusal.isLast ? { connection: 'close' } : {}),
   });
   response.end(body);
+  return {
+    status: refusal.status,
+    code: refusal.code,
+    requestId: headersOfAll['x-request-id'],
+    bytes: Number(headersOfAll['content-length']),
+  };
 }
 
 function headersOf(refusal: Refusal, body: string, requestId: string | undefined) {

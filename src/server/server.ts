@@ -1,10 +1,17 @@
 import { once } from 'node:events';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import type { Metrics } from '../metrics.js';
 import { createHttpServer, type HttpServerOptions } from './http-server.js';
+import { createRequestObserver, type RequestObserverOptions } from './request-observer.js';
 import { createResponder, type ResponderOptions } from './responses/responder.js';
 
-export interface GatewayServerOptions extends HttpServerOptions, ResponderOptions {}
+export interface GatewayServerOptions
+  extends Omit<HttpServerOptions, 'observer' | 'metrics'>,
+    Omit<ResponderOptions, 'observer'>,
+    Omit<RequestObserverOptions, 'metrics'> {
+  readonly metrics?: Metrics | undefined;
+}
 
 /** The HTTP server around a gateway. */
 export interface GatewayServer {
@@ -29,8 +36,9 @@ const NEXT_REQUEST_GRACE_MS = 1_000;
 /** Creates the server; only `listen` opens a port. */
 export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
   let isPortClosed = false;
-  const respond = createResponder(options);
-  const { server, closeSilent } = createHttpServer(options, (read, exchange) =>
+  const observer = createRequestObserver(options);
+  const respond = createResponder({ ...options, observer });
+  const { server, closeSilent } = createHttpServer({ ...options, observer }, (read, exchange) =>
     respond(read, exchange, () => isPortClosed),
   );
 

@@ -71,6 +71,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     maxBodyBytes: 1_048_576,
     maxQueryTokens: 2_000,
     ...(options.maxCacheBytes ? { maxCacheBytes: options.maxCacheBytes } : {}),
+    metrics: gateway.metrics,
+    logRequests: options.config?.logRequests,
     log,
   });
   const address = await server.listen('127.0.0.1', 0);

@@ -26,10 +26,10 @@ export type Executed =
       readonly info: ResponseInfo | undefined;
       /** The value of `x-stale-listings`; undefined if everything that was read is fresh. */
       readonly staleListings: string | undefined;
-      /** Present if GraphQL Yoga gave it, and has logged the request. */
+      /** Present if GraphQL Yoga executed the request, and gave it. */
       readonly requestId: string | undefined;
     }
-  | { readonly complete?: never; readonly response: Response };
+  | { readonly complete?: never; readonly response: Response; readonly outcome: OperationOutcome };
 
 /**
  * Executes a request, and caches its response if that is possible.
@@ -73,14 +73,15 @@ export function createExecutor(options: ExecutorOptions): Executor {
     givenKey: string | undefined,
     request: CacheableRequest,
     response: Response,
-    { cacheable }: OperationOutcome,
+    outcome: OperationOutcome,
   ): Promise<Executed> {
-    if (!cacheable || !isSingleJson(response)) return { response };
+    const { cacheable } = outcome;
+    if (!cacheable || !isSingleJson(response)) return { response, outcome };
     const headers = headersOf.learn(request, response);
     const { dependencies, operation } = cacheable;
     const key = givenKey ?? cache.cacheKey(request);
     const info = checkDependencies(dependencies);
-    if (key === undefined || !info) return { response };
+    if (key === undefined || !info) return { response, outcome };
     // Yoga holds the text. arrayBuffer() would copy its bytes once more.
     const body = Buffer.from(await response.text());
     const complete = new CompleteResponse(operation, varying(headers), body, true);
@@ -103,7 +104,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
   };
 }
 
-function isOperation({ url }: CacheableRequest): boolean {
+export function isOperation({ url }: CacheableRequest): boolean {
   return url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`);
 }
 

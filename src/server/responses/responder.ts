@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gateway } from '../../gateway.js';
 import type { DependencyCheck } from '../../graph/dependencies.js';
-import { elapsedMs } from '../../http/elapsed.js';
 import { GRAPHQL_PATH } from '../../http/paths.js';
 import { requestIdFrom } from '../../http/request-ids.js';
 import type { Logger } from '../../logger.js';
+import type { CacheResult, CacheSize } from '../../metrics/requests.js';
 import type { Exchange } from '../http-server.js';
 import type { ReadBody } from '../read-body.js';
 import { INTERNAL_ERROR } from '../refusals.js';
+import type { RequestObserver } from '../request-observer.js';
 import { type CacheableRequest, toCacheableRequest } from './cacheable-request.js';
-import { createExecutor, type Executed, NotAPath } from './executor.js';
+import { createExecutor, type Executed, isOperation, NotAPath } from './executor.js';
 import { createResponseCache } from './response-cache.js';
 import { sendComplete, sendOnce, sendResponse } from './send-response.js';
 
@@ -21,6 +22,10 @@ export interface ResponderOptions {
   readonly maxQueryTokens: number;
   /** Estimated size of all cached responses; 24 MB unless given. */
   readonly maxCacheBytes?: number;
+  /** Gets each request once. */
+  readonly observer: RequestObserver;
+  /** Shows the size of the response cache. */
+  readonly metrics?: { watchCache(size: () => CacheSize): void } | undefined;
   readonly log: Logger;
 }
 
@@ -40,33 +45,24 @@ interface Received {
   readonly request: CacheableRequest;
   readonly read: ReadBody;
   readonly exchange: Exchange;
-  /** When it arrived, by `performance.now()`. */
-  readonly startedAt: number;
   readonly isPortClosed: () => boolean;
 }
 
 /** Creates the responder with an empty cache of responses. */
 export function createResponder(options: ResponderOptions): Responder {
-  const { gateway, checkDependencies, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, log } = options;
+  const {
+    gateway,
+    checkDependencies,
+    maxQueryTokens,
+    maxCacheBytes = MAX_CACHE_BYTES,
+    log,
+    observer,
+  } = options;
   const cache = createResponseCache(maxCacheBytes, GRAPHQL_PATH, maxQueryTokens);
+  options.metrics?.watchCache(cache.size);
   const execute = createExecutor({ gateway, checkDependencies, cache });
   /** The executions under way, by cache key. */
   const executing = new Map<string, Promise<void>>();
-
-  function logAnswered(
-    { request, exchange, startedAt }: Received,
-    requestId: string,
-    operation?: string,
-  ): void {
-    if (!log.isLevelEnabled('info')) return;
-    const fields = {
-      requestId,
-      method: request.method,
-      path: GRAPHQL_PATH,
-      status: exchange.response.statusCode,
-    };
-    log.info({ ...fields, operation, ms: elapsedMs(startedAt) }, 'Answered');
-  }
 
   /** Cache hit: sends the cached response if its dependencies are still current. */
   function sendFromCache(key: string, received: Received): boolean {
@@ -79,8 +75,10 @@ export function createResponder(options: ResponderOptions): Responder {
     }
     const { request, exchange, isPortClosed } = received;
     const requestId = requestIdFrom(request.requestId);
-    sendComplete(request, exchange, cached.response, info, requestId, isPortClosed());
-    logAnswered(received, requestId, cached.response.operation);
+    const { operation } = cached.response;
+    const sending = sendComplete(request, exchange, cached.response, info, requestId, isPortClosed());
+    if (sending) sending.then(() => observer.answered(exchange, { cache: 'hit', requestId, operation }));
+    else observer.answered(exchange, { cache: 'hit', requestId, operation });
     return true;
   }
 
@@ -91,14 +89,19 @@ export function createResponder(options: ResponderOptions): Responder {
    */
   async function sendFromGateway(key: string | undefined, received: Received): Promise<void> {
     const { request, read, exchange } = received;
-    const sameRequest = key === undefined ? undefined : executing.get(key);
-    if (key !== undefined && sameRequest) {
-      await Promise.race([sameRequest, sleep(COALESCE_WITHIN_MS, undefined, { ref: false })]);
-      if (sendFromCache(key, received)) return;
+    observer.began();
+    try {
+      const sameRequest = key === undefined ? undefined : executing.get(key);
+      if (key !== undefined && sameRequest) {
+        await Promise.race([sameRequest, sleep(COALESCE_WITHIN_MS, undefined, { ref: false })]);
+        if (sendFromCache(key, received)) return;
+      }
+      const execution = execute(key, request, read, exchange);
+      if (key !== undefined) noteExecution(key, execution);
+      await send(await execution, received);
+    } finally {
+      observer.ended();
     }
-    const execution = execute(key, request, read, exchange);
-    if (key !== undefined) noteExecution(key, execution);
-    await send(await execution, received);
   }
 
   async function send(executed: Executed, received: Received): Promise<void> {
@@ -109,15 +112,20 @@ export function createResponder(options: ResponderOptions): Responder {
       if (exchange.request.url?.startsWith(GRAPHQL_PATH) && !executed.response.headers.has('cache-control')) {
         exchange.response.setHeader('cache-control', 'no-store');
       }
-      await sendResponse(exchange, executed.response, isLast);
+      const { response, outcome } = executed;
+      const body = await sendResponse(exchange, response, isLast);
+      const requestId = response.headers.get('x-request-id') ?? undefined;
+      const { operation, codes = codesOf(response.status, body) } = outcome;
+      const cache = cacheResultOf(request, response.status, outcome.isRefused === true);
+      observer.answered(exchange, { cache, requestId, operation, codes });
       return;
     }
     const { complete, info, staleListings } = executed;
     const requestId = executed.requestId ?? requestIdFrom(request.requestId);
-    if (info) sendComplete(request, exchange, complete, info, requestId, isLast);
+    if (info) await sendComplete(request, exchange, complete, info, requestId, isLast);
     else sendOnce(exchange, complete, staleListings, requestId, isLast);
-    // GraphQL Yoga has logged its own.
-    if (executed.requestId === undefined) logAnswered(received, requestId, complete.operation);
+    const cache = executed.requestId === undefined ? 'written' : 'miss';
+    observer.answered(exchange, { cache, requestId, operation: complete.operation });
   }
 
   /** Lets equal requests wait for this execution, whether it succeeds or fails. */
@@ -130,15 +138,17 @@ export function createResponder(options: ResponderOptions): Responder {
   }
 
   return (read, exchange, isPortClosed) => {
-    const startedAt = performance.now();
     const request = toCacheableRequest(exchange.request, read.body ?? '');
-    const received = { request, read, exchange, startedAt, isPortClosed };
+    const received = { request, read, exchange, isPortClosed };
     const key = cache.knownKey(request) ?? (cache.hasSeen(request) ? cache.cacheKey(request) : undefined);
     if (key !== undefined && sendFromCache(key, received)) return;
     sendFromGateway(key, received).catch((err: unknown) => {
       const { response } = exchange;
       // The client closed the connection: not an error of the gateway.
-      if (response.destroyed) return;
+      if (response.destroyed) {
+        observer.answered(exchange, { cache: cacheResultOf(request, 200, false) });
+        return;
+      }
       if (err instanceof NotAPath) {
         exchange.refuse({ status: 400, message: 'Expected a path, such as /graphql.', isLast: true });
         return;
@@ -148,4 +158,21 @@ export function createResponder(options: ResponderOptions): Responder {
       else exchange.refuse(INTERNAL_ERROR);
     });
   };
+}
+
+/** A page, a preflight request or a health check is no operation. */
+function cacheResultOf(request: CacheableRequest, status: number, isRefused: boolean): CacheResult {
+  const { method, accept } = request;
+  const isPage = method !== 'POST' && (method !== 'GET' || accept?.includes('text/html') === true);
+  if (isPage || !isOperation(request)) return 'none';
+  return isRefused || (status >= 400 && status !== 500) ? 'refused' : 'miss';
+}
+
+const MAX_REFUSAL_BYTES = 4_096;
+
+/** The code of a refusal that GraphQL had no part in. */
+function codesOf(status: number, body: Buffer): readonly string[] {
+  if (status < 400 || body.byteLength > MAX_REFUSAL_BYTES) return [];
+  const [, code] = /"extensions":\{"code":"([A-Z_]+)"/.exec(body.toString()) ?? [];
+  return code === undefined ? [] : [code];
 }

@@ -10,6 +10,7 @@ import type { CompleteResponse, EncodedBody } from './complete-response.js';
  * conditional requests.
  *
  * @param isLast whether the connection closes after it
+ * @returns a promise if the body must be compressed first; it is settled when the response was handed over
  */
 export function sendComplete(
   { method, acceptEncoding, ifNoneMatch }: CacheableRequest,
@@ -18,7 +19,7 @@ export function sendComplete(
   info: ResponseInfo,
   requestId: string,
   isLast: boolean,
-): void {
+): Promise<void> | undefined {
   const { response } = exchange;
   const send = ({ encoding, bytes }: EncodedBody) => {
     const headers = [...complete.headers, 'x-request-id', requestId];
@@ -38,8 +39,13 @@ export function sendComplete(
     exchange.end(bytes);
   };
   const body = complete.encoded(encodingFor(acceptEncoding));
-  if (body instanceof Promise) body.then(send, (error: Error) => response.destroy(error));
-  else send(body);
+  if (body instanceof Promise) {
+    return body.then(send, (error: Error) => {
+      response.destroy(error);
+    });
+  }
+  send(body);
+  return undefined;
 }
 
 /** Sends a response that holds for this moment only. */
@@ -64,8 +70,10 @@ const CONNECTION_HEADERS = new Set(['connection', 'transfer-encoding']);
 /**
  * Sends any response of the gateway. Its body is collected first: none is an endless stream, and the memory budget
  * needs to know its size.
+ *
+ * @returns the body
  */
-export async function sendResponse(exchange: Exchange, from: Response, isLast: boolean): Promise<void> {
+export async function sendResponse(exchange: Exchange, from: Response, isLast: boolean): Promise<Buffer> {
   const { response } = exchange;
   if (isLast) response.setHeader('connection', 'close');
   const body: ArrayBuffer | Buffer = await from.arrayBuffer();
@@ -76,4 +84,5 @@ export async function sendResponse(exchange: Exchange, from: Response, isLast: b
   if (bytes.byteLength > 0) response.setHeader('content-length', bytes.byteLength);
   response.writeHead(from.status);
   exchange.end(bytes);
+  return bytes;
 }

@@ -1,0 +1,101 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { elapsedMs } from '../http/elapsed.js';
+import { requestIdFrom } from '../http/request-ids.js';
+import type { Logger } from '../logger.js';
+import { type CacheResult, outcomeOf, type RequestMetrics } from '../metrics/requests.js';
+import { createRequestLog, type LogRequests, SLOW_REQUEST_MS } from '../observability/request-log.js';
+import type { SentRefusal } from './refusals.js';
+
+export interface RequestObserverOptions {
+  readonly metrics?: { readonly requests: RequestMetrics } | undefined;
+  readonly log: Logger;
+  /** Which requests are logged; all unless given. */
+  readonly logRequests?: LogRequests | undefined;
+}
+
+/** What is read of a request and its response. */
+export interface ObservedExchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly connection: { readonly client: string };
+  readonly startedAt: number;
+  bodyBytes: number;
+}
+
+/** How a request was answered. */
+export interface AnsweredFacts {
+  readonly cache: CacheResult;
+  readonly requestId?: string | undefined;
+  readonly operation?: string | undefined;
+  /** The distinct codes of its errors. */
+  readonly codes?: readonly string[] | undefined;
+}
+
+/** Counts and logs each request, the only place that does. Call one of its functions once for each request. */
+export interface RequestObserver {
+  /** A request begins that is not answered at once; to be followed by `ended`. */
+  began(): void;
+  ended(): void;
+  /** The response was handed over to be sent. */
+  answered(exchange: ObservedExchange, facts: AnsweredFacts): void;
+  /** The server itself refused the request. */
+  refused(exchange: ObservedExchange, sent: SentRefusal): void;
+  /** What came is no request. It is counted only: bytes that cost nothing to send must not fill the log. */
+  unreadable(status: number): void;
+}
+
+const NO_METRICS: RequestMetrics = { began() {}, ended() {}, answered() {} };
+const NO_CODES: readonly string[] = [];
+
+export function createRequestObserver(options: RequestObserverOptions): RequestObserver {
+  const metrics = options.metrics?.requests ?? NO_METRICS;
+  const requestLog = createRequestLog(options.log, options.logRequests);
+
+  function answered(exchange: ObservedExchange, facts: AnsweredFacts): void {
+    const { request, response, connection, startedAt } = exchange;
+    const { cache, operation, requestId, codes = NO_CODES } = facts;
+    const status = response.statusCode;
+    const ms = elapsedMs(startedAt);
+    const bytes = request.method === 'HEAD' ? 0 : exchange.bodyBytes;
+    const isAborted = request.socket.destroyed;
+    metrics.answered(cache, isAborted ? 'ABORTED' : outcomeWith(status, codes), ms, bytes);
+    if (!requestLog.logsAll && cache === 'hit' && ms < SLOW_REQUEST_MS) return;
+    requestLog.write({
+      requestId: requestId ?? requestIdFrom(undefined),
+      method: request.method ?? 'GET',
+      path: pathOf(request),
+      status,
+      operation,
+      cache,
+      ...(codes.length > 0 ? { codes } : {}),
+      ...(isAborted ? { isAborted } : {}),
+      client: connection.client,
+      bytes,
+      ms,
+    });
+  }
+
+  return {
+    began: metrics.began,
+    ended: metrics.ended,
+    answered,
+    refused(exchange, { status, code, requestId, bytes }) {
+      exchange.bodyBytes = bytes;
+      const cache = status === 500 ? 'miss' : 'refused';
+      answered(exchange, { cache, requestId, codes: code === undefined ? NO_CODES : [code] });
+    },
+    unreadable: (status) => metrics.answered('refused', outcomeWith(status, NO_CODES), 0, 0),
+  };
+}
+
+/** The path as it was sent, without its query string. */
+function pathOf({ url = '/' }: IncomingMessage): string {
+  const end = url.indexOf('?');
+  return end < 0 ? url : url.slice(0, end);
+}
+
+function outcomeWith(status: number, codes: readonly string[]): string {
+  if (codes.length > 0) return outcomeOf(codes);
+  if (status < 400) return 'ok';
+  return status < 500 ? 'HTTP_4XX' : 'HTTP_5XX';
+}
