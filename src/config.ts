@@ -37,6 +37,12 @@ export type UpstreamProfile = (typeof UPSTREAM_PROFILES)[number];
 export const SETTINGS = {
   host: setting('HOST', '127.0.0.1', host, 'Address to listen on.'),
   port: setting('PORT', 4000, integer(0, 65_535), 'Port to listen on; 0 takes a free one.'),
+  adminPort: setting<number | undefined>(
+    'ADMIN_PORT',
+    undefined,
+    integer(0, 65_535),
+    'Port of `/metrics`, `/live` and `/ready` on the same host; `/metrics` is then not on the public one. 0 takes a free one.',
+  ),
   upstreamUrl: setting<string | undefined>(
     'UPSTREAM_URL',
     undefined,

@@ -12,6 +12,7 @@ import { GRAPHQL_PATH } from './http/paths.js';
 import { requestIdOf } from './http/request-ids.js';
 import { QueueFullError } from './scheduling/fair-queue.js';
 import { createTurns } from './scheduling/turns.js';
+import { currentTracing } from './tracing.js';
 import type { ServerContext, YogaHandler, YogaOptions } from './yoga.js';
 
 export interface GatewayOptions
@@ -65,6 +66,9 @@ const unitsOfWholeToken = isObjectType(tokenType) ? unitsOfWholeObject(tokenType
 export function createGateway(options: GatewayOptions): Gateway {
   const turns = createTurns(options);
 
+  const tracing = currentTracing();
+  /** A turn begins in a queue, outside of the span of its request. */
+  const inSpan = <Result>(task: () => Result) => tracing?.bind(task) ?? task;
   const documents = createDocuments({ ...options, schema: graph });
   const contextOptions = { ...options, unitsOfWholeToken };
 
@@ -145,7 +149,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       if (!isOperation(request)) return handle(false);
       return turns.run(
         serverContext.client,
-        () => handle(false),
+        inSpan(() => handle(false)),
         () => handle(true),
       );
     },
@@ -166,12 +170,12 @@ export function createGateway(options: GatewayOptions): Gateway {
       }
       return turns.run(
         client,
-        () => {
+        inSpan(() => {
           const read = parameters();
           const written = read && write(read, client);
           if (!read || !written) return handle(false);
           return written instanceof Promise ? answerLater(written, read) : { written };
-        },
+        }),
         () => handle(true),
       );
     },

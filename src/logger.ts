@@ -1,5 +1,6 @@
 import pino, { type DestinationStream, type Logger } from 'pino';
 import { escapedInJson, escapedOnTerminal } from './log-escapes.js';
+import { currentTracing } from './tracing.js';
 
 /** A structured log: `log.info({ key: value }, 'sentence')`, `log.child({ key: value })`. */
 export type { Logger } from 'pino';
@@ -23,14 +24,16 @@ export interface LoggerOptions {
 /**
  * Creates the log.
  *
- * Writes are synchronous, so that the last line before an exit is not lost. Control characters and those that change
+ * Control characters and those that change
  * the direction of text are escaped: text from upstreams and clients cannot control a terminal that shows the log.
  */
 export async function createLogger(options: LoggerOptions): Promise<Logger> {
   const { level, readable, secrets = [], destination } = options;
   const hidden = secretParts(secrets);
   const escaped = readable ? escapedOnTerminal : escapedInJson;
+  const tracing = currentTracing();
   const pinoOptions = {
+    ...(tracing ? { mixin: () => tracing.ids() } : {}),
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,

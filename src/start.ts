@@ -4,10 +4,15 @@ import { startDemoUpstream } from './demo/upstream.js';
 import { createGateway } from './gateway.js';
 import { createDependencyCheck } from './graph/dependencies.js';
 import { GRAPHQL_PATH } from './http/paths.js';
+import { openLogDestination } from './logger/destination.js';
 import { createLogger } from './logger.js';
 import { createMetrics } from './metrics.js';
+import { createMonitoring } from './observability/monitoring.js';
+import { notReadyReason } from './observability/readiness.js';
 import { openSnapshots } from './open-snapshots.js';
+import { createAdminServer } from './server/admin-server.js';
 import { createGatewayServer } from './server/server.js';
+import { VERSION } from './version.js';
 
 /** The longest time from the signal to the exit. */
 const STOP_WITHIN_MS = 10_000;
@@ -18,6 +23,9 @@ const GIVE_UP_UPSTREAM_AFTER_MS = 7_500;
 /** When connections are destroyed whose clients neither send nor read. */
 const CUT_OFF_AFTER_MS = 8_500;
 
+/** How long a slow reader of the log may take for the last lines. Together with the cut-off less than 10 s. */
+const FLUSH_LOG_WITHIN_MS = 500;
+
 /** When the parts are loaded that the first answers do without. */
 const LOAD_AFTER_MS = 1_000;
 
@@ -26,9 +34,13 @@ const OWN_FILE_HANDLES = 48;
 
 async function run(config: Config): Promise<void> {
   const isTerminal = process.stdout.isTTY === true;
+  const metrics = createMetrics(VERSION);
+  const destination = isTerminal ? undefined : openLogDestination(1, { onDrop: metrics.logLineDropped });
+  if (destination) process.once('exit', destination.flushNow);
   const log = await createLogger({
     level: config.logLevel,
     readable: isTerminal,
+    ...(destination ? { destination } : {}),
     secrets: [
       ...Object.values(config.upstreamHeaders),
       ...passwordsOf(config.redisUrl),
@@ -40,7 +52,6 @@ async function run(config: Config): Promise<void> {
   const maxConnections = isShort ? forConnections : config.maxConnections;
   if (isShort) log.warn({ maxConnections }, 'The limit on open files (ulimit -n) is below MAX_CONNECTIONS');
   const demo = config.upstreamUrl === undefined ? await startDemoUpstream() : undefined;
-  const metrics = createMetrics();
   const { snapshots, giveUp, close } = await openSnapshots({
     ...config,
     addresses: {
@@ -71,7 +82,12 @@ async function run(config: Config): Promise<void> {
     log,
   });
 
+  const { adminPort } = config;
+  const notReady = () => notReadyReason(snapshots, stopping);
+  const admin = createAdminServer(createMonitoring({ notReadyReason: notReady, metrics, log }), log);
+
   snapshots.start();
+  const adminAddress = adminPort === undefined ? undefined : await admin.listen(config.host, adminPort);
   const address = await server.listen(config.host, config.port);
   // Before the log says "Listening": a supervisor may send a signal as soon as it reads that.
   closeWithGrace(
@@ -85,9 +101,12 @@ async function run(config: Config): Promise<void> {
       // Ctrl-C comes from a terminal, where no load balancer needs notice.
       await server.drain(reason.signal === 'SIGINT' ? 0 : LAME_DUCK_MS, CUT_OFF_AFTER_MS);
       clearTimeout(givingUp);
+      // Probes read until now that the gateway is stopping.
+      await admin.close();
       await close();
       await demo?.close();
       log.info('Stopped');
+      await destination?.flush(FLUSH_LOG_WITHIN_MS);
     },
   );
 
@@ -101,7 +120,12 @@ async function run(config: Config): Promise<void> {
   const upstream = demo ? 'the embedded demo listing' : `${config.upstreamUrl}${successor}`;
   if (isTerminal) process.stdout.write(screen(address, upstream, demo !== undefined, config.graphiql));
   else {
-    const facts = { address: `${address}${GRAPHQL_PATH}`, upstream, isDemo: demo !== undefined };
+    const facts = {
+      address: `${address}${GRAPHQL_PATH}`,
+      upstream,
+      isDemo: demo !== undefined,
+      adminAddress,
+    };
     log.info(facts, 'Listening');
   }
 }
@@ -142,9 +166,12 @@ function endWith(lines: readonly string[]): never {
   process.exit(1);
 }
 
-function explain(error: unknown, { host, port, snapshotDir }: Config): readonly string[] {
+function explain(error: unknown, { host, port, adminPort, snapshotDir }: Config): readonly string[] {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE') {
+    if (adminPort !== undefined) {
+      return [`Port ${port} or ${adminPort} on ${host} is taken. Set PORT or ADMIN_PORT to another one.`];
+    }
     return [`Port ${port} on ${host} is taken. Set PORT to another one; PORT=0 takes a free one.`];
   }
   if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 const SRC = fileURLToPath(new URL('../src', import.meta.url));
 
 /** Small files that many rooms may use. */
-const LEAVES = ['logger', 'scheduling', 'domain'];
+const LEAVES = ['logger', 'scheduling', 'domain', 'tracing'];
 
 /**
  * Which room may import which. A room is a folder of src with all below it, a folder of its own where one is
@@ -18,8 +18,10 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
   http: [],
   scheduling: [],
   'log-escapes': [],
-  logger: ['log-escapes'],
+  tracing: [],
+  logger: ['log-escapes', 'tracing'],
   metrics: ['domain', 'snapshots/freshness'],
+  version: [],
   observability: ['http', 'logger', 'metrics', 'snapshots'],
   'config-values': [],
   config: ['config-values', 'logger', 'observability/request-log'],
@@ -53,6 +55,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'logger',
     'metrics',
     'observability',
+    'tracing',
     'yoga',
   ],
   demo: ['domain'],
@@ -66,6 +69,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'graph/federation',
     'http',
     'scheduling',
+    'tracing',
     'yoga',
   ],
   yoga: [
@@ -89,8 +93,10 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'http',
     'logger',
     'metrics',
+    'observability',
     'open-snapshots',
     'server',
+    'version',
   ],
   main: ['start'],
 };
@@ -100,15 +106,17 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   undici: ['upstream/http'],
   ioredis: ['storage'],
   'prom-client': ['metrics'],
+  '@opentelemetry/api': ['tracing'],
   graphql: ['execution', 'gateway', 'graph', 'plugins', 'yoga', 'server/responses/response-cache'],
   '@pothos/core': ['graph/schema'],
   'graphql-yoga': ['plugins', 'yoga'],
   dataloader: ['graph'],
   http: ['demo', 'http', 'server'],
-  net: ['config-values', 'demo', 'server', 'upstream/logo-url'],
+  net: ['config-values', 'demo', 'logger', 'server', 'upstream/logo-url'],
   'fs/promises': ['storage/disk'],
   fs: [
     'demo',
+    'logger',
     'pages',
     // Scripts, not parts of the gateway.
     'graph/schema/print',

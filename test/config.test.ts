@@ -43,6 +43,7 @@ describe('settings', () => {
         maxWaitMs: 1000,
         maxConnections: 5000,
         logLevel: 'info',
+        adminPort: undefined,
         logRequests: 'all',
       },
     });
@@ -58,6 +59,7 @@ describe('settings', () => {
         CORS_ORIGINS: 'https://a.example, http://localhost:3000',
         GRAPHIQL: 'false',
         LOG_LEVEL: 'silent',
+        ADMIN_PORT: '9090',
         LOG_REQUESTS: 'errors',
         MAX_DEPTH: ' ',
         MAX_ALIASES: '',
@@ -71,6 +73,7 @@ describe('settings', () => {
         corsOrigins: ['https://a.example', 'http://localhost:3000'],
         graphiql: false,
         logLevel: 'silent',
+        adminPort: 9090,
         logRequests: 'errors',
         maxDepth: 12,
         maxAliases: 30,

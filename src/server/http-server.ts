@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { CorsOrigins } from '../http/cors.js';
 import { hasOneHost } from '../http/request-target.js';
 import type { Logger } from '../logger.js';
+import type { TraceSpan } from '../tracing.js';
 import { createByteBudget } from './byte-budget.js';
 import { type Connection, createConnections } from './connections.js';
 import { type CutCounter, createCutReport } from './cut-report.js';
@@ -56,6 +57,8 @@ export class Exchange {
   startedAt = 0;
   /** Of the response body, once it was handed over. */
   bodyBytes = 0;
+  /** Of the request, if it is traced. */
+  span: TraceSpan | undefined;
 
   constructor(
     readonly request: IncomingMessage,

@@ -4,6 +4,7 @@ import { requestIdFrom } from '../http/request-ids.js';
 import type { Logger } from '../logger.js';
 import { type CacheResult, outcomeOf, type RequestMetrics } from '../metrics/requests.js';
 import { createRequestLog, type LogRequests, SLOW_REQUEST_MS } from '../observability/request-log.js';
+import type { TraceSpan } from '../tracing.js';
 import type { SentRefusal } from './refusals.js';
 
 export interface RequestObserverOptions {
@@ -20,6 +21,7 @@ export interface ObservedExchange {
   readonly connection: { readonly client: string };
   readonly startedAt: number;
   bodyBytes: number;
+  readonly span?: TraceSpan | undefined;
 }
 
 /** How a request was answered. */
@@ -58,6 +60,7 @@ export function createRequestObserver(options: RequestObserverOptions): RequestO
     const ms = elapsedMs(startedAt);
     const bytes = request.method === 'HEAD' ? 0 : exchange.bodyBytes;
     const isAborted = request.socket.destroyed;
+    if (exchange.span) endSpan(exchange.span, status, facts);
     metrics.answered(cache, isAborted ? 'ABORTED' : outcomeWith(status, codes), ms, bytes);
     if (!requestLog.logsAll && cache === 'hit' && ms < SLOW_REQUEST_MS) return;
     requestLog.write({
@@ -86,6 +89,21 @@ export function createRequestObserver(options: RequestObserverOptions): RequestO
     },
     unreadable: (status) => metrics.answered('refused', outcomeWith(status, NO_CODES), 0, 0),
   };
+}
+
+function endSpan(
+  span: TraceSpan,
+  status: number,
+  { cache, operation, codes = NO_CODES }: AnsweredFacts,
+): void {
+  const attributes = {
+    'gateway.cache': cache,
+    'http.response.status_code': status,
+    ...(operation === undefined ? {} : { 'graphql.operation.name': operation }),
+    ...(codes.length > 0 ? { 'gateway.error_codes': [...codes] } : {}),
+  };
+  const isInternal = status === 500 || codes.includes('INTERNAL_SERVER_ERROR');
+  span.end(attributes, isInternal ? 'INTERNAL_SERVER_ERROR' : undefined);
 }
 
 /** The path as it was sent, without its query string. */

@@ -2,9 +2,11 @@ import { once } from 'node:events';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Metrics } from '../metrics.js';
+import { currentTracing } from '../tracing.js';
 import { createHttpServer, type HttpServerOptions } from './http-server.js';
 import { createRequestObserver, type RequestObserverOptions } from './request-observer.js';
 import { createResponder, type ResponderOptions } from './responses/responder.js';
+import { addressOf } from './server-address.js';
 
 export interface GatewayServerOptions
   extends Omit<HttpServerOptions, 'observer' | 'metrics'>,
@@ -38,14 +40,20 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   let isPortClosed = false;
   const observer = createRequestObserver(options);
   const respond = createResponder({ ...options, observer });
-  const { server, closeSilent } = createHttpServer({ ...options, observer }, (read, exchange) =>
-    respond(read, exchange, () => isPortClosed),
-  );
+  const tracing = currentTracing();
+  const { server, closeSilent } = createHttpServer({ ...options, observer }, (read, exchange) => {
+    if (!tracing) respond(read, exchange, () => isPortClosed);
+    else
+      tracing.inRequest('request', exchange.request.headers, (span) => {
+        exchange.span = span;
+        respond(read, exchange, () => isPortClosed);
+      });
+  });
 
   return {
     async listen(host, port) {
       await once(server.listen(port, host), 'listening');
-      return `http://${hostInUrl(host)}:${(server.address() as AddressInfo).port}`;
+      return addressOf(host, server.address() as AddressInfo);
     },
     async drain(lameDuckMs, withinMs) {
       const cutOff = setTimeout(() => server.closeAllConnections(), withinMs);
@@ -65,9 +73,4 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       clearTimeout(cutOff);
     },
   };
-}
-
-function hostInUrl(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return 'localhost';
-  return host.includes(':') ? `[${host}]` : host;
 }
