@@ -76,7 +76,8 @@ export class Exchange {
   }
 
   refuse(refusal: ServerRefusal): void {
-    this.observer?.refused(this, sendRefusal(this.request, this.response, this.corsOrigins, refusal));
+    const sent = sendRefusal(this.request, this.response, this.corsOrigins, refusal);
+    this.observer?.refused(this, sent);
   }
 }
 
