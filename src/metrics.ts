@@ -53,32 +53,32 @@ type Sample = { readonly value: number } & Partial<Pick<ListingStatus, 'state' |
 /** Name and help of each gauge of the listings, and its samples for one listing, which it reads at each scrape. */
 const LISTING_GAUGES: readonly (readonly [string, string, (status: ListingStatus) => readonly Sample[]])[] = [
   [
-    'listing_state',
+    'gateway_listing_state',
     'State of a listing by its age: 1 for its current state (FRESH, STALE or EMPTY), 0 for the others.',
     ({ state }) => LISTING_STATES.map((each) => ({ state: each, value: state === each ? 1 : 0 })),
   ],
   [
-    'listing_age_seconds',
+    'gateway_listing_age_seconds',
     'Age of the snapshot that is served. Absent while the listing is EMPTY.',
     ({ ageMs }) => (ageMs === null ? [] : [{ value: ageMs / 1000 }]),
   ],
   [
-    'listing_rows',
+    'gateway_listing_rows',
     'Rows of the snapshot that is served; 0 while the listing is EMPTY.',
     ({ rows }) => [{ value: rows }],
   ],
   [
-    'listing_rejected_rows',
+    'gateway_listing_rejected_rows',
     'Rows that were left out of the snapshot that is served, as malformed or duplicate.',
     ({ rejectedRows }) => [{ value: rejectedRows }],
   ],
   [
-    'listing_source',
+    'gateway_listing_source',
     'The service that the rows are from: 1 for that one, the others absent.',
     ({ source }) => [{ source, value: 1 }],
   ],
   [
-    'listing_held_back',
+    'gateway_listing_held_back',
     'Whether a suspicious refresh is being held back (1), while the last good snapshot is served.',
     ({ isHeldBack }) => [{ value: isHeldBack ? 1 : 0 }],
   ],
@@ -112,50 +112,50 @@ export function createMetrics(version = 'unknown'): Metrics {
     new Counter({ name, help, labelNames, registers });
 
   const requests = counter(
-    'upstream_requests_total',
+    'gateway_upstream_requests_total',
     'Attempts at the upstream, including retries, by outcome: ok, or the code of the error.',
     ['upstream', 'path', 'outcome'],
   );
   const durations = new Histogram({
-    name: 'upstream_request_duration_seconds',
+    name: 'gateway_upstream_request_duration_seconds',
     help: 'Duration of one attempt at the upstream, until its response was read or it failed.',
     labelNames: ['upstream', 'path', 'outcome'],
     buckets: DURATION_BUCKETS,
     registers,
   });
   const breakers = new Gauge({
-    name: 'upstream_breaker_state',
+    name: 'gateway_upstream_breaker_state',
     help: 'The circuit breaker of the upstream: 1 for its current state, 0 for the others. Failed listing requests open it; while it is open, nothing is requested.',
     labelNames: ['upstream', 'state'],
     registers,
   });
   const routeBreakers = new Gauge({
-    name: 'upstream_route_breaker_state',
+    name: 'gateway_upstream_route_breaker_state',
     help: 'The circuit breakers for routes, which failed route requests open: 1 for the current state, 0 for the others. While the one for listed tokens is open, no routes are requested, but listings are; the one for unlisted tokens only stops their routes.',
     labelNames: ['upstream', 'tokens', 'state'],
     registers,
   });
   const conflicts = counter(
-    'route_rows_conflicting_total',
+    'gateway_route_rows_conflicting_total',
     'Rows of routes that were left out because the token listing has other decimals for the same token.',
   );
   const refreshes = counter(
-    'listing_refreshes_total',
+    'gateway_listing_refreshes_total',
     'Refreshes that ended: taken from the upstream, shared by another gateway, held_back, or failed with this code.',
     ['listing', 'outcome'],
   );
   const holdBacks = counter(
-    'listing_hold_backs_total',
+    'gateway_listing_hold_backs_total',
     'Refreshes that were held back, by reason: shrink, rejected_rows, decimals, symbol, address, chain_id or native_currency. One refresh can have several reasons.',
     ['listing', 'reason'],
   );
   const changeovers = counter(
-    'upstream_changeovers_total',
+    'gateway_upstream_changeovers_total',
     'Changes from one service to its successor that this gateway detected first.',
     ['from', 'to'],
   );
   const cuts = counter(
-    'http_connections_cut_total',
+    'gateway_http_connections_cut_total',
     'Connections that the server closed early, by reason: too_many_connections, pipelining, slow_reader, response_bytes, request_bytes (or only the request refused, for lack of memory), accept_failed.',
     ['reason'],
   );
@@ -201,7 +201,7 @@ export function createMetrics(version = 'unknown'): Metrics {
     changedOver: (from, to) => changeovers.inc({ from, to }),
     sharing(isShared) {
       redisConnected ??= new Gauge({
-        name: 'redis_connected',
+        name: 'gateway_redis_connected',
         help: 'Whether snapshots are shared with other gateways now (1), or this one works alone (0). Absent if sharing is not configured.',
         registers,
       });
