@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import proxyaddr from 'proxy-addr';
 
 /** Parses the text of a setting; throws a SettingError on an invalid value. */
 export type Parse<Value> = (text: string) => Value;
@@ -24,6 +25,17 @@ export function integer(min: number, max: number): Parse<number> {
     if (/^\d+$/.test(text) && value >= min && value <= max) return value;
     throw new SettingError(`a whole number from ${min} to ${max}`);
   };
+}
+
+/** Operations a second, and how many of them at once. */
+export function rate(text: string): { readonly perSecond: number; readonly burst: number } {
+  const [, number, maximum = number] = /^(\d{1,6})(?:\/(\d{1,6}))?$/.exec(text) ?? [];
+  const perSecond = Number(number);
+  const burst = Number(maximum);
+  if (perSecond >= 1 && burst >= perSecond) return { perSecond, burst };
+  throw new SettingError(
+    'a whole number of operations a second up to 999999, such as 20, or one with how many at once, not fewer, such as 20/100',
+  );
 }
 
 /** A number from 0 to 1. */
@@ -136,6 +148,21 @@ function succeeds(attempt: () => unknown): boolean {
   } catch {
     return false;
   }
+}
+
+/** Networks such as `10.0.0.0/8`, addresses, or the names that `proxy-addr` has for private networks. */
+export function networks(text: string): readonly string[] {
+  const listed = text.split(',').map((network) => network.trim());
+  for (const network of listed) {
+    const [address = ''] = network.split('/');
+    const isKnown = /^(loopback|linklocal|uniquelocal)$/.test(network) || isIP(address) > 0;
+    if (!isKnown || !succeeds(() => proxyaddr.compile(network))) {
+      throw new SettingError(
+        'networks such as 10.0.0.0/8, fd00::/8, 192.0.2.7, loopback, linklocal or uniquelocal, separated by commas',
+      );
+    }
+  }
+  return listed;
 }
 
 /** `*`, or origins separated by commas. */

@@ -1,3 +1,4 @@
+import { type DocumentManifest, documentManifest } from './config-documents.js';
 import {
   baseUrl,
   boolean,
@@ -5,10 +6,12 @@ import {
   headers,
   host,
   integer,
+  networks,
   oneOf,
   origins,
   type Parse,
   path,
+  rate,
   redisSecret,
   redisUrl,
   SettingError,
@@ -43,11 +46,23 @@ export const SETTINGS = {
     integer(0, 65_535),
     'Port of `/metrics`, `/live` and `/ready` on the same host; `/metrics` is then not on the public one. 0 takes a free one.',
   ),
+  drainMs: setting(
+    'DRAIN_MS',
+    1_500,
+    integer(0, 600_000),
+    'How long requests are still answered after SIGTERM, with `/ready` 503, before the port closes.',
+  ),
   upstreamUrl: setting<string | undefined>(
     'UPSTREAM_URL',
     undefined,
     baseUrl,
     'Base address of the upstream with its version segment. Without it, the embedded demo listing is used.',
+  ),
+  requireUpstream: setting(
+    'REQUIRE_UPSTREAM',
+    false,
+    boolean,
+    'Whether the process ends with status 1 without `UPSTREAM_URL`, so that demo data is never served.',
   ),
   upstreamProfile: setting<UpstreamProfile>(
     'UPSTREAM_PROFILE',
@@ -172,6 +187,30 @@ export const SETTINGS = {
     integer(1, 1_000_000),
     'Connections that are open at once; further ones are closed.',
   ),
+  rateLimit: setting<{ readonly perSecond: number; readonly burst: number } | undefined>(
+    'RATE_LIMIT',
+    undefined,
+    rate,
+    'Operations a second that one client may have executed, such as `20`, or `20/100` with 100 at once; responses from the cache are not counted. Further ones are refused with `RATE_LIMITED`. With `REDIS_URL`, gateways count together.',
+  ),
+  trustedProxies: setting<readonly string[]>(
+    'TRUSTED_PROXIES',
+    [],
+    networks,
+    'Networks of reverse proxies, separated by commas. Behind them a client is the address in `X-Forwarded-For`; otherwise it is that of its connection.',
+  ),
+  trustedDocuments: setting<DocumentManifest | undefined>(
+    'TRUSTED_DOCUMENTS',
+    undefined,
+    documentManifest,
+    'File of documents that clients may ask for by their id, as the tools of Apollo, Relay and GraphQL Code Generator write it.',
+  ),
+  trustedDocumentsOnly: setting(
+    'TRUSTED_DOCUMENTS_ONLY',
+    false,
+    boolean,
+    "Whether all other documents are refused, except those of the gateway's own pages and `_service`.",
+  ),
   logRequests: setting<LogRequests>(
     'LOG_REQUESTS',
     'all',
@@ -211,9 +250,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 }
 
 /** Errors between settings that are valid on their own, by the name of the setting. */
-function crossChecks(config: Config): ReadonlyMap<string, string> {
-  const { upstreamProfile, upstreamUrl, upstreamSuccessorUrl } = config;
+export function crossChecks(config: Config): ReadonlyMap<string, string> {
+  const { upstreamProfile, upstreamUrl, upstreamSuccessorUrl, requireUpstream } = config;
   const errors = new Map<string, string>();
+  if (requireUpstream && upstreamUrl === undefined) {
+    errors.set('UPSTREAM_URL', 'expected a base address because of REQUIRE_UPSTREAM=true, got none');
+  }
   if (upstreamProfile !== 'v1' && upstreamUrl === undefined) {
     errors.set('UPSTREAM_URL', `expected a base address for UPSTREAM_PROFILE=${upstreamProfile}, got none`);
   }
@@ -223,7 +265,20 @@ function crossChecks(config: Config): ReadonlyMap<string, string> {
       'expected the base address to change over to for UPSTREAM_PROFILE=auto, got none',
     );
   }
+  if (config.trustedDocumentsOnly && config.trustedDocuments === undefined) {
+    errors.set('TRUSTED_DOCUMENTS', 'expected a file of documents for TRUSTED_DOCUMENTS_ONLY=true, got none');
+  }
   return errors;
+}
+
+/** The texts that the log must not show. */
+export function secretsOf({ upstreamHeaders, redisUrl, redisSecret }: Config): readonly string[] {
+  const inUrl = redisUrl === undefined ? [] : passwordsOf(new URL(redisUrl));
+  return [...Object.values(upstreamHeaders), ...inUrl, ...(redisSecret === undefined ? [] : [redisSecret])];
+}
+
+function passwordsOf({ password, searchParams }: URL): readonly string[] {
+  return [password, decodeURIComponent(password), ...searchParams.values()];
 }
 
 function setting<Value>(name: string, fallback: Value, parse: Parse<Value>, meaning: string): Setting<Value> {

@@ -13,7 +13,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export interface LoggerOptions {
   /** Lines below this level are dropped. */
   readonly level: LogLevel;
-  /** True for lines that a person reads on a terminal, false for JSON lines. */
+  /** True for lines that a person reads on a terminal (where pino-pretty is installed), false for JSON lines. */
   readonly readable: boolean;
   /** Texts to remove from every line, such as API keys and passwords, which an upstream may echo. */
   readonly secrets?: readonly string[];
@@ -30,7 +30,8 @@ export interface LoggerOptions {
 export async function createLogger(options: LoggerOptions): Promise<Logger> {
   const { level, readable, secrets = [], destination } = options;
   const hidden = secretParts(secrets);
-  const escaped = readable ? escapedOnTerminal : escapedInJson;
+  const pretty = readable ? await loadPretty() : undefined;
+  const escaped = pretty ? escapedOnTerminal : escapedInJson;
   const tracing = currentTracing();
   const pinoOptions = {
     ...(tracing ? { mixin: () => tracing.ids() } : {}),
@@ -42,9 +43,7 @@ export async function createLogger(options: LoggerOptions): Promise<Logger> {
         escaped(hidden.reduce((rest, secret) => rest.replaceAll(secret, '***'), line)),
     },
   };
-  if (!readable) return pino(pinoOptions, destination ?? pino.destination({ dest: 1, sync: true }));
-  // Loaded only for a terminal: it would slow down the start of a service that writes JSON lines.
-  const { default: pretty } = await import('pino-pretty');
+  if (!pretty) return pino(pinoOptions, destination ?? pino.destination({ dest: 1, sync: true }));
   const stream = pretty({
     singleLine: true,
     sync: true,
@@ -52,6 +51,18 @@ export async function createLogger(options: LoggerOptions): Promise<Logger> {
     destination: destination ?? 1,
   });
   return pino(pinoOptions, stream);
+}
+
+/**
+ * Loads the formatter of readable lines. Only for a terminal: it would slow down the start of a service that writes
+ * JSON lines. It is installed for development only; without it, a terminal gets JSON lines, too.
+ */
+async function loadPretty() {
+  try {
+    return (await import('pino-pretty')).default;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A shorter text is not secret, and would match in many lines. */

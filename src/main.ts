@@ -1,5 +1,13 @@
+#!/usr/bin/env node
 /** The entry point: sets what must be set before any other module is loaded. */
 import { setFlagsFromString } from 'node:v8';
+
+// Before anything else: a signal during the start ends the process with status 0, too.
+let stop: (signal: NodeJS.Signals) => void = () => process.exit(0);
+process.on('SIGTERM', (signal) => stop(signal));
+process.on('SIGINT', (signal) => stop(signal));
+// A closed terminal, or a supervisor that asks for new settings, is no reason to stop.
+process.on('SIGHUP', () => {});
 
 // Otherwise graphql-js repeats many checks that only help during development.
 process.env.NODE_ENV ??= 'production';
@@ -7,4 +15,15 @@ process.env.NODE_ENV ??= 'production';
 // of the memory and costs hardly any time.
 setFlagsFromString('--heap-growing-percent=20');
 
-await import('./start.js');
+const options = process.argv.slice(2);
+if (options.length > 0) {
+  const { replyTo } = await import('./command-line.js');
+  const { text, isError } = replyTo(options);
+  (isError ? process.stderr : process.stdout).write(text);
+  process.exitCode = isError ? 1 : 0;
+} else {
+  const { start } = await import('./start.js');
+  start((gracefulStop) => {
+    stop = gracefulStop;
+  });
+}

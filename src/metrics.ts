@@ -88,8 +88,9 @@ const LISTING_GAUGES: readonly (readonly [string, string, (status: ListingStatus
  * Creates the metrics of one gateway, in their own registry.
  *
  * @param version of the gateway
+ * @param ofProcess whether they include those of the process, such as its memory
  */
-export function createMetrics(version = 'unknown'): Metrics {
+export function createMetrics({ version = 'unknown', ofProcess = true } = {}): Metrics {
   const registry = new Registry();
   const registers = [registry];
   let listings: () => readonly ListingStatus[] = () => [];
@@ -172,7 +173,7 @@ export function createMetrics(version = 'unknown'): Metrics {
     registers,
   }).set({ version }, 1);
   let redisConnected: Gauge | undefined;
-  collectDefaultMetrics({ register: registry });
+  if (ofProcess) collectDefaultMetrics({ register: registry });
 
   return {
     requests: clientRequests,

@@ -1,5 +1,5 @@
 import closeWithGrace from 'close-with-grace';
-import { type Config, readConfig } from './config.js';
+import { type Config, readConfig, secretsOf } from './config.js';
 import { startDemoUpstream } from './demo/upstream.js';
 import { createGateway } from './gateway.js';
 import { createDependencyCheck } from './graph/dependencies.js';
@@ -12,16 +12,17 @@ import { notReadyReason } from './observability/readiness.js';
 import { openSnapshots } from './open-snapshots.js';
 import { createAdminServer } from './server/admin-server.js';
 import { createGatewayServer } from './server/server.js';
+import { openClientLimit } from './storage/open-client-limit.js';
 import { VERSION } from './version.js';
 
-/** The longest time from the signal to the exit. */
-const STOP_WITHIN_MS = 10_000;
-/** How long `/ready` reports the stop before the port closes, so that load balancers send no more requests. */
-const LAME_DUCK_MS = 1_500;
-/** When requests that still wait for the upstream get an error. */
-const GIVE_UP_UPSTREAM_AFTER_MS = 7_500;
-/** When connections are destroyed whose clients neither send nor read. */
-const CUT_OFF_AFTER_MS = 8_500;
+/** How long after the port closes requests that still wait for the upstream get an error. */
+const GIVE_UP_UPSTREAM_AFTER_MS = 6_000;
+/** How long after the port closes connections are destroyed whose clients neither send nor read. */
+const CUT_OFF_AFTER_MS = 7_000;
+/** The longest time from the closing of the port to the exit. */
+const STOP_WITHIN_MS = 8_500;
+/** A signal that comes again so soon is the same one: npm passes on what the whole process group got. */
+const SAME_SIGNAL_MS = 1_000;
 
 /** How long a slow reader of the log may take for the last lines. Together with the cut-off less than 10 s. */
 const FLUSH_LOG_WITHIN_MS = 500;
@@ -32,20 +33,19 @@ const LOAD_AFTER_MS = 1_000;
 /** File handles reserved for snapshots, logs, Redis, modules that are loaded late, and Node itself. */
 const OWN_FILE_HANDLES = 48;
 
-async function run(config: Config): Promise<void> {
+/** Takes the function that a SIGTERM or SIGINT calls from then on; before, such a signal ends the process at once. */
+export type OnSignal = (stop: (signal: NodeJS.Signals) => void) => void;
+
+async function run(config: Config, onSignal: OnSignal): Promise<void> {
   const isTerminal = process.stdout.isTTY === true;
-  const metrics = createMetrics(VERSION);
+  const metrics = createMetrics({ version: VERSION });
   const destination = isTerminal ? undefined : openLogDestination(1, { onDrop: metrics.logLineDropped });
   if (destination) process.once('exit', destination.flushNow);
   const log = await createLogger({
     level: config.logLevel,
     readable: isTerminal,
     ...(destination ? { destination } : {}),
-    secrets: [
-      ...Object.values(config.upstreamHeaders),
-      ...passwordsOf(config.redisUrl),
-      ...(config.redisSecret === undefined ? [] : [config.redisSecret]),
-    ],
+    secrets: secretsOf(config),
   });
   const forConnections = Math.max(1, fileHandles() - OWN_FILE_HANDLES);
   const isShort = forConnections < config.maxConnections;
@@ -65,17 +65,23 @@ async function run(config: Config): Promise<void> {
   });
   metrics.watchListings(() => snapshots.status(Date.now()));
   let stopping = false;
+  const pageDocuments = config.trustedDocumentsOnly
+    ? (await import('./pages/page-documents.js')).pageDocuments(config.graphiql)
+    : [];
   const gateway = createGateway({
     ...config,
+    pageDocuments,
     snapshots,
     metrics,
     log,
     isDemo: demo !== undefined,
     isStopping: () => stopping,
   });
+  const clientLimit = await openClientLimit({ ...config, log });
   const server = createGatewayServer({
     ...config,
     gateway,
+    clientLimit,
     checkDependencies: createDependencyCheck(snapshots),
     maxConnections,
     metrics,
@@ -84,31 +90,53 @@ async function run(config: Config): Promise<void> {
 
   const { adminPort } = config;
   const notReady = () => notReadyReason(snapshots, stopping);
-  const admin = createAdminServer(createMonitoring({ notReadyReason: notReady, metrics, log }), log);
+  const admin = createAdminServer(
+    createMonitoring({ notReadyReason: notReady, isDemo: demo !== undefined, metrics, log }),
+    log,
+  );
 
   snapshots.start();
   const adminAddress = adminPort === undefined ? undefined : await admin.listen(config.host, adminPort);
   const address = await server.listen(config.host, config.port);
-  // Before the log says "Listening": a supervisor may send a signal as soon as it reads that.
-  closeWithGrace(
-    { delay: STOP_WITHIN_MS, logger: { error: (err) => log.error({ err }, 'Stopping') } },
+  let signal: NodeJS.Signals | undefined;
+  let stoppingSince = 0;
+  const { close: stop } = closeWithGrace(
+    {
+      delay: config.drainMs + STOP_WITHIN_MS,
+      // A second one of these would end the process at once with status 1.
+      skip: ['SIGTERM', 'SIGINT', 'SIGHUP'],
+      logger: { error: (err) => log.error({ err }, 'Stopping') },
+    },
     async (reason) => {
       if (reason.err) log.fatal({ err: reason.err }, 'Stopping because of an unexpected error');
-      else log.info({ signal: reason.signal }, 'Stopping: open requests are still answered');
+      else log.info({ signal: signal ?? reason.signal }, 'Stopping: open requests are still answered');
       stopping = true;
+      stoppingSince = performance.now();
       snapshots.stop();
-      const givingUp = setTimeout(giveUp, GIVE_UP_UPSTREAM_AFTER_MS);
       // Ctrl-C comes from a terminal, where no load balancer needs notice.
-      await server.drain(reason.signal === 'SIGINT' ? 0 : LAME_DUCK_MS, CUT_OFF_AFTER_MS);
+      const drainMs = signal === 'SIGINT' ? 0 : config.drainMs;
+      const givingUp = setTimeout(giveUp, drainMs + GIVE_UP_UPSTREAM_AFTER_MS);
+      await server.drain(drainMs, drainMs + CUT_OFF_AFTER_MS);
       clearTimeout(givingUp);
       // Probes read until now that the gateway is stopping.
       await admin.close();
+      clientLimit?.close();
       await close();
       await demo?.close();
       log.info('Stopped');
       await destination?.flush(FLUSH_LOG_WITHIN_MS);
     },
   );
+  // Before the log says "Listening": a supervisor may send a signal as soon as it reads that.
+  onSignal((received) => {
+    if (!stopping) {
+      signal = received;
+      stop();
+    } else if (received === 'SIGINT' && performance.now() - stoppingSince > SAME_SIGNAL_MS) {
+      // Somebody at a terminal does not want to wait.
+      process.exit(130);
+    }
+  });
 
   // Not before: it would delay the first answers, which need the snapshots alone.
   setTimeout(
@@ -118,6 +146,7 @@ async function run(config: Config): Promise<void> {
 
   const successor = config.upstreamProfile === 'auto' ? `, then ${config.upstreamSuccessorUrl}` : '';
   const upstream = demo ? 'the embedded demo listing' : `${config.upstreamUrl}${successor}`;
+  if (demo && !isTerminal) log.warn({ source: 'demo' }, DEMO_WARNING);
   if (isTerminal) process.stdout.write(screen(address, upstream, demo !== undefined, config.graphiql));
   else {
     const facts = {
@@ -129,6 +158,9 @@ async function run(config: Config): Promise<void> {
     log.info(facts, 'Listening');
   }
 }
+
+const DEMO_WARNING =
+  'DEMO DATA: prices and routes are made up, because UPSTREAM_URL is not set. Set it, and REQUIRE_UPSTREAM=true wherever real money moves';
 
 const DEMO_NOTE = `: DEMO DATA, prices are made up
             To use a real API, restart with UPSTREAM_URL=https://example.org/v1`;
@@ -151,13 +183,6 @@ function screen(address: string, upstream: string | undefined, isDemo: boolean, 
 function fileHandles(): number {
   const report = process.report.getReport() as { userLimits?: { open_files?: { soft: unknown } } };
   return Number(report.userLimits?.open_files?.soft);
-}
-
-/** The secrets in a Redis URL, which must not be logged. */
-function passwordsOf(url: string | undefined): readonly string[] {
-  if (url === undefined) return [];
-  const { password, searchParams } = new URL(url);
-  return [password, decodeURIComponent(password), ...searchParams.values()];
 }
 
 /** Ends the process before it has started, with a message for a person. */
@@ -185,12 +210,15 @@ function explain(error: unknown, { host, port, adminPort, snapshotDir }: Config)
   return ['The gateway could not start.', String(error instanceof Error ? error.stack : error)];
 }
 
-const settings = readConfig(process.env);
-if ('errors' in settings) {
-  endWith([
-    'The gateway did not start. Correct these settings:',
-    ...settings.errors.map((error) => `  ${error}`),
-  ]);
+/** Starts the gateway with the settings in the environment. Invalid ones end the process with status 1. */
+export function start(onSignal: OnSignal): void {
+  const settings = readConfig(process.env);
+  if ('errors' in settings) {
+    endWith([
+      'The gateway did not start. Correct these settings:',
+      ...settings.errors.map((error) => `  ${error}`),
+    ]);
+  }
+  const { config } = settings;
+  run(config, onSignal).catch((error: unknown) => endWith(explain(error, config)));
 }
-const { config } = settings;
-run(config).catch((error: unknown) => endWith(explain(error, config)));

@@ -1,10 +1,10 @@
 import type { GraphQLSchema } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import type { Documents } from './execution/documents.js';
+import type { TrustedDocuments } from './execution/trusted-documents.js';
 import type { GatewayContext } from './graph/context.js';
 import type { CacheableResult } from './graph/dependencies.js';
 import type { CorsOrigins } from './http/cors.js';
-import { GRAPHQL_PATH } from './http/paths.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
 import { createMonitoring, MONITORING_PATHS, PUBLIC_PATHS } from './observability/monitoring.js';
@@ -31,12 +31,16 @@ import {
 import { type OverloadContext, type OverloadOptions, useOverload } from './plugins/request/use-overload.js';
 import { useParameters } from './plugins/request/use-parameters.js';
 import { usePersistedQueries } from './plugins/request/use-persisted-queries.js';
+import { useTrustedDocuments } from './plugins/request/use-trusted-documents.js';
 import { useValidation } from './plugins/request/use-validation.js';
 import type { Snapshots } from './snapshots/snapshots.js';
 
 export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly schema: GraphQLSchema;
+  /** The path of the GraphQL endpoint, such as `/graphql`. */
+  readonly path: string;
   readonly documents: Documents;
+  readonly trusted: TrustedDocuments | undefined;
   readonly createContext: (client: string | undefined, request: Request) => GatewayContext;
   readonly snapshots: Snapshots;
   readonly metrics: Metrics;
@@ -78,12 +82,13 @@ export interface YogaHandler {
 
 /** Makes the handler. The plugins stand in the order in which a request meets them. */
 export function createYogaHandler(options: YogaOptions): YogaHandler {
-  const { schema, documents, createContext, snapshots, log, metrics, isDemo, isStopping, graphiql } = options;
+  const { schema, path, documents, createContext, snapshots, log, metrics, isDemo, isStopping, graphiql } =
+    options;
   const paths = options.adminPort === undefined ? MONITORING_PATHS : PUBLIC_PATHS;
   const reason = () => notReadyReason(snapshots, isStopping());
   const yoga = createYoga<ServerContext & OverloadContext, GatewayContext>({
     schema,
-    graphqlEndpoint: GRAPHQL_PATH,
+    graphqlEndpoint: path,
     parserAndValidationCache: {
       documentCache: documents.parsed,
       errorCache: documents.syntaxErrors,
@@ -96,23 +101,25 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
       useNoSniffing(),
       useCors(options.corsOrigins),
       // Requests that are answered without GraphQL.
-      useMonitoring(createMonitoring({ notReadyReason: reason, metrics, log }, paths)),
+      useMonitoring(createMonitoring({ notReadyReason: reason, isDemo, metrics, log }, paths)),
       usePages([
         {
           path: '/',
           assets: '/picker/',
-          load: async () => createPicker({ endpoint: GRAPHQL_PATH, hasPlayground: graphiql, isDemo }),
+          load: async () => createPicker({ endpoint: path, hasPlayground: graphiql, isDemo }),
         },
         ...(graphiql
-          ? [{ path: GRAPHQL_PATH, assets: '/playground/', load: async () => createPlayground(isDemo) }]
+          ? [{ path, assets: `${path}/playground/`, load: async () => createPlayground(path, isDemo) }]
           : []),
       ]),
-      useNotFound([GRAPHQL_PATH, ...paths]),
+      useNotFound([path, ...paths]),
       // Refusals before execution.
       useOverload(options),
       useParameters(),
       // Gives the parser before it a request of its own.
       useBodyLimit(options),
+      ...(options.trusted ? [useTrustedDocuments(options.trusted)] : []),
+      // Gets no request for a trusted document any more.
       usePersistedQueries(),
       useValidation(documents),
       // After execution.

@@ -13,7 +13,9 @@ describe('settings', () => {
       config: {
         host: '127.0.0.1',
         port: 4000,
+        drainMs: 1500,
         upstreamUrl: undefined,
+        requireUpstream: false,
         upstreamProfile: 'v1',
         upstreamSuccessorUrl: undefined,
         upstreamHeaders: {},
@@ -42,6 +44,10 @@ describe('settings', () => {
         maxCost: 250000,
         maxWaitMs: 1000,
         maxConnections: 5000,
+        rateLimit: undefined,
+        trustedProxies: [],
+        trustedDocuments: undefined,
+        trustedDocumentsOnly: false,
         logLevel: 'info',
         adminPort: undefined,
         logRequests: 'all',
@@ -86,6 +92,8 @@ describe('settings', () => {
     ['PORT', '65536', 'a whole number from 0 to 65535, got "65536"'],
     ['PORT', '-1', 'a whole number from 0 to 65535, got "-1"'],
     ['PORT', '4e3', 'a whole number'],
+    ['DRAIN_MS', '10s', 'a whole number from 0 to 600000'],
+    ['REQUIRE_UPSTREAM', 'yes', 'true or false, got "yes"'],
     ['UPSTREAM_URL', 'example.org/v1', 'an address such as https://example.org/v1, got "example.org/v1"'],
     ['UPSTREAM_URL', 'ftp://example.org/v1', 'an address that begins with http:// or https://'],
     [
@@ -148,6 +156,19 @@ describe('settings', () => {
     ['MAX_BODY_BYTES', '0', 'a whole number from 1 to'],
     ['MAX_ROWS', '0', 'a whole number from 1 to'],
     ['LOG_REQUESTS', 'some', 'one of all, errors, none, got "some"'],
+    ['RATE_LIMIT', '0', 'a whole number of operations a second'],
+    ['RATE_LIMIT', '20/10', 'how many at once, not fewer'],
+    ['RATE_LIMIT', '1.5', 'a whole number of operations'],
+    ['RATE_LIMIT', '20/', 'a whole number of operations'],
+    ['RATE_LIMIT', '1e3', 'a whole number of operations'],
+    ['TRUSTED_DOCUMENTS', '/nowhere/at-all.json', 'which cannot be read (ENOENT)'],
+    ['TRUSTED_DOCUMENTS', 'src', 'which cannot be read (EISDIR)'],
+    ['TRUSTED_DOCUMENTS', 'README.md', 'a JSON file of documents as generate-persisted-query-manifest'],
+    ['TRUSTED_PROXIES', 'proxy.example.org', 'networks such as 10.0.0.0/8'],
+    ['TRUSTED_PROXIES', '10.0.0.0/33', 'networks such as'],
+    ['TRUSTED_PROXIES', '10.0.0.1,,10.0.0.2', 'networks such as'],
+    ['TRUSTED_PROXIES', '0.0.0.0/0', 'networks such as'],
+    ['TRUSTED_PROXIES', '10.1', 'networks such as'],
     ['LOG_LEVEL', 'loud', 'one of trace, debug, info, warn, error, fatal, silent, got "loud"'],
   ])('%s=%s is an error that says the expected and the actual value', (name, value, message) => {
     const errors = errorsOf({ [name]: value });
@@ -165,10 +186,17 @@ describe('settings', () => {
   });
 
   it('must agree with each other', () => {
+    expect(errorsOf({ TRUSTED_DOCUMENTS_ONLY: 'true' })).toEqual([
+      'TRUSTED_DOCUMENTS: expected a file of documents for TRUSTED_DOCUMENTS_ONLY=true, got none',
+    ]);
     expect(errorsOf({ UPSTREAM_PROFILE: 'auto' })).toEqual([
       'UPSTREAM_URL: expected a base address for UPSTREAM_PROFILE=auto, got none',
       'UPSTREAM_SUCCESSOR_URL: expected the base address to change over to for UPSTREAM_PROFILE=auto, got none',
     ]);
+    expect(errorsOf({ REQUIRE_UPSTREAM: 'true' })).toEqual([
+      'UPSTREAM_URL: expected a base address because of REQUIRE_UPSTREAM=true, got none',
+    ]);
+    expect(errorsOf({ REQUIRE_UPSTREAM: 'true', UPSTREAM_URL: 'https://example.org/v1' })).toEqual([]);
     expect(errorsOf({ UPSTREAM_PROFILE: 'value-transfer', UPSTREAM_URL: 'nowhere', PORT: 'x' })).toEqual([
       expect.stringMatching(/^PORT: /),
       expect.stringMatching(/^UPSTREAM_URL: expected an address/),

@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startDemoUpstream } from '../src/demo/upstream.js';
 import { demoChains, demoTokens, type RawToken } from './fixtures/demo.js';
-import { ask, startGatewayProcess } from './support/gateway-process.js';
+import { ask, spawnGateway, startGatewayProcess } from './support/gateway-process.js';
 
 async function startDemo() {
   const { url, close } = await startDemoUpstream();
@@ -108,6 +108,16 @@ describe('without UPSTREAM_URL', () => {
       { source: 'demo', rejectedRows: 0 },
     ]);
     expect(output()).toContain('"isDemo":true');
+    expect(output()).toMatch(/"level":40,.*"msg":"DEMO DATA.* REQUIRE_UPSTREAM=true/);
+    expect(await (await fetch(`${address}/ready`)).json()).toEqual({ ready: true, source: 'demo' });
+    const metrics = await (await fetch(`${address}/metrics`)).text();
+    expect(metrics.match(/^\w*listing_source\{.*source="demo".*\} 1$/gm)).toHaveLength(2);
+  });
+
+  it('and with REQUIRE_UPSTREAM=true the gateway does not start, and says what to set', async () => {
+    const { output, exited } = spawnGateway({ REQUIRE_UPSTREAM: 'true' });
+    expect(await exited).toBe(1);
+    expect(output()).toContain('UPSTREAM_URL: expected a base address');
   });
 
   it('refreshes show new prices', async () => {

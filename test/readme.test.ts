@@ -38,8 +38,15 @@ const RUN_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'recipes/fetch.ts': CLIENTS,
     'recipes/apollo.ts': CLIENTS,
     'real upstream': HERE,
+    'hosts/node-http.js': 'test/library/hosts.test.ts',
   },
-  [STORAGE]: { disk: HERE, successor: HERE, redis: HERE, sharing: HERE },
+  [STORAGE]: {
+    disk: HERE,
+    successor: HERE,
+    redis: HERE,
+    sharing: HERE,
+    cluster: 'test/storage/cores.test.ts',
+  },
   'src/graph/federation/README.md': {
     'apollo-router.yaml': FEDERATION,
     'hive-gateway.js': FEDERATION,

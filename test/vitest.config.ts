@@ -14,6 +14,7 @@ const LONG = [
   'pages/picker/picker',
   'readme',
   'pages/playground/playground',
+  'production',
   'upstream/http/backoff',
   'storage/redis',
   'chaos',

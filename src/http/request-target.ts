@@ -10,7 +10,10 @@ const MAX_SHOWN = 500;
  * blocks some paths compares them without normalising. The same holds for a URL whose host differs from the Host
  * header. Otherwise the Host header is ignored.
  */
-export function urlOf({ url: target = '/', headers: { host = '' } }: IncomingMessage): URL | undefined {
+export function urlOf({
+  url: target = '/',
+  headers: { host = '' },
+}: Pick<IncomingMessage, 'url' | 'headers'>): URL | undefined {
   if (target.startsWith('/')) return urlOfPath(target, target);
   const [origin, authority] = /^https?:\/\/([^/?#]*)/i.exec(target) ?? [];
   if (origin === undefined) return undefined;

@@ -6,6 +6,8 @@ import type { Metrics } from '../metrics.js';
 export interface MonitoringOptions {
   /** Why this process should get no traffic now; undefined if it should. */
   readonly notReadyReason: () => string | undefined;
+  /** Whether the listings are demo data; `/ready` then says so. */
+  readonly isDemo: boolean;
   readonly metrics: Pick<Metrics, 'expose'>;
   /** Gets the cause of a failed scrape; the client only learns that it failed. */
   readonly log: Logger;
@@ -38,7 +40,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
  * @param paths the paths to answer; undefined is returned for all others
  */
 export function createMonitoring(
-  { notReadyReason, metrics, log }: MonitoringOptions,
+  { notReadyReason, isDemo, metrics, log }: MonitoringOptions,
   paths = MONITORING_PATHS,
 ): Monitoring {
   return (method, path) => {
@@ -50,7 +52,7 @@ export function createMonitoring(
     if (path === '/live') return respond('{"live":true}');
     if (path === '/ready') {
       const reason = notReadyReason();
-      const state = { ready: reason === undefined, reason };
+      const state = { ready: reason === undefined, reason, source: isDemo ? 'demo' : undefined };
       return respond(JSON.stringify(state), JSON_TYPE, reason ? 503 : 200);
     }
     return metrics.expose().then(

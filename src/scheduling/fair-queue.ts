@@ -65,6 +65,11 @@ export function createFairQueue(options: FairQueueOptions) {
     }
   }
 
+  function end(): void {
+    running--;
+    startNext();
+  }
+
   /** Whether the queue has room for one more task, if necessary because it refused another one. */
   function makeRoom(client: string | undefined, priority: Priority): boolean {
     if (waiting < maxWaiting) return true;
@@ -90,6 +95,20 @@ export function createFairQueue(options: FairQueueOptions) {
     /** How many tasks run. */
     get running() {
       return running;
+    },
+    /**
+     * Runs a task that waits for nothing, if fewer than `concurrency` run and none waits.
+     *
+     * @returns its result in an object; undefined if it was not run
+     */
+    runNow<Result>(task: () => Result): { readonly result: Result } | undefined {
+      if (running >= concurrency || waiting > 0) return undefined;
+      running++;
+      try {
+        return { result: task() };
+      } finally {
+        defer(end);
+      }
     },
     /**
      * Runs the task in its turn. It is started before this call returns if fewer than `concurrency` run and none waits.
@@ -120,10 +139,7 @@ export function createFairQueue(options: FairQueueOptions) {
           } catch (error) {
             reject(error);
           }
-          defer(() => {
-            running--;
-            startNext();
-          });
+          defer(end);
         };
         if (running < concurrency && waiting === 0) return void run();
         if (!makeRoom(client, priority)) return reject(new QueueFullError(waiting));

@@ -7,14 +7,17 @@ const MAX_UNDER_WAY = 1_000;
 /** Keeps one client from filling {@link MAX_UNDER_WAY} with operations that wait for the upstream. */
 const MAX_UNDER_WAY_PER_CLIENT = MAX_UNDER_WAY / 4;
 
+/** A turn of the event loop takes about as long as a small operation. */
+const SLICE_MS = 1;
+
 /** Operations that are under way go first. */
 const PRIORITY = { begin: 0, resume: 1 } as const;
 
 export type Turns = ReturnType<typeof createTurns>;
 
 /**
- * Executes operations one after the other. Between two of them the event loop takes a turn, in which health checks
- * and cached responses are served: a burst of operations would otherwise run in one go.
+ * Executes operations one after the other. After each one that waits for something, and after a millisecond of others,
+ * the event loop takes a turn, in which health checks and cached responses are served: a burst of operations would otherwise run in one go.
  *
  * Clients take turns round-robin, so that a client with many operations delays only its own. Call it once in a process:
  * all operations must share the same turns.
@@ -22,12 +25,21 @@ export type Turns = ReturnType<typeof createTurns>;
  * @param maxWaitMs how long an operation may wait for its turn, in milliseconds; one that waits longer is refused
  */
 export function createTurns({ maxWaitMs }: { readonly maxWaitMs: number }) {
-  const queue = createFairQueue({
-    concurrency: 1,
-    maxWaiting: MAX_WAITING,
-    // The next turn begins after the event loop has looked at its connections.
-    defer: setImmediate,
-  });
+  let sliceEnd = 0;
+
+  /** After a slice of time the event loop looks at its connections. */
+  function defer(startNext: () => void): void {
+    if (performance.now() < sliceEnd) {
+      startNext();
+      return;
+    }
+    setImmediate(() => {
+      sliceEnd = performance.now() + SLICE_MS;
+      startNext();
+    });
+  }
+
+  const queue = createFairQueue({ concurrency: 1, maxWaiting: MAX_WAITING, defer });
   const underWayOf = new Map<string | undefined, number>();
   let underWay = 0;
 
@@ -35,17 +47,19 @@ export function createTurns({ maxWaitMs }: { readonly maxWaitMs: number }) {
     return underWay < MAX_UNDER_WAY && (underWayOf.get(client) ?? 0) < MAX_UNDER_WAY_PER_CLIENT;
   }
 
-  async function counted<Result>(client: string | undefined, execute: () => Result | Promise<Result>) {
+  function started<Result>(client: string | undefined, execute: () => Result | Promise<Result>) {
+    const result = execute();
+    if (!(result instanceof Promise)) return result;
+    // Most of its work may still be to come, in this turn of the event loop.
+    sliceEnd = 0;
     underWay++;
     underWayOf.set(client, (underWayOf.get(client) ?? 0) + 1);
-    try {
-      return await execute();
-    } finally {
+    return result.finally(() => {
       underWay--;
       const left = (underWayOf.get(client) ?? 0) - 1;
       if (left > 0) underWayOf.set(client, left);
       else underWayOf.delete(client);
-    }
+    });
   }
 
   return {
@@ -65,7 +79,7 @@ export function createTurns({ maxWaitMs }: { readonly maxWaitMs: number }) {
       const begin = () => {
         const isLate = performance.now() > deadline;
         // The promise is wrapped in an object: awaited directly, the turn would last until the operation ends.
-        return { result: isLate || !hasRoom(client) ? refuse() : counted(client, execute) };
+        return { result: isLate || !hasRoom(client) ? refuse() : started(client, execute) };
       };
       try {
         const { result } = await queue.add(client, PRIORITY.begin, begin);
@@ -75,13 +89,19 @@ export function createTurns({ maxWaitMs }: { readonly maxWaitMs: number }) {
         throw error;
       }
     },
+    /** Executes an operation that waits for nothing, if it is its turn now; undefined otherwise. */
+    runNow: queue.runNow,
     /**
      * Waits for another turn of an operation that is under way. Call it after waiting for something that many
      * operations wait for, such as an answer of the upstream, which would otherwise resume all of them at once.
      *
      * @throws QueueFullError by rejection
      */
-    next: (client: string | undefined): Promise<void> => queue.add(client, PRIORITY.resume, () => {}),
+    next: (client: string | undefined): Promise<void> =>
+      queue.add(client, PRIORITY.resume, () => {
+        // The operation goes on after this task, in the same turn of the event loop.
+        sliceEnd = 0;
+      }),
     /** How many operations have begun and not ended; most of them wait for the upstream. */
     get underWay() {
       return underWay;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from '../logger.js';
 import type { Monitoring, MonitoringResponse } from '../observability/monitoring.js';
-import { createHttpServer, type Exchange } from './http-server.js';
+import { createHttpServer, type ServerExchange } from './http-server.js';
 import { addressOf } from './server-address.js';
 
 /** A port for operators alone, beside the public one. */
@@ -48,12 +48,9 @@ export function createAdminServer(monitoring: Monitoring, log: Logger): AdminSer
   };
 }
 
-function send(exchange: Exchange, { status, headers, body }: MonitoringResponse): void {
+function send(exchange: ServerExchange, { status, headers, body }: MonitoringResponse): void {
   const bytes = Buffer.from(body);
-  exchange.response.writeHead(status, {
-    ...headers,
-    'x-content-type-options': 'nosniff',
-    'content-length': bytes.byteLength,
-  });
-  exchange.end(bytes);
+  const given = Object.entries(headers).flat();
+  const length = String(bytes.byteLength);
+  exchange.send(status, [...given, 'x-content-type-options', 'nosniff', 'content-length', length], bytes);
 }

@@ -3,10 +3,11 @@ import type { Socket } from 'node:net';
 import type { CorsOrigins } from '../http/cors.js';
 import { hasOneHost } from '../http/request-target.js';
 import type { Logger } from '../logger.js';
-import type { TraceSpan } from '../tracing.js';
 import { createByteBudget } from './byte-budget.js';
 import { type Connection, createConnections } from './connections.js';
 import { type CutCounter, createCutReport } from './cut-report.js';
+import { type ClientFinder, createClientFinder } from './forwarded-client.js';
+import { NodeExchange } from './node-exchange.js';
 import { type ReadBody, readBody } from './read-body.js';
 import {
   refuseConnection,
@@ -25,6 +26,8 @@ export interface HttpServerOptions {
   readonly maxConnections?: number | undefined;
   /** The origins whose pages may read the refusals of the server; all unless given. */
   readonly corsOrigins?: CorsOrigins | undefined;
+  /** Networks of proxies that say who the client is; none unless given. */
+  readonly trustedProxies?: readonly string[] | undefined;
   readonly metrics?: CutCounter | undefined;
   readonly log: Logger;
   /** Learns of the requests that the server refuses itself. */
@@ -51,33 +54,34 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** Estimated size of a request without its body and headers. */
 const REQUEST_BYTES = 4_096;
 
-/** One request and its response. */
-export class Exchange {
-  /** When the whole request had arrived, and it was its turn; by `performance.now()`. */
-  startedAt = 0;
-  /** Of the response body, once it was handed over. */
-  bodyBytes = 0;
-  /** Of the request, if it is traced. */
-  span: TraceSpan | undefined;
+/** One request and its response, on a connection whose memory and time are bounded. */
+export class ServerExchange extends NodeExchange {
+  #client: string | undefined;
 
   constructor(
-    readonly request: IncomingMessage,
-    readonly response: ServerResponse,
-    readonly connection: Connection,
+    request: IncomingMessage,
+    response: ServerResponse,
+    private readonly connection: Connection,
     private readonly sender: BodySender,
-    private readonly corsOrigins: CorsOrigins,
-    private readonly observer: RequestObserver | undefined,
-  ) {}
-
-  /** Ends the response with these bytes, after its head has been written. */
-  end(bytes: Uint8Array): void {
-    this.bodyBytes = bytes.byteLength;
-    this.sender.end(this.connection, this.response, bytes);
+    corsOrigins: CorsOrigins,
+    private readonly findClient: ClientFinder,
+  ) {
+    super(request, response, connection.client, corsOrigins);
   }
 
-  refuse(refusal: ServerRefusal): void {
-    const sent = sendRefusal(this.request, this.response, this.corsOrigins, refusal);
-    this.observer?.refused(this, sent);
+  /** The client that turns and limits on operations count; that of the connection unless a trusted proxy names another. */
+  override get client(): string {
+    this.#client ??= this.findClient(this.request, this.connection.client);
+    return this.#client;
+  }
+
+  /** Whether a proxy that is not trusted may have sent the request for another client. */
+  override get isForwarded(): boolean {
+    return this.client === this.connection.client && this.request.headers['x-forwarded-for'] !== undefined;
+  }
+
+  protected override end(bytes: Uint8Array): void {
+    this.sender.end(this.connection, this.response, bytes);
   }
 }
 
@@ -89,7 +93,7 @@ export class Exchange {
  */
 export function createHttpServer(
   options: HttpServerOptions,
-  handle: (read: ReadBody, exchange: Exchange) => void,
+  handle: (read: ReadBody, exchange: ServerExchange) => void,
 ): HttpServer {
   const {
     maxBodyBytes,
@@ -98,6 +102,7 @@ export function createHttpServer(
     log,
     observer,
   } = options;
+  const findClient = createClientFinder(options.trustedProxies ?? []);
   const onCut = createCutReport(log, options.metrics);
   const bodies = { maxBodyBytes, budget: createByteBudget(MAX_UNANSWERED_REQUEST_BYTES) };
   const sender = createBodySender(createByteBudget(MAX_UNREAD_RESPONSE_BYTES));
@@ -114,7 +119,7 @@ export function createHttpServer(
       if (request.socket.destroyed) return;
       const connection = connections.of(request.socket);
       const earlier = connection.begin(response);
-      const exchange = new Exchange(request, response, connection, sender, corsOrigins, observer);
+      const exchange = new ServerExchange(request, response, connection, sender, corsOrigins, findClient);
       // A callback: for a cache hit, a promise would add half of its time.
       readBody(request, connection, bodies, (read) => {
         const { reservation } = read;
@@ -127,18 +132,28 @@ export function createHttpServer(
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
   const connections = createConnections(server, maxConnections, onCut);
 
-  function handleOrRefuse(read: ReadBody, exchange: Exchange): void {
+  function refuse(exchange: ServerExchange, refusal: ServerRefusal): void {
+    const sent = exchange.refuse(refusal);
+    if (sent) observer?.refused(exchange, sent);
+  }
+
+  function handleOrRefuse(read: ReadBody, exchange: ServerExchange): void {
     exchange.startedAt = performance.now();
     if (!hasOneHost(exchange.request)) {
-      exchange.refuse({ status: 400, message: 'Expected one Host header.', isLast: true });
+      refuse(exchange, { status: 400, message: 'Expected one Host header.', isLast: true });
     } else if (read.isOverloaded) {
       onCut('request_bytes');
-      exchange.refuse(TOO_MANY_REQUEST_BYTES);
+      refuse(exchange, TOO_MANY_REQUEST_BYTES);
     } else handle(read, exchange);
   }
 
   /** Handles a pipelined request after the earlier ones, and counts its memory until then. */
-  function wait(connection: Connection, earlier: ServerResponse, read: ReadBody, exchange: Exchange): void {
+  function wait(
+    connection: Connection,
+    earlier: ServerResponse,
+    read: ReadBody,
+    exchange: ServerExchange,
+  ): void {
     const { rawHeaders, url = '' } = exchange.request;
     const headBytes = rawHeaders.reduce((sum, { length }) => sum + length, url.length);
     const bytes = REQUEST_BYTES + headBytes + (read.body?.length ?? 0);

@@ -36,7 +36,7 @@ export interface BodyLimits {
  */
 export function readBody(
   request: IncomingMessage,
-  connection: Connection,
+  connection: Pick<Connection, 'reserve' | 'cut'>,
   { maxBodyBytes, budget }: BodyLimits,
   done: (read: ReadBody) => void,
 ): void {

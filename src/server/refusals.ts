@@ -50,20 +50,30 @@ export function sendRefusal(
   corsOrigins: CorsOrigins,
   refusal: ServerRefusal,
 ): SentRefusal {
-  const body = refusalBody(refusal);
-  const headersOfAll = headersOf(refusal, body, typeof requestId === 'string' ? requestId : undefined);
-  response.writeHead(refusal.status, {
-    ...headersOfAll,
-    ...Object.fromEntries(corsHeaders(corsOrigins, origin)),
-    ...(refusal.isLast ? { connection: 'close' } : {}),
-  });
+  const { body, headers, sent } = refusalMessage(
+    origin,
+    typeof requestId === 'string' ? requestId : undefined,
+    corsOrigins,
+    refusal,
+  );
+  response.writeHead(refusal.status, { ...headers, ...(refusal.isLast ? { connection: 'close' } : {}) });
   response.end(body);
-  return {
-    status: refusal.status,
-    code: refusal.code,
-    requestId: headersOfAll['x-request-id'],
-    bytes: Number(headersOfAll['content-length']),
-  };
+  return sent;
+}
+
+/** The body and headers of a refusal: those that every response has, and its own. */
+export function refusalMessage(
+  origin: string | null | undefined,
+  requestId: string | undefined,
+  corsOrigins: CorsOrigins,
+  refusal: Refusal,
+): { readonly body: string; readonly headers: Readonly<Record<string, string>>; readonly sent: SentRefusal } {
+  const body = refusalBody(refusal);
+  const ofAll = headersOf(refusal, body, requestId);
+  const headers = { ...Object.fromEntries(corsHeaders(corsOrigins, origin)), ...ofAll };
+  const { status, code } = refusal;
+  const sent = { status, code, requestId: ofAll['x-request-id'], bytes: Number(ofAll['content-length']) };
+  return { body, headers, sent };
 }
 
 function headersOf(refusal: Refusal, body: string, requestId: string | undefined) {

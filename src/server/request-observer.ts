@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { elapsedMs } from '../http/elapsed.js';
 import { requestIdFrom } from '../http/request-ids.js';
 import type { Logger } from '../logger.js';
@@ -6,6 +5,7 @@ import { type CacheResult, outcomeOf, type RequestMetrics } from '../metrics/req
 import { createRequestLog, type LogRequests, SLOW_REQUEST_MS } from '../observability/request-log.js';
 import type { TraceSpan } from '../tracing.js';
 import type { SentRefusal } from './refusals.js';
+import type { Exchange } from './responses/exchange.js';
 
 export interface RequestObserverOptions {
   readonly metrics?: { readonly requests: RequestMetrics } | undefined;
@@ -15,14 +15,10 @@ export interface RequestObserverOptions {
 }
 
 /** What is read of a request and its response. */
-export interface ObservedExchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly connection: { readonly client: string };
-  readonly startedAt: number;
-  bodyBytes: number;
-  readonly span?: TraceSpan | undefined;
-}
+export type ObservedExchange = Pick<
+  Exchange,
+  'method' | 'url' | 'client' | 'status' | 'startedAt' | 'bodyBytes' | 'isAborted' | 'span'
+>;
 
 /** How a request was answered. */
 export interface AnsweredFacts {
@@ -54,25 +50,23 @@ export function createRequestObserver(options: RequestObserverOptions): RequestO
   const requestLog = createRequestLog(options.log, options.logRequests);
 
   function answered(exchange: ObservedExchange, facts: AnsweredFacts): void {
-    const { request, response, connection, startedAt } = exchange;
+    const { method, status, isAborted, startedAt } = exchange;
     const { cache, operation, requestId, codes = NO_CODES } = facts;
-    const status = response.statusCode;
     const ms = elapsedMs(startedAt);
-    const bytes = request.method === 'HEAD' ? 0 : exchange.bodyBytes;
-    const isAborted = request.socket.destroyed;
+    const bytes = method === 'HEAD' ? 0 : exchange.bodyBytes;
     if (exchange.span) endSpan(exchange.span, status, facts);
     metrics.answered(cache, isAborted ? 'ABORTED' : outcomeWith(status, codes), ms, bytes);
     if (!requestLog.logsAll && cache === 'hit' && ms < SLOW_REQUEST_MS) return;
     requestLog.write({
       requestId: requestId ?? requestIdFrom(undefined),
-      method: request.method ?? 'GET',
-      path: pathOf(request),
+      method,
+      path: pathOf(exchange.url),
       status,
       operation,
       cache,
       ...(codes.length > 0 ? { codes } : {}),
       ...(isAborted ? { isAborted } : {}),
-      client: connection.client,
+      client: exchange.client,
       bytes,
       ms,
     });
@@ -82,8 +76,7 @@ export function createRequestObserver(options: RequestObserverOptions): RequestO
     began: metrics.began,
     ended: metrics.ended,
     answered,
-    refused(exchange, { status, code, requestId, bytes }) {
-      exchange.bodyBytes = bytes;
+    refused(exchange, { status, code, requestId }) {
       const cache = status === 500 ? 'miss' : 'refused';
       answered(exchange, { cache, requestId, codes: code === undefined ? NO_CODES : [code] });
     },
@@ -107,7 +100,7 @@ function endSpan(
 }
 
 /** The path as it was sent, without its query string. */
-function pathOf({ url = '/' }: IncomingMessage): string {
+function pathOf(url: string): string {
   const end = url.indexOf('?');
   return end < 0 ? url : url.slice(0, end);
 }

@@ -5,6 +5,7 @@ import type { Metrics } from '../metrics.js';
 import { currentTracing } from '../tracing.js';
 import { createHttpServer, type HttpServerOptions } from './http-server.js';
 import { createRequestObserver, type RequestObserverOptions } from './request-observer.js';
+import { toCacheableRequest } from './responses/cacheable-request.js';
 import { createResponder, type ResponderOptions } from './responses/responder.js';
 import { addressOf } from './server-address.js';
 
@@ -41,12 +42,14 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   const observer = createRequestObserver(options);
   const respond = createResponder({ ...options, observer });
   const tracing = currentTracing();
+  const portClosed = () => isPortClosed;
   const { server, closeSilent } = createHttpServer({ ...options, observer }, (read, exchange) => {
-    if (!tracing) respond(read, exchange, () => isPortClosed);
+    const request = toCacheableRequest(exchange.request, read.body ?? '');
+    if (!tracing) respond(request, read, exchange, portClosed);
     else
       tracing.inRequest('request', exchange.request.headers, (span) => {
         exchange.span = span;
-        respond(read, exchange, () => isPortClosed);
+        respond(request, read, exchange, portClosed);
       });
   });
 

@@ -46,6 +46,8 @@ export interface UpstreamOptions extends Addresses {
   readonly upstreamRequestsPerSecond: number;
   readonly upstreamMaxBytes: number;
   readonly rateLimiter: RateLimiter;
+  /** Answers all requests in place of HTTP; for the demo listing without a port. */
+  readonly http?: UpstreamHttp;
   /** Called when one service has taken the place of another. */
   readonly onChangeOver: (from: ListingSource, to: ListingSource) => void;
   readonly onAttempt: (source: ListingSource, path: string, outcome: string, seconds: number) => void;
@@ -105,19 +107,21 @@ export function createUpstream(options: UpstreamOptions) {
   const opened: UpstreamHttp[] = [];
 
   function open({ source, url, createListing }: Service): Listing {
-    const http = createUpstreamHttp({
-      service: source,
-      baseUrl: url,
-      headers: options.upstreamHeaders,
-      timeoutMs: options.upstreamTimeoutMs,
-      retries: options.upstreamRetries,
-      rateLimiter: options.rateLimiter,
-      maxWaiting: options.upstreamRequestsPerSecond * MAX_WAIT_SECONDS,
-      maxBytes,
-      onAttempt: (path, outcome, seconds) => options.onAttempt(source, path, outcome, seconds),
-      onBreaker: (state, lane) => options.onBreaker(source, state, lane),
-      log,
-    });
+    const http =
+      options.http ??
+      createUpstreamHttp({
+        service: source,
+        baseUrl: url,
+        headers: options.upstreamHeaders,
+        timeoutMs: options.upstreamTimeoutMs,
+        retries: options.upstreamRetries,
+        rateLimiter: options.rateLimiter,
+        maxWaiting: options.upstreamRequestsPerSecond * MAX_WAIT_SECONDS,
+        maxBytes,
+        onAttempt: (path, outcome, seconds) => options.onAttempt(source, path, outcome, seconds),
+        onBreaker: (state, lane) => options.onBreaker(source, state, lane),
+        log,
+      });
     opened.push(http);
     return createListing({ http, source, maxBytes, log });
   }

@@ -3,11 +3,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuMicrosOf } from './processes.js';
 import { requestsOf, type Target } from './targets.js';
 
+/** A time in which an event loop did not turn. */
+export interface Block {
+  readonly ms: number;
+  /** As much of it at most as the process ran itself; in the rest others had its core. */
+  readonly ownMs: number;
+}
+
 /** What happened to a gateway's event loop in some time. */
 export interface LoopWatch {
   readonly refreshes: number;
   /** The longest blocks, as many as there were refreshes, the longest first. */
   readonly blockedMs: readonly number[];
+  /** The same of what the process itself needed of each block. */
+  readonly ownMs: readonly number[];
   readonly cpuMs: number;
   readonly ms: number;
 }
@@ -32,12 +41,20 @@ export async function watchLoop(
   // The upstream has counted the last one when it was asked.
   await sleep(until.refreshes > 0 ? 500 : 0);
   const ms = performance.now() - began;
-  const blockedMs = (await blocks(gateway)).toSorted((a, b) => b - a).slice(0, Math.max(1, refreshes));
-  return { refreshes, blockedMs, cpuMs: (cpuMicrosOf(gateway.child.pid) - cpuBefore) / 1000, ms };
+  const blocked = await blocks(gateway);
+  const longest = (times: readonly number[]) =>
+    times.toSorted((a, b) => b - a).slice(0, Math.max(1, refreshes));
+  return {
+    refreshes,
+    blockedMs: longest(blocked.map((block) => block.ms)),
+    ownMs: longest(blocked.map((block) => block.ownMs)),
+    cpuMs: (cpuMicrosOf(gateway.child.pid) - cpuBefore) / 1000,
+    ms,
+  };
 }
 
-async function blocks({ child }: Target): Promise<readonly number[]> {
+async function blocks({ child }: Target): Promise<readonly Block[]> {
   child.send('tell');
-  const [blockedMs] = (await once(child, 'message')) as [readonly number[]];
-  return blockedMs;
+  const [came] = (await once(child, 'message')) as [readonly Block[]];
+  return came;
 }

@@ -35,11 +35,15 @@ export interface GatewayOptions extends UpstreamOptions {
   readonly hasAllCores?: boolean;
   /** The folder of the checkout, built, whose gateway it is; this one unless given. */
   readonly root?: string;
+  /** Another gateway, to ask the upstream at the same address and as the same asker. */
+  readonly beside?: Pick<Target, 'asker'>;
 }
 
 /** How long the upstream takes for an answer, unless told otherwise. */
 export const UPSTREAM_DELAY_MS = 50;
 
+/** So that a machine that others use, too, does not have the gateway refuse work: its cost is to be measured. */
+const MAX_WAIT_MS = 60_000;
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 /** What `npm start` gives Node. */
 const START = startArguments(readFileSync(`${ROOT}package.json`, 'utf8'));
@@ -86,10 +90,16 @@ export async function startGateway(
   options: GatewayOptions,
   question = ANY_QUESTION,
 ): Promise<Target & { readonly firstAnswerMs: number }> {
-  const { settings = {}, isProbed = false, hasAllCores = false, root = ROOT } = options;
-  const { address, asker } = addressFor(upstream, options);
+  const { settings = {}, isProbed = false, hasAllCores = false, root = ROOT, beside } = options;
+  const { address, asker } = addressFor(upstream, options, beside?.asker);
   const port = await freePort();
-  const env = { PORT: String(port), UPSTREAM_URL: address, LOG_LEVEL: 'warn', ...settings };
+  const env = {
+    PORT: String(port),
+    UPSTREAM_URL: address,
+    LOG_LEVEL: 'warn',
+    MAX_WAIT_MS: String(MAX_WAIT_MS),
+    ...settings,
+  };
   const began = performance.now();
   const child = keep(
     spawn(process.execPath, [...(isProbed ? ['--import', PROBE] : []), ...START], {
@@ -99,11 +109,7 @@ export async function startGateway(
     }),
   );
   pin(child.pid, hasAllCores ? 'any' : 'server');
-  // It knows nothing of this process: should this one be killed, the upstream ends it.
-  upstream.child.send({ pid: child.pid, hasEnded: false });
-  child.once('exit', () => {
-    if (upstream.child.connected) upstream.child.send({ pid: child.pid, hasEnded: true });
-  });
+  endWith(upstream, child);
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (text) => {
       logged += text;
@@ -123,6 +129,14 @@ export async function startGateway(
   throw new Error(`The gateway did not start: ${logged}`);
 }
 
+/** Has the upstream end a process that knows nothing of this one, should this one be killed. */
+export function endWith(upstream: Target, child: ChildProcess): void {
+  upstream.child.send({ pid: child.pid, hasEnded: false });
+  child.once('exit', () => {
+    if (upstream.child.connected) upstream.child.send({ pid: child.pid, hasEnded: true });
+  });
+}
+
 /** How many requests the upstream has had: all of them, or those for one listing. */
 export async function requestsOf(
   upstream: Target,
@@ -138,8 +152,8 @@ export async function requestsOf(
 function addressFor(
   upstream: Target,
   { listed, delayMs = UPSTREAM_DELAY_MS, isMoving = false }: UpstreamOptions,
+  asker = String(++askers),
 ) {
-  const asker = String(++askers);
   const path = `/${asker}/${delayMs}/${listed}/${isMoving ? 'moving' : 'still'}/v1`;
   return { asker, address: new URL(path, upstream.url).href };
 }

@@ -25,12 +25,14 @@ export type Answer =
   | { tokens: readonly AnsweredToken[] }
   | { tokenSearch: { edges: readonly { node: AnsweredToken }[] } };
 
-const CONNECTIONS = 16;
+/** How many ask at once. */
+export const CONNECTIONS = 16;
 /** Enough for answers of megabytes: more of them would only wait longer. */
 const FEW_CONNECTIONS = 4;
 const PAGE = 20;
 
-const FIELDS = `{ symbol address decimals price { usd __typename }
+/** What a picker shows of each token. */
+export const LIST_FIELDS = `{ symbol address decimals price { usd __typename }
   chain { name nativeCurrency { symbol __typename } __typename } __typename }`;
 const ALL_FIELDS = `{ id address chainKey decimals isBridgeable isNative name symbol price { usd asOf __typename }
   chain { id chainKey chainId chainType name shortName __typename } __typename }`;
@@ -51,7 +53,7 @@ export const q2: Workload = {
   about: 'the tokens of a chain that has many, with price and chain',
   listed: 1000,
   connections: CONNECTIONS,
-  bodies: [bodyOf(`query Q2 { tokens(srcChainKey: "ethereum") ${FIELDS} }`)],
+  bodies: [bodyOf(`query Q2 { tokens(srcChainKey: "ethereum") ${LIST_FIELDS} }`)],
   expected: [facts({ tokens: withChains(listingsOf(1000), 'ethereum') })],
 };
 
@@ -72,7 +74,9 @@ export const q4: Workload = {
   listed: 1000,
   connections: CONNECTIONS,
   bodies: listingsOf(1000).chains.map(({ chainKey: srcChainKey }) =>
-    bodyOf(`query Q4($srcChainKey: String) { tokens(srcChainKey: $srcChainKey) ${FIELDS} }`, { srcChainKey }),
+    bodyOf(`query Q4($srcChainKey: String) { tokens(srcChainKey: $srcChainKey) ${LIST_FIELDS} }`, {
+      srcChainKey,
+    }),
   ),
   expected: listingsOf(1000).chains.map(({ chainKey }) =>
     facts({ tokens: withChains(listingsOf(1000), chainKey) }),
@@ -89,7 +93,7 @@ export const q3x10k: Workload = {
   expected: [facts({ tokens: withChains(listingsOf(10_000)) })],
 };
 
-/** What is asked of every server. */
+/** The workloads that every server is asked. */
 export const common: readonly Workload[] = [q1, q2, q3, q4, q3x10k];
 
 /** The rows of 500 sets of keys in turn; each is asked for again before the answers to all are too many to keep. */
@@ -101,11 +105,10 @@ export const lookUps: Workload = {
   ...lookUpsIn(10_000, 500),
 };
 
-/** More searches, by a bound that keeps nothing out, than the gateway keeps the places of. */
+/** Many different searches, for the memory that they take. */
 export const searches: Workload = {
   name: 'S x10k',
-  about:
-    'a search that finds 111 rows of 10,000, of which the first 20 are given, 2,700 in turn: too many to keep',
+  about: 'a search that finds 111 rows of 10,000, of which the first 20 are given, 2,700 in turn',
   listed: 10_000,
   connections: CONNECTIONS,
   ...allSearches(),
@@ -120,7 +123,7 @@ export function lookUpsIn(listed: number, sets: number): Pick<Workload, 'bodies'
   );
   return {
     bodies: pages.map((page) =>
-      bodyOf(`query K($keys: [TokenKey!]!) { tokens: tokensByKey(keys: $keys) ${FIELDS} }`, {
+      bodyOf(`query K($keys: [TokenKey!]!) { tokens: tokensByKey(keys: $keys) ${LIST_FIELDS} }`, {
         keys: page.map(({ chainKey, address }) => ({ chainKey, address })),
       }),
     ),
@@ -133,7 +136,7 @@ export function searchFor(typed: string, minPriceUsd: number): string {
   return bodyOf(
     `query S($query: String, $filter: TokenFilter) {
       tokenSearch(query: $query, filter: $filter, first: ${PAGE}) {
-        totalCount edges { cursor node ${FIELDS} __typename } __typename } }`,
+        totalCount edges { cursor node ${LIST_FIELDS} __typename } __typename } }`,
     { query: typed, filter: { minPriceUsd } },
   );
 }
@@ -175,7 +178,10 @@ export function withNewVariables({ bodies }: Pick<Workload, 'bodies'>): () => st
   const parts = bodies.map((body) => {
     const { query, variables } = JSON.parse(body) as { query: string; variables: object };
     const more = query
-      .replace(/^query \w+(?:\((.*?)\))?/, (_head, own?: string) => `query V($other: String!, ${own ?? ''})`)
+      .replace(
+        /^query (\w+)(?:\((.*?)\))?/,
+        (_head, name: string, own = '') => `query ${name}V($other: String!, ${own})`,
+      )
       .replace(/\}\s*$/, 'chain(chainKey: $other) { name __typename } }');
     return bodyOf(more, { ...variables, other: nobody }).split(nobody);
   });
@@ -199,7 +205,7 @@ export function facts(answer: Answer): unknown {
 }
 
 /** As Apollo Client writes it: `__typename` everywhere, and printed over many lines. */
-function bodyOf(query: string, variables = {}): string {
+export function bodyOf(query: string, variables = {}): string {
   const operationName = /^query (\w+)/.exec(query)?.[1];
   return JSON.stringify({ operationName, variables, query: print(parse(query)) });
 }

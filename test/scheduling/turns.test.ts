@@ -13,13 +13,22 @@ function block(ms: number): void {
 }
 
 describe('turns', () => {
-  it('let the event loop look at its connections between two operations', async () => {
+  it.each([
+    ['that wait for something', async (order: string[], name: string) => order.push(name)],
+    [
+      'of more than a millisecond',
+      (order: string[], name: string) => {
+        block(2);
+        return order.push(name);
+      },
+    ],
+  ])('let the event loop look at its connections between two operations %s', async (_name, execute) => {
     const turns = createTurns(SHORT);
     const order: string[] = [];
     const operations = ['a', 'b', 'c'].map((name) =>
       turns.run(
         undefined,
-        () => order.push(name),
+        () => execute(order, name),
         () => order.push('refused'),
       ),
     );

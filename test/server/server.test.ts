@@ -66,8 +66,10 @@ describe('an internal error', () => {
     const { log, logged } = await createTestLog();
     const server = createGatewayServer({
       gateway: {
+        path: '/graphql',
         corsOrigins: '*',
         load: async () => {},
+        write: () => 'not writable',
         fetch: () => Promise.reject(new Error('secret-bug')),
         answer: () => Promise.reject(new Error('secret-bug')),
       },

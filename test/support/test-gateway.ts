@@ -6,6 +6,7 @@ import { createGateway, type Gateway } from '../../src/gateway.js';
 import { createLogger, type Logger } from '../../src/logger.js';
 import { createMetrics, type Metrics } from '../../src/metrics.js';
 import { openSnapshots } from '../../src/open-snapshots.js';
+import { pageDocuments } from '../../src/pages/page-documents.js';
 import type { Snapshots } from '../../src/snapshots/snapshots.js';
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 
@@ -101,6 +102,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
   metrics.watchListings(() => snapshots.status(Date.now()));
   const gateway = createGateway({
     ...config,
+    pageDocuments: config.trustedDocumentsOnly ? pageDocuments(config.graphiql) : [],
     snapshots,
     metrics,
     log,

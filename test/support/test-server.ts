@@ -3,6 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import * as zlib from 'node:zlib';
 import { expect, onTestFinished } from 'vitest';
 import { createDependencyCheck } from '../../src/graph/dependencies.js';
+import type { ClientLimit } from '../../src/scheduling/client-limit.js';
 import { createGatewayServer } from '../../src/server/server.js';
 import { demoChains } from '../fixtures/demo.js';
 import { json } from './fake-upstream.js';
@@ -46,6 +47,8 @@ export interface TestServer extends TestGateway {
 }
 
 export interface TestServerOptions extends TestGatewayOptions {
+  /** Limits what each client may have executed. */
+  readonly clientLimit?: ClientLimit;
   /** 1 caches nothing. */
   readonly maxCacheBytes?: number;
 }
@@ -62,6 +65,11 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
         executions++;
         return gateway.gateway.fetch(asked, context);
       },
+      write(...asked) {
+        const written = gateway.gateway.write(...asked);
+        if (typeof written === 'object') executions++;
+        return written;
+      },
       answer(...asked) {
         executions++;
         return gateway.gateway.answer(...asked);
@@ -70,6 +78,9 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     checkDependencies: createDependencyCheck(gateway.snapshots),
     maxBodyBytes: 1_048_576,
     maxQueryTokens: 2_000,
+    clientLimit: options.clientLimit,
+    graphiql: options.config?.graphiql,
+    trustedProxies: options.config?.trustedProxies,
     ...(options.maxCacheBytes ? { maxCacheBytes: options.maxCacheBytes } : {}),
     metrics: gateway.metrics,
     logRequests: options.config?.logRequests,

@@ -119,9 +119,12 @@ export class Planner {
         let index = 0;
         try {
           run.text += '[';
+          const kept = item.object?.keptOfList(list, run);
           for (; index < list.length; index++) {
             if (index > 0) run.text += ',';
-            append(item, list[index], run);
+            const text = kept && item.object?.textAt(index, list[index], run, kept);
+            if (text === undefined) append(item, list[index], run);
+            else run.text += text;
             run.flushIfLong();
           }
           run.text += ']';
@@ -149,6 +152,8 @@ export class Planner {
     }
     const isOfRow = !check && plan.isOfRow;
     return {
+      // An object that was checked once need not be checked again if nothing else can be found out.
+      object: check ? undefined : plan,
       text: (value, run) => plan.text(value, run, keptOrPlain(value, run)),
       isOfRow: isOfRow
         ? (value) => isNull(value) || (typeof value === 'object' && isOfRow(value as object))

@@ -8,6 +8,7 @@ export type RowTexts = readonly string[];
 
 /** Rough size of an entry without its texts. */
 const BYTES_OF_ENTRY = 150;
+const BYTES_OF_PLACE = 8;
 
 /** Bounds the texts that all plans together keep. Beyond the bound all of them begin anew. */
 export class RowJsonBudget {
@@ -32,13 +33,33 @@ export const PROCESS_BUDGET = new RowJsonBudget(33_554_432);
 
 /** The kept texts of the rows that one part of a plan has met. */
 export class RowJson {
-  /** Made when it is first needed: most plans are used once. */
+  /** Made when they are first needed: most plans are used once. */
   private texts: WeakMap<object, RowTexts> | undefined;
+  private lists: WeakMap<object, (RowTexts | undefined)[]> | undefined;
+  /** The tokens of a list are often on one chain. */
+  private lastRow: unknown;
+  private lastTexts: RowTexts | undefined;
 
   constructor(private readonly budget: RowJsonBudget) {}
 
   get(row: unknown): RowTexts | undefined {
-    return this.texts?.get(row as object);
+    if (row === this.lastRow) return this.lastTexts;
+    const texts = this.texts?.get(row as object);
+    if (texts === undefined) return undefined;
+    this.lastRow = row;
+    this.lastTexts = texts;
+    return texts;
+  }
+
+  /** The texts of the rows of a frozen list, by their places; to be filled by the caller. */
+  ofList(list: object, length: number): (RowTexts | undefined)[] {
+    this.lists ??= new WeakMap();
+    const known = this.lists.get(list);
+    if (known) return known;
+    const texts = new Array<RowTexts | undefined>(length).fill(undefined);
+    this.lists.set(list, texts);
+    this.budget.add(this, BYTES_OF_PLACE * length);
+    return texts;
   }
 
   set(row: object, texts: RowTexts): void {
@@ -51,6 +72,9 @@ export class RowJson {
 
   clear(): void {
     this.texts = undefined;
+    this.lists = undefined;
+    this.lastRow = undefined;
+    this.lastTexts = undefined;
   }
 }
 

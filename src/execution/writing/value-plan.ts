@@ -1,7 +1,7 @@
 import type { GraphQLLeafType } from 'graphql';
 import { ABANDONED } from './abandon.js';
 import { isPure, leafTextOf } from './leaves.js';
-import type { Text, Write } from './object-plan.js';
+import type { ObjectPlan, Text, Write } from './object-plan.js';
 import type { Run } from './run.js';
 
 /** How values of one type are written: as a text if they have no lists, otherwise appended. */
@@ -12,10 +12,13 @@ export interface ShortPlan {
   readonly write?: undefined;
   /** Present if the JSON depends on nothing but the value: whether it can be kept for this value. */
   readonly isOfRow: ((value: unknown) => boolean) | undefined;
+  /** Present for objects of a single type. */
+  readonly object?: ObjectPlan | undefined;
 }
 
 export interface LongPlan {
   readonly text?: undefined;
+  readonly object?: undefined;
   readonly write: Write;
 }
 
@@ -48,9 +51,10 @@ export function orNull(plan: ValuePlan, isNonNull: boolean): ValuePlan {
       },
     };
   }
-  const { text, isOfRow } = plan;
+  const { text, isOfRow, object } = plan;
   return {
     isOfRow,
+    object,
     text(value, run) {
       if (!isNull(value)) return text(value, run);
       if (isNonNull) throw ABANDONED;

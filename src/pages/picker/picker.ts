@@ -11,8 +11,8 @@ export interface PickerOptions {
   readonly isDemo: boolean;
 }
 
-/** The page's files are not copied to dist, so the compiled code also reads them from src. */
-const PAGE = new URL('../../../src/pages/picker/page/', import.meta.url);
+/** The build copies these files beside the compiled code. */
+const PAGE = new URL('./page/', import.meta.url);
 
 /** The types of the files that are served beside the document, by their endings. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -56,6 +56,11 @@ export function createPicker({ endpoint, hasPlayground, isDemo }: PickerOptions)
     document: createDocument(html, CONTENT_SECURITY_POLICY),
     assets: new Map(files.map(({ name, type, content }) => [base + name, createAsset(type, content)])),
   };
+}
+
+/** The texts of the page's queries. */
+export function pickerDocuments(): readonly string[] {
+  return [...read('queries.js').matchAll(/^ {2}text: `([^`]*)`/gm)].map(([, text = '']) => text);
 }
 
 function read(name: string): string {

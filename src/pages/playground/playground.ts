@@ -57,16 +57,17 @@ function loadGraphiql(): typeof import('@graphql-yoga/render-graphiql/graphiql')
 /**
  * Makes the playground: GraphiQL, served from this gateway.
  *
+ * @param path where it is served; its files are below
  * @param isDemo whether to show the banner of demo data
  * @throws Error if its files cannot be read now
  */
-export function createPlayground(isDemo: boolean): Page {
+export function createPlayground(path: string, isDemo: boolean): Page {
   const graphiql = loadGraphiql();
   const assets = new Map<string, Encoded>();
   const add = (name: string, type: string, content: string) => {
-    const path = `/playground/${digestOf(content)}/${name}`;
-    assets.set(path, createAsset(type, content));
-    return path;
+    const address = `${path}/playground/${digestOf(content)}/${name}`;
+    assets.set(address, createAsset(type, content));
+    return address;
   };
   const title = `Chains and tokens${isDemo ? ' (demo data)' : ''}`;
   const script = add('graphiql.js', 'text/javascript', graphiql.js);

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { OperationParameters } from '../../execution/operation-writer.js';
+import type { RequestParameters } from '../../gateway.js';
 
 /** The parts of a request on which its response depends. */
 export interface CacheableRequest {
@@ -38,9 +38,6 @@ export function toCacheableRequest(
 function joined(values: string | string[] | undefined): string | undefined {
   return typeof values === 'object' ? values.join(', ') : values;
 }
-
-/** The parameters of a request, with any others that it has. */
-export type RequestParameters = OperationParameters & Readonly<Record<string, unknown>>;
 
 /**
  * Reads the parameters of a request to the GraphQL endpoint.

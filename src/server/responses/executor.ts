@@ -1,12 +1,10 @@
-import type { Gateway, ToRequest, WrittenResponse } from '../../gateway.js';
+import type { Gateway, RequestParameters, ToRequest, WrittenResponse } from '../../gateway.js';
 import type { DependencyCheck, ResponseInfo } from '../../graph/dependencies.js';
-import { GRAPHQL_PATH } from '../../http/paths.js';
-import { urlOf } from '../../http/request-target.js';
 import type { OperationOutcome } from '../../yoga.js';
-import type { Exchange } from '../http-server.js';
 import type { ReadBody } from '../read-body.js';
 import { type CacheableRequest, parametersOf } from './cacheable-request.js';
 import { CompleteResponse } from './complete-response.js';
+import type { Exchange } from './exchange.js';
 import type { ResponseCache } from './response-cache.js';
 import { createResponseHeaders } from './response-headers.js';
 
@@ -32,7 +30,7 @@ export type Executed =
   | { readonly complete?: never; readonly response: Response; readonly outcome: OperationOutcome };
 
 /**
- * Executes a request, and caches its response if that is possible.
+ * Executes a request, and caches its response if that is possible. Without a promise if it was written at once.
  *
  * @param key the request's cache key; undefined if it comes for the first time, or cannot be cached
  */
@@ -41,13 +39,11 @@ export type Executor = (
   request: CacheableRequest,
   read: ReadBody,
   exchange: Exchange,
-) => Promise<Executed>;
-
-/** A request whose target is not a path, such as `example.org:443`. */
-export class NotAPath extends Error {}
+) => Executed | Promise<Executed>;
 
 export function createExecutor(options: ExecutorOptions): Executor {
   const { gateway, checkDependencies, cache } = options;
+  const { path } = gateway;
   const headersOf = createResponseHeaders(gateway.corsOrigins);
 
   /** A response that was written without GraphQL Yoga. It is cached from its second time on. */
@@ -90,43 +86,36 @@ export function createExecutor(options: ExecutorOptions): Executor {
     return { complete, info, staleListings: info.staleListings, requestId };
   }
 
-  return async (key, request, read, exchange) => {
-    const outcome: OperationOutcome = {};
-    const context = { client: exchange.connection.client, bodyBytes: read.bytes, outcome };
-    const toRequest: ToRequest = (RequestClass) => toFetchRequest(RequestClass, read, exchange);
-    const headers = isOperation(request) ? headersOf.written(request) : undefined;
-    if (!headers) return ofYoga(key, request, await gateway.fetch(toRequest, context), outcome);
-    const parameters = () => parametersOf(request, GRAPHQL_PATH);
-    const answer = await gateway.answer(parameters, toRequest, context);
-    return 'written' in answer
-      ? ofWritten(key, answer.written, headers)
-      : ofYoga(key, request, answer.response, outcome);
+  return (key, request, read, exchange) => {
+    const { client } = exchange;
+    const headers = isOperation(request, path) ? headersOf.written(request) : undefined;
+    const parameters = () => parametersOf(request, path);
+    const written = headers ? gateway.write(parameters, client) : 'not writable';
+    if (headers && typeof written === 'object') return ofWritten(key, written, headers);
+    return executeLater(headers && written === 'not its turn' ? { headers, parameters } : undefined);
+
+    async function executeLater(writable: Writable | undefined): Promise<Executed> {
+      const outcome: OperationOutcome = {};
+      const context = { client, bodyBytes: read.bytes, outcome };
+      const toRequest: ToRequest = (RequestClass) => exchange.toRequest(RequestClass, request, read.body);
+      if (!writable) return ofYoga(key, request, await gateway.fetch(toRequest, context), outcome);
+      const answer = await gateway.answer(writable.parameters, toRequest, context);
+      return 'written' in answer
+        ? ofWritten(key, answer.written, writable.headers)
+        : ofYoga(key, request, answer.response, outcome);
+    }
   };
 }
 
-export function isOperation({ url }: CacheableRequest): boolean {
-  return url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`);
+/** A request that waits for its turn. */
+interface Writable {
+  readonly headers: readonly string[];
+  readonly parameters: () => RequestParameters | undefined;
 }
 
-/** @throws NotAPath if the target of the request is no path */
-function toFetchRequest(
-  RequestClass: typeof Request,
-  { body }: ReadBody,
-  { request, response }: Exchange,
-): Request {
-  const url = urlOf(request);
-  if (!url) throw new NotAPath();
-  const closed = new AbortController();
-  response.once('close', () => {
-    // Nobody waits for the end of a complete response, and an abort costs as much as a small operation.
-    if (!response.writableFinished) closed.abort();
-  });
-  return new RequestClass(url, {
-    method: request.method ?? 'GET',
-    headers: request.headers as Record<string, string>,
-    body: body ?? null,
-    signal: closed.signal,
-  });
+/** Whether the request is for the GraphQL endpoint. */
+export function isOperation({ url }: CacheableRequest, path: string): boolean {
+  return url === path || url.startsWith(`${path}?`);
 }
 
 /** A copy that keeps no other memory alive. */

@@ -1,16 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gateway } from '../../gateway.js';
 import type { DependencyCheck } from '../../graph/dependencies.js';
-import { GRAPHQL_PATH } from '../../http/paths.js';
 import { requestIdFrom } from '../../http/request-ids.js';
 import type { Logger } from '../../logger.js';
 import type { CacheResult, CacheSize } from '../../metrics/requests.js';
-import type { Exchange } from '../http-server.js';
+import type { ClientLimit } from '../../scheduling/client-limit.js';
 import type { ReadBody } from '../read-body.js';
-import { INTERNAL_ERROR } from '../refusals.js';
+import { INTERNAL_ERROR, type ServerRefusal } from '../refusals.js';
 import type { RequestObserver } from '../request-observer.js';
-import { type CacheableRequest, toCacheableRequest } from './cacheable-request.js';
-import { createExecutor, type Executed, isOperation, NotAPath } from './executor.js';
+import type { CacheableRequest } from './cacheable-request.js';
+import { type Exchange, NotAPath } from './exchange.js';
+import { createExecutor, type Executed, isOperation } from './executor.js';
+import { createOperationLimit } from './operation-limit.js';
 import { createResponseCache } from './response-cache.js';
 import { sendComplete, sendOnce, sendResponse } from './send-response.js';
 
@@ -22,6 +23,10 @@ export interface ResponderOptions {
   readonly maxQueryTokens: number;
   /** Estimated size of all cached responses; 24 MB unless given. */
   readonly maxCacheBytes?: number;
+  /** Limits what each client may have executed; there is no limit unless given. */
+  readonly clientLimit?: ClientLimit | undefined;
+  /** Whether the endpoint answers browsers with a page, which is not limited; it does unless given. */
+  readonly graphiql?: boolean | undefined;
   /** Gets each request once. */
   readonly observer: RequestObserver;
   /** Shows the size of the response cache. */
@@ -34,7 +39,12 @@ export interface ResponderOptions {
  *
  * @param isPortClosed read when the response is sent: each one is then the last of its connection
  */
-export type Responder = (read: ReadBody, exchange: Exchange, isPortClosed: () => boolean) => void;
+export type Responder = (
+  request: CacheableRequest,
+  read: ReadBody,
+  exchange: Exchange,
+  isPortClosed: () => boolean,
+) => void;
 
 const MAX_CACHE_BYTES = 24 * 2 ** 20;
 /** How long a request waits for an identical one that is already executing, which may itself wait for the upstream. */
@@ -50,16 +60,12 @@ interface Received {
 
 /** Creates the responder with an empty cache of responses. */
 export function createResponder(options: ResponderOptions): Responder {
-  const {
-    gateway,
-    checkDependencies,
-    maxQueryTokens,
-    maxCacheBytes = MAX_CACHE_BYTES,
-    log,
-    observer,
-  } = options;
-  const cache = createResponseCache(maxCacheBytes, GRAPHQL_PATH, maxQueryTokens);
-  options.metrics?.watchCache(cache.size);
+  const { gateway, checkDependencies, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, log } = options;
+  const { path } = gateway;
+  const cache = createResponseCache(maxCacheBytes, path, maxQueryTokens, gateway.trusted);
+  const { observer, metrics, clientLimit, graphiql: hasPlayground = true } = options;
+  metrics?.watchCache(cache.size);
+  const limit = clientLimit && createOperationLimit({ limit: clientLimit, path, hasPlayground, log });
   const execute = createExecutor({ gateway, checkDependencies, cache });
   /** The executions under way, by cache key. */
   const executing = new Map<string, Promise<void>>();
@@ -96,9 +102,15 @@ export function createResponder(options: ResponderOptions): Responder {
         await Promise.race([sameRequest, sleep(COALESCE_WITHIN_MS, undefined, { ref: false })]);
         if (sendFromCache(key, received)) return;
       }
+      const refusal = limit && (await limit(request, exchange));
+      if (refusal) {
+        refuse(exchange, { ...refusal, isLast: received.isPortClosed() || read.isCutOff === true });
+        return;
+      }
       const execution = execute(key, request, read, exchange);
-      if (key !== undefined) noteExecution(key, execution);
-      await send(await execution, received);
+      if (key !== undefined && execution instanceof Promise) noteExecution(key, execution);
+      // Without a promise if there is none: most operations are executed at once.
+      await send(execution instanceof Promise ? await execution : execution, received);
     } finally {
       observer.ended();
     }
@@ -109,23 +121,28 @@ export function createResponder(options: ResponderOptions): Responder {
     // Read after the execution: a request that came before the stop must also end its connection.
     const isLast = isPortClosed() || read.isCutOff === true;
     if (!executed.complete) {
-      if (exchange.request.url?.startsWith(GRAPHQL_PATH) && !executed.response.headers.has('cache-control')) {
-        exchange.response.setHeader('cache-control', 'no-store');
-      }
       const { response, outcome } = executed;
-      const body = await sendResponse(exchange, response, isLast);
+      const isUncached = request.url.startsWith(path) && !response.headers.has('cache-control');
+      const body = await sendResponse(exchange, response, isUncached, isLast);
       const requestId = response.headers.get('x-request-id') ?? undefined;
       const { operation, codes = codesOf(response.status, body) } = outcome;
-      const cache = cacheResultOf(request, response.status, outcome.isRefused === true);
+      const cache = cacheResultOf(request, path, response.status, outcome.isRefused === true);
       observer.answered(exchange, { cache, requestId, operation, codes });
       return;
     }
     const { complete, info, staleListings } = executed;
     const requestId = executed.requestId ?? requestIdFrom(request.requestId);
-    if (info) await sendComplete(request, exchange, complete, info, requestId, isLast);
-    else sendOnce(exchange, complete, staleListings, requestId, isLast);
+    if (info) {
+      const sending = sendComplete(request, exchange, complete, info, requestId, isLast);
+      if (sending) await sending;
+    } else sendOnce(exchange, complete, staleListings, requestId, isLast);
     const cache = executed.requestId === undefined ? 'written' : 'miss';
     observer.answered(exchange, { cache, requestId, operation: complete.operation });
+  }
+
+  function refuse(exchange: Exchange, refusal: ServerRefusal): void {
+    const sent = exchange.refuse(refusal);
+    if (sent) observer.refused(exchange, sent);
   }
 
   /** Lets equal requests wait for this execution, whether it succeeds or fails. */
@@ -137,34 +154,36 @@ export function createResponder(options: ResponderOptions): Responder {
     executing.set(key, settled);
   }
 
-  return (read, exchange, isPortClosed) => {
-    const request = toCacheableRequest(exchange.request, read.body ?? '');
+  return (request, read, exchange, isPortClosed) => {
     const received = { request, read, exchange, isPortClosed };
     const key = cache.knownKey(request) ?? (cache.hasSeen(request) ? cache.cacheKey(request) : undefined);
     if (key !== undefined && sendFromCache(key, received)) return;
     sendFromGateway(key, received).catch((err: unknown) => {
-      const { response } = exchange;
       // The client closed the connection: not an error of the gateway.
-      if (response.destroyed) {
-        observer.answered(exchange, { cache: cacheResultOf(request, 200, false) });
+      if (exchange.isClosed) {
+        observer.answered(exchange, { cache: cacheResultOf(request, path, 200, false) });
         return;
       }
       if (err instanceof NotAPath) {
-        exchange.refuse({ status: 400, message: 'Expected a path, such as /graphql.', isLast: true });
+        refuse(exchange, { status: 400, message: 'Expected a path, such as /graphql.', isLast: true });
         return;
       }
       log.error({ err }, 'Internal error while answering a request');
-      if (response.headersSent) response.destroy();
-      else exchange.refuse(INTERNAL_ERROR);
+      refuse(exchange, INTERNAL_ERROR);
     });
   };
 }
 
 /** A page, a preflight request or a health check is no operation. */
-function cacheResultOf(request: CacheableRequest, status: number, isRefused: boolean): CacheResult {
+function cacheResultOf(
+  request: CacheableRequest,
+  path: string,
+  status: number,
+  isRefused: boolean,
+): CacheResult {
   const { method, accept } = request;
   const isPage = method !== 'POST' && (method !== 'GET' || accept?.includes('text/html') === true);
-  if (isPage || !isOperation(request)) return 'none';
+  if (isPage || !isOperation(request, path)) return 'none';
   return isRefused || (status >= 400 && status !== 500) ? 'refused' : 'miss';
 }
 

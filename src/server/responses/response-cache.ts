@@ -3,6 +3,7 @@ import { Source, stripIgnoredCharacters } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { hasMoreTokens } from '../../execution/document-tokens.js';
 import { createDoorkeeper } from '../../execution/doorkeeper.js';
+import { DocumentRefusal, type TrustedDocuments } from '../../execution/trusted-documents.js';
 import type { Dependencies } from '../../graph/dependencies.js';
 import { type CacheableRequest, parametersOf } from './cacheable-request.js';
 import type { CompleteResponse } from './complete-response.js';
@@ -62,8 +63,14 @@ function isVariantOf(request: CacheableRequest, variant: Variant): boolean {
  * @param maxBytes the estimated size of everything in it
  * @param path the path of the GraphQL endpoint, such as `/graphql`
  * @param maxQueryTokens a document with more lexical tokens has no key; the gateway refuses it
+ * @param trusted an id has the key of the text that it stands for, and a document that is refused has none
  */
-export function createResponseCache(maxBytes: number, path: string, maxQueryTokens: number): ResponseCache {
+export function createResponseCache(
+  maxBytes: number,
+  path: string,
+  maxQueryTokens: number,
+  trusted?: TrustedDocuments,
+): ResponseCache {
   const createList = (fraction: number) =>
     new LRUCache<string, CachedResponse>({
       maxSize: Math.ceil(maxBytes * fraction),
@@ -97,7 +104,7 @@ export function createResponseCache(maxBytes: number, path: string, maxQueryToke
       if (known !== undefined) return known;
       const text = textOf(request);
       if (text.length > MAX_KEYED_LENGTH) return undefined;
-      const key = canonicalKey(request, path, maxQueryTokens);
+      const key = canonicalKey(request, path, maxQueryTokens, trusted);
       if (key !== undefined && text.length <= MAX_TEXT_LENGTH) {
         const { method, url, accept, origin, contentType } = request;
         const variant = { method, url, accept, origin, contentType, key };
@@ -132,12 +139,18 @@ function textOf({ method, url, body }: CacheableRequest): string {
  * The same key for requests that differ only in white space and the order of members. Undefined for an unusual
  * request, which is then executed each time.
  */
-function canonicalKey(request: CacheableRequest, path: string, maxQueryTokens: number): string | undefined {
+function canonicalKey(
+  request: CacheableRequest,
+  path: string,
+  maxQueryTokens: number,
+  trusted: TrustedDocuments | undefined,
+): string | undefined {
   const { method, accept = '', origin = '', contentType = '' } = request;
   // Variants hold these headers, and their estimated size does not include them.
   if (accept.length + origin.length + contentType.length > MAX_HEADERS_LENGTH) return undefined;
-  const parameters = parametersOf(request, path);
-  if (!parameters) return undefined;
+  const given = parametersOf(request, path);
+  const parameters = given && trusted ? trusted.resolve(given) : given;
+  if (!parameters || parameters instanceof DocumentRefusal) return undefined;
   const { query, variables, operationName, extensions, ...others } = parameters;
   if (Object.keys(others).length > 0) return undefined;
   try {

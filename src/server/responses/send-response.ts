@@ -1,9 +1,9 @@
 import { cachingHeaders, type ResponseInfo } from '../../graph/dependencies.js';
 import { encodingFor } from '../../http/encodings.js';
 import { hasTag } from '../../http/etags.js';
-import type { Exchange } from '../http-server.js';
 import type { CacheableRequest } from './cacheable-request.js';
 import type { CompleteResponse, EncodedBody } from './complete-response.js';
+import type { Exchange } from './exchange.js';
 
 /**
  * Sends a complete response in an encoding that the client accepts. For GET it adds caching headers and answers
@@ -20,7 +20,6 @@ export function sendComplete(
   requestId: string,
   isLast: boolean,
 ): Promise<void> | undefined {
-  const { response } = exchange;
   const send = ({ encoding, bytes }: EncodedBody) => {
     const headers = [...complete.headers, 'x-request-id', requestId];
     if (info.staleListings !== undefined) headers.push('x-stale-listings', info.staleListings);
@@ -30,20 +29,15 @@ export function sendComplete(
       const etags = complete.etags(encoding);
       headers.push('etag', etags[0], ...cachingHeaders(info));
       if (ifNoneMatch !== undefined && etags.some((etag) => hasTag(ifNoneMatch, etag))) {
-        response.writeHead(304, headers).end();
+        exchange.send(304, headers);
         return;
       }
     }
     headers.push('content-length', String(bytes.byteLength));
-    response.writeHead(200, headers);
-    exchange.end(bytes);
+    exchange.send(200, headers, bytes);
   };
   const body = complete.encoded(encodingFor(acceptEncoding));
-  if (body instanceof Promise) {
-    return body.then(send, (error: Error) => {
-      response.destroy(error);
-    });
-  }
+  if (body instanceof Promise) return body.then(send, (error: Error) => exchange.destroy(error));
   send(body);
   return undefined;
 }
@@ -60,8 +54,7 @@ export function sendOnce(
   if (staleListings !== undefined) headers.push('x-stale-listings', staleListings);
   if (isLast) headers.push('connection', 'close');
   headers.push('content-length', String(body.byteLength));
-  exchange.response.writeHead(200, headers);
-  exchange.end(body);
+  exchange.send(200, headers, body);
 }
 
 /** Headers that the server sets itself. */
@@ -71,18 +64,27 @@ const CONNECTION_HEADERS = new Set(['connection', 'transfer-encoding']);
  * Sends any response of the gateway. Its body is collected first: none is an endless stream, and the memory budget
  * needs to know its size.
  *
+ * @param isUncached whether to forbid caches to store it
  * @returns the body
  */
-export async function sendResponse(exchange: Exchange, from: Response, isLast: boolean): Promise<Buffer> {
-  const { response } = exchange;
-  if (isLast) response.setHeader('connection', 'close');
+export async function sendResponse(
+  exchange: Exchange,
+  from: Response,
+  isUncached: boolean,
+  isLast: boolean,
+): Promise<Buffer> {
   const body: ArrayBuffer | Buffer = await from.arrayBuffer();
   // Yoga's responses return a Buffer. For a page it is the one buffer that all clients share, so do not copy it.
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
-  for (const [name, value] of from.headers)
-    if (!CONNECTION_HEADERS.has(name.toLowerCase())) response.setHeader(name, value);
-  if (bytes.byteLength > 0) response.setHeader('content-length', bytes.byteLength);
-  response.writeHead(from.status);
-  exchange.end(bytes);
+  const headers: string[] = [];
+  for (const [given, value] of from.headers) {
+    const name = given.toLowerCase();
+    const isOfServer = CONNECTION_HEADERS.has(name) || (name === 'content-length' && bytes.byteLength > 0);
+    if (!isOfServer) headers.push(name, value);
+  }
+  if (isUncached) headers.push('cache-control', 'no-store');
+  if (isLast) headers.push('connection', 'close');
+  if (bytes.byteLength > 0) headers.push('content-length', String(bytes.byteLength));
+  exchange.send(from.status, headers, bytes);
   return bytes;
 }

@@ -1,10 +1,14 @@
 import { rightAnswers } from '../answers.js';
+import { byKey, entities as entityQuestions, LISTED, oneToken, searchMix } from '../new-variables.js';
 import { end } from '../processes.js';
 import { contestTable } from '../report.js';
 import { type Contest, entry, runRounds } from '../rounds.js';
 import { startGateway, type Target } from '../targets.js';
 import { common, inNewWords, lookUps, q2, q4, type Workload, withNewVariables } from '../workloads.js';
 import type { Part } from './bench.js';
+
+/** Two checkouts need not understand each other's cursors, so that none is asked for a later page. */
+const FIRST_PAGES = [{ query: 'tok1', after: null }];
 
 /** The gateway of this checkout beside that of another one, which is built: `BENCH_AGAINST=<its folder>`. */
 export const against: Part = async ({ upstream, seconds }) => {
@@ -43,6 +47,13 @@ export const against: Part = async ({ upstream, seconds }) => {
     contests.push({
       label: `${workload.name}, new variables`,
       entries: await entries(workload, (nth) => ({ next: variables[nth] })),
+    });
+  }
+  const tenThousand = { ...lookUps, listed: LISTED };
+  for (const questions of [oneToken, byKey, entityQuestions, searchMix(FIRST_PAGES)]) {
+    contests.push({
+      label: `${questions.name}, new variables`,
+      entries: await entries(tenThousand, (nth) => ({ next: questions.series(nth) })),
     });
   }
   await runRounds(contests, { upstream, seconds });

@@ -3,7 +3,7 @@ import { end } from '../processes.js';
 import { contestTable, type Goal, shown } from '../report.js';
 import { type Contest, cpuRatio, entry, runRounds } from '../rounds.js';
 import { startGateway, startPeer, startServer } from '../targets.js';
-import { common, lookUps, q2, searches, type Workload } from '../workloads.js';
+import { common, lookUps, q2, type Workload } from '../workloads.js';
 import type { Part } from './bench.js';
 
 const OF_BARE = 0.9;
@@ -17,12 +17,10 @@ export const hits: Part = async ({ upstream, seconds }) => {
       listed,
       gateway: await startGateway(upstream, { listed }),
       yoga: await startPeer('plain Yoga', upstream, { listed }, 'yoga', 'upstream'),
-      mercurius: await startPeer('Mercurius, cached', upstream, { listed }, 'mercurius'),
+      mercurius: await startPeer('Mercurius, cached', upstream, { listed }, 'mercurius', 'upstream'),
     })),
   );
   const bare = await startServer('bare', 'bare');
-  // Of its own: so many answers would push all others out.
-  const searched = await startGateway(upstream, { listed: searches.listed });
   const serversFor = ({ listed }: Workload) => {
     const found = servers.find((of) => of.listed === listed);
     if (!found) throw new Error(`Expected servers with ${listed} tokens`);
@@ -31,9 +29,8 @@ export const hits: Part = async ({ upstream, seconds }) => {
 
   const contests: Contest[] = [];
   // The bare server has one answer to each text: Q3 is another question where more is listed.
-  for (const workload of [...common, lookUps, searches]) {
-    const { yoga, mercurius } = serversFor(workload);
-    const gateway = workload === searches ? searched : serversFor(workload).gateway;
+  for (const workload of [...common, lookUps]) {
+    const { gateway, yoga, mercurius } = serversFor(workload);
     const isCommon = common.includes(workload);
     const asked = workload.name === 'Q3 x10k' ? renamed(workload) : workload;
     const answers = await rightAnswers(gateway, asked);
@@ -51,14 +48,14 @@ export const hits: Part = async ({ upstream, seconds }) => {
   }
   await runRounds(contests, { upstream, seconds });
   for (const workload of [...common, lookUps]) await rightAnswers(serversFor(workload).gateway, workload);
-  await end(bare, searched, ...servers.flatMap(({ gateway, yoga, mercurius }) => [gateway, yoga, mercurius]));
+  await end(bare, ...servers.flatMap(({ gateway, yoga, mercurius }) => [gateway, yoga, mercurius]));
 
   return {
     title: 'Repeated questions',
     text: `${contestTable(contests)}
 
 The last columns: how many times as good as this server the gateway is; for "bare, again", the bare server as itself.
-${[...common, lookUps, searches].map(({ name, about }) => `${name}: ${about}.`).join('\n')}`,
+${[...common, lookUps].map(({ name, about }) => `${name}: ${about}.`).join('\n')}`,
     goals: contests.flatMap((contest) => goalsOf(contest)),
   };
 };
@@ -68,7 +65,7 @@ function renamed(workload: Workload): Workload {
 }
 
 function goalsOf({ label, entries: [gateway, bare, control, , mercurius] }: Contest): readonly Goal[] {
-  if (!gateway || !bare || !control || label === searches.name) return [];
+  if (!gateway || !bare || !control) return [];
   const ofBare = cpuRatio(gateway, bare);
   const goals: Goal[] = [
     {

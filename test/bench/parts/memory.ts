@@ -1,4 +1,5 @@
 import { type Load, runLoad } from '../load.js';
+import { byKey, entities, oneToken } from '../new-variables.js';
 import { end, megabytesOf } from '../processes.js';
 import { shown, table } from '../report.js';
 import { tell } from '../rounds.js';
@@ -68,6 +69,13 @@ function kindsFor(listed: number): readonly { readonly name: string; readonly lo
     {
       name: 'small questions by new documents',
       loads: [q1, q2, q4, lookUps].map((workload) => ({ connections, next: inNewWords(workload) })),
+    },
+    {
+      name: 'small questions by new variables',
+      loads: [oneToken, byKey, entities].map((questions) => ({
+        connections: questions.connections,
+        next: questions.series(listed),
+      })),
     },
     { name: 'full lists, repeated', loads: [{ ...full, bodies: q3.bodies }] },
     { name: 'full lists by new documents', loads: [{ ...full, next: inNewWords(q3) }] },

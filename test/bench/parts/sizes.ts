@@ -8,8 +8,8 @@ import { inNewWords, lookUpsIn, q1, searchFor } from '../workloads.js';
 import type { Part } from './bench.js';
 
 const SIZES = [100, 1000, 10_000, 100_000];
-const REFRESHES = 4;
-const FRESH_MS = 2000;
+const REFRESHES = 3;
+const FRESH_MS = 1000;
 const WATCH_MS = 20_000;
 
 interface Column {

@@ -1,21 +1,24 @@
 /** A client that fetches large answers without pause, from when it is told what until it is told to stop. */
 import { askOn } from '../connection.js';
-import { requestsOf } from '../load.js';
+import { type Load, requestsOf } from '../load.js';
+import { byKey } from '../new-variables.js';
 
 /** What it fetches. */
 export interface Fetching {
   readonly url: string;
   readonly connections: number;
   /** Posted in turn. */
-  readonly bodies: readonly string[];
+  readonly bodies?: readonly string[];
+  /** In the place of those: the number of a series of {@link byKey}. */
+  readonly series?: number;
 }
 
 let fetched = 0;
 let isStopped = false;
 let under: Promise<unknown> = Promise.resolve();
 
-function fetchOn(fetching: Fetching): Promise<void> {
-  const next = requestsOf(fetching.url, fetching);
+function fetchOn(fetching: Fetching, load: Load): Promise<void> {
+  const next = requestsOf(fetching.url, load);
   return askOn(
     fetching.url,
     () => (isStopped ? undefined : next()),
@@ -33,7 +36,12 @@ process.on('message', async (what: Fetching | 'stop') => {
     process.send?.(fetched);
   } else {
     fetched = 0;
-    under = Promise.all(Array.from({ length: what.connections }, () => fetchOn(what)));
+    const { connections, bodies = [], series } = what;
+    const load: Load = {
+      connections,
+      ...(series === undefined ? { bodies } : { next: byKey.series(series) }),
+    };
+    under = Promise.all(Array.from({ length: connections }, () => fetchOn(what, load)));
   }
 });
 process.once('disconnect', () => process.exit());

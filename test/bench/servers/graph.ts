@@ -3,10 +3,25 @@ import type { RawChain, RawToken } from '../../fixtures/demo.js';
 /** As much of the gateway's schema as is asked of the others. */
 export const SDL = `
   scalar DateTime
+  scalar _Any
+  union _Entity = Chain | Token
   type Query {
     chains: [Chain!]
     chain(chainKey: String!): Chain
     tokens(srcChainKey: String): [Token!]
+    token(chainKey: String!, address: String!): Token
+    tokensByKey(keys: [TokenKey!]!): [Token]!
+    tokenSearch(query: String, filter: TokenFilter, first: Int = 20, after: String): TokenConnection
+    _entities(representations: [_Any!]!): [_Entity]!
+  }
+  input TokenKey {
+    chainKey: String!
+    address: String!
+  }
+  input TokenFilter {
+    chainKeys: [String!]
+    isBridgeable: Boolean
+    minPriceUsd: Float
   }
   type Chain {
     id: ID!
@@ -35,40 +50,20 @@ export const SDL = `
   type Price {
     usd: Float!
     asOf: DateTime!
-  }`;
-
-/** Where rows are read. */
-export interface Reads {
-  chains(): Promise<readonly RawChain[]>;
-  tokens(srcChainKey: string | undefined): Promise<readonly RawToken[]>;
-}
-
-/** Reads each time from the upstream at this address. */
-export function createUpstreamReads(address: string): Reads {
-  async function rowsOf<Row>(listing: string, path = listing): Promise<readonly Row[]> {
-    const response = await fetch(`${address}/${path}`);
-    if (!response.ok) throw new Error(`${path} was answered with ${response.status}`);
-    return ((await response.json()) as Record<string, readonly Row[]>)[listing] ?? [];
   }
-  return {
-    chains: () => rowsOf('chains'),
-    tokens: (srcChainKey) =>
-      rowsOf('tokens', srcChainKey === undefined ? 'tokens' : `tokens?srcChainKey=${srcChainKey}`),
-  };
-}
-
-/** Asks the upstream once, and reads from memory. */
-export async function createMemoryReads(address: string): Promise<Reads> {
-  const upstream = createUpstreamReads(address);
-  const [chains, tokens] = await Promise.all([upstream.chains(), upstream.tokens(undefined)]);
-  const byChain = new Map(
-    chains.map(({ chainKey }) => [chainKey, tokens.filter((token) => token.chainKey === chainKey)]),
-  );
-  return {
-    chains: async () => chains,
-    tokens: async (srcChainKey) => (srcChainKey === undefined ? tokens : (byChain.get(srcChainKey) ?? [])),
-  };
-}
+  type TokenConnection {
+    edges: [TokenEdge!]!
+    pageInfo: PageInfo!
+    totalCount: Int!
+  }
+  type TokenEdge {
+    cursor: String!
+    node: Token!
+  }
+  type PageInfo {
+    hasNextPage: Boolean!
+    endCursor: String
+  }`;
 
 const ids = new WeakMap<RawChain | RawToken, string>();
 
@@ -84,15 +79,33 @@ const NATIVE = new Set([
   '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee',
   '0x0000000000000000000000000000000000000000',
 ]);
-const startedAt = new Date().toISOString();
+
+/** Some time, which costs them less than the true one. */
+export const startedAt = new Date().toISOString();
+
+/** The id of a token. */
+export function idOfToken(token: RawToken): string {
+  return idOf(token, 'Token', token.chainKey, token.address.toLowerCase());
+}
+
+/** The id of a chain. */
+export function idOfChain(chain: RawChain): string {
+  return idOf(chain, 'Chain', chain.chainKey);
+}
+
+/** Whether a token is its chain's native asset, as far as the bench's rows need it. */
+export function isNative({ address }: RawToken): boolean {
+  return NATIVE.has(address.toLowerCase());
+}
 
 /** The fields that do not show a value of the row as it is, but for those that read further rows. */
 export const rowResolvers = {
-  Chain: { id: (chain: RawChain) => idOf(chain, 'Chain', chain.chainKey) },
-  Token: {
-    id: (token: RawToken) => idOf(token, 'Token', token.chainKey, token.address.toLowerCase()),
-    isNative: ({ address }: RawToken) => NATIVE.has(address.toLowerCase()),
-  },
-  // Some time, which costs them less than the true one.
+  Chain: { id: idOfChain },
+  Token: { id: idOfToken, isNative },
   Price: { asOf: () => startedAt },
 };
+
+/** The type of an entity. */
+export function typeOfEntity(row: RawChain | RawToken): 'Chain' | 'Token' {
+  return 'address' in row ? 'Token' : 'Chain';
+}

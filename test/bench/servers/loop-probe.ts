@@ -1,22 +1,32 @@
 /**
  * Imported into a gateway: watches for how long its event loop is blocked, and tells it by a message whenever it gets
- * one. What is told is the excess over the millisecond of the timer.
+ * one. A block is the excess over the millisecond of the timer.
  */
+import type { Block } from '../loop.js';
+
 const LEAST_MS = 3;
 const EVERY_MS = 1;
 
-let blockedMs: number[] = [];
+let blocks: Block[] = [];
 let last = performance.now();
+let cpuLast = cpuMs();
 
 setInterval(() => {
   const now = performance.now();
-  const excess = now - last - EVERY_MS;
-  if (excess >= LEAST_MS) blockedMs.push(excess);
+  const cpu = cpuMs();
+  const ms = now - last - EVERY_MS;
+  if (ms >= LEAST_MS) blocks.push({ ms, ownMs: Math.min(ms, cpu - cpuLast) });
   last = now;
+  cpuLast = cpu;
 }, EVERY_MS).unref();
 
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
 process.on('message', () => {
-  process.send?.(blockedMs);
-  blockedMs = [];
+  process.send?.(blocks);
+  blocks = [];
 });
 process.channel?.unref();

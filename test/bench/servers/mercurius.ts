@@ -1,8 +1,13 @@
-/** Mercurius with its JIT and its cache, over the upstream: `mercurius.js <upstream>`. */
+/**
+ * Mercurius with its JIT: `mercurius.js <upstream> memory` reads rows from memory, at once;
+ * `mercurius.js <upstream> upstream` asks the upstream and has its cache in front of it.
+ */
 import type { Server } from 'node:http';
 import type { RawToken } from '../../fixtures/demo.js';
 import { requirePeer } from '../peers.js';
-import { createUpstreamReads, rowResolvers, SDL } from './graph.js';
+import { rowResolvers, SDL, typeOfEntity } from './graph.js';
+import { createMemoryReads, createUpstreamReads, keysOfRepresentations, type TokenKey } from './reads.js';
+import type { Search } from './search.js';
 import { serve } from './serve.js';
 
 /** As much of it as is used here: the types are not installed where only types are checked. */
@@ -15,13 +20,11 @@ interface Fastify {
 /** Longer than any run of the bench: once it has an answer, it never asks again. */
 const KEPT_SECONDS = 86_400;
 
+const [, , address = '', kind] = process.argv;
 const fastify = requirePeer('fastify') as () => Fastify;
 const app = fastify();
-const reads = createUpstreamReads(process.argv[2] ?? '');
-
-async function chainByKey(chainKey: string) {
-  return (await reads.chains()).find((chain) => chain.chainKey === chainKey) ?? null;
-}
+const isInMemory = kind === 'memory';
+const reads = isInMemory ? await createMemoryReads(address) : createUpstreamReads(address);
 
 app.register(requirePeer('mercurius'), {
   schema: SDL,
@@ -30,20 +33,28 @@ app.register(requirePeer('mercurius'), {
     ...rowResolvers,
     Query: {
       chains: () => reads.chains(),
-      chain: (_root: unknown, { chainKey }: { chainKey: string }) => chainByKey(chainKey),
+      chain: (_root: unknown, { chainKey }: { chainKey: string }) => reads.chain(chainKey),
       tokens: (_root: unknown, { srcChainKey }: { srcChainKey?: string | null }) =>
         reads.tokens(srcChainKey ?? undefined),
+      token: (_root: unknown, key: TokenKey) => reads.token(key),
+      tokensByKey: (_root: unknown, { keys }: { keys: readonly TokenKey[] }) => reads.tokensByKey(keys),
+      tokenSearch: (_root: unknown, search: Search) => reads.search(search),
+      _entities: (_root: unknown, { representations }: { representations: readonly unknown[] }) =>
+        reads.tokensByKey(keysOfRepresentations(representations)),
     },
-    Token: { ...rowResolvers.Token, chain: ({ chainKey }: RawToken) => chainByKey(chainKey) },
+    Token: { ...rowResolvers.Token, chain: ({ chainKey }: RawToken) => reads.chain(chainKey) },
+    _Entity: { resolveType: typeOfEntity },
   },
 });
-app.register(requirePeer('mercurius-cache'), {
-  ttl: KEPT_SECONDS,
-  policy: {
-    Query: { chains: true, chain: true, tokens: true },
-    // By the one value that it depends on: without it the whole row would be its key.
-    Token: { chain: { key: ({ self }: { self: RawToken }) => self.chainKey } },
-  },
-});
+if (!isInMemory) {
+  app.register(requirePeer('mercurius-cache'), {
+    ttl: KEPT_SECONDS,
+    policy: {
+      Query: { chains: true, chain: true, tokens: true },
+      // By the one value that it depends on: without it the whole row would be its key.
+      Token: { chain: { key: ({ self }: { self: RawToken }) => self.chainKey } },
+    },
+  });
+}
 await app.ready();
 serve(app.server);

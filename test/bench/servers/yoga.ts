@@ -6,7 +6,15 @@ import { createServer } from 'node:http';
 import DataLoader from 'dataloader';
 import { createSchema, createYoga } from 'graphql-yoga';
 import type { RawChain, RawToken } from '../../fixtures/demo.js';
-import { createMemoryReads, createUpstreamReads, type Reads, rowResolvers, SDL } from './graph.js';
+import { rowResolvers, SDL, typeOfEntity } from './graph.js';
+import {
+  createMemoryReads,
+  createUpstreamReads,
+  keysOfRepresentations,
+  type Reads,
+  type TokenKey,
+} from './reads.js';
+import type { Search } from './search.js';
 import { serve } from './serve.js';
 
 interface Context {
@@ -25,11 +33,17 @@ const schema = createSchema<Context>({
       chain: (_root, { chainKey }: { chainKey: string }, { chainByKey }) => chainByKey.load(chainKey),
       tokens: (_root, { srcChainKey }: { srcChainKey?: string | null }) =>
         reads.tokens(srcChainKey ?? undefined),
+      token: (_root, key: TokenKey) => reads.token(key),
+      tokensByKey: (_root, { keys }: { keys: readonly TokenKey[] }) => reads.tokensByKey(keys),
+      tokenSearch: (_root, search: Search) => reads.search(search),
+      _entities: (_root, { representations }: { representations: readonly unknown[] }) =>
+        reads.tokensByKey(keysOfRepresentations(representations)),
     },
     Token: {
       ...rowResolvers.Token,
       chain: ({ chainKey }: RawToken, _args: unknown, { chainByKey }: Context) => chainByKey.load(chainKey),
     },
+    _Entity: { __resolveType: typeOfEntity },
   },
 });
 

@@ -14,7 +14,7 @@ const PATHS = [
   '/metrics',
   '/picker/',
   '/picker/main.js',
-  '/playground/',
+  '/graphql/playground/',
   '/nope',
   '//live',
   '//graphql',

@@ -118,7 +118,8 @@ describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TE
   it('fetches its assets once, and on the next visit only the page and the schema', async () => {
     const { address, output } = demo;
     const browserContext = await newVisitor();
-    const served = () => [...output().matchAll(/"path":"(\/playground\/[^"]+)"/g)].map(([, path]) => path);
+    const served = () =>
+      [...output().matchAll(/"path":"(\/graphql\/playground\/[^"]+)"/g)].map(([, path]) => path);
     const assets = assetPathsOf(address);
     const visit = async () => {
       const page = await browserContext.newPage();
@@ -166,7 +167,7 @@ describe('The playground over HTTP', () => {
     expect(paths).toHaveLength(7);
     for (const path of paths) {
       const { headers } = await get(address, path);
-      expect(path).toMatch(/^\/playground\/[\w-]{16}\/[\w.]+$/);
+      expect(path).toMatch(/^\/graphql\/playground\/[\w-]{16}\/[\w.]+$/);
       expect(headers['cache-control']).toBe('public, max-age=31536000, immutable');
       expect(headers['x-content-type-options']).toBe('nosniff');
     }
@@ -214,7 +215,7 @@ describe('The playground over HTTP', () => {
 
   it('has nothing at other addresses below its own', async () => {
     const { address } = demo;
-    for (const path of ['/playground/x', '/playground/', '/playground/x/graphiql.js', '/playground/../x']) {
+    for (const path of ['/graphql/playground/x', '/graphql/playground/', '/graphql/playground/../x']) {
       expect(await get(address, path)).toMatchObject({ status: 404 });
     }
   });
@@ -275,7 +276,7 @@ async function answerOf(page: Page, tab: string, part: string): Promise<string> 
 /** The addresses of all assets: those which the page names, and the workers, which its script names. */
 async function assetPathsOf(address: string): Promise<string[]> {
   const named = async (path: string) =>
-    (await get(address, path)).body.toString().match(/\/playground\/[\w./-]+/g) ?? [];
+    (await get(address, path)).body.toString().match(/\/graphql\/playground\/[\w./-]+/g) ?? [];
   const paths = await named('/graphql');
   const start = paths.find((path) => path.endsWith('/start.js'));
   return [...paths, ...(start ? await named(start) : [])];

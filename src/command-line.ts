@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { SETTINGS } from './config.js';
+
+/** The answer to the options of the command line. */
+export interface Reply {
+  readonly text: string;
+  /** Whether the text is about a wrong use: for standard error, with status 1. */
+  readonly isError: boolean;
+}
+
+/** Answers `--help` and `--version`. All settings are environment variables, so any other option is an error. */
+export function replyTo(options: readonly string[]): Reply {
+  const [option] = options;
+  if (options.length === 1 && (option === '--help' || option === '-h'))
+    return { text: help(), isError: false };
+  if (options.length === 1 && (option === '--version' || option === '-v')) {
+    const { name, version } = readPackage();
+    return { text: `${name} ${version}\n`, isError: false };
+  }
+  const text = `Unknown options: ${options.join(' ')}\nSettings are environment variables; --help lists them.\n`;
+  return { text, isError: true };
+}
+
+/** Every setting with its default, in the order of the README. */
+function help(): string {
+  const { name, description } = readPackage();
+  const settings = Object.values(SETTINGS).map(({ name, fallback, meaning }) => {
+    const isShown = typeof fallback !== 'object' && fallback !== undefined;
+    return `  ${name}${isShown ? ` (default ${fallback})` : ''}\n      ${meaning.replaceAll('`', '')}`;
+  });
+  return `${name}: ${description}
+
+Usage: [SETTING=value …] npm start, or node dist/main.js [--help | --version]
+
+SIGTERM and Ctrl-C stop it without losing a request; SIGHUP is ignored.
+
+Settings, as environment variables:
+${settings.join('\n')}
+`;
+}
+
+function readPackage(): { readonly name: string; readonly version: string; readonly description: string } {
+  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+}

@@ -1,0 +1,97 @@
+import type { CorsOrigins } from '../http/cors.js';
+import { refusalMessage, type SentRefusal, type ServerRefusal } from '../server/refusals.js';
+import type { CacheableRequest } from '../server/responses/cacheable-request.js';
+import type { Exchange } from '../server/responses/exchange.js';
+
+/** A request and response of `fetch`. */
+export class FetchExchange implements Exchange {
+  status = 0;
+  bodyBytes = 0;
+  readonly startedAt = performance.now();
+
+  constructor(
+    private readonly request: Request,
+    readonly url: string,
+    readonly client: string | undefined,
+    private readonly corsOrigins: CorsOrigins,
+    private readonly resolve: (response: Response) => void,
+    private readonly reject: (reason: unknown) => void,
+  ) {}
+
+  get method(): string {
+    return this.request.method;
+  }
+
+  get isForwarded(): boolean {
+    return false;
+  }
+
+  get isAborted(): boolean {
+    return this.isClosed;
+  }
+
+  get isClosed(): boolean {
+    return this.request.signal.aborted;
+  }
+
+  /** Ends the exchange at once if the request is aborted. */
+  rejectWhenAborted(): void {
+    const { signal } = this.request;
+    if (signal.aborted) this.reject(signal.reason);
+    else signal.addEventListener('abort', () => this.reject(signal.reason), { once: true });
+  }
+
+  toRequest(RequestClass: typeof Request, { url, method }: CacheableRequest, body: string | undefined) {
+    const { headers, signal } = this.request;
+    // The host has no meaning, as in the server.
+    return new RequestClass(`http://gateway${url}`, {
+      method,
+      headers: Object.fromEntries(headers),
+      body: body ?? null,
+      signal,
+    });
+  }
+
+  send(status: number, headers: string[], bytes?: Uint8Array): void {
+    this.status = status;
+    this.bodyBytes = bytes?.byteLength ?? 0;
+    const given: [string, string][] = [];
+    for (let nth = 0; nth < headers.length; nth += 2)
+      given.push([headers[nth] ?? '', headers[nth + 1] ?? '']);
+    // Null, since some statuses forbid even an empty body.
+    const hasBody = bytes && bytes.byteLength > 0 && this.request.method !== 'HEAD';
+    const body = hasBody ? (bytes as Uint8Array<ArrayBuffer>) : null;
+    this.resolve(new Response(body, { status, headers: given }));
+  }
+
+  refuse(refusal: ServerRefusal): SentRefusal {
+    const { headers } = this.request;
+    const requestId = headers.get('x-request-id') ?? undefined;
+    const message = refusalMessage(headers.get('origin'), requestId, this.corsOrigins, refusal);
+    this.status = refusal.status;
+    this.bodyBytes = message.sent.bytes;
+    this.resolve(new Response(message.body, { status: refusal.status, headers: message.headers }));
+    return message.sent;
+  }
+
+  destroy(error: Error): void {
+    this.reject(error);
+  }
+}
+
+/** The parts of a request on which its response depends. */
+export function partsOf({ method, url, headers }: Request, body: string): CacheableRequest {
+  const { pathname, search } = new URL(url);
+  const header = (name: string) => headers.get(name) ?? undefined;
+  return {
+    method,
+    url: pathname + search,
+    accept: header('accept'),
+    origin: header('origin'),
+    contentType: header('content-type'),
+    acceptEncoding: header('accept-encoding'),
+    ifNoneMatch: header('if-none-match'),
+    requestId: header('x-request-id'),
+    body,
+  };
+}

@@ -1,0 +1,3 @@
+/** The entry point of the package for other servers. */
+export type { FetchContext, LineWriter, OpenedGateway, OpenGatewayOptions } from './open-gateway.js';
+export { openGateway } from './open-gateway.js';

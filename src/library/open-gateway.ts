@@ -1,0 +1,152 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { secretsOf } from '../config.js';
+import { createDemoHttp } from '../demo/listings.js';
+import { createGateway } from '../gateway.js';
+import { createDependencyCheck } from '../graph/dependencies.js';
+import { clientOf } from '../http/client-address.js';
+import { createLogger } from '../logger.js';
+import { createMetrics } from '../metrics.js';
+import { openSnapshots } from '../open-snapshots.js';
+import { NodeExchange } from '../server/node-exchange.js';
+import { TOO_MANY_REQUEST_BYTES } from '../server/refusals.js';
+import { createRequestObserver } from '../server/request-observer.js';
+import { toCacheableRequest } from '../server/responses/cacheable-request.js';
+import { createResponder } from '../server/responses/responder.js';
+import { VERSION } from '../version.js';
+import { FetchExchange, partsOf } from './fetch-exchange.js';
+import { checkPath, checkSettings, type GatewaySettings } from './options.js';
+import { createBodyReader, type NodeRequest, readRequest } from './request-bodies.js';
+
+/** The settings of the process as values with the same defaults; see the README. No environment variable is read. */
+export interface OpenGatewayOptions extends GatewaySettings {
+  /** The path of the GraphQL endpoint as clients ask for it, such as `/api/graphql`; `/graphql` unless given. */
+  readonly path?: string;
+  /** Gets the lines of the log, which are JSON; the standard output unless given. */
+  readonly logTo?: LineWriter;
+}
+
+/** Such as a stream. */
+export interface LineWriter {
+  write(line: string): void;
+}
+
+/** Facts about a request that only the server around the gateway knows. */
+export interface FetchContext {
+  /** Who asks, such as an address: clients take turns. All requests without a client count as one. */
+  readonly client?: string;
+}
+
+/** A gateway inside another server. */
+export interface OpenedGateway {
+  /**
+   * Answers a request. It needs no `this`, and never rejects, unless the request is aborted or its body was already
+   * read.
+   */
+  readonly fetch: (request: Request, context?: FetchContext) => Promise<Response>;
+  /** Answers a request of node:http, of Express, or the raw one of Fastify. It needs no `this`. */
+  readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Stops refreshing, and closes the connections to the upstream and to Redis. Cached responses stay available. */
+  readonly close: () => Promise<void>;
+}
+
+/** When the parts are loaded that the first answers do without. */
+const LOAD_AFTER_MS = 1_000;
+
+const isPortClosed = () => false;
+
+/**
+ * Opens a gateway for another server: with snapshots, response cache and limits, without a port, signals or
+ * environment variables. Connections, and how long a client may take, are the business of the server around it.
+ *
+ * @throws TypeError for an invalid option; an error of `node:fs` if `snapshotDir` is no directory
+ */
+export async function openGateway(options: OpenGatewayOptions = {}): Promise<OpenedGateway> {
+  const { path: givenPath, logTo, ...settings } = options;
+  const path = checkPath(givenPath);
+  const config = checkSettings(settings);
+  const log = await createLogger({
+    level: config.logLevel,
+    readable: false,
+    secrets: secretsOf(config),
+    ...(logTo ? { destination: logTo } : {}),
+  });
+  const isDemo = config.upstreamUrl === undefined;
+  if (isDemo) log.warn('Without upstreamUrl this gateway serves demo data, with prices that are made up');
+  const metrics = createMetrics({ version: VERSION, ofProcess: false });
+  const { snapshots, giveUp, close } = await openSnapshots({
+    ...config,
+    ...(isDemo ? { http: createDemoHttp() } : {}),
+    addresses: {
+      profile: config.upstreamProfile,
+      url: config.upstreamUrl ?? 'demo',
+      successorUrl: config.upstreamSuccessorUrl,
+      isDemo,
+    },
+    metrics,
+    log,
+  });
+  metrics.watchListings(() => snapshots.status(Date.now()));
+  let stopping = false;
+  const gateway = createGateway({
+    ...config,
+    path,
+    snapshots,
+    metrics,
+    log,
+    isDemo,
+    isStopping: () => stopping,
+  });
+  const observer = createRequestObserver({ ...config, metrics, log });
+  const respond = createResponder({
+    ...config,
+    gateway,
+    checkDependencies: createDependencyCheck(snapshots),
+    observer,
+    metrics,
+    log,
+  });
+  const { maxBodyBytes, corsOrigins } = config;
+  const readBody = createBodyReader(maxBodyBytes);
+  snapshots.start();
+  const loading = setTimeout(
+    () => gateway.load().catch((err) => log.error({ err }, 'GraphQL Yoga could not be loaded')),
+    LOAD_AFTER_MS,
+  ).unref();
+
+  return {
+    async fetch(request, context) {
+      const read = await readRequest(request, maxBodyBytes);
+      return new Promise((resolve, reject) => {
+        const parts = partsOf(request, read.body ?? '');
+        const { url } = parts;
+        const exchange = new FetchExchange(request, url, context?.client, corsOrigins, resolve, reject);
+        respond(parts, read, exchange, isPortClosed);
+        // A cached response is there by now; for any other, the caller need not wait.
+        if (exchange.status === 0) exchange.rejectWhenAborted();
+      });
+    },
+    handler(request: NodeRequest, response) {
+      const client = clientOf(request.socket.remoteAddress);
+      const exchange = new NodeExchange(request, response, client, corsOrigins, request.originalUrl);
+      readBody(request, (read) => {
+        exchange.startedAt = performance.now();
+        if (read.reservation) response.once('close', read.reservation.release);
+        if (read.isOverloaded) {
+          const sent = exchange.refuse(TOO_MANY_REQUEST_BYTES);
+          if (sent) observer.refused(exchange, sent);
+          return;
+        }
+        const parts = toCacheableRequest(request, read.body ?? '');
+        const { url } = exchange;
+        respond(parts.url === url ? parts : { ...parts, url }, read, exchange, isPortClosed);
+      });
+    },
+    async close() {
+      stopping = true;
+      clearTimeout(loading);
+      snapshots.stop();
+      await giveUp();
+      await close();
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import { type Config, crossChecks, SETTINGS } from '../config.js';
+import { SettingError } from '../config-values.js';
+import { GRAPHQL_PATH } from '../http/paths.js';
+
+/** Settings of the process that a gateway inside another server does not have. */
+const OF_THE_PORT = ['host', 'port', 'adminPort', 'maxConnections'] as const;
+
+/** The settings of the gateway, with the defaults that the README lists. */
+export type GatewaySettings = Partial<Omit<Config, (typeof OF_THE_PORT)[number]>>;
+
+/**
+ * Checks settings as the process checks its environment variables, and adds the defaults.
+ *
+ * @throws TypeError if a name is unknown or a value is invalid; its message lists all of them
+ */
+export function checkSettings(given: Readonly<Record<string, unknown>>): Config {
+  const errors: string[] = [];
+  const allowed = Object.keys(SETTINGS).filter((key) => !OF_THE_PORT.some((of) => of === key));
+  for (const key of Object.keys(given)) {
+    if (!allowed.includes(key)) errors.push(`${key}: there is no such option`);
+  }
+  const values = Object.entries(SETTINGS).map(([key, { fallback, parse }]) => {
+    const value = allowed.includes(key) ? given[key] : undefined;
+    if (value === undefined) return [key, fallback];
+    try {
+      const text = textOf(value);
+      // Not the default: an empty text is a mistake, such as an unset variable.
+      if (text === '') throw new SettingError('another value than an empty one');
+      return [key, parse(text)];
+    } catch (error) {
+      if (!(error instanceof SettingError)) throw error;
+      errors.push(`${key}: expected ${error.message}`);
+      return [key, fallback];
+    }
+  });
+  const config = Object.fromEntries(values) as Config;
+  for (const [name, message] of crossChecks(config)) errors.push(withKeys(`${name}: ${message}`));
+  if (errors.length > 0) throw new TypeError(`The gateway did not open. ${errors.join('; ')}`);
+  return config;
+}
+
+/** The value as its environment variable would have it. */
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return value.join(',');
+  return typeof value === 'object' ? JSON.stringify(value) : String(value).trim();
+}
+
+/** The message with options in place of environment variables. */
+function withKeys(message: string): string {
+  return Object.entries(SETTINGS).reduce(
+    (text, [key, { name }]) => text.replaceAll(new RegExp(`\\b${name}\\b`, 'g'), key),
+    message,
+  );
+}
+
+/**
+ * Checks the path of the GraphQL endpoint.
+ *
+ * @throws TypeError unless it is an absolute path without a query, other than those of the page and of the probes
+ */
+export function checkPath(path: string = GRAPHQL_PATH): string {
+  const isPath = /^(\/[^/?#]+)+$/.test(path) && URL.canParse(`http://gateway${path}`);
+  if (isPath && new URL(`http://gateway${path}`).pathname === path && !TAKEN.includes(path)) return path;
+  throw new TypeError(`path: expected a path such as ${GRAPHQL_PATH}, got ${JSON.stringify(path)}`);
+}
+
+const TAKEN: readonly string[] = ['/live', '/ready', '/metrics', '/picker'];

@@ -1,0 +1,62 @@
+import { LRUCache } from 'lru-cache';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+
+/** How many operations one client may have executed. */
+export interface Rate {
+  /** On average. */
+  readonly perSecond: number;
+  /** At once; not less than `perSecond`. */
+  readonly burst: number;
+}
+
+/** Counts the operations of each client. */
+export interface ClientLimit {
+  readonly rate: Rate;
+  /**
+   * Counts one operation.
+   *
+   * @returns 0 if the client may have it executed; otherwise after how many milliseconds it may ask again
+   */
+  take(client: string): Promise<number>;
+  close(): void;
+}
+
+/**
+ * The clients that are counted at a time take about 10 MB. Beyond that, those that have been silent longest are
+ * forgotten and begin anew. Refusing new clients instead would let one client with many addresses lock out all others.
+ */
+const MAX_CLIENTS = 20_000;
+
+/** The time in which a client may have `burst` operations executed, in seconds. */
+export function windowSeconds({ perSecond, burst }: Rate): number {
+  return burst / perSecond;
+}
+
+/** How long a client has to wait that a limiter of `rate-limiter-flexible` has refused; throws any other error. */
+export function refusedMs(error: unknown, rate: Rate): number {
+  if (!(error instanceof RateLimiterRes)) throw error;
+  return Math.min(Math.max(1, error.msBeforeNext), 1_000 * windowSeconds(rate));
+}
+
+/** Counts in the memory of this process. */
+export function createClientLimit(rate: Rate, maxClients = MAX_CLIENTS): ClientLimit {
+  const limiter = new RateLimiterMemory({ points: rate.burst, duration: windowSeconds(rate) });
+  const counted = new LRUCache<string, true>({
+    max: maxClients,
+    noDisposeOnSet: true,
+    dispose: (_value, client) => void limiter.delete(client),
+  });
+  return {
+    rate,
+    async take(client) {
+      counted.set(client, true);
+      try {
+        await limiter.consume(client);
+        return 0;
+      } catch (error) {
+        return refusedMs(error, rate);
+      }
+    },
+    close: () => counted.clear(),
+  };
+}

@@ -1,0 +1,95 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { CorsOrigins } from '../http/cors.js';
+import { urlOf } from '../http/request-target.js';
+import type { TraceSpan } from '../tracing.js';
+import { type SentRefusal, type ServerRefusal, sendRefusal } from './refusals.js';
+import type { CacheableRequest } from './responses/cacheable-request.js';
+import { type Exchange, NotAPath } from './responses/exchange.js';
+
+/** A request and response of node:http. */
+export class NodeExchange implements Exchange {
+  startedAt = 0;
+  bodyBytes = 0;
+  span: TraceSpan | undefined;
+
+  constructor(
+    readonly request: IncomingMessage,
+    readonly response: ServerResponse,
+    private readonly address: string,
+    private readonly corsOrigins: CorsOrigins,
+    /** The target of the request, where a framework has shortened that of the request. */
+    private readonly originalUrl?: string,
+  ) {}
+
+  get method(): string {
+    return this.request.method ?? 'GET';
+  }
+
+  get url(): string {
+    return this.originalUrl || (this.request.url ?? '/');
+  }
+
+  get client(): string {
+    return this.address;
+  }
+
+  get isForwarded(): boolean {
+    return false;
+  }
+
+  get status(): number {
+    return this.response.statusCode;
+  }
+
+  get isAborted(): boolean {
+    return this.request.socket.destroyed;
+  }
+
+  get isClosed(): boolean {
+    return this.response.destroyed;
+  }
+
+  toRequest(RequestClass: typeof Request, asked: CacheableRequest, body: string | undefined): Request {
+    const { request, response } = this;
+    const url = urlOf({ url: asked.url, headers: request.headers });
+    if (!url) throw new NotAPath();
+    const closed = new AbortController();
+    response.once('close', () => {
+      // Nobody waits for the end of a complete response, and an abort costs as much as a small operation.
+      if (!response.writableFinished) closed.abort();
+    });
+    return new RequestClass(url, {
+      method: asked.method,
+      headers: request.headers as Record<string, string>,
+      body: body ?? null,
+      signal: closed.signal,
+    });
+  }
+
+  send(status: number, headers: string[], bytes?: Uint8Array): void {
+    this.response.writeHead(status, headers);
+    if (bytes) {
+      this.bodyBytes = bytes.byteLength;
+      this.end(bytes);
+    } else this.response.end();
+  }
+
+  /** Ends the response with these bytes, after its head has been written. */
+  protected end(bytes: Uint8Array): void {
+    this.response.end(bytes);
+  }
+
+  refuse(refusal: ServerRefusal): SentRefusal | undefined {
+    if (this.response.headersSent) {
+      this.response.destroy();
+      return undefined;
+    }
+    const sent = sendRefusal(this.request, this.response, this.corsOrigins, refusal);
+    this.bodyBytes = sent.bytes;
+    return sent;
+  }
+
+  destroy(error: Error): void {
+    this.response.destroy(error);
+  }
+}

@@ -1,0 +1,75 @@
+import type { ErrorCode } from '../../domain/errors.js';
+import type { Logger } from '../../logger.js';
+import type { ClientLimit } from '../../scheduling/client-limit.js';
+import type { ServerRefusal } from '../refusals.js';
+import type { CacheableRequest } from './cacheable-request.js';
+import type { Exchange } from './exchange.js';
+
+/** Counts an operation that is about to be executed; the refusal if its client has had too many. */
+export type OperationLimit = (
+  request: CacheableRequest,
+  exchange: Exchange,
+) => Promise<ServerRefusal | undefined>;
+
+export interface OperationLimitOptions {
+  readonly limit: ClientLimit;
+  /** The path of the GraphQL endpoint. */
+  readonly path: string;
+  /** Whether the endpoint answers browsers with a page. */
+  readonly hasPlayground: boolean;
+  readonly log: Pick<Logger, 'warn'>;
+}
+
+/** The name of the one policy in the headers. */
+const POLICY = '"operations"';
+
+/**
+ * Limits the operations that each client may have executed. Cached responses do not get here; pages, health checks,
+ * metrics and preflight requests are not counted.
+ */
+export function createOperationLimit(options: OperationLimitOptions): OperationLimit {
+  const { limit, path, hasPlayground, log } = options;
+  let hasWarned = false;
+
+  /** Once: any client can send the header. */
+  function warnOfProxy({ client, isForwarded }: Exchange): void {
+    if (hasWarned || !isForwarded) return;
+    hasWarned = true;
+    log.warn(
+      { client },
+      'RATE_LIMIT refused a request with X-Forwarded-For. If a reverse proxy of yours sent it, set TRUSTED_PROXIES: all its clients count as one until then',
+    );
+  }
+
+  function isOperation({ method, url, accept }: CacheableRequest): boolean {
+    // Also a whole address as the target of the request.
+    const target = url.replace(/^https?:\/\/[^/?#]*/i, '');
+    if (method === 'OPTIONS' || (target !== path && !target.startsWith(`${path}?`))) return false;
+    return !hasPlayground || method !== 'GET' || !accept?.includes('text/html');
+  }
+
+  return async (request, exchange) => {
+    if (!isOperation(request)) return undefined;
+    const waitMs = await limit.take(exchange.client ?? '');
+    if (waitMs <= 0) return undefined;
+    warnOfProxy(exchange);
+    return refusal(limit, waitMs);
+  };
+}
+
+/** Its headers are those of draft-ietf-httpapi-ratelimit-headers-10. */
+function refusal({ rate: { perSecond, burst } }: ClientLimit, waitMs: number): ServerRefusal {
+  const seconds = Math.ceil(waitMs / 1_000);
+  const windowSeconds = Math.ceil(burst / perSecond);
+  return {
+    status: 429,
+    message: `Too many operations: one client may have ${perSecond} a second executed, and ${burst} at once (RATE_LIMIT). Send this one again in ${seconds} s. Responses from the cache are not counted.`,
+    code: 'RATE_LIMITED' satisfies ErrorCode,
+    headers: {
+      'retry-after': String(seconds),
+      'ratelimit-policy': `${POLICY};q=${burst};w=${windowSeconds}`,
+      ratelimit: `${POLICY};r=0;t=${seconds}`,
+      'access-control-expose-headers': 'x-request-id, retry-after, ratelimit, ratelimit-policy',
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { Redis } from 'ioredis';
+import { RateLimiterRedis } from 'rate-limiter-flexible';
+import type { Logger } from '../../logger.js';
+import { type ClientLimit, refusedMs, windowSeconds } from '../../scheduling/client-limit.js';
+import { createAllowance } from './throttle.js';
+
+export interface SharedClientLimitOptions {
+  readonly url: string;
+  /** The limit of this gateway alone, which is asked first. */
+  readonly local: ClientLimit;
+  readonly log: Logger;
+}
+
+/** An operation waits no longer for Redis. */
+const TIMEOUT_MS = 50;
+/** After a failure Redis is not asked for this time. */
+const AWAY_MS = 1_000;
+
+/** As the library's own script, with windows that are not whole seconds. ARGV: points, seconds rounded down, limit, seconds. */
+const COUNT = `
+redis.call('set', KEYS[1], 0, 'PX', math.ceil(1000 * ARGV[4]), 'NX')
+return {redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pttl', KEYS[1])}`;
+
+/**
+ * Counts the operations of each client at all gateways with this Redis and this rate. A client that has too many at
+ * this gateway is refused without asking Redis, so that a flood does not reach it. While Redis is away or slow, the
+ * limit of this gateway alone holds.
+ */
+export function createSharedClientLimit({ url, local, log }: SharedClientLimitOptions): ClientLimit {
+  const { rate } = local;
+  const client = new Redis(url, {
+    commandTimeout: TIMEOUT_MS,
+    socketTimeout: 20 * TIMEOUT_MS,
+    connectTimeout: 2_000,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (times) => Math.min(50 * 2 ** times, 1_000),
+  });
+  // Failed commands report themselves, and the link that shares listings logs failed connections.
+  client.on('error', () => {});
+  const shared = new RateLimiterRedis({
+    storeClient: client,
+    keyPrefix: `chains-and-tokens-gateway:clients:${rate.perSecond}/${rate.burst}`,
+    points: rate.burst,
+    duration: windowSeconds(rate),
+    customIncrTtlLuaScript: COUNT,
+  });
+  const mayLog = createAllowance(5, 60_000);
+  let awayUntil = Number.NEGATIVE_INFINITY;
+
+  async function takeShared(asking: string): Promise<number> {
+    try {
+      await shared.consume(asking);
+      return 0;
+    } catch (error) {
+      if (!(error instanceof Error)) return refusedMs(error, rate);
+      awayUntil = performance.now() + AWAY_MS;
+      log[mayLog() ? 'warn' : 'debug'](
+        { reason: error.message },
+        'RATE_LIMIT counts at this gateway alone until Redis can be used again',
+      );
+      return 0;
+    }
+  }
+
+  return {
+    rate,
+    async take(asking) {
+      const localMs = await local.take(asking);
+      if (localMs > 0 || client.status !== 'ready' || performance.now() < awayUntil) return localMs;
+      return takeShared(asking);
+    },
+    close() {
+      local.close();
+      client.disconnect();
+    },
+  };
+}

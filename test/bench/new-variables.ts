@@ -1,0 +1,182 @@
+/**
+ * Questions of known documents whose variables are new each time, where 10,000 tokens are listed. That is what
+ * pickers that search while a person types, and routers of federated graphs, ask all day.
+ */
+import type { RawToken } from '../fixtures/demo.js';
+import { listingsOf } from './listings.js';
+import { oneOf, randomFrom } from './random.js';
+import { bodyOf, CONNECTIONS, LIST_FIELDS } from './workloads.js';
+
+/** Questions of one kind. */
+export interface NewQuestions {
+  readonly name: string;
+  readonly about: string;
+  readonly connections: number;
+  /** Gives one question after the other. Series of the same number are equal; in none does a question come twice. */
+  series(number: number): () => string;
+}
+
+/** How many tokens are listed where these are asked. */
+export const LISTED = 10_000;
+
+const KEYS = 20;
+const ENTITIES = 50;
+const PAGE = 20;
+
+const { tokens } = listingsOf(LISTED);
+
+/** One token, a few fields. */
+export const oneToken: NewQuestions = {
+  name: 'one',
+  about: 'one token by its chain and address, with price and chain; the letter case of the address differs',
+  connections: CONNECTIONS,
+  series(number) {
+    const ask = askWith(
+      'query One($chainKey: String!, $address: String!) { token(chainKey: $chainKey, address: $address) { symbol name decimals price { usd __typename } chain { name __typename } __typename } }',
+    );
+    const random = randomFrom(number);
+    // In every round of the tokens the address of each is written otherwise.
+    let asked = Math.floor(random() * tokens.length);
+    return () => {
+      const { chainKey, address } = at(tokens, asked % tokens.length);
+      const writing = number * 1000 + Math.floor(asked++ / tokens.length);
+      return ask({ chainKey, address: `0x${inCase(address.slice(2), writing)}` });
+    };
+  },
+};
+
+/** Some tokens by their keys. */
+export const byKey: NewQuestions = {
+  name: 'by key',
+  about: `${KEYS} tokens by their keys, with price and chain`,
+  connections: CONNECTIONS,
+  series(number) {
+    const ask = askWith(`query ByKey($keys: [TokenKey!]!) { tokensByKey(keys: $keys) ${LIST_FIELDS} }`);
+    const random = randomFrom(number);
+    return () => ask({ keys: Array.from({ length: KEYS }, () => keyOf(oneOf(tokens, random))) });
+  },
+};
+
+/** What a router asks of a subgraph for a list that another subgraph has given. */
+export const entities: NewQuestions = {
+  name: 'entities',
+  about: `${ENTITIES} representations of tokens, as a router of a federated graph sends them`,
+  connections: CONNECTIONS,
+  series(number) {
+    // On one line and without the names of types: so the routers of Apollo and The Guild write it.
+    const query =
+      'query Portfolio__tokens__1($representations:[_Any!]!){_entities(representations:$representations){...on Token{symbol name decimals price{usd}chain{name}}}}';
+    const operationName = 'Portfolio__tokens__1';
+    const random = randomFrom(number);
+    return () => {
+      const representations = Array.from({ length: ENTITIES }, () => ({
+        __typename: 'Token',
+        ...keyOf(oneOf(tokens, random)),
+      }));
+      return JSON.stringify({ query, operationName, variables: { representations } });
+    };
+  },
+};
+
+const SEARCH = `query Search($query: String, $filter: TokenFilter, $after: String) {
+  tokenSearch(query: $query, filter: $filter, first: ${PAGE}, after: $after) {
+    totalCount pageInfo { hasNextPage endCursor __typename } edges { cursor node ${LIST_FIELDS} __typename } __typename } }`;
+
+/** A search with several pages, for {@link searchMix}. */
+export const pagedSearches: readonly string[] = ['tok1', 'tok57', 'lu', 'chain-7', 'vasti', 'ethereum', 'ra'];
+
+/** The question for one page of a search. */
+export function searchPage(query: string, after: string | null): string {
+  return askWith(SEARCH)({ query, filter: null, after });
+}
+
+/** A page of a search: the text typed, and the cursor that the page begins after. */
+export interface LaterPage {
+  readonly query: string;
+  readonly after: string | null;
+}
+
+interface SearchVariables {
+  readonly query: string;
+  readonly filter: object | null;
+  readonly after: string | null;
+}
+
+/**
+ * Searches of eight kinds in turn.
+ *
+ * @param laterPages the places that searches for a later page continue at
+ */
+export function searchMix(laterPages: readonly LaterPage[]): NewQuestions {
+  return {
+    name: 'search mix',
+    about:
+      'searches in turn: for the start of a symbol, a whole one, two words, a part of a name, an address, nothing that is listed, with a filter, and for a later page; what is typed differs at least in letter case',
+    connections: CONNECTIONS,
+    series(number) {
+      const ask = askWith(SEARCH);
+      const random = randomFrom(number);
+      const below = (limit: number) => Math.floor(random() * limit);
+      const token = () => oneOf(tokens, random);
+      const kinds: readonly (() => Partial<SearchVariables> & { readonly query: string })[] = [
+        () => ({ query: `tok${1 + below(999)}` }),
+        () => ({ query: token().symbol }),
+        () => ({ query: `${token().name.slice(0, 3 + below(2))} ${token().chainKey}` }),
+        () => ({ query: token().name.slice(2 + below(2), 7) }),
+        () => ({ query: token().address }),
+        () => ({ query: `zq${below(1e6)}` }),
+        () => ({ query: token().name.slice(0, 2), filter: filterOf(below(10), token) }),
+        () => ({ ...oneOf(laterPages, random) }),
+      ];
+      const typed = new Set<string>();
+      let asked = 0;
+      return () => {
+        const kind = at(kinds, asked++ % kinds.length);
+        const variables: SearchVariables = { filter: null, after: null, ...kind() };
+        let query = inCase(variables.query, below(2 ** 30));
+        // As if a space was typed behind it, which changes nothing in what is found.
+        while (typed.has(query)) query += ' ';
+        typed.add(query);
+        return ask({ ...variables, query });
+      };
+    },
+  };
+}
+
+function filterOf(priceUsd: number, token: () => RawToken) {
+  const chainKeys = ['ethereum', token().chainKey, token().chainKey];
+  return { chainKeys, isBridgeable: true, minPriceUsd: priceUsd };
+}
+
+/** Writes the bodies of one operation with other variables each time. */
+function askWith(query: string): (variables: object) => string {
+  const parts = bodyOf(query).split('"variables":{}');
+  return (variables) => parts.join(`"variables":${JSON.stringify(variables)}`);
+}
+
+/** The text with its letters in upper or lower case by the bits of a number, so that few texts come twice. */
+function inCase(text: string, bits: number): string {
+  let left = bits;
+  // The first x of an address is not one of its digits.
+  const prefix = text.startsWith('0x') ? '0x' : '';
+  let written = prefix;
+  for (const letter of text.slice(prefix.length)) {
+    if (letter < 'A') {
+      written += letter;
+    } else {
+      written += left % 2 === 1 ? letter.toUpperCase() : letter.toLowerCase();
+      left = Math.floor(left / 2);
+    }
+  }
+  return written;
+}
+
+function keyOf({ chainKey, address }: RawToken) {
+  return { chainKey, address };
+}
+
+function at<Item>(items: readonly Item[], index: number): Item {
+  const item = items[index];
+  if (item === undefined) throw new Error(`Expected an index below ${items.length}, got ${index}`);
+  return item;
+}

@@ -1,0 +1,13 @@
+import { openGateway } from 'chains-and-tokens-gateway';
+import fastify from 'fastify';
+
+const gateway = await openGateway({ upstreamUrl: 'https://stargate.finance/api/v1', path: '/api/graphql' });
+
+const app = fastify();
+// Before Fastify reads the body.
+const onRequest = (request, reply) => {
+  reply.hijack();
+  gateway.handler(request.raw, reply.raw);
+};
+app.all('/api/graphql', { onRequest }, () => {});
+await app.listen({ port: 3000 });

@@ -1,0 +1,26 @@
+import { createServer } from 'node:http';
+import { type OpenedGateway, type OpenGatewayOptions, openGateway } from 'chains-and-tokens-gateway';
+
+const options: OpenGatewayOptions = {
+  upstreamUrl: 'https://example.org/v1',
+  upstreamProfile: 'auto',
+  upstreamSuccessorUrl: 'https://example.org/v2',
+  upstreamHeaders: { 'x-api-key': 'secret' },
+  corsOrigins: ['https://app.example.org'],
+  maxDepth: 9,
+  path: '/api/graphql',
+  logTo: process.stderr,
+};
+const gateway: OpenedGateway = await openGateway(options);
+const response: Response = await gateway.fetch(new Request('http://gateway/api/graphql'), { client: '::1' });
+createServer(gateway.handler);
+await gateway.close();
+
+// @ts-expect-error A name that is mistyped would otherwise serve demo data.
+await openGateway({ upstreamULR: 'https://example.org/v1' });
+// @ts-expect-error A setting of the port.
+await openGateway({ port: 4000 });
+// @ts-expect-error Not one of the profiles.
+await openGateway({ upstreamProfile: 'v2' });
+
+export { response };

@@ -1,0 +1,199 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type OpenGatewayOptions, openGateway } from '../../src/library/index.js';
+import { type FakeUpstream, json, late, startFakeUpstream } from '../support/fake-upstream.js';
+
+const TOKENS = '{ tokens { symbol name address chain { name } } }';
+const AT = 'http://gateway/api/graphql';
+
+async function open(options: OpenGatewayOptions = {}, upstream?: FakeUpstream) {
+  const lines: string[] = [];
+  const gateway = await openGateway({
+    path: '/api/graphql',
+    ...(upstream ? { upstreamUrl: upstream.url } : {}),
+    logTo: { write: (line) => lines.push(line) },
+    ...options,
+  });
+  onTestFinished(gateway.close);
+  return { ...gateway, lines };
+}
+
+async function startUpstream(): Promise<FakeUpstream> {
+  const upstream = await startFakeUpstream();
+  onTestFinished(upstream.close);
+  return upstream;
+}
+
+function post(query: string, init: RequestInit = {}): Request {
+  const headers = { 'content-type': 'application/json' };
+  return new Request(AT, { method: 'POST', headers, body: JSON.stringify({ query }), ...init });
+}
+
+const get = (query: string, headers = {}) =>
+  new Request(`${AT}?${new URLSearchParams({ query })}`, { headers });
+
+describe('fetch', () => {
+  it('answers at its path and at no other', async () => {
+    const { fetch } = await open();
+    const response = await fetch(post(TOKENS));
+    expect(response).toBeInstanceOf(Response);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ data: { tokens: expect.any(Array) } });
+    expect((await fetch(new Request('http://gateway/graphql', { method: 'POST' }))).status).toBe(404);
+  });
+
+  it('caches the response to a repeated question', async () => {
+    const { fetch } = await open();
+    const tags = [];
+    for (let time = 0; time < 3; time++) {
+      tags.push((await fetch(get(TOKENS, { 'accept-encoding': 'gzip' }))).headers.get('etag'));
+    }
+    // What is not cached is compressed in less time.
+    expect(tags).toEqual([
+      expect.stringMatching(/-gzip-fast"$/),
+      expect.stringMatching(/-gzip"$/),
+      expect.stringMatching(/-gzip"$/),
+    ]);
+    const again = await fetch(get(TOKENS, { 'accept-encoding': 'gzip', 'if-none-match': tags[2] ?? '' }));
+    expect(again.status).toBe(304);
+  });
+
+  it('refuses a larger body with 413, and reads hardly more of it', async () => {
+    const { fetch } = await open({ maxBodyBytes: 100_000 });
+    let chunks = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        chunks++;
+        controller.enqueue(new Uint8Array(50_000));
+      },
+    });
+    const streamed = await fetch(post('', { body, duplex: 'half' } as RequestInit));
+    expect(streamed.status).toBe(413);
+    expect(await streamed.json()).toMatchObject({ errors: [{ extensions: { code: 'LIMIT_EXCEEDED' } }] });
+    expect(chunks).toBeLessThan(6);
+    expect((await fetch(post(`# ${'x'.repeat(100_000)}\n${TOKENS}`))).status).toBe(413);
+    expect((await fetch(post(`# ${'x'.repeat(90_000)}\n${TOKENS}`))).status).toBe(200);
+  });
+
+  it('rejects with the reason of an aborted request', async () => {
+    const upstream = await startUpstream();
+    upstream.plan('tokens', late(60_000, json({ tokens: [] })));
+    const { fetch } = await open({}, upstream);
+    const controller = new AbortController();
+    const reason = new Error('Gone');
+    setTimeout(() => controller.abort(reason), 100);
+    await expect(fetch(post(TOKENS, { signal: controller.signal }))).rejects.toBe(reason);
+  });
+
+  it('has the limits of its options', async () => {
+    const { fetch } = await open({ maxDepth: 1, introspection: false });
+    const response = await fetch(post('{ tokens { chain { name } } }'));
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'LIMIT_EXCEEDED' } }] });
+  });
+
+  it('serves the playground below its path', async () => {
+    const { fetch } = await open();
+    const page = await (await fetch(new Request(AT, { headers: { accept: 'text/html' } }))).text();
+    const [script = ''] = /\/api\/graphql\/playground\/[^"]+start\.js/.exec(page) ?? [];
+    expect((await fetch(new Request(`http://gateway${script}`))).status).toBe(200);
+  });
+});
+
+describe('the handler', () => {
+  it('takes a body that was parsed before, and no number of it that JSON cannot write', async () => {
+    const { handler } = await open();
+    const server = createServer(async (request, response) => {
+      const body: unknown = JSON.parse(await text(request));
+      handler(Object.assign(request, { body }), response);
+    });
+    onTestFinished(() => void server.close());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const ask = async (maxPriceUsd: string) => {
+      const query = 'query ($f: TokenFilter) { tokenSearch(filter: $f, first: 1) { totalCount } }';
+      const response = await globalThis.fetch(`http://127.0.0.1:${port}/api/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: `{"query":${JSON.stringify(query)},"variables":{"f":{"maxPriceUsd":${maxPriceUsd}}}}`,
+      });
+      return response.json();
+    };
+    expect(await ask('1')).toMatchObject({ data: { tokenSearch: { totalCount: expect.any(Number) } } });
+    expect(await ask('1e999')).toHaveProperty('errors');
+  });
+});
+
+describe('an open gateway', () => {
+  it('reads no environment, opens no port and listens to no signal', async () => {
+    const listeners = () => process.eventNames().map((name) => [name, process.listenerCount(name)]);
+    const ports = () => process.getActiveResourcesInfo().filter((name) => /Server/.test(name)).length;
+    const [before, portsBefore] = [listeners(), ports()];
+    process.env.MAX_DEPTH = '1';
+    process.env.UPSTREAM_URL = 'nonsense';
+    onTestFinished(() => {
+      delete process.env.MAX_DEPTH;
+      delete process.env.UPSTREAM_URL;
+    });
+    const { fetch } = await open();
+    expect(await (await fetch(post(TOKENS))).json()).not.toHaveProperty('errors');
+    expect(listeners()).toEqual(before);
+    // Fewer where another test has just closed one.
+    expect(ports()).toBeLessThanOrEqual(portsBefore);
+  });
+
+  it('warns that it serves demo data, and hides secrets in its log', async () => {
+    expect((await open()).lines.join('')).toContain('made up');
+    const upstream = await startUpstream();
+    const { fetch, lines } = await open({ upstreamHeaders: { 'x-key': 'secret-key' } }, upstream);
+    await fetch(
+      post(TOKENS, { headers: { 'content-type': 'application/json', 'x-request-id': 'secret-key' } }),
+    );
+    expect(upstream.seen[0]?.headers['x-key']).toBe('secret-key');
+    expect(lines.join('')).toContain('"Answered"');
+    expect(lines.join('')).not.toMatch(/secret-key|made up/);
+  });
+
+  it('asks the upstream no more once it is closed', async () => {
+    const upstream = await startUpstream();
+    const { fetch, close } = await open({ tokensFreshMs: 20, upstreamRequestsPerSecond: 1000 }, upstream);
+    await fetch(post(TOKENS));
+    await close();
+    const count = upstream.count();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(upstream.count()).toBe(count);
+  });
+});
+
+describe('an option', () => {
+  it.each<[string, object, RegExp]>([
+    [
+      'with a mistyped name',
+      { upstreamULR: 'https://example.org/v1' },
+      /upstreamULR: there is no such option/,
+    ],
+    ['of the port', { port: 4000 }, /port: there is no such option/],
+    ['that is empty', { upstreamUrl: '' }, /upstreamUrl: expected another value than an empty one/],
+    ['that is null', { upstreamUrl: null }, /upstreamUrl: expected an address/],
+    ['out of range', { maxDepth: 0 }, /maxDepth: expected a whole number from 1 to 1000/],
+    ['of another type', { graphiql: 'yes' }, /graphiql: expected true or false/],
+    ['without another', { upstreamProfile: 'auto' }, /upstreamUrl: expected .* for upstreamProfile=auto/],
+    ['without an origin', { corsOrigins: [] }, /corsOrigins: expected another value/],
+    ['that is no path', { path: 'graphql' }, /path: expected a path such as \/graphql/],
+    ['that is the path of a probe', { path: '/ready' }, /path: expected/],
+    ['that ends with a slash', { path: '/graphql/' }, /path: expected/],
+    ['that a URL changes', { path: '/a/../graphql' }, /path: expected/],
+  ])('%s is refused', async (_name, options, message) => {
+    await expect(openGateway(options as OpenGatewayOptions)).rejects.toThrow(message);
+  });
+
+  it('can have any other value that the environment can have', async () => {
+    const { fetch } = await open({ corsOrigins: ['https://a.example', 'https://b.example'], maxAliases: 0 });
+    const asked = post(TOKENS, {
+      headers: { 'content-type': 'application/json', origin: 'https://b.example' },
+    });
+    expect((await fetch(asked)).headers.get('access-control-allow-origin')).toBe('https://b.example');
+  });
+});

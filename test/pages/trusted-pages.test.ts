@@ -1,0 +1,68 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { isBrowserMissing, launchBrowser, PATIENCE_MS } from '../support/browser.js';
+import { ask, startGatewayProcess } from '../support/gateway-process.js';
+
+/** The settings with which only this document is executed. */
+function onlyTrusting(id: string, text: string): Record<string, string> {
+  const folder = mkdtempSync(join(tmpdir(), 'trusted-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'persisted-documents.json');
+  writeFileSync(path, JSON.stringify({ [id]: text }));
+  return { TRUSTED_DOCUMENTS: path, TRUSTED_DOCUMENTS_ONLY: 'true' };
+}
+
+it('A process with the limits of its operator refuses what they do not allow', async () => {
+  const { address, output } = await startGatewayProcess({
+    ...onlyTrusting('names', 'query Names($search: String) { chains(search: $search) { name } }'),
+    RATE_LIMIT: '1/3600',
+    TRUSTED_PROXIES: 'loopback',
+  });
+  const post = (body: object, client: string) =>
+    fetch(`${address}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-forwarded-for': client },
+      body: JSON.stringify(body),
+    });
+  const named = await post({ documentId: 'names', variables: { search: 'degen' } }, '192.0.2.1');
+  expect(await named.json()).toEqual({ data: { chains: [{ name: 'Degen' }] } });
+  expect((await post({ query: '{ chains { name } }' }, '192.0.2.1')).status).toBe(403);
+  const statuses = new Set<number>();
+  for (let nth = 0; nth < 3_600 && !statuses.has(429); nth++) {
+    statuses.add((await post({ documentId: nth }, '192.0.2.1')).status);
+  }
+  expect([...statuses]).toEqual([400, 429]);
+  expect((await post({ documentId: 'names' }, '192.0.2.2')).status).toBe(200);
+  expect(output()).toContain('"msg":"All trusted documents are valid"');
+});
+
+it.skipIf(isBrowserMissing)(
+  'Both pages go on working where only trusted documents are executed',
+  { timeout: 300_000 },
+  async () => {
+    const { address } = await startGatewayProcess(onlyTrusting('a', '{ __typename }'));
+    expect(await ask(address, '{ chains { name } }')).toMatchObject({
+      errors: [{ extensions: { code: 'DOCUMENT_NOT_TRUSTED' } }],
+    });
+    const browser = await launchBrowser(onTestFinished);
+    const page = await browser.newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
+    const refused: string[] = [];
+    const asked: string[] = [];
+    page.on('response', (response) => {
+      const text = response.request().postData();
+      if (text !== null) asked.push(text);
+      if (response.status() >= 400) refused.push(`${response.status()} ${text}`);
+    });
+    await page.goto(address);
+    await expect.poll(() => asked.length, { timeout: PATIENCE_MS }).toBeGreaterThan(1);
+    await page.goto(`${address}/graphql`);
+    await page.locator('.graphiql-query-editor .view-line').first().waitFor();
+    await expect.poll(() => asked.join(), { timeout: PATIENCE_MS }).toContain('query IntrospectionQuery');
+    await page.locator('.graphiql-execute-button').click();
+    await expect.poll(() => asked.join(), { timeout: PATIENCE_MS }).toContain('ChainsWithNativeCurrency');
+    expect(refused).toEqual([]);
+  },
+);

@@ -1,0 +1,193 @@
+import { createHash } from 'node:crypto';
+import { getIntrospectionQuery } from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { CHAINS, CHOSEN_TOKEN, DESTINATIONS, LISTINGS, TOKENS } from '../../src/pages/picker/page/queries.js';
+import { TABS } from '../../src/pages/playground/tabs.js';
+import { type Asked, type Received, startServer, type TestServer } from '../support/test-server.js';
+
+const QUERY = 'query Chain($key: String!) { chain(chainKey: $key) { name } }';
+const ENTITIES = 'query($r: [_Any!]!) { _entities(representations: $r) { ... on Chain { name } } }';
+const INVALID = 'query Old { noSuchField }';
+const DOCUMENTS = new Map([
+  ['chain-by-key', QUERY],
+  ['0123456789abcdef0123456789abcdef', ENTITIES],
+  ['old', INVALID],
+  ['broken', 'query {'],
+]);
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const byHash = (sha256Hash: unknown) => ({ persistedQuery: { version: 1, sha256Hash } });
+const variables = { key: 'base' };
+const BASE = { data: { chain: { name: 'Base' } } };
+
+const start = (trustedDocumentsOnly: boolean) =>
+  startServer({ config: { trustedDocuments: DOCUMENTS, trustedDocumentsOnly } });
+const jsonOf = ({ body }: Received) => JSON.parse(body.toString());
+const post = (parameters: object): Asked => ({ body: JSON.stringify(parameters) });
+function get(parameters: Record<string, unknown>): Asked {
+  const texts = Object.entries(parameters).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ]);
+  return { method: 'GET', path: `/graphql?${new URLSearchParams(texts)}` };
+}
+
+/** Asks in a way that GraphQL Yoga answers: the writer does not know this type. */
+const viaYoga = (asked: Asked): Asked => ({
+  ...asked,
+  headers: { accept: 'application/graphql-response+json, application/json;q=0.5' },
+});
+
+const WAYS: readonly [string, object][] = [
+  ['documentId', { documentId: 'chain-by-key', variables }],
+  ['doc_id', { doc_id: 'chain-by-key', variables }],
+  ['documentId and its text', { documentId: 'chain-by-key', query: QUERY, variables }],
+  ['the SHA-256 of its text', { documentId: `sha256:${sha256(QUERY)}`, variables }],
+  ['a persisted hash', { extensions: byHash(sha256(QUERY)), variables }],
+  ['its id as a persisted hash', { extensions: byHash('chain-by-key'), variables }],
+  ['a hash, and facts on the client', { extensions: { ...byHash(sha256(QUERY)), client: 1 }, variables }],
+];
+
+describe.each([
+  ['beside others', false],
+  ['alone', true],
+])('trusted documents %s', (_name, only) => {
+  it.each(WAYS)('are executed by %s, by POST and GET, each time', async (_way, parameters) => {
+    const { ask } = await start(only);
+    for (const asked of [post(parameters), get({ ...parameters })]) {
+      for (let times = 0; times < 3; times++) expect(jsonOf(await ask(asked))).toEqual(BASE);
+      expect(jsonOf(await ask(viaYoga(asked)))).toEqual(BASE);
+    }
+  });
+
+  it('are cached as the text that they stand for', async () => {
+    const { ask, countExecuted } = await start(only);
+    for (let times = 0; times < 2; times++) await ask(post({ query: QUERY, variables }));
+    const { count, bodies } = await countExecuted(
+      post({ documentId: 'chain-by-key', variables }),
+      post({ documentId: 'chain-by-key', variables }),
+      post({ doc_id: 'chain-by-key', variables }),
+      post({ doc_id: 'chain-by-key', variables }),
+    );
+    // A request whose text is new is executed without a look into the cache.
+    expect(count).toBe(2);
+    expect(new Set(bodies)).toEqual(new Set([JSON.stringify(BASE)]));
+  });
+
+  it.each<[string, object, string, number]>([
+    ['an unknown id', { documentId: 'nobody' }, 'PERSISTED_QUERY_NOT_FOUND', 400],
+    ['a name of every object', { documentId: 'constructor' }, 'PERSISTED_QUERY_NOT_FOUND', 400],
+    ['an id that is no text', { documentId: { a: 1 } }, 'PERSISTED_QUERY_NOT_FOUND', 400],
+    ['a very long id', { documentId: 'x'.repeat(8_000) }, 'PERSISTED_QUERY_NOT_FOUND', 400],
+    ['the text of another', { documentId: 'chain-by-key', query: ENTITIES }, 'BAD_USER_INPUT', 400],
+  ])(
+    'are not found by %s, and the next text is not taken for them',
+    async (_what, parameters, code, status) => {
+      const { ask } = await start(only);
+      for (const asked of [post(parameters), get({ ...parameters }), post(parameters)]) {
+        const refused = await ask(asked);
+        expect([refused.status, jsonOf(refused).errors[0].extensions.code]).toEqual([status, code]);
+        expect(refused.body.byteLength).toBeLessThan(500);
+      }
+    },
+  );
+
+  it('are checked at the start, and the invalid ones are logged by their ids', async () => {
+    const { logged } = await start(only);
+    await expect
+      .poll(() => logged.find(({ invalidCount }) => invalidCount !== undefined))
+      .toMatchObject({
+        count: 4,
+        invalidCount: 2,
+        invalid: {
+          old: expect.stringContaining('Cannot query field "noSuchField"'),
+          broken: expect.stringContaining('Syntax Error'),
+        },
+      });
+  });
+});
+
+describe('without TRUSTED_DOCUMENTS_ONLY', () => {
+  it('other documents are executed, and stored by their hash', async () => {
+    const { ask } = await start(false);
+    const query = '{ chain(chainKey: "sei") { name } }';
+    const extensions = byHash(sha256(query));
+    const code = jsonOf(await ask(post({ extensions }))).errors[0].extensions.code;
+    expect(code).toBe('PERSISTED_QUERY_NOT_FOUND');
+    const sei = { data: { chain: { name: 'SEI' } } };
+    expect(jsonOf(await ask(post({ extensions, query })))).toEqual(sei);
+    expect(jsonOf(await ask(post({ extensions })))).toEqual(sei);
+  });
+});
+
+describe('with TRUSTED_DOCUMENTS_ONLY', () => {
+  const OTHER = '{ chain(chainKey: "sei") { name } }';
+  const refusals: readonly [string, Asked][] = [
+    ['by POST', post({ query: OTHER })],
+    ['by GET', get({ query: OTHER })],
+    ['with its hash', post({ query: OTHER, extensions: byHash(sha256(OTHER)) })],
+    ['by an unknown hash', post({ extensions: byHash(sha256(OTHER)) })],
+    ['with the hash of a known one', post({ query: OTHER, extensions: byHash(sha256(QUERY)) })],
+    ['behind an empty id', post({ query: OTHER, documentId: null })],
+    [
+      'as a form',
+      { body: `query=${OTHER}`, headers: { 'content-type': 'application/x-www-form-urlencoded' } },
+    ],
+    ['as a bare text', { body: OTHER, headers: { 'content-type': 'application/graphql' } }],
+    [
+      'with another media type',
+      { body: JSON.stringify({ query: OTHER }), headers: { 'content-type': 'application/graphql+json' } },
+    ],
+    ['for GraphQL alone', viaYoga(post({ query: OTHER }))],
+    ['beside a known one', post({ query: `${QUERY} ${OTHER}`, operationName: 'Chain', variables })],
+    ['with _service and more', post({ query: '{ _service { sdl } chains { name } }' })],
+    ['with _entities', post({ query: '{ _entities(representations: []) { __typename } }' })],
+    ['with introspection', post({ query: '{ __schema { types { name } } }' })],
+    ['without a document', post({ variables })],
+    ['with a text that is none', post({ query: 5 })],
+    ['with a text that cannot be read', post({ query: '"' })],
+    ['with a megabyte of text', post({ query: `${QUERY}${' '.repeat(900_000)}` })],
+  ];
+
+  it.each(refusals)('another document is refused %s, again and again', async (_how, asked) => {
+    const { ask } = await start(true);
+    for (let times = 0; times < 3; times++) {
+      const refused = await ask(asked);
+      expect([refused.status, jsonOf(refused).errors[0].extensions.code]).toEqual([
+        403,
+        'DOCUMENT_NOT_TRUSTED',
+      ]);
+      expect(jsonOf(refused)).not.toHaveProperty('data');
+      expect(jsonOf(refused).errors[0].message).toContain('by its "documentId"');
+    }
+  });
+
+  const expectAnswered = async ({ ask }: TestServer, query: string, its: object = {}) => {
+    for (let times = 0; times < 3; times++) {
+      const { errors = [] } = jsonOf(await ask({ query, variables: its }));
+      expect(
+        errors.filter(({ extensions }: { extensions: { code: string } }) => /TRUSTED/.test(extensions.code)),
+      ).toEqual([]);
+    }
+  };
+
+  it('the text of a known document is executed, whatever its white space', async () => {
+    const { ask } = await start(true);
+    const query = `# A chain\n${QUERY.replaceAll(' ', '\n  ')}`;
+    for (let times = 0; times < 3; times++) expect(jsonOf(await ask({ query, variables }))).toEqual(BASE);
+  });
+
+  it("the pages' own documents are executed", async () => {
+    const server = await start(true);
+    for (const { text } of [TOKENS, DESTINATIONS, CHAINS, CHOSEN_TOKEN, LISTINGS])
+      await expectAnswered(server, text);
+    for (const { query } of TABS) await expectAnswered(server, query);
+    await expectAnswered(server, getIntrospectionQuery({ inputValueDeprecation: true }));
+  });
+
+  it('routers get the SDL, and the entities that are known', async () => {
+    const server = await start(true);
+    for (const query of ['{ _service { sdl } }', 'query Sdl { _service { sdl } }', '{ _sdl }', ENTITIES]) {
+      await expectAnswered(server, query, { r: [{ __typename: 'Chain', chainKey: 'base' }] });
+    }
+  });
+});

@@ -1,0 +1,168 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { SETTINGS } from '../src/config.js';
+import { demoTokens } from './fixtures/demo.js';
+import { json, late, stall, startFakeUpstream } from './support/fake-upstream.js';
+import { freePort } from './support/free-port.js';
+import { ask, spawnGateway, startGatewayProcess } from './support/gateway-process.js';
+import { ROOT } from './support/readme.js';
+
+const { version } = JSON.parse(readFileSync(`${ROOT}/package.json`, 'utf8')) as { version: string };
+
+/** Loaded before the gateway: says when a handler of SIGTERM is there, which is the gateway's first act. */
+const SAY_WHEN_ARMED = `data:text/javascript,${encodeURIComponent(`
+  import { writeSync } from 'node:fs';
+  const { on } = process;
+  process.on = function (event, ...rest) {
+    on.call(this, event, ...rest);
+    if (event === 'SIGTERM') writeSync(2, 'ARMED');
+    return this;
+  };
+`)}`;
+
+/** Runs the built gateway with options. */
+async function runWith(...options: string[]) {
+  const child = spawn(process.execPath, [`${ROOT}/dist/main.js`, ...options]);
+  let text = '';
+  let errors = '';
+  child.stdout.on('data', (chunk) => {
+    text += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    errors += chunk;
+  });
+  const [status] = await once(child, 'close');
+  return { status, text, errors };
+}
+
+describe('the command line', () => {
+  it('--help names every setting', async () => {
+    const { status, text, errors } = await runWith('--help');
+    expect({ status, errors }).toEqual({ status: 0, errors: '' });
+    for (const { name } of Object.values(SETTINGS)) expect(text).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
+    expect(text).toContain('PORT (default 4000)');
+  });
+
+  it('--version is that of the package', async () => {
+    expect(await runWith('--version')).toEqual({
+      status: 0,
+      text: `chains-and-tokens-gateway ${version}\n`,
+      errors: '',
+    });
+  });
+
+  it('refuses other options, and says where the settings are', async () => {
+    const { status, text, errors } = await runWith('--port', '4001');
+    expect({ status, text }).toEqual({ status: 1, text: '' });
+    expect(errors).toContain('--port 4001');
+    expect(errors).toContain('--help');
+  });
+});
+
+describe('a signal', () => {
+  it.each([0, 10, 30, 60, 100, 200, 400, 800, 1600])(
+    'SIGTERM %i ms after the first line of the gateway ends it with status 0',
+    async (ms) => {
+      const { child, output, exited } = spawnGateway({
+        PORT: '0',
+        NODE_OPTIONS: `--import "${SAY_WHEN_ARMED}"`,
+        DRAIN_MS: '0',
+      });
+      await expect.poll(output, { interval: 1 }).toContain('ARMED');
+      // At the first moment, nothing of the gateway has been loaded.
+      if (ms === 0) expect(output()).toBe('ARMED');
+      await sleep(ms);
+      child.kill('SIGTERM');
+      expect(await exited, output()).toBe(0);
+      expect(output()).not.toMatch(/"level":[56]0|Error/);
+    },
+  );
+
+  it('SIGHUP is ignored', async () => {
+    const { address, child } = await startGatewayProcess();
+    child.kill('SIGHUP');
+    await sleep(200);
+    expect((await fetch(`${address}/live`)).status).toBe(200);
+    expect(child.exitCode ?? child.signalCode).toBeNull();
+  });
+
+  it('SIGTERM that comes twice, as from a supervisor that signals npm and its children, loses no request', async () => {
+    const upstream = await startFakeUpstream();
+    onTestFinished(upstream.close);
+    upstream.plan('tokens', late(3000, json({ tokens: demoTokens })));
+    const { address, child, exited } = await startGatewayProcess({ UPSTREAM_URL: upstream.url });
+    const answer = ask<{ tokens: unknown[] }>(address, '{ tokens { symbol } }');
+    await expect.poll(() => upstream.count('tokens')).toBe(1);
+    for (const signal of ['SIGTERM', 'SIGTERM', 'SIGHUP', 'SIGTERM'] as const) {
+      child.kill(signal);
+      await sleep(200);
+    }
+    expect((await answer).data.tokens).toHaveLength(demoTokens.length);
+    expect(await exited).toBe(0);
+  });
+
+  it('a second Ctrl-C ends it at once; the copy of the first that npm passes on does not', async () => {
+    const upstream = await startFakeUpstream();
+    onTestFinished(upstream.close);
+    upstream.plan('tokens', stall);
+    const { address, child, exited, output } = await startGatewayProcess({ UPSTREAM_URL: upstream.url });
+    ask(address, '{ tokens { symbol } }').catch(() => {});
+    await expect.poll(() => upstream.count('tokens')).toBe(1);
+    child.kill('SIGINT');
+    child.kill('SIGINT');
+    await expect.poll(output).toContain('"msg":"Stopping');
+    await sleep(1500);
+    expect(child.exitCode).toBeNull();
+    child.kill('SIGINT');
+    expect(await exited).toBe(130);
+  });
+
+  it('DRAIN_MS is how long it answers after SIGTERM', async () => {
+    const { address, child, exited } = await startGatewayProcess({ DRAIN_MS: '4000' });
+    const stoppedAt = performance.now();
+    child.kill('SIGTERM');
+    let answers = 0;
+    await expect
+      .poll(() =>
+        fetch(`${address}/ready`).then(
+          () => ++answers && 'answered',
+          () => 'closed',
+        ),
+      )
+      .toBe('closed');
+    expect(answers).toBeGreaterThan(0);
+    expect(await exited).toBe(0);
+    expect(performance.now() - stoppedAt).toBeGreaterThan(4000);
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('%s reaches the gateway through npm start', async (signal) => {
+    const port = await freePort();
+    const npm = spawn('npm', ['start'], {
+      cwd: ROOT,
+      env: { ...process.env, PORT: String(port), npm_config_ignore_scripts: 'true' },
+      detached: true,
+    });
+    let output = '';
+    for (const stream of [npm.stdout, npm.stderr]) {
+      stream.on('data', (chunk) => {
+        output += chunk;
+      });
+    }
+    onTestFinished(() => {
+      try {
+        if (npm.pid) process.kill(-npm.pid, 'SIGKILL');
+      } catch {
+        // It has ended by itself.
+      }
+    });
+    const exited = once(npm, 'exit');
+    await expect.poll(() => output, { timeout: 120_000 }).toContain('"msg":"Listening"');
+    npm.kill(signal);
+    expect(await exited).toEqual([0, null]);
+    expect(output).toContain('"msg":"Stopped"');
+    await expect(fetch(`http://127.0.0.1:${port}/live`)).rejects.toThrow();
+  });
+});

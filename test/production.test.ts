@@ -1,0 +1,184 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { isBrowserMissing, launchBrowser, PATIENCE_MS } from './support/browser.js';
+import { getAsBrowser } from './support/browser-get.js';
+import { freePort } from './support/free-port.js';
+import { ask } from './support/gateway-process.js';
+import { broughtBy, installedPackages, ownSpace, spaceOf } from './support/installed.js';
+import { ROOT, tableBelow } from './support/readme.js';
+
+const MIB = 2 ** 20;
+const MAX_MIB = 61;
+const MAX_PACKAGES = 100;
+
+const ENV = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', npm_config_prefer_offline: 'true' };
+const run = promisify(execFile);
+
+/** What a container holds: the built gateway, and what `npm ci --omit=dev` installs beside it. */
+let folder: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gateway-production-'));
+  for (const name of ['dist', 'package.json', 'package-lock.json']) {
+    cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  }
+  await run('npm', ['ci', '--omit=dev'], { cwd: folder, env: ENV });
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Runs `npm start` in a folder; the test's end ends it and what it started. */
+function npmStart(cwd: string, env: Readonly<Record<string, string>> = {}) {
+  const npm = spawn('npm', ['start'], { cwd, env: { ...ENV, ...env }, detached: true });
+  let output = '';
+  for (const stream of [npm.stdout, npm.stderr]) {
+    stream.on('data', (chunk) => {
+      output += chunk;
+    });
+  }
+  const exited = once(npm, 'exit');
+  onTestFinished(async () => {
+    try {
+      if (npm.pid) process.kill(-npm.pid, 'SIGKILL');
+    } catch {
+      // It has ended by itself.
+    }
+    await exited;
+  });
+  return { npm, output: () => output, exited };
+}
+
+async function startInProduction() {
+  const port = await freePort();
+  const started = npmStart(folder, { PORT: String(port) });
+  await expect.poll(started.output).toContain('"msg":"Listening"');
+  return { ...started, address: `http://127.0.0.1:${port}` };
+}
+
+/** The files that a document asks for. */
+function filesIn(html: string): readonly string[] {
+  return [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path = '']) => path);
+}
+
+describe('npm ci --omit=dev beside a dist', () => {
+  it('is all that npm start needs: it answers, serves both pages, and stops', async () => {
+    const { npm, address, exited, output } = await startInProduction();
+    const { data } = await ask<{ tokens: unknown[] }>(
+      address,
+      '{ tokens(srcChainKey: "degen") { symbol chain { name } } }',
+    );
+    expect(data.tokens).toHaveLength(4);
+    for (const page of ['/', '/graphql']) {
+      const { status, body } = await getAsBrowser(address, page);
+      expect(status).toBe(200);
+      const files = filesIn(body.toString());
+      expect(files.length).toBeGreaterThan(2);
+      for (const file of files) {
+        if (file !== '/graphql') expect((await getAsBrowser(address, file)).status, file).toBe(200);
+      }
+    }
+    npm.kill('SIGTERM');
+    expect(await exited, output()).toEqual([0, null]);
+    expect(output()).toContain('"msg":"Stopped"');
+  });
+
+  it.skipIf(isBrowserMissing)('shows both pages in a real browser', async () => {
+    const { address } = await startInProduction();
+    const browser = await launchBrowser();
+    const page = await browser.newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
+    const complaints: string[] = [];
+    page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`));
+    page.on('pageerror', (error) => complaints.push(error.message));
+    await page.goto(address);
+    await page.locator('#search').fill('usdc');
+    await page.getByText('89 tokens found for “usdc”').waitFor();
+    await page.goto(`${address}/graphql`);
+    await page.locator('.graphiql-query-editor .view-line').first().waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it(`installs at most ${MAX_MIB} MB and ${MAX_PACKAGES} packages, no TypeScript among them, and runs no scripts`, () => {
+    const packages = installedPackages(folder);
+    expect(packages.length).toBeLessThanOrEqual(MAX_PACKAGES);
+    expect(spaceOf(join(folder, 'node_modules')) / MIB).toBeLessThanOrEqual(MAX_MIB);
+    const names = packages.map((path) => manifestOf(path).name);
+    expect(names.filter((name) => /typescript/.test(name))).toEqual([]);
+    const hooks = ['preinstall', 'install', 'postinstall'];
+    const scripted = packages.filter((path) =>
+      hooks.some((hook) => hook in (manifestOf(path).scripts ?? {})),
+    );
+    expect(scripted).toEqual([]);
+  });
+
+  it('installs what the table in src/README.md says, with these weights', () => {
+    const rows = tableBelow('src/README.md', 'Dependencies').map((row) =>
+      row.split('|').map((cell) => cell.trim()),
+    );
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      dependencies: Record<string, string>;
+    };
+    expect(rows.map(([, name = '']) => name.replaceAll('`', ''))).toEqual(Object.keys(dependencies));
+    for (const [, name = '', , packages, weight] of rows) {
+      const brought = broughtBy(folder, name.replaceAll('`', ''));
+      const mib = brought.reduce((sum, path) => sum + ownSpace(folder, path), 0) / MIB;
+      expect(Number(packages), `packages of ${name}`).toBe(brought.length);
+      // Half a megabyte for the next patch of them.
+      expect(Math.abs(Number(weight) - mib), `${name} weighs ${mib.toFixed(1)}`).toBeLessThan(0.5);
+    }
+  });
+
+  it('has every package that the compiled code imports, and no other', () => {
+    const dist = join(folder, 'dist');
+    const imported = readdirSync(dist, { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.js') && !path.startsWith('pages/picker/page/'))
+      .flatMap((path) => [
+        ...readFileSync(join(dist, path), 'utf8').matchAll(
+          /\b(?:from|import\(|import|resolve\() ?['"]((?:@[\w-]+\/)?[\w-]+)(?:\/[^'"]*)?['"]/g,
+        ),
+      ])
+      .map(([, name = '']) => name)
+      .filter((name) => !isBuiltin(name));
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      dependencies: Record<string, string>;
+    };
+    // A terminal does without it.
+    const expected = [...Object.keys(dependencies), 'pino-pretty'];
+    expect([...new Set(imported)].toSorted()).toEqual(expected.toSorted());
+  });
+
+  it('says what to do where nothing was built', async () => {
+    const empty = mkdtempSync(join(tmpdir(), 'gateway-unbuilt-'));
+    onTestFinished(() => rmSync(empty, { recursive: true, force: true }));
+    cpSync(join(ROOT, 'package.json'), join(empty, 'package.json'));
+    const { exited, output } = npmStart(empty);
+    expect(await exited).toEqual([1, null]);
+    expect(output()).toContain('There is no dist. Run npm ci && npm run build');
+  });
+});
+
+describe('npm run sbom', () => {
+  it('lists what runs in production, in the form of CycloneDX, and nothing else', async () => {
+    const { stdout } = await run('npm', ['run', '-s', 'sbom'], { cwd: ROOT, env: ENV, maxBuffer: 16 * MIB });
+    const { bomFormat, components } = JSON.parse(stdout) as {
+      bomFormat: string;
+      components: { name: string; version: string; licenses?: unknown }[];
+    };
+    expect(bomFormat).toBe('CycloneDX');
+    const listed = new Set(components.map(({ name, version }) => `${name}@${version}`));
+    const installed = new Set(
+      installedPackages(folder).map((path) => `${manifestOf(path).name}@${manifestOf(path).version}`),
+    );
+    expect([...listed].toSorted()).toEqual([...installed].toSorted());
+  });
+});
+
+function manifestOf(path: string): { name: string; version: string; scripts?: Record<string, string> } {
+  const file = join(folder, path, 'package.json');
+  expect(existsSync(file), file).toBe(true);
+  return JSON.parse(readFileSync(file, 'utf8'));
+}

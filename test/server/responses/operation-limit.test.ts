@@ -1,0 +1,191 @@
+import { request } from 'node:http';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type ClientLimit, createClientLimit } from '../../../src/scheduling/client-limit.js';
+import { createSharedClientLimit } from '../../../src/storage/redis/client-limit.js';
+import { isRedisMissing, startRedis } from '../../support/redis.js';
+import { createTestLog } from '../../support/test-gateway.js';
+import { startServer } from '../../support/test-server.js';
+
+const HOUR = 3_600;
+/** So many operations in an hour or more, so that a slow machine does not begin a new window. */
+const RATE = { perSecond: 1, burst: HOUR };
+const query = (nth: number) => `{ chain(chainKey: "key${nth}") { name } }`;
+
+/** A limit with only this many operations left for each client. */
+function limitOf(left: number): ClientLimit {
+  const limit = createClientLimit(RATE);
+  const known = new Set<string>();
+  return {
+    ...limit,
+    async take(client) {
+      for (let taken = left; !known.has(client) && taken < RATE.burst; taken++) await limit.take(client);
+      known.add(client);
+      return limit.take(client);
+    },
+  };
+}
+
+describe('a client with a limit', () => {
+  it('is refused further operations before they are parsed, and told when to ask again', async () => {
+    const { ask, executed } = await startServer({ clientLimit: limitOf(3) });
+    for (let nth = 0; nth < 3; nth++) expect((await ask({ query: query(nth) })).status).toBe(200);
+    const refused = await ask({ query: '{ not GraphQL' });
+    expect(refused.status).toBe(429);
+    expect(executed()).toBe(3);
+    expect(refused.headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': expect.stringContaining('retry-after'),
+      'ratelimit-policy': `"operations";q=${HOUR};w=${HOUR}`,
+    });
+    const seconds = Number(refused.headers['retry-after']);
+    expect(seconds).toBeGreaterThan(HOUR - 300);
+    expect(seconds).toBeLessThanOrEqual(HOUR);
+    expect(refused.headers.ratelimit).toBe(`"operations";r=0;t=${seconds}`);
+    expect(JSON.parse(refused.body.toString())).toEqual({
+      errors: [
+        {
+          message: expect.stringContaining(`(RATE_LIMIT). Send this one again in ${seconds} s.`),
+          extensions: { code: 'RATE_LIMITED' },
+        },
+      ],
+    });
+  });
+
+  it('goes on getting cached responses, pages and reports', async () => {
+    const { ask } = await startServer({ clientLimit: limitOf(2) });
+    // Stored the second time.
+    for (let times = 0; times < 12; times++) expect((await ask({ query: query(0) })).status).toBe(200);
+    expect((await ask({ query: query(1) })).status).toBe(429);
+    const html = { accept: 'text/html' };
+    for (const path of ['/live', '/ready', '/metrics', '/']) {
+      expect((await ask({ method: 'GET', path, headers: html })).status, path).not.toBe(429);
+    }
+    expect((await ask({ method: 'GET', path: '/graphql', headers: html })).status).toBe(200);
+    expect((await ask({ method: 'OPTIONS' })).status).toBe(204);
+  });
+
+  it.each([
+    ['a GET', { method: 'GET', query: query(9) }],
+    ['a HEAD', { method: 'HEAD', path: '/graphql' }],
+    ['a form', { body: 'query={a}', headers: { 'content-type': 'application/x-www-form-urlencoded' } }],
+    ['a page where there is none', { method: 'GET', query: query(9), headers: { accept: 'text/html' } }],
+  ])('does not get around it by %s', async (_name, asked) => {
+    const { ask } = await startServer({ clientLimit: limitOf(1), config: { graphiql: false } });
+    await ask({ query: query(0) });
+    expect((await ask(asked)).status).toBe(429);
+  });
+
+  it('does not get around it by an absolute address', async () => {
+    const { address, ask } = await startServer({ clientLimit: limitOf(1) });
+    await ask({ query: query(0) });
+    const path = `${address}/graphql?query=${encodeURIComponent(query(9))}`;
+    const status = await new Promise((resolve, reject) => {
+      request(address, { path })
+        .once('response', (response) => resolve(response.resume().statusCode))
+        .once('error', reject)
+        .end();
+    });
+    expect(status).toBe(429);
+  });
+
+  it('behind a proxy that is not trusted is one of many, and the log says so once', async () => {
+    const { ask, serverLog } = await startServer({ clientLimit: limitOf(1) });
+    const headers = { 'x-forwarded-for': '192.0.2.1' };
+    for (let nth = 0; nth < 4; nth++) await ask({ query: query(nth), headers });
+    const warnings = serverLog.filter(({ msg }) => msg.includes('TRUSTED_PROXIES'));
+    expect(warnings).toMatchObject([{ client: '127.0.0.1' }]);
+  });
+
+  it('leaves other clients theirs', async () => {
+    const config = { trustedProxies: ['loopback'] };
+    const { ask } = await startServer({ clientLimit: limitOf(1), config });
+    const askAs = async (client: string, nth: number) =>
+      (await ask({ query: query(nth), headers: { 'x-forwarded-for': client } })).status;
+    expect(await askAs('2001:db8::1', 1)).toBe(200);
+    expect(await askAs('2001:db8::2', 2)).toBe(429);
+    expect(await askAs('192.0.2.1', 3)).toBe(200);
+    expect(await askAs('198.51.100.1, 192.0.2.1', 4)).toBe(429);
+    expect(await askAs('192.0.2.2', 5)).toBe(200);
+  });
+});
+
+describe('the count', () => {
+  it('keeps a bounded number of clients, those that ask now', async () => {
+    const limit = createClientLimit({ perSecond: 1, burst: HOUR }, 3);
+    const exhaust = async (client: string) => {
+      for (let nth = 0; nth < HOUR; nth++) await limit.take(client);
+    };
+    await exhaust('a');
+    for (const other of ['b', 'c']) await limit.take(other);
+    expect(await limit.take('a')).toBeGreaterThan(0);
+    for (const other of ['d', 'e', 'f']) await limit.take(other);
+    expect(await limit.take('a')).toBe(0);
+  });
+
+  describe.skipIf(isRedisMissing)('through Redis', () => {
+    async function share(url: string, burst = 40): Promise<ClientLimit> {
+      const { log } = await createTestLog();
+      const local = createClientLimit({ perSecond: 1, burst });
+      const limit = createSharedClientLimit({ url, local, log });
+      onTestFinished(() => limit.close());
+      return limit;
+    }
+
+    it('is that of all gateways together, in windows of their own', async () => {
+      const redis = await startRedis();
+      const [one, other] = [await share(redis.url), await share(redis.url)];
+      // From the first operation that reaches Redis on.
+      await expect
+        .poll(async () => {
+          await one.take('early');
+          return redis.client.keys('*');
+        })
+        .toHaveLength(1);
+      await expect
+        .poll(async () => {
+          await other.take('late');
+          return redis.client.keys('*');
+        })
+        .toHaveLength(2);
+      for (let nth = 0; nth < 40; nth++) await one.take('a');
+      expect(await redis.client.pttl('chains-and-tokens-gateway:clients:1/40:a')).toBeGreaterThan(20_000);
+      const waitMs = await other.take('a');
+      expect(waitMs).toBeGreaterThan(0);
+      expect(waitMs).toBeLessThanOrEqual(40_000);
+      expect(await other.take('b')).toBe(0);
+      // Refused here, and not asked there.
+      const before = await redis.client.get('chains-and-tokens-gateway:clients:1/40:a');
+      for (let nth = 0; nth < 50; nth++) await one.take('a');
+      expect(await redis.client.get('chains-and-tokens-gateway:clients:1/40:a')).toBe(before);
+    });
+
+    it.each(['frozen', 'gone'])('goes on alone while Redis is %s', async (how) => {
+      const redis = await startRedis();
+      const limit = await share(redis.url);
+      await expect
+        .poll(async () => {
+          await limit.take('early');
+          return redis.client.keys('*');
+        })
+        .toHaveLength(1);
+      if (how === 'frozen') {
+        redis.freeze(true);
+        onTestFinished(() => redis.freeze(false));
+      } else await redis.kill();
+      for (let nth = 0; nth < 40; nth++) expect(await limit.take('a')).toBe(0);
+      expect(await limit.take('a')).toBeGreaterThan(0);
+    });
+
+    it('believes no key of another kind, and no wait beyond its window', async () => {
+      const redis = await startRedis();
+      await redis.client.set('chains-and-tokens-gateway:clients:1/40:a', 1_000_000_000);
+      await redis.client.lpush('chains-and-tokens-gateway:clients:1/40:b', 'x');
+      const limit = await share(redis.url);
+      await expect.poll(() => limit.take('a')).toBeGreaterThan(0);
+      expect(await limit.take('a')).toBeLessThanOrEqual(40_000);
+      expect(await limit.take('b')).toBe(0);
+    });
+  });
+});

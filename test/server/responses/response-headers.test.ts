@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { startServer } from '../../support/test-server.js';
+
+const LONG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
+const QUERY = '{ chain(chainKey: "base") { name } }';
+/** Set for each response, or by the HTTP server. */
+const OF_ONE_RESPONSE = [
+  'x-request-id',
+  'content-length',
+  'date',
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+];
+/** Added by the HTTP server, to responses by GraphQL Yoga as well. */
+const OF_CACHING = ['age', 'etag', 'cache-control', 'last-modified'];
+
+function comparable(headers: Iterable<[string, string | string[] | undefined]>) {
+  return [...headers]
+    .filter(([name]) => ![...OF_ONE_RESPONSE, ...OF_CACHING].includes(name))
+    .map(([name, value]) => [name.toLowerCase(), String(value).replace(/(^|, )Accept, Accept-Encoding$/, '')])
+    .filter(([, value]) => value !== '')
+    .sort();
+}
+
+describe('a response that is written without GraphQL Yoga', () => {
+  it.each([
+    ['all origins', '*' as const],
+    ['one origin', ['https://a.example']],
+  ])('has the headers that Yoga gives, for %s, whatever is accepted', async (_name, corsOrigins) => {
+    const { ask, gateway, executed } = await startServer({ config: { ...LONG, corsOrigins } });
+    let nth = 0;
+    for (const method of ['GET', 'POST'])
+      for (const accept of [undefined, '*/*', 'application/json', 'application/graphql-response+json'])
+        for (const origin of [undefined, 'https://a.example', 'https://b.example']) {
+          const headers = { ...(accept ? { accept } : {}), ...(origin ? { origin } : {}) };
+          const asked = (query: string) => ({ query, method, headers });
+          const url = `http://gateway/graphql${method === 'GET' ? `?query=${encodeURIComponent(QUERY)}` : ''}`;
+          const init = method === 'POST' ? { body: JSON.stringify({ query: QUERY }) } : {};
+          const type = method === 'POST' ? { 'content-type': 'application/json' } : {};
+          const byYoga = await gateway.fetch(
+            new Request(url, { method, headers: { ...headers, ...type }, ...init }),
+            {},
+          );
+          const before = executed();
+          // The first of an unusual kind goes to Yoga, those after it do not.
+          await ask(asked(`${QUERY} # ${nth++}`));
+          const written = await ask(asked(`${QUERY} # ${nth++}`));
+          expect(executed() - before).toBe(2);
+          const what = `${method} ${accept} ${origin}`;
+          expect(comparable(Object.entries(written.headers)), what).toEqual(comparable(byYoga.headers));
+          expect(written.body.toString()).toBe(await byYoga.text());
+        }
+  });
+});

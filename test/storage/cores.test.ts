@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { demoTokens } from '../fixtures/demo.js';
+import { startFakeUpstream } from '../support/fake-upstream.js';
+import { freePort } from '../support/free-port.js';
+import { ask } from '../support/gateway-process.js';
+import { blockOf, ROOT } from '../support/readme.js';
+import { isRedisMissing, startRedis } from '../support/redis.js';
+
+const IS_LINUX = process.platform === 'linux';
+
+/** Runs the example of the README with two processes; the test's end ends all of them. */
+async function startCluster(env: Readonly<Record<string, string>>) {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-cluster-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  for (const name of ['dist', 'node_modules', 'package.json'])
+    symlinkSync(join(ROOT, name), join(folder, name));
+  const example = blockOf('src/storage/README.md', 'cluster');
+  expect(example).toContain('availableParallelism();');
+  writeFileSync(join(folder, 'cluster.js'), example.replace('availableParallelism();', '2;'));
+  const port = await freePort();
+  const child = spawn(process.execPath, ['--max-semi-space-size=8', 'cluster.js'], {
+    cwd: folder,
+    env: { PATH: process.env.PATH ?? '', PORT: String(port), MAX_WAIT_MS: '60000', ...env },
+    detached: true,
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      output += chunk;
+    });
+  }
+  const exited = once(child, 'exit');
+  onTestFinished(async () => {
+    try {
+      if (child.pid) process.kill(-child.pid, 'SIGKILL');
+    } catch {
+      // All of them have ended.
+    }
+    await exited;
+  });
+  const count = (text: string) => output.split(text).length - 1;
+  return { child, address: `http://127.0.0.1:${port}`, count, exited, output: () => output };
+}
+
+describe.skipIf(isRedisMissing || !IS_LINUX)('two processes of node:cluster with one Redis', () => {
+  it('share the port and one refresh, replace one that was killed, and stop', async () => {
+    const redis = await startRedis();
+    const upstream = await startFakeUpstream();
+    onTestFinished(upstream.close);
+    const { child, address, count, exited, output } = await startCluster({
+      UPSTREAM_URL: upstream.url,
+      REDIS_URL: redis.url,
+      CHAINS_FRESH_MS: '3600000',
+      TOKENS_FRESH_MS: '3600000',
+    });
+    const answer = async () =>
+      (await ask<{ tokens: unknown[] }>(address, '{ tokens { symbol } }')).data.tokens;
+    await expect.poll(() => count('"msg":"Listening"')).toBe(2);
+    await expect.poll(() => count('Took a new snapshot of the tokens listing')).toBe(2);
+    await expect.poll(() => count('Took a new snapshot of the chains listing')).toBe(2);
+    expect(await answer()).toHaveLength(demoTokens.length);
+
+    const workers = () =>
+      readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ');
+    const [killed] = workers();
+    process.kill(Number(killed), 'SIGKILL');
+    await expect.poll(() => workers().includes(killed ?? '')).toBe(false);
+    // A connection may still be given to the killed worker, which closes it.
+    await expect.poll(() => answer().catch(() => [])).toHaveLength(demoTokens.length);
+    await expect.poll(() => count('"msg":"Listening"')).toBe(3);
+    await expect.poll(() => count('Took a new snapshot of the tokens listing')).toBe(3);
+    // One request for each of the two listings, for all three processes together.
+    expect(upstream.count()).toBe(2);
+
+    child.kill('SIGTERM');
+    expect(await exited, output()).toEqual([0, null]);
+    expect(count('"msg":"Stopped"')).toBe(2);
+  });
+});
