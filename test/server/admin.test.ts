@@ -33,7 +33,7 @@ describe('ADMIN_PORT', () => {
     const response = await fetch(`${admin}/ready`);
     expect([response.status, await response.json()]).toEqual([
       503,
-      { ready: false, reason: 'The gateway is stopping.' },
+      { ready: false, reason: 'The gateway is stopping.', source: 'demo' },
     ]);
     busy.socket.destroy();
     expect(await exited).toBe(0);

@@ -64,6 +64,20 @@ describe('the metrics of requests', () => {
     expect(await samples(server, 'gateway_build_info')).toEqual({ '{version="unknown"}': 1 });
   });
 
+  it('count and log an operation of a client that has had too many', async () => {
+    const clientLimit = { rate: { perSecond: 1, burst: 1 }, take: async () => 1_000, close() {} };
+    const config = { ...LONG, trustedProxies: ['127.0.0.1'] };
+    const server = await startServer({ config, clientLimit });
+    const refused = await server.ask({ ...NAMED, headers: { 'x-forwarded-for': '192.0.2.7' } });
+    expect(await samples(server, 'gateway_requests_total')).toEqual({
+      '{cache="refused",outcome="RATE_LIMITED"}': 1,
+    });
+    const bytes = refused.body.byteLength;
+    expect(linesOf(server)).toMatchObject([
+      { status: 429, cache: 'refused', codes: ['RATE_LIMITED'], client: '192.0.2.7', bytes },
+    ]);
+  });
+
   it('count a field that failed by its code, and an internal error before all others', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', status(404));
