@@ -24,7 +24,7 @@ const STOP_WITHIN_MS = 8_500;
 /** A signal that comes again so soon is the same one: npm passes on what the whole process group got. */
 const SAME_SIGNAL_MS = 1_000;
 
-/** How long a slow reader of the log may take for the last lines. Together with the cut-off less than 10 s. */
+/** How long a slow reader of the log may take for the last lines. With the cut-off, less than `STOP_WITHIN_MS`. */
 const FLUSH_LOG_WITHIN_MS = 500;
 
 /** When the parts are loaded that the first answers do without. */
