@@ -160,7 +160,7 @@ function addressFor(
 
 function startArguments(packageJson: string): readonly string[] {
   const { scripts } = JSON.parse(packageJson) as { scripts: { start: string } };
-  const [node, ...args] = scripts.start.split(' ');
+  const [node, ...args] = scripts.start.replace(/^exec /, '').split(' ');
   if (node !== 'node') throw new Error(`Expected npm start to run node, got ${scripts.start}`);
   return args;
 }
