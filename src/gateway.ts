@@ -20,7 +20,7 @@ import { requestIdOf } from './http/request-ids.js';
 import type { Logger } from './logger.js';
 import { QueueFullError } from './scheduling/fair-queue.js';
 import { createTurns } from './scheduling/turns.js';
-import { currentTracing } from './tracing.js';
+import { currentTracing } from './tracing/tracing.js';
 import type { ServerContext, YogaHandler, YogaOptions } from './yoga.js';
 
 export interface GatewayOptions

@@ -6,6 +6,7 @@ import { createDependencyCheck } from './graph/dependencies.js';
 import { GRAPHQL_PATH } from './http/paths.js';
 import { openLogDestination } from './logger/destination.js';
 import { createLogger } from './logger.js';
+import { VERSION } from './metrics/version.js';
 import { createMetrics } from './metrics.js';
 import { createMonitoring } from './observability/monitoring.js';
 import { notReadyReason } from './observability/readiness.js';
@@ -13,7 +14,6 @@ import { openSnapshots } from './open-snapshots.js';
 import { createAdminServer } from './server/admin-server.js';
 import { createGatewayServer } from './server/server.js';
 import { openClientLimit } from './storage/open-client-limit.js';
-import { VERSION } from './version.js';
 
 /** How long after the port closes requests that still wait for the upstream get an error. */
 const GIVE_UP_UPSTREAM_AFTER_MS = 6_000;

@@ -21,7 +21,6 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
   tracing: [],
   logger: ['log-escapes', 'tracing'],
   metrics: ['domain', 'snapshots/freshness'],
-  version: [],
   observability: ['http', 'logger', 'metrics', 'snapshots'],
   'config-values': [],
   'config-documents': ['config-values'],
@@ -101,8 +100,6 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'metrics',
     'open-snapshots',
     'server',
-    'version',
-    'version',
   ],
   start: [
     'config',
@@ -117,7 +114,6 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'open-snapshots',
     'pages/page-documents',
     'server',
-    'version',
   ],
   'command-line': ['config'],
   // A script of the build.

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CorsOrigins } from '../http/cors.js';
 import { urlOf } from '../http/request-target.js';
-import type { TraceSpan } from '../tracing.js';
+import type { TraceSpan } from '../tracing/tracing.js';
 import { type SentRefusal, type ServerRefusal, sendRefusal } from './refusals.js';
 import type { CacheableRequest } from './responses/cacheable-request.js';
 import { type Exchange, NotAPath } from './responses/exchange.js';

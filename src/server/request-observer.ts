@@ -3,7 +3,7 @@ import { requestIdFrom } from '../http/request-ids.js';
 import type { Logger } from '../logger.js';
 import { type CacheResult, outcomeOf, type RequestMetrics } from '../metrics/requests.js';
 import { createRequestLog, type LogRequests, SLOW_REQUEST_MS } from '../observability/request-log.js';
-import type { TraceSpan } from '../tracing.js';
+import type { TraceSpan } from '../tracing/tracing.js';
 import type { SentRefusal } from './refusals.js';
 import type { Exchange } from './responses/exchange.js';
 

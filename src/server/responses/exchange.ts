@@ -1,4 +1,4 @@
-import type { TraceSpan } from '../../tracing.js';
+import type { TraceSpan } from '../../tracing/tracing.js';
 import type { SentRefusal, ServerRefusal } from '../refusals.js';
 import type { CacheableRequest } from './cacheable-request.js';
 

@@ -4,7 +4,7 @@ import { Agent, fetch, Headers } from 'undici';
 import type { ListingSource, RequestDelay, RouteClients } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger.js';
-import { currentTracing } from '../../tracing.js';
+import { currentTracing } from '../../tracing/tracing.js';
 import { createAdmission, pauseKey } from './admission.js';
 import { createBackoff, LANES, type Lane } from './backoff.js';
 import type { BreakerState } from './circuit-breaker.js';
