@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+/** Only a program that hangs takes longer. */
+const END_WITHIN_MS = 600_000;
+
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const CLIENTS = join(ROOT, 'test', 'clients');
 const INSTALLED = join(CLIENTS, 'node_modules');
@@ -58,8 +61,11 @@ export function createClientProject(...folders: readonly string[]): ClientProjec
 
   const run = (file: string, args: readonly string[]) =>
     new Promise<Ended>((resolve) => {
-      execFile(file, args, { cwd: directory, timeout: 120_000 }, (error, stdout, stderr) => {
-        resolve({ status: error ? Number(error.code ?? 1) : 0, stdout, stderr });
+      execFile(file, args, { cwd: directory, timeout: END_WITHIN_MS }, (error, stdout, stderr) => {
+        const why = error?.killed
+          ? `ended after ${END_WITHIN_MS / 1000} s: it hangs, or the machine is too busy`
+          : '';
+        resolve({ status: error ? Number(error.code ?? 1) : 0, stdout, stderr: stderr + why });
       });
     });
   return {
