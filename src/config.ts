@@ -17,6 +17,7 @@ import {
   SettingError,
 } from './config-values.js';
 import { LOG_LEVELS, type LogLevel } from './logger.js';
+import { LOG_REQUESTS, type LogRequests } from './observability/request-log.js';
 
 interface Setting<Value> {
   /** The environment variable. */
@@ -39,6 +40,12 @@ export type UpstreamProfile = (typeof UPSTREAM_PROFILES)[number];
 export const SETTINGS = {
   host: setting('HOST', '127.0.0.1', host, 'Address to listen on.'),
   port: setting('PORT', 4000, integer(0, 65_535), 'Port to listen on; 0 takes a free one.'),
+  adminPort: setting<number | undefined>(
+    'ADMIN_PORT',
+    undefined,
+    integer(0, 65_535),
+    'Port of `/metrics`, `/live` and `/ready` on the same host; `/metrics` is then not on the public one. 0 takes a free one.',
+  ),
   drainMs: setting(
     'DRAIN_MS',
     1_500,
@@ -203,6 +210,12 @@ export const SETTINGS = {
     false,
     boolean,
     "Whether all other documents are refused, except those of the gateway's own pages and `_service`.",
+  ),
+  logRequests: setting<LogRequests>(
+    'LOG_REQUESTS',
+    'all',
+    oneOf(LOG_REQUESTS),
+    'Requests that are logged: `all`, `errors` (those with errors, refused ones, and those that took a second or more) or `none`.',
   ),
   logLevel: setting<LogLevel>('LOG_LEVEL', 'info', oneOf(LOG_LEVELS), `One of ${LOG_LEVELS.join(', ')}.`),
 };

@@ -20,6 +20,7 @@ import { requestIdOf } from './http/request-ids.js';
 import type { Logger } from './logger.js';
 import { QueueFullError } from './scheduling/fair-queue.js';
 import { createTurns } from './scheduling/turns.js';
+import { currentTracing } from './tracing/tracing.js';
 import type { ServerContext, YogaHandler, YogaOptions } from './yoga.js';
 
 export interface GatewayOptions
@@ -94,6 +95,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { path = GRAPHQL_PATH } = options;
   const turns = createTurns(options);
 
+  const tracing = currentTracing();
+  /** A turn begins in a queue, outside of the span of its request. */
+  const inSpan = <Result>(task: () => Result) => tracing?.bind(task) ?? task;
   const documents = createDocuments({ ...options, schema: graph });
   const trusted = createTrustedDocuments(options);
   if (options.trustedDocuments) reportInvalid(options.trustedDocuments, documents, options.log);
@@ -189,7 +193,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       if (!isOperation(request, path, options.graphiql)) return handle(false);
       return turns.run(
         serverContext.client,
-        () => handle(false),
+        inSpan(() => handle(false)),
         () => handle(true),
       );
     },
@@ -219,12 +223,12 @@ export function createGateway(options: GatewayOptions): Gateway {
       }
       return turns.run(
         client,
-        () => {
+        inSpan(() => {
           const read = resolvedParameters(parameters);
           const written = read && write(read, client);
           if (!read || !written) return handle(false);
           return written instanceof Promise ? answerLater(written, read) : { written };
-        },
+        }),
         () => handle(true),
       );
     },

@@ -1,5 +1,6 @@
 import pino, { type DestinationStream, type Logger } from 'pino';
 import { escapedInJson, escapedOnTerminal } from './log-escapes.js';
+import { currentTracing } from './tracing/tracing.js';
 
 /** A structured log: `log.info({ key: value }, 'sentence')`, `log.child({ key: value })`. */
 export type { Logger } from 'pino';
@@ -23,7 +24,7 @@ export interface LoggerOptions {
 /**
  * Creates the log.
  *
- * Writes are synchronous, so that the last line before an exit is not lost. Control characters and those that change
+ * Control characters and those that change
  * the direction of text are escaped: text from upstreams and clients cannot control a terminal that shows the log.
  */
 export async function createLogger(options: LoggerOptions): Promise<Logger> {
@@ -31,7 +32,9 @@ export async function createLogger(options: LoggerOptions): Promise<Logger> {
   const hidden = secretParts(secrets);
   const pretty = readable ? await loadPretty() : undefined;
   const escaped = pretty ? escapedOnTerminal : escapedInJson;
+  const tracing = currentTracing();
   const pinoOptions = {
+    ...(tracing ? { mixin: () => tracing.ids() } : {}),
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,

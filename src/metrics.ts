@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { type CacheSize, createRequestMetrics, type RequestMetrics } from './metrics/requests.js';
 import type { ListingState, ListingStatus } from './snapshots/freshness.js';
 
 /**
@@ -6,6 +7,12 @@ import type { ListingState, ListingStatus } from './snapshots/freshness.js';
  * never from a client: each new value is kept as long as the process runs.
  */
 export interface Metrics {
+  /** Requests of clients. */
+  readonly requests: RequestMetrics;
+  /** A line of the log was dropped because its reader is too slow. */
+  logLineDropped(): void;
+  /** Sets the function that returns the size of the response cache; it is called at each scrape. */
+  watchCache(size: () => CacheSize): void;
   /** One attempt at the upstream: the service, the operation, 'ok' or the error's code, the duration in seconds. */
   upstreamRequest(upstream: string, path: string, outcome: string, seconds: number): void;
   /** The state of a circuit breaker: that of a service's listings, or one of the two of its routes. */
@@ -46,32 +53,32 @@ type Sample = { readonly value: number } & Partial<Pick<ListingStatus, 'state' |
 /** Name and help of each gauge of the listings, and its samples for one listing, which it reads at each scrape. */
 const LISTING_GAUGES: readonly (readonly [string, string, (status: ListingStatus) => readonly Sample[]])[] = [
   [
-    'listing_state',
+    'gateway_listing_state',
     'State of a listing by its age: 1 for its current state (FRESH, STALE or EMPTY), 0 for the others.',
     ({ state }) => LISTING_STATES.map((each) => ({ state: each, value: state === each ? 1 : 0 })),
   ],
   [
-    'listing_age_seconds',
+    'gateway_listing_age_seconds',
     'Age of the snapshot that is served. Absent while the listing is EMPTY.',
     ({ ageMs }) => (ageMs === null ? [] : [{ value: ageMs / 1000 }]),
   ],
   [
-    'listing_rows',
+    'gateway_listing_rows',
     'Rows of the snapshot that is served; 0 while the listing is EMPTY.',
     ({ rows }) => [{ value: rows }],
   ],
   [
-    'listing_rejected_rows',
+    'gateway_listing_rejected_rows',
     'Rows that were left out of the snapshot that is served, as malformed or duplicate.',
     ({ rejectedRows }) => [{ value: rejectedRows }],
   ],
   [
-    'listing_source',
+    'gateway_listing_source',
     'The service that the rows are from: 1 for that one, the others absent.',
     ({ source }) => [{ source, value: 1 }],
   ],
   [
-    'listing_held_back',
+    'gateway_listing_held_back',
     'Whether a suspicious refresh is being held back (1), while the last good snapshot is served.',
     ({ isHeldBack }) => [{ value: isHeldBack ? 1 : 0 }],
   ],
@@ -80,9 +87,10 @@ const LISTING_GAUGES: readonly (readonly [string, string, (status: ListingStatus
 /**
  * Creates the metrics of one gateway, in their own registry.
  *
+ * @param version of the gateway
  * @param ofProcess whether they include those of the process, such as its memory
  */
-export function createMetrics({ ofProcess = true } = {}): Metrics {
+export function createMetrics({ version = 'unknown', ofProcess = true } = {}): Metrics {
   const registry = new Registry();
   const registers = [registry];
   let listings: () => readonly ListingStatus[] = () => [];
@@ -105,57 +113,74 @@ export function createMetrics({ ofProcess = true } = {}): Metrics {
     new Counter({ name, help, labelNames, registers });
 
   const requests = counter(
-    'upstream_requests_total',
+    'gateway_upstream_requests_total',
     'Attempts at the upstream, including retries, by outcome: ok, or the code of the error.',
     ['upstream', 'path', 'outcome'],
   );
   const durations = new Histogram({
-    name: 'upstream_request_duration_seconds',
+    name: 'gateway_upstream_request_duration_seconds',
     help: 'Duration of one attempt at the upstream, until its response was read or it failed.',
     labelNames: ['upstream', 'path', 'outcome'],
     buckets: DURATION_BUCKETS,
     registers,
   });
   const breakers = new Gauge({
-    name: 'upstream_breaker_state',
+    name: 'gateway_upstream_breaker_state',
     help: 'The circuit breaker of the upstream: 1 for its current state, 0 for the others. Failed listing requests open it; while it is open, nothing is requested.',
     labelNames: ['upstream', 'state'],
     registers,
   });
   const routeBreakers = new Gauge({
-    name: 'upstream_route_breaker_state',
+    name: 'gateway_upstream_route_breaker_state',
     help: 'The circuit breakers for routes, which failed route requests open: 1 for the current state, 0 for the others. While the one for listed tokens is open, no routes are requested, but listings are; the one for unlisted tokens only stops their routes.',
     labelNames: ['upstream', 'tokens', 'state'],
     registers,
   });
   const conflicts = counter(
-    'route_rows_conflicting_total',
+    'gateway_route_rows_conflicting_total',
     'Rows of routes that were left out because the token listing has other decimals for the same token.',
   );
   const refreshes = counter(
-    'listing_refreshes_total',
+    'gateway_listing_refreshes_total',
     'Refreshes that ended: taken from the upstream, shared by another gateway, held_back, or failed with this code.',
     ['listing', 'outcome'],
   );
   const holdBacks = counter(
-    'listing_hold_backs_total',
+    'gateway_listing_hold_backs_total',
     'Refreshes that were held back, by reason: shrink, rejected_rows, decimals, symbol, address, chain_id or native_currency. One refresh can have several reasons.',
     ['listing', 'reason'],
   );
   const changeovers = counter(
-    'upstream_changeovers_total',
+    'gateway_upstream_changeovers_total',
     'Changes from one service to its successor that this gateway detected first.',
     ['from', 'to'],
   );
   const cuts = counter(
-    'http_connections_cut_total',
+    'gateway_http_connections_cut_total',
     'Connections that the server closed early, by reason: too_many_connections, pipelining, slow_reader, response_bytes, request_bytes (or only the request refused, for lack of memory), accept_failed.',
     ['reason'],
   );
+  let cacheSize = (): CacheSize => ({ bytes: 0, entries: 0 });
+  const clientRequests = createRequestMetrics(registry, () => cacheSize());
+  const droppedLines = counter(
+    'gateway_log_lines_dropped_total',
+    'Lines of the log that were dropped because its reader is too slow.',
+  );
+  new Gauge({
+    name: 'gateway_build_info',
+    help: 'Always 1; the version of the gateway is a label.',
+    labelNames: ['version'],
+    registers,
+  }).set({ version }, 1);
   let redisConnected: Gauge | undefined;
   if (ofProcess) collectDefaultMetrics({ register: registry });
 
   return {
+    requests: clientRequests,
+    logLineDropped: () => droppedLines.inc(),
+    watchCache(size) {
+      cacheSize = size;
+    },
     upstreamRequest(upstream, path, outcome, seconds) {
       const labels = { upstream, path, outcome };
       requests.inc(labels);
@@ -177,7 +202,7 @@ export function createMetrics({ ofProcess = true } = {}): Metrics {
     changedOver: (from, to) => changeovers.inc({ from, to }),
     sharing(isShared) {
       redisConnected ??= new Gauge({
-        name: 'redis_connected',
+        name: 'gateway_redis_connected',
         help: 'Whether snapshots are shared with other gateways now (1), or this one works alone (0). Absent if sharing is not configured.',
         registers,
       });

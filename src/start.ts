@@ -4,9 +4,14 @@ import { startDemoUpstream } from './demo/upstream.js';
 import { createGateway } from './gateway.js';
 import { createDependencyCheck } from './graph/dependencies.js';
 import { GRAPHQL_PATH } from './http/paths.js';
+import { openLogDestination } from './logger/destination.js';
 import { createLogger } from './logger.js';
+import { VERSION } from './metrics/version.js';
 import { createMetrics } from './metrics.js';
+import { createMonitoring } from './observability/monitoring.js';
+import { notReadyReason } from './observability/readiness.js';
 import { openSnapshots } from './open-snapshots.js';
+import { createAdminServer } from './server/admin-server.js';
 import { createGatewayServer } from './server/server.js';
 import { openClientLimit } from './storage/open-client-limit.js';
 
@@ -19,6 +24,9 @@ const STOP_WITHIN_MS = 8_500;
 /** A signal that comes again so soon is the same one: npm passes on what the whole process group got. */
 const SAME_SIGNAL_MS = 1_000;
 
+/** How long a slow reader of the log may take for the last lines. With the cut-off, less than `STOP_WITHIN_MS`. */
+const FLUSH_LOG_WITHIN_MS = 500;
+
 /** When the parts are loaded that the first answers do without. */
 const LOAD_AFTER_MS = 1_000;
 
@@ -30,9 +38,13 @@ export type OnSignal = (stop: (signal: NodeJS.Signals) => void) => void;
 
 async function run(config: Config, onSignal: OnSignal): Promise<void> {
   const isTerminal = process.stdout.isTTY === true;
+  const metrics = createMetrics({ version: VERSION });
+  const destination = isTerminal ? undefined : openLogDestination(1, { onDrop: metrics.logLineDropped });
+  if (destination) process.once('exit', destination.flushNow);
   const log = await createLogger({
     level: config.logLevel,
     readable: isTerminal,
+    ...(destination ? { destination } : {}),
     secrets: secretsOf(config),
   });
   const forConnections = Math.max(1, fileHandles() - OWN_FILE_HANDLES);
@@ -40,7 +52,6 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   const maxConnections = isShort ? forConnections : config.maxConnections;
   if (isShort) log.warn({ maxConnections }, 'The limit on open files (ulimit -n) is below MAX_CONNECTIONS');
   const demo = config.upstreamUrl === undefined ? await startDemoUpstream() : undefined;
-  const metrics = createMetrics();
   const { snapshots, giveUp, close } = await openSnapshots({
     ...config,
     addresses: {
@@ -77,7 +88,15 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
     log,
   });
 
+  const { adminPort } = config;
+  const notReady = () => notReadyReason(snapshots, stopping);
+  const admin = createAdminServer(
+    createMonitoring({ notReadyReason: notReady, isDemo: demo !== undefined, metrics, log }),
+    log,
+  );
+
   snapshots.start();
+  const adminAddress = adminPort === undefined ? undefined : await admin.listen(config.host, adminPort);
   const address = await server.listen(config.host, config.port);
   let signal: NodeJS.Signals | undefined;
   let stoppingSince = 0;
@@ -99,10 +118,13 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
       const givingUp = setTimeout(giveUp, drainMs + GIVE_UP_UPSTREAM_AFTER_MS);
       await server.drain(drainMs, drainMs + CUT_OFF_AFTER_MS);
       clearTimeout(givingUp);
+      // Probes read until now that the gateway is stopping.
+      await admin.close();
       clientLimit?.close();
       await close();
       await demo?.close();
       log.info('Stopped');
+      await destination?.flush(FLUSH_LOG_WITHIN_MS);
     },
   );
   // Before the log says "Listening": a supervisor may send a signal as soon as it reads that.
@@ -127,7 +149,12 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   if (demo && !isTerminal) log.warn({ source: 'demo' }, DEMO_WARNING);
   if (isTerminal) process.stdout.write(screen(address, upstream, demo !== undefined, config.graphiql));
   else {
-    const facts = { address: `${address}${GRAPHQL_PATH}`, upstream, isDemo: demo !== undefined };
+    const facts = {
+      address: `${address}${GRAPHQL_PATH}`,
+      upstream,
+      isDemo: demo !== undefined,
+      adminAddress,
+    };
     log.info(facts, 'Listening');
   }
 }
@@ -164,9 +191,12 @@ function endWith(lines: readonly string[]): never {
   process.exit(1);
 }
 
-function explain(error: unknown, { host, port, snapshotDir }: Config): readonly string[] {
+function explain(error: unknown, { host, port, adminPort, snapshotDir }: Config): readonly string[] {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE') {
+    if (adminPort !== undefined) {
+      return [`Port ${port} or ${adminPort} on ${host} is taken. Set PORT or ADMIN_PORT to another one.`];
+    }
     return [`Port ${port} on ${host} is taken. Set PORT to another one; PORT=0 takes a free one.`];
   }
   if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {

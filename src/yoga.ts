@@ -7,6 +7,9 @@ import type { CacheableResult } from './graph/dependencies.js';
 import type { CorsOrigins } from './http/cors.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
+import { createMonitoring, MONITORING_PATHS, PUBLIC_PATHS } from './observability/monitoring.js';
+import { notReadyReason } from './observability/readiness.js';
+import { createRequestLog, type LogRequests } from './observability/request-log.js';
 import { createPicker } from './pages/picker/picker.js';
 import { createPlayground } from './pages/playground/playground.js';
 import { useCostLimit } from './plugins/execution/use-cost-limit.js';
@@ -15,11 +18,11 @@ import { useErrorCodes } from './plugins/execution/use-error-codes.js';
 import { useStaleHeader } from './plugins/execution/use-stale-header.js';
 import { useThenableNames } from './plugins/execution/use-thenable-names.js';
 import { useCors } from './plugins/http/use-cors.js';
-import { MONITORING_PATHS, useMonitoring } from './plugins/http/use-monitoring.js';
+import { useMonitoring } from './plugins/http/use-monitoring.js';
 import { useNoSniffing } from './plugins/http/use-no-sniffing.js';
 import { useNotFound } from './plugins/http/use-not-found.js';
 import { usePages } from './plugins/http/use-pages.js';
-import { useRequestLog } from './plugins/http/use-request-log.js';
+import { type RequestFacts, useRequestLog } from './plugins/http/use-request-log.js';
 import {
   type BodyLimitContext,
   type BodyLimitOptions,
@@ -48,13 +51,17 @@ export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly isStopping: () => boolean;
   readonly corsOrigins: CorsOrigins;
   readonly graphiql: boolean;
+  /** The port of `/metrics`, which is then not found here. */
+  readonly adminPort?: number | undefined;
+  /** Which requests are logged; all unless given. */
+  readonly logRequests?: LogRequests | undefined;
 }
 
 /**
  * An out-parameter that the gateway fills while it executes a request. Not a callback: the closure kept all later
  * requests alive (a leak).
  */
-export interface OperationOutcome {
+export interface OperationOutcome extends RequestFacts {
   /** Present if the response can be cached. */
   cacheable?: CacheableResult;
 }
@@ -77,6 +84,8 @@ export interface YogaHandler {
 export function createYogaHandler(options: YogaOptions): YogaHandler {
   const { schema, path, documents, createContext, snapshots, log, metrics, isDemo, isStopping, graphiql } =
     options;
+  const paths = options.adminPort === undefined ? MONITORING_PATHS : PUBLIC_PATHS;
+  const reason = () => notReadyReason(snapshots, isStopping());
   const yoga = createYoga<ServerContext & OverloadContext, GatewayContext>({
     schema,
     graphqlEndpoint: path,
@@ -88,11 +97,11 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
     context: ({ request, client }) => createContext(client, request),
     plugins: [
       // For every response, including refusals.
-      useRequestLog({ log, quietPaths: MONITORING_PATHS }),
+      useRequestLog(createRequestLog(log, options.logRequests)),
       useNoSniffing(),
       useCors(options.corsOrigins),
       // Requests that are answered without GraphQL.
-      useMonitoring({ notReadyReason: () => notReadyReason(snapshots, isStopping()), isDemo, metrics, log }),
+      useMonitoring(createMonitoring({ notReadyReason: reason, isDemo, metrics, log }, paths)),
       usePages([
         {
           path: '/',
@@ -103,7 +112,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
           ? [{ path, assets: `${path}/playground/`, load: async () => createPlayground(path, isDemo) }]
           : []),
       ]),
-      useNotFound([path, ...MONITORING_PATHS]),
+      useNotFound([path, ...paths]),
       // Refusals before execution.
       useOverload(options),
       useParameters(),
@@ -142,18 +151,4 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
     Request: yoga.fetchAPI.Request,
     handleRequest: (request, context) => yoga.handleRequest(request, context),
   };
-}
-
-/** Why this process should get no traffic now; undefined if it should. */
-function notReadyReason(snapshots: Snapshots, stopping: boolean): string | undefined {
-  if (stopping) return 'The gateway is stopping.';
-  const missing = snapshots.status(Date.now()).filter(({ state }) => state === 'EMPTY');
-  if (missing.length === 0) return undefined;
-  return missing
-    .map(({ name, lastFailure }) =>
-      lastFailure
-        ? `There is no snapshot of the ${name} listing yet: ${lastFailure.code}: ${lastFailure.message}`
-        : `The first snapshot of the ${name} listing is being fetched.`,
-    )
-    .join(' ');
 }

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 const SRC = fileURLToPath(new URL('../src', import.meta.url));
 
 /** Small files that many rooms may use. */
-const LEAVES = ['logger', 'scheduling', 'domain'];
+const LEAVES = ['logger', 'scheduling', 'domain', 'tracing'];
 
 /**
  * Which room may import which. A room is a folder of src with all below it, a folder of its own where one is
@@ -18,11 +18,13 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
   http: [],
   scheduling: [],
   'log-escapes': [],
-  logger: ['log-escapes'],
-  metrics: ['snapshots/freshness'],
+  tracing: [],
+  logger: ['log-escapes', 'tracing'],
+  metrics: ['domain', 'snapshots/freshness'],
+  observability: ['http', 'logger', 'metrics', 'snapshots'],
   'config-values': [],
   'config-documents': ['config-values'],
-  config: ['config-documents', 'config-values', 'logger'],
+  config: ['config-documents', 'config-values', 'logger', 'observability/request-log'],
   // The way of the data, from the upstream to the port.
   upstream: [...LEAVES],
   search: ['domain', 'scheduling'],
@@ -39,13 +41,25 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
   'graph/schema': ['domain', 'graph', 'graph/cost', 'search', 'snapshots'],
   'graph/federation': ['domain', 'graph', 'graph/cost', 'graph/schema'],
   execution: ['domain'],
-  plugins: ['domain', 'execution', 'graph', 'http', 'logger', 'metrics', 'pages/static-page'],
+  plugins: ['domain', 'execution', 'graph', 'http', 'logger', 'observability', 'pages/static-page'],
   'pages/static-page': ['http'],
   'pages/page-documents': ['pages/picker', 'pages/playground'],
   'pages/picker': ['pages/static-page'],
   'pages/picker/page': [],
   'pages/playground': ['pages/static-page'],
-  server: ['domain', 'execution', 'gateway', 'graph/dependencies', 'http', 'logger', 'scheduling', 'yoga'],
+  server: [
+    'domain',
+    'execution',
+    'gateway',
+    'graph/dependencies',
+    'http',
+    'logger',
+    'metrics',
+    'observability',
+    'scheduling',
+    'tracing',
+    'yoga',
+  ],
   demo: ['domain'],
   // What puts the rooms together.
   gateway: [
@@ -58,6 +72,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'http',
     'logger',
     'scheduling',
+    'tracing',
     'yoga',
   ],
   yoga: [
@@ -66,6 +81,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'http',
     'logger',
     'metrics',
+    'observability',
     'pages/picker',
     'pages/playground',
     'plugins',
@@ -93,6 +109,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'http',
     'logger',
     'metrics',
+    'observability',
     'storage/open-client-limit',
     'open-snapshots',
     'pages/page-documents',
@@ -109,6 +126,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   undici: ['upstream/http'],
   ioredis: ['storage'],
   'prom-client': ['metrics'],
+  '@opentelemetry/api': ['tracing'],
   'rate-limiter-flexible': ['scheduling', 'storage'],
   'proxy-addr': ['config-values', 'server/forwarded-client'],
   graphql: ['execution', 'gateway', 'graph', 'plugins', 'yoga', 'server/responses/response-cache'],
@@ -116,12 +134,13 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'graphql-yoga': ['plugins', 'yoga'],
   dataloader: ['graph'],
   http: ['demo', 'http', 'library', 'server'],
-  net: ['config-values', 'demo', 'server', 'upstream/logo-url'],
+  net: ['config-values', 'demo', 'logger', 'server', 'upstream/logo-url'],
   'fs/promises': ['storage/disk'],
   fs: [
     'command-line',
     'config-documents',
     'demo',
+    'logger',
     'pages',
     // Scripts, not parts of the gateway.
     'copy-files',

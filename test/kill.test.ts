@@ -76,7 +76,7 @@ function startBalancer(start: () => Promise<GatewayProcess>) {
       return Promise.all(
         slots.map(async (gateway) => {
           const metrics = gateway ? await (await fetch(`${gateway.address}/metrics`)).text() : '';
-          return /^redis_connected (\d)$/m.exec(metrics)?.[1];
+          return /^gateway_redis_connected (\d)$/m.exec(metrics)?.[1];
         }),
       );
     },

@@ -1,22 +1,33 @@
 import type { CorsOrigins } from '../http/cors.js';
-import { refusalMessage, type ServerRefusal } from '../server/refusals.js';
+import { refusalMessage, type SentRefusal, type ServerRefusal } from '../server/refusals.js';
 import type { CacheableRequest } from '../server/responses/cacheable-request.js';
 import type { Exchange } from '../server/responses/exchange.js';
 
 /** A request and response of `fetch`. */
 export class FetchExchange implements Exchange {
   status = 0;
+  bodyBytes = 0;
+  readonly startedAt = performance.now();
 
   constructor(
     private readonly request: Request,
+    readonly url: string,
     readonly client: string | undefined,
     private readonly corsOrigins: CorsOrigins,
     private readonly resolve: (response: Response) => void,
     private readonly reject: (reason: unknown) => void,
   ) {}
 
+  get method(): string {
+    return this.request.method;
+  }
+
   get isForwarded(): boolean {
     return false;
+  }
+
+  get isAborted(): boolean {
+    return this.isClosed;
   }
 
   get isClosed(): boolean {
@@ -43,6 +54,7 @@ export class FetchExchange implements Exchange {
 
   send(status: number, headers: string[], bytes?: Uint8Array): void {
     this.status = status;
+    this.bodyBytes = bytes?.byteLength ?? 0;
     const given: [string, string][] = [];
     for (let nth = 0; nth < headers.length; nth += 2)
       given.push([headers[nth] ?? '', headers[nth + 1] ?? '']);
@@ -52,12 +64,14 @@ export class FetchExchange implements Exchange {
     this.resolve(new Response(body, { status, headers: given }));
   }
 
-  refuse(refusal: ServerRefusal): void {
+  refuse(refusal: ServerRefusal): SentRefusal {
     const { headers } = this.request;
     const requestId = headers.get('x-request-id') ?? undefined;
     const message = refusalMessage(headers.get('origin'), requestId, this.corsOrigins, refusal);
     this.status = refusal.status;
+    this.bodyBytes = message.sent.bytes;
     this.resolve(new Response(message.body, { status: refusal.status, headers: message.headers }));
+    return message.sent;
   }
 
   destroy(error: Error): void {

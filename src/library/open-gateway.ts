@@ -5,10 +5,12 @@ import { createGateway } from '../gateway.js';
 import { createDependencyCheck } from '../graph/dependencies.js';
 import { clientOf } from '../http/client-address.js';
 import { createLogger } from '../logger.js';
+import { VERSION } from '../metrics/version.js';
 import { createMetrics } from '../metrics.js';
 import { openSnapshots } from '../open-snapshots.js';
 import { NodeExchange } from '../server/node-exchange.js';
 import { TOO_MANY_REQUEST_BYTES } from '../server/refusals.js';
+import { createRequestObserver } from '../server/request-observer.js';
 import { toCacheableRequest } from '../server/responses/cacheable-request.js';
 import { createResponder } from '../server/responses/responder.js';
 import { FetchExchange, partsOf } from './fetch-exchange.js';
@@ -70,7 +72,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
   });
   const isDemo = config.upstreamUrl === undefined;
   if (isDemo) log.warn('Without upstreamUrl this gateway serves demo data, with prices that are made up');
-  const metrics = createMetrics({ ofProcess: false });
+  const metrics = createMetrics({ version: VERSION, ofProcess: false });
   const { snapshots, giveUp, close } = await openSnapshots({
     ...config,
     ...(isDemo ? { http: createDemoHttp() } : {}),
@@ -94,10 +96,13 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
     isDemo,
     isStopping: () => stopping,
   });
+  const observer = createRequestObserver({ ...config, metrics, log });
   const respond = createResponder({
     ...config,
     gateway,
     checkDependencies: createDependencyCheck(snapshots),
+    observer,
+    metrics,
     log,
   });
   const { maxBodyBytes, corsOrigins } = config;
@@ -112,24 +117,28 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
     async fetch(request, context) {
       const read = await readRequest(request, maxBodyBytes);
       return new Promise((resolve, reject) => {
-        const exchange = new FetchExchange(request, context?.client, corsOrigins, resolve, reject);
-        respond(partsOf(request, read.body ?? ''), read, exchange, isPortClosed);
+        const parts = partsOf(request, read.body ?? '');
+        const { url } = parts;
+        const exchange = new FetchExchange(request, url, context?.client, corsOrigins, resolve, reject);
+        respond(parts, read, exchange, isPortClosed);
         // A cached response is there by now; for any other, the caller need not wait.
         if (exchange.status === 0) exchange.rejectWhenAborted();
       });
     },
     handler(request: NodeRequest, response) {
       const client = clientOf(request.socket.remoteAddress);
-      const exchange = new NodeExchange(request, response, client, corsOrigins);
+      const exchange = new NodeExchange(request, response, client, corsOrigins, request.originalUrl);
       readBody(request, (read) => {
+        exchange.startedAt = performance.now();
         if (read.reservation) response.once('close', read.reservation.release);
         if (read.isOverloaded) {
-          exchange.refuse(TOO_MANY_REQUEST_BYTES);
+          const sent = exchange.refuse(TOO_MANY_REQUEST_BYTES);
+          if (sent) observer.refused(exchange, sent);
           return;
         }
         const parts = toCacheableRequest(request, read.body ?? '');
-        const { originalUrl } = request;
-        respond(originalUrl ? { ...parts, url: originalUrl } : parts, read, exchange, isPortClosed);
+        const { url } = exchange;
+        respond(parts.url === url ? parts : { ...parts, url }, read, exchange, isPortClosed);
       });
     },
     async close() {

@@ -3,7 +3,7 @@ import { SettingError } from '../config-values.js';
 import { GRAPHQL_PATH } from '../http/paths.js';
 
 /** Settings of the process that a gateway inside another server does not have. */
-const OF_THE_PORT = ['host', 'port', 'maxConnections'] as const;
+const OF_THE_PORT = ['host', 'port', 'adminPort', 'maxConnections'] as const;
 
 /** The settings of the gateway, with the defaults that the README lists. */
 export type GatewaySettings = Partial<Omit<Config, (typeof OF_THE_PORT)[number]>>;

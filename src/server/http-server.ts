@@ -9,7 +9,14 @@ import { type CutCounter, createCutReport } from './cut-report.js';
 import { type ClientFinder, createClientFinder } from './forwarded-client.js';
 import { NodeExchange } from './node-exchange.js';
 import { type ReadBody, readBody } from './read-body.js';
-import { refuseConnection, sendRefusal, TOO_MANY_REQUEST_BYTES, unreadable } from './refusals.js';
+import {
+  refuseConnection,
+  type ServerRefusal,
+  sendRefusal,
+  TOO_MANY_REQUEST_BYTES,
+  unreadable,
+} from './refusals.js';
+import type { RequestObserver } from './request-observer.js';
 import { type BodySender, createBodySender } from './send-body.js';
 
 export interface HttpServerOptions {
@@ -23,6 +30,8 @@ export interface HttpServerOptions {
   readonly trustedProxies?: readonly string[] | undefined;
   readonly metrics?: CutCounter | undefined;
   readonly log: Logger;
+  /** Learns of the requests that the server refuses itself. */
+  readonly observer?: RequestObserver | undefined;
 }
 
 /** A server that bounds the connections, time and memory that its clients can take. */
@@ -86,7 +95,13 @@ export function createHttpServer(
   options: HttpServerOptions,
   handle: (read: ReadBody, exchange: ServerExchange) => void,
 ): HttpServer {
-  const { maxBodyBytes, maxConnections = Number.POSITIVE_INFINITY, corsOrigins = '*', log } = options;
+  const {
+    maxBodyBytes,
+    maxConnections = Number.POSITIVE_INFINITY,
+    corsOrigins = '*',
+    log,
+    observer,
+  } = options;
   const findClient = createClientFinder(options.trustedProxies ?? []);
   const onCut = createCutReport(log, options.metrics);
   const bodies = { maxBodyBytes, budget: createByteBudget(MAX_UNANSWERED_REQUEST_BYTES) };
@@ -117,12 +132,18 @@ export function createHttpServer(
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
   const connections = createConnections(server, maxConnections, onCut);
 
+  function refuse(exchange: ServerExchange, refusal: ServerRefusal): void {
+    const sent = exchange.refuse(refusal);
+    if (sent) observer?.refused(exchange, sent);
+  }
+
   function handleOrRefuse(read: ReadBody, exchange: ServerExchange): void {
+    exchange.startedAt = performance.now();
     if (!hasOneHost(exchange.request)) {
-      exchange.refuse({ status: 400, message: 'Expected one Host header.', isLast: true });
+      refuse(exchange, { status: 400, message: 'Expected one Host header.', isLast: true });
     } else if (read.isOverloaded) {
       onCut('request_bytes');
-      exchange.refuse(TOO_MANY_REQUEST_BYTES);
+      refuse(exchange, TOO_MANY_REQUEST_BYTES);
     } else handle(read, exchange);
   }
 
@@ -147,12 +168,17 @@ export function createHttpServer(
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const message = 'Expected no other expectation than 100-continue.';
     sendRefusal(request, response, corsOrigins, { status: 417, message, isLast: true });
+    observer?.unreadable(417);
   });
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
     if (socket.destroyed) return;
     connections.of(socket).fail(code === 'ERR_HTTP_REQUEST_TIMEOUT', () => {
       if (!socket.writable || code === 'ECONNRESET') socket.destroy();
-      else refuseConnection(socket, unreadable(code, REQUEST_TIMEOUT_MS));
+      else {
+        const refusal = unreadable(code, REQUEST_TIMEOUT_MS);
+        refuseConnection(socket, refusal);
+        observer?.unreadable(refusal.status);
+      }
     });
   });
   // For example too many open files. Without a listener, the event would end the process.

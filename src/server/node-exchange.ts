@@ -1,18 +1,33 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CorsOrigins } from '../http/cors.js';
 import { urlOf } from '../http/request-target.js';
-import { type ServerRefusal, sendRefusal } from './refusals.js';
+import type { TraceSpan } from '../tracing/tracing.js';
+import { type SentRefusal, type ServerRefusal, sendRefusal } from './refusals.js';
 import type { CacheableRequest } from './responses/cacheable-request.js';
 import { type Exchange, NotAPath } from './responses/exchange.js';
 
 /** A request and response of node:http. */
 export class NodeExchange implements Exchange {
+  startedAt = 0;
+  bodyBytes = 0;
+  span: TraceSpan | undefined;
+
   constructor(
     readonly request: IncomingMessage,
     readonly response: ServerResponse,
     private readonly address: string,
     private readonly corsOrigins: CorsOrigins,
+    /** The target of the request, where a framework has shortened that of the request. */
+    private readonly originalUrl?: string,
   ) {}
+
+  get method(): string {
+    return this.request.method ?? 'GET';
+  }
+
+  get url(): string {
+    return this.originalUrl || (this.request.url ?? '/');
+  }
 
   get client(): string {
     return this.address;
@@ -24,6 +39,10 @@ export class NodeExchange implements Exchange {
 
   get status(): number {
     return this.response.statusCode;
+  }
+
+  get isAborted(): boolean {
+    return this.request.socket.destroyed;
   }
 
   get isClosed(): boolean {
@@ -49,8 +68,10 @@ export class NodeExchange implements Exchange {
 
   send(status: number, headers: string[], bytes?: Uint8Array): void {
     this.response.writeHead(status, headers);
-    if (bytes) this.end(bytes);
-    else this.response.end();
+    if (bytes) {
+      this.bodyBytes = bytes.byteLength;
+      this.end(bytes);
+    } else this.response.end();
   }
 
   /** Ends the response with these bytes, after its head has been written. */
@@ -58,9 +79,14 @@ export class NodeExchange implements Exchange {
     this.response.end(bytes);
   }
 
-  refuse(refusal: ServerRefusal): void {
-    if (this.response.headersSent) this.response.destroy();
-    else sendRefusal(this.request, this.response, this.corsOrigins, refusal);
+  refuse(refusal: ServerRefusal): SentRefusal | undefined {
+    if (this.response.headersSent) {
+      this.response.destroy();
+      return undefined;
+    }
+    const sent = sendRefusal(this.request, this.response, this.corsOrigins, refusal);
+    this.bodyBytes = sent.bytes;
+    return sent;
   }
 
   destroy(error: Error): void {

@@ -34,14 +34,23 @@ export const TOO_MANY_REQUEST_BYTES: ServerRefusal = {
 /** How long a client may take to read why its connection is closed, in milliseconds. */
 const READ_REFUSAL_WITHIN_MS = 2_000;
 
+/** A refusal as it was sent. */
+export interface SentRefusal {
+  readonly status: number;
+  readonly code: string | undefined;
+  readonly requestId: string;
+  /** Of its body. */
+  readonly bytes: number;
+}
+
 /** Sends a refusal, with the headers that every response has. */
 export function sendRefusal(
   { headers: { origin, 'x-request-id': requestId } }: IncomingMessage,
   response: ServerResponse,
   corsOrigins: CorsOrigins,
   refusal: ServerRefusal,
-): void {
-  const { body, headers } = refusalMessage(
+): SentRefusal {
+  const { body, headers, sent } = refusalMessage(
     origin,
     typeof requestId === 'string' ? requestId : undefined,
     corsOrigins,
@@ -49,6 +58,7 @@ export function sendRefusal(
   );
   response.writeHead(refusal.status, { ...headers, ...(refusal.isLast ? { connection: 'close' } : {}) });
   response.end(body);
+  return sent;
 }
 
 /** The body and headers of a refusal: those that every response has, and its own. */
@@ -57,13 +67,13 @@ export function refusalMessage(
   requestId: string | undefined,
   corsOrigins: CorsOrigins,
   refusal: Refusal,
-): { readonly body: string; readonly headers: Readonly<Record<string, string>> } {
+): { readonly body: string; readonly headers: Readonly<Record<string, string>>; readonly sent: SentRefusal } {
   const body = refusalBody(refusal);
-  const headers = {
-    ...Object.fromEntries(corsHeaders(corsOrigins, origin)),
-    ...headersOf(refusal, body, requestId),
-  };
-  return { body, headers };
+  const ofAll = headersOf(refusal, body, requestId);
+  const headers = { ...Object.fromEntries(corsHeaders(corsOrigins, origin)), ...ofAll };
+  const { status, code } = refusal;
+  const sent = { status, code, requestId: ofAll['x-request-id'], bytes: Number(ofAll['content-length']) };
+  return { body, headers, sent };
 }
 
 function headersOf(refusal: Refusal, body: string, requestId: string | undefined) {

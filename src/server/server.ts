@@ -1,11 +1,20 @@
 import { once } from 'node:events';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import type { Metrics } from '../metrics.js';
+import { currentTracing } from '../tracing/tracing.js';
 import { createHttpServer, type HttpServerOptions } from './http-server.js';
+import { createRequestObserver, type RequestObserverOptions } from './request-observer.js';
 import { toCacheableRequest } from './responses/cacheable-request.js';
 import { createResponder, type ResponderOptions } from './responses/responder.js';
+import { addressOf } from './server-address.js';
 
-export interface GatewayServerOptions extends HttpServerOptions, ResponderOptions {}
+export interface GatewayServerOptions
+  extends Omit<HttpServerOptions, 'observer' | 'metrics'>,
+    Omit<ResponderOptions, 'observer'>,
+    Omit<RequestObserverOptions, 'metrics'> {
+  readonly metrics?: Metrics | undefined;
+}
 
 /** The HTTP server around a gateway. */
 export interface GatewayServer {
@@ -30,15 +39,24 @@ const NEXT_REQUEST_GRACE_MS = 1_000;
 /** Creates the server; only `listen` opens a port. */
 export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
   let isPortClosed = false;
-  const respond = createResponder(options);
-  const { server, closeSilent } = createHttpServer(options, (read, exchange) =>
-    respond(toCacheableRequest(exchange.request, read.body ?? ''), read, exchange, () => isPortClosed),
-  );
+  const observer = createRequestObserver(options);
+  const respond = createResponder({ ...options, observer });
+  const tracing = currentTracing();
+  const portClosed = () => isPortClosed;
+  const { server, closeSilent } = createHttpServer({ ...options, observer }, (read, exchange) => {
+    const request = toCacheableRequest(exchange.request, read.body ?? '');
+    if (!tracing) respond(request, read, exchange, portClosed);
+    else
+      tracing.inRequest('request', exchange.request.headers, (span) => {
+        exchange.span = span;
+        respond(request, read, exchange, portClosed);
+      });
+  });
 
   return {
     async listen(host, port) {
       await once(server.listen(port, host), 'listening');
-      return `http://${hostInUrl(host)}:${(server.address() as AddressInfo).port}`;
+      return addressOf(host, server.address() as AddressInfo);
     },
     async drain(lameDuckMs, withinMs) {
       const cutOff = setTimeout(() => server.closeAllConnections(), withinMs);
@@ -58,9 +76,4 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       clearTimeout(cutOff);
     },
   };
-}
-
-function hostInUrl(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return 'localhost';
-  return host.includes(':') ? `[${host}]` : host;
 }

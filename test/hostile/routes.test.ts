@@ -196,6 +196,8 @@ describe('unlisted pairs that fail while the listing is stale', () => {
     const { served } = await target.besiege(6_000, [TEN_UNLISTED]);
     expect(served).toEqual(ALL_ANSWERED);
     const { body } = await exchange(target.address, '/metrics', 'GET', undefined, {}, undefined);
-    expect(body).toMatch(/upstream_route_breaker_state\{upstream="v1",tokens="listed",state="closed"\} 1/);
+    expect(body).toMatch(
+      /gateway_upstream_route_breaker_state\{upstream="v1",tokens="listed",state="closed"\} 1/,
+    );
   });
 });

@@ -156,6 +156,28 @@ describe('an open gateway', () => {
     expect(lines.join('')).not.toMatch(/secret-key|made up/);
   });
 
+  it('logs and counts each request once, as the process does', async () => {
+    const { fetch, lines } = await open();
+    for (let times = 0; times < 3; times++) await (await fetch(post(TOKENS), { client: 'me' })).text();
+    await (await fetch(post('{ no }'))).text();
+    const answered = lines
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ msg }) => msg === 'Answered');
+    const { bytes } = answered[0] ?? {};
+    expect(bytes).toBeGreaterThan(1_000);
+    const common = { path: '/api/graphql', status: 200, client: 'me', bytes };
+    expect(answered).toMatchObject([
+      { ...common, cache: 'written' },
+      { ...common, cache: 'written' },
+      { ...common, cache: 'hit' },
+      { cache: 'refused', codes: ['GRAPHQL_VALIDATION_FAILED'] },
+    ]);
+    const metrics = await (await fetch(new Request('http://gateway/metrics'))).text();
+    expect(metrics).toContain('gateway_requests_total{cache="hit",outcome="ok"} 1');
+    expect(metrics).toContain('gateway_response_cache_entries 1');
+    expect(metrics).toMatch(/gateway_build_info\{version="\d/);
+  });
+
   it('asks the upstream no more once it is closed', async () => {
     const upstream = await startUpstream();
     const { fetch, close } = await open({ tokensFreshMs: 20, upstreamRequestsPerSecond: 1000 }, upstream);

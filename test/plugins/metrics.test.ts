@@ -50,13 +50,13 @@ describe('/metrics', () => {
     expect(helped).toEqual(typed);
     expect(helped).toEqual(
       expect.arrayContaining([
-        'upstream_requests_total',
-        'upstream_request_duration_seconds',
-        'upstream_breaker_state',
-        'upstream_changeovers_total',
-        'listing_state',
-        'listing_age_seconds',
-        'listing_refreshes_total',
+        'gateway_upstream_requests_total',
+        'gateway_upstream_request_duration_seconds',
+        'gateway_upstream_breaker_state',
+        'gateway_upstream_changeovers_total',
+        'gateway_listing_state',
+        'gateway_listing_age_seconds',
+        'gateway_listing_refreshes_total',
         'process_resident_memory_bytes',
         'nodejs_eventloop_lag_p99_seconds',
         'nodejs_gc_duration_seconds',
@@ -107,14 +107,16 @@ describe('/metrics', () => {
       data: { chain: { name: 'Base' } },
     });
     metrics.watchListings(() => snapshots.status(Date.now()));
-    expect((await scrape(gateway)).get('listing_rows{listing="chains"}')).toBeGreaterThan(0);
+    expect((await scrape(gateway)).get('gateway_listing_rows{listing="chains"}')).toBeGreaterThan(0);
   });
 
   it('has no more series whatever clients send', async () => {
     const gateway = await createTestGateway();
     const { fetch, query } = gateway;
     const ofOurs = async () =>
-      [...(await scrape(gateway)).keys()].filter((series) => /^(upstream|listing|redis)_/.test(series));
+      [...(await scrape(gateway)).keys()].filter((series) =>
+        /^gateway_(upstream|listing|redis)_/.test(series),
+      );
     await query('{ chains { name } tokens { name } routes: tokens(srcToken: "0x0") { name } }');
     const before = await ofOurs();
     for (const odd of ['a', 'b', '"', '\\', '\n', '{', 'ü', 'x'.repeat(500)]) {
@@ -135,16 +137,16 @@ describe('/metrics', () => {
 describe('the metrics of listings', () => {
   it('say EMPTY, without an age, before there is a snapshot', async () => {
     const samples = await scrape(await createTestGateway());
-    expect(startingWith(samples, 'listing_')).toEqual(
+    expect(startingWith(samples, 'gateway_listing_')).toEqual(
       Object.fromEntries(
         ['chains', 'tokens'].flatMap((listing) => [
-          [`listing_state{listing="${listing}",state="FRESH"}`, 0],
-          [`listing_state{listing="${listing}",state="STALE"}`, 0],
-          [`listing_state{listing="${listing}",state="EMPTY"}`, 1],
-          [`listing_rows{listing="${listing}"}`, 0],
-          [`listing_rejected_rows{listing="${listing}"}`, 0],
-          [`listing_source{listing="${listing}",source="v1"}`, 1],
-          [`listing_held_back{listing="${listing}"}`, 0],
+          [`gateway_listing_state{listing="${listing}",state="FRESH"}`, 0],
+          [`gateway_listing_state{listing="${listing}",state="STALE"}`, 0],
+          [`gateway_listing_state{listing="${listing}",state="EMPTY"}`, 1],
+          [`gateway_listing_rows{listing="${listing}"}`, 0],
+          [`gateway_listing_rejected_rows{listing="${listing}"}`, 0],
+          [`gateway_listing_source{listing="${listing}",source="v1"}`, 1],
+          [`gateway_listing_held_back{listing="${listing}"}`, 0],
         ]),
       ),
     );
@@ -155,25 +157,27 @@ describe('the metrics of listings', () => {
     const gateway = await createTestGateway({ upstream });
     await gateway.query('{ chains { name } tokens { name } }');
     const fresh = await scrape(gateway);
-    expect(fresh.get('listing_state{listing="tokens",state="FRESH"}')).toBe(1);
-    expect(fresh.get('listing_age_seconds{listing="tokens"}')).toBeLessThan(10);
-    expect(fresh.get('listing_rows{listing="chains"}')).toBe(108);
+    expect(fresh.get('gateway_listing_state{listing="tokens",state="FRESH"}')).toBe(1);
+    expect(fresh.get('gateway_listing_age_seconds{listing="tokens"}')).toBeLessThan(10);
+    expect(fresh.get('gateway_listing_rows{listing="chains"}')).toBe(108);
 
     await upstream.close();
     later(95_000);
     const stale = await scrape(gateway);
-    expect(startingWith(stale, 'listing_state')).toEqual({
-      'listing_state{listing="chains",state="FRESH"}': 1,
-      'listing_state{listing="chains",state="STALE"}': 0,
-      'listing_state{listing="chains",state="EMPTY"}': 0,
-      'listing_state{listing="tokens",state="FRESH"}': 0,
-      'listing_state{listing="tokens",state="STALE"}': 1,
-      'listing_state{listing="tokens",state="EMPTY"}': 0,
+    expect(startingWith(stale, 'gateway_listing_state')).toEqual({
+      'gateway_listing_state{listing="chains",state="FRESH"}': 1,
+      'gateway_listing_state{listing="chains",state="STALE"}': 0,
+      'gateway_listing_state{listing="chains",state="EMPTY"}': 0,
+      'gateway_listing_state{listing="tokens",state="FRESH"}': 0,
+      'gateway_listing_state{listing="tokens",state="STALE"}': 1,
+      'gateway_listing_state{listing="tokens",state="EMPTY"}': 0,
     });
-    const age = stale.get('listing_age_seconds{listing="tokens"}');
+    const age = stale.get('gateway_listing_age_seconds{listing="tokens"}');
     expect(age).toBeGreaterThanOrEqual(95);
     expect(age).toBeLessThan(105);
-    expect(stale.get('listing_rows{listing="tokens"}')).toBe(fresh.get('listing_rows{listing="tokens"}'));
+    expect(stale.get('gateway_listing_rows{listing="tokens"}')).toBe(
+      fresh.get('gateway_listing_rows{listing="tokens"}'),
+    );
   });
 
   it('count the rows that were left out', async () => {
@@ -182,9 +186,9 @@ describe('the metrics of listings', () => {
     const gateway = await createTestGateway({ upstream });
     await gateway.query('{ tokens { name } }');
     const samples = await scrape(gateway);
-    expect(samples.get('listing_rows{listing="tokens"}')).toBe(1);
-    expect(samples.get('listing_rejected_rows{listing="tokens"}')).toBe(2);
-    expect(samples.get('listing_rejected_rows{listing="chains"}')).toBe(0);
+    expect(samples.get('gateway_listing_rows{listing="tokens"}')).toBe(1);
+    expect(samples.get('gateway_listing_rejected_rows{listing="tokens"}')).toBe(2);
+    expect(samples.get('gateway_listing_rejected_rows{listing="chains"}')).toBe(0);
   });
 
   it('stay those of the last good snapshot when a refresh fails', async () => {
@@ -193,9 +197,9 @@ describe('the metrics of listings', () => {
     await gateway.query('{ tokens { name } }');
     upstream.plan('tokens', status(500));
     await expect
-      .poll(async () => (await scrape(gateway)).get('listing_state{listing="tokens",state="STALE"}'))
+      .poll(async () => (await scrape(gateway)).get('gateway_listing_state{listing="tokens",state="STALE"}'))
       .toBe(1);
-    expect((await scrape(gateway)).get('listing_rows{listing="tokens"}')).toBe(587);
+    expect((await scrape(gateway)).get('gateway_listing_rows{listing="tokens"}')).toBe(587);
   });
 
   it('forget a source that is served no more, and say what is held back', async () => {
@@ -206,11 +210,11 @@ describe('the metrics of listings', () => {
     await scrape({ metrics, ...gateway });
     metrics.watchListings(() => [{ ...tokens, source: 'value-transfer', isHeldBack: true }]);
     const samples = await scrape({ metrics, ...gateway });
-    expect(startingWith(samples, 'listing_source')).toEqual({
-      'listing_source{listing="tokens",source="value-transfer"}': 1,
+    expect(startingWith(samples, 'gateway_listing_source')).toEqual({
+      'gateway_listing_source{listing="tokens",source="value-transfer"}': 1,
     });
-    expect(samples.get('listing_held_back{listing="tokens"}')).toBe(1);
-    expect(samples.get('listing_age_seconds{listing="tokens"}')).toBe(1.5);
+    expect(samples.get('gateway_listing_held_back{listing="tokens"}')).toBe(1);
+    expect(samples.get('gateway_listing_age_seconds{listing="tokens"}')).toBe(1.5);
   });
 });
 
@@ -223,18 +227,19 @@ describe('the metrics of the upstream', () => {
     upstream.plan('tokens', status(404));
     const gateway = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
     const before = await scrape(gateway);
-    expect(before.get('upstream_breaker_state{upstream="v1",state="closed"}')).toBe(1);
+    expect(before.get('gateway_upstream_breaker_state{upstream="v1",state="closed"}')).toBe(1);
     await gateway.query('{ chains { name } tokens { name } }');
     const samples = await scrape(gateway);
-    expect(startingWith(samples, 'upstream_requests_total')).toEqual({
-      'upstream_requests_total{upstream="v1",path="chains",outcome="ok"}': 1,
-      'upstream_requests_total{upstream="v1",path="tokens",outcome="UPSTREAM_STATUS"}': 1,
+    expect(startingWith(samples, 'gateway_upstream_requests_total')).toEqual({
+      'gateway_upstream_requests_total{upstream="v1",path="chains",outcome="ok"}': 1,
+      'gateway_upstream_requests_total{upstream="v1",path="tokens",outcome="UPSTREAM_STATUS"}': 1,
     });
-    const counted = 'upstream_request_duration_seconds_count{upstream="v1",path="chains",outcome="ok"}';
+    const counted =
+      'gateway_upstream_request_duration_seconds_count{upstream="v1",path="chains",outcome="ok"}';
     expect(samples.get(counted)).toBe(1);
-    expect(startingWith(samples, 'listing_refreshes_total')).toEqual({
-      'listing_refreshes_total{listing="chains",outcome="taken"}': 1,
-      'listing_refreshes_total{listing="tokens",outcome="UPSTREAM_STATUS"}': 1,
+    expect(startingWith(samples, 'gateway_listing_refreshes_total')).toEqual({
+      'gateway_listing_refreshes_total{listing="chains",outcome="taken"}': 1,
+      'gateway_listing_refreshes_total{listing="tokens",outcome="UPSTREAM_STATUS"}': 1,
     });
   });
 
@@ -245,11 +250,11 @@ describe('the metrics of the upstream', () => {
     metrics.upstreamRequest('v1', 'chains', 'UPSTREAM_TIMEOUT', 10);
     const samples = await exposed(metrics);
     const labels = 'upstream="v1",path="tokens",outcome="ok"';
-    expect(samples.get(`upstream_requests_total{${labels}}`)).toBe(2);
-    expect(samples.get(`upstream_request_duration_seconds_count{${labels}}`)).toBe(2);
-    expect(samples.get(`upstream_request_duration_seconds_sum{${labels}}`)).toBe(0.5);
+    expect(samples.get(`gateway_upstream_requests_total{${labels}}`)).toBe(2);
+    expect(samples.get(`gateway_upstream_request_duration_seconds_count{${labels}}`)).toBe(2);
+    expect(samples.get(`gateway_upstream_request_duration_seconds_sum{${labels}}`)).toBe(0.5);
     expect(
-      samples.get('upstream_requests_total{upstream="v1",path="chains",outcome="UPSTREAM_TIMEOUT"}'),
+      samples.get('gateway_upstream_requests_total{upstream="v1",path="chains",outcome="UPSTREAM_TIMEOUT"}'),
     ).toBe(1);
     const buckets = [...samples].filter(([series]) => /_bucket\{.*path="tokens"/.test(series));
     expect(buckets.map(([series, count]) => [/le="([^"]+)"/.exec(series)?.[1], count])).toEqual([
@@ -263,10 +268,10 @@ describe('the metrics of the upstream', () => {
     const metrics = createMetrics();
     metrics.breaker('v1', 'open');
     metrics.breaker('v1', 'half-open');
-    expect(startingWith(await exposed(metrics), 'upstream_breaker_state')).toEqual({
-      'upstream_breaker_state{upstream="v1",state="closed"}': 0,
-      'upstream_breaker_state{upstream="v1",state="half-open"}': 1,
-      'upstream_breaker_state{upstream="v1",state="open"}': 0,
+    expect(startingWith(await exposed(metrics), 'gateway_upstream_breaker_state')).toEqual({
+      'gateway_upstream_breaker_state{upstream="v1",state="closed"}': 0,
+      'gateway_upstream_breaker_state{upstream="v1",state="half-open"}': 1,
+      'gateway_upstream_breaker_state{upstream="v1",state="open"}': 0,
     });
   });
 
@@ -276,26 +281,26 @@ describe('the metrics of the upstream', () => {
       metrics.refresh('tokens', outcome);
     metrics.changedOver('v1', 'value-transfer');
     const samples = await exposed(metrics);
-    expect(startingWith(samples, 'listing_refreshes_total')).toEqual({
-      'listing_refreshes_total{listing="tokens",outcome="taken"}': 2,
-      'listing_refreshes_total{listing="tokens",outcome="held_back"}': 1,
-      'listing_refreshes_total{listing="tokens",outcome="UPSTREAM_GONE"}': 1,
+    expect(startingWith(samples, 'gateway_listing_refreshes_total')).toEqual({
+      'gateway_listing_refreshes_total{listing="tokens",outcome="taken"}': 2,
+      'gateway_listing_refreshes_total{listing="tokens",outcome="held_back"}': 1,
+      'gateway_listing_refreshes_total{listing="tokens",outcome="UPSTREAM_GONE"}': 1,
     });
-    expect(samples.get('upstream_changeovers_total{from="v1",to="value-transfer"}')).toBe(1);
+    expect(samples.get('gateway_upstream_changeovers_total{from="v1",to="value-transfer"}')).toBe(1);
   });
 
   it('say nothing of Redis unless there is sharing', async () => {
     const metrics = createMetrics();
     expect((await metrics.expose()).text).not.toContain('redis');
     metrics.sharing(true);
-    expect((await exposed(metrics)).get('redis_connected')).toBe(1);
+    expect((await exposed(metrics)).get('gateway_redis_connected')).toBe(1);
     metrics.sharing(false);
-    expect((await exposed(metrics)).get('redis_connected')).toBe(0);
+    expect((await exposed(metrics)).get('gateway_redis_connected')).toBe(0);
   });
 
   it('are those of one gateway, however many there are', async () => {
     const [one, two] = [createMetrics(), createMetrics()];
     one.refresh('tokens', 'taken');
-    expect(startingWith(await exposed(two), 'listing_refreshes_total')).toEqual({});
+    expect(startingWith(await exposed(two), 'gateway_listing_refreshes_total')).toEqual({});
   });
 });

@@ -88,6 +88,7 @@ describe('an internal error', () => {
     expect(await response.text()).not.toContain('secret-bug');
     expect(logged).toMatchObject([
       { msg: 'Internal error while answering a request', err: { message: 'secret-bug' } },
+      { level: 40, msg: 'Answered', status: 500, codes: ['INTERNAL_SERVER_ERROR'] },
     ]);
   });
 });

@@ -36,7 +36,9 @@ function refreshesOf({ snapshots, metrics, logged }: TestGateway, upstream: Fake
   /** How many have ended. */
   async function refreshes(name: 'chains' | 'tokens') {
     const { text } = await metrics.expose();
-    const counts = text.matchAll(new RegExp(`^listing_refreshes_total{listing="${name}".*} (\\d+)$`, 'gm'));
+    const counts = text.matchAll(
+      new RegExp(`^gateway_listing_refreshes_total{listing="${name}".*} (\\d+)$`, 'gm'),
+    );
     return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
   }
   /** Has one refresh bring these rows. */
@@ -52,7 +54,7 @@ function refreshesOf({ snapshots, metrics, logged }: TestGateway, upstream: Fake
     statusOf,
     async reasons() {
       const { text } = await metrics.expose();
-      return [...text.matchAll(/^listing_hold_backs_total\{listing="\w+",reason="(\w+)"\} \d+$/gm)]
+      return [...text.matchAll(/^gateway_listing_hold_backs_total\{listing="\w+",reason="(\w+)"\} \d+$/gm)]
         .map(([, reason]) => reason)
         .sort();
     },

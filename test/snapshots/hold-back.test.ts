@@ -32,7 +32,7 @@ async function serveTen(config: TestGatewayOptions['config'] = {}, firstPauseMs 
   await gateway.query('{ chains { chainKey } }');
   const ended = async () => {
     const { text } = await gateway.metrics.expose();
-    const counts = text.matchAll(/^listing_refreshes_total\{listing="tokens".*\} (\d+)$/gm);
+    const counts = text.matchAll(/^gateway_listing_refreshes_total\{listing="tokens".*\} (\d+)$/gm);
     return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
   };
   return {
@@ -55,8 +55,8 @@ async function serveTen(config: TestGatewayOptions['config'] = {}, firstPauseMs 
       const { text } = await gateway.metrics.expose();
       const read = (line: RegExp) => Number(line.exec(text)?.[1] ?? 0);
       return {
-        now: read(/^listing_held_back\{listing="tokens"\} (\d+)$/m),
-        times: read(/^listing_refreshes_total\{listing="tokens",outcome="held_back"\} (\d+)$/m),
+        now: read(/^gateway_listing_held_back\{listing="tokens"\} (\d+)$/m),
+        times: read(/^gateway_listing_refreshes_total\{listing="tokens",outcome="held_back"\} (\d+)$/m),
       };
     },
   };

@@ -102,7 +102,9 @@ describe('a refresh that waits because the other listing met a fault', () => {
     upstream.plan('chains', status(503));
     const isOpen = async () => {
       snapshots.refreshNow();
-      return (await metrics.expose()).text.includes('upstream_breaker_state{upstream="v1",state="open"} 1');
+      return (await metrics.expose()).text.includes(
+        'gateway_upstream_breaker_state{upstream="v1",state="open"} 1',
+      );
     };
     await expect.poll(isOpen, { interval: 5 }).toBe(true);
     const { takenAt } = listings()[1];

@@ -152,7 +152,7 @@ describe('rows of routes', () => {
         data: { tokens: [{ address: '0x3' }, { address: '0x64' }] },
       });
     }
-    expect((await metrics.expose()).text).toMatch(/^route_rows_conflicting_total 1$/m);
+    expect((await metrics.expose()).text).toMatch(/^gateway_route_rows_conflicting_total 1$/m);
     const told = logged.filter(({ msg }) => msg.includes('other decimals'));
     expect(told).toMatchObject([{ level: 40, rows: 1, first: [expect.stringContaining('listed with 6')] }]);
   });

@@ -41,7 +41,8 @@ describe.each(MISTAKES)('a failure of %s that nobody foresaw', (_name, broken) =
     await expect
       .poll(async () => {
         const { text } = await metrics.expose();
-        const failed = /^listing_refreshes_total\{listing="chains",outcome="UPSTREAM_MALFORMED"\} (\d+)$/m;
+        const failed =
+          /^gateway_listing_refreshes_total\{listing="chains",outcome="UPSTREAM_MALFORMED"\} (\d+)$/m;
         const stacks = logged.filter(({ err }) => JSON.stringify(err)?.includes('TypeError'));
         return stacks.length - Number(failed.exec(text)?.[1]);
       })

@@ -85,14 +85,14 @@ export async function refreshes(
   listing: string,
   outcome: string,
 ): Promise<number> {
-  const name = `listing_refreshes_total{listing="${listing}",outcome="${outcome}"}`;
+  const name = `gateway_listing_refreshes_total{listing="${listing}",outcome="${outcome}"}`;
   const each = await Promise.all(gateways.map((gateway) => sample(gateway, name)));
   return each.reduce<number>((sum, value) => sum + (value ?? 0), 0);
 }
 
 /** 1 while it shares, 0 while it goes on alone, undefined before the first of either. */
 export function isConnected(gateway: TestGateway): Promise<number | undefined> {
-  return sample(gateway, 'redis_connected');
+  return sample(gateway, 'gateway_redis_connected');
 }
 
 async function sample({ metrics }: TestGateway, series: string): Promise<number | undefined> {

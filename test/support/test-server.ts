@@ -82,6 +82,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     graphiql: options.config?.graphiql,
     trustedProxies: options.config?.trustedProxies,
     ...(options.maxCacheBytes ? { maxCacheBytes: options.maxCacheBytes } : {}),
+    metrics: gateway.metrics,
+    logRequests: options.config?.logRequests,
     log,
   });
   const address = await server.listen('127.0.0.1', 0);

@@ -102,7 +102,7 @@ describe.each(NAMES)('a chain and a token that are called %s', (name) => {
     snapshots.refreshNow();
     await expect.poll(() => snapshots.status(Date.now())[0].isHeldBack).toBe(true);
     expect(logged.some(({ detail }) => detail === `${name}: 7 → 8`)).toBe(true);
-    expect((await metrics.expose()).text).toMatch(/^listing_hold_backs_total\{.*"chain_id"\} 1$/m);
+    expect((await metrics.expose()).text).toMatch(/^gateway_listing_hold_backs_total\{.*"chain_id"\} 1$/m);
   });
 
   it('are not found where there are none', async () => {

@@ -1,42 +1,73 @@
 import type { Plugin } from 'graphql-yoga';
 import { elapsedMs } from '../../http/elapsed.js';
 import { requestIdOf } from '../../http/request-ids.js';
-import type { Logger } from '../../logger.js';
+import type { RequestLog } from '../../observability/request-log.js';
 
-export interface RequestLogOptions {
-  readonly log: Logger;
-  /** Paths that machines request all the time; logged at `debug`. */
-  readonly quietPaths: readonly string[];
+/** What the HTTP server learns of an operation that GraphQL Yoga executes. */
+export interface RequestFacts {
+  /** The name of the operation, if the client gave one. */
+  operation?: string;
+  /** The distinct codes of its errors. */
+  codes?: readonly string[];
+  /** True if the operation was refused before it had data. */
+  isRefused?: boolean;
 }
 
-/** Gives every request an id, returns it as `x-request-id`, and logs one line for each response. */
-export function useRequestLog({ log, quietPaths }: RequestLogOptions): Plugin {
+/** Distinct codes are few; this bounds them whatever the GraphQL server defines. */
+const MAX_CODES = 10;
+const MAX_NAME_LENGTH = 100;
+
+/**
+ * Gives every request an id and returns it as `x-request-id`. Reports the operation's name and the codes of its errors
+ * to the HTTP server, which logs and counts; without one, it logs the request itself.
+ */
+export function useRequestLog(
+  requestLog: RequestLog,
+): Plugin<object, { readonly outcome?: RequestFacts | undefined }> {
   const startedAt = new WeakMap<Request, number>();
-  const operationNames = new WeakMap<Request, string>();
+  const factsOf = new WeakMap<Request, RequestFacts>();
   return {
-    onRequest({ request }) {
-      startedAt.set(request, performance.now());
+    onRequest({ request, serverContext }) {
+      factsOf.set(request, serverContext?.outcome ?? {});
+      if (!serverContext?.outcome) startedAt.set(request, performance.now());
     },
     onParams({ params, request }) {
       // Not validated yet: the client can send any value.
       const name: unknown = params.operationName;
-      if (typeof name === 'string' && name) operationNames.set(request, name.slice(0, 100));
+      const facts = factsOf.get(request);
+      if (facts && typeof name === 'string' && name) facts.operation = name.slice(0, MAX_NAME_LENGTH);
+    },
+    onResultProcess({ request, result }) {
+      const facts = factsOf.get(request);
+      if (!facts || Symbol.asyncIterator in result) return;
+      const codes = new Set<string>();
+      for (const each of Array.isArray(result) ? result : [result]) {
+        const { errors = [] } = each;
+        if (each.data === undefined) facts.isRefused = true;
+        for (const { extensions } of errors) {
+          if (codes.size < MAX_CODES) codes.add(codeIn(extensions));
+        }
+      }
+      if (codes.size > 0) facts.codes = [...codes];
     },
     onResponse({ request, response }) {
       const requestId = requestIdOf(request);
       response.headers.set('x-request-id', requestId);
-      const { pathname } = new URL(request.url);
-      log[quietPaths.includes(pathname) ? 'debug' : 'info'](
-        {
-          requestId,
-          method: request.method,
-          path: pathname.slice(0, 200),
-          status: response.status,
-          operation: operationNames.get(request),
-          ms: elapsedMs(startedAt.get(request) ?? performance.now()),
-        },
-        'Answered',
-      );
+      const since = startedAt.get(request);
+      if (since === undefined) return;
+      requestLog.write({
+        requestId,
+        method: request.method,
+        path: new URL(request.url).pathname,
+        status: response.status,
+        ...factsOf.get(request),
+        ms: elapsedMs(since),
+      });
     },
   };
+}
+
+/** An error without a code is one of the GraphQL server that it did not foresee. */
+function codeIn(extensions: Readonly<Record<string, unknown>> | undefined): string {
+  return typeof extensions?.code === 'string' ? extensions.code : 'INTERNAL_SERVER_ERROR';
 }

@@ -1,14 +1,26 @@
-import type { ServerRefusal } from '../refusals.js';
+import type { TraceSpan } from '../../tracing/tracing.js';
+import type { SentRefusal, ServerRefusal } from '../refusals.js';
 import type { CacheableRequest } from './cacheable-request.js';
 
 /** One request and the way back to its client: of node:http, or of `fetch`. Exactly one response is sent. */
 export interface Exchange {
+  readonly method: string;
+  /** The target of the request, as it was sent. */
+  readonly url: string;
+  /** When the whole request had arrived, and it was its turn; by `performance.now()`. */
+  readonly startedAt: number;
+  /** Of the request, if it is traced. */
+  readonly span?: TraceSpan | undefined;
   /** The client, such as its address, for fair turns. All requests without one count as one client. */
   readonly client: string | undefined;
   /** Whether a proxy that is not trusted may have sent the request for another client. */
   readonly isForwarded: boolean;
   /** The HTTP status, once a response was sent. */
   readonly status: number;
+  /** Of the body of the response, once it was sent. */
+  readonly bodyBytes: number;
+  /** Whether the client has gone before or while the response was sent. */
+  readonly isAborted: boolean;
   /** Whether nobody waits for the response any more. */
   readonly isClosed: boolean;
   /**
@@ -25,8 +37,12 @@ export interface Exchange {
    * @param bytes undefined for a response that has no body
    */
   send(status: number, headers: string[], bytes?: Uint8Array): void;
-  /** Sends a refusal. If a response has begun, it is broken off. */
-  refuse(refusal: ServerRefusal): void;
+  /**
+   * Sends a refusal.
+   *
+   * @returns undefined if a response has begun, which is then broken off
+   */
+  refuse(refusal: ServerRefusal): SentRefusal | undefined;
   /** Ends the exchange without a response. */
   destroy(error: Error): void;
 }

@@ -24,10 +24,10 @@ export type Executed =
       readonly info: ResponseInfo | undefined;
       /** The value of `x-stale-listings`; undefined if everything that was read is fresh. */
       readonly staleListings: string | undefined;
-      /** Present if GraphQL Yoga gave it, and has logged the request. */
+      /** Present if GraphQL Yoga executed the request, and gave it. */
       readonly requestId: string | undefined;
     }
-  | { readonly complete?: never; readonly response: Response };
+  | { readonly complete?: never; readonly response: Response; readonly outcome: OperationOutcome };
 
 /**
  * Executes a request, and caches its response if that is possible. Without a promise if it was written at once.
@@ -69,14 +69,15 @@ export function createExecutor(options: ExecutorOptions): Executor {
     givenKey: string | undefined,
     request: CacheableRequest,
     response: Response,
-    { cacheable }: OperationOutcome,
+    outcome: OperationOutcome,
   ): Promise<Executed> {
-    if (!cacheable || !isSingleJson(response)) return { response };
+    const { cacheable } = outcome;
+    if (!cacheable || !isSingleJson(response)) return { response, outcome };
     const headers = headersOf.learn(request, response);
     const { dependencies, operation } = cacheable;
     const key = givenKey ?? cache.cacheKey(request);
     const info = checkDependencies(dependencies);
-    if (key === undefined || !info) return { response };
+    if (key === undefined || !info) return { response, outcome };
     // Yoga holds the text. arrayBuffer() would copy its bytes once more.
     const body = Buffer.from(await response.text());
     const complete = new CompleteResponse(operation, varying(headers), body, true);
@@ -112,7 +113,8 @@ interface Writable {
   readonly parameters: () => RequestParameters | undefined;
 }
 
-function isOperation({ url }: CacheableRequest, path: string): boolean {
+/** Whether the request is for the GraphQL endpoint. */
+export function isOperation({ url }: CacheableRequest, path: string): boolean {
   return url === path || url.startsWith(`${path}?`);
 }
 

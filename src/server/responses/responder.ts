@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gateway } from '../../gateway.js';
 import type { DependencyCheck } from '../../graph/dependencies.js';
-import { elapsedMs } from '../../http/elapsed.js';
 import { requestIdFrom } from '../../http/request-ids.js';
 import type { Logger } from '../../logger.js';
+import type { CacheResult, CacheSize } from '../../metrics/requests.js';
 import type { ClientLimit } from '../../scheduling/client-limit.js';
 import type { ReadBody } from '../read-body.js';
-import { INTERNAL_ERROR } from '../refusals.js';
+import { INTERNAL_ERROR, type ServerRefusal } from '../refusals.js';
+import type { RequestObserver } from '../request-observer.js';
 import type { CacheableRequest } from './cacheable-request.js';
 import { type Exchange, NotAPath } from './exchange.js';
-import { createExecutor, type Executed } from './executor.js';
+import { createExecutor, type Executed, isOperation } from './executor.js';
 import { createOperationLimit } from './operation-limit.js';
 import { createResponseCache } from './response-cache.js';
 import { sendComplete, sendOnce, sendResponse } from './send-response.js';
@@ -26,6 +27,10 @@ export interface ResponderOptions {
   readonly clientLimit?: ClientLimit | undefined;
   /** Whether the endpoint answers browsers with a page, which is not limited; it does unless given. */
   readonly graphiql?: boolean | undefined;
+  /** Gets each request once. */
+  readonly observer: RequestObserver;
+  /** Shows the size of the response cache. */
+  readonly metrics?: { watchCache(size: () => CacheSize): void } | undefined;
   readonly log: Logger;
 }
 
@@ -50,8 +55,6 @@ interface Received {
   readonly request: CacheableRequest;
   readonly read: ReadBody;
   readonly exchange: Exchange;
-  /** When it arrived, by `performance.now()`. */
-  readonly startedAt: number;
   readonly isPortClosed: () => boolean;
 }
 
@@ -60,26 +63,12 @@ export function createResponder(options: ResponderOptions): Responder {
   const { gateway, checkDependencies, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, log } = options;
   const { path } = gateway;
   const cache = createResponseCache(maxCacheBytes, path, maxQueryTokens, gateway.trusted);
-  const { clientLimit, graphiql: hasPlayground = true } = options;
+  const { observer, metrics, clientLimit, graphiql: hasPlayground = true } = options;
+  metrics?.watchCache(cache.size);
   const limit = clientLimit && createOperationLimit({ limit: clientLimit, path, hasPlayground, log });
   const execute = createExecutor({ gateway, checkDependencies, cache });
   /** The executions under way, by cache key. */
   const executing = new Map<string, Promise<void>>();
-
-  function logAnswered(
-    { request, exchange, startedAt }: Received,
-    requestId: string,
-    operation?: string,
-  ): void {
-    if (!log.isLevelEnabled('info')) return;
-    const fields = {
-      requestId,
-      method: request.method,
-      path,
-      status: exchange.status,
-    };
-    log.info({ ...fields, operation, ms: elapsedMs(startedAt) }, 'Answered');
-  }
 
   /** Cache hit: sends the cached response if its dependencies are still current. */
   function sendFromCache(key: string, received: Received): boolean {
@@ -92,8 +81,10 @@ export function createResponder(options: ResponderOptions): Responder {
     }
     const { request, exchange, isPortClosed } = received;
     const requestId = requestIdFrom(request.requestId);
-    sendComplete(request, exchange, cached.response, info, requestId, isPortClosed());
-    logAnswered(received, requestId, cached.response.operation);
+    const { operation } = cached.response;
+    const sending = sendComplete(request, exchange, cached.response, info, requestId, isPortClosed());
+    if (sending) sending.then(() => observer.answered(exchange, { cache: 'hit', requestId, operation }));
+    else observer.answered(exchange, { cache: 'hit', requestId, operation });
     return true;
   }
 
@@ -104,20 +95,25 @@ export function createResponder(options: ResponderOptions): Responder {
    */
   async function sendFromGateway(key: string | undefined, received: Received): Promise<void> {
     const { request, read, exchange } = received;
-    const sameRequest = key === undefined ? undefined : executing.get(key);
-    if (key !== undefined && sameRequest) {
-      await Promise.race([sameRequest, sleep(COALESCE_WITHIN_MS, undefined, { ref: false })]);
-      if (sendFromCache(key, received)) return;
+    observer.began();
+    try {
+      const sameRequest = key === undefined ? undefined : executing.get(key);
+      if (key !== undefined && sameRequest) {
+        await Promise.race([sameRequest, sleep(COALESCE_WITHIN_MS, undefined, { ref: false })]);
+        if (sendFromCache(key, received)) return;
+      }
+      const refusal = limit && (await limit(request, exchange));
+      if (refusal) {
+        refuse(exchange, { ...refusal, isLast: received.isPortClosed() || read.isCutOff === true });
+        return;
+      }
+      const execution = execute(key, request, read, exchange);
+      if (key !== undefined && execution instanceof Promise) noteExecution(key, execution);
+      // Without a promise if there is none: most operations are executed at once.
+      await send(execution instanceof Promise ? await execution : execution, received);
+    } finally {
+      observer.ended();
     }
-    const refusal = limit && (await limit(request, exchange));
-    if (refusal) {
-      exchange.refuse({ ...refusal, isLast: received.isPortClosed() || read.isCutOff === true });
-      return;
-    }
-    const execution = execute(key, request, read, exchange);
-    if (key !== undefined && execution instanceof Promise) noteExecution(key, execution);
-    // Without a promise if there is none: most operations are executed at once.
-    await send(execution instanceof Promise ? await execution : execution, received);
   }
 
   async function send(executed: Executed, received: Received): Promise<void> {
@@ -125,17 +121,28 @@ export function createResponder(options: ResponderOptions): Responder {
     // Read after the execution: a request that came before the stop must also end its connection.
     const isLast = isPortClosed() || read.isCutOff === true;
     if (!executed.complete) {
-      const { response } = executed;
+      const { response, outcome } = executed;
       const isUncached = request.url.startsWith(path) && !response.headers.has('cache-control');
-      await sendResponse(exchange, response, isUncached, isLast);
+      const body = await sendResponse(exchange, response, isUncached, isLast);
+      const requestId = response.headers.get('x-request-id') ?? undefined;
+      const { operation, codes = codesOf(response.status, body) } = outcome;
+      const cache = cacheResultOf(request, path, response.status, outcome.isRefused === true);
+      observer.answered(exchange, { cache, requestId, operation, codes });
       return;
     }
     const { complete, info, staleListings } = executed;
     const requestId = executed.requestId ?? requestIdFrom(request.requestId);
-    if (info) sendComplete(request, exchange, complete, info, requestId, isLast);
-    else sendOnce(exchange, complete, staleListings, requestId, isLast);
-    // GraphQL Yoga has logged its own.
-    if (executed.requestId === undefined) logAnswered(received, requestId, complete.operation);
+    if (info) {
+      const sending = sendComplete(request, exchange, complete, info, requestId, isLast);
+      if (sending) await sending;
+    } else sendOnce(exchange, complete, staleListings, requestId, isLast);
+    const cache = executed.requestId === undefined ? 'written' : 'miss';
+    observer.answered(exchange, { cache, requestId, operation: complete.operation });
+  }
+
+  function refuse(exchange: Exchange, refusal: ServerRefusal): void {
+    const sent = exchange.refuse(refusal);
+    if (sent) observer.refused(exchange, sent);
   }
 
   /** Lets equal requests wait for this execution, whether it succeeds or fails. */
@@ -148,19 +155,43 @@ export function createResponder(options: ResponderOptions): Responder {
   }
 
   return (request, read, exchange, isPortClosed) => {
-    const startedAt = performance.now();
-    const received = { request, read, exchange, startedAt, isPortClosed };
+    const received = { request, read, exchange, isPortClosed };
     const key = cache.knownKey(request) ?? (cache.hasSeen(request) ? cache.cacheKey(request) : undefined);
     if (key !== undefined && sendFromCache(key, received)) return;
     sendFromGateway(key, received).catch((err: unknown) => {
       // The client closed the connection: not an error of the gateway.
-      if (exchange.isClosed) return;
+      if (exchange.isClosed) {
+        observer.answered(exchange, { cache: cacheResultOf(request, path, 200, false) });
+        return;
+      }
       if (err instanceof NotAPath) {
-        exchange.refuse({ status: 400, message: 'Expected a path, such as /graphql.', isLast: true });
+        refuse(exchange, { status: 400, message: 'Expected a path, such as /graphql.', isLast: true });
         return;
       }
       log.error({ err }, 'Internal error while answering a request');
-      exchange.refuse(INTERNAL_ERROR);
+      refuse(exchange, INTERNAL_ERROR);
     });
   };
+}
+
+/** A page, a preflight request or a health check is no operation. */
+function cacheResultOf(
+  request: CacheableRequest,
+  path: string,
+  status: number,
+  isRefused: boolean,
+): CacheResult {
+  const { method, accept } = request;
+  const isPage = method !== 'POST' && (method !== 'GET' || accept?.includes('text/html') === true);
+  if (isPage || !isOperation(request, path)) return 'none';
+  return isRefused || (status >= 400 && status !== 500) ? 'refused' : 'miss';
+}
+
+const MAX_REFUSAL_BYTES = 4_096;
+
+/** The code of a refusal that GraphQL had no part in. */
+function codesOf(status: number, body: Buffer): readonly string[] {
+  if (status < 400 || body.byteLength > MAX_REFUSAL_BYTES) return [];
+  const [, code] = /"extensions":\{"code":"([A-Z_]+)"/.exec(body.toString()) ?? [];
+  return code === undefined ? [] : [code];
 }

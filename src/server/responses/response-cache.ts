@@ -25,6 +25,8 @@ export interface ResponseCache {
   get(key: string): CachedResponse | undefined;
   set(key: string, cached: CachedResponse): void;
   delete(key: string): void;
+  /** Of the responses, and of the texts by which they are found. */
+  size(): { readonly bytes: number; readonly entries: number };
 }
 
 /** Larger responses are in an LRU list of their own, so that they cannot evict the small ones. */
@@ -117,6 +119,10 @@ export function createResponseCache(
       other.delete(key);
       list.set(key, cached);
     },
+    size: () => ({
+      bytes: small.calculatedSize + large.calculatedSize + variantsByText.calculatedSize,
+      entries: small.size + large.size,
+    }),
     delete(key) {
       small.delete(key);
       large.delete(key);

@@ -10,6 +10,7 @@ import type { Exchange } from './exchange.js';
  * conditional requests.
  *
  * @param isLast whether the connection closes after it
+ * @returns a promise if the body must be compressed first; it is settled when the response was handed over
  */
 export function sendComplete(
   { method, acceptEncoding, ifNoneMatch }: CacheableRequest,
@@ -18,7 +19,7 @@ export function sendComplete(
   info: ResponseInfo,
   requestId: string,
   isLast: boolean,
-): void {
+): Promise<void> | undefined {
   const send = ({ encoding, bytes }: EncodedBody) => {
     const headers = [...complete.headers, 'x-request-id', requestId];
     if (info.staleListings !== undefined) headers.push('x-stale-listings', info.staleListings);
@@ -36,8 +37,9 @@ export function sendComplete(
     exchange.send(200, headers, bytes);
   };
   const body = complete.encoded(encodingFor(acceptEncoding));
-  if (body instanceof Promise) body.then(send, (error: Error) => exchange.destroy(error));
-  else send(body);
+  if (body instanceof Promise) return body.then(send, (error: Error) => exchange.destroy(error));
+  send(body);
+  return undefined;
 }
 
 /** Sends a response that holds for this moment only. */
@@ -63,13 +65,14 @@ const CONNECTION_HEADERS = new Set(['connection', 'transfer-encoding']);
  * needs to know its size.
  *
  * @param isUncached whether to forbid caches to store it
+ * @returns the body
  */
 export async function sendResponse(
   exchange: Exchange,
   from: Response,
   isUncached: boolean,
   isLast: boolean,
-): Promise<void> {
+): Promise<Buffer> {
   const body: ArrayBuffer | Buffer = await from.arrayBuffer();
   // Yoga's responses return a Buffer. For a page it is the one buffer that all clients share, so do not copy it.
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
@@ -83,4 +86,5 @@ export async function sendResponse(
   if (isLast) headers.push('connection', 'close');
   if (bytes.byteLength > 0) headers.push('content-length', String(bytes.byteLength));
   exchange.send(from.status, headers, bytes);
+  return bytes;
 }

@@ -4,6 +4,7 @@ import { Agent, fetch, Headers } from 'undici';
 import type { ListingSource, RequestDelay, RouteClients } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger.js';
+import { currentTracing } from '../../tracing/tracing.js';
 import { createAdmission, pauseKey } from './admission.js';
 import { createBackoff, LANES, type Lane } from './backoff.js';
 import type { BreakerState } from './circuit-breaker.js';
@@ -115,6 +116,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   setMaxListeners(0, closing.signal);
   const admit = createAdmission({ service, backoff, rateLimiter, maxWaiting, closing: closing.signal });
   const underWay = new Set<AbortController>();
+  const tracing = currentTracing();
 
   async function getJson(request: UpstreamRequest): Promise<UpstreamAnswer> {
     const url = addressOf(base, request);
@@ -123,7 +125,8 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     for (let attempt = 0; ; attempt++) {
       // Further attempts fail at once if the breaker is open: the caller tries again after a pause.
       const admitted = { url, lane, waits: first && attempt === 0, clients };
-      const { answer } = await admit(admitted, () => observed(path, url));
+      const begin = () => traced(path, url);
+      const { answer } = await admit(admitted, tracing?.bind(begin) ?? begin);
       try {
         return await answer;
       } catch (thrown) {
@@ -141,11 +144,33 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     }
   }
 
-  async function observed(path: string, url: string): Promise<UpstreamAnswer> {
+  async function traced(path: string, url: string): Promise<UpstreamAnswer> {
+    if (!tracing) return observed(path, url);
+    return tracing.inAttempt(
+      { 'gateway.upstream': service, 'gateway.path': path },
+      async (span, traceHeaders) => {
+        let failure: string | undefined;
+        try {
+          return await observed(path, url, traceHeaders);
+        } catch (error) {
+          failure = error instanceof UpstreamError ? error.code : 'INTERNAL_SERVER_ERROR';
+          throw error;
+        } finally {
+          span.end({}, failure);
+        }
+      },
+    );
+  }
+
+  async function observed(
+    path: string,
+    url: string,
+    traceHeaders?: Readonly<Record<string, string>>,
+  ): Promise<UpstreamAnswer> {
     const startedAt = performance.now();
     let outcome = 'ok';
     try {
-      return await send(url);
+      return await send(url, traceHeaders);
     } catch (error) {
       if (error instanceof UpstreamError) outcome = error.code;
       throw error;
@@ -154,7 +179,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     }
   }
 
-  async function send(url: string): Promise<UpstreamAnswer> {
+  async function send(url: string, traceHeaders?: Readonly<Record<string, string>>): Promise<UpstreamAnswer> {
     if (closing.signal.aborted) throw stoppingError(closing.signal.reason);
     const controller = new AbortController();
     const timer = setTimeout(() => controller.abort(timeoutError(timeoutMs, url)), timeoutMs);
@@ -163,7 +188,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     try {
       const response = await fetch(url, {
         dispatcher: agent,
-        headers: sentHeaders,
+        headers: traceHeaders ? new Headers([...sentHeaders, ...Object.entries(traceHeaders)]) : sentHeaders,
         // A redirect would send the configured headers, which may hold a key, to an address that nobody configured.
         redirect: 'manual',
         signal: controller.signal,

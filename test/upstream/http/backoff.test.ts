@@ -47,10 +47,11 @@ async function serve(config: TestGatewayOptions['config'] = {}) {
     async breakers() {
       const { text } = await gateway.metrics.expose();
       return {
-        listings: /^upstream_breaker_state\{upstream="v1",state="([\w-]+)"\} 1$/m.exec(text)?.[1],
-        routes: /^upstream_route_breaker_state\{upstream="v1",tokens="listed",state="([\w-]+)"\} 1$/m.exec(
-          text,
-        )?.[1],
+        listings: /^gateway_upstream_breaker_state\{upstream="v1",state="([\w-]+)"\} 1$/m.exec(text)?.[1],
+        routes:
+          /^gateway_upstream_route_breaker_state\{upstream="v1",tokens="listed",state="([\w-]+)"\} 1$/m.exec(
+            text,
+          )?.[1],
       };
     },
   };

@@ -1,0 +1,56 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from '../logger.js';
+import type { Monitoring, MonitoringResponse } from '../observability/monitoring.js';
+import { createHttpServer, type ServerExchange } from './http-server.js';
+import { addressOf } from './server-address.js';
+
+/** A port for operators alone, beside the public one. */
+export interface AdminServer {
+  /**
+   * Opens the port; 0 takes a free one.
+   *
+   * @returns its address, such as `http://127.0.0.1:9090`
+   * @throws what `node:net` throws, such as EADDRINUSE
+   */
+  listen(host: string, port: number): Promise<string>;
+  /** Closes the port and all its connections. */
+  close(): Promise<void>;
+}
+
+/** Probes and a few scrapers. */
+const MAX_CONNECTIONS = 100;
+const MAX_BODY_BYTES = 1_024;
+
+/** Creates the server, bounded like the public one; it answers the monitoring paths. */
+export function createAdminServer(monitoring: Monitoring, log: Logger): AdminServer {
+  const options = { maxBodyBytes: MAX_BODY_BYTES, maxConnections: MAX_CONNECTIONS, corsOrigins: [], log };
+  const { server } = createHttpServer(options, (_read, exchange) => {
+    const { method = 'GET', url = '/' } = exchange.request;
+    const [path = '/'] = url.split('?');
+    const answer = monitoring(method, path);
+    if (!answer) exchange.refuse({ status: 404, message: 'Nothing is here.' });
+    else if (answer instanceof Promise) answer.then((response) => send(exchange, response));
+    else send(exchange, answer);
+  });
+  return {
+    async listen(host, port) {
+      await once(server.listen(port, host), 'listening');
+      return addressOf(host, server.address() as AddressInfo);
+    },
+    async close() {
+      if (!server.listening) return;
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function send(exchange: ServerExchange, { status, headers, body }: MonitoringResponse): void {
+  const bytes = Buffer.from(body);
+  const given = Object.entries(headers).flat();
+  const length = String(bytes.byteLength);
+  exchange.send(status, [...given, 'x-content-type-options', 'nosniff', 'content-length', length], bytes);
+}

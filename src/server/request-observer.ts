@@ -1,0 +1,112 @@
+import { elapsedMs } from '../http/elapsed.js';
+import { requestIdFrom } from '../http/request-ids.js';
+import type { Logger } from '../logger.js';
+import { type CacheResult, outcomeOf, type RequestMetrics } from '../metrics/requests.js';
+import { createRequestLog, type LogRequests, SLOW_REQUEST_MS } from '../observability/request-log.js';
+import type { TraceSpan } from '../tracing/tracing.js';
+import type { SentRefusal } from './refusals.js';
+import type { Exchange } from './responses/exchange.js';
+
+export interface RequestObserverOptions {
+  readonly metrics?: { readonly requests: RequestMetrics } | undefined;
+  readonly log: Logger;
+  /** Which requests are logged; all unless given. */
+  readonly logRequests?: LogRequests | undefined;
+}
+
+/** What is read of a request and its response. */
+export type ObservedExchange = Pick<
+  Exchange,
+  'method' | 'url' | 'client' | 'status' | 'startedAt' | 'bodyBytes' | 'isAborted' | 'span'
+>;
+
+/** How a request was answered. */
+export interface AnsweredFacts {
+  readonly cache: CacheResult;
+  readonly requestId?: string | undefined;
+  readonly operation?: string | undefined;
+  /** The distinct codes of its errors. */
+  readonly codes?: readonly string[] | undefined;
+}
+
+/** Counts and logs each request, the only place that does. Call one of its functions once for each request. */
+export interface RequestObserver {
+  /** A request begins that is not answered at once; to be followed by `ended`. */
+  began(): void;
+  ended(): void;
+  /** The response was handed over to be sent. */
+  answered(exchange: ObservedExchange, facts: AnsweredFacts): void;
+  /** The server itself refused the request. */
+  refused(exchange: ObservedExchange, sent: SentRefusal): void;
+  /** What came is no request. It is counted only: bytes that cost nothing to send must not fill the log. */
+  unreadable(status: number): void;
+}
+
+const NO_METRICS: RequestMetrics = { began() {}, ended() {}, answered() {} };
+const NO_CODES: readonly string[] = [];
+
+export function createRequestObserver(options: RequestObserverOptions): RequestObserver {
+  const metrics = options.metrics?.requests ?? NO_METRICS;
+  const requestLog = createRequestLog(options.log, options.logRequests);
+
+  function answered(exchange: ObservedExchange, facts: AnsweredFacts): void {
+    const { method, status, isAborted, startedAt } = exchange;
+    const { cache, operation, requestId, codes = NO_CODES } = facts;
+    const ms = elapsedMs(startedAt);
+    const bytes = method === 'HEAD' ? 0 : exchange.bodyBytes;
+    if (exchange.span) endSpan(exchange.span, status, facts);
+    metrics.answered(cache, isAborted ? 'ABORTED' : outcomeWith(status, codes), ms, bytes);
+    if (!requestLog.logsAll && cache === 'hit' && ms < SLOW_REQUEST_MS) return;
+    requestLog.write({
+      requestId: requestId ?? requestIdFrom(undefined),
+      method,
+      path: pathOf(exchange.url),
+      status,
+      operation,
+      cache,
+      ...(codes.length > 0 ? { codes } : {}),
+      ...(isAborted ? { isAborted } : {}),
+      client: exchange.client,
+      bytes,
+      ms,
+    });
+  }
+
+  return {
+    began: metrics.began,
+    ended: metrics.ended,
+    answered,
+    refused(exchange, { status, code, requestId }) {
+      const cache = status === 500 ? 'miss' : 'refused';
+      answered(exchange, { cache, requestId, codes: code === undefined ? NO_CODES : [code] });
+    },
+    unreadable: (status) => metrics.answered('refused', outcomeWith(status, NO_CODES), 0, 0),
+  };
+}
+
+function endSpan(
+  span: TraceSpan,
+  status: number,
+  { cache, operation, codes = NO_CODES }: AnsweredFacts,
+): void {
+  const attributes = {
+    'gateway.cache': cache,
+    'http.response.status_code': status,
+    ...(operation === undefined ? {} : { 'graphql.operation.name': operation }),
+    ...(codes.length > 0 ? { 'gateway.error_codes': [...codes] } : {}),
+  };
+  const isInternal = status === 500 || codes.includes('INTERNAL_SERVER_ERROR');
+  span.end(attributes, isInternal ? 'INTERNAL_SERVER_ERROR' : undefined);
+}
+
+/** The path as it was sent, without its query string. */
+function pathOf(url: string): string {
+  const end = url.indexOf('?');
+  return end < 0 ? url : url.slice(0, end);
+}
+
+function outcomeWith(status: number, codes: readonly string[]): string {
+  if (codes.length > 0) return outcomeOf(codes);
+  if (status < 400) return 'ok';
+  return status < 500 ? 'HTTP_4XX' : 'HTTP_5XX';
+}

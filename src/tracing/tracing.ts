@@ -1,0 +1,88 @@
+import {
+  type Attributes,
+  context,
+  isSpanContextValid,
+  propagation,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+
+/** A span of this gateway; `end` must be called once. */
+export interface TraceSpan {
+  /** @param error a code, if it failed */
+  end(attributes: Attributes, error?: string): void;
+}
+
+/** Traces for OpenTelemetry. */
+export interface Tracing {
+  /**
+   * Runs the function in a span for a client's request, which continues the trace of its headers.
+   *
+   * @param name of the span, from a closed set
+   */
+  inRequest<Result>(name: string, headers: object, run: (span: TraceSpan) => Result): Result;
+  /**
+   * Runs the function in a span for an attempt at the upstream.
+   *
+   * @param run gets the headers that pass the trace on
+   */
+  inAttempt<Result>(
+    attributes: Attributes,
+    run: (span: TraceSpan, headers: Readonly<Record<string, string>>) => Result,
+  ): Result;
+  /** The same function; it runs as a part of the span in which it was bound, also from a queue. */
+  bind<Task extends (...given: never[]) => unknown>(task: Task): Task;
+  /** The ids of the current span, for the log; empty outside of spans. */
+  ids(): { readonly trace_id?: string; readonly span_id?: string };
+}
+
+const NAME = 'chains-and-tokens-gateway';
+
+/**
+ * The tracing of the OpenTelemetry SDK that was loaded before (`node --import`).
+ *
+ * @returns undefined without an SDK, so that tracing costs nothing then
+ */
+export function currentTracing(): Tracing | undefined {
+  const tracer = trace.getTracer(NAME);
+  // Never ended, so never exported. Without an SDK its id is invalid.
+  const probe = tracer.startSpan('start', { root: true });
+  return isSpanContextValid(probe.spanContext()) ? createTracing(tracer) : undefined;
+}
+
+function createTracing(tracer: Tracer): Tracing {
+  return {
+    inRequest(name, headers, run) {
+      // A span of an instrumentation of HTTP, if there is one, has read the headers.
+      const active = context.active();
+      const parent = trace.getSpan(active) ? active : propagation.extract(active, headers);
+      const span = tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);
+      return context.with(trace.setSpan(parent, span), () => run(ending(span)));
+    },
+    inAttempt(attributes, run) {
+      const span = tracer.startSpan('upstream', { kind: SpanKind.CLIENT, attributes });
+      const own = trace.setSpan(context.active(), span);
+      const headers: Record<string, string> = {};
+      propagation.inject(own, headers);
+      return context.with(own, () => run(ending(span), headers));
+    },
+    bind: (task) => context.bind(context.active(), task),
+    ids() {
+      const { traceId, spanId } = trace.getActiveSpan()?.spanContext() ?? {};
+      return traceId === undefined || spanId === undefined ? {} : { trace_id: traceId, span_id: spanId };
+    },
+  };
+}
+
+function ending(span: Span): TraceSpan {
+  return {
+    end(attributes, error) {
+      span.setAttributes(attributes);
+      if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: error });
+      span.end();
+    },
+  };
+}

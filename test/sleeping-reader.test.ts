@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { freePort } from './support/free-port.js';
+
+const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+/** Few enough for one segment. */
+const AT_ONCE = 50;
+/** Each is in the log line of its request, so that a few thousand fill any buffer. */
+const LONG_ID = 'x'.repeat(128);
+
+/** A gateway whose log nobody reads yet; `throughPipe` gives it a pipe, otherwise it has a socket. */
+async function startUnread(throughPipe: boolean) {
+  const port = String(await freePort());
+  const env = { PATH: process.env.PATH ?? '', PORT: port };
+  const [command, args] = throughPipe
+    ? // The reader is the sleep. The gateway's id and its status come by standard error.
+      [
+        'bash',
+        [
+          '-c',
+          `{ "$0" "$1" & echo "pid $!" >&2; wait $!; echo "status $?" >&2; } | sleep 60`,
+          process.execPath,
+          MAIN,
+        ],
+      ]
+    : [process.execPath, [MAIN]];
+  const child = spawn(command as string, args as string[], { env, detached: throughPipe });
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  child.stdout.pause();
+  onTestFinished(() => {
+    if (child.exitCode !== null || child.pid === undefined) return;
+    if (throughPipe) process.kill(-child.pid, 'SIGKILL');
+    else child.kill('SIGKILL');
+  });
+  const address = `http://127.0.0.1:${port}`;
+  const ready = () =>
+    fetch(`${address}/ready`).then(
+      ({ status }) => status,
+      () => 0,
+    );
+  await expect.poll(ready).toBe(200);
+  return { address, child, errors: () => errors };
+}
+
+/** Sends pipelined requests until lines of the log are lost; each request must be answered. */
+async function fillLog(address: string): Promise<string> {
+  const body = '{"query":"{ chain(chainKey: \\"base\\") { name } }"}';
+  const head = `POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\nx-request-id: ${LONG_ID}`;
+  const request = `${head}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  const socket = connect(Number(new URL(address).port), '127.0.0.1');
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  let answered = 0;
+  let rest = '';
+  socket.on('data', (chunk: Buffer) => {
+    const parts = (rest + chunk.toString()).split('{"data":{"chain":{"name":"Base"}}}');
+    answered += parts.length - 1;
+    rest = parts.at(-1) ?? '';
+  });
+  for (let sent = AT_ONCE; ; sent += AT_ONCE) {
+    socket.write(request.repeat(AT_ONCE));
+    while (answered < sent) await once(socket, 'data');
+    if (sent % 1_000 > 0) continue;
+    const text = await (await fetch(`${address}/metrics`)).text();
+    if (!text.includes('gateway_log_lines_dropped_total 0')) return text;
+  }
+}
+
+describe('a log that nobody reads', () => {
+  it('stops nothing: requests are answered, lost lines are counted, and SIGTERM ends the process', async () => {
+    const { address, errors } = await startUnread(true);
+    const metrics = await fillLog(address);
+    expect(metrics).toContain(`gateway_build_info{version="${version}"} 1`);
+    const [, pid] = /pid (\d+)/.exec(errors()) ?? [];
+    const stoppedAt = performance.now();
+    process.kill(Number(pid), 'SIGTERM');
+    await expect.poll(errors, { timeout: 20_000 }).toContain('status 0');
+    expect(performance.now() - stoppedAt).toBeLessThan(10_000);
+  });
+
+  it('on a socket, too, and its last line comes when the reader wakes up', async () => {
+    const { address, child } = await startUnread(false);
+    await fillLog(address);
+    let read = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      read += chunk.toString();
+    });
+    child.stdout.resume();
+    child.kill('SIGTERM');
+    const [status] = (await once(child, 'exit')) as [number | null];
+    expect(status).toBe(0);
+    await expect.poll(() => read.trimEnd().split('\n').at(-1)).toContain('"msg":"Stopped"');
+    for (const line of read.trimEnd().split('\n')) expect(() => JSON.parse(line)).not.toThrow();
+  });
+});

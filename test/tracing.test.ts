@@ -1,0 +1,153 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  type Attributes,
+  type Context,
+  context,
+  defaultTextMapGetter,
+  propagation,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { currentTracing } from '../src/tracing/tracing.js';
+import { startServer } from './support/test-server.js';
+
+interface Recorded {
+  readonly name: string;
+  readonly parentId: string | undefined;
+  readonly ids: SpanContext;
+  attributes: Attributes;
+  hasEnded: boolean;
+}
+
+const recorded: Recorded[] = [];
+const TRACE_ID = 'abcdef0123456789abcdef0123456789';
+const CLIENT_SPAN = '1234567890abcdef';
+
+/** What an SDK registers: spans, contexts that follow asynchronous calls, and the header `traceparent`. */
+function registerSdk(): void {
+  const storage = new AsyncLocalStorage<Context>();
+  context.setGlobalContextManager({
+    active: () => storage.getStore() ?? ROOT_CONTEXT,
+    with: (given, run, self, ...rest) => storage.run(given, () => run.call(self as never, ...rest)) as never,
+    bind: (given, target) =>
+      typeof target === 'function'
+        ? (((...rest: unknown[]) => storage.run(given, () => target(...rest))) as typeof target)
+        : target,
+    enable() {
+      return this;
+    },
+    disable() {
+      return this;
+    },
+  });
+  propagation.setGlobalPropagator({
+    inject(given, carrier, setter) {
+      const { traceId, spanId } = trace.getSpanContext(given) ?? {};
+      if (traceId) setter.set(carrier, 'traceparent', `00-${traceId}-${spanId}-01`);
+    },
+    extract(given, carrier, getter = defaultTextMapGetter) {
+      const [, traceId, spanId] =
+        /^00-(\w+)-(\w+)-01$/.exec(String(getter.get(carrier, 'traceparent'))) ?? [];
+      if (!traceId || !spanId) return given;
+      return trace.setSpanContext(given, { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true });
+    },
+    fields: () => ['traceparent'],
+  });
+  trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan, startActiveSpan: startSpan as never }) });
+}
+
+function startSpan(name: string, { attributes = {} } = {}, given = context.active()): Span {
+  const parent = trace.getSpanContext(given);
+  const spanId = (recorded.length + 1).toString(16).padStart(16, '0');
+  const traceId = parent?.traceId ?? spanId.padStart(32, 'f');
+  const own: Recorded = {
+    name,
+    parentId: parent?.spanId,
+    ids: { traceId, spanId, traceFlags: TraceFlags.SAMPLED },
+    attributes: { ...attributes },
+    hasEnded: false,
+  };
+  recorded.push(own);
+  const span = {
+    spanContext: () => own.ids,
+    setAttributes: (more: Attributes) => Object.assign(own.attributes, more),
+    setStatus: () => span,
+    end: () => {
+      own.hasEnded = true;
+    },
+  };
+  return span as unknown as Span;
+}
+
+function unregister(): void {
+  trace.disable();
+  propagation.disable();
+  context.disable();
+}
+
+describe('with an SDK of OpenTelemetry', () => {
+  beforeEach(() => {
+    recorded.length = 0;
+    registerSdk();
+  });
+  afterEach(unregister);
+
+  it('one trace goes from the client through the operation and the upstream to the log line', async () => {
+    const server = await startServer();
+    const headers = { traceparent: `00-${TRACE_ID}-${CLIENT_SPAN}-01` };
+    const query = 'query Routes { tokens(srcChainKey: "base", srcToken: "0x1") { name } }';
+    const asked = { query, operationName: 'Routes', headers };
+    // Others wait for the same turns: their spans must not become those of this request.
+    await Promise.all([server.ask({ query: '{ chains { name } }' }), server.ask(asked)]);
+    for (let times = 0; times < 2; times++) await server.ask(asked);
+
+    const own = recorded.filter(({ ids }) => ids.traceId === TRACE_ID);
+    const requests = own.filter(({ name }) => name === 'request');
+    expect(requests.map(({ parentId }) => parentId)).toEqual(Array(3).fill(CLIENT_SPAN));
+    expect(requests[0]?.attributes).toMatchObject({
+      'graphql.operation.name': 'Routes',
+      'http.response.status_code': 200,
+    });
+    expect(requests.at(-1)?.attributes).toMatchObject({
+      'graphql.operation.name': 'Routes',
+      'gateway.cache': 'hit',
+    });
+    expect(own.every(({ hasEnded }) => hasEnded)).toBe(true);
+
+    const attempts = own.filter(({ name }) => name === 'upstream');
+    const route = attempts.find(({ parentId }) => parentId === requests[0]?.ids.spanId);
+    expect(route?.attributes).toEqual({ 'gateway.upstream': 'v1', 'gateway.path': 'tokens' });
+    const sent = server.upstream.seen.map((request) => request.headers.traceparent);
+    expect(sent).toContain(`00-${TRACE_ID}-${route?.ids.spanId}-01`);
+
+    const lines = server.serverLog.filter(({ operation }) => operation === 'Routes');
+    expect(lines.map(({ trace_id }) => trace_id)).toEqual(Array(3).fill(TRACE_ID));
+    expect(lines.map(({ span_id }) => span_id)).toEqual(requests.map(({ ids }) => ids.spanId));
+  });
+
+  it('a request without a trace begins one, and names of spans are not from clients', async () => {
+    const server = await startServer();
+    await server.ask({ query: 'query Odd { no }', operationName: 'Odd' });
+    const spans = recorded.filter(({ name }) => name !== 'start');
+    expect(new Set(spans.map(({ name }) => name))).toEqual(new Set(['request']));
+    expect(spans[0]).toMatchObject({
+      parentId: undefined,
+      hasEnded: true,
+      attributes: { 'gateway.cache': 'refused', 'gateway.error_codes': ['GRAPHQL_VALIDATION_FAILED'] },
+    });
+  });
+});
+
+describe('without an SDK', () => {
+  it('nothing is traced, and the log has no ids', async () => {
+    unregister();
+    expect(currentTracing()).toBeUndefined();
+    const server = await startServer();
+    await server.ask({ query: '{ __typename }' });
+    expect(server.serverLog.at(-1)).not.toHaveProperty('trace_id');
+  });
+});
