@@ -29,7 +29,7 @@ export interface AcceptedDocument {
   readonly isLasting: boolean;
 }
 
-/** Parses and checks documents. What was found out about a document is remembered for some time. */
+/** Parses and checks documents, and remembers the results for some time. */
 export interface Documents {
   /**
    * The document, if it is valid and within the limits. A document is kept from its second time on: most of those that

@@ -1,4 +1,4 @@
-/** Tells what comes a second time from what comes once: only the former is worth a place in a cache. */
+/** Recognises texts that come again: only those are worth a place in a cache. */
 export interface Doorkeeper {
   /** Whether this text has come before, lately. A few texts that have not are taken for others that have. */
   hasSeen(text: string): boolean;
