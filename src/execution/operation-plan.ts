@@ -20,7 +20,7 @@ export interface OperationPlan {
   /**
    * Coerces the variables of a request, as getVariableValues does at several times the cost.
    *
-   * @returns undefined if one is invalid; getVariableValues then says what is wrong
+   * @returns undefined if one is invalid; getVariableValues then gives the error
    */
   coerce(given: { readonly [name: string]: unknown }): { readonly [name: string]: unknown } | undefined;
   /**

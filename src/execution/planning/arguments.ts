@@ -95,7 +95,7 @@ function hasVariable(node: ValueNode): boolean {
 }
 
 /**
- * Freezes what was made of literals. Values of variables and defaults stay as they are: graphql-js shares them between
+ * Freezes values that were made from literals. Values of variables and defaults stay as they are: graphql-js shares them between
  * calls, too, and is given them itself if the operation is abandoned.
  *
  * @returns false if a value is not made of plain objects and lists

@@ -20,7 +20,7 @@ import {
 
 export type Variables = Readonly<Record<string, unknown>>;
 
-/** Coerces the variables of a request; undefined if graphql's getVariableValues has to say what is wrong with them. */
+/** Coerces the variables of a request; undefined if one is invalid: getVariableValues of graphql then gives the error. */
 export type CoerceVariables = (given: Variables) => Variables | undefined;
 
 /** Gives a coerced value, or {@link INVALID}. It may throw for an invalid value, too. */

@@ -33,7 +33,7 @@ function giveBackScratch(scratch: Buffer, used: number): void {
 
 /** Collects the JSON of one answer. Call {@link release} at its end, whether it was finished or not. */
 export class JsonWriter {
-  /** What is not yet in bytes. Append to it, at most a few kilobytes between two calls of {@link flushIfLong}. */
+  /** The text that is not yet in bytes. Append to it, at most a few kilobytes between two calls of {@link flushIfLong}. */
   text = '';
   private scratch = takeScratch();
   private length = 0;
@@ -43,8 +43,8 @@ export class JsonWriter {
   }
 
   /**
-   * @returns the whole answer. A small one may share its memory with others for some time: whoever keeps it should copy
-   *   it
+   * @returns the whole answer. A small one may share its memory with others for some time: copy it
+   *   before keeping it
    */
   finish(): Buffer {
     this.flush();

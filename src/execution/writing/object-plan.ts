@@ -72,7 +72,7 @@ export class ObjectPlan {
     run.text += this.parts.length > 0 ? '}' : '{}';
   }
 
-  /** What is kept for this object; it then needs no check. */
+  /** The kept texts of this object; an object that has them needs no check. */
   keptTexts(source: unknown): readonly string[] | undefined {
     return this.rows?.get(source);
   }

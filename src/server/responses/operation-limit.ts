@@ -31,7 +31,7 @@ export function createOperationLimit(options: OperationLimitOptions): OperationL
   const { limit, path, hasPlayground, log } = options;
   let hasWarned = false;
 
-  /** Once: any client can send the header. */
+  /** Warns only once, because any client can send the header. */
   function warnOfProxy({ client, isForwarded }: Exchange): void {
     if (hasWarned || !isForwarded) return;
     hasWarned = true;
