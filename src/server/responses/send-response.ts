@@ -27,8 +27,10 @@ export function sendComplete(
     if (encoding !== 'identity') headers.push('content-encoding', encoding);
     if (method === 'GET') {
       const etags = complete.etags(encoding);
-      headers.push('etag', etags[0], ...cachingHeaders(info));
-      if (ifNoneMatch !== undefined && etags.some((etag) => hasTag(ifNoneMatch, etag))) {
+      const known = ifNoneMatch === undefined ? undefined : etags.find((etag) => hasTag(ifNoneMatch, etag));
+      // A 304 names the tag that the client has: a cache does not apply it to a response with another one.
+      headers.push('etag', known ?? etags[0], ...cachingHeaders(info));
+      if (known !== undefined) {
         exchange.send(304, headers);
         return;
       }

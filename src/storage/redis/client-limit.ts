@@ -9,9 +9,10 @@ export interface SharedClientLimitOptions {
   /** The limit of this gateway alone, which is asked first. */
   readonly local: ClientLimit;
   readonly log: Logger;
+  /** An operation waits no longer for Redis, in milliseconds; 50 unless given. */
+  readonly timeoutMs?: number;
 }
 
-/** An operation waits no longer for Redis. */
 const TIMEOUT_MS = 50;
 /** After a failure Redis is not asked for this time. */
 const AWAY_MS = 1_000;
@@ -26,11 +27,12 @@ return {redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pttl', KEYS[1])}`;
  * this gateway is refused without asking Redis, so that a flood does not reach it. While Redis is away or slow, the
  * limit of this gateway alone holds.
  */
-export function createSharedClientLimit({ url, local, log }: SharedClientLimitOptions): ClientLimit {
+export function createSharedClientLimit(options: SharedClientLimitOptions): ClientLimit {
+  const { url, local, log, timeoutMs = TIMEOUT_MS } = options;
   const { rate } = local;
   const client = new Redis(url, {
-    commandTimeout: TIMEOUT_MS,
-    socketTimeout: 20 * TIMEOUT_MS,
+    commandTimeout: timeoutMs,
+    socketTimeout: 20 * timeoutMs,
     connectTimeout: 2_000,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
