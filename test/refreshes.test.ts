@@ -87,6 +87,8 @@ interface Served extends World {
 /** A question, and its answer as it follows from the rows, told here anew and without any index. */
 interface Question {
   readonly asked: Asked;
+  /** A variable that is another text each time. */
+  readonly isNewBy?: string;
   answer(served: Served): unknown;
 }
 
@@ -105,6 +107,19 @@ const QUESTIONS: readonly Question[] = [
       tokens: served.tokens.map(({ address, decimals, symbol, name, price, chainKey }) => {
         return { address, decimals, symbol, name, price, chain: nameOf(served, chainKey) };
       }),
+    }),
+  },
+  {
+    asked: {
+      query:
+        'query ($nobody: String!) { tokens { address decimals symbol name price { usd } chain { name } } nobody: chain(chainKey: $nobody) { name } }',
+    },
+    isNewBy: 'nobody',
+    answer: (served) => ({
+      tokens: served.tokens.map(({ address, decimals, symbol, name, price, chainKey }) => {
+        return { address, decimals, symbol, name, price, chain: nameOf(served, chainKey) };
+      }),
+      nobody: null,
     }),
   },
   {
@@ -231,17 +246,21 @@ async function refresh({ snapshots }: TestServer): Promise<void> {
   await expect.poll(() => ends().every((end, nth) => end !== before[nth]), { interval: 1 }).toBe(true);
 }
 
+let newcomers = 0;
+
 /** Asks, and compares what comes with each pair of listings that was served at some time from then to now. */
 async function check(server: TestServer, choice: Choice, tags: Map<string, string>): Promise<void> {
   const { of: nth, method, encoding, hasTags } = choice;
   const of = QUESTIONS[nth];
   if (!of) throw new Error(`Expected one of ${QUESTIONS.length} questions, got ${nth}`);
-  const key = JSON.stringify(of.asked);
+  const variables = { ...of.asked.variables, ...(of.isNewBy && { [of.isNewBy]: `nobody-${newcomers++}` }) };
+  const asked = { ...of.asked, variables };
+  const key = JSON.stringify(asked);
   const known = [...tags.keys()].filter((tag) => tag.startsWith(key)).map((tag) => tag.slice(key.length));
   const headers: Record<string, string> = { 'accept-encoding': encoding };
   if (hasTags && known.length > 0) headers['if-none-match'] = known.join(', ');
   const before = servedBy(server);
-  const answer = await server.ask({ ...of.asked, method, headers });
+  const answer = await server.ask({ ...asked, method, headers });
   const after = servedBy(server);
   const body = bodyOf(answer, key, tags);
   const could = [before, after].flatMap(({ chains }) =>

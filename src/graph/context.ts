@@ -9,6 +9,7 @@ import {
   dependenciesOf,
 } from './dependencies.js';
 import { createLoaders, type Loaders, type LoadersOptions } from './loaders.js';
+import { ReadRecorder } from './read-recorder.js';
 
 /** Everything that resolvers may use, made anew for every operation. */
 export interface GatewayContext {
@@ -21,6 +22,8 @@ export interface GatewayContext {
   readonly isPriceFresh: (asOf: number) => boolean;
   /** Collects what the response depends on beside rows. */
   readonly tracker: DependencyTracker;
+  /** Records what is read while a part of the response is made. */
+  readonly recorder: ReadRecorder;
   /** Whether clients may read the schema. */
   readonly introspection: boolean;
   /** The status of both listings at the time of this operation. */
@@ -79,6 +82,7 @@ export function createContext(options: ContextOptions, operation: OperationFacts
     log: () => log.child({ requestId: requestId?.() }),
     isPriceFresh,
     tracker,
+    recorder: new ReadRecorder(view, tracker, now),
     introspection,
     listings() {
       tracker.status = true;

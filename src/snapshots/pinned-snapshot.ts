@@ -49,6 +49,13 @@ export class PinnedSnapshot<Pinned extends Snapshot<unknown>> {
     return this.isRead ? this.arrived : undefined;
   }
 
+  /** Sets whether it counts as read from now on. @returns whether it did until now */
+  swapRead(isRead: boolean): boolean {
+    const before = this.isRead;
+    this.isRead = isRead;
+    return before;
+  }
+
   /** Whether `read` was called and has brought no snapshot so far. */
   get readFailed(): boolean {
     return this.isRead && this.arrived === undefined;

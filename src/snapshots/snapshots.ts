@@ -56,6 +56,8 @@ export interface View extends Omit<RouteView, 'goodUntil'> {
   staleReads(now: number): readonly StaleListing[];
   /** The snapshots that the response depends on so far. */
   readSnapshots(): ReadSnapshots;
+  /** Sets which listings count as read from now on. @returns which of them did until now */
+  swapReads(reads: ListingReads): ListingReads;
 }
 
 /** The snapshots that are served now; each is undefined before the first. */
@@ -63,6 +65,9 @@ export interface ServedSnapshots {
   readonly chains: ChainSnapshot | undefined;
   readonly tokens: TokenSnapshot | undefined;
 }
+
+/** Which listings were read. */
+export type ListingReads = Readonly<Record<ListingName, boolean>>;
 
 /** The snapshots that one operation has read; undefined for a listing that it has not. */
 export interface ReadSnapshots extends ServedSnapshots {
@@ -93,7 +98,7 @@ export interface Snapshots {
   view(client?: string): View;
   current(): ServedSnapshots;
   /** The freshness of the listings that were read, together; `now` is in milliseconds since 1970. */
-  freshness(read: Readonly<Record<ListingName, boolean>>, now: number): Freshness;
+  freshness(read: ListingReads, now: number): Freshness;
   /** The status of both listings; `now` is in milliseconds since 1970. */
   status(now: number): readonly [chains: ListingStatus, tokens: ListingStatus];
   stop(): void;
@@ -128,11 +133,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   }
 
   /** The freshness of the listings that were read. */
-  function freshness(
-    of: ServedSnapshots,
-    read: Readonly<Record<ListingName, boolean>>,
-    now: number,
-  ): Freshness {
+  function freshness(of: ServedSnapshots, read: ListingReads, now: number): Freshness {
     const names = LISTING_NAMES.filter((name) => read[name]);
     return freshnessOf(
       names.map((name) => ({ name, snapshot: of[name], freshMs: freshMs[name] })),
@@ -165,6 +166,10 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
         tokens: pinnedTokens.snapshotRead,
         isMissing: pinnedChains.readFailed || pinnedTokens.readFailed,
         routesGoodUntil: madeRouteView?.goodUntil() ?? Number.POSITIVE_INFINITY,
+      }),
+      swapReads: ({ chains, tokens }) => ({
+        chains: pinnedChains.swapRead(chains),
+        tokens: pinnedTokens.swapRead(tokens),
       }),
       staleReads(now) {
         const read = { chains: pinnedChains.snapshotRead, tokens: pinnedTokens.snapshotRead };

@@ -4,7 +4,7 @@ import {
   type GraphQLObjectType,
   type GraphQLResolveInfo,
 } from 'graphql';
-import { isFromRowOnly } from '../../domain/row-fields.js';
+import { isFromListings, isFromRowOnly } from '../../domain/row-fields.js';
 import { ABANDONED } from '../writing/abandon.js';
 import type { Run } from '../writing/run.js';
 import { planArguments } from './arguments.js';
@@ -21,6 +21,8 @@ export interface FieldRead {
   readonly property: string | undefined;
   /** Whether the value depends on nothing but the source, if that is a row. */
   readonly isFromRowOnly: boolean;
+  /** Whether it has a resolver, and that says that the value comes from the listings alone. */
+  readonly isFromListings: boolean;
   /** The same object at each call. */
   readonly info: () => GraphQLResolveInfo;
 }
@@ -41,13 +43,16 @@ export function planRead(
   const { name } = field;
   const resolve = field.resolve ?? defaultFieldResolver;
   if (resolve === defaultFieldResolver && field.args.length === 0) {
-    return { read: (source) => propertyOf(source, name), property: name, isFromRowOnly: true, info };
+    const read: Read = (source) => propertyOf(source, name);
+    return { read, property: name, isFromRowOnly: true, isFromListings: false, info };
   }
+  const { args, extensions } = field;
   const argumentsOf = planArguments(field, nodes[0], nextSlot);
   return {
     read: (source, run) => resolve(source, argumentsOf(run), run.context, info()),
     property: undefined,
-    isFromRowOnly: field.args.length === 0 && isFromRowOnly(field.extensions),
+    isFromRowOnly: args.length === 0 && isFromRowOnly(extensions),
+    isFromListings: args.length === 0 && isFromListings(extensions),
     info,
   };
 }

@@ -88,9 +88,12 @@ export class Planner {
     }
     const { text, isOfRow } = plan;
     const isLeaf = isLeafType(type);
+    const rowCheck = isOfRow && ofRow(source, isOfRow, isLeaf);
+    const isBelow = isLeaf || plan.object?.isFromListings === true;
     return {
       text: (object, run) => start + text(read(object, run), run),
-      isOfRow: isOfRow && ofRow(source, isOfRow, isLeaf),
+      isOfRow: rowCheck,
+      isFromListings: rowCheck !== undefined || (source.isFromListings && isBelow),
       worth: isLeaf && source.property !== undefined && type !== GraphQLFloat ? 1 : 2,
     };
   }
@@ -116,22 +119,8 @@ export class Planner {
         if (!Array.isArray(value) || value[Symbol.iterator] !== Array.prototype[Symbol.iterator])
           throw ABANDONED;
         const list: readonly unknown[] = value;
-        let index = 0;
-        try {
-          run.text += '[';
-          const kept = item.object?.keptOfList(list, run);
-          for (; index < list.length; index++) {
-            if (index > 0) run.text += ',';
-            const text = kept && item.object?.textAt(index, list[index], run, kept);
-            if (text === undefined) append(item, list[index], run);
-            else run.text += text;
-            run.flushIfLong();
-          }
-          run.text += ']';
-        } catch (error) {
-          ignorePromisesFrom(list, index, nested);
-          throw error;
-        }
+        if (!item.object?.writeKeptList(list, run, () => writeItems(item, list, run, nested)))
+          writeItems(item, list, run, nested);
       },
     };
   }
@@ -186,6 +175,26 @@ export class Planner {
   }
 }
 
+/** @param nested how many levels of lists are within it, by its type */
+function writeItems(item: ValuePlan, list: readonly unknown[], run: Run, nested: number): void {
+  let index = 0;
+  try {
+    run.text += '[';
+    const kept = item.object?.keptOfList(list, run);
+    for (; index < list.length; index++) {
+      if (index > 0) run.text += ',';
+      const text = kept && item.object?.textAt(index, list[index], run, kept);
+      if (text === undefined) append(item, list[index], run);
+      else run.text += text;
+      run.flushIfLong();
+    }
+    run.text += ']';
+  } catch (error) {
+    ignorePromisesFrom(list, index, nested);
+    throw error;
+  }
+}
+
 /** Whether the JSON of a field can be kept for its source. */
 function ofRow(
   { property, isFromRowOnly }: FieldRead,
@@ -212,5 +221,5 @@ function assertIsTypeOf(type: GraphQLObjectType, value: unknown, run: Run, info:
 }
 
 function constant(json: string): MemberPlan {
-  return { text: () => json, isOfRow: () => true, worth: 0 };
+  return { text: () => json, isOfRow: () => true, isFromListings: true, worth: 0 };
 }

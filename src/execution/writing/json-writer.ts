@@ -42,6 +42,24 @@ export class JsonWriter {
     if (this.text.length >= FLUSH_AT) this.flush();
   }
 
+  /** Appends JSON in UTF-8. */
+  append(bytes: Buffer): void {
+    this.flush(bytes.length);
+    this.length += bytes.copy(this.scratch, this.length);
+  }
+
+  /** The number of bytes so far. */
+  position(): number {
+    this.flush();
+    return this.length;
+  }
+
+  /** A copy of the bytes from this position on. */
+  copyFrom(position: number): Buffer {
+    this.flush();
+    return Buffer.from(this.scratch.subarray(position, this.length));
+  }
+
   /**
    * @returns the whole answer. A small one may share its memory with others for some time: copy it
    *   before keeping it
@@ -57,13 +75,15 @@ export class JsonWriter {
     giveBackScratch(this.scratch, this.length);
   }
 
-  private flush(): void {
-    const needed = this.length + this.text.length * MAX_BYTES_OF_UNIT;
+  /** @param room how many bytes are to be written after the text */
+  private flush(room = 0): void {
+    const needed = this.length + this.text.length * MAX_BYTES_OF_UNIT + room;
     if (needed > this.scratch.length) {
       const larger = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(needed)));
       this.scratch.copy(larger, 0, 0, this.length);
       this.scratch = larger;
     }
+    if (this.text === '') return;
     this.length += this.scratch.write(this.text, this.length);
     this.text = '';
   }

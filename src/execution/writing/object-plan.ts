@@ -1,3 +1,4 @@
+import { ListJson } from './list-json.js';
 import { flattened, isFrozenPlain, RowJson, type RowJsonBudget } from './row-json.js';
 import type { Run } from './run.js';
 
@@ -18,6 +19,8 @@ export interface ShortMemberPlan {
    * far as this field goes.
    */
   readonly isOfRow: ((source: object) => boolean) | undefined;
+  /** Whether the field depends on nothing but the listings; if {@link isOfRow} is present, provided that it is true. */
+  readonly isFromListings: boolean;
   /** How much a row saves by keeping the text: 1 for a text or a small number, 0 if it is the same for every row. */
   readonly worth: number;
 }
@@ -45,10 +48,13 @@ export class ObjectPlan {
   readonly isShort: boolean;
   /** Present if all of it depends on nothing but its source: whether this source is a row. */
   readonly isOfRow: ((source: object) => boolean) | undefined;
+  /** Whether all of it depends on nothing but the listings. */
+  readonly isFromListings: boolean;
   private readonly parts: readonly Part[];
   private readonly rows: RowJson | undefined;
   private readonly keptParts: readonly Part[];
   private readonly rowMembers: readonly RowMember[];
+  private readonly lists: ListJson | undefined;
 
   constructor(members: readonly MemberPlan[], budget: RowJsonBudget) {
     this.isShort = members.every(({ text }) => text);
@@ -59,6 +65,8 @@ export class ObjectPlan {
     this.keptParts = this.parts.filter(({ place }) => place !== undefined);
     const isPure = this.rowMembers.length === members.length;
     this.isOfRow = isPure ? (source) => this.isRow(source) : undefined;
+    this.isFromListings = members.every((member) => member.text && member.isFromListings);
+    this.lists = this.isFromListings ? new ListJson(budget) : undefined;
   }
 
   /** @param source checked by assertPlain, unless {@link keptTexts} gave texts for it */
@@ -78,11 +86,27 @@ export class ObjectPlan {
   }
 
   /**
+   * Appends the JSON of a list of such objects, if it is kept or can be kept now.
+   *
+   * @param write writes it
+   * @returns false if it cannot be kept: nothing was written
+   */
+  writeKeptList(list: readonly unknown[], run: Run, write: () => void): boolean {
+    const writeOnly = () => {
+      const before = run.keptWhole;
+      run.keptWhole = this;
+      write();
+      run.keptWhole = before;
+    };
+    return this.lists?.write(list, run, (row) => this.isRow(row), writeOnly) ?? false;
+  }
+
+  /**
    * The kept texts of the rows of a list, by their places, for {@link textAt}; undefined if they cannot be kept. Only a
    * frozen list always has the same rows.
    */
   keptOfList(list: readonly unknown[], run: Run): (readonly string[] | undefined)[] | undefined {
-    return this.rows && run.keepsRows && Object.isFrozen(list)
+    return this.rows && run.keepsRows && run.keptWhole !== this && Object.isFrozen(list)
       ? this.rows.ofList(list, list.length)
       : undefined;
   }
@@ -114,7 +138,8 @@ export class ObjectPlan {
   }
 
   private keep(source: unknown, run: Run): readonly string[] | undefined {
-    if (!this.rows || typeof source !== 'object' || source === null || !this.isRow(source)) return undefined;
+    if (!this.rows || run.keptWhole === this) return undefined;
+    if (typeof source !== 'object' || source === null || !this.isRow(source)) return undefined;
     const texts = this.keptParts.map((part) => {
       let json = '';
       for (const text of part.texts) json += text(source, run);

@@ -10,15 +10,20 @@ export type RowTexts = readonly string[];
 const BYTES_OF_ENTRY = 150;
 const BYTES_OF_PLACE = 8;
 
-/** Bounds the texts that all plans together keep. Beyond the bound all of them begin anew. */
+/** Something that keeps JSON. */
+interface Holder {
+  clear(): void;
+}
+
+/** Bounds the JSON that all plans together keep. Beyond the bound all of them begin anew. */
 export class RowJsonBudget {
   private bytes = 0;
-  private readonly holders = new Set<RowJson>();
+  private readonly holders = new Set<Holder>();
 
   /** @param maxBytes counts rows that are gone, too, until the texts begin anew */
-  constructor(private readonly maxBytes: number) {}
+  constructor(readonly maxBytes: number) {}
 
-  add(holder: RowJson, bytes: number): void {
+  add(holder: Holder, bytes: number): void {
     this.bytes += bytes;
     this.holders.add(holder);
     if (this.bytes <= this.maxBytes) return;

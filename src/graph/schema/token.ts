@@ -1,6 +1,6 @@
 import { isNativeOf, isNativePlaceholder } from '../../domain/addresses.js';
 import type { Price, Token } from '../../domain/listing.js';
-import { FROM_ROW_ONLY } from '../../domain/row-fields.js';
+import { FROM_LISTINGS, FROM_ROW_ONLY } from '../../domain/row-fields.js';
 import type { GatewayContext } from '../context.js';
 import { countByChain, NO_ROWS, tokensOfChains, withCost } from '../cost/cost.js';
 import { type MaybePromise, whenReady } from '../maybe-promise.js';
@@ -18,6 +18,7 @@ const PriceType = builder.objectRef<Price>('Price').implement({
     asOf: t.field({
       type: 'DateTime',
       description: 'When the gateway fetched the price; the upstream gives no time of its own.',
+      extensions: FROM_LISTINGS,
       resolve({ asOf }, _args, { tracker }) {
         tracker.times = true;
         return asOf;
@@ -58,6 +59,7 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
       type: PriceType,
       nullable: true,
       description: 'Price with its time; null if it is unknown or too old to be trusted.',
+      extensions: FROM_LISTINGS,
       resolve({ price }, _args, { tracker, isPriceFresh }) {
         tracker.prices = true;
         return price && isPriceFresh(price.asOf) ? price : null;
@@ -68,6 +70,7 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
       nullable: true,
       description:
         'The chain that the token is on. Null if the chain listing does not contain its `chainKey`; null with an error until there is a snapshot of the chain listing.',
+      extensions: FROM_LISTINGS,
       resolve: ({ chainKey }, _args, { loaders }) => loaders.chainByKey(chainKey),
     }),
     logoUrl: t.exposeString('logoUrl', {
@@ -78,6 +81,7 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
     isNative: t.boolean({
       description:
         "Whether it is its chain's native asset: its address is the placeholder or the address of the chain's `nativeCurrency`. Until there is a snapshot of the chain listing, only the placeholder counts.",
+      extensions: FROM_LISTINGS,
       resolve(token, _args, { loaders }) {
         if (isNativePlaceholder(token.address)) return true;
         const chain = loaders.chainByKey(token.chainKey);
