@@ -1,6 +1,6 @@
-import { malformed } from '../../domain/upstream-error.js';
+import { malformed, UpstreamError } from '../../domain/upstream-error.js';
 import { yieldThen } from '../../scheduling/chunks.js';
-import { createShapeCheck } from './json-shape.js';
+import { JsonReader } from './json-reader.js';
 
 /** The part of a response that is needed here. */
 export interface Readable {
@@ -34,30 +34,21 @@ export async function readJson(
   }
   const malformedJson = (cause: unknown) =>
     malformed('expected JSON in UTF-8', `${url}: ${String(cause)}`, cause);
-  // Decoded in chunks: decoding the whole would block requests, and take twice the memory.
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  const decode = (chunk?: Uint8Array): string => {
+  const reader = new JsonReader();
+  const read = <Result>(step: () => Result): Result => {
     try {
-      return decoder.decode(chunk, { stream: chunk !== undefined });
+      return step();
     } catch (cause) {
-      throw malformedJson(cause);
+      throw cause instanceof UpstreamError ? cause : malformedJson(cause);
     }
   };
-  const checkShape = createShapeCheck();
-  let text = '';
   let bytes = 0;
   for await (const chunk of body ?? []) {
     bytes += chunk.byteLength;
     if (bytes > maxBytes) throw malformed(`expected at most ${maxBytes} bytes, got more`, url);
-    checkShape(chunk);
-    text += decode(chunk);
+    await yieldThen(() => read(() => reader.add(chunk)));
   }
-  text += decode();
-  try {
-    return { json: await yieldThen((): unknown => JSON.parse(text)), bytes };
-  } catch (cause) {
-    throw malformedJson(cause);
-  }
+  return { json: read(() => reader.end()), bytes };
 }
 
 /** The beginning of a body, for the log. It ends with a whole word: a secret that is cut would not be masked. */
