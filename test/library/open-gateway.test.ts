@@ -13,6 +13,8 @@ async function open(options: OpenGatewayOptions = {}, upstream?: FakeUpstream) {
   const lines: string[] = [];
   const gateway = await openGateway({
     path: '/api/graphql',
+    // A busy machine must not make the gateway refuse operations.
+    maxWaitMs: 600_000,
     ...(upstream ? { upstreamUrl: upstream.url } : {}),
     logTo: { write: (line) => lines.push(line) },
     ...options,
