@@ -6,6 +6,8 @@ export interface RecordedReads {
   readonly listings: ListingReads;
   /** The version of the chain listing, if that was read. */
   readonly chains: string | undefined;
+  /** The version of the token listing, if that was read. */
+  readonly tokens: string | undefined;
   readonly tracked: Readonly<DependencyTracker>;
 }
 
@@ -36,18 +38,24 @@ export class ReadRecorder {
     return recording;
   }
 
-  /** @returns undefined if the part holds for this moment only */
-  end({ listings: before, tracked }: Recording): RecordedReads | undefined {
+  /**
+   * @param like other reads
+   * @returns what was read since `begin`, or `like` if it is equal; undefined if the part holds for this moment only
+   */
+  end({ listings: before, tracked }: Recording, like: RecordedReads | undefined): RecordedReads | undefined {
     const { tracker, view } = this;
     const listings = view.swapReads(before);
+    const { chains, tokens } = view.untracked();
     const reads = {
       listings,
-      chains: listings.chains ? view.untracked().chains?.version : undefined,
+      chains: listings.chains ? chains?.version : undefined,
+      tokens: listings.tokens ? tokens?.version : undefined,
       tracked: { ...tracker },
     };
     Object.assign(tracker, tracked);
     this.add(reads);
-    return tracker.status ? undefined : reads;
+    if (reads.tracked.status) return undefined;
+    return like && isEqual(like, reads) ? like : reads;
   }
 
   /**
@@ -57,7 +65,9 @@ export class ReadRecorder {
    */
   repeat(reads: RecordedReads): boolean {
     if (this.now >= reads.tracked.pricesGoodUntil) return false;
-    if (reads.listings.chains && reads.chains !== this.view.untracked().chains?.version) return false;
+    const { chains, tokens } = this.view.untracked();
+    if (reads.listings.chains && reads.chains !== chains?.version) return false;
+    if (reads.listings.tokens && reads.tokens !== tokens?.version) return false;
     this.add(reads);
     return true;
   }
@@ -71,4 +81,17 @@ export class ReadRecorder {
     tracker.status ||= tracked.status;
     tracker.pricesGoodUntil = Math.min(tracker.pricesGoodUntil, tracked.pricesGoodUntil);
   }
+}
+
+function isEqual(one: RecordedReads, other: RecordedReads): boolean {
+  return (
+    one.chains === other.chains &&
+    one.tokens === other.tokens &&
+    one.listings.chains === other.listings.chains &&
+    one.listings.tokens === other.listings.tokens &&
+    one.tracked.prices === other.tracked.prices &&
+    one.tracked.times === other.tracked.times &&
+    one.tracked.status === other.tracked.status &&
+    one.tracked.pricesGoodUntil === other.tracked.pricesGoodUntil
+  );
 }

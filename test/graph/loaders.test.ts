@@ -35,6 +35,7 @@ function createColdView() {
       return [];
     },
     staleReads: () => [],
+    swapReads: (reads) => reads,
     readSnapshots: () => ({ chains, tokens: undefined, isMissing: false, routesGoodUntil: 0 }),
     now: () => Date.now(),
   };

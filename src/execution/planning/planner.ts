@@ -143,7 +143,9 @@ export class Planner {
     return {
       // An object that was checked once need not be checked again if nothing else can be found out.
       object: check ? undefined : plan,
-      text: (value, run) => plan.text(value, run, keptOrPlain(value, run)),
+      text: check
+        ? (value, run) => plan.text(value, run, keptOrPlain(value, run))
+        : (value, run) => plan.keptText(value, run) ?? plan.text(value, run, keptOrPlain(value, run)),
       isOfRow: isOfRow
         ? (value) => isNull(value) || (typeof value === 'object' && isOfRow(value as object))
         : undefined,
@@ -180,12 +182,9 @@ function writeItems(item: ValuePlan, list: readonly unknown[], run: Run, nested:
   let index = 0;
   try {
     run.text += '[';
-    const kept = item.object?.keptOfList(list, run);
     for (; index < list.length; index++) {
       if (index > 0) run.text += ',';
-      const text = kept && item.object?.textAt(index, list[index], run, kept);
-      if (text === undefined) append(item, list[index], run);
-      else run.text += text;
+      append(item, list[index], run);
       run.flushIfLong();
     }
     run.text += ']';

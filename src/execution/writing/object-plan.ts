@@ -1,4 +1,4 @@
-import { ListJson } from './list-json.js';
+import { RecordedJson } from './recorded-json.js';
 import { flattened, isFrozenPlain, RowJson, type RowJsonBudget } from './row-json.js';
 import type { Run } from './run.js';
 
@@ -54,7 +54,7 @@ export class ObjectPlan {
   private readonly rows: RowJson | undefined;
   private readonly keptParts: readonly Part[];
   private readonly rowMembers: readonly RowMember[];
-  private readonly lists: ListJson | undefined;
+  private readonly recorded: RecordedJson | undefined;
 
   constructor(members: readonly MemberPlan[], budget: RowJsonBudget) {
     this.isShort = members.every(({ text }) => text);
@@ -66,7 +66,7 @@ export class ObjectPlan {
     const isPure = this.rowMembers.length === members.length;
     this.isOfRow = isPure ? (source) => this.isRow(source) : undefined;
     this.isFromListings = members.every((member) => member.text && member.isFromListings);
-    this.lists = this.isFromListings ? new ListJson(budget) : undefined;
+    this.recorded = this.isFromListings ? new RecordedJson(budget, (row) => this.isRow(row)) : undefined;
   }
 
   /** @param source checked by assertPlain, unless {@link keptTexts} gave texts for it */
@@ -80,11 +80,6 @@ export class ObjectPlan {
     run.text += this.parts.length > 0 ? '}' : '{}';
   }
 
-  /** The kept texts of this object; an object that has them needs no check. */
-  keptTexts(source: unknown): readonly string[] | undefined {
-    return this.rows?.get(source);
-  }
-
   /**
    * Appends the JSON of a list of such objects, if it is kept or can be kept now.
    *
@@ -92,42 +87,26 @@ export class ObjectPlan {
    * @returns false if it cannot be kept: nothing was written
    */
   writeKeptList(list: readonly unknown[], run: Run, write: () => void): boolean {
-    const writeOnly = () => {
-      const before = run.keptWhole;
-      run.keptWhole = this;
-      write();
-      run.keptWhole = before;
-    };
-    return this.lists?.write(list, run, (row) => this.isRow(row), writeOnly) ?? false;
+    return this.recorded?.writeList(list, run, write) ?? false;
   }
 
-  /**
-   * The kept texts of the rows of a list, by their places, for {@link textAt}; undefined if they cannot be kept. Only a
-   * frozen list always has the same rows.
-   */
-  keptOfList(list: readonly unknown[], run: Run): (readonly string[] | undefined)[] | undefined {
-    return this.rows && run.keepsRows && run.keptWhole !== this && Object.isFrozen(list)
-      ? this.rows.ofList(list, list.length)
-      : undefined;
+  /** The kept JSON of this object; an object that has it needs no check. */
+  keptText(source: unknown, run: Run): string | undefined {
+    return this.recorded?.textOf(source, run);
   }
 
-  /**
-   * As {@link text} for a row of a list. Looking texts up by place takes a fraction of the time.
-   *
-   * @returns undefined if nothing is kept for this row yet
-   */
-  textAt(index: number, row: unknown, run: Run, kept: (readonly string[] | undefined)[]): string | undefined {
-    let texts = kept[index];
-    if (texts === undefined) {
-      texts = this.keptTexts(row);
-      if (texts === undefined) return undefined;
-      kept[index] = texts;
-    }
-    return this.text(row, run, texts);
+  /** The kept texts of parts of this object; an object that has them needs no check. */
+  keptTexts(source: unknown): readonly string[] | undefined {
+    return this.rows?.get(source);
   }
 
   /** The same as {@link write}, as a text. */
   text(source: unknown, run: Run, kept: readonly string[] | undefined): string {
+    if (!this.recorded || !run.records) return this.make(source, run, kept);
+    return this.recorded.makeText(source, run, () => this.make(source, run, kept));
+  }
+
+  private make(source: unknown, run: Run, kept: readonly string[] | undefined): string {
     const texts = kept ?? (run.keepsRows ? this.keep(source, run) : undefined);
     let json = '';
     for (const { place, texts: parts } of this.parts) {
@@ -138,7 +117,8 @@ export class ObjectPlan {
   }
 
   private keep(source: unknown, run: Run): readonly string[] | undefined {
-    if (!this.rows || run.keptWhole === this) return undefined;
+    // What is kept as a whole needs no parts.
+    if (!this.rows?.isWorthIt() || (this.recorded && run.recordedBy === this.recorded)) return undefined;
     if (typeof source !== 'object' || source === null || !this.isRow(source)) return undefined;
     const texts = this.keptParts.map((part) => {
       let json = '';

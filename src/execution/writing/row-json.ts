@@ -8,7 +8,8 @@ export type RowTexts = readonly string[];
 
 /** Rough size of an entry without its texts. */
 const BYTES_OF_ENTRY = 150;
-const BYTES_OF_PLACE = 8;
+/** So many rows are kept before it is asked whether they come again. */
+const TRIED_ROWS = 64;
 
 /** Something that keeps JSON. */
 interface Holder {
@@ -40,34 +41,35 @@ export const PROCESS_BUDGET = new RowJsonBudget(33_554_432);
 export class RowJson {
   /** Made when they are first needed: most plans are used once. */
   private texts: WeakMap<object, RowTexts> | undefined;
-  private lists: WeakMap<object, (RowTexts | undefined)[]> | undefined;
   /** The tokens of a list are often on one chain. */
   private lastRow: unknown;
   private lastTexts: RowTexts | undefined;
 
+  private found = 0;
+  private kept = 0;
+
   constructor(private readonly budget: RowJsonBudget) {}
 
+  /** False if most rows do not come again, as the prices of tokens. */
+  isWorthIt(): boolean {
+    return this.kept < TRIED_ROWS || this.found >= this.kept;
+  }
+
   get(row: unknown): RowTexts | undefined {
-    if (row === this.lastRow) return this.lastTexts;
+    if (row === this.lastRow) {
+      this.found++;
+      return this.lastTexts;
+    }
     const texts = this.texts?.get(row as object);
     if (texts === undefined) return undefined;
+    this.found++;
     this.lastRow = row;
     this.lastTexts = texts;
     return texts;
   }
 
-  /** The texts of the rows of a frozen list, by their places; to be filled by the caller. */
-  ofList(list: object, length: number): (RowTexts | undefined)[] {
-    this.lists ??= new WeakMap();
-    const known = this.lists.get(list);
-    if (known) return known;
-    const texts = new Array<RowTexts | undefined>(length).fill(undefined);
-    this.lists.set(list, texts);
-    this.budget.add(this, BYTES_OF_PLACE * length);
-    return texts;
-  }
-
   set(row: object, texts: RowTexts): void {
+    this.kept++;
     this.texts ??= new WeakMap();
     this.texts.set(row, texts);
     let bytes = BYTES_OF_ENTRY;
@@ -77,7 +79,6 @@ export class RowJson {
 
   clear(): void {
     this.texts = undefined;
-    this.lists = undefined;
     this.lastRow = undefined;
     this.lastTexts = undefined;
   }

@@ -1,17 +1,18 @@
 import { JsonWriter } from './json-writer.js';
-import type { Recorder } from './list-json.js';
+import type { Recorder } from './recorded-json.js';
 
 /** One execution of a plan. Resolvers must not reach it. */
 export class Run extends JsonWriter {
   /** Set where a resolver has read a part of `info` that is not there; it may have caught the error. */
   isAbandoned = false;
-  /** The plan of a list whose JSON is kept as a whole, so that no texts of its rows are kept. */
-  keptWhole: object | undefined;
   /** Arguments that depend on variables, coerced once, by the number of their field. */
   readonly args: Readonly<Record<string, unknown>>[] = [];
-
-  /** Undefined for a context that does not tell what is read. */
-  readonly recorder: Recorder | undefined;
+  /** Undefined for a context that does not tell what is read, and for a plan that may not come again. */
+  private readonly recorder: Recorder | undefined;
+  /** What is recording now. */
+  recordedBy: object | undefined;
+  /** What this run has noted last. */
+  private noted: object | undefined;
 
   /** @param keepsRows whether the JSON of rows is to be kept, since this plan comes again */
   constructor(
@@ -20,7 +21,36 @@ export class Run extends JsonWriter {
     readonly keepsRows: boolean,
   ) {
     super();
-    this.recorder = (context as { readonly recorder?: Recorder } | undefined)?.recorder;
+    if (keepsRows) this.recorder = (context as { readonly recorder?: Recorder } | undefined)?.recorder;
+  }
+
+  /** Whether JSON can be kept with what it reads. Not within a recording, which keeps the whole. */
+  get records(): boolean {
+    return this.recorder !== undefined && this.recordedBy === undefined;
+  }
+
+  /** Notes what was read in a recording as read now. False if something else would be read. */
+  repeat(reads: object): boolean {
+    if (reads === this.noted) return true;
+    if (!this.recorder?.repeat(reads)) return false;
+    this.noted = reads;
+    return true;
+  }
+
+  /**
+   * Makes something, and tells what was read for it.
+   *
+   * @param by what keeps it
+   * @param like what was read in another recording, to be returned if it is equal
+   * @returns undefined if what was made holds for this moment only
+   */
+  record(by: object, make: () => void, like: object | undefined): object | undefined {
+    const begun = this.recorder?.begin();
+    this.recordedBy = by;
+    make();
+    this.recordedBy = undefined;
+    const reads = this.recorder?.end(begun, like);
+    return this.isAbandoned ? undefined : reads;
   }
 }
 

@@ -124,6 +124,7 @@ builder.objectFields(ChainType, (t) => ({
     nullable: true,
     description:
       'Number of listed tokens on this chain. Null with an error until there is a snapshot of the token listing.',
+    extensions: FROM_LISTINGS,
     resolve: ({ chainKey }, _args, { loaders }) => loaders.tokenCountByChain(chainKey),
   }),
 }));

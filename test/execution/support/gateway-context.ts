@@ -4,6 +4,7 @@ import type { GatewayContext } from '../../../src/graph/context.js';
 import { createCostMeter } from '../../../src/graph/cost/cost-meter.js';
 import { createDependencyTracker } from '../../../src/graph/dependencies.js';
 import type { Loaders } from '../../../src/graph/loaders.js';
+import { ReadRecorder } from '../../../src/graph/read-recorder.js';
 import { createChainSnapshot, createTokenSnapshot } from '../../../src/snapshots/snapshot.js';
 import type { View } from '../../../src/snapshots/snapshots.js';
 
@@ -15,7 +16,12 @@ export async function createContexts(
   const chainSnapshot = createChainSnapshot(chains);
   const tokenSnapshot = await createTokenSnapshot(tokens);
   const untracked = { chains: chainSnapshot, tokens: tokenSnapshot };
-  const view = { untracked: () => untracked } as unknown as View;
+  const view = {
+    untracked: () => untracked,
+    swapReads: (reads: object) => reads,
+    chains: () => chainSnapshot,
+    tokens: () => tokenSnapshot,
+  } as unknown as View;
   const destinations = tokens.rows.slice(0, 5);
   const loaders = {
     chainsBySearch: (search: string, types?: readonly string[]) => chainSnapshot.matching(search, types),
@@ -31,8 +37,10 @@ export async function createContexts(
     tokenSearch: (request: Parameters<Loaders['tokenSearch']>[0]) =>
       tokenSnapshot.search({ ...request, pricesUsable: true }, chainSnapshot),
   } as unknown as Loaders;
-  return () =>
-    ({
+  return () => {
+    const tracker = createDependencyTracker();
+    return {
+      recorder: new ReadRecorder(view, tracker, 0),
       loaders,
       cost: createCostMeter({
         view,
@@ -42,7 +50,7 @@ export async function createContexts(
         nextTurn: async () => {},
       }),
       isPriceFresh: () => true,
-      tracker: createDependencyTracker(),
+      tracker,
       introspection: true,
       listings: () =>
         [chains, tokens].map(({ rows, source }, index) => ({
@@ -58,5 +66,6 @@ export async function createContexts(
         })),
       staleListings: () => [],
       dependencies: () => undefined,
-    }) as unknown as GatewayContext;
+    } as unknown as GatewayContext;
+  };
 }
