@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { createRateLimitMetrics, type RateLimitMetrics } from './metrics/rate-limit.js';
 import { type CacheSize, createRequestMetrics, type RequestMetrics } from './metrics/requests.js';
 import type { ListingState, ListingStatus } from './snapshots/freshness.js';
 
@@ -9,6 +10,8 @@ import type { ListingState, ListingStatus } from './snapshots/freshness.js';
 export interface Metrics {
   /** Requests of clients. */
   readonly requests: RequestMetrics;
+  /** Operations that `RATE_LIMIT` refuses. */
+  readonly rateLimit: RateLimitMetrics;
   /** A line of the log was dropped because its reader is too slow. */
   logLineDropped(): void;
   /** Sets the function that returns the size of the response cache; it is called at each scrape. */
@@ -177,6 +180,7 @@ export function createMetrics({ version = 'unknown', ofProcess = true } = {}): M
 
   return {
     requests: clientRequests,
+    rateLimit: createRateLimitMetrics(registry),
     logLineDropped: () => droppedLines.inc(),
     watchCache(size) {
       cacheSize = size;
