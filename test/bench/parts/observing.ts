@@ -2,7 +2,7 @@ import { rightAnswers } from '../answers.js';
 import { end } from '../processes.js';
 import { contestTable, type Goal, shown } from '../report.js';
 import { type Contest, cpuRatio, entry, runRounds } from '../rounds.js';
-import { startGateway } from '../targets.js';
+import { startGateway, type Target } from '../targets.js';
 import { q1, q2 } from '../workloads.js';
 import type { Part } from './bench.js';
 
@@ -21,34 +21,38 @@ export const observing: Part = async ({ upstream, seconds }) => {
   const { listed } = q1;
   const root = process.env.BENCH_AGAINST;
   const start = (settings: Readonly<Record<string, string>>) => startGateway(upstream, { listed, settings });
-  const [defaults, noLines, other] = [
-    await start(DEFAULTS),
-    await start(NO_LINES),
+  const [defaults, noLines] = [await start(DEFAULTS), await start(NO_LINES)];
+  const others: readonly (readonly [name: string, Target])[] =
     root === undefined
-      ? undefined
-      : await startGateway(upstream, { listed, root, settings: { LOG_LEVEL: 'warn' } }),
-  ];
+      ? []
+      : [
+          ['other, defaults', await startGateway(upstream, { listed, root, settings: DEFAULTS })],
+          [
+            'other, no lines',
+            await startGateway(upstream, { listed, root, settings: { LOG_LEVEL: 'warn' } }),
+          ],
+        ];
+  const all = [defaults, noLines, ...others.map(([, gateway]) => gateway)];
   const contests: Contest[] = [];
   for (const workload of WORKLOADS) {
-    for (const gateway of [defaults, noLines, ...(other ? [other] : [])])
-      await rightAnswers(gateway, workload);
+    for (const gateway of all) await rightAnswers(gateway, workload);
     contests.push({
       label: workload.name,
       entries: [
         entry('defaults', defaults, workload),
-        entry('LOG_REQUESTS=none', noLines, workload),
-        entry('LOG_REQUESTS=none, again', noLines, workload, 'LOG_REQUESTS=none'),
-        ...(other ? [entry('other checkout, LOG_LEVEL=warn', other, workload)] : []),
+        entry('no lines', noLines, workload),
+        entry('no lines, again', noLines, workload, 'no lines'),
+        ...others.map(([name, gateway]) => entry(name, gateway, workload)),
       ],
     });
   }
   await runRounds(contests, { upstream, seconds });
-  await end(defaults, noLines, ...(other ? [other] : []));
+  await end(...all);
   return {
     title: 'Observing',
     text: `${contestTable(contests)}
 
-The last columns: how many times as good as this one the gateway with its defaults is; for "again", that one as itself.`,
+"no lines": LOG_REQUESTS=none, and LOG_LEVEL=warn in the other checkout. The last columns: how many times as good as this one the gateway with its defaults is; for "again", that one as itself.`,
     goals: contests.flatMap(goalsOf),
   };
 };
