@@ -27,8 +27,9 @@ export interface Metrics {
   /** Rows of routes that were left out because the token listing has other decimals for the same tokens. */
   conflictingRouteRows(count: number): void;
   /**
-   * The end of one refresh: 'taken' (from the upstream), 'shared' (from another gateway), 'held_back', or an error's code.
+   * The end of one refresh.
    *
+   * @param outcome 'taken' (from the upstream), 'shared' (from another gateway), 'held_back', or an error's code
    * @param heldBackFor the reasons why it is held back, from a closed set; empty for other outcomes
    */
   refresh(listing: string, outcome: string, heldBackFor?: readonly string[]): void;

@@ -61,7 +61,7 @@ export function createOperationLimit(options: OperationLimitOptions): OperationL
   };
 }
 
-/** Why clients that are none may share one count, and what to do then. */
+/** What the log says once, if many clients may share one count. */
 const WARNINGS: Readonly<Record<ClientSource, string | undefined>> = {
   known: undefined,
   forwarded:
@@ -70,7 +70,7 @@ const WARNINGS: Readonly<Record<ClientSource, string | undefined>> = {
     'RATE_LIMIT refused a request whose client is unknown: all such requests count as one client. Call fetch(request, { client }), where client is the address of the connection',
 };
 
-/** Its headers are those of draft-ietf-httpapi-ratelimit-headers-10. */
+/** The response to an operation that has to wait so long; its headers are those of draft-ietf-httpapi-ratelimit-headers-10. */
 function refusal({ rate: { perSecond, burst } }: ClientLimit, waitMs: number): ServerRefusal {
   const seconds = Math.ceil(waitMs / 1_000);
   const windowSeconds = Math.ceil(burst / perSecond);
