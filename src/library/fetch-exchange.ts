@@ -9,10 +9,12 @@ export class FetchExchange implements Exchange {
   bodyBytes = 0;
   readonly startedAt = performance.now();
 
+  /** @param isForwarded whether a proxy that is not trusted may have sent the request for another client */
   constructor(
     private readonly request: Request,
     readonly url: string,
     readonly client: string | undefined,
+    readonly isForwarded: boolean,
     private readonly corsOrigins: CorsOrigins,
     private readonly resolve: (response: Response) => void,
     private readonly reject: (reason: unknown) => void,
@@ -20,10 +22,6 @@ export class FetchExchange implements Exchange {
 
   get method(): string {
     return this.request.method;
-  }
-
-  get isForwarded(): boolean {
-    return false;
   }
 
   get isAborted(): boolean {
