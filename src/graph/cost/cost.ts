@@ -15,6 +15,8 @@ export interface CostInput {
   chains(): RowsByChain;
   /** All listed tokens; empty before there is a snapshot. */
   tokens(): RowsByChain;
+  /** The `chainKey` of the listed chain with this CAIP-2 identifier; `''` if there is none. */
+  readonly chainKeyOfCaip2: (caip2: string) => string;
   /** The objects on which the field is selected. */
   readonly parents: RowsByChain;
 }

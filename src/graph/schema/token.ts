@@ -1,4 +1,5 @@
 import { isNativeOf, isNativePlaceholder } from '../../domain/addresses.js';
+import { caip19Of, parseCaip19 } from '../../domain/caip.js';
 import type { Price, Token } from '../../domain/listing.js';
 import { FROM_ROW_ONLY } from '../../domain/row-fields.js';
 import type { GatewayContext } from '../context.js';
@@ -74,6 +75,13 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
       nullable: true,
       description:
         'URL of its logo, with http or https; null if the upstream has none. The upstream chooses the URL, so load it only as an image.',
+    }),
+    caip19: t.string({
+      nullable: true,
+      description:
+        'CAIP-19 identifier, such as `eip155:1/erc20:0xA0b8…`, with the address as the upstream writes it. Null for native assets, for chain families without a published profile, and if the chain listing does not contain its `chainKey`; null with an error until there is a snapshot of the chain listing.',
+      resolve: (token, _args, { loaders }) =>
+        whenReady(loaders.chainByKey(token.chainKey), (chain) => caip19Of(chain, token)),
     }),
     isNative: t.boolean({
       description:
@@ -220,5 +228,27 @@ builder.queryFields((t) => ({
     }),
     resolve: (_query, { keys }, { loaders }) =>
       keys.map(({ chainKey, address }) => loaders.tokenByAddress(chainKey, address)),
+  }),
+  tokensByCaip19: t.field({
+    type: [TokenType],
+    nullable: { list: false, items: true },
+    description:
+      'The listed tokens with these CAIP-19 identifiers: one item per identifier, in their order, null if an identifier is unknown or malformed.',
+    args: {
+      caip19s: t.arg.stringList({
+        required: true,
+        description:
+          'CAIP-19 identifiers, such as "eip155:1/erc20:0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"; repeats are allowed. Letter case does not matter in a hex address, and matters everywhere else.',
+      }),
+    },
+    extensions: withCost({
+      rows: ({ args, chainKeyOfCaip2 }) =>
+        countByChain(
+          ((args.caip19s ?? []) as readonly string[]).map((caip19) =>
+            chainKeyOfCaip2(parseCaip19(caip19)?.caip2 ?? ''),
+          ),
+        ),
+    }),
+    resolve: (_query, { caip19s }, { loaders }) => caip19s.map(loaders.tokenByCaip19),
   }),
 }));
