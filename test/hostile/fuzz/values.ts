@@ -105,7 +105,15 @@ export function oddValue(random: Random, depth = 3): unknown {
 /** An entity's representation, good or bad. */
 export function representation(random: Random): unknown {
   if (random.oneIn(8)) return random.pick([null, 5, 'nope', [], [[]], {}]);
-  const names = ['__typename', 'id', 'chainKey', 'address', 'caip2', 'caip19', ...random.pick([[], ODD_NAMES.slice(0, 3)])];
+  const names = [
+    '__typename',
+    'id',
+    'chainKey',
+    'address',
+    'caip2',
+    'caip19',
+    ...random.pick([[], ODD_NAMES.slice(0, 3)]),
+  ];
   const members = names
     .filter(() => !random.oneIn(3))
     .map((name): [string, unknown] => [
