@@ -105,7 +105,7 @@ builder.objectField(TokenType, 'destinations', (t) =>
     nullable: true,
     description:
       'The tokens on other chains that this token can be moved to. Select it on one chosen token, not on a list: every distinct token whose routes are not cached costs the upstream a request. One operation may cause only a few such requests; beyond them the field is null with the code ROUTE_BUDGET_EXCEEDED. The set is optimistic: only a quote shows that a route works.',
-    extensions: withCost({ rows: () => NO_ROWS }),
+    extensions: withCost({ rows: () => NO_ROWS, asksUpstream: true }),
     resolve({ chainKey, address }, _args, { loaders, cost }, info) {
       const isElsewhere = (token: Token) => token.chainKey !== chainKey;
       return whenReady(loaders.routesFrom({ srcChainKey: chainKey, srcToken: address }), (tokens) =>
@@ -180,6 +180,7 @@ builder.queryFields((t) => ({
       }),
     },
     extensions: withCost({
+      asksUpstream: true,
       rows(input) {
         const { srcChainKey, srcToken } = input.args;
         if (srcToken != null) return NO_ROWS;
