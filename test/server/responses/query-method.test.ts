@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, METHODS } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openGateway } from '../../../src/library/index.js';
@@ -17,6 +17,9 @@ afterAll(async () => {
   for (const end of ends.reverse()) await end();
 });
 
+/** Older versions of Node refuse the method before the gateway sees it. */
+const isKnownToNode = METHODS.includes('QUERY');
+
 /** The request by QUERY. */
 const byQuery = ({ headers, ...parameters }: Asked): Asked => ({
   method: 'QUERY',
@@ -33,7 +36,7 @@ const OF_CACHING = ['cache-control', 'etag', 'age', 'last-modified', 'vary'];
 const cachingOf = ({ headers }: Received) =>
   OF_CACHING.map((name) => String(headers[name]).replace(/max-age=\d+/, 'max-age'));
 
-describe('a QUERY request', () => {
+describe.skipIf(!isKnownToNode)('a QUERY request', () => {
   it.each([
     ['an operation', { query: TOKENS }],
     [
@@ -181,7 +184,8 @@ describe('a QUERY request to a gateway inside another server', () => {
     const body = JSON.stringify({ query: TOKENS });
     const { port } = host.address() as AddressInfo;
     const url = `http://127.0.0.1:${port}/api/graphql`;
-    for (const ask of [fetch, (at: string, init: RequestInit) => gateway.fetch(new Request(at, init))]) {
+    const inside = (at: string, init: RequestInit) => gateway.fetch(new Request(at, init));
+    for (const ask of isKnownToNode ? [inside, fetch] : [inside]) {
       const asked = (headers = {}) =>
         ask(url, { method: 'QUERY', headers: { 'content-type': 'application/json', ...headers }, body });
       const posted = await ask(url, {
