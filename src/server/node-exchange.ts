@@ -5,7 +5,7 @@ import type { TraceSpan } from '../tracing/tracing.js';
 import type { ClientFinder } from './forwarded-client.js';
 import { type SentRefusal, type ServerRefusal, sendRefusal } from './refusals.js';
 import type { CacheableRequest } from './responses/cacheable-request.js';
-import { type Exchange, NotAPath } from './responses/exchange.js';
+import { type Exchange, NotAPath, typedBody } from './responses/exchange.js';
 
 /** A request and response of node:http. */
 export class NodeExchange implements Exchange {
@@ -72,7 +72,7 @@ export class NodeExchange implements Exchange {
     return new RequestClass(url, {
       method: asked.method,
       headers: request.headers as Record<string, string>,
-      body: body ?? null,
+      body: typedBody(asked, body),
       signal: closed.signal,
     });
   }

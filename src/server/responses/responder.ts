@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gateway } from '../../gateway.js';
 import type { DependencyCheck } from '../../graph/dependencies.js';
+import { isAskedByBody } from '../../http/query-method.js';
 import { requestIdFrom } from '../../http/request-ids.js';
 import type { Logger } from '../../logger.js';
 import type { RateLimitMetrics } from '../../metrics/rate-limit.js';
@@ -187,7 +188,7 @@ function cacheResultOf(
   isRefused: boolean,
 ): CacheResult {
   const { method, accept } = request;
-  const isPage = method !== 'POST' && (method !== 'GET' || accept?.includes('text/html') === true);
+  const isPage = !isAskedByBody(method) && (method !== 'GET' || accept?.includes('text/html') === true);
   if (isPage || !isOperation(request, path)) return 'none';
   return isRefused || (status >= 400 && status !== 500) ? 'refused' : 'miss';
 }

@@ -74,9 +74,27 @@ export async function startRouter(
     router === 'apollo-gateway'
       ? ['apollo-gateway.js', recipe('apollo-router.yaml', subgraphs), String(port)]
       : ['--input-type=module', '--eval', recipe(`${router}.js`, subgraphs, port)];
+  return startServing(router, port, args, atEnd);
+}
+
+/** Starts the recipe of a subgraph; gives where it is asked. */
+export async function startSubgraphRecipe(name: string, atEnd: AtEnd): Promise<{ url: string }> {
+  const port = await freePort();
+  const script = readFileSync(`${HOME}recipes/${name}`, 'utf8').replace('4001', String(port));
+  const address = await startServing(name, port, ['--input-type=module', '--eval', script], atEnd);
+  return { url: `${address}/graphql` };
+}
+
+/** Starts a process that serves a graph on this port; gives its address when it answers. */
+async function startServing(
+  name: string,
+  port: number,
+  args: readonly string[],
+  atEnd: AtEnd,
+): Promise<string> {
   const env = { PATH: process.env.PATH ?? '', NODE_ENV: 'production' };
   const address = `http://127.0.0.1:${port}`;
-  const server = { name: router, command: [process.execPath, ...args], cwd: PACKAGES, env };
+  const server = { name, command: [process.execPath, ...args], cwd: PACKAGES, env };
   await startServerProcess({ ...server, isAnswering: () => isAnswering(address) }, atEnd);
   return address;
 }
