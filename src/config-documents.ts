@@ -16,12 +16,29 @@ const MAX_ID_LENGTH = 200;
  */
 export function documentManifest(path: string): DocumentManifest {
   const refuse = (fault: string): never => {
-    throw new SettingError(
-      'a JSON file of documents as generate-persisted-query-manifest, relay-compiler or GraphQL Code Generator writes it',
-      (text) => `${JSON.stringify(text.slice(0, 100))}, ${fault}`,
-    );
+    throw new SettingError(EXPECTED, (text) => `${JSON.stringify(text.slice(0, 100))}, ${fault}`);
   };
-  const json = read(path, refuse);
+  return documentsOf(read(path, refuse), refuse);
+}
+
+/**
+ * Takes the documents out of the content of such a file.
+ *
+ * @throws SettingError if it is of another format
+ */
+export function documentsIn(json: unknown): DocumentManifest {
+  return documentsOf(json, (fault) => {
+    throw new SettingError(EXPECTED, () => `${kindOf(json)}, ${fault}`);
+  });
+}
+
+/** Throws an error that says what is wrong; the text completes "got …,". */
+type Refuse = (fault: string) => never;
+
+const EXPECTED =
+  'a JSON file of documents as generate-persisted-query-manifest, relay-compiler or GraphQL Code Generator writes it';
+
+function documentsOf(json: unknown, refuse: Refuse): DocumentManifest {
   const documents = new Map<string, string>();
   for (const [id, text] of isObject(json) ? entriesOf(json, refuse) : refuse(`which is ${kindOf(json)}`)) {
     const shown = JSON.stringify(String(id).slice(0, 100));
@@ -35,7 +52,7 @@ export function documentManifest(path: string): DocumentManifest {
   return documents;
 }
 
-function read(path: string, refuse: (fault: string) => never): unknown {
+function read(path: string, refuse: Refuse): unknown {
   let text = '';
   try {
     text = readFileSync(path, 'utf8');
@@ -52,7 +69,7 @@ function read(path: string, refuse: (fault: string) => never): unknown {
 
 function entriesOf(
   json: Readonly<Record<string, unknown>>,
-  refuse: (fault: string) => never,
+  refuse: Refuse,
 ): readonly (readonly [id: unknown, text: unknown])[] {
   const { format, version, operations } = json;
   if (operations === undefined || (typeof operations === 'string' && format === undefined))

@@ -1,11 +1,11 @@
 import { isObjectType } from 'graphql';
 import { GatewayError, OperationLimitError } from './domain/errors.js';
-import { createDocuments, type Documents, type DocumentsOptions } from './execution/documents.js';
+import { reportInvalidDocuments } from './execution/document-report.js';
+import { createDocuments, type DocumentsOptions } from './execution/documents.js';
 import { createOperationWriter, type OperationParameters } from './execution/operation-writer.js';
 import {
   createTrustedDocuments,
   DocumentRefusal,
-  invalidDocuments,
   type TrustedDocuments,
   type TrustedDocumentsOptions,
 } from './execution/trusted-documents.js';
@@ -17,7 +17,6 @@ import { schema } from './graph/schema/index.js';
 import type { CorsOrigins } from './http/cors.js';
 import { GRAPHQL_PATH } from './http/paths.js';
 import { requestIdOf } from './http/request-ids.js';
-import type { Logger } from './logger.js';
 import { QueueFullError } from './scheduling/fair-queue.js';
 import { createTurns } from './scheduling/turns.js';
 import { currentTracing } from './tracing/tracing.js';
@@ -100,7 +99,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const inSpan = <Result>(task: () => Result) => tracing?.bind(task) ?? task;
   const documents = createDocuments({ ...options, schema: graph });
   const trusted = createTrustedDocuments(options);
-  if (options.trustedDocuments) reportInvalid(options.trustedDocuments, documents, options.log);
+  if (options.trustedDocuments) reportInvalidDocuments(options.trustedDocuments, documents, options.log);
   const contextOptions = { ...options, unitsOfWholeToken };
 
   const nextTurn = (client: string | undefined) => turns.next(client).catch(refuseInMidOperation);
@@ -239,27 +238,6 @@ export function createGateway(options: GatewayOptions): Gateway {
 function isOperation({ method, url, headers }: Request, path: string, hasPlayground: boolean): boolean {
   if (method === 'OPTIONS' || new URL(url).pathname !== path) return false;
   return !hasPlayground || method !== 'GET' || !headers.get('accept')?.includes('text/html');
-}
-
-/** How many invalid documents the log names. */
-const MAX_LOGGED = 50;
-
-/** Logs which trusted documents no client can use. */
-async function reportInvalid(
-  manifest: ReadonlyMap<string, string>,
-  documents: Documents,
-  log: Logger,
-): Promise<void> {
-  const invalid = await invalidDocuments(manifest, documents);
-  const count = manifest.size;
-  if (invalid.size === 0) log.info({ count }, 'All trusted documents are valid');
-  else {
-    const shown = Object.fromEntries([...invalid].slice(0, MAX_LOGGED));
-    log.warn(
-      { count, invalidCount: invalid.size, invalid: shown },
-      'Some trusted documents are invalid: clients that ask for them get these errors',
-    );
-  }
 }
 
 function refuseInMidOperation(): never {

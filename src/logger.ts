@@ -22,10 +22,8 @@ export interface LoggerOptions {
 }
 
 /**
- * Creates the log.
- *
- * Control characters and those that change
- * the direction of text are escaped: text from upstreams and clients cannot control a terminal that shows the log.
+ * Creates the log. Control characters, and those that change the direction of text, are escaped: text from upstreams
+ * and clients cannot control a terminal that shows the log.
  */
 export async function createLogger(options: LoggerOptions): Promise<Logger> {
   const { level, readable, secrets = [], destination } = options;
@@ -68,7 +66,7 @@ async function loadPretty() {
 /** A shorter text is not secret, and would match in many lines. */
 const MIN_SECRET_LENGTH = 6;
 
-/** Each secret as a whole and each of its words, escaped as in JSON, the longest first. */
+/** The texts to look for in lines: each secret as a whole and each of its words, escaped as in JSON, the longest first. */
 function secretParts(secrets: readonly string[]): readonly string[] {
   return secrets
     .flatMap((secret) => [secret.trim(), ...secret.trim().split(/\s+/)])

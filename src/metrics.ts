@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { createRateLimitMetrics, type RateLimitMetrics } from './metrics/rate-limit.js';
 import { type CacheSize, createRequestMetrics, type RequestMetrics } from './metrics/requests.js';
 import type { ListingState, ListingStatus } from './snapshots/freshness.js';
 
@@ -9,6 +10,8 @@ import type { ListingState, ListingStatus } from './snapshots/freshness.js';
 export interface Metrics {
   /** Requests of clients. */
   readonly requests: RequestMetrics;
+  /** Operations that `RATE_LIMIT` refuses. */
+  readonly rateLimit: RateLimitMetrics;
   /** A line of the log was dropped because its reader is too slow. */
   logLineDropped(): void;
   /** Sets the function that returns the size of the response cache; it is called at each scrape. */
@@ -24,8 +27,9 @@ export interface Metrics {
   /** Rows of routes that were left out because the token listing has other decimals for the same tokens. */
   conflictingRouteRows(count: number): void;
   /**
-   * The end of one refresh: 'taken' (from the upstream), 'shared' (from another gateway), 'held_back', or an error's code.
+   * The end of one refresh.
    *
+   * @param outcome 'taken' (from the upstream), 'shared' (from another gateway), 'held_back', or an error's code
    * @param heldBackFor the reasons why it is held back, from a closed set; empty for other outcomes
    */
   refresh(listing: string, outcome: string, heldBackFor?: readonly string[]): void;
@@ -177,6 +181,7 @@ export function createMetrics({ version = 'unknown', ofProcess = true } = {}): M
 
   return {
     requests: clientRequests,
+    rateLimit: createRateLimitMetrics(registry),
     logLineDropped: () => droppedLines.inc(),
     watchCache(size) {
       cacheSize = size;

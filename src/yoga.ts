@@ -31,6 +31,7 @@ import {
 import { type OverloadContext, type OverloadOptions, useOverload } from './plugins/request/use-overload.js';
 import { useParameters } from './plugins/request/use-parameters.js';
 import { usePersistedQueries } from './plugins/request/use-persisted-queries.js';
+import { useQueryMethod } from './plugins/request/use-query-method.js';
 import { useTrustedDocuments } from './plugins/request/use-trusted-documents.js';
 import { useValidation } from './plugins/request/use-validation.js';
 import type { Snapshots } from './snapshots/snapshots.js';
@@ -96,6 +97,8 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
     },
     context: ({ request, client }) => createContext(client, request),
     plugins: [
+      // Gives all others a request of its own.
+      useQueryMethod(path),
       // For every response, including refusals.
       useRequestLog(createRequestLog(log, options.logRequests)),
       useNoSniffing(),

@@ -91,6 +91,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
   // A gateway inside another server: all parts without the process and its port.
   library: [
     'config',
+    'config-documents',
     'config-values',
     'demo',
     'gateway',
@@ -99,7 +100,9 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'logger',
     'metrics',
     'open-snapshots',
+    'pages/page-documents',
     'server',
+    'storage/open-client-limit',
   ],
   start: [
     'config',
@@ -134,7 +137,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'graphql-yoga': ['plugins', 'yoga'],
   dataloader: ['graph'],
   http: ['demo', 'http', 'library', 'server'],
-  net: ['config-values', 'demo', 'logger', 'server', 'upstream/logo-url'],
+  net: ['config-values', 'demo', 'library/fetch-client', 'logger', 'server', 'upstream/logo-url'],
   'fs/promises': ['storage/disk'],
   fs: [
     'command-line',

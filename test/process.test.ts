@@ -5,10 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { SETTINGS } from '../src/config.js';
 import { demoTokens } from './fixtures/demo.js';
-import { json, late, stall, startFakeUpstream } from './support/fake-upstream.js';
+import { json, late, stall } from './support/fake-upstream.js';
 import { freePort } from './support/free-port.js';
-import { ask, spawnGateway, startGatewayProcess } from './support/gateway-process.js';
+import { spawnGateway, startGatewayProcess } from './support/gateway-process.js';
 import { ROOT } from './support/readme.js';
+import { startWaitingGateway } from './support/waiting-gateway.js';
 
 const { version } = JSON.parse(readFileSync(`${ROOT}/package.json`, 'utf8')) as { version: string };
 
@@ -90,12 +91,7 @@ describe('a signal', () => {
   });
 
   it('SIGTERM that comes twice, as from a supervisor that signals npm and its children, loses no request', async () => {
-    const upstream = await startFakeUpstream();
-    onTestFinished(upstream.close);
-    upstream.plan('tokens', late(3000, json({ tokens: demoTokens })));
-    const { address, child, exited } = await startGatewayProcess({ UPSTREAM_URL: upstream.url });
-    const answer = ask<{ tokens: unknown[] }>(address, '{ tokens { symbol } }');
-    await expect.poll(() => upstream.count('tokens')).toBe(1);
+    const { answer, child, exited } = await startWaitingGateway(late(3000, json({ tokens: demoTokens })));
     for (const signal of ['SIGTERM', 'SIGTERM', 'SIGHUP', 'SIGTERM'] as const) {
       child.kill(signal);
       await sleep(200);
@@ -105,12 +101,7 @@ describe('a signal', () => {
   });
 
   it('a second Ctrl-C ends it at once; the copy of the first that npm passes on does not', async () => {
-    const upstream = await startFakeUpstream();
-    onTestFinished(upstream.close);
-    upstream.plan('tokens', stall);
-    const { address, child, exited, output } = await startGatewayProcess({ UPSTREAM_URL: upstream.url });
-    ask(address, '{ tokens { symbol } }').catch(() => {});
-    await expect.poll(() => upstream.count('tokens')).toBe(1);
+    const { child, exited, output } = await startWaitingGateway(stall);
     child.kill('SIGINT');
     child.kill('SIGINT');
     await expect.poll(output).toContain('"msg":"Stopping');

@@ -49,6 +49,7 @@ const RUN_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'src/graph/federation/README.md': {
     'apollo-router.yaml': FEDERATION,
+    'chain-facts.js': FEDERATION,
     'hive-gateway.js': FEDERATION,
     'cosmo.yaml': FEDERATION,
     'stitching.js': FEDERATION,

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
-import { getIntrospectionQuery, parse, Source, stripIgnoredCharacters } from 'graphql';
+import { getIntrospectionQuery, stripIgnoredCharacters } from 'graphql';
 import type { ErrorCode } from '../domain/errors.js';
-import type { Documents } from './documents.js';
 import type { OperationParameters } from './operation-writer.js';
 
 export interface TrustedDocumentsOptions {
@@ -74,29 +72,6 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions): Truste
       return isAccepted(query) ? parameters : notTrusted(query);
     },
   };
-}
-
-/**
- * Finds the documents that no client can use, in turns of the event loop of their own.
- *
- * @returns the reason for each, by its id
- */
-export async function invalidDocuments(
-  manifest: ReadonlyMap<string, string>,
-  documents: Pick<Documents, 'checkTokens' | 'errorsOf'>,
-): Promise<ReadonlyMap<string, string>> {
-  const invalid = new Map<string, string>();
-  for (const [id, text] of manifest) {
-    await setImmediate();
-    try {
-      documents.checkTokens(new Source(text));
-      const [error] = documents.errorsOf(parse(text));
-      if (error) invalid.set(id, error.message);
-    } catch (error) {
-      invalid.set(id, error instanceof Error ? error.message : String(error));
-    }
-  }
-  return invalid;
 }
 
 /** Texts by id, and by their SHA-256 where that is nobody's id. */

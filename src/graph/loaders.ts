@@ -1,5 +1,6 @@
 import DataLoader from 'dataloader';
 import { tokenFilterKey, tokenKey } from '../domain/addresses.js';
+import { isIdentifiedBy, parseCaip19 } from '../domain/caip.js';
 import { GatewayError, OperationLimitError } from '../domain/errors.js';
 import type { Chain, Token, TokenFilter } from '../domain/listing.js';
 import { needsChains, type TokenPage, type TokenSearchRequest } from '../search/token-search.js';
@@ -41,8 +42,12 @@ export interface Loaders {
   /** The chain listing, searched. */
   chainsBySearch(search: string, chainTypes?: readonly string[]): MaybePromise<readonly Chain[]>;
   chainByKey(chainKey: string): MaybePromise<Chain | null>;
+  /** The chain with exactly this CAIP-2 identifier; null if it is unknown or malformed. */
+  chainByCaip2(caip2: string): MaybePromise<Chain | null>;
   /** The token at this address; equal addresses may differ in letter case. */
   tokenByAddress(chainKey: string, address: string): MaybePromise<Token | null>;
+  /** The token with this CAIP-19 identifier; null if it is unknown or malformed. */
+  tokenByCaip19(caip19: string): MaybePromise<Token | null>;
   /** The token listing, or its tokens on one chain. */
   tokensListed(srcChainKey: string | undefined): MaybePromise<readonly Token[]>;
   /**
@@ -161,6 +166,28 @@ export function createLoaders(options: LoadersOptions): Loaders {
     return tokens instanceof Promise ? wait(tokens, () => tokensToCome().then(use)) : use(tokens);
   }
 
+  function chainByCaip2(caip2: string): MaybePromise<Chain | null> {
+    const chains = view.chains();
+    if (!(chains instanceof Promise)) return chains.byCaip2(caip2) ?? null;
+    return wait(chains, () => chainsToCome().then((arrived) => arrived.byCaip2(caip2) ?? null));
+  }
+
+  function tokenByAddress(chainKey: string, address: string): MaybePromise<Token | null> {
+    const tokens = view.tokens();
+    if (tokens instanceof Promise) return wait(tokens, () => tokenLoader().load({ chainKey, address }));
+    return tokens.byAddress(chainKey, address) ?? null;
+  }
+
+  function tokenByCaip19(caip19: string): MaybePromise<Token | null> {
+    const parts = parseCaip19(caip19);
+    if (!parts) return null;
+    return whenReady(chainByCaip2(parts.caip2), (chain) => {
+      if (!chain) return null;
+      const found = tokenByAddress(chain.chainKey, parts.address);
+      return whenReady(found, (token) => (token && isIdentifiedBy(parts, chain, token) ? token : null));
+    });
+  }
+
   return {
     tokenSearch(request) {
       const chains = chainsFor(request);
@@ -180,11 +207,9 @@ export function createLoaders(options: LoadersOptions): Loaders {
       if (chains instanceof Promise) return wait(chains, () => chainLoader().load(chainKey));
       return chains.byKey(chainKey) ?? null;
     },
-    tokenByAddress(chainKey, address) {
-      const tokens = view.tokens();
-      if (tokens instanceof Promise) return wait(tokens, () => tokenLoader().load({ chainKey, address }));
-      return tokens.byAddress(chainKey, address) ?? null;
-    },
+    chainByCaip2,
+    tokenByAddress,
+    tokenByCaip19,
     tokensListed: tokensOf,
     tokensByChain: tokensOf,
     tokenCountByChain: (chainKey) => whenReady(tokensOf(chainKey), ({ length }) => length),

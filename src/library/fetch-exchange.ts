@@ -1,7 +1,7 @@
 import type { CorsOrigins } from '../http/cors.js';
 import { refusalMessage, type SentRefusal, type ServerRefusal } from '../server/refusals.js';
 import type { CacheableRequest } from '../server/responses/cacheable-request.js';
-import type { Exchange } from '../server/responses/exchange.js';
+import { type Exchange, typedBody } from '../server/responses/exchange.js';
 
 /** A request and response of `fetch`. */
 export class FetchExchange implements Exchange {
@@ -9,10 +9,12 @@ export class FetchExchange implements Exchange {
   bodyBytes = 0;
   readonly startedAt = performance.now();
 
+  /** @param isForwarded whether a proxy that is not trusted may have sent the request for another client */
   constructor(
     private readonly request: Request,
     readonly url: string,
     readonly client: string | undefined,
+    readonly isForwarded: boolean,
     private readonly corsOrigins: CorsOrigins,
     private readonly resolve: (response: Response) => void,
     private readonly reject: (reason: unknown) => void,
@@ -20,10 +22,6 @@ export class FetchExchange implements Exchange {
 
   get method(): string {
     return this.request.method;
-  }
-
-  get isForwarded(): boolean {
-    return false;
   }
 
   get isAborted(): boolean {
@@ -41,13 +39,14 @@ export class FetchExchange implements Exchange {
     else signal.addEventListener('abort', () => this.reject(signal.reason), { once: true });
   }
 
-  toRequest(RequestClass: typeof Request, { url, method }: CacheableRequest, body: string | undefined) {
+  toRequest(RequestClass: typeof Request, asked: CacheableRequest, body: string | undefined) {
+    const { url, method } = asked;
     const { headers, signal } = this.request;
     // The host has no meaning, as in the server.
     return new RequestClass(`http://gateway${url}`, {
       method,
       headers: Object.fromEntries(headers),
-      body: body ?? null,
+      body: typedBody(asked, body),
       signal,
     });
   }

@@ -8,11 +8,14 @@ import { createLogger } from '../logger.js';
 import { VERSION } from '../metrics/version.js';
 import { createMetrics } from '../metrics.js';
 import { openSnapshots } from '../open-snapshots.js';
+import { createClientFinder } from '../server/forwarded-client.js';
 import { NodeExchange } from '../server/node-exchange.js';
 import { TOO_MANY_REQUEST_BYTES } from '../server/refusals.js';
 import { createRequestObserver } from '../server/request-observer.js';
 import { toCacheableRequest } from '../server/responses/cacheable-request.js';
 import { createResponder } from '../server/responses/responder.js';
+import { openClientLimit } from '../storage/open-client-limit.js';
+import { fetchClient } from './fetch-client.js';
 import { FetchExchange, partsOf } from './fetch-exchange.js';
 import { checkPath, checkSettings, type GatewaySettings } from './options.js';
 import { createBodyReader, type NodeRequest, readRequest } from './request-bodies.js';
@@ -32,8 +35,12 @@ export interface LineWriter {
 
 /** Facts about a request that only the server around the gateway knows. */
 export interface FetchContext {
-  /** Who asks, such as an address: clients take turns. All requests without a client count as one. */
-  readonly client?: string;
+  /**
+   * The client: the address at the other end of the connection, or another text that tells clients apart, such as a
+   * user's id. Clients take turns, and `rateLimit` counts each of them. If it is the address of one of the
+   * `trustedProxies`, the client is the address in `X-Forwarded-For`. All requests without a client count as one.
+   */
+  readonly client?: string | undefined;
 }
 
 /** A gateway inside another server. */
@@ -87,9 +94,13 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
   });
   metrics.watchListings(() => snapshots.status(Date.now()));
   let stopping = false;
+  const pageDocuments = config.trustedDocumentsOnly
+    ? (await import('../pages/page-documents.js')).pageDocuments(config.graphiql)
+    : [];
   const gateway = createGateway({
     ...config,
     path,
+    pageDocuments,
     snapshots,
     metrics,
     log,
@@ -97,15 +108,18 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
     isStopping: () => stopping,
   });
   const observer = createRequestObserver({ ...config, metrics, log });
+  const clientLimit = await openClientLimit({ ...config, log });
   const respond = createResponder({
     ...config,
     gateway,
+    clientLimit,
     checkDependencies: createDependencyCheck(snapshots),
     observer,
     metrics,
     log,
   });
   const { maxBodyBytes, corsOrigins } = config;
+  const findClient = createClientFinder(config.trustedProxies);
   const readBody = createBodyReader(maxBodyBytes);
   snapshots.start();
   const loading = setTimeout(
@@ -119,7 +133,8 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
       return new Promise((resolve, reject) => {
         const parts = partsOf(request, read.body ?? '');
         const { url } = parts;
-        const exchange = new FetchExchange(request, url, context?.client, corsOrigins, resolve, reject);
+        const { client, isForwarded } = fetchClient(request, context?.client, findClient);
+        const exchange = new FetchExchange(request, url, client, isForwarded, corsOrigins, resolve, reject);
         respond(parts, read, exchange, isPortClosed);
         // A cached response is there by now; for any other, the caller need not wait.
         if (exchange.status === 0) exchange.rejectWhenAborted();
@@ -127,7 +142,8 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
     },
     handler(request: NodeRequest, response) {
       const client = clientOf(request.socket.remoteAddress);
-      const exchange = new NodeExchange(request, response, client, corsOrigins, request.originalUrl);
+      const { originalUrl } = request;
+      const exchange = new NodeExchange(request, response, client, findClient, corsOrigins, originalUrl);
       readBody(request, (read) => {
         exchange.startedAt = performance.now();
         if (read.reservation) response.once('close', read.reservation.release);
@@ -145,6 +161,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
       stopping = true;
       clearTimeout(loading);
       snapshots.stop();
+      clientLimit?.close();
       await giveUp();
       await close();
     },

@@ -1,12 +1,21 @@
 import { type Config, crossChecks, SETTINGS } from '../config.js';
-import { SettingError } from '../config-values.js';
+import { documentsIn } from '../config-documents.js';
+import { type Parse, SettingError } from '../config-values.js';
 import { GRAPHQL_PATH } from '../http/paths.js';
 
 /** Settings of the process that a gateway inside another server does not have. */
 const OF_THE_PORT = ['host', 'port', 'adminPort', 'maxConnections'] as const;
 
 /** The settings of the gateway, with the defaults that the README lists. */
-export type GatewaySettings = Partial<Omit<Config, (typeof OF_THE_PORT)[number]>>;
+export type GatewaySettings = Partial<Omit<Config, (typeof OF_THE_PORT)[number] | keyof OwnForms>> & OwnForms;
+
+/** Settings that can be more than what stands in an environment variable. */
+interface OwnForms {
+  /** Such as `20`, `'20/100'` or `{ perSecond: 20, burst: 100 }`. */
+  readonly rateLimit?: number | string | { readonly perSecond: number; readonly burst: number } | undefined;
+  /** The path of the file, what the file contains, or texts by id. */
+  readonly trustedDocuments?: string | object | ReadonlyMap<string, string> | undefined;
+}
 
 /**
  * Checks settings as the process checks its environment variables, and adds the defaults.
@@ -23,13 +32,13 @@ export function checkSettings(given: Readonly<Record<string, unknown>>): Config 
     const value = allowed.includes(key) ? given[key] : undefined;
     if (value === undefined) return [key, fallback];
     try {
-      const text = textOf(value);
-      // Not the default: an empty text is a mistake, such as an unset variable.
-      if (text === '') throw new SettingError('another value than an empty one');
-      return [key, parse(text)];
+      return [key, parseValue(key, value, parse)];
     } catch (error) {
       if (!(error instanceof SettingError)) throw error;
-      errors.push(`${key}: expected ${error.message}`);
+      const text = textOf(value);
+      errors.push(
+        `${key}: expected ${error.message}, got ${error.shown?.(text) ?? JSON.stringify(text.slice(0, 100))}`,
+      );
       return [key, fallback];
     }
   });
@@ -39,10 +48,26 @@ export function checkSettings(given: Readonly<Record<string, unknown>>): Config 
   return config;
 }
 
+/** @throws SettingError if the value is invalid */
+function parseValue(key: string, value: unknown, parse: Parse<unknown>): unknown {
+  if (key === ('trustedDocuments' satisfies keyof OwnForms) && typeof value === 'object' && value !== null) {
+    return documentsIn(value instanceof Map ? Object.fromEntries(value) : value);
+  }
+  // No proxies are the default; other empty lists would mean something else than it.
+  if (key === ('trustedProxies' satisfies keyof Config) && Array.isArray(value) && value.length === 0)
+    return [];
+  const text = textOf(value);
+  // Not the default: an empty text is a mistake, such as an unset variable.
+  if (text === '') throw new SettingError('another value than an empty one');
+  return parse(text);
+}
+
 /** The value as its environment variable would have it. */
 function textOf(value: unknown): string {
   if (Array.isArray(value)) return value.join(',');
-  return typeof value === 'object' ? JSON.stringify(value) : String(value).trim();
+  if (typeof value !== 'object' || value === null) return String(value).trim();
+  if ('perSecond' in value && 'burst' in value) return `${value.perSecond}/${value.burst}`;
+  return JSON.stringify(value);
 }
 
 /** The message with options in place of environment variables. */

@@ -67,7 +67,11 @@ export function outcomeOf(codes: readonly string[]): string {
   return OUTCOMES[first] ?? 'OTHER';
 }
 
-/** @param cacheSize read at each scrape */
+/**
+ * Creates the metrics of client requests and of the response cache.
+ *
+ * @param cacheSize read at each scrape
+ */
 export function createRequestMetrics(registry: Registry, cacheSize: () => CacheSize): RequestMetrics {
   const registers = [registry];
   // Plain numbers: a counter and a histogram of prom-client would add 5 % to the cost of a hit.

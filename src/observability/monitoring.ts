@@ -1,5 +1,4 @@
-import type { Refusal } from '../http/refusal.js';
-import { refusalBody, refusalHeaders } from '../http/refusal.js';
+import { type Refusal, refusalBody, refusalHeaders } from '../http/refusal.js';
 import type { Logger } from '../logger.js';
 import type { Metrics } from '../metrics.js';
 
@@ -20,7 +19,7 @@ export interface MonitoringResponse {
   readonly body: string;
 }
 
-/** Answers requests to the monitoring paths. */
+/** Answers requests to the monitoring paths; undefined for other paths. */
 export type Monitoring = (
   method: string,
   path: string,
@@ -34,7 +33,7 @@ export const PUBLIC_PATHS: readonly string[] = ['/live', '/ready'];
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
- * `/live`: the process runs. `/ready`: it has listings to serve and is not about to stop; otherwise 503. `/metrics`:
+ * Creates the answers of `/live`, `/ready` and `/metrics`. `/live`: the process runs. `/ready`: it has listings to serve and is not about to stop; otherwise 503. `/metrics`:
  * for Prometheus; a failed scrape is answered with 500 and affects nothing else.
  *
  * @param paths the paths to answer; undefined is returned for all others

@@ -40,7 +40,10 @@ const MAX_PATH_LENGTH = 200;
 /** Machines request these all the time. */
 const QUIET_PATHS: ReadonlySet<string> = new Set(['/live', '/ready', '/metrics']);
 
-/** The lines are of level `info`, and of level `warn` for an internal error. */
+/**
+ * Creates the log of requests. Its lines are of level `info`; of `warn` for an internal error, and of `debug` for the
+ * paths that machines request all the time.
+ */
 export function createRequestLog(log: Logger, logRequests: LogRequests = 'all'): RequestLog {
   return {
     logsAll: logRequests === 'all' && log.isLevelEnabled('info'),

@@ -1,14 +1,18 @@
-import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import proxyaddr from 'proxy-addr';
 import { clientOf } from '../http/client-address.js';
 
 /**
- * Finds the client of a request.
+ * Finds the client for whom trusted proxies have sent a request.
  *
- * @param connectionClient the client at the other end of the connection
+ * @param address the address at the other end of the connection; undefined once the connection is closed
+ * @param forwardedFor the `X-Forwarded-For` header
+ * @returns undefined for a request that came through no trusted proxy: its client is that of the connection
  */
-export type ClientFinder = (request: IncomingMessage, connectionClient: string) => string;
+export type ClientFinder = (
+  address: string | undefined,
+  forwardedFor: string | readonly string[] | null | undefined,
+) => string | undefined;
 
 /** The rest of a longer header is ignored: its end was written by the nearest proxies. */
 const MAX_HEADER_LENGTH = 1_000;
@@ -20,16 +24,15 @@ const IPV6_IN_BRACKETS = /^\[([^\]]+)\](?::\d+)?$/;
  * Everything before that address was written by the client itself, which can write any address there. Where a proxy
  * names no address, the request counts as that proxy's own.
  *
- * @param trustedProxies networks as `proxy-addr` reads them; without any, the client is always that of the connection
+ * @param trustedProxies networks as `proxy-addr` reads them; without any, the finder always returns undefined
  */
 export function createClientFinder(trustedProxies: readonly string[]): ClientFinder {
-  if (trustedProxies.length === 0) return (_request, connectionClient) => connectionClient;
+  if (trustedProxies.length === 0) return () => undefined;
   const isTrusted = proxyaddr.compile([...trustedProxies]);
-  return ({ headers, socket }, connectionClient) => {
-    let address = socket.remoteAddress;
-    // The socket has no address any more once it is closed.
-    if (address === undefined || !isTrusted(address, 0)) return connectionClient;
-    for (const entry of entriesFromTheEnd(String(headers['x-forwarded-for'] ?? ''))) {
+  return (connectionAddress, forwardedFor) => {
+    if (connectionAddress === undefined || !isTrusted(connectionAddress, 0)) return undefined;
+    let address = connectionAddress;
+    for (const entry of entriesFromTheEnd(String(forwardedFor ?? ''))) {
       const next = addressIn(entry);
       if (next === undefined) break;
       address = next;

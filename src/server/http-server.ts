@@ -56,28 +56,15 @@ const REQUEST_BYTES = 4_096;
 
 /** One request and its response, on a connection whose memory and time are bounded. */
 export class ServerExchange extends NodeExchange {
-  #client: string | undefined;
-
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
     private readonly connection: Connection,
     private readonly sender: BodySender,
     corsOrigins: CorsOrigins,
-    private readonly findClient: ClientFinder,
+    findClient: ClientFinder,
   ) {
-    super(request, response, connection.client, corsOrigins);
-  }
-
-  /** The client that turns and limits on operations count; that of the connection unless a trusted proxy names another. */
-  override get client(): string {
-    this.#client ??= this.findClient(this.request, this.connection.client);
-    return this.#client;
-  }
-
-  /** Whether a proxy that is not trusted may have sent the request for another client. */
-  override get isForwarded(): boolean {
-    return this.client === this.connection.client && this.request.headers['x-forwarded-for'] !== undefined;
+    super(request, response, connection.client, findClient, corsOrigins);
   }
 
   protected override end(bytes: Uint8Array): void {

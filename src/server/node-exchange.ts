@@ -2,20 +2,24 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CorsOrigins } from '../http/cors.js';
 import { urlOf } from '../http/request-target.js';
 import type { TraceSpan } from '../tracing/tracing.js';
+import type { ClientFinder } from './forwarded-client.js';
 import { type SentRefusal, type ServerRefusal, sendRefusal } from './refusals.js';
 import type { CacheableRequest } from './responses/cacheable-request.js';
-import { type Exchange, NotAPath } from './responses/exchange.js';
+import { type Exchange, NotAPath, typedBody } from './responses/exchange.js';
 
 /** A request and response of node:http. */
 export class NodeExchange implements Exchange {
   startedAt = 0;
   bodyBytes = 0;
   span: TraceSpan | undefined;
+  #client: string | undefined;
 
+  /** @param connectionClient the client at the other end of the connection */
   constructor(
     readonly request: IncomingMessage,
     readonly response: ServerResponse,
-    private readonly address: string,
+    private readonly connectionClient: string,
+    private readonly findClient: ClientFinder,
     private readonly corsOrigins: CorsOrigins,
     /** The target of the request, where a framework has shortened that of the request. */
     private readonly originalUrl?: string,
@@ -29,12 +33,19 @@ export class NodeExchange implements Exchange {
     return this.originalUrl || (this.request.url ?? '/');
   }
 
+  /** That of the connection, unless a trusted proxy names another. */
   get client(): string {
-    return this.address;
+    this.#client ??= this.#findForwarded() ?? this.connectionClient;
+    return this.#client;
   }
 
   get isForwarded(): boolean {
-    return false;
+    return this.client === this.connectionClient && this.request.headers['x-forwarded-for'] !== undefined;
+  }
+
+  #findForwarded(): string | undefined {
+    const { headers, socket } = this.request;
+    return this.findClient(socket.remoteAddress, headers['x-forwarded-for']);
   }
 
   get status(): number {
@@ -61,7 +72,7 @@ export class NodeExchange implements Exchange {
     return new RequestClass(url, {
       method: asked.method,
       headers: request.headers as Record<string, string>,
-      body: body ?? null,
+      body: typedBody(asked, body),
       signal: closed.signal,
     });
   }

@@ -45,6 +45,7 @@ export interface RequestObserver {
 const NO_METRICS: RequestMetrics = { began() {}, ended() {}, answered() {} };
 const NO_CODES: readonly string[] = [];
 
+/** Creates the observer; it also ends the span of each request, if there is one. */
 export function createRequestObserver(options: RequestObserverOptions): RequestObserver {
   const metrics = options.metrics?.requests ?? NO_METRICS;
   const requestLog = createRequestLog(options.log, options.logRequests);

@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { tokenKey } from '../domain/addresses.js';
+import { caip2Of } from '../domain/caip.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, Token } from '../domain/listing.js';
 import { forEachChunk } from '../scheduling/chunks.js';
@@ -25,6 +26,8 @@ export interface Snapshot<Row> extends Fetched<Row> {
 
 /** The chain listing with its indexes. */
 export interface ChainSnapshot extends Snapshot<Chain>, KnownChains {
+  /** The chain with exactly this CAIP-2 identifier. If several chains have it, the first in the upstream's order. */
+  byCaip2(caip2: string): Chain | undefined;
   /**
    * The chains of any of these types, in any letter case, that match `search` as chain names do in the token search.
    *
@@ -51,12 +54,17 @@ export function createChainSnapshot(fetched: Fetched<Chain>): ChainSnapshot {
   const { rows } = fetched;
   const byKey = keyedRows(rows, CHAINS.keyOf);
   const names = createChainNames(rows);
+  let byCaip2: ReadonlyMap<string, Chain> | undefined;
   return {
     ...fetched,
     version: digestOf(rows),
     rowsByChain: new Map(rows.map(({ chainKey }) => [chainKey, 1])),
     ageAt: agingFrom(fetched.takenAt),
     byKey: (chainKey) => byKey.get(chainKey),
+    byCaip2(caip2) {
+      byCaip2 ??= keyedByCaip2(rows);
+      return byCaip2.get(caip2);
+    },
     named: names.named,
     matching(search, chainTypes) {
       const types = chainTypes && new Set(chainTypes.map((type) => type.toLowerCase()));
@@ -110,6 +118,16 @@ export async function createTokenSnapshot(
     indexes,
     search: await createTokenSearch(rows, indexes),
   };
+}
+
+/** Made at the first look-up: most processes need none. */
+function keyedByCaip2(chains: readonly Chain[]): ReadonlyMap<string, Chain> {
+  const keyed = new Map<string, Chain>();
+  for (const chain of chains) {
+    const caip2 = caip2Of(chain);
+    if (caip2 !== null && !keyed.has(caip2)) keyed.set(caip2, chain);
+  }
+  return keyed;
 }
 
 function agingFrom(takenAt: number): (now: number) => number {

@@ -57,6 +57,8 @@ export interface UpstreamOptions extends Addresses {
 
 /** At most as many requests for routes wait as can be sent in this time. */
 const MAX_WAIT_SECONDS = 30;
+/** The last of them waits no longer even if every second request is for a listing. */
+const MAX_ROUTE_WAIT_MS = 2 * MAX_WAIT_SECONDS * 1_000;
 
 interface Service {
   readonly source: ListingSource;
@@ -117,6 +119,7 @@ export function createUpstream(options: UpstreamOptions) {
         retries: options.upstreamRetries,
         rateLimiter: options.rateLimiter,
         maxWaiting: options.upstreamRequestsPerSecond * MAX_WAIT_SECONDS,
+        maxRouteWaitMs: MAX_ROUTE_WAIT_MS,
         maxBytes,
         onAttempt: (path, outcome, seconds) => options.onAttempt(source, path, outcome, seconds),
         onBreaker: (state, lane) => options.onBreaker(source, state, lane),

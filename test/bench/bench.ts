@@ -13,12 +13,10 @@ import { hits } from './parts/hits.js';
 import { memory } from './parts/memory.js';
 import { misses } from './parts/misses.js';
 import { mixed } from './parts/mixed.js';
+import { observing } from './parts/observing.js';
 import { refresh } from './parts/refresh.js';
-
 import { search } from './parts/search.js';
-
 import { shared } from './parts/shared.js';
-
 import { sizes } from './parts/sizes.js';
 import { starts } from './parts/starts.js';
 import { installPeers } from './peers.js';
@@ -30,6 +28,7 @@ import { gatewayLog, startServer } from './targets.js';
 const PARTS: Readonly<Record<string, Part>> = {
   starts,
   hits,
+  observing,
   misses,
   documents,
   caching,

@@ -1,6 +1,6 @@
 import type { RawChain, RawToken } from '../fixtures/demo.js';
 import { generatedListings } from '../fixtures/rows.js';
-import { oneOf, randomFrom, shuffled } from './random.js';
+import { oneOf, randomFrom, shuffled } from '../support/random.js';
 
 const CHAINS = 80;
 const SEED = 20_261_122;
@@ -27,7 +27,7 @@ export function listingsOf(tokenCount: number): Listings {
   const { chains, tokens } = generatedListings(CHAINS, tokenCount);
   const random = randomFrom(SEED);
   const named = (tokens as readonly RawToken[]).map((token) => ({ ...token, name: nameFrom(random) }));
-  const listings = { chains: chains as readonly RawChain[], tokens: shuffled(named, SEED) };
+  const listings = { chains: chains as readonly RawChain[], tokens: shuffled(named, randomFrom(SEED)) };
   made.set(tokenCount, listings);
   return listings;
 }

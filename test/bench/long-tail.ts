@@ -1,46 +1,24 @@
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+import { oneOf, randomFrom } from '../support/random.js';
+
+/** Choices that look random, and are the same for the same seed. */
 export function createRandom(seed: number) {
-  let state = seed;
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const next = randomFrom(seed);
   const below = (limit: number): number => Math.floor(next() * limit);
   return {
     below,
     isLikely: (chance: number): boolean => next() < chance,
-    pick: <Item>(items: readonly Item[]): Item => {
-      const item = items[below(items.length)];
-      if (item === undefined) throw new Error('Expected an item to pick from');
-      return item;
-    },
+    pick: <Item>(items: readonly Item[]): Item => oneOf(items, next),
   };
 }
 
 export type Random = ReturnType<typeof createRandom>;
 
-/** A token as the gateway holds it. */
-export interface LongTailToken {
-  readonly isBridgeable: boolean;
-  readonly chainKey: string;
-  readonly address: string;
-  readonly decimals: number;
-  readonly symbol: string;
-  readonly name: string;
-  readonly price: { readonly usd: number; readonly asOf: number } | null;
-  readonly logoUrl: null;
-}
+export type LongTailToken = ReturnType<typeof longTailTokens>[number];
 
 const COMMON = ['Token', 'Coin', 'USD', 'Wrapped', 'Staked', 'Bridged', 'Finance', 'Protocol', 'Inu'];
 
-/** Mostly different symbols and names, as listings of many small tokens have them, in memory out of order. */
-export function longTailTokens(
-  count: number,
-  chainKeys: readonly string[],
-  random: Random,
-): readonly LongTailToken[] {
+/** Tokens as the gateway holds them, with mostly different symbols and names, as listings of many small tokens have them, in memory out of order. */
+export function longTailTokens(count: number, chainKeys: readonly string[], random: Random) {
   const { below, isLikely, pick } = random;
   const syllable = (): string =>
     pick([...'bcdfghjklmnprstvwxyz']) + pick([...'aeiou']) + (isLikely(0.4) ? pick([...'klmnrst']) : '');
@@ -48,7 +26,7 @@ export function longTailTokens(
     const word = syllable() + syllable() + (isLikely(0.5) ? syllable() : '');
     return word.charAt(0).toUpperCase() + word.slice(1);
   });
-  const tokenAt = (index: number): LongTailToken => ({
+  const tokenAt = (index: number) => ({
     isBridgeable: isLikely(0.6),
     chainKey: isLikely(0.3) ? pick(chainKeys.slice(0, 4)) : pick(chainKeys),
     address: `0x${(index + 1).toString(16)}${'0123456789abcdef'.repeat(3)}`.slice(0, 42),
@@ -60,7 +38,7 @@ export function longTailTokens(
     logoUrl: null,
   });
   // Rows that lie in memory in the order of the listing are read many times faster than others.
-  const tokens: LongTailToken[] = new Array(count);
+  const tokens: ReturnType<typeof tokenAt>[] = new Array(count);
   const order = Array.from({ length: count }, (_, index) => index);
   for (let last = count - 1; last >= 0; last--) {
     const other = below(last + 1);

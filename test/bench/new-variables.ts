@@ -3,8 +3,8 @@
  * pickers that search while a person types, and routers of federated graphs, ask all day.
  */
 import type { RawToken } from '../fixtures/demo.js';
+import { oneOf, randomFrom } from '../support/random.js';
 import { listingsOf } from './listings.js';
-import { oneOf, randomFrom } from './random.js';
 import { bodyOf, CONNECTIONS, LIST_FIELDS } from './workloads.js';
 
 /** Questions of one kind. */

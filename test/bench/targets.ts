@@ -50,12 +50,14 @@ const START = startArguments(readFileSync(`${ROOT}package.json`, 'utf8'));
 const PROBE = new URL('servers/loop-probe.js', import.meta.url).href;
 const ANY_QUESTION = JSON.stringify({ query: '{ chains { chainKey } }' });
 
+const MAX_LOGGED = 2_000;
+
 let askers = 0;
 let logged = '';
 
-/** What the gateways have logged, from `warn` on. */
+/** The beginning of what the gateways have logged, from `warn` on unless their settings say otherwise. */
 export function gatewayLog(): string {
-  return logged.slice(0, 2000);
+  return logged.slice(0, MAX_LOGGED);
 }
 
 /** Starts one of the servers beside the gateway. */
@@ -112,7 +114,8 @@ export async function startGateway(
   endWith(upstream, child);
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (text) => {
-      logged += text;
+      // All of it is read, as a reader of the log does.
+      if (logged.length < MAX_LOGGED) logged += text;
     });
   }
   const url = `http://127.0.0.1:${port}/graphql`;

@@ -44,7 +44,7 @@ describe.skipIf(isHeavyMissing)('Relay', () => {
     project.write('src/wrong.ts', WRONG);
     compiled = await project.tool('relay-compiler');
     errors = await project.compile();
-    const { endpoint, end } = await startSharedGateway({ TOKENS_FRESH_MS: '1000' });
+    const { endpoint, end } = await startSharedGateway({ TOKENS_FRESH_MS: '100' });
     ran = await project.node('run.mjs', JSON.stringify({ endpoint, ...QUESTIONS }));
     await end();
     report = JSON.parse(ran.stdout || '{}') as Report;

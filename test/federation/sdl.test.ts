@@ -32,11 +32,11 @@ const typesOf = (sdl: string) =>
   );
 
 describe('the SDL for other graphs', () => {
-  it('makes entities of Chain and Token by both keys, and shares the value types', async () => {
+  it('makes entities of Chain and Token by each key, and shares the value types', async () => {
     const { subgraph } = await sdls();
     for (const line of [
-      'type Chain @key(fields: "chainKey") @key(fields: "id") {',
-      'type Token @key(fields: "chainKey address") @key(fields: "id") {',
+      'type Chain @key(fields: "chainKey") @key(fields: "id") @key(fields: "caip2") {',
+      'type Token @key(fields: "chainKey address") @key(fields: "id") @key(fields: "caip19") {',
       'type NativeCurrency @shareable {',
       'type Price @shareable {',
       'type PageInfo @shareable {',
@@ -49,11 +49,12 @@ describe('the SDL for other graphs', () => {
 
   it('names the look-ups in bulk by which stitched types are merged', async () => {
     const { stitching } = await sdls();
-    expect(stitching).toContain('type Chain implements Node @canonical @key(selectionSet: "{ chainKey }") {');
+    expect(stitching).toContain('type Chain implements Node @canonical {');
     expect(stitching).toContain(
       'type Token implements Node @canonical @key(selectionSet: "{ chainKey address }") {',
     );
     expect(stitching).toContain('): [Chain]! @merge(keyField: "chainKey")');
+    expect(stitching).toContain('): [Chain]! @merge(keyField: "caip2")');
     expect(stitching).toContain('): [Token]! @merge(key: ["chainKey", "address"], keyArg: "keys")');
     expect(() => buildSchema(stitching)).not.toThrow();
   });

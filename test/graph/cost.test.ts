@@ -24,7 +24,7 @@ import { codesOf, createTestGateway, type TestGateway } from '../support/test-ga
 
 const schema = withFederation(ownSchema);
 const EVERY_FIELD = `{
-  id isBridgeable chainKey address decimals symbol name price { usd asOf } isNative logoUrl
+  id isBridgeable chainKey address decimals symbol name price { usd asOf } isNative logoUrl caip19
   chain { id chainKey chainType chainId shortName name caip2 tokenCount
     nativeCurrency { chainKey name symbol decimals address } }
 }`;
@@ -41,7 +41,11 @@ async function unitsOf({ snapshots }: TestGateway, query: string, raw: object = 
   if (!coerced) return undefined;
   return costOfOperation(
     { schema, document, operation, variables: coerced },
-    { chains: () => chains.rowsByChain, tokens: () => tokens.rowsByChain },
+    {
+      chains: () => chains.rowsByChain,
+      tokens: () => tokens.rowsByChain,
+      chainKeyOfCaip2: (caip2) => chains.byCaip2(caip2)?.chainKey ?? '',
+    },
   ).units;
 }
 
@@ -81,6 +85,10 @@ describe('the cost of an operation', () => {
     '{ tokens(srcChainKey: "base") { ...T ... on Node { id } symbol } } fragment T on Token { symbol id decimals }',
     '{ chain(chainKey: "base") { tokens { symbol @skip(if: true) name @include(if: false) address } } }',
     '{ tokensByKey(keys: [{chainKey: "base", address: "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"}]) { chain { tokens { id } } } }',
+    '{ chainsByCaip2(caip2s: ["eip155:8453", "eip155:8453"]) { tokens { id caip19 } } }',
+    '{ tokensByCaip19(caip19s: ["eip155:1/erc20:0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"]) { chain { tokens { id } } } }',
+    '{ _entities(representations: [{__typename: "Chain", caip2: "eip155:8453"}]) { ... on Chain { tokens { id } } ... on Token { id } } }',
+    '{ _entities(representations: [{__typename: "Token", caip19: "eip155:1/erc20:0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"}]) { ... on Token { chain { tokens { id } } } } }',
     '{ _entities(representations: [{__typename: "Chain", chainKey: "base"}]) { ... on Chain { tokens { id } } ... on Token { id } } }',
   ])('is what comes of it: %s', async (query) => {
     const gateway = await createTestGateway();

@@ -4,36 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type OpenGatewayOptions, openGateway } from '../../src/library/index.js';
-import { type FakeUpstream, json, late, startFakeUpstream } from '../support/fake-upstream.js';
+import { json, late } from '../support/fake-upstream.js';
+import { AT, open, post, startUpstream } from '../support/open-gateway.js';
 
 const TOKENS = '{ tokens { symbol name address chain { name } } }';
-const AT = 'http://gateway/api/graphql';
-
-async function open(options: OpenGatewayOptions = {}, upstream?: FakeUpstream) {
-  const lines: string[] = [];
-  const gateway = await openGateway({
-    path: '/api/graphql',
-    // A busy machine must not make the gateway refuse operations.
-    maxWaitMs: 600_000,
-    ...(upstream ? { upstreamUrl: upstream.url } : {}),
-    logTo: { write: (line) => lines.push(line) },
-    ...options,
-  });
-  onTestFinished(gateway.close);
-  return { ...gateway, lines };
-}
-
-async function startUpstream(): Promise<FakeUpstream> {
-  const upstream = await startFakeUpstream();
-  onTestFinished(upstream.close);
-  return upstream;
-}
-
-function post(query: string, init: RequestInit = {}): Request {
-  const headers = { 'content-type': 'application/json' };
-  return new Request(AT, { method: 'POST', headers, body: JSON.stringify({ query }), ...init });
-}
-
 const get = (query: string, headers = {}) =>
   new Request(`${AT}?${new URLSearchParams({ query })}`, { headers });
 

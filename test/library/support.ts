@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,13 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePort } from '../support/free-port.js';
 import { ROOT } from '../support/readme.js';
-
-/** What takes the ending of what was started. */
-export type AtEnd = (end: () => Promise<void>) => void;
+import { type AtEnd, startServerProcess } from '../support/server-process.js';
 
 const run = promisify(execFile);
 export const HOSTS = fileURLToPath(new URL('hosts', import.meta.url));
-const STARTS_WITHIN_MS = 60_000;
 const QUIET = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
 /** Runtimes that npm has, for CI: the program in the package of this platform. */
 const RUNTIMES = { bun: 'bun@1.4.5', deno: 'deno@2.9.6' } as const;
@@ -82,7 +79,6 @@ export async function startHost(
       .replaceAll('3000', String(port));
     writeFileSync(join(apart, name), text);
   }
-  const [program = '', ...args] = command;
   // No other variable: whatever a process may read from its environment must not matter.
   const env = {
     PATH: process.env.PATH ?? '',
@@ -90,33 +86,13 @@ export async function startHost(
     NODE_ENV: 'production',
     UPSTREAM_URL: 'no address',
   };
-  const child: ChildProcess = spawn(program, [...args, join(apart, file)], { cwd: folder, env });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on('data', (chunk) => {
-      output += String(chunk);
-    });
-  }
-  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  atEnd(async () => {
-    child.kill('SIGKILL');
-    await exited;
-  });
   const address = `http://127.0.0.1:${port}/api/graphql`;
-  const deadline = performance.now() + STARTS_WITHIN_MS;
-  while (!(await isAnswering(address))) {
-    if (performance.now() > deadline) throw new Error(`${file} does not answer: ${output}`);
-    if (child.exitCode !== null) throw new Error(`${file} ended: ${output}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  const server = { name: file, command: [...command, join(apart, file)], cwd: folder, env };
+  await startServerProcess({ ...server, isAnswering: () => isAnswering(address) }, atEnd);
   return address;
 }
 
 async function isAnswering(address: string): Promise<boolean> {
-  try {
-    const response = await fetch(`${address}?query={chains{chainKey}tokens{symbol}}`);
-    return response.status === 200 && !(await response.text()).includes('"errors"');
-  } catch {
-    return false;
-  }
+  const response = await fetch(`${address}?query={chains{chainKey}tokens{symbol}}`);
+  return response.status === 200 && !(await response.text()).includes('"errors"');
 }

@@ -31,7 +31,7 @@ describe('cross-origin requests', () => {
     expect(response.status).toBe(204);
     expect(Object.fromEntries(response.headers)).toMatchObject({
       'access-control-allow-origin': '*',
-      'access-control-allow-methods': 'GET, POST, OPTIONS',
+      'access-control-allow-methods': 'GET, POST, QUERY, OPTIONS',
       'access-control-allow-headers': 'content-type,apollographql-client-name',
     });
   });

@@ -76,6 +76,25 @@ describe('the metrics of requests', () => {
     expect(linesOf(server)).toMatchObject([
       { status: 429, cache: 'refused', codes: ['RATE_LIMITED'], client: '192.0.2.7', bytes },
     ]);
+    await server.ask({ ...NAMED, headers: { 'x-forwarded-for': '192.0.2.7' } });
+    await server.ask({ ...NAMED, headers: { 'x-forwarded-for': '192.0.2.8' } });
+    expect(await samples(server, 'gateway_rate_limited_operations_total')).toEqual({ '{client="known"}': 3 });
+    expect(await samples(server, 'gateway_rate_limited_clients')).toEqual({ '': 2 });
+  });
+
+  it('tell clients of a proxy that is not trusted from others that have had too many', async () => {
+    const clientLimit = { rate: { perSecond: 1, burst: 1 }, take: async () => 1_000, close() {} };
+    const server = await startServer({ config: LONG, clientLimit });
+    for (const address of ['192.0.2.7', '192.0.2.8'])
+      await server.ask({ ...NAMED, headers: { 'x-forwarded-for': address } });
+    await server.ask(NAMED);
+    const { text } = await server.metrics.expose();
+    expect(text.match(/^gateway_rate_limited.*/gm)).toEqual([
+      'gateway_rate_limited_operations_total{client="known"} 1',
+      'gateway_rate_limited_operations_total{client="forwarded"} 2',
+      'gateway_rate_limited_operations_total{client="unknown"} 0',
+      'gateway_rate_limited_clients 1',
+    ]);
   });
 
   it('count a field that failed by its code, and an internal error before all others', async () => {

@@ -6,7 +6,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
 import { generatedListings } from '../fixtures/rows.js';
 import { json, late, stall, startFakeUpstream } from '../support/fake-upstream.js';
-import { ask, startGatewayProcess } from '../support/gateway-process.js';
+import { startGatewayProcess } from '../support/gateway-process.js';
+import { startWaitingGateway } from '../support/waiting-gateway.js';
 
 const BODY = JSON.stringify({ query: '{ tokens(srcChainKey: "ethereum") { symbol } }' });
 const HEADERS = { 'content-type': 'application/json' };
@@ -49,27 +50,14 @@ describe('a stop', () => {
   });
 
   it('finishes a request that waits for the upstream', async () => {
-    const upstream = await startFakeUpstream();
-    onTestFinished(upstream.close);
-    upstream.plan('tokens', late(3000, json({ tokens: demoTokens })));
-    const { address, child, exited } = await startGatewayProcess({ UPSTREAM_URL: upstream.url });
-    const answer = ask<{ tokens: unknown[] }>(address, '{ tokens { symbol } }');
-    await expect.poll(() => upstream.count('tokens')).toBe(1);
+    const { answer, child, exited } = await startWaitingGateway(late(3000, json({ tokens: demoTokens })));
     child.kill('SIGTERM');
     expect((await answer).data.tokens).toHaveLength(demoTokens.length);
     expect(await exited).toBe(0);
   });
 
   it('tells a client that waits for an upstream that never answers, and ends with status 0 within 10 s', async () => {
-    const upstream = await startFakeUpstream();
-    onTestFinished(upstream.close);
-    upstream.plan('tokens', stall);
-    const { address, child, exited } = await startGatewayProcess({
-      UPSTREAM_URL: upstream.url,
-      UPSTREAM_TIMEOUT_MS: '60000',
-    });
-    const answer = ask(address, '{ tokens { symbol } }');
-    await expect.poll(() => upstream.count('tokens')).toBe(1);
+    const { answer, child, exited } = await startWaitingGateway(stall, { UPSTREAM_TIMEOUT_MS: '60000' });
     const stoppedAt = performance.now();
     child.kill('SIGTERM');
     expect(JSON.stringify(await answer)).toContain('UPSTREAM_UNREACHABLE');

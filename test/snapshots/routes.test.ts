@@ -128,6 +128,29 @@ describe('routes from a token that is not listed', () => {
   });
 });
 
+describe('routes while the listings are refreshed without a pause', () => {
+  it('get their share of the requests, and so do the listings', async () => {
+    const gateway = await serve(one, {
+      config: { upstreamRequestsPerSecond: 3, chainsFreshMs: 1, tokensFreshMs: 1 },
+    });
+    gateway.snapshots.start();
+    // More than the first second allows: from here on a refresh always waits.
+    await expect.poll(() => gateway.upstream.count()).toBeGreaterThan(4);
+    const begun = gateway.upstream.count();
+    const destinations = `destinations(srcChainKey: "a", srcToken: "${BIG}") { tokens { symbol } }`;
+    expect(
+      await gateway.query(`{ ${destinations} other: tokens(srcChainKey: "b", srcToken: "0x2") { address } }`),
+    ).toEqual({
+      data: { destinations: [{ tokens: [{ symbol: 'TWO' }] }], other: [{ address: '0x2' }] },
+    });
+    expect(gateway.asked()).toHaveLength(2);
+    const listings = gateway.upstream.count() - begun - 2;
+    expect(listings).toBeGreaterThan(0);
+    // A request may be on its way while the routes are asked for.
+    expect(listings).toBeLessThan(5);
+  });
+});
+
 describe('rows of routes', () => {
   const rowFields = 'id decimals symbol name isBridgeable price { usd }';
 

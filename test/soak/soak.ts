@@ -11,6 +11,7 @@ import { generatedListings } from '../fixtures/rows.js';
 import { type FakeUpstream, mostInASecond, startFakeUpstream } from '../support/fake-upstream.js';
 import { FAULTS, type Fault, LASTING_FAULTS, mend, ODDITIES, type Oddity } from '../support/faults.js';
 import { type Load, questionsAbout, residentMegabytes, startLoad } from '../support/load.js';
+import { randomFrom, shuffled } from '../support/random.js';
 
 /** What was measured at one moment; NaN where there is nothing to measure. */
 interface Sample {
@@ -198,24 +199,6 @@ async function startGateway(upstreamUrl: string): Promise<string> {
     await sleep(20);
   }
   throw new Error(`The gateway did not start: ${output}`);
-}
-
-/** Numbers from 0 to 1 by chance, the same for the same seed (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let bits = Math.imul(state ^ (state >>> 15), state | 1);
-    bits = (bits + Math.imul(bits ^ (bits >>> 7), bits | 61)) ^ bits;
-    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-function shuffled<Item>(items: readonly Item[], random: () => number): Item[] {
-  return items
-    .map((item) => ({ item, place: random() }))
-    .sort((a, b) => a.place - b.place)
-    .map(({ item }) => item);
 }
 
 function fail(reason: unknown): never {

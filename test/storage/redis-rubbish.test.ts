@@ -88,7 +88,7 @@ describe.skipIf(isRedisMissing)('rubbish in Redis', () => {
     const route = fingerprint(tokenFilterKey({ srcChainKey: CHAIN, srcToken: '0x1' }));
     const names = ['chains', 'tokens', `route:${route}`]
       .flatMap((topic) => TOPIC_KEYS.map((part) => `${topic}:${part}`))
-      .concat('places', 'hold:v1', 'first');
+      .concat('places', 'hold:v1', 'first', 'routes');
     await Promise.all(names.map((name) => put(redis.client.multi().del(key(name)), key(name)).exec()));
     const begun = await refreshes(gateways, 'tokens', 'shared');
     for (const answer of await askForRoutes()) expect(answer).toEqual({ data: { tokens: [] } });

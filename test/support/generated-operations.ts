@@ -35,12 +35,14 @@ export interface OperationsOptions {
 const schema = withFederation(ownSchema);
 const KEYS = ['ethereum', 'base', 'solana', 'nope', '', 'été "☃" \u{1f41f}'];
 const ADDRESSES = [...demoTokens.slice(0, 4).map(({ address }) => address), 'nope'];
+const CAIP2S = ['eip155:1', 'eip155:8453', 'eip155:0', 'nope', ''];
 const [SOME_TOKEN] = demoTokens;
 const CHAIN_ID = idOfChain({ chainKey: 'base' } as Parameters<typeof idOfChain>[0]);
 const TOKEN_ID = idOfToken(SOME_TOKEN as unknown as Parameters<typeof idOfToken>[0]);
 const REPRESENTATIONS: readonly unknown[] = [
   { __typename: 'Chain', chainKey: 'base' },
   { __typename: 'Token', id: TOKEN_ID },
+  { __typename: 'Chain', caip2: 'eip155:8453' },
   { __typename: 'Token', chainKey: 'ethereum' },
   { __typename: 'Chain', id: 5 },
   'nope',
@@ -55,6 +57,8 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   chainKey: KEYS,
   chainKeys: KEYS,
   address: ADDRESSES,
+  caip2s: CAIP2S,
+  caip19s: CAIP2S.flatMap((caip2) => ADDRESSES.map((address) => `${caip2}/erc20:${address}`)),
   id: [CHAIN_ID, TOKEN_ID, 'nope', 5],
   ids: [CHAIN_ID, TOKEN_ID, 'nope'],
   symbols: ['usdc', 'ETH', 'weth'],

@@ -13,6 +13,7 @@ import { demoTokens } from '../fixtures/demo.js';
 
 const keys = fc.constantFrom('ethereum', 'base', 'solana', 'nope', '');
 const addresses = fc.constantFrom(...demoTokens.slice(0, 5).map(({ address }) => address), 'nope');
+const caip2s = fc.constantFrom('eip155:1', 'eip155:8453', 'nope', '');
 
 const ORDERS = ['RELEVANCE', 'SYMBOL', 'NAME', 'PRICE_DESC', 'PRICE_ASC'];
 
@@ -34,6 +35,8 @@ function argumentsOf(field: GraphQLField<unknown, unknown>): fc.Arbitrary<string
     chainKey: keys,
     address: addresses,
     chainKeys: fc.array(keys),
+    caip2s: fc.array(caip2s),
+    caip19s: fc.array(fc.tuple(caip2s, addresses).map((parts) => parts.join('/erc20:'))),
     keys: fc.array(fc.record({ chainKey: keys, address: addresses })),
     id: fc.constantFrom('', 'nope', 'WyJDaGFpbiIsImV0aGVyZXVtIl0'),
     ids: fc.array(fc.constantFrom('nope', 'WyJDaGFpbiIsImV0aGVyZXVtIl0')),

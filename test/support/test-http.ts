@@ -23,6 +23,7 @@ export async function createTestHttp(options: TestHttpOptions): Promise<Upstream
     retries: 0,
     rateLimiter: createRateLimiter(requestsPerSecond),
     maxWaiting: 30 * requestsPerSecond,
+    maxRouteWaitMs: 120_000,
     maxBytes: 1_000_000,
     onAttempt() {},
     onBreaker() {},

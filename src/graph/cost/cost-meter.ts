@@ -56,7 +56,15 @@ export function createCostMeter(options: CostMeterOptions): CostMeter {
   const total: Cost = { units: 0, rows: 0 };
   /** Listings whose size was asked for and is not known yet. */
   const missing = new Set<ListingName>();
-  const sizes: ListingSizes = { chains: () => sizeOf('chains'), tokens: () => sizeOf('tokens') };
+  const sizes: ListingSizes = {
+    chains: () => sizeOf('chains'),
+    tokens: () => sizeOf('tokens'),
+    chainKeyOfCaip2(caip2) {
+      const { chains } = view.untracked();
+      if (!chains) missing.add('chains');
+      return chains?.byCaip2(caip2)?.chainKey ?? '';
+    },
+  };
 
   function sizeOf(name: ListingName): RowsByChain {
     const snapshot = view.untracked()[name];

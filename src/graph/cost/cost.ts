@@ -15,6 +15,8 @@ export interface CostInput {
   chains(): RowsByChain;
   /** All listed tokens; empty before there is a snapshot. */
   tokens(): RowsByChain;
+  /** The `chainKey` of the listed chain with this CAIP-2 identifier; `''` if there is none. */
+  readonly chainKeyOfCaip2: (caip2: string) => string;
   /** The objects on which the field is selected. */
   readonly parents: RowsByChain;
 }
@@ -30,6 +32,11 @@ export interface FieldCost {
   readonly rowsByType?: (input: CostInput) => Readonly<Record<string, RowsByChain>>;
   /** Units in addition to those of the rows. */
   readonly units?: (input: CostInput) => number;
+  /**
+   * True for a field that may ask the upstream while an operation runs: for routes, once for each distinct token. All
+   * other fields are read from the snapshots.
+   */
+  readonly asksUpstream?: true;
 }
 
 /** Units for the routes of one token that are not cached: they cost the upstream a request. */
@@ -41,6 +48,11 @@ export const NO_ROWS: RowsByChain = new Map();
 /** Makes the `extensions` of a field. */
 export function withCost(cost: FieldCost): { readonly cost: FieldCost } {
   return { cost };
+}
+
+/** Whether a field with these `extensions` may ask the upstream while an operation runs. */
+export function mayAskUpstream({ cost }: { readonly cost?: FieldCost }): boolean {
+  return cost?.asksUpstream === true;
 }
 
 /** Counts rows, given as their chain keys. */

@@ -28,8 +28,8 @@ export interface Cost {
   rows: number;
 }
 
-/** The sizes of the two listings. */
-export type ListingSizes = Pick<CostInput, 'chains' | 'tokens'>;
+/** What the cost of an operation depends on in the two listings. */
+export type ListingSizes = Pick<CostInput, 'chains' | 'tokens' | 'chainKeyOfCaip2'>;
 
 /** An operation and the parts of its document that its cost depends on. */
 export interface MeteredOperation {

@@ -1,7 +1,8 @@
+import { parseCaip19 } from '../../domain/caip.js';
 import { GatewayError, OperationLimitError } from '../../domain/errors.js';
 import type { Chain, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
-import { countByChain } from '../cost/cost.js';
+import { type CostInput, countByChain } from '../cost/cost.js';
 import { identityOf } from '../schema/values/ids.js';
 
 /** Each one adds an error to the response, which costs fifty times as much as an entity. */
@@ -30,7 +31,7 @@ export function entitiesOf(
       if (malformedCount > MAX_MALFORMED) {
         throw new OperationLimitError(
           'BAD_USER_INPUT',
-          `More than ${MAX_MALFORMED} representations are malformed, so none is looked up. Each needs a __typename, "Chain" or "Token", and a key: id, chainKey, or chainKey and address.`,
+          `More than ${MAX_MALFORMED} representations are malformed, so none is looked up. Each needs a __typename, "Chain" or "Token", and a key: chainKey, id or caip2 of a Chain; chainKey and address, id or caip19 of a Token.`,
         );
       }
       return error;
@@ -38,36 +39,77 @@ export function entitiesOf(
   });
 }
 
-/** Counts the rows of representations by type, for the cost of the operation. */
-export function rowsOfRepresentations(representations: unknown) {
+/** Counts the rows of the argument `representations` by type, for the cost of the operation. */
+export function rowsOfRepresentations({ args: { representations }, chainKeyOfCaip2 }: CostInput) {
   const chainKeys: { readonly Chain: string[]; readonly Token: string[] } = { Chain: [], Token: [] };
   for (const representation of Array.isArray(representations) ? representations : []) {
-    const { __typename, id, chainKey } = (representation ?? {}) as Record<string, unknown>;
-    const keys = __typename === 'Token' ? chainKeys.Token : chainKeys.Chain;
-    if (typeof chainKey === 'string') keys.push(chainKey);
-    else keys.push((typeof id === 'string' && identityOf(id)?.chainKey) || '');
+    const members = (representation ?? {}) as Representation;
+    const keys = members.__typename === 'Token' ? chainKeys.Token : chainKeys.Chain;
+    keys.push(chainKeyOf(members, chainKeyOfCaip2));
   }
   return { Chain: countByChain(chainKeys.Chain), Token: countByChain(chainKeys.Token) };
 }
 
-function entityOf(representation: unknown, { chainByKey, tokenByAddress }: Loaders) {
+type Representation = Readonly<Record<string, unknown>>;
+
+/** The `chainKey` of the entity; `''` if the representation identifies none. */
+function chainKeyOf(representation: Representation, chainKeyOfCaip2: (caip2: string) => string): string {
+  const name = keyNameOf(representation);
+  const value = representation[name];
+  if (typeof value !== 'string') return '';
+  switch (name) {
+    case 'chainKey':
+      return value;
+    case 'id':
+      return identityOf(value)?.chainKey ?? '';
+    case 'caip2':
+      return chainKeyOfCaip2(value);
+    case 'caip19':
+      return chainKeyOfCaip2(parseCaip19(value)?.caip2 ?? '');
+  }
+}
+
+/** The key by which the entity is looked up: the first that is whole. */
+function keyNameOf(representation: Representation): 'chainKey' | 'id' | 'caip2' | 'caip19' {
+  const { __typename, id, chainKey, address } = representation;
+  const isToken = __typename === 'Token';
+  if (chainKey !== undefined && !(isToken && address === undefined)) return 'chainKey';
+  if (id !== undefined) return 'id';
+  const caip = isToken ? 'caip19' : 'caip2';
+  return representation[caip] === undefined ? 'chainKey' : caip;
+}
+
+function entityOf(representation: unknown, loaders: Loaders) {
   if (typeof representation !== 'object' || representation === null) {
     throw malformed('be an object with a __typename and a key', representation);
   }
-  const { __typename, id, chainKey, address } = representation as Record<string, unknown>;
+  const members = representation as Representation;
+  const { __typename, address } = members;
   if (__typename !== 'Chain' && __typename !== 'Token') {
     throw malformed('have "Chain" or "Token" as its __typename', __typename);
   }
-  const lacksKey = chainKey === undefined || (__typename === 'Token' && address === undefined);
-  if (id !== undefined && lacksKey) {
-    const identity = identityOf(keyPart('id', id));
-    if (identity?.type !== __typename) return null;
-    return identity.type === 'Chain'
-      ? chainByKey(identity.chainKey)
-      : tokenByAddress(identity.chainKey, identity.address);
+  const name = keyNameOf(members);
+  const key = keyPart(name, members[name]);
+  switch (name) {
+    case 'chainKey':
+      return __typename === 'Chain'
+        ? loaders.chainByKey(key)
+        : loaders.tokenByAddress(key, keyPart('address', address));
+    case 'id':
+      return entityById(__typename, key, loaders);
+    case 'caip2':
+      return loaders.chainByCaip2(key);
+    case 'caip19':
+      return loaders.tokenByCaip19(key);
   }
-  const key = keyPart('chainKey', chainKey);
-  return __typename === 'Chain' ? chainByKey(key) : tokenByAddress(key, keyPart('address', address));
+}
+
+function entityById(typeName: 'Chain' | 'Token', id: string, { chainByKey, tokenByAddress }: Loaders) {
+  const identity = identityOf(id);
+  if (identity?.type !== typeName) return null;
+  return identity.type === 'Chain'
+    ? chainByKey(identity.chainKey)
+    : tokenByAddress(identity.chainKey, identity.address);
 }
 
 function keyPart(name: string, value: unknown): string {

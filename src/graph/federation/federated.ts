@@ -42,7 +42,7 @@ export function withFederation(schema: GraphQLSchema): GraphQLSchema {
   if (!isUnionType(entity) || !_service || !_entities || !_sdl) throw new Error('Expected the extension');
   entity.resolveType = (row: Chain | Token) => ('nativeCurrency' in row ? 'Chain' : 'Token');
   _service.resolve = () => ({ sdl });
-  _entities.extensions = withCost({ rowsByType: ({ args }) => rowsOfRepresentations(args.representations) });
+  _entities.extensions = withCost({ rowsByType: rowsOfRepresentations });
   _entities.resolve = (_query, { representations }, { loaders }: GatewayContext) =>
     entitiesOf(representations, loaders);
   _sdl.resolve = (_query, _args, { introspection }: GatewayContext) => (introspection ? stitchingSdl : null);

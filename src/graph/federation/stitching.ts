@@ -16,10 +16,12 @@ export function stitchingSdlOf(schema: GraphQLSchema): string {
   const document = withDirectives(schema, {
     prelude: PRELUDE,
     types: {
-      Chain: '@canonical @key(selectionSet: "{ chainKey }")',
+      // Without @key: stitching would add it to the key of each look-up, and so need both.
+      Chain: '@canonical',
       Token: '@canonical @key(selectionSet: "{ chainKey address }")',
     },
     fields: {
+      'Query.chainsByCaip2': '@merge(keyField: "caip2")',
       'Query.chainsByKey': '@merge(keyField: "chainKey")',
       'Query.tokensByKey': '@merge(key: ["chainKey", "address"], keyArg: "keys")',
     },

@@ -16,8 +16,8 @@ export function subgraphSdlOf(schema: GraphQLSchema): string {
     prelude:
       'extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@cost", "@key", "@listSize", "@shareable"])',
     types: {
-      Chain: '@key(fields: "chainKey") @key(fields: "id")',
-      Token: '@key(fields: "chainKey address") @key(fields: "id")',
+      Chain: '@key(fields: "chainKey") @key(fields: "id") @key(fields: "caip2")',
+      Token: '@key(fields: "chainKey address") @key(fields: "id") @key(fields: "caip19")',
       NativeCurrency: '@shareable',
       Price: '@shareable',
       PageInfo: '@shareable',

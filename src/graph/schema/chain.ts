@@ -1,3 +1,4 @@
+import { caip2Of } from '../../domain/caip.js';
 import type { Chain, NativeCurrency } from '../../domain/listing.js';
 import { FROM_ROW_ONLY } from '../../domain/row-fields.js';
 import { countByChain, NO_ROWS, searchUnits, totalRows, withCost } from '../cost/cost.js';
@@ -55,9 +56,10 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
     }),
     caip2: t.string({
       nullable: true,
-      description: 'CAIP-2 identifier, `eip155:<chainId>`; null unless `chainType` is "evm".',
+      description:
+        'CAIP-2 identifier, such as `eip155:1` or `solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp`; null if no registered namespace follows from the data. Compare it exactly, with letter case.',
       extensions: FROM_ROW_ONLY,
-      resolve: ({ chainType, chainId }) => (chainType === 'evm' ? `eip155:${chainId}` : null),
+      resolve: caip2Of,
     }),
   }),
 });
@@ -120,6 +122,23 @@ builder.queryFields((t) => ({
     },
     extensions: withCost({ rows: ({ args }) => countByChain((args.chainKeys ?? []) as readonly string[]) }),
     resolve: (_query, { chainKeys }, { loaders }) => chainKeys.map(loaders.chainByKey),
+  }),
+  chainsByCaip2: t.field({
+    type: [ChainType],
+    nullable: { list: false, items: true },
+    description:
+      'The chains with these CAIP-2 identifiers: one item per identifier, in their order, null if an identifier is unknown or malformed. If the upstream lists an identifier twice, the first chain in its order is found.',
+    args: {
+      caip2s: t.arg.stringList({
+        required: true,
+        description: 'CAIP-2 identifiers, such as "eip155:8453"; repeats are allowed.',
+      }),
+    },
+    extensions: withCost({
+      rows: ({ args, chainKeyOfCaip2 }) =>
+        countByChain(((args.caip2s ?? []) as readonly string[]).map(chainKeyOfCaip2)),
+    }),
+    resolve: (_query, { caip2s }, { loaders }) => caip2s.map(loaders.chainByCaip2),
   }),
 }));
 

@@ -53,7 +53,7 @@ builder.queryField('destinations', (t) =>
         description: 'Whether to include tokens on the source chain itself; null means false.',
       }),
     },
-    extensions: withCost({ rows: () => NO_ROWS }),
+    extensions: withCost({ rows: () => NO_ROWS, asksUpstream: true }),
     resolve(_query, { srcChainKey, srcToken, includeSourceChain }, { loaders, cost }, info) {
       return whenReady(routesOfPair(srcChainKey, srcToken, loaders), (tokens) => {
         const shown = includeSourceChain ? tokens : tokens.filter(({ chainKey }) => chainKey !== srcChainKey);

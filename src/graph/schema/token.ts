@@ -1,4 +1,5 @@
 import { isNativeOf, isNativePlaceholder } from '../../domain/addresses.js';
+import { caip19Of, parseCaip19 } from '../../domain/caip.js';
 import type { Price, Token } from '../../domain/listing.js';
 import { FROM_LISTINGS, FROM_ROW_ONLY } from '../../domain/row-fields.js';
 import type { GatewayContext } from '../context.js';
@@ -78,6 +79,13 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
       description:
         'URL of its logo, with http or https; null if the upstream has none. The upstream chooses the URL, so load it only as an image.',
     }),
+    caip19: t.string({
+      nullable: true,
+      description:
+        'CAIP-19 identifier, such as `eip155:1/erc20:0xA0b8…`, with the address as the upstream writes it. Null for native assets, for chain families without a published profile, and if the chain listing does not contain its `chainKey`; null with an error until there is a snapshot of the chain listing.',
+      resolve: (token, _args, { loaders }) =>
+        whenReady(loaders.chainByKey(token.chainKey), (chain) => caip19Of(chain, token)),
+    }),
     isNative: t.boolean({
       description:
         "Whether it is its chain's native asset: its address is the placeholder or the address of the chain's `nativeCurrency`. Until there is a snapshot of the chain listing, only the placeholder counts.",
@@ -101,7 +109,7 @@ builder.objectField(TokenType, 'destinations', (t) =>
     nullable: true,
     description:
       'The tokens on other chains that this token can be moved to. Select it on one chosen token, not on a list: every distinct token whose routes are not cached costs the upstream a request. One operation may cause only a few such requests; beyond them the field is null with the code ROUTE_BUDGET_EXCEEDED. The set is optimistic: only a quote shows that a route works.',
-    extensions: withCost({ rows: () => NO_ROWS }),
+    extensions: withCost({ rows: () => NO_ROWS, asksUpstream: true }),
     resolve({ chainKey, address }, _args, { loaders, cost }, info) {
       const isElsewhere = (token: Token) => token.chainKey !== chainKey;
       return whenReady(loaders.routesFrom({ srcChainKey: chainKey, srcToken: address }), (tokens) =>
@@ -177,6 +185,7 @@ builder.queryFields((t) => ({
       }),
     },
     extensions: withCost({
+      asksUpstream: true,
       rows(input) {
         const { srcChainKey, srcToken } = input.args;
         if (srcToken != null) return NO_ROWS;
@@ -225,5 +234,27 @@ builder.queryFields((t) => ({
     }),
     resolve: (_query, { keys }, { loaders }) =>
       keys.map(({ chainKey, address }) => loaders.tokenByAddress(chainKey, address)),
+  }),
+  tokensByCaip19: t.field({
+    type: [TokenType],
+    nullable: { list: false, items: true },
+    description:
+      'The listed tokens with these CAIP-19 identifiers: one item per identifier, in their order, null if an identifier is unknown or malformed.',
+    args: {
+      caip19s: t.arg.stringList({
+        required: true,
+        description:
+          'CAIP-19 identifiers, such as "eip155:1/erc20:0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"; repeats are allowed. Letter case does not matter in a hex address, and matters everywhere else.',
+      }),
+    },
+    extensions: withCost({
+      rows: ({ args, chainKeyOfCaip2 }) =>
+        countByChain(
+          ((args.caip19s ?? []) as readonly string[]).map((caip19) =>
+            chainKeyOfCaip2(parseCaip19(caip19)?.caip2 ?? ''),
+          ),
+        ),
+    }),
+    resolve: (_query, { caip19s }, { loaders }) => caip19s.map(loaders.tokenByCaip19),
   }),
 }));

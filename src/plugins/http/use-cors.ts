@@ -1,7 +1,8 @@
 import type { Plugin } from 'graphql-yoga';
 import { type CorsOrigins, corsHeaders } from '../../http/cors.js';
+import { QUERY } from '../../http/query-method.js';
 
-const METHODS = 'GET, POST, OPTIONS';
+const METHODS = `GET, POST, ${QUERY}, OPTIONS`;
 const PREFLIGHT_SECONDS = '86400';
 
 /**

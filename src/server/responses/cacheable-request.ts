@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestParameters } from '../../gateway.js';
+import { isAskedByBody } from '../../http/query-method.js';
 
 /** The parts of a request on which its response depends. */
 export interface CacheableRequest {
@@ -46,7 +47,7 @@ function joined(values: string | string[] | undefined): string | undefined {
  * @returns undefined for an unusual request, such as a form or a parameter that is given twice
  */
 export function parametersOf(request: CacheableRequest, path: string): RequestParameters | undefined {
-  return request.method === 'POST' ? fromBody(request, path) : fromUrl(request, path);
+  return isAskedByBody(request.method) ? fromBody(request, path) : fromUrl(request, path);
 }
 
 function fromBody({ url, contentType = '', body }: CacheableRequest, path: string) {

@@ -47,5 +47,17 @@ export interface Exchange {
   destroy(error: Error): void;
 }
 
+/**
+ * The body for a request of `fetch`. A body without a type goes as bytes: `fetch` would call a text `text/plain`, and
+ * nobody could tell any more that its type is missing.
+ */
+export function typedBody(
+  { contentType }: CacheableRequest,
+  body: string | undefined,
+): string | Uint8Array<ArrayBuffer> | null {
+  if (body === undefined) return null;
+  return contentType === undefined ? new TextEncoder().encode(body) : body;
+}
+
 /** A request whose target is not a path, such as `example.org:443`. */
 export class NotAPath extends Error {}

@@ -41,6 +41,7 @@ export type Executor = (
   exchange: Exchange,
 ) => Executed | Promise<Executed>;
 
+/** Creates the executor of one gateway. */
 export function createExecutor(options: ExecutorOptions): Executor {
   const { gateway, checkDependencies, cache } = options;
   const { path } = gateway;

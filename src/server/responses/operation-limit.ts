@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../domain/errors.js';
 import type { Logger } from '../../logger.js';
+import type { ClientSource, RateLimitMetrics } from '../../metrics/rate-limit.js';
 import type { ClientLimit } from '../../scheduling/client-limit.js';
 import type { ServerRefusal } from '../refusals.js';
 import type { CacheableRequest } from './cacheable-request.js';
@@ -17,6 +18,8 @@ export interface OperationLimitOptions {
   readonly path: string;
   /** Whether the endpoint answers browsers with a page. */
   readonly hasPlayground: boolean;
+  /** Counts refused operations. */
+  readonly metrics?: RateLimitMetrics | undefined;
   readonly log: Pick<Logger, 'warn'>;
 }
 
@@ -28,17 +31,15 @@ const POLICY = '"operations"';
  * metrics and preflight requests are not counted.
  */
 export function createOperationLimit(options: OperationLimitOptions): OperationLimit {
-  const { limit, path, hasPlayground, log } = options;
-  let hasWarned = false;
+  const { limit, path, hasPlayground, metrics, log } = options;
+  const warned = new Set<ClientSource>();
 
-  /** Warns only once, because any client can send the header. */
-  function warnOfProxy({ client, isForwarded }: Exchange): void {
-    if (hasWarned || !isForwarded) return;
-    hasWarned = true;
-    log.warn(
-      { client },
-      'RATE_LIMIT refused a request with X-Forwarded-For. If a reverse proxy of yours sent it, set TRUSTED_PROXIES: all its clients count as one until then',
-    );
+  /** Warns only once of each, because any client can send the header. */
+  function warnOf(source: ClientSource, client: string | undefined): void {
+    const warning = WARNINGS[source];
+    if (!warning || warned.has(source)) return;
+    warned.add(source);
+    log.warn({ client }, warning);
   }
 
   function isOperation({ method, url, accept }: CacheableRequest): boolean {
@@ -52,12 +53,24 @@ export function createOperationLimit(options: OperationLimitOptions): OperationL
     if (!isOperation(request)) return undefined;
     const waitMs = await limit.take(exchange.client ?? '');
     if (waitMs <= 0) return undefined;
-    warnOfProxy(exchange);
+    const { client } = exchange;
+    const source = client === undefined ? 'unknown' : exchange.isForwarded ? 'forwarded' : 'known';
+    metrics?.refused(client ?? '', source);
+    warnOf(source, client);
     return refusal(limit, waitMs);
   };
 }
 
-/** Its headers are those of draft-ietf-httpapi-ratelimit-headers-10. */
+/** What the log says once, if many clients may share one count. */
+const WARNINGS: Readonly<Record<ClientSource, string | undefined>> = {
+  known: undefined,
+  forwarded:
+    'RATE_LIMIT refused a request with X-Forwarded-For. If a reverse proxy of yours sent it, set TRUSTED_PROXIES: all its clients count as one until then',
+  unknown:
+    'RATE_LIMIT refused a request whose client is unknown: all such requests count as one client. Call fetch(request, { client }), where client is the address of the connection',
+};
+
+/** The response to an operation that has to wait so long; its headers are those of draft-ietf-httpapi-ratelimit-headers-10. */
 function refusal({ rate: { perSecond, burst } }: ClientLimit, waitMs: number): ServerRefusal {
   const seconds = Math.ceil(waitMs / 1_000);
   const windowSeconds = Math.ceil(burst / perSecond);

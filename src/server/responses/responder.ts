@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gateway } from '../../gateway.js';
 import type { DependencyCheck } from '../../graph/dependencies.js';
+import { isAskedByBody } from '../../http/query-method.js';
 import { requestIdFrom } from '../../http/request-ids.js';
 import type { Logger } from '../../logger.js';
+import type { RateLimitMetrics } from '../../metrics/rate-limit.js';
 import type { CacheResult, CacheSize } from '../../metrics/requests.js';
 import type { ClientLimit } from '../../scheduling/client-limit.js';
 import type { ReadBody } from '../read-body.js';
@@ -29,8 +31,10 @@ export interface ResponderOptions {
   readonly graphiql?: boolean | undefined;
   /** Gets each request once. */
   readonly observer: RequestObserver;
-  /** Shows the size of the response cache. */
-  readonly metrics?: { watchCache(size: () => CacheSize): void } | undefined;
+  /** Shows the size of the response cache, and counts operations that `clientLimit` refuses. */
+  readonly metrics?:
+    | { watchCache(size: () => CacheSize): void; readonly rateLimit: RateLimitMetrics }
+    | undefined;
   readonly log: Logger;
 }
 
@@ -65,7 +69,9 @@ export function createResponder(options: ResponderOptions): Responder {
   const cache = createResponseCache(maxCacheBytes, path, maxQueryTokens, gateway.trusted);
   const { observer, metrics, clientLimit, graphiql: hasPlayground = true } = options;
   metrics?.watchCache(cache.size);
-  const limit = clientLimit && createOperationLimit({ limit: clientLimit, path, hasPlayground, log });
+  const limit =
+    clientLimit &&
+    createOperationLimit({ limit: clientLimit, path, hasPlayground, metrics: metrics?.rateLimit, log });
   const execute = createExecutor({ gateway, checkDependencies, cache });
   /** The executions under way, by cache key. */
   const executing = new Map<string, Promise<void>>();
@@ -182,7 +188,7 @@ function cacheResultOf(
   isRefused: boolean,
 ): CacheResult {
   const { method, accept } = request;
-  const isPage = method !== 'POST' && (method !== 'GET' || accept?.includes('text/html') === true);
+  const isPage = !isAskedByBody(method) && (method !== 'GET' || accept?.includes('text/html') === true);
   if (isPage || !isOperation(request, path)) return 'none';
   return isRefused || (status >= 400 && status !== 500) ? 'refused' : 'miss';
 }

@@ -5,6 +5,7 @@ import { hasMoreTokens } from '../../execution/document-tokens.js';
 import { createDoorkeeper } from '../../execution/doorkeeper.js';
 import { DocumentRefusal, type TrustedDocuments } from '../../execution/trusted-documents.js';
 import type { Dependencies } from '../../graph/dependencies.js';
+import { isAskedByBody } from '../../http/query-method.js';
 import { type CacheableRequest, parametersOf } from './cacheable-request.js';
 import type { CompleteResponse } from './complete-response.js';
 
@@ -132,7 +133,7 @@ export function createResponseCache(
 
 /** The text that most requests differ by. */
 function textOf({ method, url, body }: CacheableRequest): string {
-  return method === 'POST' ? body : url;
+  return isAskedByBody(method) ? body : url;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type CorsOrigins, corsHeaders } from '../../http/cors.js';
+import { QUERY_TYPE } from '../../http/query-method.js';
 import type { CacheableRequest } from './cacheable-request.js';
 
 /** The headers of a response without errors: names and values in turn, without those of one response alone. */
@@ -36,6 +37,8 @@ export function createResponseHeaders(corsOrigins: CorsOrigins): ResponseHeaders
       type,
       'x-content-type-options',
       'nosniff',
+      'accept-query',
+      QUERY_TYPE,
       ...corsHeaders(corsOrigins, origin).flat(),
     ];
   }

@@ -1,12 +1,13 @@
 import { cachingHeaders, type ResponseInfo } from '../../graph/dependencies.js';
 import { encodingFor } from '../../http/encodings.js';
 import { hasTag } from '../../http/etags.js';
+import { isCacheableMethod } from '../../http/query-method.js';
 import type { CacheableRequest } from './cacheable-request.js';
 import type { CompleteResponse, EncodedBody } from './complete-response.js';
 import type { Exchange } from './exchange.js';
 
 /**
- * Sends a complete response in an encoding that the client accepts. For GET it adds caching headers and answers
+ * Sends a complete response in an encoding that the client accepts. For GET and QUERY it adds caching headers and answers
  * conditional requests.
  *
  * @param isLast whether the connection closes after it
@@ -25,7 +26,7 @@ export function sendComplete(
     if (info.staleListings !== undefined) headers.push('x-stale-listings', info.staleListings);
     if (isLast) headers.push('connection', 'close');
     if (encoding !== 'identity') headers.push('content-encoding', encoding);
-    if (method === 'GET') {
+    if (isCacheableMethod(method)) {
       const etags = complete.etags(encoding);
       const known = ifNoneMatch === undefined ? undefined : etags.find((etag) => hasTag(ifNoneMatch, etag));
       // A 304 names the tag that the client has: a cache does not apply it to a response with another one.

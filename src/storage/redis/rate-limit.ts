@@ -37,7 +37,7 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Rate
 
   async function acquireShared(service: string, isFirst: boolean, ignoresPause: boolean): Promise<unknown> {
     const args = [requestsPerSecond, WINDOW_MS, randomUUID(), isFirst ? 1 : 0, ignoresPause ? 1 : 0];
-    const keys = [`${prefix}:places`, pauseKey(service), `${prefix}:first`];
+    const keys = [`${prefix}:places`, pauseKey(service), `${prefix}:first`, `${prefix}:routes`];
     return link.run(ACQUIRE_SLOT, keys, args);
   }
 
@@ -67,12 +67,13 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Rate
     }
     const waitMs = Math.min(Number(reply ?? 0), 2 * WINDOW_MS);
     if (!(waitMs > 0)) {
-      slotPatience.reset('');
+      slotPatience.reset('listings');
+      slotPatience.reset('routes');
       return 0;
     }
-    if (slotPatience.leftMs('') > 0) return waitMs;
+    if (slotPatience.leftMs(isFirst ? 'listings' : 'routes') > 0) return waitMs;
     // Listings go on until Redis gives slots again. Routes, of which there can be any number, wait again.
-    if (!isFirst) slotPatience.reset('');
+    if (!isFirst) slotPatience.reset('routes');
     return 0;
   }
 

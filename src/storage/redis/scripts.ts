@@ -139,31 +139,59 @@ export const FORGET = `redis.call('UNLINK', unpack(KEYS))`;
 /** Pauses a service: no slots for this time. KEYS hold; ARGV ms, text. */
 export const PAUSE = `redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[1])`;
 
+/** How long after the next slot is free it stays reserved for a route; routes ask again sooner. */
+const ROUTE_ASKS_WITHIN_MS = 200;
+
 /**
- * Acquires one slot of the rate limit that all gateways share.
+ * Acquires one slot of the rate limit that all gateways share. Listings go before routes: the next slot is reserved
+ * for a listing that waits while it asks again in time. After a listing has had a slot, the next one is reserved for a
+ * route if one waits.
  *
- * KEYS places, hold, first; ARGV slots in a window, the window in ms, a name for the slot, whether it has priority
- * (1 or 0): then the next slot is reserved for it while it asks again in time; whether to ignore a pause (1 or 0).
+ * KEYS places, hold, first (for whom the next slot is reserved: 1 for a listing, `route`), routes (there while a route
+ * waits); ARGV slots in a window, the window in ms, a name for the slot, whether it is for a listing (1 or 0), whether
+ * to ignore a pause (1 or 0).
  * Returns 0 if it was acquired, `[ms left, text]` of a pause, or how many ms to wait.
  */
 export const ACQUIRE_SLOT = `${HELPERS}
+local slots, window, isListing = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[4] == '1'
 local held = redis.call('PTTL', KEYS[2])
 if ARGV[5] == '0' and held > 0 and held <= ${LONGEST_MS} then return { held, text(KEYS[2]) } end
 expect(KEYS[1], 'zset')
 if redis.call('ZCARD', KEYS[1]) > ${MOST_SLOTS} then redis.call('UNLINK', KEYS[1]) end
 local at = now()
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', at - ARGV[2])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', at - window)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], at + 1, '+inf')
 local used = redis.call('ZCARD', KEYS[1])
-local first = redis.call('PTTL', KEYS[3])
-if ARGV[4] == '0' and first > 0 and first <= 2 * ARGV[2] then return 50 end
-if used < tonumber(ARGV[1]) then
-  redis.call('DEL', KEYS[3])
-  redis.call('ZADD', KEYS[1], at, ARGV[3])
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  return 0
+-- How long until there is a free slot.
+local function leftMs()
+  if used < slots then return 0 end
+  local oldest = redis.call('ZRANGE', KEYS[1], used - slots, used - slots, 'WITHSCORES')
+  return math.max(1, oldest[2] + window - at)
 end
-if ARGV[4] == '1' then redis.call('SET', KEYS[3], '1', 'PX', 2 * ARGV[2]) end
-local oldest = redis.call('ZRANGE', KEYS[1], used - ARGV[1], used - ARGV[1], 'WITHSCORES')
-return math.max(1, oldest[2] + ARGV[2] - at)
+local function isSet(key)
+  expect(key, 'string')
+  local left = redis.call('PTTL', key)
+  return left > 0 and left <= 2 * window
+end
+local function wait(ms)
+  if not isListing then redis.call('SET', KEYS[4], '1', 'PX', 2 * window) end
+  return ms
+end
+local isForRoute = text(KEYS[3]) == 'route'
+if isSet(KEYS[3]) and isForRoute == isListing then return wait(50) end
+local left = leftMs()
+if left > 0 then
+  if isListing then redis.call('SET', KEYS[3], '1', 'PX', 2 * window) end
+  return wait(left)
+end
+redis.call('ZADD', KEYS[1], at, ARGV[3])
+redis.call('PEXPIRE', KEYS[1], window)
+used = used + 1
+if isListing and isSet(KEYS[4]) then
+  redis.call('SET', KEYS[3], 'route', 'PX', leftMs() + ${ROUTE_ASKS_WITHIN_MS})
+else
+  redis.call('DEL', KEYS[3])
+end
+redis.call('DEL', KEYS[4])
+return 0
 `;

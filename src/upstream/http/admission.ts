@@ -12,6 +12,8 @@ export interface AdmissionOptions {
   readonly rateLimiter: RateLimiter;
   /** How many requests may wait in each lane of routes. Listings are never refused. */
   readonly maxWaiting: number;
+  /** How long a request for routes may wait until it is sent, in milliseconds. Listings wait without a limit. */
+  readonly maxRouteWaitMs: number;
   /** Rejects all waiting requests with its reason, an UpstreamError. */
   readonly closing: AbortSignal;
 }
@@ -26,39 +28,69 @@ interface AdmissionRequest {
   readonly clients?: RouteClients | undefined;
 }
 
-/** How often a lane checks whether the lanes before it are idle. */
-const BEHIND_POLL_MS = 20;
+/** How often a lane checks whether it has its turn. */
+const TURN_POLL_MS = 20;
+/**
+ * How long listings leave the next slot to a route. A slot comes at least every 1.2 s; a route that gets none for
+ * longer waits for something else, such as the routes of other gateways.
+ */
+const ROUTES_TURN_MS = 3_000;
 
 /**
  * Makes the admission to one service, which decides which request is sent next. Each lane goes before the lanes after
- * it. Within a lane the clients take turns, so that a client with many requests delays only its own.
+ * it, except that after a listing's request the next slot is left to a waiting route: listings that are refreshed
+ * without a pause would take all slots. Within a lane the clients take turns, so that a client with many requests
+ * delays only its own.
  */
 export function createAdmission(options: AdmissionOptions) {
-  const { service, backoff, rateLimiter, maxWaiting, closing } = options;
+  const { service, backoff, rateLimiter, maxWaiting, maxRouteWaitMs, closing } = options;
   const queues: Readonly<Record<Lane, FairQueue>> = {
     listings: createFairQueue({ concurrency: 1, maxWaiting: Number.POSITIVE_INFINITY }),
     routes: createFairQueue({ concurrency: 1, maxWaiting }),
     unlisted: createFairQueue({ concurrency: 1, maxWaiting }),
   };
 
-  /** Whether a request of a more important lane has its turn. */
+  /** The lanes in which a request waits for a slot, and for nothing else. */
+  const ready = new Set<Lane>();
+  /** Until when the next slot belongs to a route that is ready, on the monotonic clock. */
+  let routesTurnUntil = Number.NEGATIVE_INFINITY;
+
+  /** Whether the next slot belongs to another lane. */
   function isBehind(lane: Lane): boolean {
-    return LANES.slice(0, LANES.indexOf(lane)).some((before) => queues[before].running > 0);
+    const isRoutesTurn =
+      performance.now() < routesTurnUntil && (ready.has('routes') || ready.has('unlisted'));
+    if (lane === 'listings') return isRoutesTurn;
+    const before = LANES.slice(isRoutesTurn ? 1 : 0, LANES.indexOf(lane));
+    return before.some((each) => queues[each].running > 0);
   }
 
-  /** Waits until the request may be sent, with the slot acquired. */
-  async function untilFree({ url, lane, waits }: AdmissionRequest): Promise<void> {
-    for (;;) {
-      const waitMs =
-        backoff.delayBefore(url, lane, waits) ||
-        (isBehind(lane)
-          ? BEHIND_POLL_MS
-          : await rateLimiter.acquire(pauseKey(service, lane), lane === 'listings'));
-      // A failure may have been recorded while the slot was awaited.
-      if (waitMs === 0 && backoff.delayBefore(url, lane, waits) === 0) return;
-      if (waitMs > MAX_WAIT_MS) throw pausedByPeers(waitMs);
-      await sleep(waitMs, undefined, { signal: closing });
+  /**
+   * Waits until the request may be sent, with the slot acquired.
+   *
+   * @param ending ends the wait
+   */
+  async function untilFree({ url, lane, waits }: AdmissionRequest, ending: AbortSignal): Promise<void> {
+    try {
+      for (;;) {
+        let waitMs = backoff.delayBefore(url, lane, waits);
+        if (waitMs === 0) {
+          ready.add(lane);
+          waitMs = isBehind(lane)
+            ? TURN_POLL_MS
+            : await rateLimiter.acquire(pauseKey(service, lane), lane === 'listings');
+        }
+        ending.throwIfAborted();
+        // A failure may have been recorded while the slot was awaited.
+        if (waitMs === 0 && backoff.delayBefore(url, lane, waits) === 0) break;
+        if (waitMs > MAX_WAIT_MS) throw pausedByPeers(waitMs);
+        // No slot takes so long to come: this is a pause.
+        if (waitMs > ROUTES_TURN_MS) ready.delete(lane);
+        await sleep(waitMs, undefined, { signal: ending });
+      }
+    } finally {
+      ready.delete(lane);
     }
+    routesTurnUntil = lane === 'listings' ? performance.now() + ROUTES_TURN_MS : Number.NEGATIVE_INFINITY;
   }
 
   /**
@@ -78,22 +110,37 @@ export function createAdmission(options: AdmissionOptions) {
     return new Promise((resolve, reject) => {
       /** Takes the entries of all clients out of the queue. */
       const entries = new AbortController();
+      /** Ends the wait for the slot. */
+      const ending = new AbortController();
       let entryCount = 0;
       const end = (error: UpstreamError) => {
+        stopListening();
         entries.abort();
+        ending.abort(error);
         reject(error);
       };
-      closing.addEventListener('abort', () => end(closing.reason), { signal: entries.signal });
+      const onClosing = () => end(closing.reason);
+      closing.addEventListener('abort', onClosing);
+      const timer =
+        lane === 'listings'
+          ? undefined
+          : setTimeout(() => end(waitedTooLong(maxRouteWaitMs)), maxRouteWaitMs);
+      const stopListening = () => {
+        closing.removeEventListener('abort', onClosing);
+        clearTimeout(timer);
+      };
       const haveTurn = async () => {
         entries.abort();
         try {
-          await untilFree(request);
+          await untilFree(request, ending.signal);
           const answer = backoff.run(url, lane, send);
           // The caller handles a failure, but only after this promise has resolved.
           answer.catch(() => {});
           resolve({ answer });
         } catch (thrown) {
           reject(stoppingError(thrown));
+        } finally {
+          stopListening();
         }
       };
       // The request has an entry for each of its clients, and is sent when the first of them has its turn.
@@ -125,6 +172,14 @@ function tooManyWait(waiting: number): UpstreamError {
   return new UpstreamError(
     'UPSTREAM_RATE_LIMITED',
     `The requests to the upstream are limited, and ${waiting} are waiting already. Try again in half a minute.`,
+    { notSent: true },
+  );
+}
+
+function waitedTooLong(waitedMs: number): UpstreamError {
+  return new UpstreamError(
+    'UPSTREAM_RATE_LIMITED',
+    `The requests to the upstream are limited, and this one could not be sent within ${waitedMs / 1_000} s. Try again in half a minute.`,
     { notSent: true },
   );
 }

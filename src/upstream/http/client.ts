@@ -34,6 +34,8 @@ export interface UpstreamHttpOptions {
   readonly rateLimiter: RateLimiter;
   /** How many requests for routes may wait. The client with most of them is refused first; listings never are. */
   readonly maxWaiting: number;
+  /** How long a request for routes may wait until it is sent. */
+  readonly maxRouteWaitMs: number;
   /** The limit on one answer, counted after decompression. */
   readonly maxBytes: number;
   /** Called at the end of each attempt: `ok` or the error's code, and how long it took in seconds. */
@@ -57,7 +59,10 @@ export interface UpstreamRequest {
   readonly path: string;
   /** Query parameters; undefined ones are left out. */
   readonly query?: Readonly<Record<string, string | undefined>>;
-  /** Whether it goes before all other waiting requests. Listings do, so that routes cannot starve them. */
+  /**
+   * Whether it goes before routes that wait. Listings do, so that routes cannot starve them; after each of their
+   * requests one route has its turn.
+   */
   readonly first: boolean;
   /** The clients that ask, if it is for routes. */
   readonly clients?: RouteClients | undefined;
@@ -81,8 +86,8 @@ const CONNECT_TIMEOUT_MS = 5_000;
 
 /** Makes the client of one service, with its own connections, backoff and queues. */
 export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
-  const { service, baseUrl, headers, timeoutMs, retries, rateLimiter, maxWaiting, maxBytes, onAttempt, log } =
-    options;
+  const { service, baseUrl, headers, timeoutMs, retries, rateLimiter, maxBytes, onAttempt, log } = options;
+  const { maxWaiting, maxRouteWaitMs } = options;
   const base = baseUrl.replace(/\/+$/, '');
   const connectTimeoutMs = Math.min(timeoutMs, CONNECT_TIMEOUT_MS);
   const sentHeaders = new Headers({ accept: 'application/json' });
@@ -114,7 +119,14 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   const closing = new AbortController();
   // Every waiting request listens to it.
   setMaxListeners(0, closing.signal);
-  const admit = createAdmission({ service, backoff, rateLimiter, maxWaiting, closing: closing.signal });
+  const admit = createAdmission({
+    service,
+    backoff,
+    rateLimiter,
+    maxWaiting,
+    maxRouteWaitMs,
+    closing: closing.signal,
+  });
   const underWay = new Set<AbortController>();
   const tracing = currentTracing();
 

@@ -1,4 +1,5 @@
 import { isNativePlaceholder } from '../../../src/domain/addresses.js';
+import { isIdentifiedBy, parseCaip19 } from '../../../src/domain/caip.js';
 import type { Chain, Fetched, Token } from '../../../src/domain/listing.js';
 import type { GatewayContext } from '../../../src/graph/context.js';
 import { createCostMeter } from '../../../src/graph/cost/cost-meter.js';
@@ -26,6 +27,13 @@ export async function createContexts(
   const loaders = {
     chainsBySearch: (search: string, types?: readonly string[]) => chainSnapshot.matching(search, types),
     chainByKey: (chainKey: string) => chainSnapshot.byKey(chainKey) ?? null,
+    chainByCaip2: (caip2: string) => chainSnapshot.byCaip2(caip2) ?? null,
+    tokenByCaip19(caip19: string) {
+      const parts = parseCaip19(caip19);
+      const chain = parts && chainSnapshot.byCaip2(parts.caip2);
+      const token = chain && tokenSnapshot.byAddress(chain.chainKey, parts.address);
+      return token && isIdentifiedBy(parts, chain, token) ? token : null;
+    },
     tokenByAddress: (chainKey: string, address: string) => tokenSnapshot.byAddress(chainKey, address) ?? null,
     tokensListed: (chainKey: string | undefined) =>
       chainKey === undefined ? tokens.rows : tokenSnapshot.byChain(chainKey),

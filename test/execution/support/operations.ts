@@ -13,6 +13,7 @@ import {
   isNonNullType,
   isObjectType,
 } from 'graphql';
+import { randomFrom } from '../../support/random.js';
 
 /** An operation with variables. Most are valid for their schema. */
 export interface Generated {
@@ -66,13 +67,8 @@ const WRONG: readonly unknown[] = [
  */
 export function operationsFor(schema: GraphQLSchema): fc.Arbitrary<Generated> {
   return fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer()).map(([size, seed]) => {
-    let state = seed;
-    const choose = <Item>(items: readonly Item[]): Item => {
-      state = (state + 0x6d2b79f5) | 0;
-      let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-      mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-      return items[((mixed ^ (mixed >>> 14)) >>> 0) % items.length] as Item;
-    };
+    const random = randomFrom(seed);
+    const choose = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
     return new Generator(schema, choose, size).generate();
   });
 }

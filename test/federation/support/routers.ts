@@ -1,9 +1,10 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePort } from '../../support/free-port.js';
 import { startGatewayProcess } from '../../support/gateway-process.js';
+import { type AtEnd, startServerProcess } from '../../support/server-process.js';
 import { type CountingProxy, startCountingProxy } from './counting-proxy.js';
 import { startStatsSubgraph } from './stats-subgraph.js';
 
@@ -23,9 +24,6 @@ if (areRoutersMissing) {
     `Composers and routers are not installed: tests of larger graphs are skipped. Install them: ${INSTALL}\n`,
   );
 }
-
-/** What takes the ending of what was started. */
-export type AtEnd = (end: () => Promise<void>) => void;
 
 /** The built gateway over demo data that stay as they are, and the subgraph of another team. */
 export interface Subgraphs {
@@ -76,36 +74,36 @@ export async function startRouter(
     router === 'apollo-gateway'
       ? ['apollo-gateway.js', recipe('apollo-router.yaml', subgraphs), String(port)]
       : ['--input-type=module', '--eval', recipe(`${router}.js`, subgraphs, port)];
+  return startServing(router, port, args, atEnd);
+}
+
+/** Starts the recipe of a subgraph; gives where it is asked. */
+export async function startSubgraphRecipe(name: string, atEnd: AtEnd): Promise<{ url: string }> {
+  const port = await freePort();
+  const script = readFileSync(`${HOME}recipes/${name}`, 'utf8').replace('4001', String(port));
+  const address = await startServing(name, port, ['--input-type=module', '--eval', script], atEnd);
+  return { url: `${address}/graphql` };
+}
+
+/** Starts a process that serves a graph on this port; gives its address when it answers. */
+async function startServing(
+  name: string,
+  port: number,
+  args: readonly string[],
+  atEnd: AtEnd,
+): Promise<string> {
   const env = { PATH: process.env.PATH ?? '', NODE_ENV: 'production' };
-  const child: ChildProcess = spawn(process.execPath, args, { cwd: PACKAGES, env });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on('data', (chunk) => {
-      output += String(chunk);
-    });
-  }
-  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  atEnd(async () => {
-    child.kill('SIGKILL');
-    await exited;
-  });
   const address = `http://127.0.0.1:${port}`;
-  while (!(await isAnswering(address))) {
-    if (child.exitCode !== null) throw new Error(`${router} ended: ${output}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  const server = { name, command: [process.execPath, ...args], cwd: PACKAGES, env };
+  await startServerProcess({ ...server, isAnswering: () => isAnswering(address) }, atEnd);
   return address;
 }
 
 async function isAnswering(address: string): Promise<boolean> {
-  try {
-    const response = await fetch(`${address}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{"query":"{ __typename }"}',
-    });
-    return (await response.text()).includes('"Query"');
-  } catch {
-    return false;
-  }
+  const response = await fetch(`${address}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"query":"{ __typename }"}',
+  });
+  return (await response.text()).includes('"Query"');
 }

@@ -1,6 +1,5 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { buildSchema, graphql } from 'graphql';
+import { buildSchema } from 'graphql';
+import { type ServedGraph, serveGraph } from './serve-graph.js';
 
 interface ChainKey {
   readonly chainKey: string;
@@ -89,20 +88,6 @@ const rootValue = {
 };
 
 /** Starts another team's subgraph, which adds `tvlUsd` to chains and `holders` to tokens and refers to both. */
-export async function startStatsSubgraph(): Promise<{ url: string; close(): Promise<void> }> {
-  const server = createServer(async (request, response) => {
-    const asked = new URL(request.url ?? '', 'http://stats').searchParams.get('query');
-    const body = Buffer.concat(await request.toArray()).toString();
-    const { query, variables } = asked === null ? JSON.parse(body) : { query: asked, variables: {} };
-    const answer = await graphql({ schema, source: query, variableValues: variables, rootValue });
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+export function startStatsSubgraph(): Promise<ServedGraph> {
+  return serveGraph(schema, rootValue);
 }

@@ -56,6 +56,7 @@ describe('the schema', () => {
     expect(fieldsOf('Query')).toEqual([
       'chain(chainKey: String!): Chain',
       'chains(chainTypes: [String!], search: String): [Chain!]',
+      'chainsByCaip2(caip2s: [String!]!): [Chain]!',
       'chainsByKey(chainKeys: [String!]!): [Chain]!',
       'destinations(includeSourceChain: Boolean = false, srcChainKey: String!, srcToken: String!): [ChainDestinations!]',
       'listings: [ListingStatus!]!',
@@ -64,6 +65,7 @@ describe('the schema', () => {
       'token(address: String!, chainKey: String!): Token',
       'tokenSearch(after: String, filter: TokenFilter, first: Int = 20, orderBy: TokenOrder, query: String): TokenConnection',
       'tokens(srcChainKey: String, srcToken: String): [Token!]',
+      'tokensByCaip19(caip19s: [String!]!): [Token]!',
       'tokensByKey(keys: [TokenKey!]!): [Token]!',
     ]);
     expect(fieldsOf('TokenConnection')).toEqual([
@@ -114,6 +116,7 @@ describe('the schema', () => {
     ]);
     expect(fieldsOf('Token')).toEqual([
       'address: String!',
+      'caip19: String',
       'chain: Chain',
       'chainKey: String!',
       'decimals: Int!',

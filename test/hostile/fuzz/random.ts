@@ -1,3 +1,5 @@
+import { randomFrom } from '../../support/random.js';
+
 /** Choices by chance, the same for the same seed. */
 export interface Random {
   /** A whole number from 0 to `below` - 1. */
@@ -18,7 +20,7 @@ export interface Random {
  * @param nth place of the item in it
  */
 export function randomOf(seed: number, nth: number): Random {
-  const next = mulberry32(Math.imul(seed + 1, 0x9e3779b1) ^ Math.imul(nth + 1, 0x85ebca6b));
+  const next = randomFrom(Math.imul(seed + 1, 0x9e3779b1) ^ Math.imul(nth + 1, 0x85ebca6b));
   // The first numbers of neighbouring seeds resemble each other.
   next();
   next();
@@ -42,15 +44,4 @@ export function randomOf(seed: number, nth: number): Random {
 /** So many items, made one after the other. */
 export function times<Item>(count: number, make: (nth: number) => Item): Item[] {
   return Array.from({ length: count }, (_, nth) => make(nth));
-}
-
-/** Numbers from 0 to 1. */
-function mulberry32(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let bits = Math.imul(state ^ (state >>> 15), state | 1);
-    bits = (bits + Math.imul(bits ^ (bits >>> 7), bits | 61)) ^ bits;
-    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -105,7 +105,15 @@ export function oddValue(random: Random, depth = 3): unknown {
 /** An entity's representation, good or bad. */
 export function representation(random: Random): unknown {
   if (random.oneIn(8)) return random.pick([null, 5, 'nope', [], [[]], {}]);
-  const names = ['__typename', 'id', 'chainKey', 'address', ...random.pick([[], ODD_NAMES.slice(0, 3)])];
+  const names = [
+    '__typename',
+    'id',
+    'chainKey',
+    'address',
+    'caip2',
+    'caip19',
+    ...random.pick([[], ODD_NAMES.slice(0, 3)]),
+  ];
   const members = names
     .filter(() => !random.oneIn(3))
     .map((name): [string, unknown] => [
@@ -118,6 +126,8 @@ export function representation(random: Random): unknown {
 function goodMember(random: Random, name: string): string {
   if (name === '__typename') return random.pick(['Chain', 'Token', 'Price', 'Query', 'constructor']);
   if (name === 'id') return craftedOpaque(random);
+  if (name === 'caip2') return `eip155:${random.int(80)}`;
+  if (name === 'caip19') return `eip155:1/erc20:0xAbCdEf${random.int(2_000).toString(16).padStart(34, '0')}`;
   if (name === 'address') return `0xAbCdEf${random.int(2_000).toString(16).padStart(34, '0')}`;
   return random.pick(['ethereum', 'base', `chain-${random.int(80)}`, 'nope']);
 }

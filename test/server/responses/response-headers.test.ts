@@ -1,3 +1,4 @@
+import { METHODS } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { startServer } from '../../support/test-server.js';
 
@@ -30,14 +31,17 @@ describe('a response that is written without GraphQL Yoga', () => {
   ])('has the headers that Yoga gives, for %s, whatever is accepted', async (_name, corsOrigins) => {
     const { ask, gateway, executed } = await startServer({ config: { ...LONG, corsOrigins } });
     let nth = 0;
-    for (const method of ['GET', 'POST'])
+    for (const method of ['GET', 'POST', ...METHODS.filter((name) => name === 'QUERY')])
       for (const accept of [undefined, '*/*', 'application/json', 'application/graphql-response+json'])
         for (const origin of [undefined, 'https://a.example', 'https://b.example']) {
           const headers = { ...(accept ? { accept } : {}), ...(origin ? { origin } : {}) };
-          const asked = (query: string) => ({ query, method, headers });
+          const asked = (query: string) =>
+            method === 'QUERY'
+              ? { method, headers, path: '/graphql', body: JSON.stringify({ query }) }
+              : { query, method, headers };
           const url = `http://gateway/graphql${method === 'GET' ? `?query=${encodeURIComponent(QUERY)}` : ''}`;
-          const init = method === 'POST' ? { body: JSON.stringify({ query: QUERY }) } : {};
-          const type = method === 'POST' ? { 'content-type': 'application/json' } : {};
+          const init = method !== 'GET' ? { body: JSON.stringify({ query: QUERY }) } : {};
+          const type = method !== 'GET' ? { 'content-type': 'application/json' } : {};
           const byYoga = await gateway.fetch(
             new Request(url, { method, headers: { ...headers, ...type }, ...init }),
             {},

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { UpstreamError } from '../../../src/domain/upstream-error.js';
+import type { RateLimiter } from '../../../src/upstream/http/rate-limit.js';
 import { stopClock } from '../../support/clock.js';
 import {
   type Answer,
@@ -220,6 +221,42 @@ describe('the rate limiter', () => {
       '/v1/tokens',
       '/v1/tokens?srcToken=b',
     ]);
+  });
+
+  it('lets a route that waits go after each listing, and a listing after each route', async () => {
+    let free = 0;
+    const rateLimiter: RateLimiter = { acquire: () => (free-- > 0 ? 0 : 5), pause() {} };
+    const { upstream, http } = await askFor(GOOD, { rateLimiter });
+    const ask = (srcToken: string | undefined) =>
+      http.getJson({ path: 'tokens', query: { srcToken }, first: srcToken === undefined });
+    const answers = Promise.all(['a', 'b', undefined, undefined, undefined, undefined].map(ask));
+    for (let sent = 1; sent <= 6; sent++) {
+      free = 1;
+      await expect.poll(() => upstream.count(), { interval: 5 }).toBe(sent);
+    }
+    await answers;
+    expect(upstream.seen.map(({ url }) => url)).toEqual([
+      '/v1/tokens',
+      '/v1/tokens?srcToken=a',
+      '/v1/tokens',
+      '/v1/tokens?srcToken=b',
+      '/v1/tokens',
+      '/v1/tokens',
+    ]);
+  });
+
+  it('refuses routes that could not be sent in time, whether they have their turn or not', async () => {
+    const rateLimiter: RateLimiter = { acquire: () => 10_000, pause() {} };
+    const { upstream, http } = await askFor(GOOD, { rateLimiter, maxRouteWaitMs: 100 });
+    const answers = ['a', 'b'].map((srcToken) =>
+      faultOf(http.getJson({ path: 'tokens', query: { srcToken }, first: false })),
+    );
+    const message =
+      'The requests to the upstream are limited, and this one could not be sent within 0.1 s. Try again in half a minute.';
+    for (const fault of await Promise.all(answers)) {
+      expect(fault).toMatchObject({ code: 'UPSTREAM_RATE_LIMITED', message, notSent: true });
+    }
+    expect(upstream.count()).toBe(0);
   });
 
   it('refuses routes at once when too many wait already', async () => {

@@ -1,4 +1,4 @@
-/** Numbers from 0 up to 1 that look random, and are the same for the same seed (mulberry32). */
+/** Numbers from 0 up to 1, without 1, that look random and are the same for the same seed (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed | 0;
   return () => {
@@ -16,9 +16,8 @@ export function oneOf<Item>(items: readonly Item[], random: () => number): Item 
   return item;
 }
 
-/** The items in an order that looks random, and is the same for the same seed. */
-export function shuffled<Item>(items: readonly Item[], seed: number): readonly Item[] {
-  const random = randomFrom(seed);
+/** The items in a random order. */
+export function shuffled<Item>(items: readonly Item[], random: () => number): readonly Item[] {
   return items
     .map((item) => ({ item, place: random() }))
     .sort((a, b) => a.place - b.place)

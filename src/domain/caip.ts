@@ -1,0 +1,103 @@
+import { isNativeOf } from './addresses.js';
+import type { Chain, Token } from './listing.js';
+
+/*
+ * Identifiers of the Chain Agnostic Standards Alliance: CAIP-2 for chains, CAIP-19 for tokens. A namespace is used only
+ * if it is registered (https://github.com/ChainAgnostic/namespaces) and its reference follows from the row. Nothing is
+ * guessed: a wrong identifier would join wrong data.
+ */
+
+/** Namespaces whose reference is the `chainId` in decimal, by `chainType`. */
+const NUMBERED: ReadonlyMap<string, string> = new Map([
+  ['evm', 'eip155'], // eip155/caip2
+  ['tron', 'tron'], // tron/caip2: the value of eth_chainId, in decimal
+]);
+
+/**
+ * Chains whose reference is not in their row, by `chainKey`. Other chains of the same type have another reference:
+ * Movement, for example, has the type of Aptos.
+ */
+const MAINNETS: ReadonlyMap<string, { readonly chainType: string; readonly caip2: string }> = new Map([
+  ['aptos', { chainType: 'aptos', caip2: 'aptos:1' }], // aptos/caip2: the chain id of the node API
+  ['solana', { chainType: 'solana', caip2: 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp' }], // solana/caip2: genesis hash
+  ['ton', { chainType: 'ton', caip2: 'tvm:-239' }], // tvm/caip2: the global_id; there is no namespace "ton"
+  ['sui', { chainType: 'sui', caip2: 'sui:mainnet' }], // sui/caip2
+  ['starknet', { chainType: 'starknet', caip2: 'starknet:SN_MAIN' }], // starknet/caip2
+  ['iotamove', { chainType: 'iotamove', caip2: 'iota:mainnet' }], // iota/caip2
+  ['stellar', { chainType: 'stellar', caip2: 'stellar:pubnet' }], // stellar/caip2
+]);
+
+/** A published profile of CAIP-19: the namespace of the asset, and the form of its address. */
+interface AssetProfile {
+  readonly namespace: string;
+  readonly address: RegExp;
+}
+
+/**
+ * The profiles by `chainType`. Those of sui, aptos and tvm are not published yet. A native asset has none: its SLIP-44
+ * number is not in the row.
+ */
+const ASSETS: ReadonlyMap<string, AssetProfile> = new Map([
+  ['evm', { namespace: 'erc20', address: /^0x[0-9a-f]{40}$/i }], // eip155/caip19
+  ['solana', { namespace: 'token', address: /^[1-9A-HJ-NP-Za-km-z]{32,44}$/ }], // solana/caip19: the mint
+]);
+
+/** The CAIP-2 identifier of a chain, such as `eip155:1`; null if none follows from its row. */
+export function caip2Of({
+  chainKey,
+  chainType,
+  chainId,
+}: Pick<Chain, 'chainKey' | 'chainType' | 'chainId'>): string | null {
+  const namespace = NUMBERED.get(chainType);
+  if (namespace !== undefined) return chainId > 0 ? `${namespace}:${chainId}` : null;
+  const mainnet = MAINNETS.get(chainKey);
+  return mainnet?.chainType === chainType ? mainnet.caip2 : null;
+}
+
+/**
+ * The CAIP-19 identifier of a token, such as `eip155:1/erc20:0xA0b8…`, with its address as the upstream writes it.
+ *
+ * @param chain the chain that the token is on; null or undefined if it is not listed
+ * @returns null for a native asset, and where no profile is published
+ */
+export function caip19Of(chain: Chain | null | undefined, token: Pick<Token, 'address'>): string | null {
+  if (!chain) return null;
+  const profile = ASSETS.get(chain.chainType);
+  if (!profile?.address.test(token.address) || isNativeOf(chain, token)) return null;
+  const caip2 = caip2Of(chain);
+  return caip2 === null ? null : `${caip2}/${profile.namespace}:${token.address}`;
+}
+
+/** The parts of a CAIP-19 identifier by which a token can be looked up. */
+export interface Caip19Parts {
+  /** The CAIP-2 identifier of its chain. */
+  readonly caip2: string;
+  /** The namespace of the asset, such as `erc20`. */
+  readonly assetNamespace: string;
+  readonly address: string;
+}
+
+/** The maximum length of an asset type in the grammar of CAIP-19. */
+const MAX_LENGTH = 8 + 1 + 32 + 1 + 8 + 1 + 128;
+
+/** Splits a CAIP-19 identifier, without checking its parts; undefined for a text of another form. */
+export function parseCaip19(caip19: string): Caip19Parts | undefined {
+  if (caip19.length > MAX_LENGTH) return undefined;
+  const slash = caip19.indexOf('/');
+  const colon = caip19.indexOf(':', slash);
+  if (slash < 0 || colon < 0) return undefined;
+  return {
+    caip2: caip19.slice(0, slash),
+    assetNamespace: caip19.slice(slash + 1, colon),
+    address: caip19.slice(colon + 1),
+  };
+}
+
+/** Whether the token found at the chain and address of these parts is the one that they identify. */
+export function isIdentifiedBy(
+  { caip2, assetNamespace }: Caip19Parts,
+  chain: Chain,
+  token: Pick<Token, 'address'>,
+): boolean {
+  return caip19Of(chain, token)?.startsWith(`${caip2}/${assetNamespace}:`) === true;
+}

@@ -1,0 +1,15 @@
+/** The HTTP method QUERY (RFC 10008): safe and cacheable as GET, with the request in a body as POST. */
+export const QUERY = 'QUERY';
+
+/** The media type of the content of a QUERY request, for the header `Accept-Query`. */
+export const QUERY_TYPE = 'application/json';
+
+/** Whether responses to this method can be cached, and conditional requests are answered with 304. */
+export function isCacheableMethod(method: string): boolean {
+  return method === 'GET' || method === QUERY;
+}
+
+/** Whether the content of a request of this method is what it asks for. */
+export function isAskedByBody(method: string): boolean {
+  return method === 'POST' || method === QUERY;
+}

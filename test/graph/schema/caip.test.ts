@@ -1,0 +1,406 @@
+import { AssetType, ChainId } from 'caip';
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { demoChains } from '../../fixtures/demo.js';
+import { chainRow, generatedListings, tokenRow } from '../../fixtures/rows.js';
+import { startFakeUpstream, status } from '../../support/fake-upstream.js';
+import { codesOf, createTestGateway, type TestGateway } from '../../support/test-gateway.js';
+
+const LONG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
+const PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
+const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
+const MINT = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+const SOLANA = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp';
+
+const BY_CAIP = `query ($caip2s: [String!]!, $caip19s: [String!]!) {
+  chainsByCaip2(caip2s: $caip2s) { chainKey }
+  tokensByCaip19(caip19s: $caip19s) { chainKey address }
+}`;
+
+interface ChainIds {
+  readonly chainKey: string;
+  readonly caip2: string | null;
+}
+interface TokenIds {
+  readonly chainKey: string;
+  readonly address: string;
+  readonly caip19: string | null;
+}
+interface ByCaip {
+  readonly chainsByCaip2: readonly ({ chainKey: string } | null)[];
+  readonly tokensByCaip19: readonly ({ chainKey: string; address: string } | null)[];
+}
+
+/** Both identifiers of all rows. */
+async function identifiersOf({ query }: Pick<TestGateway, 'query'>) {
+  const { data, errors } = await query<{ chains: readonly ChainIds[]; tokens: readonly TokenIds[] }>(
+    '{ chains { chainKey caip2 } tokens { chainKey address caip19 } }',
+  );
+  if (!data) throw new Error(`Expected data, got ${JSON.stringify(errors)}`);
+  return data;
+}
+
+async function gatewayOver(chains: readonly unknown[], tokens: readonly unknown[]): Promise<TestGateway> {
+  const gateway = await createTestGateway({
+    upstream: await startFakeUpstream({ chains, tokens }),
+    config: LONG,
+  });
+  await gateway.query('{ chains { id } tokens { id } }');
+  return gateway;
+}
+
+/** The grammar, as the package reads it: an identifier that comes out as it went in. */
+const isCaip2 = (text: string) => roundTrips(() => new ChainId(text).toString(), text);
+const isCaip19 = (text: string) => roundTrips(() => new AssetType(text).toString(), text);
+function roundTrips(write: () => string, text: string): boolean {
+  try {
+    return write() === text;
+  } catch {
+    return false;
+  }
+}
+
+describe('over the demo listing', () => {
+  const ends: (() => Promise<void>)[] = [];
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    gateway = await createTestGateway({ config: LONG, atEnd: (end) => ends.push(end) });
+    return async () => {
+      for (const end of ends) await end();
+    };
+  });
+
+  it('106 of 108 chains have a CAIP-2, and 468 of 587 tokens a CAIP-19, all valid and different', async () => {
+    const { chains, tokens } = await identifiersOf(gateway);
+    const caip2s = chains.flatMap(({ caip2 }) => caip2 ?? []);
+    const caip19s = tokens.flatMap(({ caip19 }) => caip19 ?? []);
+    expect([chains.length, caip2s.length, tokens.length, caip19s.length]).toEqual([108, 106, 587, 468]);
+    expect(caip2s.filter((caip2) => !isCaip2(caip2))).toEqual([]);
+    expect(caip19s.filter((caip19) => !isCaip19(caip19))).toEqual([]);
+    expect(new Set(caip2s).size).toBe(106);
+    expect(new Set(caip19s.map((caip19) => caip19.toLowerCase())).size).toBe(468);
+  });
+
+  it('each chain has the identifier of its registered namespace, and the others none', async () => {
+    const { chains } = await identifiersOf(gateway);
+    const typeOf = new Map(demoChains.map(({ chainKey, chainType }) => [chainKey, chainType]));
+    const idOf = new Map(demoChains.map(({ chainKey, chainId }) => [chainKey, chainId]));
+    for (const { chainKey, caip2 } of chains.filter((chain) => typeOf.get(chain.chainKey) === 'evm'))
+      expect(caip2).toBe(`eip155:${idOf.get(chainKey)}`);
+    const others = chains.filter((chain) => typeOf.get(chain.chainKey) !== 'evm');
+    expect(Object.fromEntries(others.map(({ chainKey, caip2 }) => [chainKey, caip2]))).toEqual({
+      aptos: 'aptos:1',
+      hypercore: null,
+      iotamove: 'iota:mainnet',
+      movement: null,
+      solana: SOLANA,
+      starknet: 'starknet:SN_MAIN',
+      sui: 'sui:mainnet',
+      ton: 'tvm:-239',
+      tron: 'tron:728126428',
+    });
+  });
+
+  it('tokens have one only on EVM chains and Solana, and native assets have none', async () => {
+    const { tokens } = await identifiersOf(gateway);
+    const typeOf = new Map(demoChains.map(({ chainKey, chainType }) => [chainKey, chainType]));
+    const withId = tokens.filter(({ caip19 }) => caip19 !== null);
+    expect([...new Set(withId.map(({ chainKey }) => typeOf.get(chainKey)))].sort()).toEqual([
+      'evm',
+      'solana',
+    ]);
+    expect(withId.filter(({ address }) => address === PLACEHOLDER)).toEqual([]);
+    const found = (on: string, at: string) =>
+      tokens.find(({ chainKey, address }) => chainKey === on && address === at)?.caip19;
+    expect(found('ethereum', USDC)).toBe(`eip155:1/erc20:${USDC}`);
+    expect(found('solana', MINT)).toBe(`${SOLANA}/token:${MINT}`);
+  });
+
+  it('every identifier finds its chain or token, in the order asked, at no request to the upstream', async () => {
+    const { chains, tokens } = await identifiersOf(gateway);
+    const before = gateway.upstream.count();
+    const asked = <Row>(rows: readonly Row[]) => rows.toReversed();
+    const known = {
+      chains: chains.filter(({ caip2 }) => caip2),
+      tokens: tokens.filter(({ caip19 }) => caip19),
+    };
+    const { data, errors } = await gateway.query<ByCaip>(BY_CAIP, {
+      caip2s: asked(known.chains).map(({ caip2 }) => caip2),
+      caip19s: asked(known.tokens).map(({ caip19 }) => caip19),
+    });
+    expect(errors).toBeUndefined();
+    expect(data).toEqual({
+      chainsByCaip2: asked(known.chains).map(({ chainKey }) => ({ chainKey })),
+      tokensByCaip19: asked(known.tokens).map(({ chainKey, address }) => ({ chainKey, address })),
+    });
+    expect(gateway.upstream.count()).toBe(before);
+  });
+
+  it('addresses are compared as everywhere: hex in any letter case, and all others exactly', async () => {
+    const usdc = { chainKey: 'ethereum', address: USDC };
+    const asked: readonly (readonly [caip19: string, found: object | null])[] = [
+      [`eip155:1/erc20:${USDC}`, usdc],
+      [`eip155:1/erc20:${USDC.toLowerCase()}`, usdc],
+      [`eip155:1/erc20:0x${USDC.slice(2).toUpperCase()}`, usdc],
+      [`${SOLANA}/token:${MINT}`, { chainKey: 'solana', address: MINT }],
+      [`${SOLANA}/token:${MINT.toLowerCase()}`, null],
+      [`${SOLANA.toLowerCase()}/token:${MINT}`, null],
+      [`EIP155:1/erc20:${USDC}`, null],
+      [`eip155:1/ERC20:${USDC}`, null],
+    ];
+    const { data } = await gateway.query<ByCaip>(BY_CAIP, {
+      caip2s: [],
+      caip19s: asked.map(([caip19]) => caip19),
+    });
+    expect(data?.tokensByCaip19).toEqual(asked.map(([, found]) => found));
+  });
+
+  it('unknown and malformed identifiers are null without an error', async () => {
+    const caip2s = [
+      ...[
+        '',
+        ':',
+        'eip155',
+        'eip155:',
+        ':1',
+        'eip155:01',
+        'eip155:1 ',
+        ' eip155:1',
+        'eip155:0x1',
+        'eip155:-1',
+      ],
+      ...[
+        'EIP155:1',
+        'eip155:1:2',
+        'eip155:1/erc20:0x',
+        'eip155:1.0',
+        'eip155:999999999',
+        'ton:-239',
+        'ton:1',
+      ],
+      ...['solana:1', 'aptos:126', 'tron:0x2b6653dc', 'near:mainnet', 'ethereum', '__proto__', 'é'.repeat(9)],
+      'x'.repeat(100_000),
+    ];
+    const caip19s = [
+      ...['', '/', ':', 'eip155:1', 'eip155:1/', 'eip155:1/erc20', 'eip155:1/erc20:', `eip155:1/${USDC}`],
+      ...[
+        `eip155:8453/erc20:${USDC}`,
+        `eip155:1/erc721:${USDC}`,
+        `eip155:1/token:${USDC}`,
+        'eip155:1/slip44:60',
+      ],
+      ...[`eip155:1/erc20:${PLACEHOLDER}`, `eip155:1/erc20:0x${'0'.repeat(40)}`, `eip155:1/erc20:${USDC}/1`],
+      ...[
+        `eip155:1/erc20: ${USDC}`,
+        `eip155:1//erc20:${USDC}`,
+        `/erc20:${USDC}`,
+        `${SOLANA}/token:${PLACEHOLDER}`,
+      ],
+      ...[`${SOLANA}/erc20:${MINT}`, 'tron:728126428/erc20:0xA614F803B6FD780986A42C78EC9C7F77E6DED13C'],
+      `eip155:1/erc20:${USDC}${' '.repeat(100_000)}`,
+    ];
+    const answer = await gateway.query<ByCaip>(BY_CAIP, { caip2s, caip19s });
+    expect(answer).toEqual({
+      data: { chainsByCaip2: caip2s.map(() => null), tokensByCaip19: caip19s.map(() => null) },
+    });
+  });
+
+  it('nothing but a valid identifier finds anything', async () => {
+    const { chains, tokens } = await identifiersOf(gateway);
+    const known = [...chains.map(({ caip2 }) => caip2 ?? ''), ...tokens.map(({ caip19 }) => caip19 ?? '')];
+    const near = fc
+      .tuple(fc.constantFrom(...known), fc.nat(60), fc.string({ maxLength: 2 }))
+      .map(([text, at, inserted]) => text.slice(0, at) + inserted + text.slice(at + 1));
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.oneof(near, fc.string()), { maxLength: 50 }), async (texts) => {
+        const { data, errors } = await gateway.query<ByCaip>(BY_CAIP, { caip2s: texts, caip19s: texts });
+        expect(errors).toBeUndefined();
+        for (const [nth, text] of texts.entries()) {
+          if (data?.chainsByCaip2[nth]) expect(isCaip2(text), text).toBe(true);
+          if (data?.tokensByCaip19[nth]) expect(isCaip19(text), text).toBe(true);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('they join entities: by either key, null if unknown, with an error if it is no text', async () => {
+    const { data, errors } = await gateway.query(
+      `query ($representations: [_Any!]!) {
+        _entities(representations: $representations) { ... on Chain { chainKey } ... on Token { address } }
+      }`,
+      {
+        representations: [
+          { __typename: 'Chain', caip2: 'eip155:8453' },
+          { __typename: 'Token', caip19: `eip155:1/erc20:${USDC.toLowerCase()}` },
+          { __typename: 'Chain', caip2: 'eip155:999999999' },
+          { __typename: 'Token', caip19: 'no identifier' },
+          { __typename: 'Chain', caip2: null },
+          { __typename: 'Token', caip19: 7 },
+          { __typename: 'Chain', caip19: `eip155:1/erc20:${USDC}` },
+          // The other keys go first.
+          { __typename: 'Chain', caip2: 'eip155:8453', chainKey: 'ethereum' },
+          { __typename: 'Token', caip19: `eip155:1/erc20:${USDC}`, chainKey: 'nope' },
+        ],
+      },
+    );
+    expect(data).toEqual({
+      _entities: [
+        ...[{ chainKey: 'base' }, { address: USDC }, null, null, null, null, null],
+        ...[{ chainKey: 'ethereum' }, { address: USDC }],
+      ],
+    });
+    expect(errors?.map(({ path, message }) => [path?.[1], message])).toEqual([
+      [4, 'A representation must have a string as its caip2, got null.'],
+      [5, 'A representation must have a string as its caip19, got 7.'],
+      [6, 'A representation must have a string as its chainKey, got nothing.'],
+    ]);
+  });
+});
+
+describe('look-ups by CAIP', () => {
+  it('answer 10,000 of each without a request to the upstream, and count them as rows', async () => {
+    const { chains, tokens } = generatedListings(100, 20_000);
+    const upstream = await startFakeUpstream({ chains, tokens });
+    const gateway = await createTestGateway({ upstream, config: { ...LONG, maxRows: 20_000 } });
+    const ids = await identifiersOf({
+      query: (text) => gateway.query(text.replace('tokens {', 'tokens(srcChainKey: "ethereum") {')),
+    });
+    expect(ids.tokens.length).toBeGreaterThan(2_000);
+    const before = upstream.count();
+    const many = (count: number) => ({
+      caip2s: Array.from({ length: count }, (_nothing, nth) => `eip155:${1 + (nth % 120)}`),
+      caip19s: Array.from({ length: count }, (_nothing, nth) => ids.tokens[nth % ids.tokens.length]?.caip19),
+    });
+    const { data } = await gateway.query<ByCaip>(BY_CAIP, many(10_000));
+    expect(data?.chainsByCaip2.map((chain) => chain?.chainKey)).toEqual(
+      many(10_000).caip2s.map((_caip2, nth) => (nth % 120 < 100 ? chains[nth % 120]?.chainKey : undefined)),
+    );
+    expect(data?.tokensByCaip19.map((token) => token?.address)).toEqual(
+      many(10_000).caip19s.map((_caip19, nth) => ids.tokens[nth % ids.tokens.length]?.address),
+    );
+    expect(upstream.count()).toBe(before);
+    const refused = await gateway.query(BY_CAIP, many(10_001));
+    expect(refused.data).toBeUndefined();
+    expect(codesOf(refused)).toEqual(['LIMIT_EXCEEDED']);
+  });
+
+  it('count what is selected below them, so that they hide no large lists', async () => {
+    const { chains, tokens } = generatedListings(2, 400);
+    const upstream = await startFakeUpstream({ chains, tokens });
+    const { query } = await createTestGateway({ upstream, config: { ...LONG, maxRows: 1_000 } });
+    const id = `eip155:1/erc20:${tokens[0]?.address}`;
+    const texts = (text: string) => JSON.stringify(Array(5).fill(text));
+    for (const field of [
+      `chainsByCaip2(caip2s: ${texts('eip155:1')}) { tokens { id } }`,
+      `tokensByCaip19(caip19s: ${texts(id)}) { chain { tokens { id } } }`,
+      `_entities(representations: [${Array(5).fill('{ __typename: "Chain", caip2: "eip155:1" }')}]) { ... on Chain { tokens { id } } }`,
+      `_entities(representations: [${Array(5).fill(`{ __typename: "Token", caip19: "${id}" }`)}]) { ... on Token { chain { tokens { id } } } }`,
+      // By the key that is used, not by the part of another.
+      `_entities(representations: [${Array(5).fill(`{ __typename: "Token", chainKey: "nope", caip19: "${id}" }`)}]) { ... on Token { chain { tokens { id } } } }`,
+    ]) {
+      expect(codesOf(await query(`{ ${field} }`)), field).toEqual(['LIMIT_EXCEEDED']);
+    }
+  });
+
+  it('find the first chain of the listing where the upstream gives two the same number', async () => {
+    const gateway = await gatewayOver(
+      [chainRow('one', { chainId: 5 }), chainRow('two', { chainId: 5 }), chainRow('three', { chainId: 6 })],
+      [tokenRow('one', USDC), tokenRow('two', USDC), tokenRow('two', USDC.replace('A', 'B'))],
+    );
+    const { data } = await gateway.query<ByCaip>(BY_CAIP, {
+      caip2s: ['eip155:5', 'eip155:6'],
+      caip19s: [`eip155:5/erc20:${USDC}`, `eip155:5/erc20:${USDC.replace('A', 'B')}`],
+    });
+    expect(data).toEqual({
+      chainsByCaip2: [{ chainKey: 'one' }, { chainKey: 'three' }],
+      // Never a token of another chain than the one that the identifier finds.
+      tokensByCaip19: [{ chainKey: 'one', address: USDC }, null],
+    });
+  });
+
+  it('know a chain by its own key where its number is not in the row, and never guess', async () => {
+    const chains = [
+      chainRow('stellar', { chainType: 'stellar', chainId: 1 }),
+      chainRow('stellar-testnet', { chainType: 'stellar', chainId: 2 }),
+      chainRow('solana', { chainType: 'SOLANA', chainId: 101 }),
+      chainRow('eclipse', { chainType: 'solana', chainId: 1 }),
+      chainRow('sui', { chainType: 'evm', chainId: 9 }),
+      chainRow('near', { chainType: 'near', chainId: 1 }),
+      chainRow('cosmoshub', { chainType: 'cosmos', chainId: 4 }),
+      chainRow('zero', { chainId: 0 }),
+      chainRow('negative', { chainId: -5 }),
+      chainRow('large', { chainId: Number.MAX_SAFE_INTEGER }),
+      chainRow('shasta', { chainType: 'tron', chainId: 2494104990 }),
+    ];
+    const tokens = [
+      tokenRow('eclipse', MINT),
+      tokenRow('solana', MINT),
+      tokenRow('solana', '0x12'),
+      tokenRow('sui', '0x12'),
+      tokenRow('sui', USDC),
+      tokenRow('shasta', USDC),
+      tokenRow('zero', USDC),
+      tokenRow('unlisted', USDC),
+    ];
+    const ids = await identifiersOf(await gatewayOver(chains, tokens));
+    expect(Object.fromEntries(ids.chains.map(({ chainKey, caip2 }) => [chainKey, caip2]))).toEqual({
+      stellar: 'stellar:pubnet',
+      'stellar-testnet': null,
+      solana: SOLANA,
+      eclipse: null,
+      sui: 'eip155:9',
+      near: null,
+      cosmoshub: null,
+      zero: null,
+      negative: null,
+      large: `eip155:${Number.MAX_SAFE_INTEGER}`,
+      shasta: 'tron:2494104990',
+    });
+    expect(ids.tokens.map(({ caip19 }) => caip19)).toEqual([
+      ...[null, `${SOLANA}/token:${MINT}`, null, null, `eip155:9/erc20:${USDC}`, null, null, null],
+    ]);
+  });
+
+  it('give a native asset none, even at an address of its own', async () => {
+    const native = { chainKey: 'celo', name: 'Celo', symbol: 'CELO', decimals: 18, address: USDC };
+    const { query } = await gatewayOver(
+      [chainRow('celo', { chainId: 42220, nativeCurrency: native })],
+      [tokenRow('celo', USDC.toLowerCase()), tokenRow('celo', PLACEHOLDER)],
+    );
+    expect((await identifiersOf({ query })).tokens.map(({ caip19 }) => caip19)).toEqual([null, null]);
+    const asked = { caip2s: [], caip19s: [`eip155:42220/erc20:${USDC}`] };
+    expect((await query<ByCaip>(BY_CAIP, asked)).data?.tokensByCaip19).toEqual([null]);
+  });
+
+  it('are null with an error without a chain listing, and malformed ones are null in any case', async () => {
+    const upstream = await startFakeUpstream({
+      chains: [chainRow('base')],
+      tokens: [tokenRow('base', USDC)],
+    });
+    upstream.plan('chains', status(500));
+    const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
+    const answer = await query(BY_CAIP, {
+      caip2s: ['eip155:7'],
+      caip19s: [`eip155:7/erc20:${USDC}`, 'malformed'],
+    });
+    expect(answer.data).toEqual({ chainsByCaip2: [null], tokensByCaip19: [null, null] });
+    expect(answer.errors?.map(({ path }) => path)).toEqual([
+      ['chainsByCaip2', 0],
+      ['tokensByCaip19', 0],
+    ]);
+    expect(codesOf(answer)).toEqual(['UPSTREAM_STATUS', 'UPSTREAM_STATUS']);
+    const { data, errors } = await query('{ tokens { caip19 symbol } }');
+    expect(data).toEqual({ tokens: [{ caip19: null, symbol: 'USDC' }] });
+    expect(errors?.map(({ path }) => path)).toEqual([['tokens', 0, 'caip19']]);
+  });
+
+  it('are answered before there is a snapshot, too, by one request for each listing', async () => {
+    const { query, upstream } = await createTestGateway({ config: LONG });
+    const asked = { caip2s: ['eip155:1', 'eip155:8453'], caip19s: Array(50).fill(`eip155:1/erc20:${USDC}`) };
+    const { data } = await query<ByCaip>(BY_CAIP, asked);
+    expect(data?.chainsByCaip2).toEqual([{ chainKey: 'ethereum' }, { chainKey: 'base' }]);
+    expect(data?.tokensByCaip19).toEqual(Array(50).fill({ chainKey: 'ethereum', address: USDC }));
+    expect(upstream.seen.map(({ path }) => path).sort()).toEqual(['chains', 'tokens']);
+  });
+});

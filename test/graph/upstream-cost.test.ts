@@ -1,0 +1,201 @@
+import fc from 'fast-check';
+import {
+  defaultFieldResolver,
+  execute,
+  type GraphQLFieldResolver,
+  type GraphQLSchema,
+  isObjectType,
+  parse,
+  validate,
+} from 'graphql';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tokenFilterKey } from '../../src/domain/addresses.js';
+import { createContext, type GatewayContext } from '../../src/graph/context.js';
+import { mayAskUpstream } from '../../src/graph/cost/cost.js';
+import { withFederation } from '../../src/graph/federation/federated.js';
+import { schema as ownSchema } from '../../src/graph/schema/index.js';
+import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { startFakeUpstream } from '../support/fake-upstream.js';
+import { type Operation, operationsOf } from '../support/generated-operations.js';
+import {
+  createTestGateway,
+  createTestLog,
+  defaultConfig,
+  type TestGateway,
+} from '../support/test-gateway.js';
+
+const CHAINS = demoChains.filter(({ chainKey }) => ['ethereum', 'base', 'solana', 'sei'].includes(chainKey));
+const LISTED = demoTokens
+  .filter(({ chainKey: on }) => CHAINS.some(({ chainKey }) => chainKey === on))
+  .slice(0, 60);
+const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
+const LIMITS = { maxAliases: 100_000, maxQueryTokens: 100_000, maxDepth: 100, maxCost: 1e9, maxRows: 1e7 };
+/** Nothing is refreshed meanwhile, and no routes are cached from one operation to the next. */
+const FRESHNESS = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, destinationsFreshMs: 1 };
+const MAX_ROUTES = 30;
+
+/** The fields (`Type.field`) that may ask the upstream, as they say themselves. */
+const SAYING_SO = fieldsOf(ownSchema)
+  .filter(({ extensions }) => mayAskUpstream(extensions))
+  .map(({ name }) => name);
+
+function fieldsOf(schema: GraphQLSchema) {
+  return Object.values(schema.getTypeMap())
+    .filter((type) => isObjectType(type) && !type.name.startsWith('__'))
+    .flatMap((type) =>
+      isObjectType(type) ? Object.values(type.getFields()).map((field) => ({ type, field })) : [],
+    )
+    .map(({ type, field }) => ({ name: `${type.name}.${field.name}`, field, extensions: field.extensions }));
+}
+
+/** The field whose resolver runs now. */
+let current = '';
+
+/** The whole schema, whose resolvers say that they run. */
+const observed = withFederation(ownSchema);
+for (const { name, field } of fieldsOf(observed)) {
+  const resolve: GraphQLFieldResolver<unknown, unknown> = field.resolve ?? defaultFieldResolver;
+  field.resolve = (...given) => {
+    const outer = current;
+    current = name;
+    try {
+      return resolve(...given);
+    } finally {
+      current = outer;
+    }
+  };
+}
+
+let gateway: TestGateway;
+let newContext: () => GatewayContext;
+const ends: (() => Promise<void>)[] = [];
+beforeAll(async () => {
+  const upstream = await startFakeUpstream({ chains: CHAINS, tokens: LISTED });
+  const config = { ...LIMITS, ...FRESHNESS, maxRoutesPerOperation: MAX_ROUTES };
+  gateway = await createTestGateway({ upstream, config, atEnd: (end) => ends.push(end) });
+  await gateway.query('{ chains { id } tokens { id } }');
+  const { log } = await createTestLog();
+  const { snapshots } = gateway;
+  newContext = () =>
+    createContext(
+      { ...defaultConfig(), ...config, snapshots, unitsOfWholeToken: 30, log },
+      { client: undefined, nextTurn: async () => {} },
+    );
+});
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+/** The requests that an operation causes at the upstream, asked for as clients do. */
+async function requestsOf({ query, variables, operationName }: Operation): Promise<readonly string[]> {
+  await new Promise((resolve) => setTimeout(resolve, 2 * FRESHNESS.destinationsFreshMs));
+  const before = gateway.upstream.seen.length;
+  await gateway.fetch('/graphql', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query, variables, operationName }),
+  });
+  return gateway.upstream.seen.slice(before).map(({ path, url }) => {
+    const { searchParams } = new URL(url, 'http://upstream');
+    const srcToken = searchParams.get('srcToken') ?? undefined;
+    const srcChainKey = searchParams.get('srcChainKey') ?? undefined;
+    return srcToken === undefined ? `the listing of ${path}` : tokenFilterKey({ srcChainKey, srcToken });
+  });
+}
+
+/** The distinct questions for routes that these fields have in an operation. */
+async function questionsOf(
+  { query, variables, operationName }: Operation,
+  fields: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const document = parse(query);
+  const questions = new Set<string>();
+  if (validate(observed, document).length > 0) return questions;
+  const context = newContext();
+  const routesFrom: GatewayContext['loaders']['routesFrom'] = (filter) => {
+    if (fields.includes(current)) questions.add(tokenFilterKey(filter));
+    return context.loaders.routesFrom(filter);
+  };
+  await execute({
+    schema: observed,
+    document,
+    variableValues: { ...variables },
+    operationName: operationName ?? null,
+    contextValue: { ...context, loaders: { ...context.loaders, routesFrom } },
+  });
+  return questions;
+}
+
+/** What an operation costs the upstream beyond the distinct questions of these fields. */
+async function excessOf(operation: Operation, fields = SAYING_SO): Promise<readonly string[]> {
+  const requests = await requestsOf(operation);
+  const questions = await questionsOf(operation, fields);
+  return requests.filter((request, nth) => !questions.has(request) || requests.indexOf(request) !== nth);
+}
+
+describe('an operation', () => {
+  it('can ask the upstream by these fields alone', () => {
+    expect([...SAYING_SO].sort()).toEqual(['Query.destinations', 'Query.tokens', 'Token.destinations']);
+  });
+
+  it('costs the upstream at most one request for each distinct question for routes', async () => {
+    let asking = 0;
+    let free = 0;
+    await fc.assert(
+      fc.asyncProperty(operationsOf({ hasRoutes: true }), async (operation) => {
+        const before = gateway.upstream.count();
+        expect(await excessOf(operation)).toEqual([]);
+        if (gateway.upstream.count() > before) asking++;
+        else free++;
+      }),
+      { numRuns: 80 },
+    );
+    expect(asking).toBeGreaterThan(5);
+    expect(free).toBeGreaterThan(20);
+  });
+
+  it('costs nothing without these fields', async () => {
+    await fc.assert(
+      fc.asyncProperty(operationsOf({}), async (operation) => {
+        expect(await requestsOf(operation)).toEqual([]);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it.each([
+    ['an address in two letter cases', 'ethereum', [USDC, USDC.toLowerCase(), USDC.toUpperCase()]],
+    ['a native asset by both addresses', 'ethereum', [`0x${'0'.repeat(40)}`, `0x${'e'.repeat(40)}`]],
+  ])(
+    'costs one request for one question, written as %s, however often it is asked',
+    async (_what, chainKey, written) => {
+      const fields = written.flatMap((address, nth) => [
+        `t${nth}: tokens(srcChainKey: "${chainKey}", srcToken: "${address}") { id }`,
+        `d${nth}: destinations(srcChainKey: "${chainKey}", srcToken: "${address}") { chainKey }`,
+        `l${nth}: token(chainKey: "${chainKey}", address: "${address}") { destinations { __typename } }`,
+      ]);
+      const operation = { query: `{ ${fields.join(' ')} }`, variables: {} };
+      expect(await requestsOf(operation)).toHaveLength(1);
+      expect(await excessOf(operation)).toEqual([]);
+    },
+  );
+
+  it('costs no more than the routes that one operation may ask for', async () => {
+    const operation = { query: '{ tokens { destinations { __typename } } }', variables: {} };
+    expect(await requestsOf(operation)).toHaveLength(MAX_ROUTES);
+    expect(await excessOf(operation)).toEqual([]);
+  });
+
+  it.each([
+    ['Query.tokens', 'tokens(srcChainKey: "ethereum", srcToken: "KEY") { id }'],
+    ['Query.destinations', 'destinations(srcChainKey: "ethereum", srcToken: "KEY") { chainKey }'],
+    ['Token.destinations', 'token(chainKey: "ethereum", address: "KEY") { destinations { __typename } }'],
+  ])('is found to cost more if %s does not say that it asks', async (field, text) => {
+    const operation = { query: `{ ${text.replace('KEY', USDC)} }`, variables: {} };
+    expect(await excessOf(operation)).toEqual([]);
+    const others = SAYING_SO.filter((name) => name !== field);
+    expect(await excessOf(operation, others)).toEqual([
+      tokenFilterKey({ srcChainKey: 'ethereum', srcToken: USDC }),
+    ]);
+  });
+});

@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { OpenGatewayOptions } from '../../src/library/index.js';
+import { pickerDocuments } from '../../src/pages/picker/picker.js';
+import { AT, open, post } from '../support/open-gateway.js';
+
+const DOCUMENT = '{ chains { chainKey } }';
+const OTHER = '{ chains { name } }';
+const TEXTS = { chains: DOCUMENT, broken: '{' };
+
+function writeManifest(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'documents-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, 'documents.json');
+  writeFileSync(path, JSON.stringify(TEXTS));
+  return path;
+}
+
+const byId = (documentId: string) =>
+  new Request(AT, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ documentId }),
+  });
+
+describe('trustedDocuments', () => {
+  it.each<[string, () => NonNullable<OpenGatewayOptions['trustedDocuments']>]>([
+    ['the path of a file', writeManifest],
+    ['its content', () => TEXTS],
+    ['a Map', () => new Map(Object.entries(TEXTS))],
+    [
+      "Apollo's manifest",
+      () => ({
+        format: 'apollo-persisted-query-manifest',
+        version: 1,
+        operations: Object.entries(TEXTS).map(([id, body]) => ({ id, body, name: id, type: 'query' })),
+      }),
+    ],
+  ])('as %s are asked for by their id, and the invalid ones are logged', async (_form, documents) => {
+    const { fetch, lines } = await open({ trustedDocuments: documents() });
+    const data = { data: { chains: expect.any(Array) } };
+    expect(await (await fetch(byId('chains'))).json()).toMatchObject(data);
+    expect(await (await fetch(post(OTHER))).json()).toMatchObject(data);
+    expect((await fetch(byId('nobody'))).status).toBe(400);
+    await expect.poll(() => lines.join('')).toContain('"invalid":{"broken":"Syntax Error');
+  });
+
+  it('are the only ones with trustedDocumentsOnly, beside those of the pages', async () => {
+    const { fetch } = await open({ trustedDocuments: TEXTS, trustedDocumentsOnly: true });
+    const refused = await fetch(post(OTHER));
+    expect(refused.status).toBe(403);
+    expect(await refused.json()).toMatchObject({
+      errors: [{ extensions: { code: 'DOCUMENT_NOT_TRUSTED' } }],
+    });
+    for (const document of [DOCUMENT, ...pickerDocuments()]) {
+      expect((await fetch(post(document))).status, document).toBe(200);
+    }
+  });
+
+  it.each<[string, OpenGatewayOptions, RegExp]>([
+    [
+      'none',
+      { trustedDocuments: {} },
+      /trustedDocuments: expected .*, got an object, which has no documents/,
+    ],
+    ['a list', { trustedDocuments: [] }, /got an array, which is an array/],
+    ['no texts', { trustedDocuments: { a: 1 } }, /got an object, where the text of "a" is a number/],
+    [
+      'no file',
+      { trustedDocuments: '/no/such/file' },
+      /got "\/no\/such\/file", which cannot be read \(ENOENT\)/,
+    ],
+    [
+      'only none',
+      { trustedDocumentsOnly: true },
+      /trustedDocuments: expected a file of documents for trustedDocumentsOnly=true/,
+    ],
+  ])('that are %s are refused', async (_what, options, message) => {
+    await expect(open(options)).rejects.toThrow(message);
+  });
+});

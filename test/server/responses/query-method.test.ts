@@ -1,0 +1,212 @@
+import { once } from 'node:events';
+import { createServer, METHODS } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { openGateway } from '../../../src/library/index.js';
+import { type Asked, type Received, startServer, type TestServer } from '../../support/test-server.js';
+
+const TOKENS = '{ tokens { symbol name } }';
+const LONG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
+
+let server: TestServer;
+const ends: (() => Promise<void>)[] = [];
+beforeAll(async () => {
+  server = await startServer({ config: LONG, atEnd: (end) => ends.push(end) });
+});
+afterAll(async () => {
+  for (const end of ends.reverse()) await end();
+});
+
+/** Older versions of Node refuse the method before the gateway sees it. */
+const isKnownToNode = METHODS.includes('QUERY');
+
+/** The request by QUERY. */
+const byQuery = ({ headers, ...parameters }: Asked): Asked => ({
+  method: 'QUERY',
+  path: '/graphql',
+  body: JSON.stringify(parameters),
+  ...(headers ? { headers } : {}),
+});
+
+/** A query that no other test asks, so that nothing of it is cached. */
+let asked = 0;
+const fresh = (fields = 'tokens { symbol name }') => `query Names { own${asked++}: ${fields} }`;
+
+const OF_CACHING = ['cache-control', 'etag', 'age', 'last-modified', 'vary'];
+const cachingOf = ({ headers }: Received) =>
+  OF_CACHING.map((name) => String(headers[name]).replace(/max-age=\d+/, 'max-age'));
+
+describe.skipIf(!isKnownToNode)('a QUERY request', () => {
+  it.each([
+    ['an operation', { query: TOKENS }],
+    [
+      'variables',
+      { query: 'query ($key: String!) { chain(chainKey: $key) { name } }', variables: { key: 'base' } },
+    ],
+    [
+      'a named operation',
+      { query: 'query A { chains { name } } query B { listings { name } }', operationName: 'A' },
+    ],
+    ['an unknown field', { query: '{ nothing }' }],
+    ['a syntax error', { query: '{' }],
+    ['no query', {}],
+    ['an unknown hash', { extensions: { persistedQuery: { version: 1, sha256Hash: 'a'.repeat(64) } } }],
+    ['JSON that is no object', undefined],
+  ])('with %s is answered with the bytes and the status of a POST', async (_what, parameters) => {
+    const body = parameters === undefined ? '7' : JSON.stringify(parameters);
+    for (let time = 0; time < 3; time++) {
+      const posted = await server.ask({ method: 'POST', body });
+      const queried = await server.ask({ method: 'QUERY', path: '/graphql', body });
+      expect(queried.status).toBe(posted.status);
+      expect(queried.body.equals(posted.body)).toBe(true);
+      expect(queried.headers['content-type']).toBe(posted.headers['content-type']);
+    }
+  });
+
+  it('has the caching headers of a GET, and is answered with 304 where the client has the response', async () => {
+    const query = fresh();
+    for (let time = 0; time < 3; time++) {
+      for (const encoding of ['identity', 'gzip']) {
+        const headers = { 'accept-encoding': encoding };
+        const got = await server.ask({ query, method: 'GET', headers });
+        const queried = await server.ask(byQuery({ query, headers }));
+        expect(cachingOf(queried)).toEqual(cachingOf(got));
+        expect(queried.body.equals(got.body)).toBe(true);
+        const etag = queried.headers.etag ?? '';
+        const again = await server.ask(byQuery({ query, headers: { ...headers, 'if-none-match': etag } }));
+        expect(again.status).toBe(304);
+        expect(again.body).toHaveLength(0);
+      }
+    }
+    expect((await server.ask(byQuery({ query: '{ nothing }' }))).headers['cache-control']).toBe('no-store');
+  });
+
+  it('is executed twice, and then answered from the cache, which knows it by its body', async () => {
+    const [one, other] = [fresh(), fresh('chains { name }')];
+    const requests = [one, one, one, other, one, other, other].map((query) => byQuery({ query }));
+    const { count, bodies } = await server.countExecuted(...requests);
+    expect(count).toBe(4);
+    const [a, , , b] = bodies;
+    expect(bodies).toEqual([a, a, a, b, a, b, b]);
+    expect(a).not.toBe(b);
+    // Differently written, it means the same.
+    const spaced = byQuery({ query: one.replace('{', '{  ') });
+    expect((await server.countExecuted(spaced, spaced)).count).toBe(1);
+  });
+
+  it.each([
+    [undefined, 400],
+    ['text/plain', 415],
+    ['application/graphql', 415],
+    ['application/x-www-form-urlencoded', 415],
+    ['application/jsonx', 415],
+    ['application/json', 200],
+    ['application/json; charset=utf-8', 200],
+    ['Application/JSON', 200],
+  ])('with the Content-Type %s is answered with %i', async (type, status) => {
+    const before = server.upstream.count();
+    // Bytes have no type of their own.
+    const response = await fetch(`${server.address}/graphql`, {
+      method: 'QUERY',
+      ...(type ? { headers: { 'content-type': type } } : {}),
+      body: Buffer.from(JSON.stringify({ query: '{ chains { name } }' })),
+    });
+    expect(response.status).toBe(status);
+    expect(response.headers.get('accept-query')).toBe('application/json');
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    const answer = (await response.json()) as { data?: object; errors?: { message: string }[] };
+    if (status === 200) expect(answer).toMatchObject({ data: { chains: expect.any(Array) } });
+    else {
+      const came = type === undefined ? 'none' : JSON.stringify(type);
+      expect(answer.errors?.map(({ message }) => message)).toEqual([
+        `Expected a QUERY request to have the Content-Type application/json, got ${came}.`,
+      ]);
+    }
+    expect(server.upstream.count()).toBe(before);
+  });
+
+  it('is limited in size as a POST, and is nothing at another path', async () => {
+    const large = byQuery({ query: `{ chains { name } } # ${'x'.repeat(1_100_000)}` });
+    expect((await server.ask(large)).status).toBe(413);
+    expect((await server.ask({ ...byQuery({ query: TOKENS }), path: '/live' })).status).toBe(405);
+    expect((await server.ask({ ...byQuery({ query: TOKENS }), path: '/nothing' })).status).toBe(404);
+  });
+
+  it('is logged with its method, its operation and its errors', async () => {
+    const ids = ['query-logged-1', 'query-logged-2'];
+    const query = fresh('chains { name }');
+    await server.ask(byQuery({ query, operationName: 'Names', headers: { 'x-request-id': ids[0] ?? '' } }));
+    await server.ask(byQuery({ query: '{ nothing }', headers: { 'x-request-id': ids[1] ?? '' } }));
+    const lines = ids.map((id) => server.serverLog.find(({ requestId }) => requestId === id));
+    expect(lines).toEqual([
+      expect.objectContaining({ method: 'QUERY', status: 200, operation: 'Names' }),
+      expect.objectContaining({ method: 'QUERY', codes: ['GRAPHQL_VALIDATION_FAILED'] }),
+    ]);
+  });
+});
+
+describe('the endpoint', () => {
+  it('says that it can be asked by QUERY, and lets pages of other origins do so', async () => {
+    for (const method of ['GET', 'POST'])
+      expect((await server.ask({ query: TOKENS, method })).headers['accept-query']).toBe('application/json');
+    const preflight = await server.ask({
+      method: 'OPTIONS',
+      path: '/graphql',
+      headers: {
+        origin: 'https://a.example',
+        'access-control-request-method': 'QUERY',
+        'access-control-request-headers': 'content-type',
+      },
+    });
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers).toMatchObject({
+      'accept-query': 'application/json',
+      'access-control-allow-methods': 'GET, POST, QUERY, OPTIONS',
+      'access-control-allow-headers': 'content-type',
+    });
+    const refused = await server.ask({ method: 'PUT', path: '/graphql', body: '{}' });
+    expect(refused.status).toBe(405);
+    expect(refused.headers.allow).toBe('GET, POST, QUERY, OPTIONS');
+    expect((await server.ask({ method: 'GET', path: '/live' })).headers).not.toHaveProperty('accept-query');
+  });
+});
+
+describe('a QUERY request to a gateway inside another server', () => {
+  it('is answered by fetch and by the handler of node:http, from the cache and with 304', async () => {
+    const gateway = await openGateway({ path: '/api/graphql', logTo: { write: () => {} } });
+    onTestFinished(gateway.close);
+    const host = createServer(gateway.handler).listen(0, '127.0.0.1');
+    await once(host, 'listening');
+    onTestFinished(() => {
+      host.closeAllConnections();
+      host.close();
+    });
+    const body = JSON.stringify({ query: TOKENS });
+    const { port } = host.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}/api/graphql`;
+    const inside = (at: string, init: RequestInit) => gateway.fetch(new Request(at, init));
+    for (const ask of isKnownToNode ? [inside, fetch] : [inside]) {
+      const asked = (headers = {}) =>
+        ask(url, { method: 'QUERY', headers: { 'content-type': 'application/json', ...headers }, body });
+      const posted = await ask(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+      });
+      const text = await posted.text();
+      let etag = '';
+      for (let time = 0; time < 3; time++) {
+        const response = await asked({ 'accept-encoding': 'identity' });
+        expect(response.headers.get('cache-control')).toMatch(/^public, max-age=/);
+        expect(await response.text()).toBe(text);
+        etag = response.headers.get('etag') ?? '';
+      }
+      const again = await asked({ 'accept-encoding': 'identity', 'if-none-match': etag });
+      expect(again.status).toBe(304);
+      const wrong = await ask(url, { method: 'QUERY', headers: { 'content-type': 'text/plain' }, body });
+      expect(wrong.status).toBe(415);
+      const missing = await ask(url, { method: 'QUERY', body: Buffer.from(body) });
+      expect(missing.status).toBe(400);
+    }
+  });
+});

@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createSharedRateLimiter } from '../../src/storage/redis/rate-limit.js';
+import { createSeal } from '../../src/storage/redis/seal.js';
+import { createRateLimiter } from '../../src/upstream/http/rate-limit.js';
+import { isRedisMissing, startRedis, type TestRedis } from '../support/redis.js';
+
+const PER_SECOND = 5;
+
+/** The rate limit as one gateway has it; gives a function that waits for a slot, for a listing or a route. */
+function createGatewayLimit({ client }: TestRedis) {
+  const limiter = createSharedRateLimiter({
+    local: createRateLimiter(PER_SECOND),
+    requestsPerSecond: PER_SECOND,
+    link: { run: async (script, keys, args) => client.eval(script, keys.length, ...keys, ...args) },
+    seal: createSeal(undefined, 'scope'),
+    prefix: 'x',
+  });
+  return async (isListing: boolean): Promise<void> => {
+    let waitMs = await limiter.acquire('v1', isListing);
+    while (waitMs > 0) {
+      await sleep(waitMs);
+      waitMs = await limiter.acquire('v1', isListing);
+    }
+  };
+}
+
+/** One gateway that wants slots for listings without a pause; another that wants some for routes meanwhile. */
+async function compete(routes: number): Promise<readonly string[]> {
+  const redis = await startRedis();
+  const [slotOfOne, slotOfOther] = [createGatewayLimit(redis), createGatewayLimit(redis)];
+  const order: string[] = [];
+  let isOver = false;
+  const takeListings = async () => {
+    while (!isOver) {
+      await slotOfOne(true);
+      order.push('listing');
+    }
+  };
+  const listings = takeListings();
+  onTestFinished(async () => {
+    isOver = true;
+    await listings;
+  });
+  // From here on a listing always waits.
+  await expect.poll(() => order.length).toBeGreaterThan(PER_SECOND);
+  order.length = 0;
+  for (let route = 0; route < routes; route++) {
+    await slotOfOther(false);
+    order.push('route');
+  }
+  return order;
+}
+
+describe.skipIf(isRedisMissing)(
+  'the rate limit of two gateways, one of which always waits with a listing,',
+  () => {
+    it('gives slots to the routes of the other, and goes on with the listings', async () => {
+      const order = await compete(6);
+      const listings = order.filter((each) => each === 'listing').length;
+      // One listing before each route; a route that is called late may miss its slot.
+      expect(listings).toBeGreaterThanOrEqual(3);
+      expect(listings).toBeLessThanOrEqual(18);
+    });
+  },
+);

@@ -1,0 +1,34 @@
+import { onTestFinished } from 'vitest';
+import { type OpenGatewayOptions, openGateway } from '../../src/library/index.js';
+import { type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
+
+/** The endpoint of {@link open}. */
+export const AT = 'http://gateway/api/graphql';
+
+/** Opens a gateway as a server around it would, with demo data unless there is an upstream; the test's end closes it. */
+export async function open(options: OpenGatewayOptions = {}, upstream?: FakeUpstream) {
+  const lines: string[] = [];
+  const gateway = await openGateway({
+    path: '/api/graphql',
+    // A busy machine must not make the gateway refuse operations.
+    maxWaitMs: 600_000,
+    ...(upstream ? { upstreamUrl: upstream.url } : {}),
+    logTo: { write: (line) => lines.push(line) },
+    ...options,
+  });
+  onTestFinished(gateway.close);
+  return { ...gateway, lines };
+}
+
+/** Starts a fake upstream with the demo listings; the test's end closes it. */
+export async function startUpstream(): Promise<FakeUpstream> {
+  const upstream = await startFakeUpstream();
+  onTestFinished(upstream.close);
+  return upstream;
+}
+
+/** A POST of this query. */
+export function post(query: string, init: RequestInit = {}): Request {
+  const headers = { 'content-type': 'application/json' };
+  return new Request(AT, { method: 'POST', headers, body: JSON.stringify({ query }), ...init });
+}
