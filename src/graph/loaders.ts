@@ -1,5 +1,6 @@
 import DataLoader from 'dataloader';
 import { tokenFilterKey, tokenKey } from '../domain/addresses.js';
+import { listedKey } from '../domain/chain-keys.js';
 import { GatewayError, OperationLimitError } from '../domain/errors.js';
 import type { Chain, Token, TokenFilter } from '../domain/listing.js';
 import { needsChains, type TokenPage, type TokenSearchRequest } from '../search/token-search.js';
@@ -40,8 +41,9 @@ export const WOULD_WAIT: unknown = Object.freeze({ message: 'This operation has 
 export interface Loaders {
   /** The chain listing, searched. */
   chainsBySearch(search: string, chainTypes?: readonly string[]): MaybePromise<readonly Chain[]>;
+  /** The chain with this key, in any letter case. */
   chainByKey(chainKey: string): MaybePromise<Chain | null>;
-  /** The token at this address; equal addresses may differ in letter case. */
+  /** The token at this address; equal keys of chains and equal addresses may differ in letter case. */
   tokenByAddress(chainKey: string, address: string): MaybePromise<Token | null>;
   /** The token listing, or its tokens on one chain. */
   tokensListed(srcChainKey: string | undefined): MaybePromise<readonly Token[]>;
@@ -118,7 +120,8 @@ export function createLoaders(options: LoadersOptions): Loaders {
   const routesAtHand = new Map<string, readonly Token[]>();
   let refusedRoutes = 0;
 
-  function routesFrom(filter: RouteFilter): MaybePromise<readonly Token[]> {
+  function routesFrom(asked: RouteFilter): MaybePromise<readonly Token[]> {
+    const filter = withListedChain(asked);
     const key = tokenFilterKey(filter);
     if (!routesAsked.has(key)) {
       const atHand = routesAtHand.get(key) ?? view.cachedRoutes(filter);
@@ -135,6 +138,15 @@ export function createLoaders(options: LoadersOptions): Loaders {
       routesAsked.add(key);
     }
     return routeLoader().load(filter);
+  }
+
+  /** Two writings of a chain's key are one request. */
+  function withListedChain(asked: RouteFilter): RouteFilter {
+    const { srcChainKey } = asked;
+    const listed = view.untracked().tokens?.rowsByChain;
+    if (srcChainKey === undefined || !listed) return asked;
+    const key = listedKey(listed, srcChainKey);
+    return key === undefined || key === srcChainKey ? asked : { ...asked, srcChainKey: key };
   }
 
   /** Throws instead of rejecting: a list of tokens can ask for as many routes as it has rows. */

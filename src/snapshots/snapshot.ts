@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { tokenKey } from '../domain/addresses.js';
+import { byChainKey, listedKey } from '../domain/chain-keys.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, Token } from '../domain/listing.js';
 import { forEachChunk } from '../scheduling/chunks.js';
@@ -37,9 +38,9 @@ export interface ChainSnapshot extends Snapshot<Chain>, KnownChains {
 export interface TokenSnapshot extends Snapshot<Token> {
   /** The digest without the prices. */
   readonly rowsVersion: string;
-  /** The tokens of one chain; empty for an unknown chain. */
+  /** The tokens of one chain, whose key is in any letter case; empty for an unknown chain. */
   byChain(chainKey: string): readonly Token[];
-  /** The token at this address, in any spelling of it. */
+  /** The token at this address, in any spelling of both. */
   byAddress(chainKey: string, address: string): Token | undefined;
   readonly search: TokenSearch;
   /** The indexes of the search. */
@@ -56,7 +57,7 @@ export function createChainSnapshot(fetched: Fetched<Chain>): ChainSnapshot {
     version: digestOf(rows),
     rowsByChain: new Map(rows.map(({ chainKey }) => [chainKey, 1])),
     ageAt: agingFrom(fetched.takenAt),
-    byKey: (chainKey) => byKey.get(chainKey),
+    byKey: (chainKey) => byChainKey(byKey, chainKey),
     named: names.named,
     matching(search, chainTypes) {
       const types = chainTypes && new Set(chainTypes.map((type) => type.toLowerCase()));
@@ -105,8 +106,9 @@ export async function createTokenSnapshot(
     version: digestOf([rowsVersion, shortened(pricesDigest)]),
     ageAt: agingFrom(fetched.takenAt),
     rowsByChain: new Map([...byChain].map(([chainKey, ofChain]) => [chainKey, ofChain.length])),
-    byChain: (chainKey) => byChain.get(chainKey) ?? NONE,
-    byAddress: (chainKey, address) => byAddress.get(tokenKey(chainKey, address)),
+    byChain: (chainKey) => byChainKey(byChain, chainKey) ?? NONE,
+    byAddress: (chainKey, address) =>
+      byAddress.get(tokenKey(listedKey(byChain, chainKey) ?? chainKey, address)),
     indexes,
     search: await createTokenSearch(rows, indexes),
   };

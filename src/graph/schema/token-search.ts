@@ -29,7 +29,7 @@ const TokenFilterInput = builder.inputType('TokenFilter', {
   fields: (t) => ({
     chainKeys: t.stringList({
       description:
-        'Tokens on these chains, by exact `chainKey`. An unknown chainKey matches nothing; no error is raised.',
+        'Tokens on these chains, by whole `chainKey`; letter case does not matter. An unknown chainKey matches nothing; no error is raised.',
     }),
     chainTypes: t.stringList({
       description: 'Tokens on chains of these families, such as ["evm"]; letter case does not matter.',
