@@ -3,7 +3,8 @@ import { tokenFilterKey, tokenKey } from '../domain/addresses.js';
 import { listedKey } from '../domain/chain-keys.js';
 import { GatewayError, OperationLimitError } from '../domain/errors.js';
 import type { Chain, Token, TokenFilter } from '../domain/listing.js';
-import { needsChains, type TokenPage, type TokenSearchRequest } from '../search/token-search.js';
+import type { FoundTokens } from '../search/suggestions/did-you-mean.js';
+import { needsChains, type TokenSearchRequest } from '../search/token-search.js';
 import type { TokenSnapshot } from '../snapshots/snapshot.js';
 import type { View } from '../snapshots/snapshots.js';
 import { ROUTE_UNITS } from './cost/cost.js';
@@ -58,7 +59,7 @@ export interface Loaders {
   tokensByChain(chainKey: string): MaybePromise<readonly Token[]>;
   /** How many tokens are listed on one chain. */
   tokenCountByChain(chainKey: string): MaybePromise<number>;
-  tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): MaybePromise<TokenPage>;
+  tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): MaybePromise<FoundTokens>;
 }
 
 /** Makes the loaders of one operation. */

@@ -3,11 +3,13 @@ import { tokenKey } from '../domain/addresses.js';
 import { byChainKey, listedKey } from '../domain/chain-keys.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, Token } from '../domain/listing.js';
-import { forEachChunk } from '../scheduling/chunks.js';
+import { forEachChunk, runInSteps } from '../scheduling/chunks.js';
 import { createChainNames } from '../search/chain-names.js';
+import { type AskingSearch, withDidYouMean } from '../search/suggestions/did-you-mean.js';
+import { type WordList, wordListSteps } from '../search/suggestions/word-list.js';
 import { interpretationsOf } from '../search/text.js';
 import { createTokenIndexes, type TokenIndexes } from '../search/token-indexes.js';
-import { createTokenSearch, type KnownChains, type TokenSearch } from '../search/token-search.js';
+import { createTokenSearch, type KnownChains } from '../search/token-search.js';
 import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
 
 /** One whole listing as it was when fetched. It is immutable. */
@@ -42,9 +44,11 @@ export interface TokenSnapshot extends Snapshot<Token> {
   byChain(chainKey: string): readonly Token[];
   /** The token at this address, in any spelling of both. */
   byAddress(chainKey: string, address: string): Token | undefined;
-  readonly search: TokenSearch;
+  readonly search: AskingSearch;
   /** The indexes of the search. */
   readonly indexes: TokenIndexes;
+  /** The words of names and chain keys. */
+  readonly nameWords: WordList;
 }
 
 /** Indexes a fetched chain listing. */
@@ -58,6 +62,7 @@ export function createChainSnapshot(fetched: Fetched<Chain>): ChainSnapshot {
     rowsByChain: new Map(rows.map(({ chainKey }) => [chainKey, 1])),
     ageAt: agingFrom(fetched.takenAt),
     byKey: (chainKey) => byChainKey(byKey, chainKey),
+    texts: names.texts,
     named: names.named,
     matching(search, chainTypes) {
       const types = chainTypes && new Set(chainTypes.map((type) => type.toLowerCase()));
@@ -100,6 +105,9 @@ export async function createTokenSnapshot(
   const rowsVersion = shortened(rowsDigest);
   const isKnown = before?.rowsVersion === rowsVersion;
   const indexes = isKnown ? before.indexes : await createTokenIndexes(rows);
+  const nameWords = isKnown
+    ? before.nameWords
+    : await runInSteps(wordListSteps([...byChain.keys(), ...rows.map(({ name }) => name)]));
   return {
     ...fetched,
     rowsVersion,
@@ -110,7 +118,8 @@ export async function createTokenSnapshot(
     byAddress: (chainKey, address) =>
       byAddress.get(tokenKey(listedKey(byChain, chainKey) ?? chainKey, address)),
     indexes,
-    search: await createTokenSearch(rows, indexes),
+    nameWords,
+    search: withDidYouMean(await createTokenSearch(rows, indexes), indexes, nameWords),
   };
 }
 

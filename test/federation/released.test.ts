@@ -11,9 +11,9 @@ import { breakingChanges } from './support/breaking-changes.js';
  * `npm run schema:release`, which makes the present schema the released one.
  */
 const MEANT: Readonly<Record<string, readonly string[]>> = {
-  'schema.graphql': [],
-  'subgraph.graphql': [],
-  'stitching.graphql': [],
+  'schema.graphql': ['Token.destinations changed type from [Token!] to [ChainDestinations!].'],
+  'subgraph.graphql': ['Token.destinations changed type from [Token!] to [ChainDestinations!].'],
+  'stitching.graphql': ['Token.destinations changed type from [Token!] to [ChainDestinations!].'],
 };
 
 const NOW: Readonly<Record<string, string>> = {

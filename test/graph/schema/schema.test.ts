@@ -117,7 +117,7 @@ describe('the schema', () => {
       'chain: Chain',
       'chainKey: String!',
       'decimals: Int!',
-      'destinations: [Token!]',
+      'destinations: [ChainDestinations!]',
       'id: ID!',
       'isBridgeable: Boolean!',
       'isNative: Boolean!',
