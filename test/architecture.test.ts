@@ -25,6 +25,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
   'config-values': [],
   'config-documents': ['config-values'],
   config: ['config-documents', 'config-values', 'logger', 'observability/request-log'],
+  'config-names': ['config', 'domain'],
   // The way of the data, from the upstream to the port.
   upstream: [...LEAVES],
   search: ['domain', 'scheduling'],
@@ -103,6 +104,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
   ],
   start: [
     'config',
+    'config-names',
     'demo',
     'gateway',
     'graph/dependencies',

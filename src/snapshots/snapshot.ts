@@ -92,10 +92,12 @@ export async function createTokenSnapshot(
   const rowsDigest = createHash('sha256');
   const pricesDigest = createHash('sha256');
   const byChain = new Map<string, Token[]>();
+  const names = new Set<string>();
   await forEachChunk(rows, (chunk) => {
     rowsDigest.update(JSON.stringify(chunk.map(({ price, ...row }) => row)));
     pricesDigest.update(JSON.stringify(chunk.map(({ price }) => price?.usd)));
     for (const token of chunk) {
+      names.add(token.name);
       const ofChain = byChain.get(token.chainKey);
       if (ofChain) ofChain.push(token);
       else byChain.set(token.chainKey, [token]);
@@ -107,7 +109,7 @@ export async function createTokenSnapshot(
   const indexes = isKnown ? before.indexes : await createTokenIndexes(rows);
   const nameWords = isKnown
     ? before.nameWords
-    : await runInSteps(wordListSteps([...byChain.keys(), ...rows.map(({ name }) => name)]));
+    : await runInSteps(wordListSteps([...byChain.keys(), ...names]));
   return {
     ...fetched,
     rowsVersion,

@@ -23,8 +23,9 @@ export interface FoundTokens extends TokenPage {
 export type AskingSearch = (request: TokenSearchRequest, chains: KnownChains | undefined) => FoundTokens;
 
 const MAX_SUGGESTIONS = 3;
-/** How many queries are tried: each costs a search. */
+/** How many queries are tried, and how many words they may have before no other is tried: each costs a search. */
 const MAX_TRIED = 6;
+const MAX_WORDS_TRIED = 12;
 const BETWEEN_WORDS = /[^\p{L}\p{N}]+/u;
 const MARKS = /([^\p{L}\p{N}]+)/u;
 const LETTERS_ONLY = /^[\p{L}\p{N}]+$/u;
@@ -90,13 +91,15 @@ export function withDidYouMean(
 
   function suggestionsFor(request: TokenSearchRequest, chains: KnownChains | undefined): readonly string[] {
     const suggestions: string[] = [];
+    let wordsLeft = MAX_WORDS_TRIED;
     for (const { text, words } of meantBy(request.query, chains)) {
       const [token] = search(
         { ...request, query: text, order: 'RELEVANCE', first: 1, after: undefined },
         chains,
       ).tokens;
       if (token) suggestions.push(asWritten(text, words, token, chains));
-      if (suggestions.length === MAX_SUGGESTIONS) break;
+      wordsLeft -= text.split(BETWEEN_WORDS).length;
+      if (suggestions.length === MAX_SUGGESTIONS || wordsLeft <= 0) break;
     }
     return suggestions;
   }

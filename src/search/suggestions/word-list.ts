@@ -37,7 +37,7 @@ export function* wordListSteps(texts: Iterable<string>): Steps<WordList> {
   }
   const groups = new Map<string, string>();
   for (const [group, members] of ofGroup) {
-    groups.set(group, members.sort().join(''));
+    groups.set(group, members.join(''));
     yield;
   }
 
