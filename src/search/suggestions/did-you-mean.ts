@@ -47,43 +47,46 @@ export function withDidYouMean(
     return search({ ...everything, query: word }, chains).totalCount > 0;
   }
 
-  /** The ways to mend one word of a query, which may have marks inside; none if it cannot be mended. */
-  function mendings(typed: string, chains: KnownChains | undefined): readonly Mending[] {
-    const folded = foldText(typed);
-    const pieces = folded.split(MARKS);
-    let ways: readonly Mending[] = [{ text: '', words: [] }];
-    for (const piece of pieces) {
-      const isRight =
-        piece.length < WORD_LENGTH.min ||
-        !LETTERS_ONLY.test(piece) ||
-        FILLERS.has(piece) ||
-        (pieces.length > 1 && findsAnything(piece, chains));
-      const meant = isRight ? [piece] : HAS_LETTER.test(piece) ? mend(piece, chains) : [];
-      ways = combined(
-        ways,
-        meant.map((text) => ({ text, words: isRight ? [] : [text] })),
-        '',
-      );
-    }
-    return ways.filter(({ words }) => words.length > 0);
+  /** What may be meant by a piece of a word, which is itself if it is right; none if it cannot be mended. */
+  function meantByPiece(
+    piece: string,
+    isWhole: boolean,
+    chains: KnownChains | undefined,
+  ): readonly Mending[] {
+    const isRight =
+      piece.length < WORD_LENGTH.min ||
+      !LETTERS_ONLY.test(piece) ||
+      FILLERS.has(piece) ||
+      (!isWhole && findsAnything(piece, chains));
+    if (isRight) return [{ text: piece, words: [] }];
+    if (!HAS_LETTER.test(piece)) return [];
+    return mend(piece, chains).map((text) => ({ text, words: [text] }));
   }
 
   /** The queries that may be meant, the most likely first. */
   function meantBy(query: string, chains: KnownChains | undefined): readonly Mending[] {
     const typed = narrowText(query).split(/\s+/).filter(Boolean);
     if (typed.some(isLikeAddress)) return [];
-    const seen = new Map<string, readonly Mending[]>();
+    // A word or a piece of one can be there again and again, and is looked up once.
+    const seen = new Set<string>();
+    const ofPieces = new Map<string, readonly Mending[]>();
     let ways: readonly Mending[] = [{ text: '', words: [] }];
     for (const word of typed) {
       const folded = foldText(word);
       if (seen.has(folded)) continue;
+      seen.add(folded);
       const isRight =
         folded.length < WORD_LENGTH.min ||
         !HAS_LETTERS.test(folded) ||
         FILLERS.has(folded) ||
         findsAnything(word, chains);
-      const meant = isRight ? [{ text: word, words: [] }] : mendings(word, chains);
-      seen.set(folded, meant);
+      const pieces = isRight ? [] : folded.split(MARKS);
+      let meant: readonly Mending[] = [{ text: isRight ? word : '', words: [] }];
+      for (const piece of pieces) {
+        const ofPiece = ofPieces.get(piece) ?? meantByPiece(piece, pieces.length === 1, chains);
+        ofPieces.set(piece, ofPiece);
+        meant = combined(meant, ofPiece, '');
+      }
       ways = combined(ways, meant, ' ');
     }
     return ways.filter(({ words }) => words.length > 0);

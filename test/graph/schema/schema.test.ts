@@ -67,7 +67,9 @@ describe('the schema', () => {
       'tokensByKey(keys: [TokenKey!]!): [Token]!',
     ]);
     expect(fieldsOf('TokenConnection')).toEqual([
+      'didYouMean: [String!]!',
       'edges: [TokenEdge!]!',
+      'nodes: [Token!]!',
       'pageInfo: PageInfo!',
       'totalCount: Int!',
     ]);
