@@ -1,6 +1,6 @@
 import closeWithGrace from 'close-with-grace';
+import { mistypedNames, mistypedText } from './config/names.js';
 import { type Config, readConfig, secretsOf } from './config.js';
-import { mistypedNames, mistypedText } from './config-names.js';
 import { startDemoUpstream } from './demo/upstream.js';
 import { createGateway } from './gateway.js';
 import { createDependencyCheck } from './graph/dependencies.js';

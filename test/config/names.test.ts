@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { SETTINGS } from '../src/config.js';
-import { mistypedNames } from '../src/config-names.js';
-import { spawnGateway, startGatewayProcess } from './support/gateway-process.js';
+import { mistypedNames } from '../../src/config/names.js';
+import { SETTINGS } from '../../src/config.js';
+import { spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
 
 describe('a name that is no setting', () => {
   it.each([
