@@ -1,4 +1,5 @@
 import closeWithGrace from 'close-with-grace';
+import { mistypedNames, mistypedText } from './config/names.js';
 import { type Config, readConfig, secretsOf } from './config.js';
 import { startDemoUpstream } from './demo/upstream.js';
 import { createGateway } from './gateway.js';
@@ -47,6 +48,7 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
     ...(destination ? { destination } : {}),
     secrets: secretsOf(config),
   });
+  for (const mistyped of mistypedNames(process.env)) log.warn(mistyped, mistypedText(mistyped));
   const forConnections = Math.max(1, fileHandles() - OWN_FILE_HANDLES);
   const isShort = forConnections < config.maxConnections;
   const maxConnections = isShort ? forConnections : config.maxConnections;
@@ -219,6 +221,7 @@ export function start(onSignal: OnSignal): void {
     endWith([
       'The gateway did not start. Correct these settings:',
       ...settings.errors.map((error) => `  ${error}`),
+      ...mistypedNames(process.env).map((mistyped) => `  ${mistypedText(mistyped)}`),
     ]);
   }
   const { config } = settings;

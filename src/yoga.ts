@@ -115,7 +115,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
           ? [{ path, assets: `${path}/playground/`, load: async () => createPlayground(path, isDemo) }]
           : []),
       ]),
-      useNotFound([path, ...paths]),
+      useNotFound([path, ...paths], ['/']),
       // Refusals before execution.
       useOverload(options),
       useParameters(),

@@ -24,7 +24,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
   observability: ['http', 'logger', 'metrics', 'snapshots'],
   'config-values': [],
   'config-documents': ['config-values'],
-  config: ['config-documents', 'config-values', 'logger', 'observability/request-log'],
+  config: ['config-documents', 'config-values', 'domain', 'logger', 'observability/request-log'],
   // The way of the data, from the upstream to the port.
   upstream: [...LEAVES],
   search: ['domain', 'scheduling'],

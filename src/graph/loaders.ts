@@ -1,9 +1,11 @@
 import DataLoader from 'dataloader';
 import { tokenFilterKey, tokenKey } from '../domain/addresses.js';
 import { isIdentifiedBy, parseCaip19 } from '../domain/caip.js';
+import { listedKey } from '../domain/chain-keys.js';
 import { GatewayError, OperationLimitError } from '../domain/errors.js';
 import type { Chain, Token, TokenFilter } from '../domain/listing.js';
-import { needsChains, type TokenPage, type TokenSearchRequest } from '../search/token-search.js';
+import type { FoundTokens } from '../search/suggestions/did-you-mean.js';
+import { needsChains, type TokenSearchRequest } from '../search/token-search.js';
 import type { TokenSnapshot } from '../snapshots/snapshot.js';
 import type { View } from '../snapshots/snapshots.js';
 import { ROUTE_UNITS } from './cost/cost.js';
@@ -41,10 +43,11 @@ export const WOULD_WAIT: unknown = Object.freeze({ message: 'This operation has 
 export interface Loaders {
   /** The chain listing, searched. */
   chainsBySearch(search: string, chainTypes?: readonly string[]): MaybePromise<readonly Chain[]>;
+  /** The chain with this key, in any letter case. */
   chainByKey(chainKey: string): MaybePromise<Chain | null>;
   /** The chain with exactly this CAIP-2 identifier; null if it is unknown or malformed. */
   chainByCaip2(caip2: string): MaybePromise<Chain | null>;
-  /** The token at this address; equal addresses may differ in letter case. */
+  /** The token at this address; equal keys of chains and equal addresses may differ in letter case. */
   tokenByAddress(chainKey: string, address: string): MaybePromise<Token | null>;
   /** The token with this CAIP-19 identifier; null if it is unknown or malformed. */
   tokenByCaip19(caip19: string): MaybePromise<Token | null>;
@@ -61,7 +64,7 @@ export interface Loaders {
   tokensByChain(chainKey: string): MaybePromise<readonly Token[]>;
   /** How many tokens are listed on one chain. */
   tokenCountByChain(chainKey: string): MaybePromise<number>;
-  tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): MaybePromise<TokenPage>;
+  tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): MaybePromise<FoundTokens>;
 }
 
 /** Makes the loaders of one operation. */
@@ -123,7 +126,8 @@ export function createLoaders(options: LoadersOptions): Loaders {
   const routesAtHand = new Map<string, readonly Token[]>();
   let refusedRoutes = 0;
 
-  function routesFrom(filter: RouteFilter): MaybePromise<readonly Token[]> {
+  function routesFrom(asked: RouteFilter): MaybePromise<readonly Token[]> {
+    const filter = withListedChain(asked);
     const key = tokenFilterKey(filter);
     if (!routesAsked.has(key)) {
       const atHand = routesAtHand.get(key) ?? view.cachedRoutes(filter);
@@ -140,6 +144,15 @@ export function createLoaders(options: LoadersOptions): Loaders {
       routesAsked.add(key);
     }
     return routeLoader().load(filter);
+  }
+
+  /** Two writings of a chain's key are one request. */
+  function withListedChain(asked: RouteFilter): RouteFilter {
+    const { srcChainKey } = asked;
+    const listed = view.untracked().tokens?.rowsByChain;
+    if (srcChainKey === undefined || !listed) return asked;
+    const key = listedKey(listed, srcChainKey);
+    return key === undefined || key === srcChainKey ? asked : { ...asked, srcChainKey: key };
   }
 
   /** Throws instead of rejecting: a list of tokens can ask for as many routes as it has rows. */

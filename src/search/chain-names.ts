@@ -6,6 +6,8 @@ import { createMatches, MATCH, type Match, textIndexSteps } from './text-index.j
 
 /** Finds chains by their names. */
 export interface ChainNames {
+  /** All names, as they are written. */
+  readonly texts: readonly string[];
   /**
    * The keys of the chains that have a name with this word, or part of a word, each with its best match.
    *
@@ -43,6 +45,7 @@ export function createChainNames(chains: readonly Chain[]): ChainNames {
   }));
 
   return {
+    texts: names.map(({ text }) => text),
     named(word, byCurrency) {
       const found = new Map<string, Match>();
       index.find(word.letters, matches);

@@ -22,7 +22,7 @@ export interface Interpretation {
 /** Each word costs a look-up in all texts, and no person types more. */
 export const MAX_WORDS = 8;
 /** Filler words, ignored in the looser interpretations. */
-const FILLERS = new Set(
+export const FILLERS: ReadonlySet<string> = new Set(
   'a and at chain coin coins for from in mainnet native network of on the to token tokens via with'.split(
     ' ',
   ),

@@ -1,10 +1,12 @@
 import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
+import { listedKey } from '../domain/chain-keys.js';
 import type { Chain, Token } from '../domain/listing.js';
 import { STATE } from './ranks.js';
 import type { PriceColumns, TokenIndexes } from './token-indexes.js';
 
 /** Tokens must match every condition given; an omitted condition matches everything. */
 export interface TokenSearchFilter {
+  /** In any letter case. */
   readonly chainKeys?: readonly string[] | undefined;
   /** In any letter case. */
   readonly chainTypes?: readonly string[] | undefined;
@@ -25,7 +27,7 @@ export interface ReadyFilter {
   keep(places: Uint32Array, count: number): number;
 }
 
-/** Looks up chains by key. */
+/** Looks up chains by key, in any letter case. */
 export interface ChainsByKey {
   byKey(chainKey: string): Chain | undefined;
 }
@@ -74,13 +76,17 @@ export function createTokenFilters(
   ): readonly number[] {
     const types = chainTypes && new Set(chainTypes.map((type) => type.toLowerCase()));
     const found: number[] = [];
-    for (const chainKey of chainKeys ? new Set(chainKeys) : chainTexts.keys()) {
+    for (const chainKey of chainKeys ? listedKeys(chainKeys) : chainTexts.keys()) {
       const text = chainTexts.get(chainKey);
       const type = chains?.byKey(chainKey)?.chainType;
       const isOfType = !types || (type !== undefined && types.has(type));
       if (text !== undefined && isOfType) found.push(text);
     }
     return found;
+  }
+
+  function listedKeys(chainKeys: readonly string[]): ReadonlySet<string> {
+    return new Set(chainKeys.map((chainKey) => listedKey(chainTexts, chainKey) ?? chainKey));
   }
 
   function tableOf(texts: readonly number[], first: number, count: number): Uint8Array {

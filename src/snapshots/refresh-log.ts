@@ -64,10 +64,7 @@ export function logRejected<Row>(
   retryInMs: number,
   heldBackFor: readonly HoldBackReason[],
 ): void {
-  const advice =
-    code === 'UPSTREAM_GONE' && served?.source !== 'value-transfer'
-      ? ' To have its successor take over, set UPSTREAM_PROFILE=auto and UPSTREAM_SUCCESSOR_URL.'
-      : '';
+  const isUnreachable = code === 'UPSTREAM_UNREACHABLE' || code === 'UPSTREAM_TIMEOUT';
   const state = served ? 'the last good snapshot is served' : 'there is none to serve yet';
   log.warn(
     {
@@ -76,8 +73,19 @@ export function logRejected<Row>(
       ...(heldBackFor.length > 0 ? { heldBackFor } : {}),
       detail,
       retryInMs,
-      ...(cause ? { err: cause } : {}),
+      // The stack of a failed connection tells an operator nothing that the detail does not.
+      ...(cause && (!isUnreachable || log.isLevelEnabled('debug')) ? { err: cause } : {}),
     },
-    `The ${name} listing could not be refreshed: ${state}. ${message}${advice}`,
+    `The ${name} listing could not be refreshed: ${state}. ${message}${adviceFor(code, served?.source)}`,
   );
+}
+
+function adviceFor(code: UpstreamError['code'], source: string | undefined): string {
+  if (code === 'UPSTREAM_GONE' && source !== 'value-transfer') {
+    return ' To have its successor take over, set UPSTREAM_PROFILE=auto and UPSTREAM_SUCCESSOR_URL.';
+  }
+  if (code === 'UPSTREAM_UNREACHABLE') {
+    return ' Check the address (UPSTREAM_URL), and whether this machine can connect to it: name, port, firewall, certificate.';
+  }
+  return '';
 }

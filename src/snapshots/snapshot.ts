@@ -1,13 +1,16 @@
 import { createHash, type Hash } from 'node:crypto';
 import { tokenKey } from '../domain/addresses.js';
 import { caip2Of } from '../domain/caip.js';
+import { byChainKey, listedKey } from '../domain/chain-keys.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, Token } from '../domain/listing.js';
-import { forEachChunk } from '../scheduling/chunks.js';
+import { forEachChunk, runInSteps } from '../scheduling/chunks.js';
 import { createChainNames } from '../search/chain-names.js';
+import { type AskingSearch, withDidYouMean } from '../search/suggestions/did-you-mean.js';
+import { type WordList, wordListSteps } from '../search/suggestions/word-list.js';
 import { interpretationsOf } from '../search/text.js';
 import { createTokenIndexes, type TokenIndexes } from '../search/token-indexes.js';
-import { createTokenSearch, type KnownChains, type TokenSearch } from '../search/token-search.js';
+import { createTokenSearch, type KnownChains } from '../search/token-search.js';
 import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
 
 /** One whole listing as it was when fetched. It is immutable. */
@@ -40,13 +43,15 @@ export interface ChainSnapshot extends Snapshot<Chain>, KnownChains {
 export interface TokenSnapshot extends Snapshot<Token> {
   /** The digest without the prices. */
   readonly rowsVersion: string;
-  /** The tokens of one chain; empty for an unknown chain. */
+  /** The tokens of one chain, whose key is in any letter case; empty for an unknown chain. */
   byChain(chainKey: string): readonly Token[];
-  /** The token at this address, in any spelling of it. */
+  /** The token at this address, in any spelling of both. */
   byAddress(chainKey: string, address: string): Token | undefined;
-  readonly search: TokenSearch;
+  readonly search: AskingSearch;
   /** The indexes of the search. */
   readonly indexes: TokenIndexes;
+  /** The words of names and chain keys. */
+  readonly nameWords: WordList;
 }
 
 /** Indexes a fetched chain listing. */
@@ -60,11 +65,12 @@ export function createChainSnapshot(fetched: Fetched<Chain>): ChainSnapshot {
     version: digestOf(rows),
     rowsByChain: new Map(rows.map(({ chainKey }) => [chainKey, 1])),
     ageAt: agingFrom(fetched.takenAt),
-    byKey: (chainKey) => byKey.get(chainKey),
     byCaip2(caip2) {
       byCaip2 ??= keyedByCaip2(rows);
       return byCaip2.get(caip2);
     },
+    byKey: (chainKey) => byChainKey(byKey, chainKey),
+    texts: names.texts,
     named: names.named,
     matching(search, chainTypes) {
       const types = chainTypes && new Set(chainTypes.map((type) => type.toLowerCase()));
@@ -94,10 +100,12 @@ export async function createTokenSnapshot(
   const rowsDigest = createHash('sha256');
   const pricesDigest = createHash('sha256');
   const byChain = new Map<string, Token[]>();
+  const names = new Set<string>();
   await forEachChunk(rows, (chunk) => {
     rowsDigest.update(JSON.stringify(chunk.map(({ price, ...row }) => row)));
     pricesDigest.update(JSON.stringify(chunk.map(({ price }) => price?.usd)));
     for (const token of chunk) {
+      names.add(token.name);
       const ofChain = byChain.get(token.chainKey);
       if (ofChain) ofChain.push(token);
       else byChain.set(token.chainKey, [token]);
@@ -107,16 +115,21 @@ export async function createTokenSnapshot(
   const rowsVersion = shortened(rowsDigest);
   const isKnown = before?.rowsVersion === rowsVersion;
   const indexes = isKnown ? before.indexes : await createTokenIndexes(rows);
+  const nameWords = isKnown
+    ? before.nameWords
+    : await runInSteps(wordListSteps([...byChain.keys(), ...names]));
   return {
     ...fetched,
     rowsVersion,
     version: digestOf([rowsVersion, shortened(pricesDigest)]),
     ageAt: agingFrom(fetched.takenAt),
     rowsByChain: new Map([...byChain].map(([chainKey, ofChain]) => [chainKey, ofChain.length])),
-    byChain: (chainKey) => byChain.get(chainKey) ?? NONE,
-    byAddress: (chainKey, address) => byAddress.get(tokenKey(chainKey, address)),
+    byChain: (chainKey) => byChainKey(byChain, chainKey) ?? NONE,
+    byAddress: (chainKey, address) =>
+      byAddress.get(tokenKey(listedKey(byChain, chainKey) ?? chainKey, address)),
     indexes,
-    search: await createTokenSearch(rows, indexes),
+    nameWords,
+    search: withDidYouMean(await createTokenSearch(rows, indexes), indexes, nameWords),
   };
 }
 

@@ -54,7 +54,7 @@ const EVERYTHING = [
   }`,
   `query ($srcChainKey: String!, $srcToken: String!) {
     destinations(srcChainKey: $srcChainKey, srcToken: $srcToken) { chainKey chain { id name } tokens { id symbol } }
-    token(chainKey: $srcChainKey, address: $srcToken) { id destinations { id symbol } }
+    token(chainKey: $srcChainKey, address: $srcToken) { id destinations { chainKey tokens { id symbol } } }
     chain(chainKey: $srcChainKey) { id nativeCurrency { symbol } }
     chainsByKey(chainKeys: [$srcChainKey, "nope"]) { id nativeCurrency { symbol } }
     tokensByKey(keys: [{ chainKey: $srcChainKey, address: $srcToken }]) { id price { usd } }

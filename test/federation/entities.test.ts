@@ -84,7 +84,7 @@ describe('_entities', () => {
       data: {
         _entities: [
           ...[usdc, base, null, usdc, base, null, null, null, base],
-          ...[null, null, null, null, usdc, usdc],
+          ...[base, null, null, null, usdc, usdc],
         ],
       },
     });

@@ -11,10 +11,13 @@ import { breakingChanges } from './support/breaking-changes.js';
  * `npm run schema:release`, which makes the present schema the released one.
  */
 const MEANT: Readonly<Record<string, readonly string[]>> = {
-  'schema.graphql': [],
-  'subgraph.graphql': [],
-  // Its look-ups name their keys, and stitching would add this one to each of them.
-  'stitching.graphql': ['Chain @key(selectionSet: "{ chainKey }") was removed.'],
+  'schema.graphql': ['Token.destinations changed type from [Token!] to [ChainDestinations!].'],
+  'subgraph.graphql': ['Token.destinations changed type from [Token!] to [ChainDestinations!].'],
+  'stitching.graphql': [
+    'Token.destinations changed type from [Token!] to [ChainDestinations!].',
+    // Its look-ups name their keys, and stitching would add this one to each of them.
+    'Chain @key(selectionSet: "{ chainKey }") was removed.',
+  ],
 };
 
 const NOW: Readonly<Record<string, string>> = {

@@ -36,7 +36,7 @@ const ROUTES = `{
     tokens { id symbol isNative price { usd } }
   }
   token(chainKey: "base", address: "0x0000000000000000000000000000000000000000") {
-    destinations { address chain { caip2 nativeCurrency { symbol } } }
+    destinations { chainKey tokens { address chain { caip2 nativeCurrency { symbol } } } }
   }
 }`;
 

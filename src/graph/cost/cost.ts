@@ -1,3 +1,5 @@
+import { byChainKey } from '../../domain/chain-keys.js';
+
 /*
  * Cost: how much CPU time an operation takes, in units of about a third of a microsecond. Each field of each
  * object counts 1 unit, and each row of a list 1 more. Fields that do more than that say so by a FieldCost, which
@@ -73,7 +75,7 @@ export function tokensOfChains({ parents, tokens }: CostInput): RowsByChain {
   const listed = tokens();
   const rows = new Map<string, number>();
   for (const [chainKey, times] of parents) {
-    const ofChain = listed.get(chainKey);
+    const ofChain = byChainKey(listed, chainKey);
     if (ofChain !== undefined) rows.set(chainKey, times * ofChain);
   }
   return rows;

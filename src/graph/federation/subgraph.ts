@@ -29,7 +29,7 @@ export function subgraphSdlOf(schema: GraphQLSchema): string {
       'Query.listings': '@listSize(assumedSize: 2)',
       'Query.tokens': '@listSize(assumedSize: 1000)',
       'Query.tokenSearch':
-        '@listSize(slicingArguments: ["first"], sizedFields: ["edges"], requireOneSlicingArgument: false)',
+        '@listSize(slicingArguments: ["first"], sizedFields: ["edges", "nodes"], requireOneSlicingArgument: false)',
       'Token.destinations': ROUTES,
     },
     without: ['Node', 'Query.node', 'Query.nodes'],

@@ -103,7 +103,7 @@ builder.queryFields((t) => ({
       chainKey: t.arg.string({
         required: true,
         description:
-          'Exact `chainKey`, such as "ethereum". For text that a person types, use `chains(search:)`.',
+          '`chainKey`, such as "ethereum"; letter case does not matter. For text that a person types, use `chains(search:)`.',
       }),
     },
     extensions: withCost({ rows: ({ args }) => countByChain([String(args.chainKey)]) }),
@@ -117,7 +117,7 @@ builder.queryFields((t) => ({
     args: {
       chainKeys: t.arg.stringList({
         required: true,
-        description: 'Exact keys; repeats are allowed.',
+        description: 'Whole keys, in any letter case; repeats are allowed.',
       }),
     },
     extensions: withCost({ rows: ({ args }) => countByChain((args.chainKeys ?? []) as readonly string[]) }),

@@ -1,3 +1,4 @@
+import { isSameChainKey } from '../../domain/chain-keys.js';
 import type { Token } from '../../domain/listing.js';
 import { NO_ROWS, withCost } from '../cost/cost.js';
 import { whenReady } from '../maybe-promise.js';
@@ -32,16 +33,31 @@ const ChainDestinationsType = builder.objectRef<ChainDestinations>('ChainDestina
   }),
 });
 
+/** Said of every field that gives routes. */
+const OPTIMISTIC = 'The set is optimistic: only a quote shows that a route works.';
+
+builder.objectField(TokenType, 'destinations', (t) =>
+  t.field({
+    type: [ChainDestinationsType],
+    nullable: true,
+    description: `The tokens on other chains that this token can be moved to, grouped by chain, as \`Query.destinations\` gives them. Select it on one chosen token, not on a list: every distinct token whose routes are not cached costs the upstream a request. One operation may cause only a few such requests; beyond them the field is null with the code ROUTE_BUDGET_EXCEEDED. ${OPTIMISTIC}`,
+    extensions: withCost({ rows: () => NO_ROWS, asksUpstream: true }),
+    resolve: ({ chainKey, address }, _args, { loaders, cost }, info) =>
+      whenReady(loaders.routesFrom({ srcChainKey: chainKey, srcToken: address }), (tokens) =>
+        cost.admitRows(groupByChain(elsewhere(chainKey, tokens)), info),
+      ),
+  }),
+);
+
 builder.queryField('destinations', (t) =>
   t.field({
     type: [ChainDestinationsType],
     nullable: true,
-    description:
-      'The tokens that a token can be moved to, grouped by chain: the result of `tokens` with the same two arguments. An unknown token gives an empty list. Rows agree with the token listing: a listed token appears as listed, and a row with other decimals than the listing is left out, because calculating an amount with wrong decimals loses money. The set is optimistic: only a quote shows that a route works. Null with an error if the upstream cannot answer.',
+    description: `The tokens that a token can be moved to, grouped by chain: the result of \`tokens\` with the same two arguments. An unknown token gives an empty list. Rows agree with the token listing: a listed token appears as listed, and a row with other decimals than the listing is left out, because calculating an amount with wrong decimals loses money. ${OPTIMISTIC} Null with an error if the upstream cannot answer.`,
     args: {
       srcChainKey: t.arg.string({
         required: true,
-        description: '`chainKey` of the chain that the source token is on.',
+        description: '`chainKey` of the chain that the source token is on; letter case does not matter.',
       }),
       srcToken: t.arg.string({
         required: true,
@@ -56,12 +72,17 @@ builder.queryField('destinations', (t) =>
     extensions: withCost({ rows: () => NO_ROWS, asksUpstream: true }),
     resolve(_query, { srcChainKey, srcToken, includeSourceChain }, { loaders, cost }, info) {
       return whenReady(routesOfPair(srcChainKey, srcToken, loaders), (tokens) => {
-        const shown = includeSourceChain ? tokens : tokens.filter(({ chainKey }) => chainKey !== srcChainKey);
+        const shown = includeSourceChain ? tokens : elsewhere(srcChainKey, tokens);
         return cost.admitRows(groupByChain(shown), info);
       });
     },
   }),
 );
+
+/** The tokens that are not on the source chain. */
+function elsewhere(srcChainKey: string, tokens: readonly Token[]): readonly Token[] {
+  return tokens.filter(({ chainKey }) => !isSameChainKey(chainKey, srcChainKey));
+}
 
 /** Chains are in the order of their first tokens. */
 function groupByChain(tokens: readonly Token[]): readonly ChainDestinations[] {

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../domain/errors.js';
 import type { Token } from '../../domain/listing.js';
+import type { FoundTokens } from '../../search/suggestions/did-you-mean.js';
 import type { TokenOrder } from '../../search/token-order.js';
 import type { TokenPage } from '../../search/token-search.js';
 import { NO_ROWS, searchUnits, totalRows, withCost } from '../cost/cost.js';
@@ -29,7 +30,7 @@ const TokenFilterInput = builder.inputType('TokenFilter', {
   fields: (t) => ({
     chainKeys: t.stringList({
       description:
-        'Tokens on these chains, by exact `chainKey`. An unknown chainKey matches nothing; no error is raised.',
+        'Tokens on these chains, by whole `chainKey`; letter case does not matter. An unknown chainKey matches nothing; no error is raised.',
     }),
     chainTypes: t.stringList({
       description: 'Tokens on chains of these families, such as ["evm"]; letter case does not matter.',
@@ -85,7 +86,7 @@ const PageInfoType = builder.objectRef<TokenPage>('PageInfo').implement({
   }),
 });
 
-const TokenConnectionType = builder.objectRef<TokenPage>('TokenConnection').implement({
+const TokenConnectionType = builder.objectRef<FoundTokens>('TokenConnection').implement({
   description: "One page of the tokens found, as a connection of Relay's cursor specification.",
   fields: (t) => ({
     edges: t.field({
@@ -94,6 +95,21 @@ const TokenConnectionType = builder.objectRef<TokenPage>('TokenConnection').impl
       extensions: withCost({ rows: () => NO_ROWS }),
       resolve: (page, _args, { cost }, info) =>
         cost.admitRows(page.tokens, info).map((node, index) => ({ page, index, node })),
+    }),
+    nodes: t.field({
+      type: [TokenType],
+      description: 'The tokens of this page in order: the nodes of `edges`, without cursors.',
+      extensions: withCost({ rows: () => NO_ROWS }),
+      resolve: (page, _args, { cost }, info) => cost.admitRows(page.tokens, info),
+    }),
+    didYouMean: t.stringList({
+      description:
+        'Only where nothing was found: up to three queries that find something under the same filter, each with typing slips mended; empty if no slip is likely. Ask whether one of them is meant, and never search for it unasked: it may be another token. It costs as much as the search again.',
+      resolve(found, _args, { cost }) {
+        if (found.totalCount > 0) return [];
+        cost.spend(searchUnits(found.searchedCount, found.query));
+        return found.didYouMean().filter(({ length }) => length <= MAX_QUERY_LENGTH);
+      },
     }),
     pageInfo: t.field({
       type: PageInfoType,

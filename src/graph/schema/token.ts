@@ -103,22 +103,6 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
   }),
 });
 
-builder.objectField(TokenType, 'destinations', (t) =>
-  t.field({
-    type: [TokenType],
-    nullable: true,
-    description:
-      'The tokens on other chains that this token can be moved to. Select it on one chosen token, not on a list: every distinct token whose routes are not cached costs the upstream a request. One operation may cause only a few such requests; beyond them the field is null with the code ROUTE_BUDGET_EXCEEDED. The set is optimistic: only a quote shows that a route works.',
-    extensions: withCost({ rows: () => NO_ROWS, asksUpstream: true }),
-    resolve({ chainKey, address }, _args, { loaders, cost }, info) {
-      const isElsewhere = (token: Token) => token.chainKey !== chainKey;
-      return whenReady(loaders.routesFrom({ srcChainKey: chainKey, srcToken: address }), (tokens) =>
-        cost.admitRows(tokens.filter(isElsewhere), info),
-      );
-    },
-  }),
-);
-
 builder.objectFields(ChainType, (t) => ({
   tokens: t.field({
     type: [TokenType],
@@ -159,7 +143,10 @@ export function routesOfPair(
 const TokenKeyInput = builder.inputType('TokenKey', {
   description: 'Identifies one token: its chain and its address.',
   fields: (t) => ({
-    chainKey: t.string({ required: true, description: 'Exact `chainKey`, such as "ethereum".' }),
+    chainKey: t.string({
+      required: true,
+      description: '`chainKey`, such as "ethereum"; letter case does not matter.',
+    }),
     address: t.string({
       required: true,
       description:
@@ -177,7 +164,7 @@ builder.queryFields((t) => ({
     args: {
       srcChainKey: t.arg.string({
         description:
-          'Exact `chainKey`. Alone, it selects the tokens on this chain. With `srcToken`, it names the chain that this token is on and does not filter the result.',
+          '`chainKey`, in any letter case. Alone, it selects the tokens on this chain. With `srcToken`, it names the chain that this token is on and does not filter the result.',
       }),
       srcToken: t.arg.string({
         description:
@@ -206,7 +193,10 @@ builder.queryFields((t) => ({
     nullable: true,
     description: 'The listed token with this address on this chain; null if it is unknown.',
     args: {
-      chainKey: t.arg.string({ required: true, description: 'Exact `chainKey`, such as "ethereum".' }),
+      chainKey: t.arg.string({
+        required: true,
+        description: '`chainKey`, such as "ethereum"; letter case does not matter.',
+      }),
       address: t.arg.string({
         required: true,
         description:

@@ -1,4 +1,5 @@
 import { foldAddress, isNativePlaceholder, NATIVE_PLACEHOLDER } from '../../domain/addresses.js';
+import { listedKey } from '../../domain/chain-keys.js';
 import type { Listing, Token, TokenFilter } from '../../domain/listing.js';
 import type { Logger } from '../../logger.js';
 import type { PinnedSnapshot } from '../pinned-snapshot.js';
@@ -23,7 +24,7 @@ export interface RouteViewOptions {
 
 /** The routes as one operation sees them: the upstream's answers, made to agree with the listing that it reads. */
 export interface RouteView {
-  /** The request as the upstream gets it: a listed token's address is spelled as the upstream spells it. */
+  /** The request as the upstream gets it: a listed chain's key and token's address are spelled as the upstream spells them. */
   routeRequest(filter: TokenFilter): Promise<TokenFilter>;
   /** The routes, if they can be had at once and without the upstream; undefined otherwise. As `routes`. */
   cachedRoutes(filter: TokenFilter): readonly Token[] | undefined;
@@ -70,11 +71,12 @@ export function createRouteView(options: RouteViewOptions): RouteView {
     return agree(reconcile(rows, tokens, request));
   }
 
-  /** The address as the upstream writes it. Without a listing the request is sent as it came. */
+  /** Key and address as the upstream writes them. Without a listing the request is sent as it came. */
   function requestWith(
     tokens: TokenSnapshot | undefined,
-    { srcChainKey, srcToken }: TokenFilter,
+    { srcChainKey: asked, srcToken }: TokenFilter,
   ): TokenFilter {
+    const srcChainKey = asked && tokens ? (listedKey(tokens.rowsByChain, asked) ?? asked) : asked;
     if (srcToken === undefined) return { srcChainKey };
     const asGiven = isNativePlaceholder(srcToken) ? NATIVE_PLACEHOLDER : srcToken;
     if (srcChainKey === undefined) return { srcToken: asGiven };

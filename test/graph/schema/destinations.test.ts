@@ -70,23 +70,41 @@ describe('destinations', () => {
     expect(await keysFor(null)).toEqual(['base', 'unlisted']);
   });
 
-  it('share one request with `tokens` and `Token.destinations`, in any letter case of the address', async () => {
+  it('share one request with `tokens` and `Token.destinations`, in any letter case of key and address', async () => {
     const upstream = await startRoutingUpstream(ROUTES);
     const { query } = await createTestGateway({ upstream });
     const lower = PAIR.srcToken.toLowerCase();
-    const { data, errors } = await query<Record<'a' | 'b', Group[]> & { token: { destinations: object[] } }>(
+    const { data, errors } = await query<Record<'a' | 'c', Group[]> & { token: { destinations: object[] } }>(
       `query ($srcChainKey: String!, $srcToken: String!) {
         a: destinations(srcChainKey: $srcChainKey, srcToken: $srcToken) { chainKey }
         b: destinations(srcChainKey: $srcChainKey, srcToken: "${lower}", includeSourceChain: true) { chainKey }
+        c: destinations(srcChainKey: "Ethereum", srcToken: $srcToken) { chainKey }
+        d: tokens(srcChainKey: "ETHEREUM", srcToken: "${lower}") { address }
         tokens(srcChainKey: $srcChainKey, srcToken: $srcToken) { address }
-        token(chainKey: $srcChainKey, address: "${lower}") { destinations { address } }
+        token(chainKey: $srcChainKey, address: "${lower}") { destinations { chainKey chain { name } tokens { chainKey address } } }
       }`,
       PAIR,
     );
     expect(errors).toBeUndefined();
-    expect(data?.token.destinations).toEqual([{ address: '0xb1' }, { address: '0xu1' }, { address: '0xb2' }]);
+    expect(data?.token.destinations).toEqual([
+      {
+        chainKey: 'base',
+        chain: { name: 'Base' },
+        tokens: [
+          { chainKey: 'base', address: '0xb1' },
+          { chainKey: 'base', address: '0xb2' },
+        ],
+      },
+      { chainKey: 'unlisted', chain: null, tokens: [{ chainKey: 'unlisted', address: '0xu1' }] },
+    ]);
+    // Without the source chain, however the client writes its key.
+    expect(data?.c).toEqual(data?.a);
     expect(upstream.routesAsked()).toHaveLength(1);
-    expect(upstream.routesAsked()[0]?.url).toContain(`srcToken=${PAIR.srcToken}`);
+    expect(upstream.routesAsked()[0]?.url).toMatch(
+      new RegExp(
+        `srcChainKey=ethereum&srcToken=${PAIR.srcToken}|srcToken=${PAIR.srcToken}&srcChainKey=ethereum`,
+      ),
+    );
   });
 
   it.each([
@@ -169,7 +187,7 @@ describe('the budget for routes', () => {
     const upstream = await startRoutingUpstream([]);
     const { query } = await createTestGateway({ upstream });
     const answer = await query<{ tokens: { symbol: string; destinations: object[] | null }[] }>(
-      '{ tokens { symbol destinations { symbol } } }',
+      '{ tokens { symbol destinations { chainKey tokens { symbol } } } }',
     );
     expect(answer.data?.tokens).toHaveLength(demoTokens.length);
     expect(answer.data?.tokens.filter(({ destinations }) => destinations)).toHaveLength(10);
@@ -182,7 +200,7 @@ describe('the budget for routes', () => {
     const { query } = await createTestGateway({ upstream });
     const lists = Array.from(
       { length: 12 },
-      (_nothing, nth) => `a${nth}: tokens { destinations { symbol } }`,
+      (_nothing, nth) => `a${nth}: tokens { destinations { tokens { symbol } } }`,
     );
     const refused = await query(`{ ${lists.join(' ')} }`);
     expect(refused.data).toBeUndefined();

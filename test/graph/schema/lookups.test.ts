@@ -87,8 +87,7 @@ describe('node and nodes', () => {
       encoded('Price', 'ethereum'),
       encoded('__proto__', 'ethereum'),
       `${encoded('Chain', 'ethereum')}==`,
-      encoded('Chain', 'Ethereum'),
-      encoded('Token', 'Ethereum', USDC),
+      encoded('chain', 'ethereum'),
       `${encoded('Chain', 'ethereum')} `,
       Buffer.from('["Chain",{}]').toString('base64url'),
       Buffer.from('null').toString('base64url'),
@@ -121,7 +120,13 @@ describe('chainsByKey and tokensByKey', () => {
     );
     expect(answer).toEqual({
       data: {
-        chainsByKey: [{ chainKey: 'bsc' }, null, { chainKey: 'base' }, { chainKey: 'bsc' }, null],
+        chainsByKey: [
+          { chainKey: 'bsc' },
+          null,
+          { chainKey: 'base' },
+          { chainKey: 'bsc' },
+          { chainKey: 'bsc' },
+        ],
         tokensByKey: [
           { chainKey: 'ethereum', address: USDC },
           null,

@@ -222,7 +222,11 @@ describe('filters', () => {
       ({ chainKey }) => ['base', 'sei'].includes(chainKey),
     ],
     ['an unknown chainKey', { chainKeys: ['nope'] }, () => false],
-    ['a chainKey in capitals', { chainKeys: ['BASE'] }, () => false],
+    [
+      'chainKeys in any letter case, with repeats',
+      { chainKeys: ['BASE', 'base'] },
+      ({ chainKey }) => chainKey === 'base',
+    ],
     ['no chainKeys', { chainKeys: [] }, () => false],
     ['symbols', { symbols: ['usdt', 'wEth'] }, ({ symbol }) => /^(usdt|weth)$/i.test(symbol)],
     ['parts of symbols', { symbols: ['usd'] }, ({ symbol }) => /^usd$/i.test(symbol)],

@@ -69,7 +69,9 @@ describe('the schema', () => {
       'tokensByKey(keys: [TokenKey!]!): [Token]!',
     ]);
     expect(fieldsOf('TokenConnection')).toEqual([
+      'didYouMean: [String!]!',
       'edges: [TokenEdge!]!',
+      'nodes: [Token!]!',
       'pageInfo: PageInfo!',
       'totalCount: Int!',
     ]);
@@ -120,7 +122,7 @@ describe('the schema', () => {
       'chain: Chain',
       'chainKey: String!',
       'decimals: Int!',
-      'destinations: [Token!]',
+      'destinations: [ChainDestinations!]',
       'id: ID!',
       'isBridgeable: Boolean!',
       'isNative: Boolean!',

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import { startFakeUpstream } from '../../support/fake-upstream.js';
+import { codesOf, createTestGateway } from '../../support/test-gateway.js';
+
+const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
+const encoded = (...parts: string[]) => Buffer.from(JSON.stringify(parts)).toString('base64url');
+
+/** Every place where a client gives the key of a chain. */
+const everywhere = (key: string) => `{
+  chain(chainKey: "${key}") { chainKey tokens { address } }
+  chainsByKey(chainKeys: ["${key}", "nope"]) { chainKey tokenCount }
+  token(chainKey: "${key}", address: "${USDC}") { chainKey address chain { chainKey } }
+  tokensByKey(keys: [{ chainKey: "${key}", address: "${USDC.toLowerCase()}" }]) { chainKey }
+  tokens(srcChainKey: "${key}") { chainKey address }
+  routes: tokens(srcChainKey: "${key}", srcToken: "${USDC}") { chainKey address }
+  destinations(srcChainKey: "${key}", srcToken: "${USDC}") { chainKey }
+  tokenSearch(filter: { chainKeys: ["${key}", "ethereum"] }) { totalCount nodes { chainKey } }
+  nodes(ids: ["${encoded('Chain', key)}", "${encoded('Token', key, USDC)}"]) { id }
+  _entities(representations: [
+    { __typename: "Chain", chainKey: "${key}" }
+    { __typename: "Token", chainKey: "${key}", address: "${USDC}" }
+    { __typename: "Chain", id: "${encoded('Chain', key)}" }
+  ]) { __typename ... on Chain { chainKey } ... on Token { chainKey address } }
+}`;
+
+describe('the key of a chain', () => {
+  it('is found in any letter case, and the upstream is asked once, with the key as it writes it', async () => {
+    const { query, upstream } = await createTestGateway();
+    const exact = await query<{ tokens: object[]; nodes: object[] }>(everywhere('ethereum'));
+    expect(exact.errors).toBeUndefined();
+    expect(exact.data?.tokens.length).toBeGreaterThan(10);
+    expect(exact.data?.nodes).not.toContain(null);
+    for (const key of ['Ethereum', 'ETHEREUM', 'eTHEREUM'])
+      expect(await query(everywhere(key))).toEqual(exact);
+    const routes = upstream.seen.filter(({ url }) => url.includes('srcToken='));
+    expect(routes.map(({ url }) => new URL(url, 'http://x').searchParams.get('srcChainKey'))).toEqual([
+      'ethereum',
+    ]);
+  });
+
+  it('is one token to the budget of routes, however it is written', async () => {
+    const { query } = await createTestGateway({ config: { maxRoutesPerOperation: 1 } });
+    await query('{ tokens { id } }');
+    const answer = await query(`{
+      a: destinations(srcChainKey: "ethereum", srcToken: "${USDC}") { chainKey }
+      b: destinations(srcChainKey: "Ethereum", srcToken: "${USDC}") { chainKey }
+    }`);
+    expect(codesOf(answer)).toEqual([]);
+  });
+
+  it('counts the same rows in any letter case', async () => {
+    const { query } = await createTestGateway({ config: { maxRows: 30 } });
+    for (const key of ['ethereum', 'Ethereum']) {
+      expect(codesOf(await query(`{ tokens(srcChainKey: "${key}") { id } }`))).toEqual(['LIMIT_EXCEEDED']);
+      expect(codesOf(await query(`{ chain(chainKey: "${key}") { tokens { id } } }`))).toEqual([
+        'LIMIT_EXCEEDED',
+      ]);
+      const entities = `_entities(representations: [{ __typename: "Chain", chainKey: "${key}" }])`;
+      expect(codesOf(await query(`{ ${entities} { ... on Chain { tokens { id } } } }`))).toEqual([
+        'LIMIT_EXCEEDED',
+      ]);
+    }
+  });
+
+  it('is the exact one where an upstream has keys that differ only in letter case', async () => {
+    const upstream = await startFakeUpstream({
+      chains: [chainRow('Twin'), chainRow('twin'), chainRow('Upper')],
+      tokens: [
+        tokenRow('Twin', '0x1', { symbol: 'A' }),
+        tokenRow('twin', '0x1', { symbol: 'B' }),
+        tokenRow('Upper', '0x1', { symbol: 'C' }),
+      ],
+    });
+    const { query } = await createTestGateway({ upstream });
+    const symbolsOf = async (key: string) => {
+      const { data } = await query<{
+        chain: { chainKey: string };
+        token: { symbol: string };
+        tokens: { symbol: string }[];
+        tokenSearch: { nodes: { symbol: string }[] };
+      }>(`{
+        chain(chainKey: "${key}") { chainKey }
+        token(chainKey: "${key}", address: "0x1") { symbol }
+        tokens(srcChainKey: "${key}") { symbol }
+        tokenSearch(filter: { chainKeys: ["${key}"] }) { nodes { symbol } }
+      }`);
+      return [
+        data?.chain.chainKey,
+        data?.token.symbol,
+        data?.tokens.map(({ symbol }) => symbol).join(),
+        data?.tokenSearch.nodes.map(({ symbol }) => symbol).join(),
+      ];
+    };
+    expect(await symbolsOf('Twin')).toEqual(['Twin', 'A', 'A', 'A']);
+    expect(await symbolsOf('twin')).toEqual(['twin', 'B', 'B', 'B']);
+    expect(await symbolsOf('TWIN')).toEqual(['Twin', 'A', 'A', 'A']);
+    expect(await symbolsOf('upper')).toEqual(['Upper', 'C', 'C', 'C']);
+  });
+});

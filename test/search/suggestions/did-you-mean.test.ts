@@ -1,0 +1,258 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isOneSlip } from '../../../src/domain/slips.js';
+import { runAtOnce } from '../../../src/scheduling/chunks.js';
+import { withDidYouMean } from '../../../src/search/suggestions/did-you-mean.js';
+import { wordListSteps } from '../../../src/search/suggestions/word-list.js';
+import { createTokenIndexes } from '../../../src/search/token-indexes.js';
+import { createTokenSearch, type TokenSearch } from '../../../src/search/token-search.js';
+import { parseTokens } from '../../../src/upstream/rows.js';
+import { demoTokens } from '../../fixtures/demo.js';
+import { tokenRow } from '../../fixtures/rows.js';
+import { startFakeUpstream } from '../../support/fake-upstream.js';
+import { createTestGateway, type TestGateway } from '../../support/test-gateway.js';
+
+interface Found {
+  readonly totalCount: number;
+  readonly nodes: readonly { readonly symbol: string; readonly chainKey: string }[];
+  readonly didYouMean: readonly string[];
+}
+
+let gateway: TestGateway;
+
+// One gateway for all tests: none of them changes it.
+beforeAll(async () => {
+  gateway = await createTestGateway({ atEnd: afterAll });
+});
+
+async function search(query: string, filter = {}, { query: ask } = gateway): Promise<Found> {
+  const { data, errors } = await ask<{ tokenSearch: Found }>(
+    `query ($query: String, $filter: TokenFilter) {
+      tokenSearch(query: $query, filter: $filter) { totalCount nodes { symbol chainKey } didYouMean }
+    }`,
+    { query, filter },
+  );
+  expect(errors).toBeUndefined();
+  return data?.tokenSearch ?? { totalCount: 0, nodes: [], didYouMean: [] };
+}
+
+const lowered = ({ didYouMean }: Found) => didYouMean.map((query) => query.toLowerCase());
+
+/** What people type, and what they mean; undefined where a guess could be another token. */
+const TYPOS: readonly (readonly [typed: string, meant: string | undefined])[] = [
+  // Swapped or doubled letters, in symbols too.
+  ['usdcc', 'usdc'],
+  ['USDCC', 'usdc'],
+  ['uscd', 'usdc'],
+  ['udsc', 'usdc'],
+  ['usdtt', 'usdt'],
+  ['weht', 'weth'],
+  ['wetth', 'weth'],
+  ['wbct', 'wbtc'],
+  ['cbbct', 'cbbtc'],
+  ['pednle', 'pendle'],
+  ['bsae', 'base'],
+  ['aaev', 'aave'],
+  ['pyuds', 'pyusd'],
+  ['abritrum', 'arbitrum'],
+  ['polygonn', 'polygon'],
+  ['soalna', 'solana'],
+  ['tehter', 'tether'],
+  // Any slip of one letter, in longer words of chains and names.
+  ['etherem', 'ethereum'],
+  ['ethreum', 'ethereum'],
+  ['etherium', 'ethereum'],
+  ['arbitrm', 'arbitrum'],
+  ['arbitrun', 'arbitrum'],
+  ['optimsm', 'optimism'],
+  ['polygn', 'polygon'],
+  ['avalance', 'avalanche'],
+  ['solona', 'solana'],
+  ['chainlnk', 'chainlink'],
+  ['worldcon', 'worldcoin'],
+  ['starknt', 'starknet'],
+  ['binanse', 'binance'],
+  // One word of several.
+  ['usdc etherem', 'usdc ethereum'],
+  ['usdcc on arbitrm', 'usdc on arbitrum'],
+  ['usdcc/base', 'usdc/base'],
+  ['pudgy pengiuns', 'pudgy penguins'],
+  // A wrong letter in a symbol is another symbol.
+  ['usfc', undefined],
+];
+
+/** Tokens that there are, and that the demo listing lacks. */
+const UNLISTED =
+  'usdd wbeth usdp usdn usdy tusd wbnb busd fdusd lusdt usdx usdm eurs eurt ezeth rseth oseth sweth ethx solvbtc lbtc gmx dydx shib doge'.split(
+    ' ',
+  );
+
+describe('where a search finds nothing', () => {
+  it(`34 of ${TYPOS.length} typing slips are mended`, async () => {
+    expect(TYPOS).toHaveLength(35);
+    const answers: [string, string | undefined][] = [];
+    for (const [typed] of TYPOS) {
+      const found = await search(typed);
+      expect([typed, found.totalCount, found.nodes]).toEqual([typed, 0, []]);
+      answers.push([typed, lowered(found)[0]]);
+    }
+    expect(answers).toEqual(TYPOS);
+    expect(TYPOS.filter(([, meant]) => meant)).toHaveLength(34);
+  });
+
+  it('no other token is suggested for 25 tokens that are not listed', async () => {
+    expect(UNLISTED).toHaveLength(25);
+    for (const symbol of UNLISTED) {
+      expect([symbol, await search(symbol)]).toEqual([symbol, { totalCount: 0, nodes: [], didYouMean: [] }]);
+    }
+  });
+
+  it.each([
+    ['a whole address', '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb49'],
+    ['an address of Move beside a slip', '0x1::aptos_coin::AptosCion'],
+    ['a CAIP-19', 'eip155:1/erc20:0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb49'],
+    ['the start of an address', '0xa0b86992'],
+    ['the start of one without 0x, beside a slip', 'a0b86992 usdcc'],
+    ['an address of Solana beside a slip', 'usdcc EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1x'],
+    ['digits', '84553'],
+    ['marks', '!!!! ????'],
+    ['emoji', '🚀🚀🚀🚀🚀'],
+    ['a word of three letters', 'eht'],
+    ['a wrong first letter', 'isdc'],
+    ['two slips in one word', 'ehteremu'],
+    ['a slip beside a word that finds nothing either', 'usdcc qqqqqq'],
+    ['words that are right, and only not together', 'tether arbitrum'],
+  ])('%s has no suggestion', async (_name, query) => {
+    expect(await search(query)).toEqual({ totalCount: 0, nodes: [], didYouMean: [] });
+  });
+
+  it('there is none where something was found, however it is spelled', async () => {
+    for (const query of ['usdc', 'usdt', 'ethereum', '', 'usd coin']) {
+      const { totalCount, didYouMean } = await search(query);
+      expect([query, totalCount > 0, didYouMean]).toEqual([query, true, []]);
+    }
+  });
+
+  it('the filter holds for what is suggested, and decides nothing about what is spelled wrong', async () => {
+    expect(lowered(await search('usdcc', { chainKeys: ['Base'] }))).toEqual(['usdc']);
+    expect(lowered(await search('pednle', { chainKeys: ['solana'] }))).toEqual([]);
+    // Right, though not on this chain: another token must not take its place.
+    expect(lowered(await search('pendle', { chainKeys: ['solana'] }))).toEqual([]);
+    expect(lowered(await search('usdcc', { chainKeys: [] }))).toEqual([]);
+  });
+
+  it('a slip towards a long symbol is not mended, even if a name is spelled like it', async () => {
+    const upstream = await startFakeUpstream({
+      tokens: [tokenRow('base', '0x1', { symbol: 'LONGSYM', name: 'Longsym Coinage' })],
+    });
+    const other = await createTestGateway({ upstream });
+    expect(lowered(await search('longsim', {}, other))).toEqual([]);
+    expect(lowered(await search('longsmy', {}, other))).toEqual(['longsym']);
+    expect(lowered(await search('coinaga', {}, other))).toEqual(['coinage']);
+  });
+
+  it('at most three are suggested, each short enough to be searched for', async () => {
+    const names = ['Gateway', 'Gatewey', 'Gatewoy', 'Gatewuy', 'Gatewby'];
+    const tokens = names.map((name, nth) => tokenRow('base', `0x${nth + 1}`, { symbol: `T${nth}`, name }));
+    const other = await createTestGateway({ upstream: await startFakeUpstream({ tokens }) });
+    expect((await search('gatewxy', {}, other)).didYouMean).toHaveLength(3);
+    const long = `gatewy${' '.repeat(194)}`;
+    for (const query of (await search(long, {}, other)).didYouMean) {
+      expect((await search(query, {}, other)).totalCount).toBeGreaterThan(0);
+    }
+    const ligatures = 'ﷺ '.repeat(96);
+    expect((await search(`${ligatures}gatewxy`, {}, other)).didYouMean).toEqual([]);
+  });
+
+  it('every suggestion finds something under the same filter, and mends slips alone', async () => {
+    const texts = demoTokens.flatMap(({ symbol, name, chainKey }) => [symbol, ...name.split(' '), chainKey]);
+    const words = [...new Set(texts)].filter(({ length }) => length >= 4);
+    const letters = fc.constantFrom(...'aeioustn1c');
+    const slips = fc.record({ kind: fc.nat(3), at: fc.nat(30), letter: letters });
+    const slipped = fc.tuple(fc.constantFrom(...words), slips).map(([word, { kind, at: place, letter }]) => {
+      const at = 1 + (place % (word.length - 1));
+      if (kind === 0) return word.slice(0, at) + word.slice(at + 1);
+      if (kind === 1) return word.slice(0, at) + letter + word.slice(at);
+      if (kind === 2) return word.slice(0, at) + letter + word.slice(at + 1);
+      return (
+        word.slice(0, at) +
+        word
+          .slice(at, at + 2)
+          .split('')
+          .reverse()
+          .join('') +
+        word.slice(at + 2)
+      );
+    });
+    const queries = fc.tuple(slipped, fc.option(fc.oneof(slipped, fc.constantFrom(...words)), { nil: '' }));
+    const filters = fc.constantFrom(
+      {},
+      { isBridgeable: true },
+      { chainTypes: ['EVM'] },
+      { chainKeys: ['ethereum', 'base', 'Solana'] },
+    );
+    let suggested = 0;
+    await fc.assert(
+      fc.asyncProperty(queries, filters, async ([one, other], filter) => {
+        const typed = `${one} ${other}`.trim();
+        const found = await search(typed, filter);
+        if (found.totalCount > 0) expect(found.didYouMean).toEqual([]);
+        expect(found.didYouMean.length).toBeLessThanOrEqual(3);
+        expect(new Set(lowered(found)).size).toBe(found.didYouMean.length);
+        for (const query of found.didYouMean) {
+          suggested++;
+          expect((await search(query, filter)).totalCount).toBeGreaterThan(0);
+          const pieces = query.toLowerCase().split(/[^a-z0-9₮]+/);
+          for (const piece of pieces) {
+            const isMended = !typed.toLowerCase().includes(piece);
+            const slip = typed
+              .toLowerCase()
+              .split(/[^a-z0-9₮]+/)
+              .some((word) => isOneSlip(word, piece));
+            expect(!isMended || slip || piece.length > 24 || /₮/.test(typed)).toBe(true);
+          }
+        }
+      }),
+      { numRuns: 400, seed: 11 },
+    );
+    expect(suggested).toBeGreaterThan(40);
+  });
+});
+
+describe('a hostile query', () => {
+  it.each([
+    ['a slip beside words that are everywhere', 'a b c d e f g gatewx9', 3],
+    ['slips in all words', 'gatewa9 gatewb9 gatewc9 gatewd9 gatewe9 gatewf9 gatewg9 gatewh9', 10],
+    ['the longest word', 'x'.repeat(200), 0],
+    ['the longest words that may be mended', `${'ab'.repeat(12)} ${'cd'.repeat(12)} `.repeat(4), 2],
+    ['one word between marks, again and again', 'gatewx9/'.repeat(25), 8],
+    ['one word again and again', 'gatewx9 '.repeat(25), 7],
+    ['eight words between marks', 'gatewa9/gatewb9/gatewc9/gatewd9/gatewe9/gatewf9/gatewg9/gatewh9', 11],
+  ])('with %s leads to few searches', async (_name, query, most) => {
+    const tokens = Array.from({ length: 400 }, (_none, nth) => {
+      const [one, other] = [97 + (nth % 26), 97 + (nth >> 4)].map((unit) => String.fromCharCode(unit));
+      return tokenRow('base', `0x${(nth + 1).toString(16)}`, {
+        symbol: `T${nth}`,
+        name: `Gatew${one}${other} a b c d e f g`,
+      });
+    });
+    const origin = { source: 'demo', takenAt: 1_700_000_000_000 };
+    const { rows } = await parseTokens(tokens, origin, false);
+    const indexes = await createTokenIndexes(rows);
+    const plainSearch = await createTokenSearch(rows, indexes);
+    let searches = 0;
+    const counted: TokenSearch = (...args) => {
+      searches++;
+      return plainSearch(...args);
+    };
+    const nameWords = runAtOnce(wordListSteps(rows.map(({ name }) => name)));
+    const asked = { query, filter: {}, order: 'RELEVANCE', first: 20, pricesUsable: true } as const;
+    const found = withDidYouMean(counted, indexes, nameWords)(asked, undefined);
+    expect([found.totalCount, searches]).toEqual([0, 1]);
+    expect(found.didYouMean().length).toBeLessThanOrEqual(3);
+    expect(searches - 1).toBeLessThanOrEqual(most);
+    const before = searches;
+    found.didYouMean();
+    expect(searches).toBe(before);
+  });
+});
