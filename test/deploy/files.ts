@@ -55,7 +55,6 @@ export interface DeploymentSpec {
   readonly template: {
     readonly metadata: {
       readonly labels: Readonly<Record<string, string>>;
-      readonly annotations: Readonly<Record<string, string>>;
     };
     readonly spec: {
       readonly terminationGracePeriodSeconds: number;
