@@ -54,7 +54,7 @@ const RUN_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'stitching.js': FEDERATION,
   },
   '.deploy/README.md': {
-    'prometheus.yaml': 'test/deploy/alerts.test.ts',
+    'prometheus.yaml': 'test/deploy/prometheus.test.ts',
   },
   'test/clients/README.md': {
     'recipes/urql.ts': CLIENTS,

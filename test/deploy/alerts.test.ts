@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { blockOf, ROOT } from '../support/readme.js';
+import { ROOT } from '../support/readme.js';
 import { ALERT_CASES, type AlertCase } from './alert-cases.js';
 import { alerts } from './files.js';
 import { areMissing } from './programs.js';
@@ -43,15 +43,6 @@ function promtoolTest(alert: string, { series, quiet, firing, cleared }: AlertCa
 describe.skipIf(areMissing('promtool'))('alerts.yaml', () => {
   it('is valid', async () => {
     const { stdout } = await promisify(execFile)('promtool', ['check', 'rules', RULES]);
-    expect(stdout).toContain(`SUCCESS: ${alerts.length} rules found`);
-  });
-
-  it('is loaded by the configuration in the README, for compose.yaml and for Kubernetes', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'gateway-rules-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    const file = join(folder, 'prometheus.yaml');
-    writeFileSync(file, blockOf('.deploy/README.md', 'prometheus.yaml').replace('alerts.yaml', RULES));
-    const { stdout } = await promisify(execFile)('promtool', ['check', 'config', file]);
     expect(stdout).toContain(`SUCCESS: ${alerts.length} rules found`);
   });
 

@@ -124,7 +124,8 @@ function copy(text: string, folder: string, context: string, roots: ReadonlyMap<
     const copied = isFolder || !/\/$/.test(text) ? target : join(target, basename(path));
     cpSync(source, copied, { recursive: true, verbatimSymlinks: true });
     const [owner, group] = (option('chown') ?? '').split(':').map(Number);
-    if (owner === undefined || group === undefined) continue;
+    // Only root may give files away.
+    if (owner === undefined || group === undefined || process.getuid?.() !== 0) continue;
     for (const below of isFolder
       ? ['', ...readdirSync(copied, { recursive: true, encoding: 'utf8' })]
       : ['']) {

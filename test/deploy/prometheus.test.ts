@@ -1,16 +1,22 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { parse } from 'yaml';
 import { demoTokens } from '../fixtures/demo.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
-import { ROOT } from '../support/readme.js';
+import { blockOf, ROOT } from '../support/readme.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
-import { alerts, dashboardQueries, scaling } from './files.js';
+import { alerts, compose, dashboardQueries, scaling } from './files.js';
 import { areMissing } from './programs.js';
 import { metricNames, type Sample, startPrometheus } from './prometheus.js';
 
+const RULES = join(ROOT, '.deploy/alerts.yaml');
 const MAX_CONNECTIONS = 20;
 
 const isNumber = ({ value }: Sample) => Number.isFinite(Number(value[1]));
@@ -83,10 +89,34 @@ async function startBusyGateway() {
   return { admin };
 }
 
+describe.skipIf(areMissing('promtool'))('the configuration in the README', () => {
+  it('is valid for compose.yaml, and names its gateways', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-config-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const { rule_files, scrape_configs } = parse(blockOf('.deploy/README.md', 'prometheus.yaml')) as {
+      rule_files: readonly string[];
+      scrape_configs: readonly { static_configs: readonly { targets: readonly string[] }[] }[];
+    };
+    expect(rule_files).toEqual(['alerts.yaml']);
+    const gateways = Object.keys(compose.services).filter((name) => name.startsWith('gateway'));
+    expect(scrape_configs[0]?.static_configs[0]?.targets).toEqual(gateways.map((name) => `${name}:4001`));
+    writeFileSync(
+      join(folder, 'prometheus.yaml'),
+      JSON.stringify({ rule_files: [RULES], scrape_configs: scrape_configs.slice(0, 1) }),
+    );
+    const { stdout } = await promisify(execFile)('promtool', [
+      'check',
+      'config',
+      join(folder, 'prometheus.yaml'),
+    ]);
+    expect(stdout).toContain(`SUCCESS: ${alerts.length} rules found`);
+  });
+});
+
 describe.skipIf(areMissing('prometheus') || isRedisMissing)('a Prometheus that scrapes a gateway', () => {
   it('knows every metric of the alerts, the dashboard and the autoscaler, and has data for each panel', async () => {
     const { admin } = await startBusyGateway();
-    const prometheus = await startPrometheus(new URL(admin).host, join(ROOT, '.deploy/alerts.yaml'));
+    const prometheus = await startPrometheus(new URL(admin).host, RULES);
 
     const exported = await (await fetch(`${admin}/metrics`)).text();
     const types = [...exported.matchAll(/^# TYPE (\w+) (\w+)$/gm)];

@@ -4,7 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
+import { parse } from 'yaml';
 import { freePort } from '../support/free-port.js';
+import { blockOf } from '../support/readme.js';
+import { deployment, gatewayContainer } from './files.js';
 
 /** A sample of an instant query. */
 export interface Sample {
@@ -28,13 +31,11 @@ export interface Prometheus {
 export async function startPrometheus(target: string, rules: string): Promise<Prometheus> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-prometheus-'));
   const port = await freePort();
-  // The labels of a pod, as Kubernetes would add them. JSON is YAML.
-  const labels = { namespace: 'default', pod: 'gateway-0' };
   const config = {
+    ...withoutKubernetes(target, rules),
     global: { scrape_interval: '1s', evaluation_interval: '1s' },
-    rule_files: [rules],
-    scrape_configs: [{ job_name: 'gateway', static_configs: [{ targets: [target], labels }] }],
   };
+  // JSON is YAML.
   writeFileSync(join(folder, 'prometheus.yaml'), JSON.stringify(config));
   const child = spawn(
     'prometheus',
@@ -78,6 +79,32 @@ export async function startPrometheus(target: string, rules: string): Promise<Pr
     get,
     query: async (expr) =>
       (await get<{ result: readonly Sample[] }>(`/api/v1/query?query=${encodeURIComponent(expr)}`)).result,
+  };
+}
+
+/**
+ * The configuration in .deploy/README.md for Kubernetes, with one target in place of the pods that Kubernetes would
+ * name, which has the labels of such a pod: Debian's Prometheus knows nothing of Kubernetes.
+ */
+function withoutKubernetes(target: string, rules: string): object {
+  const { scrape_configs } = parse(blockOf('.deploy/README.md', 'prometheus.yaml')) as {
+    scrape_configs: readonly { job_name: string; kubernetes_sd_configs?: unknown }[];
+  };
+  const { kubernetes_sd_configs, ...job } =
+    scrape_configs.find(({ job_name }) => job_name === 'gateway-pods') ?? {};
+  if (!kubernetes_sd_configs)
+    throw new Error('Expected a job gateway-pods for Kubernetes in .deploy/README.md');
+  const { labels } = deployment.spec.template.metadata;
+  const admin = gatewayContainer.ports.find(({ containerPort }) => containerPort === 4001);
+  const pod = {
+    __meta_kubernetes_namespace: 'default',
+    __meta_kubernetes_pod_name: 'gateway-0',
+    __meta_kubernetes_pod_label_app: labels.app,
+    __meta_kubernetes_pod_container_port_name: admin?.name,
+  };
+  return {
+    rule_files: [rules],
+    scrape_configs: [{ ...job, static_configs: [{ targets: [target], labels: pod }] }],
   };
 }
 
