@@ -18,6 +18,6 @@ export function areMissing(...programs: readonly string[]): boolean {
     return spawnSync(command, args).status !== 0;
   });
   if (missing.length === 0 || process.env.CI) return false;
-  process.stderr.write(`${missing.join(' and ')} not installed: the tests that need them are skipped.\n`);
+  process.stderr.write(`Not installed: ${missing.join(', ')}. Tests that need it are skipped.\n`);
   return true;
 }
