@@ -54,6 +54,9 @@ const RUN_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'cosmo.yaml': FEDERATION,
     'stitching.js': FEDERATION,
   },
+  '.deploy/README.md': {
+    'prometheus.yaml': 'test/deploy/prometheus.test.ts',
+  },
   'test/clients/README.md': {
     'recipes/urql.ts': CLIENTS,
     'projects/relay/relay.config.json': CLIENTS,

@@ -10,6 +10,9 @@ const HOSTILE = ['hostile/!(operations|fuzz).test.ts'];
 /** Installs the package and other servers, and the production packages. `npm run packed` runs them. */
 const PACKED = ['library/hosts.test.ts', 'production.test.ts'];
 
+/** What runs the files of `.deploy`, beside Prometheus, nginx and Redis. `npm run deployed` runs it. */
+const DEPLOYED = ['deploy/*.test.ts'];
+
 /** Those that take longest, the longest first, so that no worker is left with one of them at the end. */
 const LONG = [
   'server/stop',
@@ -57,7 +60,7 @@ export default defineConfig({
         test: {
           name: 'most',
           include: ['**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...HEAVY, ...HOSTILE, ...PACKED],
+          exclude: ['**/node_modules/**', ...HEAVY, ...HOSTILE, ...PACKED, ...DEPLOYED],
           sequence: { groupOrder: 0 },
           // Most of the time is spent in waiting for other processes.
           maxWorkers: 6,
@@ -71,6 +74,17 @@ export default defineConfig({
       {
         extends: true,
         test: { name: 'packed', include: PACKED, sequence: { groupOrder: 3 }, isolate: false },
+      },
+      {
+        extends: true,
+        // One after the other: some measure.
+        test: {
+          name: 'deployed',
+          include: DEPLOYED,
+          sequence: { groupOrder: 4 },
+          maxWorkers: 1,
+          isolate: false,
+        },
       },
       {
         extends: true,

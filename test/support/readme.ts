@@ -18,7 +18,7 @@ const PICTURES = ['mermaid'];
 
 /** Every README of the project, by its path from the project's folder. */
 export function readmes(): readonly string[] {
-  const below = ['src', 'test'].flatMap((folder) =>
+  const below = ['.deploy', 'src', 'test'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`),
   );
   return ['README.md', ...below].filter(

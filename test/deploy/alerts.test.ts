@@ -1,0 +1,66 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ROOT } from '../support/readme.js';
+import { ALERT_CASES, type AlertCase } from './alert-cases.js';
+import { alerts } from './files.js';
+import { areMissing } from './programs.js';
+
+const RULES = join(ROOT, '.deploy/alerts.yaml');
+
+/** Runs `promtool test rules`; resolves with what it wrote, and rejects if an expectation fails. */
+async function testRules(...tests: readonly object[]): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-rules-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'test.yaml');
+  // JSON is YAML.
+  writeFileSync(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: '1m', tests }));
+  const { stdout } = await promisify(execFile)('promtool', ['test', 'rules', file]);
+  return stdout;
+}
+
+/** That an alert fires, and for one thing alone, at one time and not at two others. */
+function promtoolTest(alert: string, { series, quiet, firing, cleared }: AlertCase) {
+  const expectation = (minutes: number, isFiring: boolean) => ({
+    expr: `count(ALERTS{alertname="${alert}", alertstate="firing"})`,
+    eval_time: `${minutes}m`,
+    exp_samples: isFiring ? [{ labels: '{}', value: 1 }] : [],
+  });
+  return {
+    name: alert,
+    interval: '1m',
+    input_series: Object.entries(series).map(([name, values]) => ({
+      series: name.replace(',}', '}'),
+      values,
+    })),
+    promql_expr_test: [expectation(quiet, false), expectation(firing, true), expectation(cleared, false)],
+  };
+}
+
+describe.skipIf(areMissing('promtool'))('alerts.yaml', () => {
+  it('is valid', async () => {
+    const { stdout } = await promisify(execFile)('promtool', ['check', 'rules', RULES]);
+    expect(stdout).toContain(`SUCCESS: ${alerts.length} rules found`);
+  });
+
+  it('has a case for each alert', () => {
+    expect(Object.keys(ALERT_CASES)).toEqual(alerts.map(({ alert }) => alert));
+    for (const { alert, labels, annotations } of alerts) {
+      expect(['page', 'ticket'], alert).toContain(labels.severity);
+      expect(Object.keys(annotations), alert).toEqual(['summary', 'description']);
+    }
+  });
+
+  it.each(Object.entries(ALERT_CASES))('%s fires and clears', async (alert, alertCase) => {
+    expect(await testRules(promtoolTest(alert, alertCase))).toContain('SUCCESS');
+  });
+
+  it('fails a case whose alert does not clear', async () => {
+    const { series } = ALERT_CASES.GatewayDown ?? { series: {} };
+    const stuck = promtoolTest('GatewayDown', { series, quiet: 1, firing: 20, cleared: 21 });
+    await expect(testRules(stuck)).rejects.toThrow('FAILED');
+  });
+});

@@ -1,0 +1,146 @@
+import { parse, parseAllDocuments } from 'yaml';
+import { readText } from '../support/readme.js';
+
+/** A file of .deploy. */
+export const deployed = (name: string) => readText(`.deploy/${name}`);
+
+export interface ComposeService {
+  readonly image: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly build?: { readonly context: string; readonly dockerfile: string };
+  readonly volumes?: readonly string[];
+  readonly ports?: readonly string[];
+  readonly stop_grace_period?: string;
+  readonly read_only?: boolean;
+  readonly networks: readonly string[] | Readonly<Record<string, { readonly ipv4_address: string }>>;
+  readonly deploy?: {
+    readonly resources: { readonly limits: { memory: string }; readonly reservations: { memory: string } };
+  };
+}
+
+export const compose = parse(deployed('compose.yaml'), { merge: true }) as {
+  readonly services: Readonly<Record<string, ComposeService>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+  readonly networks: Readonly<Record<string, { readonly ipam: { config: readonly { subnet: string }[] } }>>;
+};
+
+/** An object of kubernetes.yaml; `spec` and `data` are as its kind has them. */
+export interface KubernetesObject<Spec = unknown> {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: Spec;
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+const kubernetes = parseAllDocuments(deployed('kubernetes.yaml')).map(
+  (document) => document.toJS() as KubernetesObject,
+);
+
+export const kinds = kubernetes.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+
+/** An object by its kind and name; throws an Error if there is none. */
+export function kubernetesObject<Spec = unknown>(kind: string, name = 'gateway'): KubernetesObject<Spec> {
+  const found = kubernetes.find((object) => object.kind === kind && object.metadata.name === name);
+  if (!found) throw new Error(`Expected a ${kind} named ${name} in kubernetes.yaml`);
+  return found as KubernetesObject<Spec>;
+}
+
+export interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string };
+}
+
+export interface DeploymentSpec {
+  readonly selector: { readonly matchLabels: Readonly<Record<string, string>> };
+  readonly template: {
+    readonly metadata: {
+      readonly labels: Readonly<Record<string, string>>;
+    };
+    readonly spec: {
+      readonly terminationGracePeriodSeconds: number;
+      readonly securityContext: Readonly<Record<string, unknown>>;
+      readonly containers: readonly [
+        {
+          readonly image: string;
+          readonly env: readonly { readonly name: string }[];
+          readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+          readonly startupProbe: Probe;
+          readonly readinessProbe: Probe;
+          readonly livenessProbe: Probe;
+          readonly lifecycle: {
+            readonly preStop: { readonly exec: { readonly command: readonly string[] } };
+          };
+          readonly resources: {
+            readonly requests: { readonly memory: string };
+            readonly limits: { readonly memory: string };
+          };
+          readonly securityContext: { readonly readOnlyRootFilesystem: boolean };
+          readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+        },
+      ];
+    };
+  };
+}
+
+export const deployment = kubernetesObject<DeploymentSpec>('Deployment');
+export const gatewayContainer = deployment.spec.template.spec.containers[0];
+
+/** The metric that gateways are scaled by, and the rule of prometheus-adapter that makes it. */
+export const scaling = {
+  metric: kubernetesObject<{
+    readonly scaleTargetRef: { readonly name: string };
+    readonly metrics: readonly [{ readonly pods: { readonly metric: { readonly name: string } } }];
+  }>('HorizontalPodAutoscaler').spec.metrics[0].pods.metric.name,
+  rule: (
+    parse(kubernetesObject('ConfigMap', 'gateway-adapter-rules').data?.['rules.yaml'] ?? '') as {
+      readonly rules: readonly [
+        {
+          readonly seriesQuery: string;
+          readonly metricsQuery: string;
+          readonly name: { readonly as: string };
+        },
+      ];
+    }
+  ).rules[0],
+};
+
+export interface Alert {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for?: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly description: string };
+}
+
+export const alerts = (
+  parse(deployed('alerts.yaml')) as { readonly groups: readonly { readonly rules: readonly Alert[] }[] }
+).groups.flatMap(({ rules }) => rules);
+
+interface Panel {
+  readonly id: number;
+  readonly type: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+  readonly targets?: readonly { readonly expr: string }[];
+}
+
+export const dashboard = JSON.parse(deployed('grafana.json')) as {
+  readonly panels: readonly Panel[];
+  readonly templating: { readonly list: readonly { readonly name: string }[] };
+};
+
+/** The queries of all panels, with the variables as Grafana would fill them in. */
+export const dashboardQueries = dashboard.panels.flatMap(({ title, targets = [] }) =>
+  targets.map(({ expr }) => ({
+    title,
+    expr: expr.replaceAll('$instance', '.*').replaceAll('$__rate_interval', '30s'),
+  })),
+);
+
+/** Bytes of "384Mi" or "384M"; Docker's M is a mebibyte. */
+export function bytesOf(text: string): number {
+  const [, number] = /^(\d+)Mi?$/.exec(text) ?? [];
+  if (!number) throw new Error(`Expected mebibytes such as 384Mi, got ${text}`);
+  return Number(number) * 2 ** 20;
+}

@@ -1,0 +1,139 @@
+import { Pool } from 'undici';
+import { demoChains, demoTokens } from '../fixtures/demo.js';
+
+/** A request, and the one body that is right. */
+interface Question {
+  readonly query: string;
+  readonly variables?: object;
+  readonly data: unknown;
+}
+
+const known = demoTokens.find(({ chainKey }) => chainKey === 'ethereum') ?? demoTokens[0];
+const { chainKey = '', address = '', symbol = '', decimals = 0 } = known ?? {};
+const there = demoTokens.filter((token) => token.chainKey === 'degen');
+
+/** Small and large ones that are cached. */
+const CACHED: readonly Question[] = [
+  {
+    query: '{ tokens(srcChainKey: "degen") { symbol decimals } }',
+    data: { tokens: there.map((token) => ({ symbol: token.symbol, decimals: token.decimals })) },
+  },
+  {
+    query: `{ token(chainKey: "${chainKey}", address: "${address}") { symbol decimals } }`,
+    data: { token: { symbol, decimals } },
+  },
+];
+const LARGE: readonly Question[] = [
+  {
+    query: '{ chains { chainKey chainType chainId shortName name } }',
+    data: {
+      chains: demoChains.map(({ chainKey, chainType, chainId, shortName, name }) => ({
+        chainKey,
+        chainType,
+        chainId,
+        shortName,
+        name,
+      })),
+    },
+  },
+  {
+    query: '{ tokens { chainKey address symbol decimals } }',
+    data: {
+      tokens: demoTokens.map((token) => ({
+        chainKey: token.chainKey,
+        address: token.address,
+        symbol: token.symbol,
+        decimals: token.decimals,
+      })),
+    },
+  },
+];
+
+/** One that never came before: it is executed. */
+const executed = (nth: number): Question => ({
+  query:
+    'query ($a: String!, $b: String!) { tokensByKey(keys: [{ chainKey: $a, address: $b }, { chainKey: "none", address: $b }]) { symbol } }',
+  variables: { a: chainKey, b: address, nth },
+  data: { tokensByKey: [{ symbol }, null] },
+});
+
+/** Every third is executed, one of fifty is large (up to 100 kB), the others come from the cache. */
+function questionNumber(nth: number): Question {
+  const from = nth % 50 === 1 ? LARGE : CACHED;
+  return (nth % 3 === 0 ? undefined : from[nth % from.length]) ?? executed(nth);
+}
+
+export interface ManyRequests {
+  readonly answered: number;
+  /** What was wrong with those that were not answered rightly, in a line each. */
+  readonly failures: readonly string[];
+  readonly longestMs: number;
+  /** Resolves when so many have been answered. */
+  reach(count: number): Promise<void>;
+  /** Asks no more, and resolves when the last answer is there. */
+  stop(): Promise<void>;
+}
+
+/** Asks without a pause over so many connections, by POST and, one of five, by GET. No request is sent twice. */
+export function startManyRequests(origin: string, connections: number): ManyRequests {
+  const pool = new Pool(origin, { connections, pipelining: 1 });
+  const failures: string[] = [];
+  const right = new Map<unknown, string>();
+  const waiting: { readonly count: number; readonly resolve: () => void }[] = [];
+  let asked = 0;
+  let answered = 0;
+  let longestMs = 0;
+  let isOver = false;
+
+  async function ask(nth: number): Promise<void> {
+    const { query, variables, data } = questionNumber(nth);
+    const isGet = nth % 5 === 0 && !variables;
+    const began = performance.now();
+    try {
+      const { statusCode, body } = await pool.request(
+        isGet
+          ? { method: 'GET', path: `/graphql?query=${encodeURIComponent(query)}` }
+          : {
+              method: 'POST',
+              path: '/graphql',
+              headers: { 'content-type': 'application/json' },
+              body: JSON.stringify({ query, variables }),
+            },
+      );
+      const text = await body.text();
+      const expected = right.get(query) ?? JSON.stringify({ data });
+      right.set(query, expected);
+      if (statusCode !== 200 || text !== expected)
+        failures.push(`${nth}: HTTP ${statusCode} ${text.slice(0, 300)}`);
+    } catch (error) {
+      failures.push(`${nth}: ${String(error)}`);
+    }
+    longestMs = Math.max(longestMs, performance.now() - began);
+    answered++;
+    while (waiting[0] && waiting[0].count <= answered) waiting.shift()?.resolve();
+  }
+
+  const clients = Array.from({ length: connections }, async () => {
+    while (!isOver) await ask(asked++);
+  });
+  return {
+    get answered() {
+      return answered;
+    },
+    failures,
+    get longestMs() {
+      return longestMs;
+    },
+    reach(count) {
+      return new Promise((resolve) => {
+        waiting.push({ count: Math.max(count, answered + 1), resolve });
+        waiting.sort((a, b) => a.count - b.count);
+      });
+    },
+    async stop() {
+      isOver = true;
+      await Promise.all(clients);
+      await pool.close();
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { freePort } from '../support/free-port.js';
+import { deployed } from './files.js';
+
+export interface Nginx {
+  readonly address: string;
+  /** How often an attempt at a gateway failed, by what went wrong. */
+  failedAttempts(): Readonly<Record<string, number>>;
+}
+
+/**
+ * Starts a real nginx with .deploy/nginx.conf, changed in its addresses and files alone; the test's end ends it.
+ *
+ * @param gateways their ports on this machine
+ * @param change of the configuration
+ */
+export async function startNginx(
+  gateways: readonly number[],
+  change: (config: string) => string = (config) => config,
+): Promise<Nginx> {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-nginx-'));
+  const port = await freePort();
+  let config = deployed('nginx.conf')
+    .replace('listen 8080;', `listen 127.0.0.1:${port};`)
+    .replaceAll('/tmp/', `${folder}/`);
+  for (const [index, gateway] of gateways.entries()) {
+    config = config.replace(`gateway-${index + 1}:4000`, `127.0.0.1:${gateway}`);
+  }
+  const file = join(folder, 'nginx.conf');
+  writeFileSync(file, change(config));
+  const child = spawn('nginx', ['-c', file, '-e', 'stderr', '-g', 'daemon off;'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  const exited = once(child, 'exit');
+  onTestFinished(async () => {
+    // Its worker ends with it.
+    child.kill('SIGTERM');
+    await exited;
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const address = `http://127.0.0.1:${port}`;
+  await expect
+    .poll(() => {
+      if (child.exitCode !== null) throw new Error(`nginx ended: ${errors}`);
+      return fetch(`${address}/live`).then(
+        ({ status }) => status,
+        () => 0,
+      );
+    })
+    .toBe(200);
+  return {
+    address,
+    failedAttempts() {
+      const counts: Record<string, number> = {};
+      for (const [, reason = ''] of errors.matchAll(/\[error\] .*?\d+ ([^,]*?) while /g)) {
+        counts[reason] = (counts[reason] ?? 0) + 1;
+      }
+      return counts;
+    },
+  };
+}

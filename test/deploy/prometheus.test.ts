@@ -1,0 +1,192 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { parse } from 'yaml';
+import { demoTokens } from '../fixtures/demo.js';
+import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { startGatewayProcess } from '../support/gateway-process.js';
+import { blockOf, ROOT } from '../support/readme.js';
+import { isRedisMissing, startRedis } from '../support/redis.js';
+import { alerts, compose, dashboardQueries, scaling } from './files.js';
+import { areMissing } from './programs.js';
+import { metricNames, type Sample, startPrometheus } from './prometheus.js';
+
+const RULES = join(ROOT, '.deploy/alerts.yaml');
+const MAX_CONNECTIONS = 20;
+
+const isNumber = ({ value }: Sample) => Number.isFinite(Number(value[1]));
+
+/** A gateway to which everything happens that the dashboard shows, again and again. */
+async function startBusyGateway() {
+  const redis = await startRedis();
+  const upstream = await startFakeUpstream();
+  onTestFinished(upstream.close);
+  const { address, output } = await startGatewayProcess({
+    ADMIN_PORT: '0',
+    UPSTREAM_URL: upstream.url,
+    REDIS_URL: redis.url,
+    TOKENS_FRESH_MS: '1000',
+    HOLD_BACK_TIMES: '1000',
+    UPSTREAM_REQUESTS_PER_SECOND: '100',
+    MAX_CONNECTIONS: String(MAX_CONNECTIONS),
+    LOG_REQUESTS: 'none',
+  });
+  const [, admin = ''] = /"adminAddress":"([^"]+)"/.exec(output()) ?? [];
+  await expect.poll(async () => (await fetch(`${admin}/ready`)).status).toBe(200);
+  // Half of the tokens are gone, which is held back; every other request for routes fails.
+  upstream.plan('tokens', (response, request, nth) => {
+    const isRoute = request.url?.includes('srcToken');
+    const answer =
+      isRoute && nth % 2 === 0 ? status(500) : json({ tokens: demoTokens.slice(isRoute ? -3 : -200) });
+    answer(response, request, nth);
+  });
+  let turn = 0;
+  const ask = (query: string) =>
+    fetch(`${address}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query }),
+    }).then((response) => response.arrayBuffer());
+  const beat = async () => {
+    turn++;
+    const { chainKey, address: token } = demoTokens[turn % demoTokens.length] ?? {
+      chainKey: '',
+      address: '',
+    };
+    const questions = [
+      '{ chains { name } }',
+      `{ chains(search: "x${turn}") { name } }`,
+      `{ destinations(srcChainKey: "${chainKey}", srcToken: "${token}") { chainKey } }`,
+      // Refused: too deep.
+      `{ chains ${'{ tokens { chain '.repeat(12)} { name } ${'} }'.repeat(12)} }`,
+    ];
+    await Promise.all(
+      [...questions.map(ask), fetch(`${address}/live`)].map((asked) => asked.catch(() => {})),
+    );
+    // One connection too many, whose address then loses an idle one: perhaps that of a question.
+    const { hostname, port } = new URL(address);
+    const sockets = Array.from({ length: MAX_CONNECTIONS + 1 }, () =>
+      connect({ host: hostname, port: Number(port) }).on('error', () => {}),
+    );
+    await sleep(100);
+    for (const socket of sockets) socket.destroy();
+  };
+  let isOver = false;
+  const beating = (async () => {
+    while (!isOver) {
+      await beat();
+    }
+  })();
+  onTestFinished(async () => {
+    isOver = true;
+    await beating;
+  });
+  return { admin };
+}
+
+describe.skipIf(areMissing('promtool'))('the configuration in the README', () => {
+  it('is valid for compose.yaml, and names its gateways', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-config-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const { rule_files, scrape_configs } = parse(blockOf('.deploy/README.md', 'prometheus.yaml')) as {
+      rule_files: readonly string[];
+      scrape_configs: readonly { static_configs: readonly { targets: readonly string[] }[] }[];
+    };
+    expect(rule_files).toEqual(['alerts.yaml']);
+    const gateways = Object.keys(compose.services).filter((name) => name.startsWith('gateway'));
+    expect(scrape_configs[0]?.static_configs[0]?.targets).toEqual(gateways.map((name) => `${name}:4001`));
+    writeFileSync(
+      join(folder, 'prometheus.yaml'),
+      JSON.stringify({ rule_files: [RULES], scrape_configs: scrape_configs.slice(0, 1) }),
+    );
+    const { stdout } = await promisify(execFile)('promtool', [
+      'check',
+      'config',
+      join(folder, 'prometheus.yaml'),
+    ]);
+    expect(stdout).toContain(`SUCCESS: ${alerts.length} rules found`);
+  });
+});
+
+describe.skipIf(areMissing('prometheus') || isRedisMissing)('a Prometheus that scrapes a gateway', () => {
+  it('knows every metric of the alerts, the dashboard and the autoscaler, and has data for each panel', async () => {
+    const { admin } = await startBusyGateway();
+    const prometheus = await startPrometheus(new URL(admin).host, RULES);
+
+    const exported = await (await fetch(`${admin}/metrics`)).text();
+    const types = [...exported.matchAll(/^# TYPE (\w+) (\w+)$/gm)];
+    const known = types.flatMap(([, name = '', type]) =>
+      type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+    );
+    const expressions = [...alerts, ...dashboardQueries].map(({ expr }) => expr);
+    expect(expressions.length).toBeGreaterThan(50);
+    for (const expr of expressions) {
+      const names = metricNames(expr);
+      expect(names.length, expr).toBeGreaterThan(0);
+      expect(
+        names.filter((name) => name !== 'up' && !known.includes(name)),
+        expr,
+      ).toEqual([]);
+    }
+
+    const isWithoutData = async (expr: string) => !(await prometheus.query(expr)).some(isNumber);
+    const withoutData = async () => {
+      const answers = await Promise.all(dashboardQueries.map(({ expr }) => isWithoutData(expr)));
+      return dashboardQueries.filter((_, index) => answers[index]);
+    };
+    await expect.poll(withoutData).toEqual([]);
+
+    const rules = () =>
+      prometheus.get<{ groups: { rules: { name: string; health: string; lastError?: string }[] }[] }>(
+        '/api/v1/rules',
+      );
+    await expect
+      .poll(async () =>
+        (await rules()).groups
+          .flatMap((group) => group.rules.map(({ name, health, lastError }) => [name, health, lastError]))
+          .toSorted(),
+      )
+      .toEqual(alerts.map(({ alert }) => [alert, 'ok', undefined]).toSorted());
+    // What is held back here is soon known as such; the text of an alert shows that its template is right.
+    const active = () =>
+      prometheus.get<{ alerts: { labels: { alertname: string }; annotations: Record<string, string> }[] }>(
+        '/api/v1/alerts',
+      );
+    const summaries = async () =>
+      (await active()).alerts.flatMap(({ annotations }) => Object.values(annotations));
+    await expect
+      .poll(summaries)
+      .toContain(`${new URL(admin).host} holds back a suspicious change of the tokens`);
+    expect((await summaries()).filter((text) => /<error|<no value>/.test(text))).toEqual([]);
+
+    // As prometheus-adapter fills the rule in.
+    expect(scaling.rule.name.as).toBe(scaling.metric);
+    const [series] = metricNames(scaling.rule.seriesQuery);
+    expect(known).toContain(series);
+    expect(await prometheus.query(scaling.rule.seriesQuery)).toHaveLength(1);
+    const expr = scaling.rule.metricsQuery
+      .replaceAll('<<.Series>>', series ?? '')
+      .replaceAll('<<.LabelMatchers>>', 'namespace="default",pod="gateway-0"')
+      .replaceAll('<<.GroupBy>>', 'pod');
+    const [sample] = await prometheus.query(expr);
+    expect(sample?.metric).toEqual({ pod: 'gateway-0' });
+    expect(Number(sample?.value[1])).toBeGreaterThan(0);
+    expect(Number(sample?.value[1])).toBeLessThan(2);
+  });
+});
+
+describe('the names of metrics', () => {
+  it.each([
+    ['sum by (job, le) (rate(a_total{b="c_total"}[5m])) / on (x) d > 0.2', ['a_total', 'd']],
+    ['a unless a offset 15m or increase(b_c[15m]) > 0', ['a', 'b_c']],
+    ['absent(up{job="gateway"} == 1)', ['up']],
+    ['time() - start_seconds', ['start_seconds']],
+  ])('are found in %s', (expr, names) => {
+    expect(metricNames(expr)).toEqual(names);
+  });
+});

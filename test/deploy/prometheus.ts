@@ -1,0 +1,121 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { parse } from 'yaml';
+import { freePort } from '../support/free-port.js';
+import { blockOf } from '../support/readme.js';
+import { deployment, gatewayContainer } from './files.js';
+
+/** A sample of an instant query. */
+export interface Sample {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly value: readonly [time: number, value: string];
+}
+
+export interface Prometheus {
+  /** Resolves with the data of its HTTP API at this path; rejects with its message if it refuses. */
+  get<Data>(path: string): Promise<Data>;
+  /** Runs an instant query. */
+  query(expr: string): Promise<readonly Sample[]>;
+}
+
+/**
+ * Starts a real Prometheus that scrapes each second; the test's end ends it.
+ *
+ * @param target host and port of a gateway's metrics
+ * @param rules the file of the alerts
+ */
+export async function startPrometheus(target: string, rules: string): Promise<Prometheus> {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-prometheus-'));
+  const port = await freePort();
+  const config = {
+    ...withoutKubernetes(target, rules),
+    global: { scrape_interval: '1s', evaluation_interval: '1s' },
+  };
+  // JSON is YAML.
+  writeFileSync(join(folder, 'prometheus.yaml'), JSON.stringify(config));
+  const child = spawn(
+    'prometheus',
+    [
+      `--config.file=${join(folder, 'prometheus.yaml')}`,
+      `--storage.tsdb.path=${join(folder, 'data')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  );
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  const exited = once(child, 'exit');
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await exited;
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const address = `http://127.0.0.1:${port}`;
+  await expect
+    .poll(() => {
+      if (child.exitCode !== null) throw new Error(`Prometheus ended: ${errors}`);
+      return fetch(`${address}/-/ready`).then(
+        ({ status }) => status,
+        () => 0,
+      );
+    })
+    .toBe(200);
+  const get = async <Data>(path: string) => {
+    const { status, data, error } = (await (await fetch(address + path)).json()) as {
+      status: string;
+      data: Data;
+      error?: string;
+    };
+    if (status !== 'success') throw new Error(`${decodeURIComponent(path)}: ${error}`);
+    return data;
+  };
+  return {
+    get,
+    query: async (expr) =>
+      (await get<{ result: readonly Sample[] }>(`/api/v1/query?query=${encodeURIComponent(expr)}`)).result,
+  };
+}
+
+/**
+ * The configuration in .deploy/README.md for Kubernetes, with one target in place of the pods that Kubernetes would
+ * name, which has the labels of such a pod: Debian's Prometheus knows nothing of Kubernetes.
+ */
+function withoutKubernetes(target: string, rules: string): object {
+  const { scrape_configs } = parse(blockOf('.deploy/README.md', 'prometheus.yaml')) as {
+    scrape_configs: readonly { job_name: string; kubernetes_sd_configs?: unknown }[];
+  };
+  const { kubernetes_sd_configs, ...job } =
+    scrape_configs.find(({ job_name }) => job_name === 'gateway-pods') ?? {};
+  if (!kubernetes_sd_configs)
+    throw new Error('Expected a job gateway-pods for Kubernetes in .deploy/README.md');
+  const { labels } = deployment.spec.template.metadata;
+  const admin = gatewayContainer.ports.find(({ containerPort }) => containerPort === 4001);
+  const pod = {
+    __meta_kubernetes_namespace: 'default',
+    __meta_kubernetes_pod_name: 'gateway-0',
+    __meta_kubernetes_pod_label_app: labels.app,
+    __meta_kubernetes_pod_container_port_name: admin?.name,
+  };
+  return {
+    rule_files: [rules],
+    scrape_configs: [{ ...job, static_configs: [{ targets: [target], labels: pod }] }],
+  };
+}
+
+/** The names of the metrics in an expression of PromQL. */
+export function metricNames(expr: string): readonly string[] {
+  const bare = expr
+    .replace(/"[^"]*"/g, '')
+    .replace(/\{[^}]*\}|\[[^\]]*\]/g, ' ')
+    .replace(/\b(by|without|on|ignoring)\s*\([^)]*\)/g, ' ');
+  const words = [...bare.matchAll(/[a-z_:][a-z0-9_:]*(?!\w|\s*\()/gi)].map(([word]) => word);
+  const isOperator = (word: string) => /^(and|or|unless|offset|bool)$/.test(word);
+  // A digit in front is that of a duration, such as 15m.
+  return [...new Set(words.filter((word) => !isOperator(word) && !new RegExp(`\\d${word}\\b`).test(bare)))];
+}

@@ -1,0 +1,127 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startFakeUpstream } from '../support/fake-upstream.js';
+import { freePort } from '../support/free-port.js';
+import { spawnGateway } from '../support/gateway-process.js';
+import { isRedisMissing, startRedis } from '../support/redis.js';
+import { startManyRequests } from './many-requests.js';
+import { startNginx } from './nginx.js';
+import { areMissing } from './programs.js';
+
+/** `npm run deployed -- 500000` is the long form. */
+const REQUESTS = Number(process.env.DEPLOYED_REQUESTS ?? 20_000);
+if (!Number.isSafeInteger(REQUESTS) || REQUESTS < 1_000) {
+  throw new Error(`Expected how many requests to send, 1000 or more, got ${process.env.DEPLOYED_REQUESTS}`);
+}
+const CONNECTIONS = 32;
+
+/** A gateway on a fixed port that can be stopped and started again; the test's end kills it. */
+async function createReplica(env: Readonly<Record<string, string>>) {
+  const [port, adminPort] = [await freePort(), await freePort()];
+  let gateway: ReturnType<typeof spawnGateway> | undefined;
+  /** What the processes before this one have answered, as far as they said. */
+  let answeredBefore = 0;
+  const admin = `http://127.0.0.1:${adminPort}`;
+  const answered = async () => {
+    const text = await fetch(`${admin}/metrics`).then((response) => response.text());
+    const counts = [
+      ...text.matchAll(/^gateway_requests_total\{cache="(?:hit|miss)",outcome="ok"\} (\d+)$/gm),
+    ];
+    return counts.reduce((sum, [, count]) => sum + Number(count), 0);
+  };
+  const replica = {
+    port,
+    /** Starts it, and resolves when it is ready. */
+    async start() {
+      gateway = spawnGateway({
+        ...env,
+        PORT: String(port),
+        ADMIN_PORT: String(adminPort),
+        LOG_REQUESTS: 'errors',
+      });
+      const isReady = () =>
+        fetch(`${admin}/ready`).then(
+          ({ ok }) => ok,
+          () => false,
+        );
+      await expect.poll(isReady, { interval: 50 }).toBe(true);
+    },
+    /** Ends it by this signal, and resolves with its status. */
+    async end(signal: 'SIGTERM' | 'SIGKILL') {
+      answeredBefore += await answered();
+      gateway?.child.kill(signal);
+      return gateway?.exited;
+    },
+    answered: async () => answeredBefore + (await answered()),
+    output: () => gateway?.output(),
+  };
+  onTestFinished(async () => {
+    gateway?.child.kill('SIGKILL');
+    await gateway?.exited;
+  });
+  await replica.start();
+  return replica;
+}
+
+async function startPair() {
+  const redis = await startRedis();
+  const upstream = await startFakeUpstream();
+  onTestFinished(upstream.close);
+  const env = { UPSTREAM_URL: upstream.url, REDIS_URL: redis.url, TRUSTED_PROXIES: '127.0.0.1' };
+  return [await createReplica(env), await createReplica(env)] as const;
+}
+
+describe.skipIf(areMissing('nginx') || isRedisMissing)('two gateways behind nginx', () => {
+  it(`lose none of ${REQUESTS} requests in a rolling restart and when one is killed`, {
+    timeout: 300_000 + REQUESTS * 5,
+  }, async () => {
+    const [one, other] = await startPair();
+    const nginx = await startNginx([one.port, other.port]);
+    const began = performance.now();
+    const load = startManyRequests(nginx.address, CONNECTIONS);
+    const at = (share: number) => load.reach(REQUESTS * share);
+    for (const [share, replica] of [
+      [0.1, one],
+      [0.3, other],
+    ] as const) {
+      await at(share);
+      expect(await replica.end('SIGTERM'), replica.output()).toBe(0);
+      await replica.start();
+    }
+    for (const [share, replica] of [
+      [0.5, one],
+      [0.7, other],
+      [0.8, one],
+    ] as const) {
+      await at(share);
+      expect(await replica.end('SIGKILL')).toBeNull();
+      await at(share + 0.05);
+      await replica.start();
+    }
+    await at(1);
+    await load.stop();
+    const seconds = (performance.now() - began) / 1000;
+    const attempts = Object.entries(nginx.failedAttempts()).map(([reason, count]) => `${count} × ${reason}`);
+    process.stdout.write(
+      `${load.answered} requests in ${seconds.toFixed(0)} s (${Math.round(load.answered / seconds)}/s, the longest ${Math.round(load.longestMs)} ms): ${load.failures.length} failed. Attempts that nginx repeated: ${attempts.join('; ')}.\n`,
+    );
+    expect(load.failures).toEqual([]);
+    expect(load.answered).toBeGreaterThanOrEqual(REQUESTS);
+    // Each took its part, and something was there to be lost.
+    for (const replica of [one, other]) expect(await replica.answered()).toBeGreaterThan(REQUESTS / 10);
+    expect(attempts.join()).toContain('Connection refused');
+  });
+
+  it('lose some where nginx repeats none', async () => {
+    const [one, other] = await startPair();
+    const nginx = await startNginx([one.port, other.port], (config) =>
+      config.replace(/proxy_next_upstream error [^;]*;/, 'proxy_next_upstream off;'),
+    );
+    const load = startManyRequests(nginx.address, CONNECTIONS);
+    await load.reach(500);
+    await one.end('SIGKILL');
+    await load.reach(1_000);
+    await load.stop();
+    expect(load.failures.length).toBeGreaterThan(0);
+    expect(load.failures[0]).toContain('HTTP 502');
+  });
+});
