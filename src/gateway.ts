@@ -1,6 +1,6 @@
 import { isObjectType } from 'graphql';
 import { GatewayError, OperationLimitError } from './domain/errors.js';
-import { createDocuments, type Documents, type DocumentsOptions } from './execution/documents.js';
+import { createDocuments, type DocumentsOptions } from './execution/documents.js';
 import { createOperationWriter, type OperationParameters } from './execution/operation-writer.js';
 import {
   createTrustedDocuments,
@@ -15,16 +15,16 @@ import { type Dependencies, staleListingsHeader } from './graph/dependencies.js'
 import { withFederation } from './graph/federation/federated.js';
 import { schema } from './graph/schema/index.js';
 import type { CorsOrigins } from './http/cors.js';
-import { GRAPHQL_PATH } from './http/paths.js';
+import { GRAPHQL_PATH, MCP_PATH } from './http/paths.js';
 import { requestIdOf } from './http/request-ids.js';
-import type { Logger } from './logger.js';
+import { logInvalidDocuments } from './observability/document-log.js';
 import { QueueFullError } from './scheduling/fair-queue.js';
 import { createTurns } from './scheduling/turns.js';
 import { currentTracing } from './tracing/tracing.js';
 import type { ServerContext, YogaHandler, YogaOptions } from './yoga.js';
 
 export interface GatewayOptions
-  extends Omit<YogaOptions, 'schema' | 'documents' | 'trusted' | 'createContext' | 'path'>,
+  extends Omit<YogaOptions, 'schema' | 'documents' | 'trusted' | 'createContext' | 'executeOwn' | 'path'>,
     TrustedDocumentsOptions,
     Omit<DocumentsOptions, 'schema'>,
     Omit<ContextOptions, 'unitsOfWholeToken'> {
@@ -56,6 +56,8 @@ export type ToRequest = (RequestClass: typeof Request) => Request;
 export interface Gateway {
   /** The path of the GraphQL endpoint, such as `/graphql`. */
   readonly path: string;
+  /** The paths whose requests are executed in turns: the endpoint, and that of the Model Context Protocol. */
+  readonly operationPaths: readonly string[];
   /** The origins whose pages may read responses. */
   readonly corsOrigins: CorsOrigins;
   /** Present if clients may ask for documents by their ids. */
@@ -93,6 +95,7 @@ const unitsOfWholeToken = isObjectType(tokenType) ? unitsOfWholeObject(tokenType
 /** Wires the graph to the snapshots. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { path = GRAPHQL_PATH } = options;
+  const operationPaths = options.mcp ? [path, MCP_PATH] : [path];
   const turns = createTurns(options);
 
   const tracing = currentTracing();
@@ -100,7 +103,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   const inSpan = <Result>(task: () => Result) => tracing?.bind(task) ?? task;
   const documents = createDocuments({ ...options, schema: graph });
   const trusted = createTrustedDocuments(options);
-  if (options.trustedDocuments) reportInvalid(options.trustedDocuments, documents, options.log);
+  const { trustedDocuments, log } = options;
+  if (trustedDocuments) {
+    invalidDocuments(trustedDocuments, documents).then((invalid) =>
+      logInvalidDocuments(log, trustedDocuments.size, invalid),
+    );
+  }
   const contextOptions = { ...options, unitsOfWholeToken };
 
   const nextTurn = (client: string | undefined) => turns.next(client).catch(refuseInMidOperation);
@@ -157,6 +165,57 @@ export function createGateway(options: GatewayOptions): Gateway {
     return written instanceof Promise ? undefined : written;
   }
 
+  async function answerByYoga(
+    request: ToRequest,
+    serverContext: ServerContext,
+    isOverloaded: boolean,
+  ): Promise<Answer> {
+    const { Request, handleRequest } = await getYoga();
+    return { response: await handleRequest(request(Request), { ...serverContext, isOverloaded }) };
+  }
+
+  async function answerLater(
+    arrival: Promise<unknown>,
+    read: OperationParameters,
+    request: ToRequest,
+    serverContext: ServerContext,
+  ): Promise<Answer> {
+    try {
+      const written = await writeLater(arrival, read, serverContext.client);
+      return written ? { written } : answerByYoga(request, serverContext, false);
+    } catch (error) {
+      if (error instanceof QueueFullError) return answerByYoga(request, serverContext, true);
+      throw error;
+    }
+  }
+
+  /** Answers in a turn that has begun. @param read undefined if GraphQL Yoga has to answer */
+  function answerNow(
+    read: RequestParameters | undefined,
+    request: ToRequest,
+    serverContext: ServerContext,
+  ): Answer | Promise<Answer> {
+    const written = read && write(read, serverContext.client);
+    if (!read || !written) return answerByYoga(request, serverContext, false);
+    return written instanceof Promise ? answerLater(written, read, request, serverContext) : { written };
+  }
+
+  async function executeOwn(
+    operation: RequestParameters,
+    { signal }: Request,
+    client: string | undefined,
+  ): Promise<string> {
+    const toRequest: ToRequest = (RequestClass) =>
+      new RequestClass(`http://gateway${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json' },
+        body: JSON.stringify(operation),
+        signal,
+      });
+    const answer = await answerNow(operation, toRequest, { client, outcome: {}, isOwn: true });
+    return 'written' in answer ? answer.written.body.toString() : answer.response.text();
+  }
+
   let yoga: Promise<YogaHandler> | undefined;
 
   async function loadYoga(): Promise<YogaHandler> {
@@ -167,6 +226,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       schema: graph,
       documents,
       trusted,
+      executeOwn: (operation, request, client) => executeOwn({ ...operation }, request, client),
       createContext(client, request) {
         const requestId = () => requestIdOf(request);
         return createContext(contextOptions, { client, requestId, nextTurn: () => nextTurn(client) });
@@ -181,6 +241,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   return {
     path,
+    operationPaths,
     corsOrigins: options.corsOrigins,
     trusted,
     async load() {
@@ -190,7 +251,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const { Request, handleRequest } = await getYoga();
       const request = typeof given === 'function' ? given(Request) : given;
       const handle = (isOverloaded: boolean) => handleRequest(request, { ...serverContext, isOverloaded });
-      if (!isOperation(request, path, options.graphiql)) return handle(false);
+      if (!isOperation(request, operationPaths, options.graphiql)) return handle(false);
       return turns.run(
         serverContext.client,
         inSpan(() => handle(false)),
@@ -207,59 +268,23 @@ export function createGateway(options: GatewayOptions): Gateway {
       return turn.result ?? 'not writable';
     },
     answer(parameters, request, serverContext) {
-      const { client } = serverContext;
-      const handle = async (isOverloaded: boolean): Promise<Answer> => {
-        const { Request, handleRequest } = await getYoga();
-        return { response: await handleRequest(request(Request), { ...serverContext, isOverloaded }) };
-      };
-      async function answerLater(arrival: Promise<unknown>, read: OperationParameters): Promise<Answer> {
-        try {
-          const written = await writeLater(arrival, read, client);
-          return written ? { written } : handle(false);
-        } catch (error) {
-          if (error instanceof QueueFullError) return handle(true);
-          throw error;
-        }
-      }
       return turns.run(
-        client,
-        inSpan(() => {
-          const read = resolvedParameters(parameters);
-          const written = read && write(read, client);
-          if (!read || !written) return handle(false);
-          return written instanceof Promise ? answerLater(written, read) : { written };
-        }),
-        () => handle(true),
+        serverContext.client,
+        inSpan(() => answerNow(resolvedParameters(parameters), request, serverContext)),
+        () => answerByYoga(request, serverContext, true),
       );
     },
   };
 }
 
 /** False for preflight requests and the playground, which need no turn. */
-function isOperation({ method, url, headers }: Request, path: string, hasPlayground: boolean): boolean {
-  if (method === 'OPTIONS' || new URL(url).pathname !== path) return false;
+function isOperation(
+  { method, url, headers }: Request,
+  paths: readonly string[],
+  hasPlayground: boolean,
+): boolean {
+  if (method === 'OPTIONS' || !paths.includes(new URL(url).pathname)) return false;
   return !hasPlayground || method !== 'GET' || !headers.get('accept')?.includes('text/html');
-}
-
-/** How many invalid documents the log names. */
-const MAX_LOGGED = 50;
-
-/** Logs which trusted documents no client can use. */
-async function reportInvalid(
-  manifest: ReadonlyMap<string, string>,
-  documents: Documents,
-  log: Logger,
-): Promise<void> {
-  const invalid = await invalidDocuments(manifest, documents);
-  const count = manifest.size;
-  if (invalid.size === 0) log.info({ count }, 'All trusted documents are valid');
-  else {
-    const shown = Object.fromEntries([...invalid].slice(0, MAX_LOGGED));
-    log.warn(
-      { count, invalidCount: invalid.size, invalid: shown },
-      'Some trusted documents are invalid: clients that ask for them get these errors',
-    );
-  }
 }
 
 function refuseInMidOperation(): never {

@@ -5,7 +5,10 @@ import type { TrustedDocuments } from './execution/trusted-documents.js';
 import type { GatewayContext } from './graph/context.js';
 import type { CacheableResult } from './graph/dependencies.js';
 import type { CorsOrigins } from './http/cors.js';
+import { MCP_PATH } from './http/paths.js';
 import type { Logger } from './logger.js';
+import type { OwnOperation } from './mcp/call-tool.js';
+import { VERSION } from './metrics/version.js';
 import type { Metrics } from './metrics.js';
 import { createMonitoring, MONITORING_PATHS, PUBLIC_PATHS } from './observability/monitoring.js';
 import { notReadyReason } from './observability/readiness.js';
@@ -18,6 +21,7 @@ import { useErrorCodes } from './plugins/execution/use-error-codes.js';
 import { useStaleHeader } from './plugins/execution/use-stale-header.js';
 import { useThenableNames } from './plugins/execution/use-thenable-names.js';
 import { useCors } from './plugins/http/use-cors.js';
+import { type AnswerMessage, useMcp } from './plugins/http/use-mcp.js';
 import { useMonitoring } from './plugins/http/use-monitoring.js';
 import { useNoSniffing } from './plugins/http/use-no-sniffing.js';
 import { useNotFound } from './plugins/http/use-not-found.js';
@@ -31,7 +35,7 @@ import {
 import { type OverloadContext, type OverloadOptions, useOverload } from './plugins/request/use-overload.js';
 import { useParameters } from './plugins/request/use-parameters.js';
 import { usePersistedQueries } from './plugins/request/use-persisted-queries.js';
-import { useTrustedDocuments } from './plugins/request/use-trusted-documents.js';
+import { type OwnOperationContext, useTrustedDocuments } from './plugins/request/use-trusted-documents.js';
 import { useValidation } from './plugins/request/use-validation.js';
 import type { Snapshots } from './snapshots/snapshots.js';
 
@@ -51,6 +55,14 @@ export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly isStopping: () => boolean;
   readonly corsOrigins: CorsOrigins;
   readonly graphiql: boolean;
+  /** Whether to serve the Model Context Protocol. */
+  readonly mcp: boolean;
+  /** Executes an operation of the gateway itself, in the turn of the request that needs it. */
+  readonly executeOwn: (
+    operation: OwnOperation,
+    request: Request,
+    client: string | undefined,
+  ) => Promise<string>;
   /** The port of `/metrics`, which is then not found here. */
   readonly adminPort?: number | undefined;
   /** Which requests are logged; all unless given. */
@@ -67,7 +79,7 @@ export interface OperationOutcome extends RequestFacts {
 }
 
 /** Facts about one request that the HTTP server and the gateway exchange. */
-export interface ServerContext extends BodyLimitContext {
+export interface ServerContext extends BodyLimitContext, OwnOperationContext {
   /** The client, such as its address, for fair turns. All requests without one count as one client. */
   readonly client?: string | undefined;
   readonly outcome?: OperationOutcome;
@@ -78,6 +90,14 @@ export interface YogaHandler {
   /** The Request class that it processes fastest. */
   readonly Request: typeof Request;
   handleRequest(request: Request, context: ServerContext & OverloadContext): Promise<Response> | Response;
+}
+
+async function loadMcp({ schema, log, executeOwn }: YogaOptions): Promise<AnswerMessage> {
+  const { createMcp } = await import('./mcp/mcp-handler.js');
+  const onError = (err: Error) => log.debug({ err }, 'A message to /mcp was refused');
+  const answer = createMcp({ schema, version: VERSION, onError });
+  return (request, message, client, facts) =>
+    answer(request, message, (operation) => executeOwn(operation, request, client), facts);
 }
 
 /** Makes the handler. The plugins stand in the order in which a request meets them. */
@@ -112,12 +132,13 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
           ? [{ path, assets: `${path}/playground/`, load: async () => createPlayground(path, isDemo) }]
           : []),
       ]),
-      useNotFound([path, ...paths]),
+      useNotFound([path, ...(options.mcp ? [MCP_PATH] : []), ...paths]),
       // Refusals before execution.
       useOverload(options),
       useParameters(),
       // Gives the parser before it a request of its own.
       useBodyLimit(options),
+      ...(options.mcp ? [useMcp({ ...options, path: MCP_PATH, load: () => loadMcp(options) })] : []),
       ...(options.trusted ? [useTrustedDocuments(options.trusted)] : []),
       // Gets no request for a trusted document any more.
       usePersistedQueries(),
