@@ -1,4 +1,11 @@
-import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
 import type { GraphQLSchema } from 'graphql';
 import { object, optional, record, string, unknown } from 'valibot';
 import { callTool, codesIn, type ExecuteOwn, type PreparedTool, prepareTool } from './call-tool.js';
@@ -83,6 +90,8 @@ export function createMcp({ schema, version, onError }: McpOptions): McpHandler 
     );
     server.setRequestHandler('tools/list', { params: ListParams }, () => ({ tools: listed }));
     server.setRequestHandler('tools/call', { params: CallParams }, async (params) => {
+      // Unless the call ends otherwise.
+      facts.codes = ['BAD_USER_INPUT'];
       const tool = toolNamed(params.name);
       facts.operation = tool.operationName;
       const result = await callTool(tool, params.arguments ?? {}, execute);
@@ -92,11 +101,34 @@ export function createMcp({ schema, version, onError }: McpOptions): McpHandler 
     return server;
   }
 
-  return (request, message, execute, facts) =>
-    createMcpHandler(() => createServer(execute, facts), {
+  /** A client of the revisions before 2026-07-28. The answer is JSON, also where the client accepts an event stream. */
+  async function answerLegacy(
+    { url, headers, signal }: Request,
+    message: unknown,
+    server: Server,
+  ): Promise<Response> {
+    const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+    await server.connect(transport);
+    try {
+      // The transport insists on both types, whichever it then sends.
+      const accepting = { ...Object.fromEntries(headers), accept: 'application/json, text/event-stream' };
+      const request = new Request(url, { method: 'POST', headers: accepting, signal });
+      return await transport.handleRequest(request, { parsedBody: message });
+    } finally {
+      await server.close();
+    }
+  }
+
+  return async (request, message, execute, facts) => {
+    const server = createServer(execute, facts);
+    if (await isLegacyRequest(request, message)) return answerLegacy(request, message, server);
+    const handler = createMcpHandler(() => server, {
+      legacy: 'reject',
       onerror: onError,
       // A subscription would be a connection that stays open, and nothing here tells of changes.
       maxSubscriptions: 0,
       keepAliveMs: 0,
-    }).fetch(request, { parsedBody: message });
+    });
+    return handler.fetch(request, { parsedBody: message });
+  };
 }

@@ -1,4 +1,5 @@
 import type { Plugin } from 'graphql-yoga';
+import type { ErrorCode } from '../../domain/errors.js';
 import { type CorsOrigins, isForeignOrigin } from '../../http/cors.js';
 import { isDeeperThan } from '../../http/json-depth.js';
 import { readUpTo } from '../../http/read-up-to.js';
@@ -93,7 +94,7 @@ function refusalOf({ method, headers }: Request, corsOrigins: CorsOrigins): Refu
 
 function tooLarge(maxBodyBytes: number): Refusal {
   const message = `A request body may have at most ${maxBodyBytes} bytes (MAX_BODY_BYTES); this one has more.`;
-  return { status: 413, message, code: 'LIMIT_EXCEEDED' };
+  return { status: 413, message, code: 'LIMIT_EXCEEDED' satisfies ErrorCode };
 }
 
 const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
