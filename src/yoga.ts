@@ -4,8 +4,10 @@ import type { Documents } from './execution/documents.js';
 import type { TrustedDocuments } from './execution/trusted-documents.js';
 import type { GatewayContext } from './graph/context.js';
 import type { CacheableResult } from './graph/dependencies.js';
+import { schema as plainSchema } from './graph/schema/index.js';
+import { sdlOf } from './graph/schema/sdl.js';
 import type { CorsOrigins } from './http/cors.js';
-import { MCP_PATH } from './http/paths.js';
+import { LLMS_PATH, MCP_PATH, SCHEMA_PATH } from './http/paths.js';
 import type { Logger } from './logger.js';
 import type { OwnOperation } from './mcp/call-tool.js';
 import { VERSION } from './metrics/version.js';
@@ -13,14 +15,17 @@ import type { Metrics } from './metrics.js';
 import { createMonitoring, MONITORING_PATHS, PUBLIC_PATHS } from './observability/monitoring.js';
 import { notReadyReason } from './observability/readiness.js';
 import { createRequestLog, type LogRequests } from './observability/request-log.js';
+import { llmsText } from './pages/llms-text.js';
 import { createPicker } from './pages/picker/picker.js';
 import { createPlayground } from './pages/playground/playground.js';
+import { createTextFile, type Encoded } from './pages/static-page.js';
 import { useCostLimit } from './plugins/execution/use-cost-limit.js';
 import { useDependencies } from './plugins/execution/use-dependencies.js';
 import { useErrorCodes } from './plugins/execution/use-error-codes.js';
 import { useStaleHeader } from './plugins/execution/use-stale-header.js';
 import { useThenableNames } from './plugins/execution/use-thenable-names.js';
 import { useCors } from './plugins/http/use-cors.js';
+import { useFiles } from './plugins/http/use-files.js';
 import { type AnswerMessage, useMcp } from './plugins/http/use-mcp.js';
 import { useMonitoring } from './plugins/http/use-monitoring.js';
 import { useNoSniffing } from './plugins/http/use-no-sniffing.js';
@@ -55,6 +60,8 @@ export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly isStopping: () => boolean;
   readonly corsOrigins: CorsOrigins;
   readonly graphiql: boolean;
+  /** Whether clients may see the schema. */
+  readonly introspection: boolean;
   /** Whether to serve the Model Context Protocol. */
   readonly mcp: boolean;
   /** Executes an operation of the gateway itself, in the turn of the request that needs it. */
@@ -92,6 +99,24 @@ export interface YogaHandler {
   handleRequest(request: Request, context: ServerContext & OverloadContext): Promise<Response> | Response;
 }
 
+/** The files for machines, by path. */
+function filesOf(options: YogaOptions): ReadonlyMap<string, () => Promise<Encoded>> {
+  const { path, introspection, mcp, graphiql, isDemo } = options;
+  const llms = () =>
+    llmsText({
+      endpoint: path,
+      mcp: mcp ? MCP_PATH : undefined,
+      schema: introspection ? SCHEMA_PATH : undefined,
+      hasPlayground: graphiql,
+      isDemo,
+    });
+  return new Map([
+    [LLMS_PATH, async () => createTextFile(llms())],
+    // Without the fields for federation, like the file in the repository.
+    ...(introspection ? [[SCHEMA_PATH, async () => createTextFile(sdlOf(plainSchema))] as const] : []),
+  ]);
+}
+
 async function loadMcp({ schema, log, executeOwn }: YogaOptions): Promise<AnswerMessage> {
   const { createMcp } = await import('./mcp/mcp-handler.js');
   const onError = (err: Error) => log.debug({ err }, 'A message to /mcp was refused');
@@ -105,6 +130,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
   const { schema, path, documents, createContext, snapshots, log, metrics, isDemo, isStopping, graphiql } =
     options;
   const paths = options.adminPort === undefined ? MONITORING_PATHS : PUBLIC_PATHS;
+  const files = filesOf(options);
   const reason = () => notReadyReason(snapshots, isStopping());
   const yoga = createYoga<ServerContext & OverloadContext, GatewayContext>({
     schema,
@@ -132,7 +158,8 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
           ? [{ path, assets: `${path}/playground/`, load: async () => createPlayground(path, isDemo) }]
           : []),
       ]),
-      useNotFound([path, ...(options.mcp ? [MCP_PATH] : []), ...paths]),
+      useFiles(files),
+      useNotFound([path, ...(options.mcp ? [MCP_PATH] : []), ...files.keys(), ...paths]),
       // Refusals before execution.
       useOverload(options),
       useParameters(),
