@@ -99,6 +99,12 @@ export interface YogaHandler {
   handleRequest(request: Request, context: ServerContext & OverloadContext): Promise<Response> | Response;
 }
 
+/** How pages call the files for machines. */
+const LABELS: Readonly<Record<string, string>> = {
+  [LLMS_PATH]: 'For language models (llms.txt)',
+  [SCHEMA_PATH]: 'GraphQL schema (SDL)',
+};
+
 /** The files for machines, by path. */
 function filesOf(options: YogaOptions): ReadonlyMap<string, () => Promise<Encoded>> {
   const { path, introspection, mcp, graphiql, isDemo } = options;
@@ -131,6 +137,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
     options;
   const paths = options.adminPort === undefined ? MONITORING_PATHS : PUBLIC_PATHS;
   const files = filesOf(options);
+  const links = [...files.keys()].map((file) => ({ path: file, label: LABELS[file] ?? file }));
   const reason = () => notReadyReason(snapshots, isStopping());
   const yoga = createYoga<ServerContext & OverloadContext, GatewayContext>({
     schema,
@@ -152,10 +159,10 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
         {
           path: '/',
           assets: '/picker/',
-          load: async () => createPicker({ endpoint: path, hasPlayground: graphiql, isDemo }),
+          load: async () => createPicker({ endpoint: path, hasPlayground: graphiql, files: links, isDemo }),
         },
         ...(graphiql
-          ? [{ path, assets: `${path}/playground/`, load: async () => createPlayground(path, isDemo) }]
+          ? [{ path, assets: `${path}/playground/`, load: async () => createPlayground(path, links, isDemo) }]
           : []),
       ]),
       useFiles(files),

@@ -18,6 +18,12 @@ export interface Page {
   readonly assets: ReadonlyMap<string, Encoded>;
 }
 
+/** A file for machines that a page links to. */
+export interface FileLink {
+  readonly path: string;
+  readonly label: string;
+}
+
 /** The banner of pages that show demo data, as HTML. */
 export const DEMO_LABEL =
   'Demo data: prices and some flags are made up. To use a real API, restart with <code>UPSTREAM_URL=…</code>.';
