@@ -96,6 +96,8 @@ export interface ServerContext extends BodyLimitContext, OwnOperationContext {
 export interface YogaHandler {
   /** The Request class that it processes fastest. */
   readonly Request: typeof Request;
+  /** Loads what is otherwise loaded when it is first asked for. */
+  loadRest(): Promise<void>;
   handleRequest(request: Request, context: ServerContext & OverloadContext): Promise<Response> | Response;
 }
 
@@ -123,12 +125,23 @@ function filesOf(options: YogaOptions): ReadonlyMap<string, () => Promise<Encode
   ]);
 }
 
-async function loadMcp({ schema, log, executeOwn }: YogaOptions): Promise<AnswerMessage> {
-  const { createMcp } = await import('./mcp/mcp-handler.js');
-  const onError = (err: Error) => log.debug({ err }, 'A message to /mcp was refused');
-  const answer = createMcp({ schema, version: VERSION, onError });
-  return (request, message, client, facts) =>
-    answer(request, message, (operation) => executeOwn(operation, request, client), facts);
+/** Loads the package of the protocol when it is first called. */
+function createMcpLoader({ schema, log, executeOwn }: YogaOptions): () => Promise<AnswerMessage> {
+  let loading: Promise<AnswerMessage> | undefined;
+  const load = async (): Promise<AnswerMessage> => {
+    const { createMcp } = await import('./mcp/mcp-handler.js');
+    const onError = (err: Error) => log.debug({ err }, 'A message to /mcp was refused');
+    const answer = createMcp({ schema, version: VERSION, onError });
+    return (request, message, client, facts) =>
+      answer(request, message, (operation) => executeOwn(operation, request, client), facts);
+  };
+  return () => {
+    loading ??= load().catch((error) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
 }
 
 /** Makes the handler. The plugins stand in the order in which a request meets them. */
@@ -137,6 +150,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
     options;
   const paths = options.adminPort === undefined ? MONITORING_PATHS : PUBLIC_PATHS;
   const files = filesOf(options);
+  const loadMcp = createMcpLoader(options);
   const links = [...files.keys()].map((file) => ({ path: file, label: LABELS[file] ?? file }));
   const reason = () => notReadyReason(snapshots, isStopping());
   const yoga = createYoga<ServerContext & OverloadContext, GatewayContext>({
@@ -172,7 +186,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
       useParameters(),
       // Gives the parser before it a request of its own.
       useBodyLimit(options),
-      ...(options.mcp ? [useMcp({ ...options, path: MCP_PATH, load: () => loadMcp(options) })] : []),
+      ...(options.mcp ? [useMcp({ ...options, path: MCP_PATH, load: loadMcp })] : []),
       ...(options.trusted ? [useTrustedDocuments(options.trusted)] : []),
       // Gets no request for a trusted document any more.
       usePersistedQueries(),
@@ -204,6 +218,9 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
   });
   return {
     Request: yoga.fetchAPI.Request,
+    async loadRest() {
+      if (options.mcp) await loadMcp();
+    },
     handleRequest: (request, context) => yoga.handleRequest(request, context),
   };
 }

@@ -19,7 +19,7 @@ export interface McpPluginOptions {
   /** A page of another origin is refused. */
   readonly corsOrigins: CorsOrigins;
   readonly maxBodyBytes: number;
-  /** Called at the first message: most processes never need it. */
+  /** Called with each message: most processes never need it. */
   readonly load: () => Promise<AnswerMessage>;
 }
 
@@ -36,18 +36,12 @@ const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 
 /** Serves the Model Context Protocol at one path: one message a request, without sessions. */
-export function useMcp(options: McpPluginOptions): Plugin<object, McpContext> {
-  const { path, corsOrigins, maxBodyBytes } = options;
-  let loading: Promise<AnswerMessage> | undefined;
-
-  function load(): Promise<AnswerMessage> {
-    loading ??= options.load().catch((error) => {
-      loading = undefined;
-      throw error;
-    });
-    return loading;
-  }
-
+export function useMcp({
+  path,
+  corsOrigins,
+  maxBodyBytes,
+  load,
+}: McpPluginOptions): Plugin<object, McpContext> {
   async function respond(
     request: Request,
     { client, outcome = {} }: McpContext,
