@@ -62,8 +62,8 @@ export interface Gateway {
   readonly corsOrigins: CorsOrigins;
   /** Present if clients may ask for documents by their ids. */
   readonly trusted?: TrustedDocuments | undefined;
-  /** Loads GraphQL Yoga, which takes a third of the time of a start, and on demand all other parts. Otherwise the first request that needs them does. */
-  load(parts?: { readonly all: boolean }): Promise<void>;
+  /** Loads GraphQL Yoga, which takes a third of the time of a start. Otherwise the first request that needs it does. */
+  load(): Promise<void>;
   fetch(request: Request | ToRequest, serverContext: ServerContext): Promise<Response>;
   /**
    * Writes the response to an operation at once, from the snapshots alone. Promises would be a quarter of its time.
@@ -244,9 +244,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     operationPaths,
     corsOrigins: options.corsOrigins,
     trusted,
-    async load(parts) {
-      const { loadRest } = await getYoga();
-      if (parts?.all) await loadRest();
+    async load() {
+      await getYoga();
     },
     async fetch(given, serverContext) {
       const { Request, handleRequest } = await getYoga();

@@ -98,7 +98,7 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   snapshots.start();
   const adminAddress = adminPort === undefined ? undefined : await admin.listen(config.host, adminPort);
   // Loading opens hundreds of files at once, which connections could take away later.
-  if (isShort) await gateway.load({ all: true });
+  if (isShort) await gateway.load();
   const address = await server.listen(config.host, config.port);
   let signal: NodeJS.Signals | undefined;
   let stoppingSince = 0;

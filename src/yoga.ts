@@ -10,6 +10,7 @@ import type { CorsOrigins } from './http/cors.js';
 import { LLMS_PATH, MCP_PATH, SCHEMA_PATH } from './http/paths.js';
 import type { Logger } from './logger.js';
 import type { OwnOperation } from './mcp/call-tool.js';
+import { createMcp } from './mcp/mcp-handler.js';
 import { VERSION } from './metrics/version.js';
 import type { Metrics } from './metrics.js';
 import { createMonitoring, MONITORING_PATHS, PUBLIC_PATHS } from './observability/monitoring.js';
@@ -96,8 +97,6 @@ export interface ServerContext extends BodyLimitContext, OwnOperationContext {
 export interface YogaHandler {
   /** The Request class that it processes fastest. */
   readonly Request: typeof Request;
-  /** Loads what is otherwise loaded when it is first asked for. */
-  loadRest(): Promise<void>;
   handleRequest(request: Request, context: ServerContext & OverloadContext): Promise<Response> | Response;
 }
 
@@ -125,23 +124,11 @@ function filesOf(options: YogaOptions): ReadonlyMap<string, () => Promise<Encode
   ]);
 }
 
-/** Loads the package of the protocol when it is first called. */
-function createMcpLoader({ schema, log, executeOwn }: YogaOptions): () => Promise<AnswerMessage> {
-  let loading: Promise<AnswerMessage> | undefined;
-  const load = async (): Promise<AnswerMessage> => {
-    const { createMcp } = await import('./mcp/mcp-handler.js');
-    const onError = (err: Error) => log.debug({ err }, 'A message to /mcp was refused');
-    const answer = createMcp({ schema, version: VERSION, onError });
-    return (request, message, client, facts) =>
-      answer(request, message, (operation) => executeOwn(operation, request, client), facts);
-  };
-  return () => {
-    loading ??= load().catch((error) => {
-      loading = undefined;
-      throw error;
-    });
-    return loading;
-  };
+function createAnswer({ schema, log, executeOwn }: YogaOptions): AnswerMessage {
+  const onError = (err: Error) => log.debug({ err }, 'A message to /mcp was refused');
+  const answer = createMcp({ schema, version: VERSION, onError });
+  return (request, message, client, facts) =>
+    answer(request, message, (operation) => executeOwn(operation, request, client), facts);
 }
 
 /** Makes the handler. The plugins stand in the order in which a request meets them. */
@@ -150,7 +137,6 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
     options;
   const paths = options.adminPort === undefined ? MONITORING_PATHS : PUBLIC_PATHS;
   const files = filesOf(options);
-  const loadMcp = createMcpLoader(options);
   const links = [...files.keys()].map((file) => ({ path: file, label: LABELS[file] ?? file }));
   const reason = () => notReadyReason(snapshots, isStopping());
   const yoga = createYoga<ServerContext & OverloadContext, GatewayContext>({
@@ -186,7 +172,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
       useParameters(),
       // Gives the parser before it a request of its own.
       useBodyLimit(options),
-      ...(options.mcp ? [useMcp({ ...options, path: MCP_PATH, load: loadMcp })] : []),
+      ...(options.mcp ? [useMcp({ ...options, path: MCP_PATH, answer: createAnswer(options) })] : []),
       ...(options.trusted ? [useTrustedDocuments(options.trusted)] : []),
       // Gets no request for a trusted document any more.
       usePersistedQueries(),
@@ -218,9 +204,6 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
   });
   return {
     Request: yoga.fetchAPI.Request,
-    async loadRest() {
-      if (options.mcp) await loadMcp();
-    },
     handleRequest: (request, context) => yoga.handleRequest(request, context),
   };
 }

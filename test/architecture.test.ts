@@ -157,6 +157,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'config-documents',
     'demo',
     'logger',
+    'mcp/load-protocol',
     'pages',
     // Scripts, not parts of the gateway.
     'copy-files',

@@ -1,14 +1,8 @@
-import {
-  createMcpHandler,
-  isLegacyRequest,
-  ProtocolError,
-  ProtocolErrorCode,
-  Server,
-  WebStandardStreamableHTTPServerTransport,
-} from '@modelcontextprotocol/server';
+import type { Server } from '@modelcontextprotocol/server';
 import type { GraphQLSchema } from 'graphql';
 import { object, optional, record, string, unknown } from 'valibot';
 import { callTool, codesIn, type ExecuteOwn, type PreparedTool, prepareTool } from './call-tool.js';
+import { loadProtocol, type Protocol } from './load-protocol.js';
 import { INSTRUCTIONS, TOOLS } from './tools.js';
 
 export interface McpOptions {
@@ -56,8 +50,17 @@ const NO_VALIDATOR = {
   },
 };
 
-/** Derives the tools from the graph, and makes the handler. */
-export function createMcp({ schema, version, onError }: McpOptions): McpHandler {
+/** Makes the handler. The first message loads the package of the protocol, and derives the tools from the graph. */
+export function createMcp(options: McpOptions): McpHandler {
+  let handler: McpHandler | undefined;
+  return async (...asked) => {
+    handler ??= createHandler(options, loadProtocol());
+    return handler(...asked);
+  };
+}
+
+function createHandler({ schema, version, onError }: McpOptions, protocol: Protocol): McpHandler {
+  const { createMcpHandler, isLegacyRequest, ProtocolError, ProtocolErrorCode } = protocol;
   const tools: ReadonlyMap<string, PreparedTool> = new Map(
     TOOLS.map((tool) => [tool.name, prepareTool(schema, tool)]),
   );
@@ -79,7 +82,7 @@ export function createMcp({ schema, version, onError }: McpOptions): McpHandler 
   }
 
   function createServer(execute: ExecuteOwn, facts: ToolFacts): Server {
-    const server = new Server(
+    const server = new protocol.Server(
       { name: 'chains-and-tokens-gateway', title: 'Chains and tokens', version },
       {
         capabilities: { tools: {} },
@@ -107,7 +110,7 @@ export function createMcp({ schema, version, onError }: McpOptions): McpHandler 
     message: unknown,
     server: Server,
   ): Promise<Response> {
-    const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+    const transport = new protocol.WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
     await server.connect(transport);
     try {
       // The transport insists on both types, whichever it then sends.

@@ -199,14 +199,15 @@ describe('the log and the metrics', () => {
 });
 
 describe('the package of the protocol', () => {
-  it('is loaded by nothing but the first message', () => {
+  it('is imported by nothing, so that only a message loads it', () => {
     const src = join(ROOT, 'src');
-    const importers = readdirSync(src, { recursive: true, encoding: 'utf8' })
-      .filter((path) => path.endsWith('.ts') && !path.startsWith('mcp/'))
-      .flatMap((path) => readFileSync(join(src, path), 'utf8').match(/^.*\/mcp\/[\w-]+\.js'.*$/gm) ?? [])
-      .filter((line) => !line.startsWith('import type '));
-    expect(importers.map((line) => line.trim())).toEqual([
-      "const { createMcp } = await import('./mcp/mcp-handler.js');",
+    const lines = readdirSync(src, { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.ts'))
+      .flatMap((path) => readFileSync(join(src, path), 'utf8').match(/^.*@modelcontextprotocol.*$/gm) ?? []);
+    expect(lines.toSorted()).toEqual([
+      "const PACKAGE = require.resolve('@modelcontextprotocol/server');",
+      "export type Protocol = typeof import('@modelcontextprotocol/server');",
+      "import type { Server } from '@modelcontextprotocol/server';",
     ]);
   });
 });

@@ -19,8 +19,7 @@ export interface McpPluginOptions {
   /** A page of another origin is refused. */
   readonly corsOrigins: CorsOrigins;
   readonly maxBodyBytes: number;
-  /** Called with each message: most processes never need it. */
-  readonly load: () => Promise<AnswerMessage>;
+  readonly answer: AnswerMessage;
 }
 
 interface McpContext {
@@ -40,7 +39,7 @@ export function useMcp({
   path,
   corsOrigins,
   maxBodyBytes,
-  load,
+  answer,
 }: McpPluginOptions): Plugin<object, McpContext> {
   async function respond(
     request: Request,
@@ -53,7 +52,6 @@ export function useMcp({
     if (!body) return refusalResponse(tooLarge(maxBodyBytes), { Response: ResponseClass });
     const read = messageIn(body.toString());
     if (read.error) return new ResponseClass(read.error, { status: 400, headers: JSON_HEADERS });
-    const answer = await load();
     const response = await answer(request, read.message, client, outcome);
     const text = await response.text();
     const headers = { ...Object.fromEntries(response.headers), 'cache-control': 'no-store' };
