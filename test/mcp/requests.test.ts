@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClientLimit } from '../../src/scheduling/client-limit.js';
 import { stall } from '../support/fake-upstream.js';
@@ -9,6 +10,11 @@ import { type Received, startServer, type TestServer } from '../support/test-ser
 import { callOf, connect } from './support.js';
 
 const LIST = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
+const MODERN = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
 const post = ({ ask }: TestServer, body: string, headers: Record<string, string> = {}) =>
   ask({ path: '/mcp', body, headers });
 const messageOf = ({ body }: Received) => {
@@ -83,6 +89,53 @@ describe('a request to /mcp', () => {
     expect(response.status).toBe(status);
     expect(messageOf(response).replaceAll('\\"', '"')).toContain(message);
     expect(response.body.byteLength).toBeLessThan(1_000);
+  });
+
+  it('with whatever message is answered without an internal error', async () => {
+    const junk = fc.oneof(
+      fc.jsonValue({ maxDepth: 3 }),
+      fc.constantFrom('__proto__', 'constructor', '', 1e308),
+    );
+    const methods = [
+      'tools/call',
+      'tools/list',
+      'initialize',
+      'server/discover',
+      'ping',
+      'subscriptions/listen',
+    ];
+    const names = ['find_tokens', 'get_token', 'list_chains', 'listing_status'];
+    const args = fc.dictionary(
+      fc.constantFrom('query', 'filter', 'first', 'chainKey', 'address', 'search'),
+      junk,
+    );
+    const message = fc.record(
+      {
+        jsonrpc: fc.oneof({ weight: 9, arbitrary: fc.constant('2.0') }, junk),
+        id: fc.oneof({ weight: 5, arbitrary: fc.nat() }, junk),
+        method: fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...methods) }, junk),
+        params: fc.oneof(
+          { weight: 5, arbitrary: fc.record({ name: fc.constantFrom(...names), arguments: args }) },
+          fc.record({ name: junk, arguments: junk, _meta: fc.oneof(fc.constant(MODERN), junk) }),
+          junk,
+        ),
+      },
+      { requiredKeys: ['method'] },
+    );
+    const versions = fc.constantFrom('2026-07-28', '2025-11-25', '1');
+    await fc.assert(
+      fc.asyncProperty(message, fc.option(versions), async (sent, version) => {
+        const headers = version === null ? {} : { 'mcp-protocol-version': version };
+        const { status, body } = await post(shared, JSON.stringify(sent), headers);
+        expect(status).toBeLessThan(500);
+        if (body.byteLength === 0) return;
+        const { error } = JSON.parse(body.toString()) as { error?: { message: string } };
+        expect(error?.message ?? '').not.toMatch(/internal/i);
+      }),
+      { numRuns: 300 },
+    );
+    expect(shared.logged.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+    expect(shared.serverLog.filter(({ level }) => Number(level) >= 40)).toEqual([]);
   });
 
   it('must be a POST of JSON of limited size', async () => {
