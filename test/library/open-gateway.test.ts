@@ -37,7 +37,9 @@ const get = (query: string, headers = {}) =>
 
 describe('fetch', () => {
   it('serves the tools for agents and the files for machines, too', async () => {
-    const { fetch, lines } = await open();
+    // A busy machine takes long to load what answers first.
+    const patient = { maxWaitMs: 600_000 };
+    const { fetch, lines } = await open(patient);
     const call = {
       jsonrpc: '2.0',
       id: 1,
@@ -54,7 +56,7 @@ describe('fetch', () => {
     const text = await llms.text();
     expect(text).toContain('`/api/graphql` by POST');
     expect(text).toContain('This gateway serves demo data');
-    const off = await open({ mcp: false });
+    const off = await open({ ...patient, mcp: false });
     const request = new Request('http://gateway/mcp', { method: 'POST', headers, body: '{}' });
     expect((await off.fetch(request)).status).toBe(404);
   });
