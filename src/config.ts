@@ -159,6 +159,7 @@ export const SETTINGS = {
   ),
   graphiql: setting('GRAPHIQL', true, boolean, 'Whether browsers get the playground.'),
   introspection: setting('INTROSPECTION', true, boolean, 'Whether clients may query the schema.'),
+  mcp: setting('MCP', true, boolean, 'Whether agents get the tools of `/mcp` (Model Context Protocol).'),
   maxDepth: setting('MAX_DEPTH', 12, integer(1, 1000), 'Levels of fields in one operation.'),
   maxAliases: setting('MAX_ALIASES', 30, integer(0, 100_000), 'Aliases in one operation.'),
   maxQueryTokens: setting('MAX_QUERY_TOKENS', 2000, integer(1, 1_000_000), 'Lexical tokens of one document.'),
