@@ -23,6 +23,7 @@ import { useNoSniffing } from './plugins/http/use-no-sniffing.js';
 import { useNotFound } from './plugins/http/use-not-found.js';
 import { usePages } from './plugins/http/use-pages.js';
 import { type RequestFacts, useRequestLog } from './plugins/http/use-request-log.js';
+import { useTokenList } from './plugins/http/use-token-list.js';
 import {
   type BodyLimitContext,
   type BodyLimitOptions,
@@ -34,6 +35,7 @@ import { usePersistedQueries } from './plugins/request/use-persisted-queries.js'
 import { useTrustedDocuments } from './plugins/request/use-trusted-documents.js';
 import { useValidation } from './plugins/request/use-validation.js';
 import type { Snapshots } from './snapshots/snapshots.js';
+import { createTokenListAnswer, TOKEN_LIST_PATH } from './token-list/answer.js';
 
 export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly schema: GraphQLSchema;
@@ -112,7 +114,8 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
           ? [{ path, assets: `${path}/playground/`, load: async () => createPlayground(path, isDemo) }]
           : []),
       ]),
-      useNotFound([path, ...paths]),
+      useTokenList(createTokenListAnswer({ snapshots, metrics })),
+      useNotFound([path, ...paths, TOKEN_LIST_PATH]),
       // Refusals before execution.
       useOverload(options),
       useParameters(),

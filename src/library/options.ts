@@ -56,7 +56,7 @@ function withKeys(message: string): string {
 /**
  * Checks the path of the GraphQL endpoint.
  *
- * @throws TypeError unless it is an absolute path without a query, other than those of the page and of the probes
+ * @throws TypeError unless it is an absolute path without a query, other than those of the page, the probes and the token list
  */
 export function checkPath(path: string = GRAPHQL_PATH): string {
   const isPath = /^(\/[^/?#]+)+$/.test(path) && URL.canParse(`http://gateway${path}`);
@@ -64,4 +64,4 @@ export function checkPath(path: string = GRAPHQL_PATH): string {
   throw new TypeError(`path: expected a path such as ${GRAPHQL_PATH}, got ${JSON.stringify(path)}`);
 }
 
-const TAKEN: readonly string[] = ['/live', '/ready', '/metrics', '/picker'];
+const TAKEN: readonly string[] = ['/live', '/ready', '/metrics', '/picker', '/tokenlist.json'];
