@@ -72,12 +72,12 @@ describe('the token list', () => {
       tokenRow('a', address(1), { symbol: '\u{1f41f}'.repeat(20), name: '\u{1f41f}'.repeat(60) }),
       tokenRow('a', address(2), { symbol: '', name: '' }),
       tokenRow('a', address(3), { name: 'Ümlaut + "quotes" \u0001' }),
-      tokenRow('a', address(4), { logoUrl: 'https://example.org/ü.png?a=%20' }),
-      tokenRow('a', address(5), { logoUrl: 'https://example.org/[1]#a' }),
+      { ...tokenRow('a', address(4)), logoUrl: 'https://example.org/ü.png?a=%20' },
+      { ...tokenRow('a', address(5)), logoUrl: 'https://example.org/[1]#a' },
     ];
     const gateway = await serve({
       chains: [
-        chainRow('a', { nativeCurrency: { ...chainRow('a').nativeCurrency, address: address(99) } }),
+        chainRow('a', { nativeCurrency: { ...demoChains[0]?.nativeCurrency, address: address(99) } }),
         chainRow('same', { chainId: 7 }),
         chainRow('zero', { chainId: 0 }),
         chainRow('solana', { chainType: 'solana', chainId: 1 }),
