@@ -15,6 +15,8 @@ export type FieldWatch = (listing: string, rows: readonly unknown[]) => Promise<
 
 /** The most fields of a listing that are known; further ones are ignored. */
 const MAX_FIELDS = 200;
+/** The most of them that one line of the log names, for each kind of change. */
+const MAX_SHOWN = 20;
 /** Longer names are compared and logged by their beginning. */
 const MAX_NAME_LENGTH = 64;
 
@@ -66,7 +68,12 @@ export function createFieldWatch({ onFieldDrift, log }: FieldWatchOptions): Fiel
     if (missing.length > 0) onFieldDrift(listing, 'missing', missing.length);
     if (appeared.length === 0 && missing.length === 0) return;
     log.warn(
-      { listing, appeared, missing },
+      {
+        listing,
+        fields: appeared.length + missing.length,
+        appeared: appeared.slice(0, MAX_SHOWN),
+        missing: missing.slice(0, MAX_SHOWN),
+      },
       `The fields of the upstream's rows in "${listing}" have changed. Look whether the gateway should read the new ones, and whether the missing ones matter`,
     );
   };
