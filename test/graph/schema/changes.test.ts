@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chainRow, generatedListings, tokenRow } from '../../fixtures/rows.js';
 import { json, stall, startFakeUpstream } from '../../support/fake-upstream.js';
+import { blockOf } from '../../support/readme.js';
 import {
   codesOf,
   createTestGateway,
@@ -26,9 +27,7 @@ type Row = { readonly id: string } & Readonly<Record<string, unknown>>;
 const TOKEN_FIELDS = 'id isBridgeable chainKey address decimals symbol name logoUrl';
 const CHAIN_FIELDS =
   'id chainKey chainType chainId shortName name nativeCurrency { name symbol decimals address }';
-const TOKEN_CHANGES = `query ($since: String) {
-  tokenChanges(since: $since) { cursor isReset changed { ${TOKEN_FIELDS} } removedIds }
-}`;
+const TOKEN_CHANGES = blockOf('src/snapshots/README.md', 'TokenChanges');
 const CHAIN_CHANGES = `query ($since: String) {
   chainChanges(since: $since) { cursor isReset changed { ${CHAIN_FIELDS} } removedIds }
 }`;
