@@ -147,7 +147,7 @@ describe('/live and /ready', () => {
       const response = await fetch(path);
       expect(response.status).toBe(404);
       expect(await response.json()).toEqual({
-        error: 'Nothing is here. Expected one of: /graphql, /live, /ready, /metrics.',
+        error: 'Nothing is here. Expected one of: /graphql, /live, /ready, /metrics, /tokenlist.json.',
       });
     },
   );
@@ -196,7 +196,7 @@ describe('switches', () => {
         const other = await fetch('/', { headers: { accept } });
         expect([other.status, other.headers.get('vary')]).toEqual([404, 'Accept']);
         expect(await other.json()).toEqual({
-          error: 'Nothing is here. Expected one of: /graphql, /live, /ready, /metrics.',
+          error: 'Nothing is here. Expected one of: /graphql, /live, /ready, /metrics, /tokenlist.json.',
         });
       }
     }

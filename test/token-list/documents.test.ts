@@ -42,8 +42,7 @@ describe('token lists', () => {
     const keys = listings.chains.map(({ chainKey }) => chainKey);
     const first = await Promise.all(keys.map((key) => documents.ofChain(served, key)));
     expect(new Set(first).size).toBe(CHAIN_COUNT);
-    const isKept = (key: string, nth: number) =>
-      documents.ofChain(served, key.toUpperCase()) === first[nth];
+    const isKept = (key: string, nth: number) => documents.ofChain(served, key.toUpperCase()) === first[nth];
     expect(keys.every(isKept)).toBe(true);
     for (const key of ['', 'nope', '__proto__', 'constructor', 'x'.repeat(100_000)]) {
       expect(documents.ofChain(served, key)).toBe('unknown');

@@ -50,8 +50,8 @@ export interface CostMeter {
   spend(units: number): void;
 }
 
-/** For the fields around the list of all tokens, such as those of `tokenChanges`. */
-const UNITS_AROUND_LIST = 10;
+/** For `tokenChanges` and its four fields, one of which is the list of all tokens. */
+const UNITS_AROUND_LIST = 5;
 
 /** Makes the meter of one operation. */
 export function createCostMeter(options: CostMeterOptions): CostMeter {

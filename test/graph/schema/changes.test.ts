@@ -212,13 +212,16 @@ describe('questions for changes', () => {
       upstream: await startFakeUpstream(listings),
       config: { ...SELDOM, maxCost: 1, maxRows: 2_000 },
     });
-    const query = `{ tokenChanges {
+    const selection = `tokenChanges {
       cursor isReset removedIds
       changed { ${TOKEN_FIELDS} isNative price { usd asOf } chain { ${CHAIN_FIELDS} caip2 tokenCount } }
-    } }`;
-    const answer = await gateway.query<{ tokenChanges: Changes<Row> }>(query);
+    }`;
+    const answer = await gateway.query<{ tokenChanges: Changes<Row> }>(`{ ${selection} }`);
     expect(answer.errors).toBeUndefined();
     expect(answer.data?.tokenChanges.changed).toHaveLength(2_000);
+    expect(codesOf(await gateway.query(`{ one: ${selection} two: ${selection} }`))).toEqual([
+      'LIMIT_EXCEEDED',
+    ]);
     const small = await createTestGateway({
       upstream: await startFakeUpstream(listings),
       config: { ...SELDOM, maxRows: 1_999 },
