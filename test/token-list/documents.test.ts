@@ -39,7 +39,7 @@ describe('token lists', () => {
   it('of single chains are made once, too, and no key of a client adds to them', async () => {
     const documents = createTokenListDocuments(() => {});
     const served = { chains: await chains(), tokens: await tokens(1) };
-    const keys = listings.chains.map(({ chainKey }) => chainKey);
+    const keys = listings.chains.map(({ chainKey }) => String(chainKey));
     const first = await Promise.all(keys.map((key) => documents.ofChain(served, key)));
     expect(new Set(first).size).toBe(CHAIN_COUNT);
     const isKept = (key: string, nth: number) => documents.ofChain(served, key.toUpperCase()) === first[nth];

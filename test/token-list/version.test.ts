@@ -11,6 +11,13 @@ const address = (index: number) => `0x${'aB'.repeat(19)}0${index}`;
 /** It stays, so that the list is never empty. */
 const ANCHOR = tokenRow('a', address(0));
 
+/** One of each kind. */
+const EXAMPLES: [{ tokens: (typeof ANCHOR)[] }][] = [
+  [{ tokens: [ANCHOR, tokenRow('a', address(1))] }],
+  [{ tokens: [ANCHOR, tokenRow('a', address(1), { name: 'Other' })] }],
+  [{ tokens: [ANCHOR] }],
+];
+
 async function listOf({ fetch }: TestGateway): Promise<TokenList> {
   const list = (await (await fetch('/tokenlist.json')).json()) as TokenList;
   isTokenList(list);
@@ -80,7 +87,7 @@ describe('the version of the token list', () => {
         }
         before = after;
       }),
-      { numRuns: 60, endOnFailure: true },
+      { numRuns: 60, endOnFailure: true, examples: EXAMPLES },
     );
     expect([...parts].sort()).toEqual(['major', 'minor', 'patch']);
   });
