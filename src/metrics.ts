@@ -33,6 +33,10 @@ export interface Metrics {
    * @param heldBackFor the reasons why it is held back, from a closed set; empty for other outcomes
    */
   refresh(listing: string, outcome: string, heldBackFor?: readonly string[]): void;
+  /** Fields of upstream rows that were never seen before, or that always came before and are now missing. */
+  fieldDrift(listing: string, drift: 'appeared' | 'missing', fields: number): void;
+  /** How many rows the token list of all chains leaves out. */
+  tokenListOmitted(rows: number): void;
   /** A change from one service to its successor. */
   changedOver(from: string, to: string): void;
   /** Whether snapshots are shared with other gateways now. Never called if sharing is not configured. */
@@ -154,6 +158,12 @@ export function createMetrics({ version = 'unknown', ofProcess = true } = {}): M
     'Refreshes that were held back, by reason: shrink, rejected_rows, decimals, symbol, address, chain_id or native_currency. One refresh can have several reasons.',
     ['listing', 'reason'],
   );
+  const drifts = counter(
+    'gateway_upstream_field_drift_total',
+    'Fields of upstream rows that were in no row before (appeared), or in every row before and now not (missing). Each field counts once for each.',
+    ['listing', 'drift'],
+  );
+  let omittedRows: Gauge | undefined;
   const changeovers = counter(
     'gateway_upstream_changeovers_total',
     'Changes from one service to its successor that this gateway detected first.',
@@ -203,6 +213,15 @@ export function createMetrics({ version = 'unknown', ofProcess = true } = {}): M
     refresh(listing, outcome, heldBackFor = []) {
       refreshes.inc({ listing, outcome });
       for (const reason of heldBackFor) holdBacks.inc({ listing, reason });
+    },
+    fieldDrift: (listing, drift, fields) => drifts.inc({ listing, drift }, fields),
+    tokenListOmitted(rows) {
+      omittedRows ??= new Gauge({
+        name: 'gateway_token_list_omitted_rows',
+        help: 'Listed tokens of EVM chains that /tokenlist.json leaves out because its schema does not allow them; natives do not count. Absent until the list is first asked for.',
+        registers,
+      });
+      omittedRows.set(rows);
     },
     changedOver: (from, to) => changeovers.inc({ from, to }),
     sharing(isShared) {

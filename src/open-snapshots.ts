@@ -16,7 +16,10 @@ import {
 
 export interface OpenOptions
   extends Omit<SnapshotsOptions, 'listing' | 'peers' | 'disk' | 'onRefresh' | 'onConflictingRouteRows'>,
-    Omit<UpstreamOptions, keyof Addresses | 'rateLimiter' | 'onAttempt' | 'onBreaker' | 'onChangeOver'> {
+    Omit<
+      UpstreamOptions,
+      keyof Addresses | 'rateLimiter' | 'onAttempt' | 'onBreaker' | 'onChangeOver' | 'onFieldDrift'
+    > {
   readonly addresses: Addresses;
   /** The directory in which the listings outlive the process; undefined: they do not. */
   readonly snapshotDir: string | undefined;
@@ -82,6 +85,7 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
     },
     onAttempt: metrics.upstreamRequest,
     onBreaker: metrics.breaker,
+    onFieldDrift: metrics.fieldDrift,
   });
   const snapshots = createSnapshots({
     ...options,

@@ -7,7 +7,7 @@ import type { CacheableResult } from './graph/dependencies.js';
 import { schema as plainSchema } from './graph/schema/index.js';
 import { sdlOf } from './graph/schema/sdl.js';
 import type { CorsOrigins } from './http/cors.js';
-import { LLMS_PATH, MCP_PATH, SCHEMA_PATH } from './http/paths.js';
+import { LLMS_PATH, MCP_PATH, SCHEMA_PATH, TOKEN_LIST_PATH } from './http/paths.js';
 import type { Logger } from './logger.js';
 import type { OwnOperation } from './mcp/call-tool.js';
 import { createMcp } from './mcp/mcp-handler.js';
@@ -33,6 +33,7 @@ import { useNoSniffing } from './plugins/http/use-no-sniffing.js';
 import { useNotFound } from './plugins/http/use-not-found.js';
 import { usePages } from './plugins/http/use-pages.js';
 import { type RequestFacts, useRequestLog } from './plugins/http/use-request-log.js';
+import { useTokenList } from './plugins/http/use-token-list.js';
 import {
   type BodyLimitContext,
   type BodyLimitOptions,
@@ -45,6 +46,7 @@ import { useQueryMethod } from './plugins/request/use-query-method.js';
 import { type OwnOperationContext, useTrustedDocuments } from './plugins/request/use-trusted-documents.js';
 import { useValidation } from './plugins/request/use-validation.js';
 import type { Snapshots } from './snapshots/snapshots.js';
+import { createTokenListAnswer } from './token-list/answer.js';
 
 export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly schema: GraphQLSchema;
@@ -169,7 +171,11 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
           : []),
       ]),
       useFiles(files),
-      useNotFound([path, ...(options.mcp ? [MCP_PATH] : []), ...files.keys(), ...paths], ['/']),
+      useTokenList(createTokenListAnswer({ snapshots, metrics })),
+      useNotFound(
+        [path, ...(options.mcp ? [MCP_PATH] : []), TOKEN_LIST_PATH, ...files.keys(), ...paths],
+        ['/'],
+      ),
       // Refusals before execution.
       useOverload(options),
       useParameters(),

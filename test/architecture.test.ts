@@ -50,8 +50,10 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'mcp/mcp-handler',
     'observability',
     'pages/static-page',
+    'token-list',
   ],
   mcp: [],
+  'token-list': ['domain', 'graph/dependencies', 'http', 'scheduling', 'snapshots'],
   'pages/static-page': ['http'],
   'pages/llms-text': [],
   'pages/page-documents': ['pages/picker', 'pages/playground'],
@@ -100,6 +102,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'pages/static-page',
     'plugins',
     'snapshots',
+    'token-list',
   ],
   'open-snapshots': ['domain', 'logger', 'metrics', 'snapshots', 'storage', 'upstream'],
   // A gateway inside another server: all parts without the process and its port.

@@ -6,6 +6,7 @@ import { GatewayError, OperationLimitError } from '../domain/errors.js';
 import type { Chain, Token, TokenFilter } from '../domain/listing.js';
 import type { FoundTokens } from '../search/suggestions/did-you-mean.js';
 import { needsChains, type TokenSearchRequest } from '../search/token-search.js';
+import type { ListingChanges } from '../snapshots/history/change-log.js';
 import type { TokenSnapshot } from '../snapshots/snapshot.js';
 import type { View } from '../snapshots/snapshots.js';
 import { ROUTE_UNITS } from './cost/cost.js';
@@ -65,6 +66,10 @@ export interface Loaders {
   /** How many tokens are listed on one chain. */
   tokenCountByChain(chainKey: string): MaybePromise<number>;
   tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): MaybePromise<FoundTokens>;
+  /** How the chain listing differs from an earlier state; from none without a cursor. */
+  chainChanges(since: string | undefined): MaybePromise<ListingChanges<Chain>>;
+  /** How the token listing differs from an earlier state, prices left out; from none without a cursor. */
+  tokenChanges(since: string | undefined): MaybePromise<ListingChanges<Token>>;
 }
 
 /** Makes the loaders of one operation. */
@@ -225,6 +230,12 @@ export function createLoaders(options: LoadersOptions): Loaders {
     tokenByCaip19,
     tokensListed: tokensOf,
     tokensByChain: tokensOf,
+    chainChanges(since) {
+      const chains = view.chains();
+      if (!(chains instanceof Promise)) return chains.changesSince(since);
+      return wait(chains, () => chainsToCome().then((arrived) => arrived.changesSince(since)));
+    },
+    tokenChanges: (since) => readTokens((tokens) => tokens.changesSince(since)),
     tokenCountByChain: (chainKey) => whenReady(tokensOf(chainKey), ({ length }) => length),
   };
 }

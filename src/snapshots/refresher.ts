@@ -116,7 +116,6 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     lease?: RefreshLease<Row>,
     unreadable?: UnreadableRows,
   ): Promise<Indexed> {
-    let indexed: Indexed | undefined;
     for (;;) {
       const served = snapshot;
       const findings = await changeCheck.examine(served, { ...fetched, unreadable });
@@ -125,7 +124,8 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       if (served !== snapshot) continue;
       const result = changeCheck.check(findings);
       if (!result.isAccepted) throw recordFailure(result.error, 'held_back', freshMs, lease, result.reasons);
-      indexed ??= await index(fetched, served);
+      // Not reused below: it also tells how the listing differs from the served one.
+      const indexed = await index(fetched, served);
       if (served !== snapshot) continue;
       if (result.change)
         log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${result.change}`);

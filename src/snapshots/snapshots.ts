@@ -20,6 +20,7 @@ import {
   createChainSnapshot,
   createTokenSnapshot,
   type TokenSnapshot,
+  withChainHistory,
 } from './snapshot.js';
 
 /** Times are in milliseconds. */
@@ -105,14 +106,16 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     ...options,
     kind: CHAINS,
     fetch: () => listing.chains(),
-    index: createChainSnapshot,
+    index: async (fetched, before: ChainSnapshot | undefined) =>
+      createChainSnapshot(await withChainHistory(fetched, before)),
     freshMs: options.chainsFreshMs,
   });
   const tokens = createRefresher({
     ...options,
     kind: TOKENS,
     fetch: () => listing.tokens({}),
-    index: createTokenSnapshot,
+    index: (fetched, before: TokenSnapshot | undefined) =>
+      createTokenSnapshot(fetched, before, chains.snapshot),
     freshMs: tokensFreshMs,
   });
   const both = [chains, tokens];

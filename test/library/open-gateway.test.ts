@@ -46,6 +46,21 @@ describe('fetch', () => {
     expect((await fetch(new Request('http://gateway/graphql', { method: 'POST' }))).status).toBe(404);
   });
 
+  it('gives the token list', async () => {
+    const { fetch } = await open();
+    await fetch(post('{ chains { chainKey } tokens { symbol } }'));
+    const list = await fetch(new Request('http://gateway/tokenlist.json?chainKey=base'));
+    expect(list.status).toBe(200);
+    const text = await list.text();
+    expect(JSON.parse(text)).toMatchObject({ tokens: expect.any(Array), version: { major: 1 } });
+    const head = await fetch(new Request('http://gateway/tokenlist.json?chainKey=base', { method: 'HEAD' }));
+    expect(await head.text()).toBe('');
+    expect(head.headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
+    const headers = { 'if-none-match': head.headers.get('etag') ?? '' };
+    const again = await fetch(new Request('http://gateway/tokenlist.json?chainKey=base', { headers }));
+    expect(again.status).toBe(304);
+  });
+
   it('caches the response to a repeated question', async () => {
     const { fetch } = await open();
     const tags = [];

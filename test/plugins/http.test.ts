@@ -148,7 +148,7 @@ describe('/live and /ready', () => {
       expect(response.status).toBe(404);
       expect(await response.json()).toEqual({
         error:
-          'Nothing is here. Expected one of: / (in a browser), /graphql, /mcp, /llms.txt, /schema.graphql, /live, /ready, /metrics.',
+          'Nothing is here. Expected one of: / (in a browser), /graphql, /mcp, /tokenlist.json, /llms.txt, /schema.graphql, /live, /ready, /metrics.',
       });
     },
   );
@@ -198,7 +198,7 @@ describe('switches', () => {
         expect([other.status, other.headers.get('vary')]).toEqual([404, 'Accept']);
         expect(await other.json()).toEqual({
           error:
-            'Nothing is here. Expected one of: / (in a browser), /graphql, /mcp, /llms.txt, /schema.graphql, /live, /ready, /metrics.',
+            'Nothing is here. Expected one of: / (in a browser), /graphql, /mcp, /tokenlist.json, /llms.txt, /schema.graphql, /live, /ready, /metrics.',
         });
       }
     }

@@ -68,6 +68,7 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   orderBy: ['RELEVANCE', 'SYMBOL', 'NAME', 'PRICE_DESC', 'PRICE_ASC'],
   first: [1, 3, 100, 0, 101],
   after: ['nope'],
+  since: ['nope', ''],
   representations: REPRESENTATIONS,
   name: ['Token', 'Node', 'nope'],
 };
