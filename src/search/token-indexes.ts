@@ -1,10 +1,11 @@
 import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
 import type { Token } from '../domain/listing.js';
 import { runInSteps, type Steps } from '../scheduling/chunks.js';
-import { STATE } from './ranks.js';
+import { indexedStart } from './query/identifiers.js';
+import { raritiesOf, STATE } from './ranks.js';
 import { sortSteps } from './sort-steps.js';
 import { type StringTable, stringTableSteps } from './string-table.js';
-import { nameLines, symbolLines } from './text.js';
+import { foldSymbol, nameLines, symbolLines } from './text.js';
 import { type TextIndex, textIndexSteps } from './text-index.js';
 import { compare, compareByChainAndAddress, textKey } from './token-order.js';
 
@@ -34,7 +35,9 @@ export interface TokenIndexes {
   readonly chainTexts: ReadonlyMap<string, number>;
   /** Places by folded address. */
   readonly addresses: StringTable;
-  /** Symbols by their lower case. */
+  /** Places by the {@link indexedStart} of the address. */
+  readonly addressStarts: StringTable;
+  /** Symbols by how they are compared. */
   readonly symbols: StringTable;
   /** The rank of each name in the order by name, from `symbolCount` on; equal if the names are equal in it. */
   readonly nameRanks: Uint32Array;
@@ -42,6 +45,8 @@ export interface TokenIndexes {
   readonly placeOfNameRank: Uint32Array;
   /** By place: 1 if the address is the placeholder of native assets. */
   readonly isPlaceholder: Uint8Array;
+  /** How rare each token is, by place. */
+  readonly rarities: Uint16Array;
 }
 
 /** The columns that depend on prices, by place. */
@@ -77,7 +82,8 @@ function* indexSteps(rows: readonly Token[]): Steps<TokenIndexes> {
     if (place % STEP_ROWS === 0) yield;
   }
 
-  const isName = (text: number) => text >= symbolCount && text < firstChain;
+  const linesOfNames = (text: number) => (text < firstChain ? nameLines : symbolLines)(at(texts, text));
+  const foldedSymbols = yield* foldedSteps(texts.slice(0, symbolCount));
   return {
     rowAt,
     symbolCount,
@@ -87,15 +93,33 @@ function* indexSteps(rows: readonly Token[]): Steps<TokenIndexes> {
     nameAt,
     chainAt,
     ...(yield* placesOfTextsSteps(texts.length, [symbolAt, nameAt, chainAt])),
-    textIndex: yield* textIndexSteps(texts.length, (number) => {
-      const text = at(texts, number);
-      return isName(number) ? nameLines(text) : symbolLines(text);
-    }),
+    textIndex: yield* textIndexSteps([
+      {
+        count: symbolCount,
+        linesOf: (symbol) => symbolLines(at(texts, symbol)),
+        isFoundInside: true,
+      },
+      {
+        count: texts.length - symbolCount,
+        linesOf: (number) => linesOfNames(symbolCount + number),
+        isFoundInside: false,
+      },
+    ]),
     chainTexts: new Map(texts.slice(firstChain).map((chainKey, index) => [chainKey, firstChain + index])),
     addresses: yield* stringTableSteps(count, (place) => foldAddress(tokenAt(place).address)),
-    symbols: yield* stringTableSteps(symbolCount, (text) => at(texts, text).toLowerCase()),
+    addressStarts: yield* stringTableSteps(
+      count,
+      (place) => indexedStart(foldAddress(tokenAt(place).address)) ?? '',
+    ),
+    symbols: yield* stringTableSteps(symbolCount, (text) => at(foldedSymbols, text)),
     ...(yield* nameOrderSteps(texts.slice(symbolCount, firstChain), symbolCount, nameAt)),
     isPlaceholder,
+    rarities: yield* rarityColumnSteps(
+      foldedSymbols,
+      symbolAt,
+      chainAt,
+      (place) => tokenAt(place).isBridgeable,
+    ),
   };
 }
 
@@ -110,6 +134,46 @@ export function* priceColumnsSteps(count: number, tokenAt: (place: number) => To
     if (place % STEP_ROWS === 0) yield;
   }
   return { prices, states };
+}
+
+function* foldedSteps(symbols: readonly string[]): Steps<readonly string[]> {
+  const folded: string[] = [];
+  for (const symbol of symbols) {
+    folded.push(foldSymbol(symbol));
+    if (folded.length % STEP_ROWS === 0) yield;
+  }
+  return folded;
+}
+
+/**
+ * Counts how many bridgeable tokens each chain has, and on how many chains each symbol is listed.
+ *
+ * @param foldedSymbols by the number of the symbol
+ */
+function* rarityColumnSteps(
+  foldedSymbols: readonly string[],
+  symbolAt: Uint32Array,
+  chainAt: Uint32Array,
+  isBridgeable: (place: number) => boolean,
+): Steps<Uint16Array> {
+  const bridgeable = new Map<number, number>();
+  const chainsOf = new Map<string, Set<number>>();
+  for (let place = 0; place < symbolAt.length; place++) {
+    const chain = at(chainAt, place);
+    if (isBridgeable(place)) bridgeable.set(chain, (bridgeable.get(chain) ?? 0) + 1);
+    const symbol = at(foldedSymbols, at(symbolAt, place));
+    const chains = chainsOf.get(symbol);
+    if (chains) chains.add(chain);
+    else chainsOf.set(symbol, new Set([chain]));
+    if (place % STEP_ROWS === 0) yield;
+  }
+  const rarities = new Uint16Array(symbolAt.length);
+  for (let place = 0; place < rarities.length; place++) {
+    const chains = chainsOf.get(at(foldedSymbols, at(symbolAt, place)));
+    rarities[place] = raritiesOf(bridgeable.get(at(chainAt, place)) ?? 0, chains?.size ?? 0);
+    if (place % STEP_ROWS === 0) yield;
+  }
+  return rarities;
 }
 
 /** How many tokens have this text. */

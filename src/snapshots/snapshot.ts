@@ -58,6 +58,7 @@ export function createChainSnapshot(fetched: Fetched<Chain>): ChainSnapshot {
     ageAt: agingFrom(fetched.takenAt),
     byKey: (chainKey) => byKey.get(chainKey),
     named: names.named,
+    identifiedBy: names.identifiedBy,
     matching(search, chainTypes) {
       const types = chainTypes && new Set(chainTypes.map((type) => type.toLowerCase()));
       const candidates = types ? rows.filter(({ chainType }) => types.has(chainType)) : rows;

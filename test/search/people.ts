@@ -140,8 +140,5 @@ export const TYPED: Readonly<Record<string, readonly TypedQuery[]>> = {
     // With a Cyrillic letter at its end.
     notFound('usd\u0441'),
   ],
-  nothing: [
-    found('', 'ETH ethereum', 'USDC ethereum', 'USDT ethereum'),
-    found('  ', 'ETH ethereum', 'USDC ethereum', 'USDT ethereum'),
-  ],
+  nothing: [found('', 'ETH ethereum', 'USDC ethereum'), found('  ', 'ETH ethereum', 'USDC ethereum')],
 };

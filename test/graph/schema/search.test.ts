@@ -170,7 +170,7 @@ describe('a query as a person types it', () => {
     ['weth berachain', 'WETH', 'bera'],
     ['usdt ethereum mainnet', 'USDT S*USDT', 'ethereum'],
     ['eth mainnet', 'ETH', 'ethereum optimism celo'],
-    ['usdc mainnet', 'USDC', 'ethereum celo optimism'],
+    ['usdc mainnet', 'USDC', 'ethereum optimism celo'],
   ])('"%s" finds %s on %s', async (typed, symbols, chainKeys) => {
     const { found } = await search(typed);
     const expected = symbols.split(' ');
@@ -217,7 +217,8 @@ describe('a query as a person types it', () => {
 
   it.each([
     ['nonsense', 'qqqq'],
-    ['a part of an address', USDC_ON_ETHEREUM.slice(0, 12)],
+    ['less than six digits of an address', USDC_ON_ETHEREUM.slice(0, 7)],
+    ['a part of an address that is not its start', `0x${USDC_ON_ETHEREUM.slice(8, 20)}`],
     ['an unknown address', `0x${'12'.repeat(20)}`],
     ['a case-sensitive address in another case', ON_SOLANA.toLowerCase()],
     ['two words of which one fits nothing', 'usdc qqqq'],
