@@ -208,22 +208,32 @@ function bothWays(name: string): readonly (readonly (readonly string[])[])[] {
 }
 
 /** The words of a name, each in the parts that begin behind punctuation and at capitals. */
-function partsOfWords(name: string): readonly (readonly string[])[] {
-  return foldText(name.replace(/(\p{Ll})(?=\p{Lu})/gu, '$1\u0001'))
+const partsOfWords = remembered((name) =>
+  foldText(name.replace(/(\p{Ll})(?=\p{Lu})/gu, '$1\u0001'))
     .split(/\s+/)
     .filter(Boolean)
     .map((word) => {
       const parts = word.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
       return parts.length > 0 ? parts : [word];
-    });
-}
+    }),
+);
 
 /** The words of a symbol: their letters and digits, or all of a word that has none. */
-function symbolWordsOf(text: string): readonly (readonly string[])[] {
-  return foldText(text)
+const symbolWordsOf = remembered((text) =>
+  foldText(text)
     .split(/\s+/)
     .filter(Boolean)
-    .map((word) => [word.replace(/[^\p{L}\p{N}]/gu, '') || word]);
-}
+    .map((word) => [word.replace(/[^\p{L}\p{N}]/gu, '') || word]),
+);
 
 const foldSymbol = (symbol: string) => foldText(symbol).trim();
+
+/** Computes the words of each text once: the search asks for them with every word of every query. */
+function remembered(wordsOf: (text: string) => readonly (readonly string[])[]) {
+  const known = new Map<string, readonly (readonly string[])[]>();
+  return (text: string) => {
+    const words = known.get(text) ?? wordsOf(text);
+    known.set(text, words);
+    return words;
+  };
+}
