@@ -67,18 +67,20 @@ export function createChainNames(chains: readonly Chain[]): ChainNames {
         if (known === undefined || match < known) found.set(chainKey, match);
       }
       const { folded, identifier } = word;
-      const whole = [
-        byCaip2.get((identifier ? identifier.caip2 : folded) ?? ''),
-        byChainId.get(folded),
-        byCurrency && !identifier ? byCurrencySymbol.get(folded) : undefined,
-      ];
-      for (const chainKey of whole.flatMap((chainKeys) => chainKeys ?? [])) {
-        found.set(chainKey, MATCH.firstWord);
-      }
+      const caip2 = identifier ? identifier.caip2 : folded;
+      if (caip2 !== undefined) addWhole(found, byCaip2.get(caip2));
+      if (identifier) return found;
+      addWhole(found, byChainId.get(folded));
+      if (byCurrency) addWhole(found, byCurrencySymbol.get(folded));
       return found;
     },
     identifiedBy: (caip2) => byCaip2.get(caip2) ?? [],
   };
+}
+
+function addWhole(found: Map<string, Match>, chainKeys: readonly string[] | undefined): void {
+  if (chainKeys === undefined) return;
+  for (const chainKey of chainKeys) found.set(chainKey, MATCH.firstWord);
 }
 
 /** The keys of the chains, grouped by a text of theirs. */

@@ -26,6 +26,8 @@ const PUNCTUATION_AROUND = /^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu;
 /** How many hex digits an address must begin with to be found by them. Fewer would find addresses by chance. */
 export const MIN_START_DIGITS = 6;
 const PREFIX_LENGTH = '0x'.length;
+/** Of every identifier. */
+const MIN_LENGTH = PREFIX_LENGTH + MIN_START_DIGITS;
 /** The lengths of whole addresses in hex: 20 bytes, as on EVM chains, and 32, as on Sui. */
 const WHOLE_DIGITS = [40, 64];
 
@@ -36,6 +38,7 @@ const WHOLE_DIGITS = [40, 64];
  * @returns undefined for a word of a text
  */
 export function identifierOf(typed: string): Identifier | undefined {
+  if (typed.length < MIN_LENGTH) return undefined;
   const bare = withoutPunctuationAround(typed);
   const asset = parseCaip19(bare);
   if (asset) return { addressOn: asset.caip2.toLowerCase(), addresses: [asset.address] };
