@@ -1,4 +1,5 @@
 import type { Steps } from '../scheduling/chunks.js';
+import { END, type Line, MARK, writeLines } from './columns/lines.js';
 
 /**
  * How well a word matches a text; lower is better. It is the first word of the text, or the start of the
@@ -8,14 +9,6 @@ export const MATCH = { firstWord: 0, start: 1, word: 2, wordStart: 3, inside: 4 
 
 /** One of {@link MATCH}. */
 export type Match = (typeof MATCH)[keyof typeof MATCH];
-
-/** One way to write a text. */
-export interface Line {
-  /** Folded and without spaces; each in its parts. Letters are also found from the start of a part on. */
-  readonly words: readonly (readonly string[])[];
-  /** Whether the line is also found by letters that span words, as if it were written as one word. */
-  readonly isJoined: boolean;
-}
 
 /** The texts that a word matches. Reused from one search to the next, so that a search allocates little. */
 export interface Matches {
@@ -54,11 +47,6 @@ export interface TextIndex {
   find(letters: string, matches: Matches): void;
 }
 
-/** Ends each line, and each word of a line that is not joined. No word contains it. */
-const END = 10;
-/** The role of each code unit. */
-const MARK = { none: 0, wordStart: 1, textStart: 2, end: 3, partStart: 4 } as const;
-
 /** Letters are grouped by classes of this many bits. */
 const CLASS_BITS = 6;
 /** Classes from 1 to this one are of one letter or digit each; others share a class, and are compared as well. */
@@ -67,7 +55,6 @@ const LAST_PLAIN_CLASS = 36;
 const MIN_FOR_TRIGRAMS = 20_000;
 /** How many letters a step handles: about a millisecond. */
 const STEP_LETTERS = 16_384;
-const STEP_TEXTS = 256;
 /** A posting's text is shifted by the bits of a mark. */
 const MARK_BITS = 3;
 const MARK_OF_POSTING = 2 ** MARK_BITS - 1;
@@ -170,50 +157,6 @@ function classOf(unit: number): number {
   if (unit >= 97 && unit <= 122) return unit - 96;
   if (unit >= 48 && unit <= 57) return unit - 21;
   return unit === END ? 0 : LAST_PLAIN_CLASS + 1 + (unit % 27);
-}
-
-/** Writes all lines into one array, with the role of each code unit, and where each text starts. */
-function* writeLines(count: number, linesOf: (text: number) => readonly Line[]) {
-  const starts = new Uint32Array(count + 1);
-  let units = new Uint16Array(1024);
-  let marks = new Uint8Array(1024);
-  let total = 0;
-
-  function makeRoom(length: number): void {
-    if (total + length <= marks.length) return;
-    const size = Math.max(2 * marks.length, total + length);
-    const before = { units, marks };
-    units = new Uint16Array(size);
-    marks = new Uint8Array(size);
-    units.set(before.units);
-    marks.set(before.marks);
-  }
-
-  function writeEnd(): void {
-    units[total] = END;
-    marks[total++] = MARK.end;
-  }
-
-  function writeLine({ words, isJoined }: Line): void {
-    for (const [nth, parts] of words.entries()) {
-      let mark: number = nth === 0 ? MARK.textStart : MARK.wordStart;
-      for (const part of parts) {
-        makeRoom(part.length + 1);
-        marks[total] = mark;
-        mark = MARK.partStart;
-        for (let at = 0; at < part.length; at++) units[total++] = part.charCodeAt(at);
-      }
-      if (!isJoined || nth === words.length - 1) writeEnd();
-    }
-  }
-
-  for (let text = 0; text < count; text++) {
-    starts[text] = total;
-    for (const line of linesOf(text)) writeLine(line);
-    if (text % STEP_TEXTS === 0) yield;
-  }
-  starts[count] = total;
-  return { units: units.slice(0, total), marks: marks.slice(0, total), starts };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { GatewayError } from '../domain/errors.js';
 import { foldText, narrowText } from '../domain/fold-text.js';
+import type { Line } from './columns/lines.js';
 import { type Identifier, identifierOf, withoutPunctuationAround } from './query/identifiers.js';
-import type { Line } from './text-index.js';
 
 /** One word of what a person typed. */
 export interface SearchWord {

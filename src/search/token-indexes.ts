@@ -1,11 +1,12 @@
 import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
 import type { Token } from '../domain/listing.js';
 import { runInSteps, type Steps } from '../scheduling/chunks.js';
+import { foldedSymbolSteps, rarityColumnSteps } from './columns/rarities.js';
 import { indexedStart } from './query/identifiers.js';
-import { raritiesOf, STATE } from './ranks.js';
+import { STATE } from './ranks.js';
 import { sortSteps } from './sort-steps.js';
 import { type StringTable, stringTableSteps } from './string-table.js';
-import { foldSymbol, nameLines, symbolLines } from './text.js';
+import { nameLines, symbolLines } from './text.js';
 import { type TextIndex, textIndexSteps } from './text-index.js';
 import { compare, compareByChainAndAddress, textKey } from './token-order.js';
 
@@ -83,7 +84,7 @@ function* indexSteps(rows: readonly Token[]): Steps<TokenIndexes> {
   }
 
   const linesOfNames = (text: number) => (text < firstChain ? nameLines : symbolLines)(at(texts, text));
-  const foldedSymbols = yield* foldedSteps(texts.slice(0, symbolCount));
+  const foldedSymbols = yield* foldedSymbolSteps(texts.slice(0, symbolCount));
   return {
     rowAt,
     symbolCount,
@@ -134,46 +135,6 @@ export function* priceColumnsSteps(count: number, tokenAt: (place: number) => To
     if (place % STEP_ROWS === 0) yield;
   }
   return { prices, states };
-}
-
-function* foldedSteps(symbols: readonly string[]): Steps<readonly string[]> {
-  const folded: string[] = [];
-  for (const symbol of symbols) {
-    folded.push(foldSymbol(symbol));
-    if (folded.length % STEP_ROWS === 0) yield;
-  }
-  return folded;
-}
-
-/**
- * Counts how many bridgeable tokens each chain has, and on how many chains each symbol is listed.
- *
- * @param foldedSymbols by the number of the symbol
- */
-function* rarityColumnSteps(
-  foldedSymbols: readonly string[],
-  symbolAt: Uint32Array,
-  chainAt: Uint32Array,
-  isBridgeable: (place: number) => boolean,
-): Steps<Uint16Array> {
-  const bridgeable = new Map<number, number>();
-  const chainsOf = new Map<string, Set<number>>();
-  for (let place = 0; place < symbolAt.length; place++) {
-    const chain = at(chainAt, place);
-    if (isBridgeable(place)) bridgeable.set(chain, (bridgeable.get(chain) ?? 0) + 1);
-    const symbol = at(foldedSymbols, at(symbolAt, place));
-    const chains = chainsOf.get(symbol);
-    if (chains) chains.add(chain);
-    else chainsOf.set(symbol, new Set([chain]));
-    if (place % STEP_ROWS === 0) yield;
-  }
-  const rarities = new Uint16Array(symbolAt.length);
-  for (let place = 0; place < rarities.length; place++) {
-    const chains = chainsOf.get(at(foldedSymbols, at(symbolAt, place)));
-    rarities[place] = raritiesOf(bridgeable.get(at(chainAt, place)) ?? 0, chains?.size ?? 0);
-    if (place % STEP_ROWS === 0) yield;
-  }
-  return rarities;
 }
 
 /** How many tokens have this text. */
