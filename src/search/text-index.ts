@@ -148,8 +148,9 @@ function* finderSteps({ count, linesOf, isFoundInside }: IndexedTexts, first: nu
   };
 }
 
+/** From the last letter to the first: the first letters are mostly those of the group, and so equal. */
 function isAt(start: number, wanted: Uint16Array, units: Uint16Array): boolean {
-  for (let at = 0; at < wanted.length; at++) if (units[start + at] !== wanted[at]) return false;
+  for (let at = wanted.length - 1; at >= 0; at--) if (units[start + at] !== wanted[at]) return false;
   return true;
 }
 

@@ -85,15 +85,19 @@ function* indexSteps(rows: readonly Token[]): Steps<TokenIndexes> {
 
   const linesOfNames = (text: number) => (text < firstChain ? nameLines : symbolLines)(at(texts, text));
   const foldedSymbols = yield* foldedSymbolSteps(texts.slice(0, symbolCount));
-  return {
-    rowAt,
-    symbolCount,
+  const counted = {
     firstChain,
     textCount: texts.length,
     symbolAt,
-    nameAt,
     chainAt,
     ...(yield* placesOfTextsSteps(texts.length, [symbolAt, nameAt, chainAt])),
+    symbols: yield* stringTableSteps(symbolCount, (text) => at(foldedSymbols, text)),
+  };
+  return {
+    ...counted,
+    rowAt,
+    symbolCount,
+    nameAt,
     textIndex: yield* textIndexSteps([
       {
         count: symbolCount,
@@ -112,15 +116,9 @@ function* indexSteps(rows: readonly Token[]): Steps<TokenIndexes> {
       count,
       (place) => indexedStart(foldAddress(tokenAt(place).address)) ?? '',
     ),
-    symbols: yield* stringTableSteps(symbolCount, (text) => at(foldedSymbols, text)),
     ...(yield* nameOrderSteps(texts.slice(symbolCount, firstChain), symbolCount, nameAt)),
     isPlaceholder,
-    rarities: yield* rarityColumnSteps(
-      foldedSymbols,
-      symbolAt,
-      chainAt,
-      (place) => tokenAt(place).isBridgeable,
-    ),
+    rarities: yield* rarityColumnSteps(counted, foldedSymbols, (place) => tokenAt(place).isBridgeable),
   };
 }
 

@@ -121,7 +121,10 @@ export function searchMix(laterPages: readonly LaterPage[]): NewQuestions {
       const kinds: readonly (() => Partial<SearchVariables> & { readonly query: string })[] = [
         () => ({ query: `tok${1 + below(999)}` }),
         () => ({ query: token().symbol }),
-        () => ({ query: `${token().name.slice(0, 3 + below(2))} ${token().chainKey}` }),
+        () => {
+          const { name, chainKey } = token();
+          return { query: `${name.slice(0, 3 + below(2))} ${chainKey}` };
+        },
         () => ({ query: (token().name.split(' ')[1] ?? '').slice(0, 3 + below(4)) }),
         () => ({ query: token().address }),
         () => ({ query: `zq${below(1e6)}` }),
