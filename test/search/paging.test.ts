@@ -50,9 +50,11 @@ describe.each(ORDERS)('pages by %s', (order) => {
         fc.array(requests, { minLength: 4, maxLength: 4 }),
         async (rows, changes, generated) => {
           const others = rows.flatMap((row, index) => changedBy(changes[index] ?? 0, row));
-          const snapshots = await Promise.all(
-            [rows, others.length > 0 ? others : rows].map((each) => createTokenSnapshot(fetched(each))),
-          );
+          const first = await createTokenSnapshot(fetched(rows));
+          const snapshots = [
+            first,
+            await createTokenSnapshot(fetched(others.length > 0 ? others : rows), first),
+          ];
           const blank = { ...generated[0], pieces: [] } as (typeof generated)[number];
           for (const each of [...generated, blank]) {
             const request = {
