@@ -83,6 +83,7 @@ export function createChainSnapshot(fetched: Fetched<Chain>): ChainSnapshot {
     byKey: (chainKey) => byChainKey(byKey, chainKey),
     texts: names.texts,
     named: names.named,
+    identifiedBy: names.identifiedBy,
     matching(search, chainTypes) {
       const types = chainTypes && new Set(chainTypes.map((type) => type.toLowerCase()));
       const candidates = types ? rows.filter(({ chainType }) => types.has(chainType)) : rows;
