@@ -5,6 +5,7 @@ import type { Chain, Token, TokenFilter } from '../domain/listing.js';
 import { needsChains, type TokenPage, type TokenSearchRequest } from '../search/token-search.js';
 import type { TokenSnapshot } from '../snapshots/snapshot.js';
 import type { View } from '../snapshots/snapshots.js';
+import type { TokenSources } from '../snapshots/sweep/reverse-routes.js';
 import { ROUTE_UNITS } from './cost/cost.js';
 import type { CostMeter } from './cost/cost-meter.js';
 import { type MaybePromise, whenReady } from './maybe-promise.js';
@@ -57,6 +58,8 @@ export interface Loaders {
   /** How many tokens are listed on one chain. */
   tokenCountByChain(chainKey: string): MaybePromise<number>;
   tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): MaybePromise<TokenPage>;
+  /** What can reach this token, as far as it is known; null if routes are not swept. It never asks the upstream. */
+  sourcesOf(chainKey: string, address: string): MaybePromise<TokenSources | null>;
 }
 
 /** Makes the loaders of one operation. */
@@ -185,6 +188,8 @@ export function createLoaders(options: LoadersOptions): Loaders {
       if (tokens instanceof Promise) return wait(tokens, () => tokenLoader().load({ chainKey, address }));
       return tokens.byAddress(chainKey, address) ?? null;
     },
+    sourcesOf: (chainKey, address) =>
+      view.isSwept ? readTokens((tokens) => view.sources(tokens, chainKey, address)) : null,
     tokensListed: tokensOf,
     tokensByChain: tokensOf,
     tokenCountByChain: (chainKey) => whenReady(tokensOf(chainKey), ({ length }) => length),

@@ -4,6 +4,7 @@ import './chain.js';
 import './token.js';
 import './token-search.js';
 import './destinations.js';
+import './sources.js';
 import './listing-status.js';
 
 /** The whole graph. It is the same for all settings. */

@@ -28,6 +28,8 @@ interface AdmissionRequest {
 
 /** How often a lane checks whether the lanes before it are idle. */
 const BEHIND_POLL_MS = 20;
+/** How much longer the sweep waits for a slot: clients of other gateways, whose requests wait for it, too, go first. */
+const SWEEP_STANDS_BACK_MS = 100;
 
 /**
  * Makes the admission to one service, which decides which request is sent next. Each lane goes before the lanes after
@@ -39,6 +41,7 @@ export function createAdmission(options: AdmissionOptions) {
     listings: createFairQueue({ concurrency: 1, maxWaiting: Number.POSITIVE_INFINITY }),
     routes: createFairQueue({ concurrency: 1, maxWaiting }),
     unlisted: createFairQueue({ concurrency: 1, maxWaiting }),
+    sweep: createFairQueue({ concurrency: 1, maxWaiting }),
   };
 
   /** Whether a request of a more important lane has its turn. */
@@ -57,7 +60,8 @@ export function createAdmission(options: AdmissionOptions) {
       // A failure may have been recorded while the slot was awaited.
       if (waitMs === 0 && backoff.delayBefore(url, lane, waits) === 0) return;
       if (waitMs > MAX_WAIT_MS) throw pausedByPeers(waitMs);
-      await sleep(waitMs, undefined, { signal: closing });
+      const standBackMs = lane === 'sweep' ? SWEEP_STANDS_BACK_MS : 0;
+      await sleep(waitMs + standBackMs, undefined, { signal: closing });
     }
   }
 
@@ -88,6 +92,7 @@ export function createAdmission(options: AdmissionOptions) {
         entries.abort();
         try {
           await untilFree(request);
+          if (clients.onSend?.() === false) throw unwanted();
           const answer = backoff.run(url, lane, send);
           // The caller handles a failure, but only after this promise has resolved.
           answer.catch(() => {});
@@ -127,6 +132,11 @@ function tooManyWait(waiting: number): UpstreamError {
     `The requests to the upstream are limited, and ${waiting} are waiting already. Try again in half a minute.`,
     { notSent: true },
   );
+}
+
+/** The error for a request that nobody wants any more; no client sees it. */
+function unwanted(): UpstreamError {
+  return new UpstreamError('UPSTREAM_TIMEOUT', 'The request is no longer needed.', { notSent: true });
 }
 
 /** The error for a request that is not sent because another gateway was answered with Retry-After. */
