@@ -157,8 +157,9 @@ export function createSweep(options: SweepOptions) {
       queue.refill();
     }
     const leads = await lead.ask();
+    // A message about news may have been missed.
+    if (leads !== 'ours') await readPeers();
     if (leads === 'new') {
-      await readPeers();
       queue.refill();
       phase = 'new';
     }
