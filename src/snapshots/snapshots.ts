@@ -91,7 +91,7 @@ export interface ReadSnapshots extends ServedSnapshots {
   /** Until when the routes in the response stay cached (milliseconds since 1970). */
   readonly routesGoodUntil: number;
   /** The version of the map of routes; undefined if it was not read. */
-  readonly routeMap: RouteMapVersion | undefined;
+  readonly routeMap?: RouteMapVersion | undefined;
 }
 
 /** Everything that the gateway holds of the upstream. */

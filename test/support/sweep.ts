@@ -137,7 +137,7 @@ export async function sourcesOf(gateway: TestGateway, token: string) {
 }
 
 /** Resolves when the gateway knows the routes of every bridgeable token. */
-export async function untilComplete(gateway: TestGateway, token = 'a 0x1'): Promise<Sources> {
+export async function untilComplete(gateway: TestGateway, token = 'a 0x1', interval = 10): Promise<Sources> {
   let sources: Sources | null | undefined;
   await expect
     .poll(
@@ -145,7 +145,7 @@ export async function untilComplete(gateway: TestGateway, token = 'a 0x1'): Prom
         sources = (await askSources(gateway, token)).data?.sources;
         return sources?.isComplete;
       },
-      { interval: 10 },
+      { interval },
     )
     .toBe(true);
   if (!sources) throw new Error('Expected sources, got none');
