@@ -26,6 +26,8 @@ export type SweepState = Pick<StoredRouteMap, 'startedAt' | 'failure'>;
 const SAVE_EVERY_MS = 20_000;
 /** In short sweeps it is stored this many times. */
 const SAVES_IN_A_SWEEP = 20;
+/** A larger map is stored less often, in proportion: two megabytes are worth writing and reading that often. */
+const PAIRS_OF_A_SAVE = 250_000;
 
 export type RouteMapStore = ReturnType<typeof createRouteMapStore>;
 
@@ -56,7 +58,8 @@ export function createRouteMapStore({ map, intervalMs, listing, peers, disk }: R
     save,
     /** As `save`, but not more often than is worth it. */
     saveIfDue(state: SweepState, lead: Leadership<RouteMapRow> | undefined): void {
-      if (performance.now() - savedAt >= everyMs) save(state, lead);
+      const dueMs = everyMs * Math.max(1, map.pairs / PAIRS_OF_A_SAVE);
+      if (performance.now() - savedAt >= dueMs) save(state, lead);
     },
     /** What is on disk. */
     async restore(): Promise<StoredRouteMap | undefined> {
