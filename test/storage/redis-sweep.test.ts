@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { status } from '../support/fake-upstream.js';
-import { prefixOf } from '../support/peers.js';
+import { isConnected, prefixOf } from '../support/peers.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
 import {
   type Network,
@@ -99,6 +99,7 @@ describe.skipIf(isRedisMissing)('gateways that share a sweep', () => {
     await redis.kill();
     await expect.poll(() => linesOf(gateways, 'Redis cannot be used').length).toBe(3);
     await redis.start();
+    for (const gateway of gateways) await expect.poll(() => isConnected(gateway)).toBe(1);
     date.advance(200);
     await expect.poll(() => upstream.asked().length, { interval: 20 }).toBe(8);
     await expect.poll(() => linesOf(gateways, 'has asked every').length).toBe(2);

@@ -20,9 +20,8 @@ const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').impleme
         'The listed, bridgeable tokens that have it among their destinations, grouped by chain, in the order of `chainKey` and `address`; empty if none is known. Tokens on its own chain are included.',
       extensions: withCost({ rows: () => NO_ROWS }),
       resolve(sources, _args, { cost }, info) {
-        const tokens = sources.rows();
-        cost.spend(UNITS_OF_SOURCE * tokens.length);
-        return cost.admitRows(groupByChain(tokens), info);
+        cost.spend(UNITS_OF_SOURCE * sources.count());
+        return cost.admitRows(groupByChain(sources.rows()), info);
       },
     }),
     isComplete: t.exposeBoolean('isComplete', {

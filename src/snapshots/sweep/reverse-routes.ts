@@ -1,3 +1,4 @@
+import { tokenKey } from '../../domain/addresses.js';
 import type { Token } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import type { KnownRoutes } from '../routes/routes.js';
@@ -18,6 +19,8 @@ export interface TokenSources {
   readonly isComplete: boolean;
   /** When the oldest of all answers was taken (milliseconds since 1970); null if there is no token to ask. */
   readonly asOf: number | null;
+  /** How many tokens `rows` looks at. */
+  count(): number;
   /** The listed tokens with a route to it, in the order of their chain keys and addresses. */
   rows(): readonly Token[];
 }
@@ -74,7 +77,12 @@ export function createReverseRoutes(options: ReverseRoutesOptions): ReverseRoute
       const isComplete = swept.isComplete(listed);
       const { oldestAt } = map;
       if (oldestAt === undefined && !isComplete) throw sweep.lastError ?? nothingYet();
-      return { isComplete, asOf: oldestAt ?? null, rows: () => swept.sourcesOf(listed, chainKey, address) };
+      return {
+        isComplete,
+        asOf: oldestAt ?? null,
+        count: () => map.countSources(tokenKey(chainKey, address)),
+        rows: () => swept.sourcesOf(listed, chainKey, address),
+      };
     },
     status() {
       const listed = tokens();

@@ -34,8 +34,10 @@ export type RouteMapStore = ReturnType<typeof createRouteMapStore>;
 /** Keeps the map on disk and in Redis, where there is one. */
 export function createRouteMapStore({ map, intervalMs, listing, peers, disk }: RouteMapStoreOptions) {
   const everyMs = Math.min(SAVE_EVERY_MS, intervalMs / SAVES_IN_A_SWEEP);
-  /** When the newest record that was written or read here was made (milliseconds since 1970). */
-  let takenAt = 0;
+  /** When the last record was made that was written here (milliseconds since 1970), */
+  let writtenAt = 0;
+  /** and the last one of another gateway that was read. */
+  let readAt = 0;
   let saved = '';
   let savedAt = Number.NEGATIVE_INFINITY;
 
@@ -46,7 +48,8 @@ export function createRouteMapStore({ map, intervalMs, listing, peers, disk }: R
     saved = stamp;
     savedAt = performance.now();
     // The clock of the gateway that led before may be ahead.
-    takenAt = Math.max(Date.now(), takenAt + 1);
+    writtenAt = Math.max(Date.now(), writtenAt + 1, readAt + 1);
+    const takenAt = writtenAt;
     const rows = rowsOfRouteMap(map, state);
     const fetched = { source: listing.source, takenAt, rows, rejected: { count: 0, first: [] } };
     disk?.write(ROUTE_MAP, fetched);
@@ -68,9 +71,9 @@ export function createRouteMapStore({ map, intervalMs, listing, peers, disk }: R
     },
     /** What another gateway has shared since the last call. */
     async newest(): Promise<StoredRouteMap | undefined> {
-      const fetched = await peers.newest(ROUTE_MAP.name, ROUTE_MAP, takenAt);
-      if (!fetched || fetched.takenAt <= takenAt) return undefined;
-      takenAt = fetched.takenAt;
+      const fetched = await peers.newest(ROUTE_MAP.name, ROUTE_MAP, readAt);
+      if (!fetched || fetched.takenAt <= readAt) return undefined;
+      readAt = fetched.takenAt;
       return storedRouteMap(fetched);
     },
   };

@@ -127,6 +127,11 @@ export class RouteMap {
     return found;
   }
 
+  /** At least as many as `sourcesOf` finds. */
+  countSources(key: string): number {
+    return (this.destinations.get(key) ?? []).reduce((count, { sources }) => count + sources.length, 0);
+  }
+
   /**
    * Enters the answer for one source token, unless a newer one is known.
    *

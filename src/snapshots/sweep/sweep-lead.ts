@@ -1,9 +1,13 @@
 import type { Leadership, Peers } from '../peers.js';
 import { ROUTE_MAP, type RouteMapRow } from './route-map-record.js';
 
+/** Shorter failures of Redis never make gateways sweep alone, in milliseconds. */
+const LEAST_ALONE_MS = 60_000;
+
 /**
  * Decides whether this gateway is the one that sweeps. While Redis does not say who does, nobody goes on: each gateway
- * on its own would multiply the requests. If that lasts for the time of a whole sweep, each sweeps alone.
+ * on its own would multiply the requests. If that lasts for the time of a whole sweep, and at least for a minute, each
+ * sweeps alone.
  *
  * @param intervalMs the time of a sweep
  */
@@ -25,7 +29,7 @@ export function createSweepLead(peers: Peers, intervalMs: number) {
       const asked = await peers.lead(ROUTE_MAP.name, ROUTE_MAP);
       if (asked === 'unknown') {
         unknownSince ??= performance.now();
-        return performance.now() - unknownSince > intervalMs ? 'ours' : 'not ours';
+        return performance.now() - unknownSince > Math.max(intervalMs, LEAST_ALONE_MS) ? 'ours' : 'not ours';
       }
       unknownSince = undefined;
       if (asked === 'theirs') return 'not ours';

@@ -226,6 +226,8 @@ export function createSweep(options: SweepOptions) {
       routes = by;
       peers.subscribe(ROUTE_MAP.name, async () => {
         if (lead.current || isClosed) return;
+        // It may be that nobody leads any more.
+        wake();
         await readPeers().catch((err) =>
           log.error({ err }, 'The map of routes of another gateway cannot be used'),
         );

@@ -5,6 +5,8 @@ import { FAIL, RENEW, TAKE } from './scripts.js';
 
 export interface LeadOptions {
   readonly run: RedisLink['run'];
+  /** Calls the listener after each connection. */
+  readonly onConnection: RedisLink['onConnection'];
   /** The id of this gateway. */
   readonly gateway: string;
   /** The keys of the failure, of the pause and of the lease. */
@@ -17,7 +19,13 @@ export interface LeadOptions {
 const LEAD_MS = 5_000;
 
 /** Makes the function that asks for a lease that its holder renews for as long as it works. */
-export function createLead({ run, gateway, keysOf, endArgs }: LeadOptions) {
+export function createLead({ run, onConnection, gateway, keysOf, endArgs }: LeadOptions) {
+  const renewals = new Set<() => Promise<void>>();
+  // A Redis that was started anew has lost the leases.
+  onConnection(() => {
+    for (const renew of renewals) renew();
+  });
+
   return async function lead<Row>(
     topic: string,
     share: (fetched: Fetched<Row>) => Promise<void>,
@@ -29,17 +37,22 @@ export function createLead({ run, gateway, keysOf, endArgs }: LeadOptions) {
     if (taken === undefined) return 'unknown';
     if (taken !== 1) return 'theirs';
     let until = askedAt + LEAD_MS;
-    const renewal = setInterval(async () => {
+    renewals.add(renew);
+    const timer = setInterval(renew, LEAD_MS / 3).unref();
+
+    async function renew(): Promise<void> {
       const from = performance.now();
       const renewed = await run(RENEW, leaseKey, [gateway, LEAD_MS]);
-      if (renewed === 1) until = from + LEAD_MS;
       // Without an answer it may still be ours for a while.
-      else if (renewed !== undefined) lose();
-    }, LEAD_MS / 3).unref();
+      if (renewed === undefined) return;
+      if (renewed !== 1) lose();
+      else if (renewals.has(renew)) until = from + LEAD_MS;
+    }
 
     function lose(): void {
       until = Number.NEGATIVE_INFINITY;
-      clearInterval(renewal);
+      renewals.delete(renew);
+      clearInterval(timer);
     }
 
     function isOurs(): boolean {

@@ -229,6 +229,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
 
   const askToLead = createLead({
     run,
+    onConnection: link.onConnection,
     gateway,
     keysOf: (topic) => keysOf(topic).slice(1),
     endArgs: (topic) => [channel, topic],
