@@ -1,17 +1,20 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createRedisPeers } from '../../src/storage/redis/peers.js';
+import { TOKENS as TOKEN_ROWS } from '../../src/upstream/listing-kinds.js';
 import { status } from '../support/fake-upstream.js';
 import { isConnected, prefixOf } from '../support/peers.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
 import {
   type Network,
   routesOf,
+  rowOf,
   sourcesOf,
   startSweeping,
   startSweptUpstream,
   stopDate,
   untilComplete,
 } from '../support/sweep.js';
-import type { TestGateway } from '../support/test-gateway.js';
+import { createTestLog, type TestGateway } from '../support/test-gateway.js';
 
 const NETWORK: Network = {
   'a 0x1': ['b 0x1', 'c 0x1'],
@@ -117,5 +120,32 @@ describe.skipIf(isRedisMissing)('gateways that share a sweep', () => {
       await expect.poll(() => sourcesOf(gateway, 'a 0x1')).toEqual(['UPSTREAM_GONE']);
     }
     expect(upstream.asked()).toHaveLength(1);
+  });
+
+  it('let only the one that leads write, and lead one after the other', async () => {
+    const redis = await startRedis();
+    const { log } = await createTestLog();
+    const start = () => {
+      const options = { url: redis.url, scope: 'scope', services: { v1: 'mark' }, maxRecordBytes: 10_000 };
+      const peers = createRedisPeers({ ...options, onSharing: () => {}, log });
+      onTestFinished(() => peers.close());
+      return peers;
+    };
+    const key = (name: string) => `{chains-and-tokens-gateway:1:scope}:tokens:${name}`;
+    const fetched = await TOKEN_ROWS.parse([rowOf('a 0x1')], { source: 'v1', takenAt: Date.now() });
+    const [one, other] = [start(), start()];
+    const first = await one.lead('tokens', TOKEN_ROWS);
+    expect(await other.lead('tokens', TOKEN_ROWS)).toBe('theirs');
+    await redis.client.set(key('lease'), 'another gateway', 'PX', 5_000);
+    if (typeof first === 'object') await first.share(fetched);
+    expect(await redis.client.exists(key('snapshot'))).toBe(0);
+    await redis.client.del(key('lease'));
+    const second = await other.lead('tokens', TOKEN_ROWS);
+    if (typeof second === 'object') await second.share(fetched);
+    expect(await redis.client.exists(key('snapshot'))).toBe(1);
+    if (typeof second === 'object') await second.end();
+    expect(await redis.client.exists(key('lease'))).toBe(0);
+    await redis.kill();
+    await expect.poll(() => one.lead('tokens', TOKEN_ROWS)).toBe('unknown');
   });
 });
