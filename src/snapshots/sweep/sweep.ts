@@ -138,8 +138,12 @@ export function createSweep(options: SweepOptions) {
         stopFor(Number.POSITIVE_INFINITY, 'The map of routes is full.', { pairs: map.pairs });
       }
     } catch (thrown) {
-      // The client's answer enters the map.
-      if (thrown instanceof WithdrawnError || isClosed) return;
+      if (isClosed) return;
+      if (thrown instanceof WithdrawnError) {
+        // The client's answer enters the map.
+        nextAt = Math.max(nextAt, performance.now() + LEAST_PAUSE_MS);
+        return;
+      }
       if (!(thrown instanceof UpstreamError)) {
         log.error({ ...filter, err: thrown }, 'Internal error while routes were swept');
       }

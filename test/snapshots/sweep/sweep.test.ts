@@ -292,6 +292,30 @@ describe('the requests of the sweep', () => {
     expect(await untilComplete(gateway)).toMatchObject({ isComplete: true });
   });
 
+  it('stop for good at 410 in the midst of a sweep, and what is known stays', async () => {
+    const clock = stopClock();
+    const date = stopDate();
+    const upstream = await startSweptUpstream(NETWORK);
+    const good = routesOf(NETWORK);
+    upstream.planRoutes((token) => (token === 'b 0x1' ? status(410) : good(token)));
+    const gateway = await startSweeping(upstream);
+    await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);
+    const { asOf } = (await askSources(gateway, 'b 0x1')).data?.sources ?? {};
+    clock.advance(50);
+    await expect
+      .poll(() => linesOf(gateway, 'stops until a restart'))
+      .toMatchObject([{ code: 'UPSTREAM_GONE', asked: 1, failed: 1 }]);
+    date.advance(HOUR);
+    clock.advance(HOUR);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(upstream.asked()).toEqual(['a 0x1', 'b 0x1']);
+    expect((await askSources(gateway, 'b 0x1')).data?.sources).toMatchObject({
+      chains: [{ chainKey: 'a', tokens: [{ address: '0x1' }] }],
+      isComplete: false,
+      asOf,
+    });
+  });
+
   it('stop for good at 410, with the code where nothing is known; a restart asks again', async () => {
     const clock = stopClock();
     const date = stopDate();
