@@ -33,6 +33,8 @@ function argumentsOf(field: GraphQLField<unknown, unknown>): fc.Arbitrary<string
     srcChainKey: fc.option(keys),
     chainKey: keys,
     address: addresses,
+    dstChainKey: keys,
+    dstToken: addresses,
     chainKeys: fc.array(keys),
     keys: fc.array(fc.record({ chainKey: keys, address: addresses })),
     id: fc.constantFrom('', 'nope', 'WyJDaGFpbiIsImV0aGVyZXVtIl0'),
