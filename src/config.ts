@@ -114,6 +114,12 @@ export const SETTINGS = {
     integer(1, MAX_MS),
     'How long the routes from a token are cached.',
   ),
+  routesSweepMs: setting<number | undefined>(
+    'ROUTES_SWEEP_MS',
+    undefined,
+    integer(1, MAX_MS),
+    'In this time the routes of all bridgeable tokens are asked for in the background, for `sources`: one request for each token. Without it, `sources` is null.',
+  ),
   priceMaxAgeMs: setting('PRICE_MAX_AGE_MS', 3_600_000, integer(0, MAX_MS), 'An older price is null.'),
   snapshotDir: setting<string | undefined>(
     'SNAPSHOT_DIR',

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { createRateLimitMetrics, type RateLimitMetrics } from './metrics/rate-limit.js';
 import { type CacheSize, createRequestMetrics, type RequestMetrics } from './metrics/requests.js';
+import { createSweepMetrics, type SweepMetrics } from './metrics/sweep.js';
 import type { ListingState, ListingStatus } from './snapshots/freshness.js';
 
 /**
@@ -12,17 +13,19 @@ export interface Metrics {
   readonly requests: RequestMetrics;
   /** Operations that `RATE_LIMIT` refuses. */
   readonly rateLimit: RateLimitMetrics;
+  /** The sweep of routes. Its metrics are absent while nothing is said of it. */
+  readonly sweep: SweepMetrics;
   /** A line of the log was dropped because its reader is too slow. */
   logLineDropped(): void;
   /** Sets the function that returns the size of the response cache; it is called at each scrape. */
   watchCache(size: () => CacheSize): void;
   /** One attempt at the upstream: the service, the operation, 'ok' or the error's code, the duration in seconds. */
   upstreamRequest(upstream: string, path: string, outcome: string, seconds: number): void;
-  /** The state of a circuit breaker: that of a service's listings, or one of the two of its routes. */
+  /** The state of a circuit breaker: that of a service's listings, or one of the three of its routes. */
   breaker(
     upstream: string,
     state: (typeof BREAKER_STATES)[number],
-    requests?: 'listings' | 'routes' | 'unlisted',
+    requests?: 'listings' | keyof typeof ROUTE_BREAKERS,
   ): void;
   /** Rows of routes that were left out because the token listing has other decimals for the same tokens. */
   conflictingRouteRows(count: number): void;
@@ -51,6 +54,8 @@ export interface Metrics {
 
 const LISTING_STATES: readonly ListingState[] = ['FRESH', 'STALE', 'EMPTY'];
 const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
+/** The label of each breaker of routes. */
+const ROUTE_BREAKERS = { routes: 'listed', unlisted: 'unlisted', sweep: 'sweep' } as const;
 
 /** In seconds: from a response out of a cache nearby to an attempt that reaches any sensible timeout. */
 const DURATION_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -140,7 +145,7 @@ export function createMetrics({ version = 'unknown', ofProcess = true } = {}): M
   });
   const routeBreakers = new Gauge({
     name: 'gateway_upstream_route_breaker_state',
-    help: 'The circuit breakers for routes, which failed route requests open: 1 for the current state, 0 for the others. While the one for listed tokens is open, no routes are requested, but listings are; the one for unlisted tokens only stops their routes.',
+    help: 'The circuit breakers for routes, which failed route requests open: 1 for the current state, 0 for the others. While the one for listed tokens is open, no routes are requested, but listings are; the one for unlisted tokens and the one of the sweep only stop their own.',
     labelNames: ['upstream', 'tokens', 'state'],
     registers,
   });
@@ -192,6 +197,7 @@ export function createMetrics({ version = 'unknown', ofProcess = true } = {}): M
   return {
     requests: clientRequests,
     rateLimit: createRateLimitMetrics(registry),
+    sweep: createSweepMetrics(registry),
     logLineDropped: () => droppedLines.inc(),
     watchCache(size) {
       cacheSize = size;
@@ -202,11 +208,10 @@ export function createMetrics({ version = 'unknown', ofProcess = true } = {}): M
       durations.observe(labels, seconds);
     },
     breaker(upstream, state, requests = 'listings') {
-      const tokens = requests === 'routes' ? 'listed' : 'unlisted';
       for (const each of BREAKER_STATES) {
         const value = each === state ? 1 : 0;
         if (requests === 'listings') breakers.set({ upstream, state: each }, value);
-        else routeBreakers.set({ upstream, tokens, state: each }, value);
+        else routeBreakers.set({ upstream, tokens: ROUTE_BREAKERS[requests], state: each }, value);
       }
     },
     conflictingRouteRows: (count) => conflicts.inc(count),

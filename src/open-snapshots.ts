@@ -15,7 +15,10 @@ import {
 } from './upstream/services.js';
 
 export interface OpenOptions
-  extends Omit<SnapshotsOptions, 'listing' | 'peers' | 'disk' | 'onRefresh' | 'onConflictingRouteRows'>,
+  extends Omit<
+      SnapshotsOptions,
+      'listing' | 'peers' | 'disk' | 'onRefresh' | 'onConflictingRouteRows' | 'onSwept'
+    >,
     Omit<
       UpstreamOptions,
       keyof Addresses | 'rateLimiter' | 'onAttempt' | 'onBreaker' | 'onChangeOver' | 'onFieldDrift'
@@ -94,7 +97,9 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
     disk,
     onRefresh: metrics.refresh,
     onConflictingRouteRows: metrics.conflictingRouteRows,
+    onSwept: metrics.sweep.asked,
   });
+  if (snapshots.sweepStatus) metrics.sweep.watch(snapshots.sweepStatus);
   await snapshots.restore();
   return {
     snapshots,

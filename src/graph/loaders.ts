@@ -9,6 +9,7 @@ import { needsChains, type TokenSearchRequest } from '../search/token-search.js'
 import type { ListingChanges } from '../snapshots/history/change-log.js';
 import type { TokenSnapshot } from '../snapshots/snapshot.js';
 import type { View } from '../snapshots/snapshots.js';
+import type { TokenSources } from '../snapshots/sweep/reverse-routes.js';
 import { ROUTE_UNITS } from './cost/cost.js';
 import type { CostMeter } from './cost/cost-meter.js';
 import { type MaybePromise, whenReady } from './maybe-promise.js';
@@ -70,6 +71,8 @@ export interface Loaders {
   chainChanges(since: string | undefined): MaybePromise<ListingChanges<Chain>>;
   /** How the token listing differs from an earlier state, prices left out; from none without a cursor. */
   tokenChanges(since: string | undefined): MaybePromise<ListingChanges<Token>>;
+  /** What can reach this token, as far as it is known; null if routes are not swept. It never asks the upstream. */
+  sourcesOf(chainKey: string, address: string): MaybePromise<TokenSources | null>;
 }
 
 /** Makes the loaders of one operation. */
@@ -228,6 +231,8 @@ export function createLoaders(options: LoadersOptions): Loaders {
     chainByCaip2,
     tokenByAddress,
     tokenByCaip19,
+    sourcesOf: (chainKey, address) =>
+      view.isSwept ? readTokens((tokens) => view.sources(tokens, chainKey, address)) : null,
     tokensListed: tokensOf,
     tokensByChain: tokensOf,
     chainChanges(since) {

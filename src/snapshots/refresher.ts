@@ -48,6 +48,8 @@ export interface RefresherOptions<Row, Indexed extends Snapshot<Row>> extends Re
   readonly index: (fetched: Fetched<Row>, before: Indexed | undefined) => Indexed | Promise<Indexed>;
   /** The age after which a refresh runs. */
   readonly freshMs: number;
+  /** Called after each new snapshot. */
+  readonly onPublished?: () => void;
 }
 
 export type Refresher<Indexed extends Snapshot<unknown>> = ReturnType<
@@ -166,6 +168,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       disk?.write(kind, { ...accepted, largest: changeCheck.largest(accepted.rows.length) });
     }
     peers.offer(name, kind, accepted);
+    options.onPublished?.();
     // Age counts from the request, but a slow upstream is not asked again as soon as it has answered.
     const leastMs = isFirst && came !== 'taken' ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
     schedule(Math.min(Math.max(freshMs - accepted.ageAt(Date.now()), leastMs), freshMs));

@@ -54,6 +54,8 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   chainTypes: ['evm', 'SOLANA', 'x'],
   srcChainKey: KEYS,
   srcToken: ADDRESSES,
+  dstChainKey: KEYS,
+  dstToken: ADDRESSES,
   chainKey: KEYS,
   chainKeys: KEYS,
   address: ADDRESSES,
