@@ -114,6 +114,12 @@ export const SETTINGS = {
     integer(1, MAX_MS),
     'How long the routes from a token are cached.',
   ),
+  routesSweepMs: setting<number | undefined>(
+    'ROUTES_SWEEP_MS',
+    undefined,
+    integer(1, MAX_MS),
+    'In this time the routes of all bridgeable tokens are asked for in the background, for `sources`: one request for each token. Without it, `sources` is null.',
+  ),
   priceMaxAgeMs: setting('PRICE_MAX_AGE_MS', 3_600_000, integer(0, MAX_MS), 'An older price is null.'),
   snapshotDir: setting<string | undefined>(
     'SNAPSHOT_DIR',
@@ -159,6 +165,7 @@ export const SETTINGS = {
   ),
   graphiql: setting('GRAPHIQL', true, boolean, 'Whether browsers get the playground.'),
   introspection: setting('INTROSPECTION', true, boolean, 'Whether clients may query the schema.'),
+  mcp: setting('MCP', true, boolean, 'Whether agents get the tools of `/mcp` (Model Context Protocol).'),
   maxDepth: setting('MAX_DEPTH', 12, integer(1, 1000), 'Levels of fields in one operation.'),
   maxAliases: setting('MAX_ALIASES', 30, integer(0, 100_000), 'Aliases in one operation.'),
   maxQueryTokens: setting('MAX_QUERY_TOKENS', 2000, integer(1, 1_000_000), 'Lexical tokens of one document.'),

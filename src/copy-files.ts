@@ -7,6 +7,10 @@ const FOLDERS: readonly (readonly [string, RegExp])[] = [
   ['pages/picker/page/', /\.(css|html|js|svg)$/],
 ];
 
+/** GraphiQL is packed as two modules of text. Only the text is needed, and its licence. */
+const PACKED = '@graphql-yoga/render-graphiql/graphiql';
+const GRAPHIQL = new URL('pages/playground/graphiql/', import.meta.url);
+
 for (const [folder, isServed] of FOLDERS) {
   const from = new URL(`../src/${folder}`, import.meta.url);
   const to = new URL(folder, import.meta.url);
@@ -15,12 +19,27 @@ for (const [folder, isServed] of FOLDERS) {
   for (const name of readdirSync(to)) {
     if (isServed.test(name) && !names.includes(name)) rmSync(new URL(name, to));
   }
-  for (const name of names) copy(new URL(name, from), new URL(name, to));
+  for (const name of names) write(new URL(name, to), readFileSync(new URL(name, from)));
 }
 
+const packed = (await import(PACKED)) as Readonly<Record<string, string>>;
+const texts = {
+  'graphiql.js': packed.js,
+  'graphiql.css': packed.css,
+  'editor.worker.js': packed.editorWorkerService,
+  'json.worker.js': packed.jsonWorker,
+  'graphql.worker.js': packed.graphqlWorker,
+};
+mkdirSync(GRAPHIQL, { recursive: true });
+for (const [name, text] of Object.entries(texts)) {
+  if (!text) throw new TypeError(`Expected the text of ${name} in ${PACKED}, got none`);
+  write(new URL(name, GRAPHIQL), Buffer.from(text));
+}
+const licence = new URL('../LICENSE', import.meta.resolve(PACKED));
+write(new URL('LICENSE', GRAPHIQL), readFileSync(licence));
+
 /** A gateway that runs may read the file meanwhile, so it is replaced at once, and only if it has changed. */
-function copy(from: URL, to: URL): void {
-  const content = readFileSync(from);
+function write(to: URL, content: Buffer): void {
   if (existsSync(to) && readFileSync(to).equals(content)) return;
   const unfinished = new URL(`${to.href}.new`);
   writeFileSync(unfinished, content);

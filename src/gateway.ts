@@ -15,7 +15,7 @@ import { type Dependencies, staleListingsHeader } from './graph/dependencies.js'
 import { withFederation } from './graph/federation/federated.js';
 import { schema } from './graph/schema/index.js';
 import type { CorsOrigins } from './http/cors.js';
-import { GRAPHQL_PATH } from './http/paths.js';
+import { GRAPHQL_PATH, MCP_PATH } from './http/paths.js';
 import { requestIdOf } from './http/request-ids.js';
 import { QueueFullError } from './scheduling/fair-queue.js';
 import { createTurns } from './scheduling/turns.js';
@@ -23,7 +23,7 @@ import { currentTracing } from './tracing/tracing.js';
 import type { ServerContext, YogaHandler, YogaOptions } from './yoga.js';
 
 export interface GatewayOptions
-  extends Omit<YogaOptions, 'schema' | 'documents' | 'trusted' | 'createContext' | 'path'>,
+  extends Omit<YogaOptions, 'schema' | 'documents' | 'trusted' | 'createContext' | 'executeOwn' | 'path'>,
     TrustedDocumentsOptions,
     Omit<DocumentsOptions, 'schema'>,
     Omit<ContextOptions, 'unitsOfWholeToken'> {
@@ -55,6 +55,8 @@ export type ToRequest = (RequestClass: typeof Request) => Request;
 export interface Gateway {
   /** The path of the GraphQL endpoint, such as `/graphql`. */
   readonly path: string;
+  /** The paths whose requests are executed in turns: the endpoint, and that of the Model Context Protocol. */
+  readonly operationPaths: readonly string[];
   /** The origins whose pages may read responses. */
   readonly corsOrigins: CorsOrigins;
   /** Present if clients may ask for documents by their ids. */
@@ -92,6 +94,7 @@ const unitsOfWholeToken = isObjectType(tokenType) ? unitsOfWholeObject(tokenType
 /** Wires the graph to the snapshots. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { path = GRAPHQL_PATH } = options;
+  const operationPaths = options.mcp ? [path, MCP_PATH] : [path];
   const turns = createTurns(options);
 
   const tracing = currentTracing();
@@ -156,6 +159,57 @@ export function createGateway(options: GatewayOptions): Gateway {
     return written instanceof Promise ? undefined : written;
   }
 
+  async function answerByYoga(
+    request: ToRequest,
+    serverContext: ServerContext,
+    isOverloaded: boolean,
+  ): Promise<Answer> {
+    const { Request, handleRequest } = await getYoga();
+    return { response: await handleRequest(request(Request), { ...serverContext, isOverloaded }) };
+  }
+
+  async function answerLater(
+    arrival: Promise<unknown>,
+    read: OperationParameters,
+    request: ToRequest,
+    serverContext: ServerContext,
+  ): Promise<Answer> {
+    try {
+      const written = await writeLater(arrival, read, serverContext.client);
+      return written ? { written } : answerByYoga(request, serverContext, false);
+    } catch (error) {
+      if (error instanceof QueueFullError) return answerByYoga(request, serverContext, true);
+      throw error;
+    }
+  }
+
+  /** Answers in a turn that has begun. @param read undefined if GraphQL Yoga has to answer */
+  function answerNow(
+    read: RequestParameters | undefined,
+    request: ToRequest,
+    serverContext: ServerContext,
+  ): Answer | Promise<Answer> {
+    const written = read && write(read, serverContext.client);
+    if (!read || !written) return answerByYoga(request, serverContext, false);
+    return written instanceof Promise ? answerLater(written, read, request, serverContext) : { written };
+  }
+
+  async function executeOwn(
+    operation: RequestParameters,
+    { signal }: Request,
+    client: string | undefined,
+  ): Promise<string> {
+    const toRequest: ToRequest = (RequestClass) =>
+      new RequestClass(`http://gateway${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json' },
+        body: JSON.stringify(operation),
+        signal,
+      });
+    const answer = await answerNow(operation, toRequest, { client, outcome: {}, isOwn: true });
+    return 'written' in answer ? answer.written.body.toString() : answer.response.text();
+  }
+
   let yoga: Promise<YogaHandler> | undefined;
 
   async function loadYoga(): Promise<YogaHandler> {
@@ -166,6 +220,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       schema: graph,
       documents,
       trusted,
+      executeOwn: (operation, request, client) => executeOwn({ ...operation }, request, client),
       createContext(client, request) {
         const requestId = () => requestIdOf(request);
         return createContext(contextOptions, { client, requestId, nextTurn: () => nextTurn(client) });
@@ -180,6 +235,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   return {
     path,
+    operationPaths,
     corsOrigins: options.corsOrigins,
     trusted,
     async load() {
@@ -189,7 +245,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const { Request, handleRequest } = await getYoga();
       const request = typeof given === 'function' ? given(Request) : given;
       const handle = (isOverloaded: boolean) => handleRequest(request, { ...serverContext, isOverloaded });
-      if (!isOperation(request, path, options.graphiql)) return handle(false);
+      if (!isOperation(request, operationPaths, options.graphiql)) return handle(false);
       return turns.run(
         serverContext.client,
         inSpan(() => handle(false)),
@@ -206,37 +262,22 @@ export function createGateway(options: GatewayOptions): Gateway {
       return turn.result ?? 'not writable';
     },
     answer(parameters, request, serverContext) {
-      const { client } = serverContext;
-      const handle = async (isOverloaded: boolean): Promise<Answer> => {
-        const { Request, handleRequest } = await getYoga();
-        return { response: await handleRequest(request(Request), { ...serverContext, isOverloaded }) };
-      };
-      async function answerLater(arrival: Promise<unknown>, read: OperationParameters): Promise<Answer> {
-        try {
-          const written = await writeLater(arrival, read, client);
-          return written ? { written } : handle(false);
-        } catch (error) {
-          if (error instanceof QueueFullError) return handle(true);
-          throw error;
-        }
-      }
       return turns.run(
-        client,
-        inSpan(() => {
-          const read = resolvedParameters(parameters);
-          const written = read && write(read, client);
-          if (!read || !written) return handle(false);
-          return written instanceof Promise ? answerLater(written, read) : { written };
-        }),
-        () => handle(true),
+        serverContext.client,
+        inSpan(() => answerNow(resolvedParameters(parameters), request, serverContext)),
+        () => answerByYoga(request, serverContext, true),
       );
     },
   };
 }
 
 /** False for preflight requests and the playground, which need no turn. */
-function isOperation({ method, url, headers }: Request, path: string, hasPlayground: boolean): boolean {
-  if (method === 'OPTIONS' || new URL(url).pathname !== path) return false;
+function isOperation(
+  { method, url, headers }: Request,
+  paths: readonly string[],
+  hasPlayground: boolean,
+): boolean {
+  if (method === 'OPTIONS' || !paths.includes(new URL(url).pathname)) return false;
   return !hasPlayground || method !== 'GET' || !headers.get('accept')?.includes('text/html');
 }
 

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { createRateLimitMetrics, type RateLimitMetrics } from './metrics/rate-limit.js';
 import { type CacheSize, createRequestMetrics, type RequestMetrics } from './metrics/requests.js';
+import { createSweepMetrics, type SweepMetrics } from './metrics/sweep.js';
 import type { ListingState, ListingStatus } from './snapshots/freshness.js';
 
 /**
@@ -12,17 +13,19 @@ export interface Metrics {
   readonly requests: RequestMetrics;
   /** Operations that `RATE_LIMIT` refuses. */
   readonly rateLimit: RateLimitMetrics;
+  /** The sweep of routes. Its metrics are absent while nothing is said of it. */
+  readonly sweep: SweepMetrics;
   /** A line of the log was dropped because its reader is too slow. */
   logLineDropped(): void;
   /** Sets the function that returns the size of the response cache; it is called at each scrape. */
   watchCache(size: () => CacheSize): void;
   /** One attempt at the upstream: the service, the operation, 'ok' or the error's code, the duration in seconds. */
   upstreamRequest(upstream: string, path: string, outcome: string, seconds: number): void;
-  /** The state of a circuit breaker: that of a service's listings, or one of the two of its routes. */
+  /** The state of a circuit breaker: that of a service's listings, or one of the three of its routes. */
   breaker(
     upstream: string,
     state: (typeof BREAKER_STATES)[number],
-    requests?: 'listings' | 'routes' | 'unlisted',
+    requests?: 'listings' | keyof typeof ROUTE_BREAKERS,
   ): void;
   /** Rows of routes that were left out because the token listing has other decimals for the same tokens. */
   conflictingRouteRows(count: number): void;
@@ -33,6 +36,10 @@ export interface Metrics {
    * @param heldBackFor the reasons why it is held back, from a closed set; empty for other outcomes
    */
   refresh(listing: string, outcome: string, heldBackFor?: readonly string[]): void;
+  /** Fields of upstream rows that were never seen before, or that always came before and are now missing. */
+  fieldDrift(listing: string, drift: 'appeared' | 'missing', fields: number): void;
+  /** How many rows the token list of all chains leaves out. */
+  tokenListOmitted(rows: number): void;
   /** A change from one service to its successor. */
   changedOver(from: string, to: string): void;
   /** Whether snapshots are shared with other gateways now. Never called if sharing is not configured. */
@@ -47,6 +54,8 @@ export interface Metrics {
 
 const LISTING_STATES: readonly ListingState[] = ['FRESH', 'STALE', 'EMPTY'];
 const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
+/** The label of each breaker of routes. */
+const ROUTE_BREAKERS = { routes: 'listed', unlisted: 'unlisted', sweep: 'sweep' } as const;
 
 /** In seconds: from a response out of a cache nearby to an attempt that reaches any sensible timeout. */
 const DURATION_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -136,7 +145,7 @@ export function createMetrics({ version = 'unknown', ofProcess = true } = {}): M
   });
   const routeBreakers = new Gauge({
     name: 'gateway_upstream_route_breaker_state',
-    help: 'The circuit breakers for routes, which failed route requests open: 1 for the current state, 0 for the others. While the one for listed tokens is open, no routes are requested, but listings are; the one for unlisted tokens only stops their routes.',
+    help: 'The circuit breakers for routes, which failed route requests open: 1 for the current state, 0 for the others. While the one for listed tokens is open, no routes are requested, but listings are; the one for unlisted tokens and the one of the sweep only stop their own.',
     labelNames: ['upstream', 'tokens', 'state'],
     registers,
   });
@@ -154,6 +163,12 @@ export function createMetrics({ version = 'unknown', ofProcess = true } = {}): M
     'Refreshes that were held back, by reason: shrink, rejected_rows, decimals, symbol, address, chain_id or native_currency. One refresh can have several reasons.',
     ['listing', 'reason'],
   );
+  const drifts = counter(
+    'gateway_upstream_field_drift_total',
+    'Fields of upstream rows that were in no row before (appeared), or in every row before and now not (missing). Each field counts once for each.',
+    ['listing', 'drift'],
+  );
+  let omittedRows: Gauge | undefined;
   const changeovers = counter(
     'gateway_upstream_changeovers_total',
     'Changes from one service to its successor that this gateway detected first.',
@@ -182,6 +197,7 @@ export function createMetrics({ version = 'unknown', ofProcess = true } = {}): M
   return {
     requests: clientRequests,
     rateLimit: createRateLimitMetrics(registry),
+    sweep: createSweepMetrics(registry),
     logLineDropped: () => droppedLines.inc(),
     watchCache(size) {
       cacheSize = size;
@@ -192,17 +208,25 @@ export function createMetrics({ version = 'unknown', ofProcess = true } = {}): M
       durations.observe(labels, seconds);
     },
     breaker(upstream, state, requests = 'listings') {
-      const tokens = requests === 'routes' ? 'listed' : 'unlisted';
       for (const each of BREAKER_STATES) {
         const value = each === state ? 1 : 0;
         if (requests === 'listings') breakers.set({ upstream, state: each }, value);
-        else routeBreakers.set({ upstream, tokens, state: each }, value);
+        else routeBreakers.set({ upstream, tokens: ROUTE_BREAKERS[requests], state: each }, value);
       }
     },
     conflictingRouteRows: (count) => conflicts.inc(count),
     refresh(listing, outcome, heldBackFor = []) {
       refreshes.inc({ listing, outcome });
       for (const reason of heldBackFor) holdBacks.inc({ listing, reason });
+    },
+    fieldDrift: (listing, drift, fields) => drifts.inc({ listing, drift }, fields),
+    tokenListOmitted(rows) {
+      omittedRows ??= new Gauge({
+        name: 'gateway_token_list_omitted_rows',
+        help: 'Listed tokens of EVM chains that /tokenlist.json leaves out because its schema does not allow them; natives do not count. Absent until the list is first asked for.',
+        registers,
+      });
+      omittedRows.set(rows);
     },
     changedOver: (from, to) => changeovers.inc({ from, to }),
     sharing(isShared) {

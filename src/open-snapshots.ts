@@ -15,8 +15,14 @@ import {
 } from './upstream/services.js';
 
 export interface OpenOptions
-  extends Omit<SnapshotsOptions, 'listing' | 'peers' | 'disk' | 'onRefresh' | 'onConflictingRouteRows'>,
-    Omit<UpstreamOptions, keyof Addresses | 'rateLimiter' | 'onAttempt' | 'onBreaker' | 'onChangeOver'> {
+  extends Omit<
+      SnapshotsOptions,
+      'listing' | 'peers' | 'disk' | 'onRefresh' | 'onConflictingRouteRows' | 'onSwept'
+    >,
+    Omit<
+      UpstreamOptions,
+      keyof Addresses | 'rateLimiter' | 'onAttempt' | 'onBreaker' | 'onChangeOver' | 'onFieldDrift'
+    > {
   readonly addresses: Addresses;
   /** The directory in which the listings outlive the process; undefined: they do not. */
   readonly snapshotDir: string | undefined;
@@ -82,6 +88,7 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
     },
     onAttempt: metrics.upstreamRequest,
     onBreaker: metrics.breaker,
+    onFieldDrift: metrics.fieldDrift,
   });
   const snapshots = createSnapshots({
     ...options,
@@ -90,7 +97,9 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
     disk,
     onRefresh: metrics.refresh,
     onConflictingRouteRows: metrics.conflictingRouteRows,
+    onSwept: metrics.sweep.asked,
   });
+  if (snapshots.sweepStatus) metrics.sweep.watch(snapshots.sweepStatus);
   await snapshots.restore();
   return {
     snapshots,

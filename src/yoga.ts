@@ -4,25 +4,36 @@ import type { Documents } from './execution/documents.js';
 import type { TrustedDocuments } from './execution/trusted-documents.js';
 import type { GatewayContext } from './graph/context.js';
 import type { CacheableResult } from './graph/dependencies.js';
+import { schema as plainSchema } from './graph/schema/index.js';
+import { sdlOf } from './graph/schema/sdl.js';
 import type { CorsOrigins } from './http/cors.js';
+import { LLMS_PATH, MCP_PATH, SCHEMA_PATH, TOKEN_LIST_PATH } from './http/paths.js';
 import type { Logger } from './logger.js';
+import type { OwnOperation } from './mcp/call-tool.js';
+import { createMcp } from './mcp/mcp-handler.js';
+import { VERSION } from './metrics/version.js';
 import type { Metrics } from './metrics.js';
 import { createMonitoring, MONITORING_PATHS, PUBLIC_PATHS } from './observability/monitoring.js';
 import { notReadyReason } from './observability/readiness.js';
 import { createRequestLog, type LogRequests } from './observability/request-log.js';
+import { llmsText } from './pages/llms-text.js';
 import { createPicker } from './pages/picker/picker.js';
 import { createPlayground } from './pages/playground/playground.js';
+import { createTextFile, type Encoded } from './pages/static-page.js';
 import { useCostLimit } from './plugins/execution/use-cost-limit.js';
 import { useDependencies } from './plugins/execution/use-dependencies.js';
 import { useErrorCodes } from './plugins/execution/use-error-codes.js';
 import { useStaleHeader } from './plugins/execution/use-stale-header.js';
 import { useThenableNames } from './plugins/execution/use-thenable-names.js';
 import { useCors } from './plugins/http/use-cors.js';
+import { useFiles } from './plugins/http/use-files.js';
+import { type AnswerMessage, useMcp } from './plugins/http/use-mcp.js';
 import { useMonitoring } from './plugins/http/use-monitoring.js';
 import { useNoSniffing } from './plugins/http/use-no-sniffing.js';
 import { useNotFound } from './plugins/http/use-not-found.js';
 import { usePages } from './plugins/http/use-pages.js';
 import { type RequestFacts, useRequestLog } from './plugins/http/use-request-log.js';
+import { useTokenList } from './plugins/http/use-token-list.js';
 import {
   type BodyLimitContext,
   type BodyLimitOptions,
@@ -32,9 +43,10 @@ import { type OverloadContext, type OverloadOptions, useOverload } from './plugi
 import { useParameters } from './plugins/request/use-parameters.js';
 import { usePersistedQueries } from './plugins/request/use-persisted-queries.js';
 import { useQueryMethod } from './plugins/request/use-query-method.js';
-import { useTrustedDocuments } from './plugins/request/use-trusted-documents.js';
+import { type OwnOperationContext, useTrustedDocuments } from './plugins/request/use-trusted-documents.js';
 import { useValidation } from './plugins/request/use-validation.js';
 import type { Snapshots } from './snapshots/snapshots.js';
+import { createTokenListAnswer } from './token-list/answer.js';
 
 export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly schema: GraphQLSchema;
@@ -52,6 +64,16 @@ export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly isStopping: () => boolean;
   readonly corsOrigins: CorsOrigins;
   readonly graphiql: boolean;
+  /** Whether clients may see the schema. */
+  readonly introspection: boolean;
+  /** Whether to serve the Model Context Protocol. */
+  readonly mcp: boolean;
+  /** Executes an operation of the gateway itself, in the turn of the request that needs it. */
+  readonly executeOwn: (
+    operation: OwnOperation,
+    request: Request,
+    client: string | undefined,
+  ) => Promise<string>;
   /** The port of `/metrics`, which is then not found here. */
   readonly adminPort?: number | undefined;
   /** Which requests are logged; all unless given. */
@@ -68,7 +90,7 @@ export interface OperationOutcome extends RequestFacts {
 }
 
 /** Facts about one request that the HTTP server and the gateway exchange. */
-export interface ServerContext extends BodyLimitContext {
+export interface ServerContext extends BodyLimitContext, OwnOperationContext {
   /** The client, such as its address, for fair turns. All requests without one count as one client. */
   readonly client?: string | undefined;
   readonly outcome?: OperationOutcome;
@@ -81,11 +103,44 @@ export interface YogaHandler {
   handleRequest(request: Request, context: ServerContext & OverloadContext): Promise<Response> | Response;
 }
 
+/** How pages call the files for machines. */
+const LABELS: Readonly<Record<string, string>> = {
+  [LLMS_PATH]: 'For language models (llms.txt)',
+  [SCHEMA_PATH]: 'GraphQL schema (SDL)',
+};
+
+/** The files for machines, by path. */
+function filesOf(options: YogaOptions): ReadonlyMap<string, () => Promise<Encoded>> {
+  const { path, introspection, mcp, graphiql, isDemo } = options;
+  const llms = () =>
+    llmsText({
+      endpoint: path,
+      mcp: mcp ? MCP_PATH : undefined,
+      schema: introspection ? SCHEMA_PATH : undefined,
+      hasPlayground: graphiql,
+      isDemo,
+    });
+  return new Map([
+    [LLMS_PATH, async () => createTextFile(llms())],
+    // Without the fields for federation, like the file in the repository.
+    ...(introspection ? [[SCHEMA_PATH, async () => createTextFile(sdlOf(plainSchema))] as const] : []),
+  ]);
+}
+
+function createAnswer({ schema, log, executeOwn }: YogaOptions): AnswerMessage {
+  const onError = (err: Error) => log.debug({ err }, 'A message to /mcp was refused');
+  const answer = createMcp({ schema, version: VERSION, onError });
+  return (request, message, client, facts) =>
+    answer(request, message, (operation) => executeOwn(operation, request, client), facts);
+}
+
 /** Makes the handler. The plugins stand in the order in which a request meets them. */
 export function createYogaHandler(options: YogaOptions): YogaHandler {
   const { schema, path, documents, createContext, snapshots, log, metrics, isDemo, isStopping, graphiql } =
     options;
   const paths = options.adminPort === undefined ? MONITORING_PATHS : PUBLIC_PATHS;
+  const files = filesOf(options);
+  const links = [...files.keys()].map((file) => ({ path: file, label: LABELS[file] ?? file }));
   const reason = () => notReadyReason(snapshots, isStopping());
   const yoga = createYoga<ServerContext & OverloadContext, GatewayContext>({
     schema,
@@ -109,18 +164,24 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
         {
           path: '/',
           assets: '/picker/',
-          load: async () => createPicker({ endpoint: path, hasPlayground: graphiql, isDemo }),
+          load: async () => createPicker({ endpoint: path, hasPlayground: graphiql, files: links, isDemo }),
         },
         ...(graphiql
-          ? [{ path, assets: `${path}/playground/`, load: async () => createPlayground(path, isDemo) }]
+          ? [{ path, assets: `${path}/playground/`, load: async () => createPlayground(path, links, isDemo) }]
           : []),
       ]),
-      useNotFound([path, ...paths], ['/']),
+      useFiles(files),
+      useTokenList(createTokenListAnswer({ snapshots, metrics })),
+      useNotFound(
+        [path, ...(options.mcp ? [MCP_PATH] : []), TOKEN_LIST_PATH, ...files.keys(), ...paths],
+        ['/'],
+      ),
       // Refusals before execution.
       useOverload(options),
       useParameters(),
       // Gives the parser before it a request of its own.
       useBodyLimit(options),
+      ...(options.mcp ? [useMcp({ ...options, path: MCP_PATH, answer: createAnswer(options) })] : []),
       ...(options.trusted ? [useTrustedDocuments(options.trusted)] : []),
       // Gets no request for a trusted document any more.
       usePersistedQueries(),

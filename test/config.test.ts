@@ -36,6 +36,7 @@ describe('settings', () => {
         corsOrigins: '*',
         graphiql: true,
         introspection: true,
+        mcp: true,
         maxDepth: 12,
         maxAliases: 30,
         maxQueryTokens: 2000,

@@ -47,6 +47,9 @@ const RUN_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     sharing: HERE,
     cluster: 'test/storage/cores.test.ts',
   },
+  'src/snapshots/README.md': {
+    TokenChanges: 'test/graph/schema/changes.test.ts',
+  },
   'src/graph/federation/README.md': {
     'apollo-router.yaml': FEDERATION,
     'chain-facts.js': FEDERATION,

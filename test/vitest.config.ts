@@ -49,6 +49,8 @@ export default defineConfig({
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     root: import.meta.dirname,
+    // Published as TypeScript only.
+    server: { deps: { inline: ['@uniswap/token-lists'] } },
     // Only a test that hangs reaches these, however busy the machine is.
     testTimeout: 300_000,
     hookTimeout: 300_000,

@@ -39,6 +39,13 @@ export function tokenKey(chainKey: string, address: string): string {
   return `${chainKey.length} ${chainKey} ${foldAddress(address)}`;
 }
 
+/** The chain and the folded address of a {@link tokenKey}. */
+export function partsOfTokenKey(key: string): { readonly chainKey: string; readonly address: string } {
+  const start = key.indexOf(' ') + 1;
+  const end = start + Number(key.slice(0, start));
+  return { chainKey: key.slice(start, end), address: key.slice(end + 1) };
+}
+
 /** The filter as one string; two writings of one address give the same key. */
 export function tokenFilterKey({ srcChainKey, srcToken }: TokenFilter): string {
   return JSON.stringify([srcChainKey ?? null, srcToken === undefined ? null : foldAddress(srcToken)]);

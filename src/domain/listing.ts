@@ -1,3 +1,4 @@
+import type { ListingHistory } from './history.js';
 import type { UpstreamError } from './upstream-error.js';
 
 /** The currency in which a chain charges fees. */
@@ -94,6 +95,8 @@ export interface Fetched<Row> extends Origin {
   readonly unreadable?: UnreadableRows | undefined;
   /** Only of an answer read from disk: the largest listing of the day before it was written. */
   readonly largest?: LargestListing | undefined;
+  /** Only of an answer read from disk or shared by another gateway, unless an old one wrote it. */
+  readonly history?: ListingHistory | undefined;
 }
 
 /** Why requests wait before they are sent, such as a pause that the upstream has asked for, and for how long. */
@@ -117,6 +120,10 @@ export interface RouteClients {
   readonly isListed: boolean;
   /** Calls the listener with each client that waits, and with each client that joins later. */
   watch(listener: (client: RouteClient) => void): void;
+  /** Whether no client waits for the answer. Such a request goes after those of all clients, and is not repeated. */
+  readonly isForNobody?: boolean;
+  /** Called when the request is about to be sent; false if it is no longer wanted. */
+  onSend?(): boolean;
 }
 
 /**

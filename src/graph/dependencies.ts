@@ -1,4 +1,5 @@
 import type { ReadSnapshots, ServedSnapshots, Snapshots } from '../snapshots/snapshots.js';
+import type { RouteMapVersion } from '../snapshots/sweep/reverse-routes.js';
 
 /*
  * Dependencies: what a response was made from. They are tracked while an operation runs, kept with its cached
@@ -18,6 +19,8 @@ export interface Dependencies {
   readonly goodUntil: number;
   /** When a price in the response becomes too old to be shown (milliseconds since 1970); infinite without prices. */
   readonly pricesGoodUntil: number;
+  /** The version of the map of routes, with its answers if their time is shown; undefined if it was not read. */
+  readonly routeMap?: Partial<RouteMapVersion> | undefined;
 }
 
 /** A complete result without errors; reusable while its dependencies are current. */
@@ -35,17 +38,25 @@ export interface DependencyTracker {
   times: boolean;
   /** True once the status of the listings was read, which changes every second. */
   status: boolean;
+  /** True if the response shows the time of the oldest answer in the map of routes. */
+  routeTimes: boolean;
   /** When the first price that was read becomes too old (milliseconds since 1970). */
   pricesGoodUntil: number;
 }
 
 export function createDependencyTracker(): DependencyTracker {
-  return { prices: false, times: false, status: false, pricesGoodUntil: Number.POSITIVE_INFINITY };
+  return {
+    prices: false,
+    times: false,
+    status: false,
+    routeTimes: false,
+    pricesGoodUntil: Number.POSITIVE_INFINITY,
+  };
 }
 
 /** The dependencies of a response; undefined if it holds for this moment only. */
 export function dependenciesOf(read: ReadSnapshots, tracker: DependencyTracker): Dependencies | undefined {
-  const { chains, tokens, isMissing, routesGoodUntil } = read;
+  const { chains, tokens, isMissing, routesGoodUntil, routeMap } = read;
   if (tracker.status || isMissing) return undefined;
   return {
     chains: chains?.version,
@@ -54,6 +65,7 @@ export function dependenciesOf(read: ReadSnapshots, tracker: DependencyTracker):
     takenAt: tracker.times ? tokens?.takenAt : undefined,
     goodUntil: Math.min(routesGoodUntil, tracker.pricesGoodUntil),
     pricesGoodUntil: tracker.pricesGoodUntil,
+    routeMap: routeMap && (tracker.routeTimes ? routeMap : { version: routeMap.version }),
   };
 }
 
@@ -77,6 +89,7 @@ export function createDependencyCheck(snapshots: Snapshots): DependencyCheck {
   return (dependencies) => {
     const now = snapshots.now();
     if (!isCurrent(dependencies, snapshots.current(), now)) return undefined;
+    if (dependencies.routeMap && !isSame(dependencies.routeMap, snapshots.routeMap())) return undefined;
     const { chains, tokens, goodUntil, pricesGoodUntil } = dependencies;
     const read = { chains: chains !== undefined, tokens: tokens !== undefined };
     const { stale, freshForMs, takenAt } = snapshots.freshness(read, now);
@@ -95,6 +108,10 @@ function isCurrent(dependencies: Dependencies, { chains, tokens }: ServedSnapsho
   if (dependencies.tokens === undefined) return true;
   if (dependencies.takenAt !== undefined && dependencies.takenAt !== tokens?.takenAt) return false;
   return dependencies.tokens === (dependencies.hasPrices ? tokens?.version : tokens?.rowsVersion);
+}
+
+function isSame({ version, answers }: Partial<RouteMapVersion>, now: RouteMapVersion | undefined): boolean {
+  return version === now?.version && (answers === undefined || answers === now?.answers);
 }
 
 /**

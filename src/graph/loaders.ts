@@ -6,8 +6,10 @@ import { GatewayError, OperationLimitError } from '../domain/errors.js';
 import type { Chain, Token, TokenFilter } from '../domain/listing.js';
 import type { FoundTokens } from '../search/suggestions/did-you-mean.js';
 import { needsChains, type TokenSearchRequest } from '../search/token-search.js';
+import type { ListingChanges } from '../snapshots/history/change-log.js';
 import type { TokenSnapshot } from '../snapshots/snapshot.js';
 import type { View } from '../snapshots/snapshots.js';
+import type { TokenSources } from '../snapshots/sweep/reverse-routes.js';
 import { ROUTE_UNITS } from './cost/cost.js';
 import type { CostMeter } from './cost/cost-meter.js';
 import { type MaybePromise, whenReady } from './maybe-promise.js';
@@ -65,6 +67,12 @@ export interface Loaders {
   /** How many tokens are listed on one chain. */
   tokenCountByChain(chainKey: string): MaybePromise<number>;
   tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): MaybePromise<FoundTokens>;
+  /** How the chain listing differs from an earlier state; from none without a cursor. */
+  chainChanges(since: string | undefined): MaybePromise<ListingChanges<Chain>>;
+  /** How the token listing differs from an earlier state, prices left out; from none without a cursor. */
+  tokenChanges(since: string | undefined): MaybePromise<ListingChanges<Token>>;
+  /** What can reach this token, as far as it is known; null if routes are not swept. It never asks the upstream. */
+  sourcesOf(chainKey: string, address: string): MaybePromise<TokenSources | null>;
 }
 
 /** Makes the loaders of one operation. */
@@ -223,8 +231,16 @@ export function createLoaders(options: LoadersOptions): Loaders {
     chainByCaip2,
     tokenByAddress,
     tokenByCaip19,
+    sourcesOf: (chainKey, address) =>
+      view.isSwept ? readTokens((tokens) => view.sources(tokens, chainKey, address)) : null,
     tokensListed: tokensOf,
     tokensByChain: tokensOf,
+    chainChanges(since) {
+      const chains = view.chains();
+      if (!(chains instanceof Promise)) return chains.changesSince(since);
+      return wait(chains, () => chainsToCome().then((arrived) => arrived.changesSince(since)));
+    },
+    tokenChanges: (since) => readTokens((tokens) => tokens.changesSince(since)),
     tokenCountByChain: (chainKey) => whenReady(tokensOf(chainKey), ({ length }) => length),
   };
 }

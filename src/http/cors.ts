@@ -7,6 +7,19 @@ export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 const EXPOSED = ['access-control-expose-headers', 'x-request-id, x-stale-listings'] as const;
 const FOR_ALL: HeaderPairs = [['access-control-allow-origin', '*'], EXPOSED];
 
+/** A page on this machine, such as one that is being developed. */
+const LOOPBACK = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
+
+/**
+ * Whether a request comes from a page that is not known, for what only programs are meant to use. A page can have the
+ * name of its own site point to this machine (DNS rebinding), so that `Host` proves nothing. `*` lets pages read
+ * responses, and names none of them.
+ */
+export function isForeignOrigin(origins: CorsOrigins, origin: string | null): boolean {
+  if (origin === null) return false;
+  return origins === '*' ? !LOOPBACK.test(origin) : !origins.includes(origin);
+}
+
 /** The headers that let a page of this origin read a response; never with credentials. */
 export function corsHeaders(origins: CorsOrigins, origin: string | null | undefined): HeaderPairs {
   if (origins === '*') return FOR_ALL;

@@ -1,7 +1,7 @@
 import { type Config, crossChecks, SETTINGS } from '../config.js';
 import { documentsIn } from '../config-documents.js';
 import { type Parse, SettingError } from '../config-values.js';
-import { GRAPHQL_PATH } from '../http/paths.js';
+import { GRAPHQL_PATH, LLMS_PATH, MCP_PATH, SCHEMA_PATH, TOKEN_LIST_PATH } from '../http/paths.js';
 
 /** Settings of the process that a gateway inside another server does not have. */
 const OF_THE_PORT = ['host', 'port', 'adminPort', 'maxConnections'] as const;
@@ -81,7 +81,7 @@ function withKeys(message: string): string {
 /**
  * Checks the path of the GraphQL endpoint.
  *
- * @throws TypeError unless it is an absolute path without a query, other than those of the page and of the probes
+ * @throws TypeError unless it is an absolute path without a query, other than those of the page, the probes and the token list
  */
 export function checkPath(path: string = GRAPHQL_PATH): string {
   const isPath = /^(\/[^/?#]+)+$/.test(path) && URL.canParse(`http://gateway${path}`);
@@ -89,4 +89,13 @@ export function checkPath(path: string = GRAPHQL_PATH): string {
   throw new TypeError(`path: expected a path such as ${GRAPHQL_PATH}, got ${JSON.stringify(path)}`);
 }
 
-const TAKEN: readonly string[] = ['/live', '/ready', '/metrics', '/picker'];
+const TAKEN: readonly string[] = [
+  '/live',
+  '/ready',
+  '/metrics',
+  '/picker',
+  TOKEN_LIST_PATH,
+  MCP_PATH,
+  LLMS_PATH,
+  SCHEMA_PATH,
+];

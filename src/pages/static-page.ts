@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Encoding, encode, encodingFor } from '../http/encodings.js';
+import { hasTag } from '../http/etags.js';
 
 /** A response body with its headers. */
 export interface PageFile {
@@ -15,6 +16,12 @@ export interface Page {
   readonly document: Encoded;
   /** By path. */
   readonly assets: ReadonlyMap<string, Encoded>;
+}
+
+/** A file for machines that a page links to. */
+export interface FileLink {
+  readonly path: string;
+  readonly label: string;
 }
 
 /** The banner of pages that show demo data, as HTML. */
@@ -38,6 +45,26 @@ export function createAsset(type: string, content: string): Encoded {
     'cache-control': 'public, max-age=31536000, immutable',
     vary: 'Accept-Encoding',
   });
+}
+
+/** Makes a file of plain text. Its path stays the same, so caches must ask whether it has changed. */
+export function createTextFile(content: string): Encoded {
+  return createFile(content, {
+    'content-type': 'text/plain; charset=utf-8',
+    'cache-control': 'no-cache',
+    vary: 'Accept-Encoding',
+  });
+}
+
+/** Answers a request for a file; 304 without the file if the client has it. */
+export async function fileResponse(
+  encoded: Encoded,
+  { headers: asked }: Request,
+  { Response: ResponseClass }: { readonly Response: typeof Response },
+): Promise<Response> {
+  const { body, headers } = await encoded(asked.get('accept-encoding') ?? '');
+  const isUnchanged = hasTag(asked.get('if-none-match'), headers.etag);
+  return new ResponseClass(isUnchanged ? null : body, { status: isUnchanged ? 304 : 200, headers });
 }
 
 /** A short digest of the content, for paths and ETags. */

@@ -1,6 +1,6 @@
 import type { Token } from '../domain/listing.js';
 import type { Position } from './page.js';
-import { rankOf, STATE } from './ranks.js';
+import { blankRankOf, rankOf, STATE } from './ranks.js';
 import { at, type PriceColumns, type TokenIndexes } from './token-indexes.js';
 import {
   compareTieBreakers,
@@ -23,7 +23,7 @@ interface Ordering {
 
 /** Orders tokens by numbers: gives the keys of tokens found, and reads and makes cursors. */
 export function createOrders(
-  { rowAt, symbolCount, nameAt, nameRanks, placeOfNameRank }: TokenIndexes,
+  { rowAt, symbolCount, nameAt, nameRanks, placeOfNameRank, rarities }: TokenIndexes,
   { prices, states }: PriceColumns,
   tokenAt: (place: number) => Token,
 ) {
@@ -35,12 +35,16 @@ export function createOrders(
 
   /** Writes the key of each token found: what its order sorts by, ascending. The place decides between equal keys. */
   function writeKeys({ order, pricesUsable }: Ordering, found: Candidates, keys: Float64Array): void {
-    const { count, places, symbolMatches, sums } = found;
+    const { isBlank, count, places, symbolMatches, sums } = found;
     const hidden = pricesUsable ? 0 : STATE.notPriced;
     if (order === 'RELEVANCE') {
       for (let index = 0; index < count; index++) {
-        const state = (states[places[index] ?? 0] ?? 0) | hidden;
-        keys[index] = rankOf(symbolMatches[index] ?? 0, state, sums[index] ?? 0);
+        const place = places[index] ?? 0;
+        const state = (states[place] ?? 0) | hidden;
+        const rarity = rarities[place] ?? 0;
+        keys[index] = isBlank
+          ? blankRankOf(state, rarity)
+          : rankOf(symbolMatches[index] ?? 0, state, sums[index] ?? 0, rarity);
       }
     } else if (order === 'NAME') {
       for (let index = 0; index < count; index++) {

@@ -7,14 +7,15 @@ export const SCORES = {
   symbolStart: 1,
   // From here on, scores decide only between tokens that are equally bridgeable and priced.
   address: 2,
-  symbolPart: 3,
-  name: 4,
-  // Two scores for each match: native assets first, then other tokens.
-  chain: 9,
+  // Two scores for each match of a chain: native assets first, then other tokens.
+  chain: 3,
+  symbolPart: 5,
+  name: 6,
+  chainPart: 10,
 } as const;
 
 /** Exceeds every score. */
-const SCORE_LIMIT = 19;
+const SCORE_LIMIT = 16;
 
 /** Added to the score of a chain for tokens that are not its native asset. */
 export const NOT_NATIVE = 1;
@@ -23,6 +24,8 @@ export const NOT_NATIVE = 1;
 const SUM_LIMIT = MAX_WORDS * SCORE_LIMIT + 1;
 /** Bridgeable or not, times priced or not. */
 const STATES = 4;
+/** Exceeds every {@link rarityOf}. */
+const RARITIES = 33;
 
 /** Of a token that is not bridgeable, and of one that has no price; a token's state is their sum. */
 export const STATE = { notBridgeable: 2, notPriced: 1 } as const;
@@ -31,11 +34,31 @@ export const STATE = { notBridgeable: 2, notPriced: 1 } as const;
 export const NO_SYMBOL_MATCH = SCORES.address * MAX_WORDS;
 
 /**
- * The rank of a token in the order by relevance: first by its best symbol match, then by its state, then by the sum
- * of its words' scores. Clients hold ranks in their cursors.
+ * How small a count is: the same for counts between two powers of two, so that a token moves in the order only when a
+ * count crosses one.
  */
-export function rankOf(symbolMatch: number, state: number, sum: number): number {
-  return (symbolMatch * STATES + state) * SUM_LIMIT + sum;
+export function rarityOf(count: number): number {
+  return Math.clz32(count);
+}
+
+/** How rare a token is by what the whole listing says of it, as one number below 2^16. */
+export function raritiesOf(bridgeableOnChain: number, chainsOfSymbol: number): number {
+  return rarityOf(bridgeableOnChain) * RARITIES + rarityOf(chainsOfSymbol);
+}
+
+/**
+ * The rank of a token in the order by relevance: first by its best symbol match, then by its state, then by the sum
+ * of its words' scores, then by its {@link raritiesOf}. Clients hold ranks in their cursors.
+ */
+export function rankOf(symbolMatch: number, state: number, sum: number, rarities: number): number {
+  return ((symbolMatch * STATES + state) * SUM_LIMIT + sum) * RARITIES ** 2 + rarities;
+}
+
+/** The rank of a token for a blank query: first by on how many chains its symbol is listed. */
+export function blankRankOf(state: number, rarities: number): number {
+  const ofSymbol = rarities % RARITIES;
+  const ofChain = (rarities - ofSymbol) / RARITIES;
+  return (ofSymbol * STATES + state) * RARITIES + ofChain;
 }
 
 /** Exact before prefix, then earlier words before later. @param nth the position of the word in the query */
@@ -54,7 +77,10 @@ export function nameScore(match: Match): number {
   return SCORES.name + Math.max(match, MATCH.start);
 }
 
-/** The score of a native asset; add {@link NOT_NATIVE} for other tokens. */
+/**
+ * The score of a native asset; add {@link NOT_NATIVE} for other tokens. The first word of its name is enough for a
+ * chain to be named: the others are words such as "Mainnet".
+ */
 export function chainScore(match: Match): number {
-  return SCORES.chain + 2 * match;
+  return match === MATCH.firstWord ? SCORES.chain : SCORES.chainPart + 2 * (match - MATCH.start);
 }

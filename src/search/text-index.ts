@@ -1,4 +1,5 @@
 import type { Steps } from '../scheduling/chunks.js';
+import { END, type Line, MARK, writeLines } from './columns/lines.js';
 
 /**
  * How well a word matches a text; lower is better. It is the first word of the text, or the start of the
@@ -8,14 +9,6 @@ export const MATCH = { firstWord: 0, start: 1, word: 2, wordStart: 3, inside: 4 
 
 /** One of {@link MATCH}. */
 export type Match = (typeof MATCH)[keyof typeof MATCH];
-
-/** One way to write a text. */
-export interface Line {
-  /** Folded and without spaces. */
-  readonly words: readonly string[];
-  /** Whether the line is also found by letters that span words, as if it were written as one word. */
-  readonly isJoined: boolean;
-}
 
 /** The texts that a word matches. Reused from one search to the next, so that a search allocates little. */
 export interface Matches {
@@ -35,20 +28,24 @@ export function createMatches(textCount: number, maxListed: number): Matches {
   return { best: new Uint8Array(textCount), texts: new Uint32Array(maxListed), count: 0 };
 }
 
+/** Some of the texts of an index; their numbers follow those of the texts before them. */
+export interface IndexedTexts {
+  readonly count: number;
+  /** The lines of the text with this number, from 0 to `count` - 1. */
+  readonly linesOf: (text: number) => readonly Line[];
+  /** Whether these are found by letters anywhere in their words, or only by those that a word starts with. */
+  readonly isFoundInside: boolean;
+}
+
 /**
  * An inverted index: it finds parts of words in many texts. Texts are meant by their numbers. It holds typed arrays
- * only, 11 bytes for each letter: all lines as code units, and postings of all letters, sorted by the group of 2 or 3
- * letters (a digram or trigram) that begins there.
+ * only: all lines as code units, 3 bytes for each, and postings of 8 bytes for each letter (or each start of a word),
+ * sorted by the group of 2 or 3 letters (a digram or trigram) that begins there.
  */
 export interface TextIndex {
   /** Fills `matches` with the texts that contain these letters. */
   find(letters: string, matches: Matches): void;
 }
-
-/** Ends each line, and each word of a line that is not joined. No word contains it. */
-const END = 10;
-/** The role of each code unit. */
-const MARK = { none: 0, wordStart: 1, textStart: 2, end: 3 } as const;
 
 /** Letters are grouped by classes of this many bits. */
 const CLASS_BITS = 6;
@@ -58,37 +55,66 @@ const LAST_PLAIN_CLASS = 36;
 const MIN_FOR_TRIGRAMS = 20_000;
 /** How many letters a step handles: about a millisecond. */
 const STEP_LETTERS = 16_384;
-const STEP_TEXTS = 256;
 /** A posting's text is shifted by the bits of a mark. */
-const MARK_BITS = 2;
+const MARK_BITS = 3;
 const MARK_OF_POSTING = 2 ** MARK_BITS - 1;
 
-/** Indexes texts. @param linesOf the lines of the text with this number, from 0 to `count` - 1 */
-export function* textIndexSteps(count: number, linesOf: (text: number) => readonly Line[]): Steps<TextIndex> {
+/** Indexes texts. */
+export function* textIndexSteps(texts: readonly IndexedTexts[]): Steps<TextIndex> {
+  const finders: Find[] = [];
+  let first = 0;
+  for (const some of texts) {
+    finders.push(yield* finderSteps(some, first));
+    first += some.count;
+  }
+  return {
+    find(letters, matches) {
+      matches.best.fill(NO_MATCH);
+      matches.count = 0;
+      if (letters === '') return;
+      const wanted = Uint16Array.from({ length: letters.length }, (_, at) => letters.charCodeAt(at));
+      for (const find of finders) find(wanted, matches);
+    },
+  };
+}
+
+/** Adds the texts that contain these letters. */
+type Find = (wanted: Uint16Array, matches: Matches) => void;
+
+/** @param first the number of the first of these texts in the whole index */
+function* finderSteps({ count, linesOf, isFoundInside }: IndexedTexts, first: number): Steps<Find> {
   const { units, marks, starts } = yield* writeLines(count, linesOf);
   const groupLength = marks.length < MIN_FOR_TRIGRAMS ? 2 : 3;
-  const { groupStarts, positions, postings } = yield* groupLetters(units, marks, starts, groupLength);
+  const isPosted = (mark: number) => mark !== MARK.end && (isFoundInside || mark !== MARK.none);
+  const { groupStarts, positions, postings } = yield* groupLetters(
+    units,
+    marks,
+    starts,
+    groupLength,
+    isPosted,
+  );
 
   /** The rules of matching: what the letters from `start` to `end` are in their text. */
-  function matchAt(mark: number, start: number, end: number): Match {
+  function matchAt(mark: number, start: number, end: number): Match | typeof NO_MATCH {
     if (mark === MARK.none) return MATCH.inside;
     for (let at = start + 1; at < end; at++) {
-      if (marks[at] === MARK.none) continue;
-      // They span words, and so match the text written as one word.
-      if (mark !== MARK.textStart) return MATCH.inside;
+      if (marks[at] !== MARK.wordStart) continue;
+      // They span words, and so can only match the text written as one word.
+      if (mark !== MARK.textStart) return NO_MATCH;
       return marks[end] === MARK.end ? MATCH.firstWord : MATCH.start;
     }
-    const isWhole = marks[end] !== MARK.none;
+    const isWhole = marks[end] !== MARK.none && marks[end] !== MARK.partStart;
     if (mark === MARK.textStart) return isWhole ? MATCH.firstWord : MATCH.start;
     return isWhole ? MATCH.word : MATCH.wordStart;
   }
 
-  /** The rarest group among these letters, as a part of `positions`, and how far from their start it is. */
+  /** The rarest group that is posted for these letters, as a part of `positions`, and how far from their start it is. */
   function rarestGroup(wanted: Uint16Array) {
     const width = Math.min(wanted.length, groupLength);
     const missingBits = CLASS_BITS * (groupLength - width);
+    const lastOffset = isFoundInside ? wanted.length - width : 0;
     let rarest = { from: 0, to: Number.POSITIVE_INFINITY, offset: 0 };
-    for (let offset = 0; offset + width <= wanted.length; offset++) {
+    for (let offset = 0; offset <= lastOffset; offset++) {
       let group = 0;
       for (let at = offset; at < offset + width; at++)
         group = (group << CLASS_BITS) | classOf(wanted[at] ?? 0);
@@ -99,38 +125,32 @@ export function* textIndexSteps(count: number, linesOf: (text: number) => readon
     return rarest;
   }
 
-  return {
-    find(letters, matches) {
-      const { best, texts } = matches;
-      best.fill(NO_MATCH);
-      matches.count = 0;
-      if (letters === '') return;
-      const wanted = Uint16Array.from({ length: letters.length }, (_, at) => letters.charCodeAt(at));
-      const { from, to, offset } = rarestGroup(wanted);
-      const isGroup =
-        wanted.length <= groupLength && wanted.every((unit) => classOf(unit) <= LAST_PLAIN_CLASS);
-      let count = 0;
-      for (let index = from; index < to; index++) {
-        const start = (positions[index] ?? 0) - offset;
-        if (!isGroup && !isAt(start, wanted, units)) continue;
-        const posting = postings[index] ?? 0;
-        const mark = offset === 0 ? posting & MARK_OF_POSTING : (marks[start] ?? 0);
-        const match = matchAt(mark, start, start + wanted.length);
-        const text = posting >>> MARK_BITS;
-        const before = best[text] ?? 0;
-        if (match >= before) continue;
-        best[text] = match;
-        if (before !== NO_MATCH) continue;
-        if (count < texts.length) texts[count] = text;
-        count++;
-      }
-      matches.count = count;
-    },
+  return (wanted, matches) => {
+    const { best, texts } = matches;
+    const { from, to, offset } = rarestGroup(wanted);
+    const isGroup = wanted.length <= groupLength && wanted.every((unit) => classOf(unit) <= LAST_PLAIN_CLASS);
+    let found = matches.count;
+    for (let index = from; index < to; index++) {
+      const start = (positions[index] ?? 0) - offset;
+      if (!isGroup && !isAt(start, wanted, units)) continue;
+      const posting = postings[index] ?? 0;
+      const mark = offset === 0 ? posting & MARK_OF_POSTING : (marks[start] ?? 0);
+      const match = matchAt(mark, start, start + wanted.length);
+      const text = first + (posting >>> MARK_BITS);
+      const before = best[text] ?? 0;
+      if (match >= before) continue;
+      best[text] = match;
+      if (before !== NO_MATCH) continue;
+      if (found < texts.length) texts[found] = text;
+      found++;
+    }
+    matches.count = found;
   };
 }
 
+/** From the last letter to the first: the first letters are mostly those of the group, and so equal. */
 function isAt(start: number, wanted: Uint16Array, units: Uint16Array): boolean {
-  for (let at = 0; at < wanted.length; at++) if (units[start + at] !== wanted[at]) return false;
+  for (let at = wanted.length - 1; at >= 0; at--) if (units[start + at] !== wanted[at]) return false;
   return true;
 }
 
@@ -140,51 +160,17 @@ function classOf(unit: number): number {
   return unit === END ? 0 : LAST_PLAIN_CLASS + 1 + (unit % 27);
 }
 
-/** Writes all lines into one array, with the role of each code unit, and where each text starts. */
-function* writeLines(count: number, linesOf: (text: number) => readonly Line[]) {
-  const starts = new Uint32Array(count + 1);
-  let units = new Uint16Array(1024);
-  let marks = new Uint8Array(1024);
-  let total = 0;
-
-  function makeRoom(length: number): void {
-    if (total + length <= marks.length) return;
-    const size = Math.max(2 * marks.length, total + length);
-    const before = { units, marks };
-    units = new Uint16Array(size);
-    marks = new Uint8Array(size);
-    units.set(before.units);
-    marks.set(before.marks);
-  }
-
-  function writeEnd(): void {
-    units[total] = END;
-    marks[total++] = MARK.end;
-  }
-
-  function writeLine({ words, isJoined }: Line): void {
-    for (const [nth, word] of words.entries()) {
-      makeRoom(word.length + 1);
-      marks[total] = nth === 0 ? MARK.textStart : MARK.wordStart;
-      for (let at = 0; at < word.length; at++) units[total++] = word.charCodeAt(at);
-      if (!isJoined || nth === words.length - 1) writeEnd();
-    }
-  }
-
-  for (let text = 0; text < count; text++) {
-    starts[text] = total;
-    for (const line of linesOf(text)) writeLine(line);
-    if (text % STEP_TEXTS === 0) yield;
-  }
-  starts[count] = total;
-  return { units: units.slice(0, total), marks: marks.slice(0, total), starts };
-}
-
 /**
- * Counting-sorts the positions of all letters by the group that begins there, each with a posting: its text and its
- * mark.
+ * Counting-sorts the positions to be posted by the group of letters that begins there, each with a posting: its text
+ * and its mark.
  */
-function* groupLetters(units: Uint16Array, marks: Uint8Array, starts: Uint32Array, groupLength: number) {
+function* groupLetters(
+  units: Uint16Array,
+  marks: Uint8Array,
+  starts: Uint32Array,
+  groupLength: number,
+  isPosted: (mark: number) => boolean,
+) {
   const groupStarts = new Uint32Array(2 ** (CLASS_BITS * groupLength) + 1);
   const mask = 2 ** (CLASS_BITS * groupLength) - 1;
   const total = units.length;
@@ -204,20 +190,20 @@ function* groupLetters(units: Uint16Array, marks: Uint8Array, starts: Uint32Arra
     const to = Math.min(from + STEP_LETTERS, total);
     readGroups(from, to);
     for (let position = from; position < to; position++) {
-      if (marks[position] === MARK.end) continue;
+      if (!isPosted(marks[position] ?? 0)) continue;
       const group = groups[position - from] ?? 0;
       groupStarts[group] = (groupStarts[group] ?? 0) + 1;
     }
     yield;
   }
-  let letters = 0;
+  let posted = 0;
   for (let group = 0; group < groupStarts.length; group++) {
-    letters += groupStarts[group] ?? 0;
-    groupStarts[group] = letters;
+    posted += groupStarts[group] ?? 0;
+    groupStarts[group] = posted;
   }
   yield;
-  const positions = new Uint32Array(letters);
-  const postings = new Uint32Array(letters);
+  const positions = new Uint32Array(posted);
+  const postings = new Uint32Array(posted);
   let text = starts.length - 1;
   // From the last to the first, so that each group's end moves to its start, and its positions ascend.
   for (let to = total; to > 0; to -= STEP_LETTERS) {
@@ -225,7 +211,7 @@ function* groupLetters(units: Uint16Array, marks: Uint8Array, starts: Uint32Arra
     readGroups(from, to);
     for (let position = to - 1; position >= from; position--) {
       const mark = marks[position] ?? 0;
-      if (mark === MARK.end) continue;
+      if (!isPosted(mark)) continue;
       while ((starts[text] ?? 0) > position) text--;
       const group = groups[position - from] ?? 0;
       const index = (groupStarts[group] ?? 0) - 1;

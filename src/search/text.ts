@@ -1,15 +1,20 @@
 import { GatewayError } from '../domain/errors.js';
 import { foldText, narrowText } from '../domain/fold-text.js';
-import type { Line } from './text-index.js';
+import type { Line } from './columns/lines.js';
+import { type Identifier, identifierOf, withoutPunctuationAround } from './query/identifiers.js';
 
 /** One word of what a person typed. */
 export interface SearchWord {
   /** Folded as symbols are, to be compared with them. */
   readonly folded: string;
-  /** Its letters and digits, or the whole word if it has none: the form that a `TextIndex` finds. */
+  /**
+   * Its letters and digits, or the whole word if it has none: the form that a `TextIndex` finds. Empty for an
+   * identifier, which matches no text.
+   */
   readonly letters: string;
   /** The addresses that it may be, in the letter case as typed. */
   readonly addresses: readonly string[];
+  readonly identifier: Identifier | undefined;
 }
 
 /** One way to understand a query: a row or chain is found if it matches every word. */
@@ -27,12 +32,13 @@ export const FILLERS: ReadonlySet<string> = new Set(
     ' ',
   ),
 );
-/** Finds an address within a longer text, such as a link. */
-const HEX_ADDRESS = /0x[0-9a-f]{40,64}(?![0-9a-z])/i;
 const ONLY_LETTERS = /^[a-z0-9]*$/;
 const HAS_LETTERS = /[\p{L}\p{N}]/u;
+/** Between "r" and "Z" in "LayerZero". */
+const BEFORE_CAPITAL = /(?<=\p{Ll})(?=\p{Lu})/gu;
+/** Stands for punctuation. */
+const MARK_OF_PART = '\u0001';
 const PUNCTUATION = /[^\p{L}\p{N}]+/u;
-const PUNCTUATION_AROUND = /^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu;
 
 /**
  * The interpretations of a query, from strict to loose: use the first that finds anything. A blank query has
@@ -45,9 +51,7 @@ export function interpretationsOf(typed: string): readonly Interpretation[] {
   if (asTyped.length === 0) return [];
   // "usdc/base", "usdc on base": split words at punctuation, and drop filler words.
   const split = asTyped.flatMap((word) =>
-    word.addresses.some((address) => HEX_ADDRESS.test(address))
-      ? [word]
-      : word.folded.split(PUNCTUATION).filter(Boolean).map(wordOf),
+    word.identifier ? [word] : word.folded.split(PUNCTUATION).filter(Boolean).map(wordOf),
   );
   const significant = distinct(split.filter(({ folded }) => !FILLERS.has(folded)));
   const loose = significant.length > 0 ? significant : asTyped;
@@ -64,31 +68,47 @@ export function interpretationsOf(typed: string): readonly Interpretation[] {
   ];
 }
 
-/** The words of a symbol: only their letters and digits. */
-export function symbolLines(text: string): readonly Line[] {
-  return [{ words: wordsOf(text), isJoined: false }];
+/** A symbol as symbols are compared: `USDT0` and `USD₮0` are equal. */
+export function foldSymbol(symbol: string): string {
+  return foldText(symbol).trim();
 }
 
-/** The words of a name, which is also found as one word: "usdcoin" finds "USD Coin". */
-export function nameLines(text: string): readonly Line[] {
-  const words = wordsOf(text);
+/** The words of a symbol: only their letters and digits. */
+export function symbolLines(text: string): readonly Line[] {
+  return [{ words: wordsOf(text).map((word) => [lettersOf(word)]), isJoined: false }];
+}
+
+/**
+ * The words of a name, each in its parts, which begin behind punctuation and at capitals: "finance" finds
+ * "yearn.finance", and "zero" finds "LayerZero". A name is also found as one word: "usdcoin" finds "USD Coin".
+ */
+export function nameLines(name: string): readonly Line[] {
+  const text = name.replace(BEFORE_CAPITAL, MARK_OF_PART);
+  const words = wordsOf(text).map(partsOf);
   const oneWord = text.replace(/\s+/g, '');
   if (oneWord === text) return [{ words, isJoined: false }];
-  const written = wordsOf(oneWord);
+  const written = wordsOf(oneWord).map((word) => [lettersOf(word)]);
   // One line serves both ways to write it, unless its words have other letters then, as those of "S & P".
-  if (written.length === 1 && written[0] === words.join('')) return [{ words, isJoined: true }];
+  if (written.length === 1 && written[0]?.[0] === words.flat().join('')) return [{ words, isJoined: true }];
   return [words, written].map((line) => ({ words: line, isJoined: false }));
 }
 
 function wordsOf(text: string): readonly string[] {
-  return foldText(text).split(/\s+/).map(lettersOf).filter(Boolean);
+  return foldText(text).split(/\s+/).filter(Boolean);
+}
+
+function partsOf(word: string): readonly string[] {
+  if (ONLY_LETTERS.test(word)) return [word];
+  const parts = word.split(PUNCTUATION).filter(Boolean);
+  return parts.length > 0 ? parts : [word];
 }
 
 function wordOf(typed: string): SearchWord {
   const folded = foldText(typed);
-  const hex = HEX_ADDRESS.exec(typed)?.[0];
-  const addresses = hex ? [hex] : [...new Set([typed, typed.replace(PUNCTUATION_AROUND, '')])];
-  return { folded, letters: lettersOf(folded), addresses };
+  const identifier = identifierOf(typed);
+  if (identifier) return { folded, letters: '', addresses: identifier.addresses, identifier };
+  const addresses = [...new Set([typed, withoutPunctuationAround(typed)])];
+  return { folded, letters: lettersOf(folded), addresses, identifier };
 }
 
 /** Without repeats. Words without a letter or digit are dropped too, unless no others are left. */

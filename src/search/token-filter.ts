@@ -2,6 +2,7 @@ import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
 import { listedKey } from '../domain/chain-keys.js';
 import type { Chain, Token } from '../domain/listing.js';
 import { STATE } from './ranks.js';
+import { foldSymbol } from './text.js';
 import type { PriceColumns, TokenIndexes } from './token-indexes.js';
 
 /** Tokens must match every condition given; an omitted condition matches everything. */
@@ -10,7 +11,7 @@ export interface TokenSearchFilter {
   readonly chainKeys?: readonly string[] | undefined;
   /** In any letter case. */
   readonly chainTypes?: readonly string[] | undefined;
-  /** In any letter case. */
+  /** Written as in a query. */
   readonly symbols?: readonly string[] | undefined;
   readonly isBridgeable?: boolean | undefined;
   readonly isNative?: boolean | undefined;
@@ -61,10 +62,10 @@ export function createTokenFilters(
 
   function symbolTexts(symbols: readonly string[]): readonly number[] {
     const found = new Set<number>();
-    for (const symbol of new Set(symbols.map((wanted) => wanted.toLowerCase()))) {
+    for (const symbol of new Set(symbols.map(foldSymbol))) {
       for (const text of indexes.symbols.candidates(symbol)) {
         const place = places[placesFrom[text] ?? 0] ?? 0;
-        if (tokenAt(place).symbol.toLowerCase() === symbol) found.add(text);
+        if (foldSymbol(tokenAt(place).symbol) === symbol) found.add(text);
       }
     }
     return [...found];

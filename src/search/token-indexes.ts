@@ -1,6 +1,8 @@
 import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
 import type { Token } from '../domain/listing.js';
 import { runInSteps, type Steps } from '../scheduling/chunks.js';
+import { foldedSymbolSteps, rarityColumnSteps } from './columns/rarities.js';
+import { indexedStart } from './query/identifiers.js';
 import { STATE } from './ranks.js';
 import { sortSteps } from './sort-steps.js';
 import { type StringTable, stringTableSteps } from './string-table.js';
@@ -34,7 +36,9 @@ export interface TokenIndexes {
   readonly chainTexts: ReadonlyMap<string, number>;
   /** Places by folded address. */
   readonly addresses: StringTable;
-  /** Symbols by their lower case. */
+  /** Places by the {@link indexedStart} of the address. */
+  readonly addressStarts: StringTable;
+  /** Symbols by how they are compared. */
   readonly symbols: StringTable;
   /** The rank of each name in the order by name, from `symbolCount` on; equal if the names are equal in it. */
   readonly nameRanks: Uint32Array;
@@ -42,6 +46,8 @@ export interface TokenIndexes {
   readonly placeOfNameRank: Uint32Array;
   /** By place: 1 if the address is the placeholder of native assets. */
   readonly isPlaceholder: Uint8Array;
+  /** How rare each token is, by place. */
+  readonly rarities: Uint16Array;
 }
 
 /** The columns that depend on prices, by place. */
@@ -77,25 +83,42 @@ function* indexSteps(rows: readonly Token[]): Steps<TokenIndexes> {
     if (place % STEP_ROWS === 0) yield;
   }
 
-  const isName = (text: number) => text >= symbolCount && text < firstChain;
-  return {
-    rowAt,
-    symbolCount,
+  const linesOfNames = (text: number) => (text < firstChain ? nameLines : symbolLines)(at(texts, text));
+  const foldedSymbols = yield* foldedSymbolSteps(texts.slice(0, symbolCount));
+  const counted = {
     firstChain,
     textCount: texts.length,
     symbolAt,
-    nameAt,
     chainAt,
     ...(yield* placesOfTextsSteps(texts.length, [symbolAt, nameAt, chainAt])),
-    textIndex: yield* textIndexSteps(texts.length, (number) => {
-      const text = at(texts, number);
-      return isName(number) ? nameLines(text) : symbolLines(text);
-    }),
+    symbols: yield* stringTableSteps(symbolCount, (text) => at(foldedSymbols, text)),
+  };
+  return {
+    ...counted,
+    rowAt,
+    symbolCount,
+    nameAt,
+    textIndex: yield* textIndexSteps([
+      {
+        count: symbolCount,
+        linesOf: (symbol) => symbolLines(at(texts, symbol)),
+        isFoundInside: true,
+      },
+      {
+        count: texts.length - symbolCount,
+        linesOf: (number) => linesOfNames(symbolCount + number),
+        isFoundInside: false,
+      },
+    ]),
     chainTexts: new Map(texts.slice(firstChain).map((chainKey, index) => [chainKey, firstChain + index])),
     addresses: yield* stringTableSteps(count, (place) => foldAddress(tokenAt(place).address)),
-    symbols: yield* stringTableSteps(symbolCount, (text) => at(texts, text).toLowerCase()),
+    addressStarts: yield* stringTableSteps(
+      count,
+      (place) => indexedStart(foldAddress(tokenAt(place).address)) ?? '',
+    ),
     ...(yield* nameOrderSteps(texts.slice(symbolCount, firstChain), symbolCount, nameAt)),
     isPlaceholder,
+    rarities: yield* rarityColumnSteps(counted, foldedSymbols, (place) => tokenAt(place).isBridgeable),
   };
 }
 

@@ -71,6 +71,7 @@ function* searchSteps(rows: readonly Token[], indexes: TokenIndexes): Steps<Toke
 
   /** Reused by every search, as a search never awaits. */
   const found: Candidates = {
+    isBlank: true,
     count: 0,
     places: new Uint32Array(count),
     symbolMatches: new Uint8Array(count),
@@ -81,9 +82,9 @@ function* searchSteps(rows: readonly Token[], indexes: TokenIndexes): Steps<Toke
   function find({ query, filter, pricesUsable }: TokenSearchRequest, chains: KnownChains | undefined): void {
     const ready = filters(filter, pricesUsable, chains);
     const interpretations = interpretationsOf(query);
-    if (interpretations.length === 0) {
+    found.isBlank = interpretations.length === 0;
+    if (found.isBlank) {
       findCandidates(ready, []);
-      found.symbolMatches.fill(0, 0, found.count);
       return;
     }
     found.count = 0;

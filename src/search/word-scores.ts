@@ -1,9 +1,9 @@
 import { foldAddress } from '../domain/addresses.js';
-import { foldText } from '../domain/fold-text.js';
 import type { Token } from '../domain/listing.js';
 import type { ChainNames } from './chain-names.js';
+import { indexedStart } from './query/identifiers.js';
 import { chainScore, NOT_NATIVE, nameScore, SCORES, symbolMatchOf, symbolScore } from './ranks.js';
-import type { Interpretation, SearchWord } from './text.js';
+import { foldSymbol, type Interpretation, type SearchWord } from './text.js';
 import { createMatches, MATCH, type Match, type Matches, NO_MATCH } from './text-index.js';
 import { at, placeCountOf, type TokenIndexes } from './token-indexes.js';
 
@@ -21,6 +21,8 @@ export interface ScoredWord {
 
 /** The columns of the tokens that may be found, of which the first `count` items are used. */
 export interface Candidates {
+  /** Whether they were found by a blank query, and so have no scores. */
+  isBlank: boolean;
   count: number;
   readonly places: Uint32Array;
   readonly symbolMatches: Uint8Array;
@@ -43,8 +45,7 @@ const LISTED_PART = 1 / 2;
 /** Scores the words of queries, one query after the other. @param tokenAt the token at a place */
 export function createWordScorer(indexes: TokenIndexes, tokenAt: (place: number) => Token) {
   const { rowAt, symbolAt, nameAt, chainAt, isPlaceholder } = indexes;
-  const { symbolCount, firstChain, textCount, places, placesFrom, textIndex, chainTexts, addresses } =
-    indexes;
+  const { symbolCount, firstChain, textCount, places, placesFrom, textIndex, chainTexts } = indexes;
   /** Reused by every query: a search never awaits. */
   const reused: Matches[] = [];
   const createReused = () => createMatches(textCount, Math.max(1024, rowAt.length * LISTED_PART));
@@ -59,16 +60,30 @@ export function createWordScorer(indexes: TokenIndexes, tokenAt: (place: number)
     constructor(
       readonly word: SearchWord,
       readonly matches: Matches,
+      chains: ChainNames | undefined,
     ) {
       this.#scores = matches.best;
       textIndex.find(word.letters, matches);
       this.#replaceMatches();
-      for (const address of new Set(word.addresses.map(foldAddress))) {
-        for (const place of addresses.candidates(address)) {
-          if (foldAddress(tokenAt(place).address) === address) this.#addressed.add(place);
+      this.#addWithAddress(chains);
+      this.tokenCount += this.#addressed.size;
+    }
+
+    #addWithAddress(chains: ChainNames | undefined): void {
+      const { addresses, identifier } = this.word;
+      const { addressOn, addressStart } = identifier ?? {};
+      const onChains = addressOn === undefined ? undefined : new Set(chains?.identifiedBy(addressOn));
+      for (const wanted of new Set(addresses.map(foldAddress))) {
+        for (const place of indexes.addresses.candidates(wanted)) {
+          const { address, chainKey } = tokenAt(place);
+          if (foldAddress(address) !== wanted || onChains?.has(chainKey) === false) continue;
+          this.#addressed.add(place);
         }
       }
-      this.tokenCount += this.#addressed.size;
+      if (addressStart === undefined) return;
+      for (const place of indexes.addressStarts.candidates(indexedStart(addressStart) ?? '')) {
+        if (foldAddress(tokenAt(place).address).startsWith(addressStart)) this.#addressed.add(place);
+      }
     }
 
     get isListed(): boolean {
@@ -96,7 +111,7 @@ export function createWordScorer(indexes: TokenIndexes, tokenAt: (place: number)
     }
 
     #isSymbol(text: number): boolean {
-      return foldText(tokenAt(at(places, at(placesFrom, text))).symbol).trim() === this.word.folded;
+      return foldSymbol(tokenAt(at(places, at(placesFrom, text))).symbol) === this.word.folded;
     }
 
     /** Lets the word match a chain by a further name of it. Returns whether that changes the score. */
@@ -166,7 +181,7 @@ export function createWordScorer(indexes: TokenIndexes, tokenAt: (place: number)
       if (known) return known;
       const matches = reused[scored.size] ?? createReused();
       reused[scored.size] = matches;
-      const made = new Scored(word, matches);
+      const made = new Scored(word, matches, chains);
       scored.set(key, made);
       return made;
     }

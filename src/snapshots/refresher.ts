@@ -48,6 +48,8 @@ export interface RefresherOptions<Row, Indexed extends Snapshot<Row>> extends Re
   readonly index: (fetched: Fetched<Row>, before: Indexed | undefined) => Indexed | Promise<Indexed>;
   /** The age after which a refresh runs. */
   readonly freshMs: number;
+  /** Called after each new snapshot. */
+  readonly onPublished?: () => void;
 }
 
 export type Refresher<Indexed extends Snapshot<unknown>> = ReturnType<
@@ -116,7 +118,6 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     lease?: RefreshLease<Row>,
     unreadable?: UnreadableRows,
   ): Promise<Indexed> {
-    let indexed: Indexed | undefined;
     for (;;) {
       const served = snapshot;
       const findings = await changeCheck.examine(served, { ...fetched, unreadable });
@@ -125,7 +126,8 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       if (served !== snapshot) continue;
       const result = changeCheck.check(findings);
       if (!result.isAccepted) throw recordFailure(result.error, 'held_back', freshMs, lease, result.reasons);
-      indexed ??= await index(fetched, served);
+      // Not reused below: it also tells how the listing differs from the served one.
+      const indexed = await index(fetched, served);
       if (served !== snapshot) continue;
       if (result.change)
         log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${result.change}`);
@@ -166,6 +168,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       disk?.write(kind, { ...accepted, largest: changeCheck.largest(accepted.rows.length) });
     }
     peers.offer(name, kind, accepted);
+    options.onPublished?.();
     // Age counts from the request, but a slow upstream is not asked again as soon as it has answered.
     const leastMs = isFirst && came !== 'taken' ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
     schedule(Math.min(Math.max(freshMs - accepted.ageAt(Date.now()), leastMs), freshMs));

@@ -2,6 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { tokenKey } from '../domain/addresses.js';
 import { caip2Of } from '../domain/caip.js';
 import { byChainKey, listedKey } from '../domain/chain-keys.js';
+import type { ListingHistory, TokenListState } from '../domain/history.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, Token } from '../domain/listing.js';
 import { forEachChunk, runInSteps } from '../scheduling/chunks.js';
@@ -12,6 +13,9 @@ import { interpretationsOf } from '../search/text.js';
 import { createTokenIndexes, type TokenIndexes } from '../search/token-indexes.js';
 import { createTokenSearch, type KnownChains } from '../search/token-search.js';
 import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
+import { changesSince, type ListingChanges, nextChangeLog } from './history/change-log.js';
+import { evmChainsOf } from './history/token-list.js';
+import { FIRST_VERSION, nextTokenListState } from './history/token-list-version.js';
 
 /** One whole listing as it was when fetched. It is immutable. */
 export interface Snapshot<Row> extends Fetched<Row> {
@@ -19,6 +23,9 @@ export interface Snapshot<Row> extends Fetched<Row> {
   readonly version: string;
   /** The number of rows of each chain. */
   readonly rowsByChain: ReadonlyMap<string, number>;
+  readonly history: ListingHistory;
+  /** How it differs from the state that this cursor stands for; from none without a cursor. */
+  changesSince(cursor: string | undefined): ListingChanges<Row>;
   /**
    * Its age, in milliseconds. A clock that is set back does not make it younger.
    *
@@ -54,15 +61,19 @@ export interface TokenSnapshot extends Snapshot<Token> {
   readonly nameWords: WordList;
 }
 
-/** Indexes a fetched chain listing. */
+/** Indexes a fetched chain listing. Without a history it has that of a first one. */
 export function createChainSnapshot(fetched: Fetched<Chain>): ChainSnapshot {
   const { rows } = fetched;
+  const version = digestOf(rows);
+  const history = fetched.history ?? { changes: { cursor: version, steps: [] } };
   const byKey = keyedRows(rows, CHAINS.keyOf);
   const names = createChainNames(rows);
   let byCaip2: ReadonlyMap<string, Chain> | undefined;
   return {
     ...fetched,
-    version: digestOf(rows),
+    version,
+    history,
+    changesSince: (cursor) => changesSince(CHAINS, { rows, history }, cursor),
     rowsByChain: new Map(rows.map(({ chainKey }) => [chainKey, 1])),
     ageAt: agingFrom(fetched.takenAt),
     byCaip2(caip2) {
@@ -72,6 +83,7 @@ export function createChainSnapshot(fetched: Fetched<Chain>): ChainSnapshot {
     byKey: (chainKey) => byChainKey(byKey, chainKey),
     texts: names.texts,
     named: names.named,
+    identifiedBy: names.identifiedBy,
     matching(search, chainTypes) {
       const types = chainTypes && new Set(chainTypes.map((type) => type.toLowerCase()));
       const candidates = types ? rows.filter(({ chainType }) => types.has(chainType)) : rows;
@@ -87,13 +99,28 @@ export function createChainSnapshot(fetched: Fetched<Chain>): ChainSnapshot {
 }
 
 /**
+ * Adds to a fetched chain listing how it differs from earlier ones.
+ *
+ * @param before the older snapshot
+ */
+export async function withChainHistory(
+  fetched: Fetched<Chain>,
+  before: ChainSnapshot | undefined,
+): Promise<Fetched<Chain>> {
+  const changes = await nextChangeLog(CHAINS, fetched.rows, fetched.history?.changes, before, false);
+  return { ...fetched, history: { changes } };
+}
+
+/**
  * Indexes a fetched token listing, in chunks that yield to requests.
  *
  * @param before the older snapshot; its search indexes are reused if only prices differ
+ * @param chains the chains that are served, for the token list
  */
 export async function createTokenSnapshot(
   fetched: Fetched<Token>,
   before?: TokenSnapshot,
+  chains?: ChainSnapshot,
 ): Promise<TokenSnapshot> {
   const { rows } = fetched;
   const byAddress = keyedRows(rows, TOKENS.keyOf);
@@ -114,12 +141,27 @@ export async function createTokenSnapshot(
   for (const ofChain of byChain.values()) Object.freeze(ofChain);
   const rowsVersion = shortened(rowsDigest);
   const isKnown = before?.rowsVersion === rowsVersion;
+  const changes = await nextChangeLog(TOKENS, rows, fetched.history?.changes, before, isKnown);
+  const state = before && tokenListStateOf(before, chains);
+  const shared = fetched.history?.tokenList;
+  const evmChains = shared?.chains ?? (chains ? evmChainsOf(chains.rows, byChain) : state?.chains);
+  const tokenList =
+    evmChains &&
+    (await nextTokenListState(
+      fetched,
+      evmChains,
+      shared,
+      before && state && { rows: before.rows, state },
+      isKnown,
+    ));
   const indexes = isKnown ? before.indexes : await createTokenIndexes(rows);
   const nameWords = isKnown
     ? before.nameWords
     : await runInSteps(wordListSteps([...byChain.keys(), ...names]));
   return {
     ...fetched,
+    history: { changes, tokenList },
+    changesSince: (cursor) => changesSince(TOKENS, { rows, history: { changes } }, cursor),
     rowsVersion,
     version: digestOf([rowsVersion, shortened(pricesDigest)]),
     ageAt: agingFrom(fetched.takenAt),
@@ -141,6 +183,30 @@ function keyedByCaip2(chains: readonly Chain[]): ReadonlyMap<string, Chain> {
     if (caip2 !== null && !keyed.has(caip2)) keyed.set(caip2, chain);
   }
   return keyed;
+}
+
+/** The states that were made after their snapshots. */
+const lateStates = new WeakMap<TokenSnapshot, TokenListState>();
+
+/**
+ * The state of the token list of a token listing. The first token listing of a process can come before the chains: its
+ * list begins when they are there.
+ *
+ * @param chains the chains that are served
+ */
+export function tokenListStateOf(
+  tokens: TokenSnapshot,
+  chains: ChainSnapshot | undefined,
+): TokenListState | undefined {
+  const state = tokens.history.tokenList ?? lateStates.get(tokens);
+  if (state || !chains) return state;
+  const late = {
+    version: FIRST_VERSION,
+    at: tokens.takenAt,
+    chains: evmChainsOf(chains.rows, tokens.rowsByChain),
+  };
+  lateStates.set(tokens, late);
+  return late;
 }
 
 function agingFrom(takenAt: number): (now: number) => number {

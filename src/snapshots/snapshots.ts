@@ -20,14 +20,26 @@ import {
   createChainSnapshot,
   createTokenSnapshot,
   type TokenSnapshot,
+  withChainHistory,
 } from './snapshot.js';
+import {
+  createReverseRoutes,
+  type ReverseRoutesOptions,
+  type RouteMapVersion,
+  type SweepStatus,
+  type TokenSources,
+} from './sweep/reverse-routes.js';
 
 /** Times are in milliseconds. */
-export interface SnapshotsOptions extends RefreshOptions {
+export interface SnapshotsOptions extends RefreshOptions, Pick<ReverseRoutesOptions, 'routeMapLimits'> {
   readonly listing: Listing;
   readonly chainsFreshMs: number;
   readonly tokensFreshMs: number;
   readonly destinationsFreshMs: number;
+  /** In this time the routes of all bridgeable tokens are swept; undefined: never. */
+  readonly routesSweepMs?: number | undefined;
+  /** Called when the sweep has asked a token: `ok`, or the code of the error. */
+  readonly onSwept?: (outcome: string) => void;
   /** Called with the number of routes that were left out because they disagree with the token listing. */
   readonly onConflictingRouteRows?: (count: number) => void;
 }
@@ -43,6 +55,15 @@ export interface View extends Omit<RouteView, 'goodUntil'> {
   chains(): ChainSnapshot | Promise<ChainSnapshot>;
   /** Without a promise if there is a snapshot; otherwise it waits for the first. Rejects with an UpstreamError. */
   tokens(): TokenSnapshot | Promise<TokenSnapshot>;
+  /** Whether routes are swept, so that `sources` is not null. */
+  readonly isSwept: boolean;
+  /**
+   * What can reach this token; null if routes are not swept.
+   *
+   * @param tokens the token listing of this operation
+   * @throws UpstreamError while nothing is known
+   */
+  sources(tokens: TokenSnapshot, chainKey: string, address: string): TokenSources | null;
   /** The snapshots of this operation, for a use that does not show in the response. */
   untracked(): ServedSnapshots;
   /** Resolves when each of these listings is there or has failed. */
@@ -75,6 +96,8 @@ export interface ReadSnapshots extends ServedSnapshots {
   readonly isMissing: boolean;
   /** Until when the routes in the response stay cached (milliseconds since 1970). */
   readonly routesGoodUntil: number;
+  /** The version of the map of routes; undefined if it was not read. */
+  readonly routeMap?: RouteMapVersion | undefined;
 }
 
 /** Everything that the gateway holds of the upstream. */
@@ -97,6 +120,10 @@ export interface Snapshots {
    */
   view(client?: string): View;
   current(): ServedSnapshots;
+  /** The version of the map of routes now; undefined if routes are not swept. */
+  routeMap(): RouteMapVersion | undefined;
+  /** Gives what the sweep has come to; undefined if routes are not swept. */
+  readonly sweepStatus: (() => SweepStatus) | undefined;
   /** The freshness of the listings that were read, together; `now` is in milliseconds since 1970. */
   freshness(read: ListingReads, now: number): Freshness;
   /** The status of both listings; `now` is in milliseconds since 1970. */
@@ -110,19 +137,34 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     ...options,
     kind: CHAINS,
     fetch: () => listing.chains(),
-    index: createChainSnapshot,
+    index: async (fetched, before: ChainSnapshot | undefined) =>
+      createChainSnapshot(await withChainHistory(fetched, before)),
     freshMs: options.chainsFreshMs,
   });
   const tokens = createRefresher({
     ...options,
     kind: TOKENS,
     fetch: () => listing.tokens({}),
-    index: createTokenSnapshot,
+    index: (fetched, before: TokenSnapshot | undefined) =>
+      createTokenSnapshot(fetched, before, chains.snapshot),
     freshMs: tokensFreshMs,
+    onPublished: () => reverse?.wake(),
   });
   const both = [chains, tokens];
   const freshMs = { chains: options.chainsFreshMs, tokens: tokensFreshMs };
-  const routes = createRoutes({ listing, peers, freshMs: destinationsFreshMs, log });
+  const { routesSweepMs: intervalMs } = options;
+  const reverse =
+    intervalMs === undefined
+      ? undefined
+      : createReverseRoutes({
+          ...options,
+          intervalMs,
+          peers,
+          disk: options.disk,
+          tokens: () => tokens.snapshot,
+          onAsked: options.onSwept,
+        });
+  const routes = createRoutes({ listing, peers, freshMs: destinationsFreshMs, known: reverse?.known, log });
   const reconcile = createReconcile({ onConflicts: options.onConflictingRouteRows, log });
   const ofAllRoutes = { listing, tokensFreshMs, routes, reconcile, now, log };
 
@@ -145,14 +187,21 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     const pinnedChains = new PinnedSnapshot(chains);
     const pinnedTokens = new PinnedSnapshot(tokens);
     let madeRouteView: RouteView | undefined;
+    let routeMapRead: RouteMapVersion | undefined;
     const routeView = () => {
       madeRouteView ??= createRouteView({ ...ofAllRoutes, pinnedTokens, client });
       return madeRouteView;
     };
     return {
       now,
+      isSwept: reverse !== undefined,
       chains: () => pinnedChains.read(),
       tokens: () => pinnedTokens.read(),
+      sources(tokens, chainKey, address) {
+        if (!reverse) return null;
+        routeMapRead ??= reverse.version();
+        return reverse.sourcesOf(tokens, chainKey, address);
+      },
       untracked: () => ({ chains: pinnedChains.arrived, tokens: pinnedTokens.arrived }),
       async arrival(listings) {
         const pins = { chains: pinnedChains, tokens: pinnedTokens };
@@ -166,6 +215,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
         tokens: pinnedTokens.snapshotRead,
         isMissing: pinnedChains.readFailed || pinnedTokens.readFailed,
         routesGoodUntil: madeRouteView?.goodUntil() ?? Number.POSITIVE_INFINITY,
+        routeMap: routeMapRead,
       }),
       swapReads: ({ chains, tokens }) => ({
         chains: pinnedChains.swapRead(chains),
@@ -183,10 +233,11 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
 
   return {
     async restore() {
-      await Promise.all(both.map((refresher) => refresher.restore()));
+      await Promise.all([...both.map((refresher) => refresher.restore()), reverse?.restore()]);
     },
     start() {
       for (const refresher of both) refresher.start();
+      reverse?.start(routes);
     },
     refreshNow() {
       for (const refresher of both) refresher.refreshNow();
@@ -194,6 +245,8 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     now,
     view,
     current,
+    routeMap: () => reverse?.version(),
+    sweepStatus: reverse?.status,
     freshness: (read, now) => freshness(current(), read, now),
     status: (now) => [
       statusOf('chains', chains, freshMs.chains, listing.source, now),
@@ -201,6 +254,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     ],
     stop() {
       for (const refresher of both) refresher.stop();
+      reverse?.close();
     },
   };
 }

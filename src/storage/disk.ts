@@ -22,7 +22,7 @@ export interface DiskStoreOptions {
 const LEFT_BEHIND_AFTER_MS = 60_000;
 /** The most entries of the directory that are searched for such files. */
 const MAX_SWEPT = 10_000;
-const TEMPORARY = /^(chains|tokens)-\w+\.snapshot\.[0-9a-f]{16}\.tmp$/;
+const TEMPORARY = /^(chains|tokens|route-map)-\w+\.snapshot\.[0-9a-f]{16}\.tmp$/;
 
 /**
  * Opens the store. A directory that cannot be used yet is logged, and tried again at each write.

@@ -22,6 +22,31 @@ export const RECORD_FORMAT = 1;
 /** How far the clocks of machines that share records may be apart. */
 export const MAX_EARLY_MS = 60_000;
 
+/** Room in a record for what is remembered of earlier listings, in bytes. */
+const MAX_HISTORY_BYTES = 1_048_576;
+
+const integer = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const versionPart = v.pipe(integer, v.maxValue(1_000_000_000));
+/** Without a history that can be read, the rows are still good: clients then get the whole listing as a reset. */
+const history = v.fallback(
+  v.optional(
+    v.object({
+      changes: v.object({
+        cursor: v.string(),
+        steps: v.array(v.object({ from: v.string(), keys: v.array(v.string()) })),
+      }),
+      tokenList: v.optional(
+        v.object({
+          version: v.object({ major: versionPart, minor: versionPart, patch: versionPart }),
+          at: v.pipe(integer, v.maxValue(8.64e15)),
+          chains: v.array(v.tuple([v.string(), v.pipe(v.number(), v.safeInteger()), v.string()])),
+        }),
+      ),
+    }),
+  ),
+  undefined,
+);
+
 const contentJson = v.pipe(
   v.string(),
   v.parseJson(),
@@ -33,6 +58,7 @@ const contentJson = v.pipe(
     takenAt: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
     rejected: v.object({ count: v.pipe(v.number(), v.safeInteger()), first: v.array(v.string()) }),
     largest: v.optional(v.object({ rows: v.pipe(v.number(), v.safeInteger()), at: v.number() })),
+    history,
     rows: v.custom<readonly unknown[]>(Array.isArray),
   }),
 );
@@ -57,7 +83,7 @@ export const SHA256: RecordDigest = {
  * @param upstreamMaxBytes the limit on an answer: a record has a little more in each row
  */
 export function maxRecordBytes(upstreamMaxBytes: number): number {
-  return 2 * upstreamMaxBytes + 4096;
+  return 2 * upstreamMaxBytes + MAX_HISTORY_BYTES;
 }
 
 /**
@@ -90,7 +116,7 @@ export async function encodeRecord<Row>(
   services: ServiceFingerprints,
   digest: RecordDigest = SHA256,
 ): Promise<Buffer> {
-  const { source, takenAt, rejected, largest, rows } = fetched;
+  const { source, takenAt, rejected, largest, history, rows } = fetched;
   const facts = JSON.stringify({
     name: kind.name,
     source,
@@ -98,6 +124,7 @@ export async function encodeRecord<Row>(
     takenAt,
     rejected,
     largest,
+    history,
   });
   const before = Buffer.from(`${facts.slice(0, -1)},"rows":[`);
   const json = [before, ...(await encodeOnce(kind.name, rows)), Buffer.from(']}')];
@@ -130,7 +157,7 @@ export async function decodeRecord<Row>(
     throw new InvalidRecord(digest.misfit);
   const { success, output } = v.safeParse(contentJson, json);
   if (!success) throw new InvalidRecord('it does not have the form of a record');
-  const { name, source, service, takenAt, rejected, largest, rows } = output;
+  const { name, source, service, takenAt, rejected, largest, history, rows } = output;
   if (name !== kind.name)
     throw new InvalidRecord(`expected the ${kind.name} listing, got ${name.slice(0, 50)}`);
   if (service !== services[source]) throw new InvalidRecord('it is of another upstream');
@@ -145,7 +172,7 @@ export async function decodeRecord<Row>(
     throw new InvalidRecord(`${read.rejected.count} of its rows do not have the form of a row`);
   }
   const { unreadable: _none, ...fetched } = read;
-  return { ...fetched, rejected, largest };
+  return { ...fetched, rejected, largest, history };
 }
 
 const HEAD = `chains-and-tokens-gateway ${RECORD_FORMAT} `;

@@ -27,6 +27,8 @@ export interface ListingKind<Row> {
   readonly parse: (rows: readonly unknown[], origin: Origin) => Promise<Fetched<Row>>;
   /** The identity of a row. */
   readonly keyOf: (row: Row) => string;
+  /** Equal for rows that differ in nothing but their prices. */
+  readonly contentOf: (row: Row) => string;
   /** The facts that should never change for a key. Prices and names may change. */
   readonly compared: readonly Compared<Row>[];
   /**
@@ -40,6 +42,7 @@ export const CHAINS: ListingKind<Chain> = {
   name: 'chains',
   parse: parseChains,
   keyOf: ({ chainKey }) => chainKey,
+  contentOf: (chain) => JSON.stringify(chain),
   compared: [
     {
       fact: 'decimals',
@@ -67,6 +70,7 @@ export const TOKENS: ListingKind<Token> = {
   name: 'tokens',
   parse: (rows, origin) => parseTokens(rows, origin, false),
   keyOf: ({ chainKey, address }) => tokenKey(chainKey, address),
+  contentOf: ({ price, ...rest }) => JSON.stringify(rest),
   compared: [
     {
       fact: 'decimals',

@@ -1,6 +1,7 @@
 import type { Listing, ListingSource } from '../domain/listing.js';
 import { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
+import type { FieldWatch } from './field-watch.js';
 import type { UpstreamAnswer, UpstreamHttp, UpstreamRequest } from './http/client.js';
 
 /** Makes the {@link Listing} of one kind of service. */
@@ -13,6 +14,8 @@ export interface ServiceOptions {
   readonly source: ListingSource;
   /** The limit on all pages of one answer together, counted after decompression. */
   readonly maxBytes: number;
+  /** To be given the rows of each whole listing as they came. */
+  readonly watchFields: FieldWatch;
   readonly log: Logger;
 }
 

@@ -2,6 +2,7 @@ import { fingerprint, type ServiceFingerprints } from '../domain/fingerprint.js'
 import type { Listing, ListingSource } from '../domain/listing.js';
 import type { Logger } from '../logger.js';
 import { createFailoverListing } from './failover.js';
+import { createFieldWatch, type FieldWatchOptions } from './field-watch.js';
 import type { Lane } from './http/backoff.js';
 import type { BreakerState } from './http/circuit-breaker.js';
 import { createUpstreamHttp, type UpstreamHttp } from './http/client.js';
@@ -39,7 +40,7 @@ export interface Addresses {
 }
 
 /** Times are in milliseconds. */
-export interface UpstreamOptions extends Addresses {
+export interface UpstreamOptions extends Addresses, Pick<FieldWatchOptions, 'onFieldDrift'> {
   readonly upstreamHeaders: Readonly<Record<string, string>>;
   readonly upstreamTimeoutMs: number;
   readonly upstreamRetries: number;
@@ -126,7 +127,7 @@ export function createUpstream(options: UpstreamOptions) {
         log,
       });
     opened.push(http);
-    return createListing({ http, source, maxBytes, log });
+    return createListing({ http, source, maxBytes, watchFields: createFieldWatch(options), log });
   }
 
   const [first, successor] = chosenServices(options);

@@ -11,7 +11,7 @@ import { getTokens, type ServiceOptions } from './service.js';
  * The age of an answer is the age of its first page.
  */
 export function createValueTransferListing(options: ServiceOptions): Listing {
-  const { http, source } = options;
+  const { http, source, watchFields } = options;
 
   async function fetchTokens(
     query: Readonly<Record<string, string>>,
@@ -21,7 +21,10 @@ export function createValueTransferListing(options: ServiceOptions): Listing {
     const request = { path: 'tokens', query, first: !isForRoutes, clients };
     const firstPage = await getTokens(http, request);
     const tokens = await fetchAllPages(options, request, firstPage);
-    return parseTokens(tokens, { source, takenAt: firstPage.sentAt }, isForRoutes, valueTransferToken);
+    const origin = { source, takenAt: firstPage.sentAt };
+    const fetched = await parseTokens(tokens, origin, isForRoutes, valueTransferToken);
+    if (!isForRoutes) await watchFields('tokens', tokens);
+    return fetched;
   }
 
   return {
@@ -31,7 +34,9 @@ export function createValueTransferListing(options: ServiceOptions): Listing {
       const request = { path: 'chains', first: true };
       const firstPage = await http.getJson(request);
       const chains = await fetchAllPages(options, request, firstPage);
-      return parseChains(chains, { source, takenAt: firstPage.sentAt });
+      const fetched = await parseChains(chains, { source, takenAt: firstPage.sentAt });
+      await watchFields('chains', chains);
+      return fetched;
     },
     async tokens({ srcChainKey, srcToken }, clients) {
       if (srcToken !== undefined) {

@@ -83,7 +83,7 @@ const SEARCH = `query Search($query: String, $filter: TokenFilter, $after: Strin
     totalCount pageInfo { hasNextPage endCursor __typename } edges { cursor node ${LIST_FIELDS} __typename } __typename } }`;
 
 /** A search with several pages, for {@link searchMix}. */
-export const pagedSearches: readonly string[] = ['tok1', 'tok57', 'lu', 'chain-7', 'vasti', 'ethereum', 'ra'];
+export const pagedSearches: readonly string[] = ['tok1', 'tok57', 'lu', 'chain-7', 'vas', 'ethereum', 'ra'];
 
 /** The question for one page of a search. */
 export function searchPage(query: string, after: string | null): string {
@@ -111,7 +111,7 @@ export function searchMix(laterPages: readonly LaterPage[]): NewQuestions {
   return {
     name: 'search mix',
     about:
-      'searches in turn: for the start of a symbol, a whole one, two words, a part of a name, an address, nothing that is listed, with a filter, and for a later page; what is typed differs at least in letter case',
+      'searches in turn: for the start of a symbol, a whole one, two words, a word of a name, an address, nothing that is listed, with a filter, and for a later page; what is typed differs at least in letter case',
     connections: CONNECTIONS,
     series(number) {
       const ask = askWith(SEARCH);
@@ -121,8 +121,11 @@ export function searchMix(laterPages: readonly LaterPage[]): NewQuestions {
       const kinds: readonly (() => Partial<SearchVariables> & { readonly query: string })[] = [
         () => ({ query: `tok${1 + below(999)}` }),
         () => ({ query: token().symbol }),
-        () => ({ query: `${token().name.slice(0, 3 + below(2))} ${token().chainKey}` }),
-        () => ({ query: token().name.slice(2 + below(2), 7) }),
+        () => {
+          const { name, chainKey } = token();
+          return { query: `${name.slice(0, 3 + below(2))} ${chainKey}` };
+        },
+        () => ({ query: (token().name.split(' ')[1] ?? '').slice(0, 3 + below(4)) }),
         () => ({ query: token().address }),
         () => ({ query: `zq${below(1e6)}` }),
         () => ({ query: token().name.slice(0, 2), filter: filterOf(below(10), token) }),

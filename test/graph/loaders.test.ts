@@ -26,6 +26,8 @@ function createColdView() {
   const view: View = {
     chains: () => Promise.resolve(chains),
     tokens: () => Promise.reject(new Error('Expected no look at the token listing')),
+    isSwept: false,
+    sources: () => null,
     untracked: () => ({ chains: undefined, tokens: undefined }),
     arrival: async () => {},
     routeRequest: async (filter) => filter,

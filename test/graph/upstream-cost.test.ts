@@ -148,7 +148,7 @@ describe('an operation', () => {
         if (gateway.upstream.count() > before) asking++;
         else free++;
       }),
-      { numRuns: 80 },
+      { numRuns: 160 },
     );
     expect(asking).toBeGreaterThan(5);
     expect(free).toBeGreaterThan(20);

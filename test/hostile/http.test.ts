@@ -176,6 +176,7 @@ describe('rubbish', () => {
 });
 
 describe('few file handles', () => {
+  const LIST_TOOLS = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
   const LATE = [
     ['/', 'Accept: text/html\r\n'],
     ['/graphql', 'Accept: text/html\r\n'],
@@ -206,8 +207,9 @@ describe('few file handles', () => {
     const { address, child, output } = await startGatewayProcess();
     const limit = (soft: number) =>
       execFileSync('prlimit', ['--pid', String(child.pid), `--nofile=${soft}:`]);
+    const agent = await openRaw(address);
     const connections = await Promise.all(LATE.map(() => openRaw(address)));
-    for (const { send, received } of connections) {
+    for (const { send, received } of [agent, ...connections]) {
       await send('GET /live HTTP/1.1\r\nHost: x\r\n\r\n');
       await expect.poll(received).toContain('200 OK');
     }
@@ -219,8 +221,16 @@ describe('few file handles', () => {
       // The pages cannot be read now; all else needs no file.
       expect(connections[nth]?.received(), path).toMatch(nth < 2 ? /HTTP\/1.1 500/ : /200 OK[\s\S]*200 OK/);
     }
+    await agent.send(
+      `POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: ${LIST_TOOLS.length}\r\n\r\n${LIST_TOOLS}`,
+    );
+    await expect.poll(agent.isClosed).toBe(true);
+    expect(agent.received()).toMatch(/HTTP\/1.1 500/);
     limit(1000);
     for (const { socket } of more) socket.destroy();
+    const headers = { 'content-type': 'application/json' };
+    const listed = await fetch(`${address}/mcp`, { method: 'POST', headers, body: LIST_TOOLS });
+    expect(await listed.json()).toHaveProperty('result.tools');
     for (const [path, accept] of [
       ['/', 'text/html'],
       ['/graphql', 'text/html'],

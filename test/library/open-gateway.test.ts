@@ -12,6 +12,31 @@ const get = (query: string, headers = {}) =>
   new Request(`${AT}?${new URLSearchParams({ query })}`, { headers });
 
 describe('fetch', () => {
+  it('serves the tools for agents and the files for machines, too', async () => {
+    // A busy machine takes long to load what answers first.
+    const patient = { maxWaitMs: 600_000 };
+    const { fetch, lines } = await open(patient);
+    const call = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'list_chains', arguments: { search: 'base' } },
+    };
+    const headers = { 'content-type': 'application/json' };
+    const response = await fetch(
+      new Request('http://gateway/mcp', { method: 'POST', headers, body: JSON.stringify(call) }),
+    );
+    expect(await response.json()).toHaveProperty('result.structuredContent.chains.0.chainKey', 'base');
+    expect(lines.some((line) => line.includes('"operation":"ListChains"'))).toBe(true);
+    const llms = await fetch(new Request('http://gateway/llms.txt'));
+    const text = await llms.text();
+    expect(text).toContain('`/api/graphql` by POST');
+    expect(text).toContain('This gateway serves demo data');
+    const off = await open({ ...patient, mcp: false });
+    const request = new Request('http://gateway/mcp', { method: 'POST', headers, body: '{}' });
+    expect((await off.fetch(request)).status).toBe(404);
+  });
+
   it('answers at its path and at no other', async () => {
     const { fetch } = await open();
     const response = await fetch(post(TOKENS));
@@ -19,6 +44,21 @@ describe('fetch', () => {
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ data: { tokens: expect.any(Array) } });
     expect((await fetch(new Request('http://gateway/graphql', { method: 'POST' }))).status).toBe(404);
+  });
+
+  it('gives the token list', async () => {
+    const { fetch } = await open();
+    await fetch(post('{ chains { chainKey } tokens { symbol } }'));
+    const list = await fetch(new Request('http://gateway/tokenlist.json?chainKey=base'));
+    expect(list.status).toBe(200);
+    const text = await list.text();
+    expect(JSON.parse(text)).toMatchObject({ tokens: expect.any(Array), version: { major: 1 } });
+    const head = await fetch(new Request('http://gateway/tokenlist.json?chainKey=base', { method: 'HEAD' }));
+    expect(await head.text()).toBe('');
+    expect(head.headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
+    const headers = { 'if-none-match': head.headers.get('etag') ?? '' };
+    const again = await fetch(new Request('http://gateway/tokenlist.json?chainKey=base', { headers }));
+    expect(again.status).toBe(304);
   });
 
   it('caches the response to a repeated question', async () => {

@@ -147,7 +147,8 @@ describe('/live and /ready', () => {
       const response = await fetch(path);
       expect(response.status).toBe(404);
       expect(await response.json()).toEqual({
-        error: 'Nothing is here. Expected one of: / (in a browser), /graphql, /live, /ready, /metrics.',
+        error:
+          'Nothing is here. Expected one of: / (in a browser), /graphql, /mcp, /tokenlist.json, /llms.txt, /schema.graphql, /live, /ready, /metrics.',
       });
     },
   );
@@ -196,7 +197,8 @@ describe('switches', () => {
         const other = await fetch('/', { headers: { accept } });
         expect([other.status, other.headers.get('vary')]).toEqual([404, 'Accept']);
         expect(await other.json()).toEqual({
-          error: 'Nothing is here. Expected one of: / (in a browser), /graphql, /live, /ready, /metrics.',
+          error:
+            'Nothing is here. Expected one of: / (in a browser), /graphql, /mcp, /tokenlist.json, /llms.txt, /schema.graphql, /live, /ready, /metrics.',
         });
       }
     }

@@ -20,6 +20,20 @@ export function searchPlainly(
   const priceOf = (token: Token) => (pricesUsable ? (token.price?.usd ?? null) : null);
   const isOneOf = (text: string, list: readonly string[]) =>
     list.some((item) => item.toLowerCase() === text.toLowerCase());
+  /** The larger the count, the smaller the number; it changes where a count crosses a power of two. */
+  const rarity = (count: number) => (count === 0 ? 0 : -1 - Math.floor(Math.log2(count)));
+  const bridgeable = groupSizes(
+    tokens.filter(({ isBridgeable }) => isBridgeable),
+    ({ chainKey }) => chainKey,
+    ({ address }) => foldAddress(address),
+  );
+  const listedOn = groupSizes(
+    tokens,
+    ({ symbol }) => foldSymbol(symbol),
+    ({ chainKey }) => chainKey,
+  );
+  const rarityOfChain = ({ chainKey }: Token) => rarity(bridgeable.get(chainKey) ?? 0);
+  const rarityOfSymbol = ({ symbol }: Token) => rarity(listedOn.get(foldSymbol(symbol)) ?? 0);
 
   const candidates = tokens.filter((token) => {
     const price = priceOf(token);
@@ -27,7 +41,7 @@ export function searchPlainly(
       filter;
     if (chainKeys && !chainKeys.includes(token.chainKey)) return false;
     if (chainTypes && !isOneOf(chainOf(token)?.chainType ?? 'none', chainTypes)) return false;
-    if (symbols && !isOneOf(token.symbol, symbols)) return false;
+    if (symbols && !symbols.map(foldSymbol).includes(foldSymbol(token.symbol))) return false;
     if (isBridgeable !== undefined && token.isBridgeable !== isBridgeable) return false;
     if (isNative !== undefined && isNativeOf(chainOf(token), token) !== isNative) return false;
     if (hasPrice !== undefined && (price !== null) !== hasPrice) return false;
@@ -37,13 +51,14 @@ export function searchPlainly(
 
   function relevance(token: Token, { words, byCurrency }: Interpretation): readonly number[] | undefined {
     const state = (token.isBridgeable ? 0 : 2) + (priceOf(token) === null ? 1 : 0);
-    if (words.length === 0) return [state];
+    if (words.length === 0) return [rarityOfSymbol(token), state, rarityOfChain(token)];
     const scores = words.map((word) => scoreOf(token, word, chainOf(token), byCurrency));
     if (scores.includes(Number.POSITIVE_INFINITY)) return undefined;
     const exact = scores.indexOf(0);
     const begun = scores.indexOf(1);
     const symbolMatch = exact >= 0 ? [0, exact] : begun >= 0 ? [1, begun] : [2, 0];
-    return [...symbolMatch, state, scores.reduce((sum, score) => sum + score, 0)];
+    const sum = scores.reduce((total, score) => total + score, 0);
+    return [...symbolMatch, state, sum, rarityOfChain(token), rarityOfSymbol(token)];
   }
 
   function keyOf(token: Token, ranks: readonly number[]): readonly (string | number)[] {
@@ -70,6 +85,20 @@ export function searchPlainly(
     }
   }
   return [];
+}
+
+/** How many different items the tokens of each group have. */
+function groupSizes(
+  tokens: readonly Token[],
+  groupOf: (token: Token) => string,
+  itemOf: (token: Token) => string,
+): ReadonlyMap<string, number> {
+  const groups = new Map<string, Set<string>>();
+  for (const token of tokens) {
+    const group = groups.get(groupOf(token)) ?? new Set();
+    groups.set(groupOf(token), group.add(itemOf(token)));
+  }
+  return new Map([...groups].map(([group, items]) => [group, items.size]));
 }
 
 /** The sort key of a token in an order that is not by relevance. */
@@ -104,52 +133,107 @@ function textKey(text: string): string {
 
 /** The best of all ways in which the word matches the token; infinite if it does not match. */
 function scoreOf(token: Token, word: SearchWord, chain: Chain | undefined, byCurrency: boolean): number {
-  const symbol = matchOf([wordsOf(token.symbol)], word);
-  const name = matchOf(bothWays(token.name), word);
-  const chainNames = [
-    [wordsOf(token.chainKey)],
-    ...(chain
-      ? [chain.chainKey, chain.shortName, chain.name, ...nicknamesOf(chain.chainKey)].map(bothWays)
-      : []),
-  ].map((lines) => matchOf(lines, word));
-  // A word of marks alone folds to nothing, and nothing is no symbol.
-  const isSymbol = word.folded !== '' && foldText(token.symbol).trim() === word.folded;
-  const isCurrency = byCurrency && chain && foldText(chain.nativeCurrency.symbol) === word.folded;
-  const onChain = Math.min(...chainNames, isCurrency ? 0 : Number.POSITIVE_INFINITY);
-  const isAddress = word.addresses.some((address) => foldAddress(address) === foldAddress(token.address));
+  const address = foldAddress(token.address);
+  const { addressOn, addressStart } = word.identifier ?? {};
+  const isAddress =
+    word.addresses.some((typed) => foldAddress(typed) === address) &&
+    (addressOn === undefined || addressOn === caip2Of(chain));
+  const isStart =
+    addressStart !== undefined && /^0x[0-9a-f]+$/i.test(address) && address.startsWith(addressStart);
   return Math.min(
-    isSymbol ? 0 : symbol <= 1 ? 1 : symbol <= 4 ? 3 : symbol,
-    isAddress ? 2 : Number.POSITIVE_INFINITY,
-    4 + Math.max(name, 1),
-    9 + 2 * onChain + (isNativePlaceholder(token.address) ? 0 : 1),
+    isAddress || isStart ? 2 : Number.POSITIVE_INFINITY,
+    chainScoreOf(token, word, chain, byCurrency),
+    word.identifier ? Number.POSITIVE_INFINITY : textScoreOf(token, word),
   );
+}
+
+function textScoreOf(token: Token, word: SearchWord): number {
+  const symbol = matchOf([symbolWordsOf(token.symbol)], word, 'inside');
+  const name = matchOf(bothWays(token.name), word);
+  // A word of marks alone folds to nothing, and nothing is no symbol.
+  const isSymbol = word.folded !== '' && foldSymbol(token.symbol) === word.folded;
+  return Math.min(isSymbol ? 0 : symbol <= 1 ? 1 : symbol <= 4 ? 5 : symbol, 6 + Math.max(name, 1));
+}
+
+function chainScoreOf(token: Token, word: SearchWord, chain: Chain | undefined, byCurrency: boolean): number {
+  const notNative = isNativePlaceholder(token.address) ? 0 : 1;
+  const caip2 = caip2Of(chain);
+  if (word.identifier) {
+    const isMeant = caip2 !== undefined && caip2 === word.identifier.caip2;
+    return isMeant ? 3 + notNative : Number.POSITIVE_INFINITY;
+  }
+  if (chain && [String(chain.chainId), caip2].includes(word.folded)) return 3 + notNative;
+  if (byCurrency && chain && foldSymbol(chain.nativeCurrency.symbol) === word.folded) return 3 + notNative;
+  const names = chain
+    ? [chain.chainKey, chain.shortName, chain.name, ...nicknamesOf(chain.chainKey)].map(bothWays)
+    : [];
+  const match = Math.min(...[[symbolWordsOf(token.chainKey)], ...names].map((lines) => matchOf(lines, word)));
+  return match === 0 ? 3 + notNative : 10 + 2 * (match - 1) + notNative;
 }
 
 const nicknamesOf = (chainKey: string) =>
   chainKey === 'bsc' ? ['Binance Smart Chain', 'BNB Smart Chain'] : [];
 
-/** 0: the first word, 1: its start, 2: another word, 3: its start, 4: inside a word. */
-function matchOf(lines: readonly (readonly string[])[], { letters }: SearchWord): number {
+const caip2Of = (chain: Chain | undefined) =>
+  chain?.chainType === 'evm' ? `eip155:${chain.chainId}` : undefined;
+
+/**
+ * 0: the first word, 1: its start, 2: another word, 3: its start; in symbols also 4: inside a word. A word is given in
+ * its parts, and letters may start at each, or span all words of a line if they start the first.
+ */
+function matchOf(
+  lines: readonly (readonly (readonly string[])[])[],
+  { letters }: SearchWord,
+  inside?: 'inside',
+): number {
+  if (letters === '') return Number.POSITIVE_INFINITY;
   const matches = lines.flatMap((words) =>
-    words.map((word, nth) => {
+    words.flatMap((parts, nth) => {
+      const word = parts.join('');
       const later = nth === 0 ? 0 : 2;
-      if (letters === '' || !word.includes(letters)) return Number.POSITIVE_INFINITY;
-      if (word === letters) return later;
-      return word.startsWith(letters) ? later + 1 : 4;
+      return parts.map((_part, from) => {
+        const rest = parts.slice(from).join('');
+        if (rest === letters) return from === 0 ? later : 2;
+        if (rest.startsWith(letters)) return from === 0 ? later + 1 : 3;
+        return inside && word.includes(letters) ? 4 : Number.POSITIVE_INFINITY;
+      });
     }),
   );
   return Math.min(...matches, Number.POSITIVE_INFINITY);
 }
 
-/** A text as it is, and written as one word. */
-function bothWays(text: string): readonly (readonly string[])[] {
-  return [wordsOf(text), wordsOf(text.replace(/\s+/g, ''))];
+/** A name as it is, and written as one word. */
+function bothWays(name: string): readonly (readonly (readonly string[])[])[] {
+  return [partsOfWords(name), symbolWordsOf(name.replace(/\s+/g, ''))];
 }
 
-/** The words of a text: their letters and digits, or all of a word that has none. */
-function wordsOf(text: string): readonly string[] {
-  return foldText(text)
+/** The words of a name, each in the parts that begin behind punctuation and at capitals. */
+const partsOfWords = remembered((name) =>
+  foldText(name.replace(/(\p{Ll})(?=\p{Lu})/gu, '$1\u0001'))
     .split(/\s+/)
-    .map((word) => word.replace(/[^\p{L}\p{N}]/gu, '') || word)
-    .filter(Boolean);
+    .filter(Boolean)
+    .map((word) => {
+      const parts = word.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
+      return parts.length > 0 ? parts : [word];
+    }),
+);
+
+/** The words of a symbol: their letters and digits, or all of a word that has none. */
+const symbolWordsOf = remembered((text) =>
+  foldText(text)
+    .split(/\s+/)
+    .filter(Boolean)
+    .map((word) => [word.replace(/[^\p{L}\p{N}]/gu, '') || word]),
+);
+
+const foldSymbol = (symbol: string) => foldText(symbol).trim();
+
+/** Computes the words of each text once: the search asks for them with every word of every query. */
+function remembered(wordsOf: (text: string) => readonly (readonly string[])[]) {
+  const known = new Map<string, readonly (readonly string[])[]>();
+  return (text: string) => {
+    const words = known.get(text) ?? wordsOf(text);
+    known.set(text, words);
+    return words;
+  };
 }

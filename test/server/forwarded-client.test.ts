@@ -14,6 +14,7 @@ async function startNoting(trustedProxies: readonly string[]) {
   const server = createGatewayServer({
     gateway: {
       path: '/graphql',
+      operationPaths: ['/graphql'],
       corsOrigins: '*',
       write: () => 'not its turn',
       load: () => Promise.resolve(),

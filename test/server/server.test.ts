@@ -67,6 +67,7 @@ describe('an internal error', () => {
     const server = createGatewayServer({
       gateway: {
         path: '/graphql',
+        operationPaths: ['/graphql'],
         corsOrigins: '*',
         load: async () => {},
         write: () => 'not writable',

@@ -54,6 +54,8 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   chainTypes: ['evm', 'SOLANA', 'x'],
   srcChainKey: KEYS,
   srcToken: ADDRESSES,
+  dstChainKey: KEYS,
+  dstToken: ADDRESSES,
   chainKey: KEYS,
   chainKeys: KEYS,
   address: ADDRESSES,
@@ -68,6 +70,7 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   orderBy: ['RELEVANCE', 'SYMBOL', 'NAME', 'PRICE_DESC', 'PRICE_ASC'],
   first: [1, 3, 100, 0, 101],
   after: ['nope'],
+  since: ['nope', ''],
   representations: REPRESENTATIONS,
   name: ['Token', 'Node', 'nope'],
 };

@@ -34,6 +34,8 @@ function argumentsOf(field: GraphQLField<unknown, unknown>): fc.Arbitrary<string
     srcChainKey: fc.option(keys),
     chainKey: keys,
     address: addresses,
+    dstChainKey: keys,
+    dstToken: addresses,
     chainKeys: fc.array(keys),
     caip2s: fc.array(caip2s),
     caip19s: fc.array(fc.tuple(caip2s, addresses).map((parts) => parts.join('/erc20:'))),

@@ -48,6 +48,8 @@ export interface TestGatewayOptions {
   /** What differs from the defaults; limits that a busy machine could reach are far away unless set here. */
   readonly config?: Partial<Config>;
   readonly firstPauseMs?: number;
+  /** Bounds on the map of routes. */
+  readonly routeMapLimits?: { readonly pairs: number; readonly destinations: number };
   /** Long unless given, so that a busy machine does not keep gateways from sharing. */
   readonly redisTimeoutMs?: number;
   /** Stands between the upstream half and the graph half. */
@@ -95,6 +97,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
       },
     },
     firstPauseMs: options.firstPauseMs,
+    routeMapLimits: options.routeMapLimits,
     redisTimeoutMs: options.redisTimeoutMs ?? 30_000,
     ...(options.decorate ? { decorate: options.decorate } : {}),
     log,

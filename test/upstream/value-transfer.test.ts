@@ -399,6 +399,7 @@ describe('what is asked for', () => {
       http,
       source: 'value-transfer',
       maxBytes: upstreamMaxBytes,
+      watchFields: async () => {},
       log,
     });
     expect(await listing.tokens({ srcChainKey: 'b' })).toMatchObject({

@@ -50,6 +50,9 @@ export interface CostMeter {
   spend(units: number): void;
 }
 
+/** For `tokenChanges` and its four fields, one of which is the list of all tokens. */
+const UNITS_AROUND_LIST = 5;
+
 /** Makes the meter of one operation. */
 export function createCostMeter(options: CostMeterOptions): CostMeter {
   const { view, maxCost, maxRows, unitsOfWholeToken, nextTurn } = options;
@@ -78,7 +81,7 @@ export function createCostMeter(options: CostMeterOptions): CostMeter {
 
   /** At least the cost of the whole token listing, whatever its size. */
   function limit(): number {
-    return Math.max(maxCost, 1 + totalRows(sizes.tokens()) * (1 + unitsOfWholeToken));
+    return Math.max(maxCost, UNITS_AROUND_LIST + totalRows(sizes.tokens()) * (1 + unitsOfWholeToken));
   }
 
   function add({ units, rows }: Cost): void {

@@ -76,7 +76,7 @@ builder.queryFields((t) => ({
     args: {
       search: t.arg.string({
         description:
-          'Only chains whose `chainKey`, `shortName` or `name` contains every one of these words or parts of words. If there are none, chains whose native currency has this symbol. Letter case does not matter. Blank matches all chains; more than 8 words are BAD_USER_INPUT.',
+          'Only chains that match every one of these words. A word matches the words that begin with it in `chainKey`, `shortName`, `name` and some former names ("binance"), or the whole `chainId` ("8453") or CAIP-2 identifier ("eip155:8453"). If there are none, chains whose native currency has this symbol. Letter case does not matter. Blank matches all chains; more than 8 words are BAD_USER_INPUT.',
       }),
       chainTypes: t.arg.stringList({
         description:

@@ -6,13 +6,13 @@ import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { routesOfPair, TokenType } from './token.js';
 
-interface ChainDestinations {
+export interface ChainDestinations {
   readonly chainKey: string;
   readonly tokens: readonly Token[];
 }
 
-const ChainDestinationsType = builder.objectRef<ChainDestinations>('ChainDestinations').implement({
-  description: 'The destination tokens on one chain.',
+export const ChainDestinationsType = builder.objectRef<ChainDestinations>('ChainDestinations').implement({
+  description: 'The tokens on one chain that a token can be moved to, or from.',
   fields: (t) => ({
     chainKey: t.exposeString('chainKey', {
       description: '`chainKey` of the chain that these tokens are on.',
@@ -26,7 +26,7 @@ const ChainDestinationsType = builder.objectRef<ChainDestinations>('ChainDestina
     }),
     tokens: t.field({
       type: [TokenType],
-      description: "At least one token, in the upstream's order.",
+      description: "At least one token. Destinations are in the upstream's order.",
       extensions: withCost({ rows: () => NO_ROWS }),
       resolve: ({ tokens }, _args, { cost }, info) => cost.admitRows(tokens, info),
     }),
@@ -85,7 +85,7 @@ function elsewhere(srcChainKey: string, tokens: readonly Token[]): readonly Toke
 }
 
 /** Chains are in the order of their first tokens. */
-function groupByChain(tokens: readonly Token[]): readonly ChainDestinations[] {
+export function groupByChain(tokens: readonly Token[]): readonly ChainDestinations[] {
   const groups = new Map<string, Token[]>();
   for (const token of tokens) {
     const group = groups.get(token.chainKey);

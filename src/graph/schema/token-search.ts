@@ -15,7 +15,7 @@ const TokenOrderType = builder.enumType('TokenOrder', {
   values: {
     RELEVANCE: {
       description:
-        'Tokens whose symbol equals a word of the query, then those whose symbol begins with one, then the rest. Within each of these groups, bridgeable and priced tokens come first.',
+        'Tokens whose symbol equals a word of the query, then those whose symbol begins with one, then the rest; within each of these groups, bridgeable and priced tokens first, then better matches. Equal matches are ordered by the number of bridgeable tokens on the chain and by the number of chains that list the symbol, the larger first, both rounded down to a power of two; a blank query is ordered by the latter number first.',
     },
     SYMBOL: { description: 'By symbol, ignoring letter case.' },
     NAME: { description: 'By name, ignoring letter case.' },
@@ -36,7 +36,8 @@ const TokenFilterInput = builder.inputType('TokenFilter', {
       description: 'Tokens on chains of these families, such as ["evm"]; letter case does not matter.',
     }),
     symbols: t.stringList({
-      description: 'Tokens with one of these whole symbols; letter case does not matter.',
+      description:
+        'Tokens with one of these whole symbols, which are compared as in a query: letter case does not matter, and USDT0 equals USD₮0.',
     }),
     isBridgeable: t.boolean({ description: 'Tokens with this value of `isBridgeable`.' }),
     isNative: t.boolean({ description: 'Tokens with this value of `isNative`.' }),
@@ -136,7 +137,7 @@ builder.queryField('tokenSearch', (t) =>
     args: {
       query: t.arg.string({
         description:
-          'Words or parts of words from symbol, name and chain ("eth arb"), or a whole address. A token must match all of them; letter case, accents and full-width letters do not matter. If nothing matches, the search is repeated without punctuation and filler words ("on", "token"), and then once more with the symbol of its native currency as a further name of each chain. Blank matches all tokens; more than 8 words are BAD_USER_INPUT.',
+          'Words from symbol, name and chain ("eth arb"): any part of a symbol, and the start of a word in a name. A `chainId` ("8453") or a CAIP-2 identifier ("eip155:8453") is a name of its chain. A whole address, at least the first 6 hex digits of one ("0x833589") and a CAIP-19 identifier match addresses and no texts. A token must match all words; letter case, accents and full-width letters do not matter. If nothing matches, the search is repeated without punctuation and filler words ("on", "token"), and then once more with the symbol of its native currency as a further name of each chain. Blank matches all tokens; more than 8 words are BAD_USER_INPUT.',
       }),
       filter: t.arg({
         type: TokenFilterInput,

@@ -1,12 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
-import { createAsset, createDocument, DEMO_LABEL, digestOf, type Page } from '../static-page.js';
+import {
+  createAsset,
+  createDocument,
+  DEMO_LABEL,
+  digestOf,
+  type FileLink,
+  type Page,
+} from '../static-page.js';
 
 export interface PickerOptions {
   /** The path to which the page sends its queries. */
   readonly endpoint: string;
   /** Whether the endpoint also serves a playground, in which the page's queries can be opened. */
   readonly hasPlayground: boolean;
+  /** Files that the page links to. */
+  readonly files: readonly FileLink[];
   /** Whether to show the banner of demo data. */
   readonly isDemo: boolean;
 }
@@ -36,7 +45,7 @@ const CONTENT_SECURITY_POLICY = [
 ];
 
 /** Makes the picker from the files in `page`. Only the document is changed: its placeholders are filled in. */
-export function createPicker({ endpoint, hasPlayground, isDemo }: PickerOptions): Page {
+export function createPicker({ endpoint, hasPlayground, files: links, isDemo }: PickerOptions): Page {
   // Sorted: all gateways must make the same digest of them.
   const files = readdirSync(PAGE)
     .sort()
@@ -50,6 +59,7 @@ export function createPicker({ endpoint, hasPlayground, isDemo }: PickerOptions)
     .replaceAll(/(?<=(?:href|src)=")\.\//g, base)
     .replace('{{demo}}', isDemo ? ' (demo data)' : '')
     .replace('{{demo label}}', isDemo ? `<p class="demo">${DEMO_LABEL}</p>` : '')
+    .replace('{{files}}', links.map(({ path, label }) => `<a href="${path}">${label}</a>`).join(' '))
     .replace('{{endpoint}}', endpoint)
     .replace('{{has playground}}', String(hasPlayground));
   return {

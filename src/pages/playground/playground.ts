@@ -1,11 +1,11 @@
-import { closeSync, openSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
 import {
   createAsset,
   createDocument,
   DEMO_LABEL,
   digestOf,
   type Encoded,
+  type FileLink,
   type Page,
 } from '../static-page.js';
 import { TABS } from './tabs.js';
@@ -42,27 +42,23 @@ body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidd
 }
 `;
 
-const require = createRequire(import.meta.url);
-const GRAPHIQL_PATH = require.resolve('@graphql-yoga/render-graphiql/graphiql');
+/** Where the build puts GraphiQL; also for the sources that tests run. */
+const GRAPHIQL = new URL('../../../dist/pages/playground/graphiql/', import.meta.url);
 
-/**
- * Loads 9 MB of text, which most processes never need. If no file handle is free, this throws before `require` does,
- * because Node would remember the failure and never load the module again. So it may be called again.
- */
-function loadGraphiql(): typeof import('@graphql-yoga/render-graphiql/graphiql') {
-  closeSync(openSync(GRAPHIQL_PATH, 'r'));
-  return require(GRAPHIQL_PATH);
+/** A text of GraphiQL. Together they are 9 MB, which most processes never need. */
+function graphiql(name: string): string {
+  return readFileSync(new URL(name, GRAPHIQL), 'utf8');
 }
 
 /**
  * Makes the playground: GraphiQL, served from this gateway.
  *
  * @param path where it is served; its files are below
+ * @param files files that the document names for machines
  * @param isDemo whether to show the banner of demo data
  * @throws Error if its files cannot be read now
  */
-export function createPlayground(path: string, isDemo: boolean): Page {
-  const graphiql = loadGraphiql();
+export function createPlayground(path: string, files: readonly FileLink[], isDemo: boolean): Page {
   const assets = new Map<string, Encoded>();
   const add = (name: string, type: string, content: string) => {
     const address = `${path}/playground/${digestOf(content)}/${name}`;
@@ -70,16 +66,19 @@ export function createPlayground(path: string, isDemo: boolean): Page {
     return address;
   };
   const title = `Chains and tokens${isDemo ? ' (demo data)' : ''}`;
-  const script = add('graphiql.js', 'text/javascript', graphiql.js);
-  const style = add('graphiql.css', 'text/css', graphiql.css + STYLE);
+  const script = add('graphiql.js', 'text/javascript', graphiql('graphiql.js'));
+  const style = add('graphiql.css', 'text/css', graphiql('graphiql.css') + STYLE);
   const icon = add('favicon.svg', 'image/svg+xml', FAVICON);
   const workers = {
-    editorWorkerService: add('editor.worker.js', 'text/javascript', graphiql.editorWorkerService),
-    json: add('json.worker.js', 'text/javascript', graphiql.jsonWorker),
-    graphql: add('graphql.worker.js', 'text/javascript', graphiql.graphqlWorker),
+    editorWorkerService: add('editor.worker.js', 'text/javascript', graphiql('editor.worker.js')),
+    json: add('json.worker.js', 'text/javascript', graphiql('json.worker.js')),
+    graphql: add('graphql.worker.js', 'text/javascript', graphiql('graphql.worker.js')),
   };
   const options = { title, defaultTabs: TABS, shouldPersistHeaders: false };
   const start = add('start.js', 'text/javascript', startScript(options, workers));
+  const links = files.map(
+    (file) => `    <link rel="alternate" type="text/plain" title="${file.label}" href="${file.path}">`,
+  );
   const html = `<!doctype html>
 <html lang="en">
   <head>
@@ -88,6 +87,7 @@ export function createPlayground(path: string, isDemo: boolean): Page {
     <title>${title}</title>
     <link rel="icon" href="${icon}">
     <link rel="stylesheet" href="${style}">
+${links.join('\n')}
   </head>
   <body class="no-focus-outline">
     <noscript>The playground needs JavaScript. Without it, send queries by POST to this address.</noscript>

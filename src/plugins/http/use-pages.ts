@@ -1,6 +1,5 @@
 import type { Plugin } from 'graphql-yoga';
-import { hasTag } from '../../http/etags.js';
-import type { Encoded, Page } from '../../pages/static-page.js';
+import { type Encoded, fileResponse, type Page } from '../../pages/static-page.js';
 
 /** A page and where it is served. */
 export interface ServedPage {
@@ -23,14 +22,7 @@ export function usePages(pages: readonly ServedPage[]): Plugin {
       const finding = finders.map((find) => find(url.pathname, wantsHtml)).find(Boolean);
       return finding?.then(async (encoded) => {
         if (!encoded) return;
-        const file = await encoded(request.headers.get('accept-encoding') ?? '');
-        const unchanged = hasTag(request.headers.get('if-none-match'), file.headers.etag);
-        endResponse(
-          new fetchAPI.Response(unchanged ? null : file.body, {
-            status: unchanged ? 304 : 200,
-            headers: file.headers,
-          }),
-        );
+        endResponse(await fileResponse(encoded, request, fetchAPI));
       });
     },
   };

@@ -1,5 +1,6 @@
 import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../../domain/errors.js';
+import { readUpTo } from '../../http/read-up-to.js';
 import { type Refusal, refusalResponse } from '../../http/refusal.js';
 
 export interface BodyLimitOptions {
@@ -34,17 +35,4 @@ export function useBodyLimit({ maxBodyBytes }: BodyLimitOptions): Plugin<BodyLim
       });
     },
   };
-}
-
-/** Reads a whole body; undefined if it is larger than this. */
-async function readUpTo(maxBytes: number, body: AsyncIterable<Uint8Array>) {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.byteLength;
-    // Leaving the loop cancels the stream.
-    if (bytes > maxBytes) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }

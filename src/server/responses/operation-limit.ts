@@ -14,8 +14,8 @@ export type OperationLimit = (
 
 export interface OperationLimitOptions {
   readonly limit: ClientLimit;
-  /** The path of the GraphQL endpoint. */
-  readonly path: string;
+  /** The paths of operations, such as that of the GraphQL endpoint. */
+  readonly paths: readonly string[];
   /** Whether the endpoint answers browsers with a page. */
   readonly hasPlayground: boolean;
   /** Counts refused operations. */
@@ -31,7 +31,7 @@ const POLICY = '"operations"';
  * metrics and preflight requests are not counted.
  */
 export function createOperationLimit(options: OperationLimitOptions): OperationLimit {
-  const { limit, path, hasPlayground, metrics, log } = options;
+  const { limit, paths, hasPlayground, metrics, log } = options;
   const warned = new Set<ClientSource>();
 
   /** Warns only once of each, because any client can send the header. */
@@ -44,8 +44,8 @@ export function createOperationLimit(options: OperationLimitOptions): OperationL
 
   function isOperation({ method, url, accept }: CacheableRequest): boolean {
     // Also a whole address as the target of the request.
-    const target = url.replace(/^https?:\/\/[^/?#]*/i, '');
-    if (method === 'OPTIONS' || (target !== path && !target.startsWith(`${path}?`))) return false;
+    const [target = ''] = url.replace(/^https?:\/\/[^/?#]*/i, '').split('?', 1);
+    if (method === 'OPTIONS' || !paths.includes(target)) return false;
     return !hasPlayground || method !== 'GET' || !accept?.includes('text/html');
   }
 

@@ -7,12 +7,13 @@ import type { Logger } from '../../logger.js';
 import type { RateLimitMetrics } from '../../metrics/rate-limit.js';
 import type { CacheResult, CacheSize } from '../../metrics/requests.js';
 import type { ClientLimit } from '../../scheduling/client-limit.js';
+import type { OperationOutcome } from '../../yoga.js';
 import type { ReadBody } from '../read-body.js';
 import { INTERNAL_ERROR, type ServerRefusal } from '../refusals.js';
 import type { RequestObserver } from '../request-observer.js';
 import type { CacheableRequest } from './cacheable-request.js';
 import { type Exchange, NotAPath } from './exchange.js';
-import { createExecutor, type Executed, isOperation } from './executor.js';
+import { createExecutor, type Executed } from './executor.js';
 import { createOperationLimit } from './operation-limit.js';
 import { createResponseCache } from './response-cache.js';
 import { sendComplete, sendOnce, sendResponse } from './send-response.js';
@@ -65,13 +66,13 @@ interface Received {
 /** Creates the responder with an empty cache of responses. */
 export function createResponder(options: ResponderOptions): Responder {
   const { gateway, checkDependencies, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, log } = options;
-  const { path } = gateway;
+  const { path, operationPaths: paths } = gateway;
   const cache = createResponseCache(maxCacheBytes, path, maxQueryTokens, gateway.trusted);
   const { observer, metrics, clientLimit, graphiql: hasPlayground = true } = options;
   metrics?.watchCache(cache.size);
   const limit =
     clientLimit &&
-    createOperationLimit({ limit: clientLimit, path, hasPlayground, metrics: metrics?.rateLimit, log });
+    createOperationLimit({ limit: clientLimit, paths, hasPlayground, metrics: metrics?.rateLimit, log });
   const execute = createExecutor({ gateway, checkDependencies, cache });
   /** The executions under way, by cache key. */
   const executing = new Map<string, Promise<void>>();
@@ -132,7 +133,7 @@ export function createResponder(options: ResponderOptions): Responder {
       const body = await sendResponse(exchange, response, isUncached, isLast);
       const requestId = response.headers.get('x-request-id') ?? undefined;
       const { operation, codes = codesOf(response.status, body) } = outcome;
-      const cache = cacheResultOf(request, path, response.status, outcome.isRefused === true);
+      const cache = cacheResultOf(request, gateway, response.status, outcome);
       observer.answered(exchange, { cache, requestId, operation, codes });
       return;
     }
@@ -167,7 +168,7 @@ export function createResponder(options: ResponderOptions): Responder {
     sendFromGateway(key, received).catch((err: unknown) => {
       // The client closed the connection: not an error of the gateway.
       if (exchange.isClosed) {
-        observer.answered(exchange, { cache: cacheResultOf(request, path, 200, false) });
+        observer.answered(exchange, { cache: cacheResultOf(request, gateway, 200, {}) });
         return;
       }
       if (err instanceof NotAPath) {
@@ -180,17 +181,18 @@ export function createResponder(options: ResponderOptions): Responder {
   };
 }
 
-/** A page, a preflight request or a health check is no operation. */
+/** A page, a preflight request, a health check or a message that calls no tool is no operation. */
 function cacheResultOf(
-  request: CacheableRequest,
-  path: string,
+  { method, url, accept }: CacheableRequest,
+  { path, operationPaths }: Pick<Gateway, 'path' | 'operationPaths'>,
   status: number,
-  isRefused: boolean,
+  { isRefused = false, operation }: OperationOutcome,
 ): CacheResult {
-  const { method, accept } = request;
+  const [target = ''] = url.split('?', 1);
   const isPage = !isAskedByBody(method) && (method !== 'GET' || accept?.includes('text/html') === true);
-  if (isPage || !isOperation(request, path)) return 'none';
-  return isRefused || (status >= 400 && status !== 500) ? 'refused' : 'miss';
+  if (isPage || !operationPaths.includes(target)) return 'none';
+  if (isRefused || (status >= 400 && status !== 500)) return 'refused';
+  return target !== path && operation === undefined ? 'none' : 'miss';
 }
 
 const MAX_REFUSAL_BYTES = 4_096;

@@ -16,7 +16,24 @@ export interface RoutesOptions {
   readonly peers: Peers;
   /** How long routes are cached, in milliseconds. */
   readonly freshMs: number;
+  /** The answers that are kept beyond that time; none unless given. */
+  readonly known?: KnownRoutes | undefined;
   readonly log: Logger;
+}
+
+/** Answers that are kept for longer, in less memory. */
+export interface KnownRoutes {
+  /** The last answer, however old. */
+  find(filter: TokenFilter): { readonly takenAt: number; rows(): readonly Token[] } | undefined;
+  enter(filter: TokenFilter, fetched: Fetched<Token>): void;
+}
+
+/** A request that no client waits for. */
+interface BackgroundRequest {
+  readonly answer: Promise<Fetched<Token>>;
+  isSent: boolean;
+  /** Gives it up before it is sent. */
+  withdraw(): void;
 }
 
 interface RouteRequest {
@@ -35,12 +52,21 @@ const ENTRY_BYTES = 2000;
 export type Routes = ReturnType<typeof createRoutes>;
 
 /** Creates a bounded cache of routes. All operations share one. */
-export function createRoutes({ listing, peers, freshMs, log }: RoutesOptions) {
+export function createRoutes({ listing, peers, freshMs, known, log }: RoutesOptions) {
   const failures = createRouteFailures();
   /** The clients that wait for requests under way, by the keys of the filters. */
   const waiting = new Map<string, RouteClientGroup>();
+  /** The requests under way that no client waits for, by the keys of the filters. */
+  const background = new Map<string, BackgroundRequest>();
 
   async function fetch(key: string, { filter, clients }: RouteRequest): Promise<Fetched<Token>> {
+    const inBackground = background.get(key);
+    // A client's request goes before it, and brings the answer for both.
+    if (!inBackground?.isSent) inBackground?.withdraw();
+    else {
+      const answer = await inBackground.answer.catch(() => undefined);
+      if (answer) return answer;
+    }
     const lease = await peers.lease(`route:${fingerprint(key)}`, ROUTES, Date.now() - freshMs, MAX_WAIT_MS);
     if (lease.is === 'fetched') return lease.fetched;
     try {
@@ -78,8 +104,10 @@ export function createRoutes({ listing, peers, freshMs, log }: RoutesOptions) {
       if (failed) throw failed;
       waiting.set(key, context.clients);
       try {
-        const { rows, rejected, takenAt } = await fetch(key, context);
+        const fetched = await fetch(key, context);
+        const { rows, rejected, takenAt } = fetched;
         failures.delete(key);
+        known?.enter(filter, fetched);
         // Routes from a peer are as old as they are there.
         entry.ttl = Math.min(freshMs, Math.max(1, takenAt + freshMs - Date.now()));
         if (rejected.count > 0) {
@@ -101,13 +129,50 @@ export function createRoutes({ listing, peers, freshMs, log }: RoutesOptions) {
   });
 
   /** Not `get` alone, which drops rows that are no longer fresh. They are served if the upstream fails. */
-  function freshRows(key: string): readonly Token[] | undefined {
-    return cache.has(key) ? cache.get(key) : undefined;
+  function freshRows(key: string, filter: TokenFilter): readonly Token[] | undefined {
+    if (cache.has(key)) return cache.get(key);
+    const kept = known?.find(filter);
+    const ttl = kept ? Math.min(freshMs, kept.takenAt + freshMs - Date.now()) : 0;
+    if (!kept || ttl < 1) return undefined;
+    const rows = Object.freeze(kept.rows());
+    cache.set(key, rows, { ttl });
+    return rows;
+  }
+
+  /** Sends a request after those of all clients. */
+  async function fetchInBackground(key: string, filter: TokenFilter): Promise<Fetched<Token>> {
+    const withdrawal = new AbortController();
+    const withdrawn = new Promise<never>((_resolve, reject) => {
+      withdrawal.signal.addEventListener('abort', () => reject(new WithdrawnError()));
+    });
+    const request: BackgroundRequest = {
+      isSent: false,
+      withdraw: () => withdrawal.abort(),
+      answer: Promise.race([
+        withdrawn,
+        listing.tokens(filter, {
+          isListed: true,
+          isForNobody: true,
+          watch: (listener) => listener({ client: undefined, refuse() {} }),
+          onSend() {
+            if (withdrawal.signal.aborted) return false;
+            request.isSent = true;
+            return true;
+          },
+        }),
+      ]),
+    };
+    background.set(key, request);
+    try {
+      return await request.answer;
+    } finally {
+      background.delete(key);
+    }
   }
 
   return {
     /** The routes if they are cached, so that they cost the upstream nothing. */
-    cached: (filter: TokenFilter) => freshRows(tokenFilterKey(filter)),
+    cached: (filter: TokenFilter) => freshRows(tokenFilterKey(filter), filter),
     /** Until when the routes stay cached (milliseconds since 1970); now, if they are not. */
     goodUntil: (filter: TokenFilter) => Date.now() + cache.getRemainingTTL(tokenFilterKey(filter)),
     /**
@@ -125,7 +190,7 @@ export function createRoutes({ listing, peers, freshMs, log }: RoutesOptions) {
       isListed: boolean,
     ): Promise<readonly Token[]> {
       const key = tokenFilterKey(filter);
-      const cached = freshRows(key);
+      const cached = freshRows(key, filter);
       if (cached) return cached;
       const clients = waiting.get(key) ?? createRouteClients(isListed);
       const fetched = cache.fetch(key, { context: { filter, clients } });
@@ -133,5 +198,24 @@ export function createRoutes({ listing, peers, freshMs, log }: RoutesOptions) {
       if (!tokens) throw new Error('Expected routes or an error from the cache of routes, got neither');
       return tokens;
     },
+    /**
+     * Asks the upstream after all clients have their answers, without a further attempt.
+     *
+     * @throws UpstreamError; WithdrawnError if a client asks for the same before it is sent
+     */
+    async tokensInBackground(filter: TokenFilter): Promise<Fetched<Token>> {
+      const key = tokenFilterKey(filter);
+      if (waiting.has(key)) throw new WithdrawnError();
+      return fetchInBackground(key, filter);
+    },
   };
+}
+
+/** A request in the background is not sent, because a client's request for the same is under way. */
+export class WithdrawnError extends Error {
+  override readonly name = 'WithdrawnError';
+
+  constructor() {
+    super('A client asks for the same routes');
+  }
 }

@@ -6,6 +6,7 @@ import type { LeaseResult, Peers, RefreshLease, SharedFailure } from '../../snap
 import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
 import type { ListingKind } from '../../upstream/listing-kinds.js';
 import { decodeRecord, encodeRecord, InvalidRecord, RECORD_FORMAT } from '../record.js';
+import { createLead } from './lead.js';
 import { createRedisLink, type RedisLinkOptions } from './link.js';
 import { createSharedRateLimiter } from './rate-limit.js';
 import { DISCARD, FAIL, FORGET, LEASE, NEWEST, RENEW, REQUEST, WRITE } from './scripts.js';
@@ -99,13 +100,14 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     kind: ListingKind<Row>,
     fetched: Fetched<Row>,
     keepMs: number,
-    endsLease: boolean,
+    { endsLease = false, onlyAsHolder = false } = {},
   ): Promise<void> {
     const written = encodeRecord(kind, fetched, services, seal.digestFor(topic))
       .then(async (record) => {
         const bytes = record.length;
         if (bytes <= maxRecordBytes) {
-          const args = [gateway, fetched.takenAt, record, keepMs, channel, topic, endsLease ? 1 : 0];
+          const flags = [endsLease, onlyAsHolder].map(Number);
+          const args = [gateway, fetched.takenAt, record, keepMs, channel, topic, ...flags];
           await run(WRITE, keysOf(topic), args);
           return;
         }
@@ -167,7 +169,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
       peerFailure,
       succeed(fetched, keepMs = KEEP_MS) {
         clearInterval(renewal);
-        return write(topic, kind, fetched, keepMs, true);
+        return write(topic, kind, fetched, keepMs, { endsLease: true });
       },
       async fail(failure, retryInMs = 1) {
         clearInterval(renewal);
@@ -225,8 +227,22 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     return ourLease(topic, kind, undefined);
   }
 
+  const askToLead = createLead({
+    run,
+    onConnection: link.onConnection,
+    gateway,
+    keysOf: (topic) => keysOf(topic).slice(1),
+    endArgs: (topic) => [channel, topic],
+  });
+
   return {
     lease,
+    async lead<Row>(topic: string, kind: ListingKind<Row>) {
+      await link.isTried;
+      return askToLead(topic, (fetched: Fetched<Row>) =>
+        write(topic, kind, fetched, KEEP_MS, { onlyAsHolder: true }),
+      );
+    },
     async newest(topic, kind, newerThan) {
       if (!reads.mayRead(topic)) return undefined;
       const reply = await run(NEWEST, keysOf(topic).slice(0, 1), [newerThan, maxRecordBytes]);
@@ -238,7 +254,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     },
     subscribe: link.subscribe,
     offer(topic, kind, fetched) {
-      offered.set(topic, () => write(topic, kind, fetched, KEEP_MS, false));
+      offered.set(topic, () => write(topic, kind, fetched, KEEP_MS));
     },
     share: (local, requestsPerSecond) =>
       createSharedRateLimiter({ local, requestsPerSecond, link, seal, prefix }),

@@ -84,18 +84,30 @@ end
 return { 'theirs' }
 `;
 
-/** KEYS lease; ARGV gateway, lease in ms. */
+/** Takes a lease that is free, or this gateway's. KEYS lease; ARGV gateway, lease in ms. Returns 1 if it has it, or 0. */
+export const TAKE = `${HELPERS}
+local holder = text(KEYS[1])
+local lease = redis.call('PTTL', KEYS[1])
+if lease == -1 or lease > ${LONGEST_LEASE_MS} then redis.call('UNLINK', KEYS[1]) end
+if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
+if holder == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return 0
+`;
+
+/** KEYS lease; ARGV gateway, lease in ms. Returns 1 if the lease is the gateway's, otherwise 0. */
 export const RENEW = `${HELPERS}
-if text(KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+if text(KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 `;
 
 /**
  * Writes a snapshot unless there is a newer one. One from the future counts as none.
  *
  * KEYS snapshot, setback, pause, lease; ARGV gateway, takenAt, text, ms until it expires, channel, topic, whether
- * it ends a lease (1 or 0).
+ * it ends a lease (1 or 0), whether only the holder of the lease may write (1 or 0).
  */
 export const WRITE = `${HELPERS}
+if ARGV[8] == '1' and text(KEYS[4]) ~= ARGV[1] then return end
 local at = takenAt(KEYS[1])
 local isNew = not at or at < tonumber(ARGV[2]) or at > now()
 if isNew then

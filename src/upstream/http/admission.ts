@@ -35,6 +35,8 @@ const TURN_POLL_MS = 20;
  * longer waits for something else, such as the routes of other gateways.
  */
 const ROUTES_TURN_MS = 3_000;
+/** How much longer the sweep waits for a slot: clients of other gateways, whose requests wait for it, too, go first. */
+const SWEEP_STANDS_BACK_MS = 100;
 
 /**
  * Makes the admission to one service, which decides which request is sent next. Each lane goes before the lanes after
@@ -48,6 +50,7 @@ export function createAdmission(options: AdmissionOptions) {
     listings: createFairQueue({ concurrency: 1, maxWaiting: Number.POSITIVE_INFINITY }),
     routes: createFairQueue({ concurrency: 1, maxWaiting }),
     unlisted: createFairQueue({ concurrency: 1, maxWaiting }),
+    sweep: createFairQueue({ concurrency: 1, maxWaiting }),
   };
 
   /** The lanes in which a request waits for a slot, and for nothing else. */
@@ -85,7 +88,8 @@ export function createAdmission(options: AdmissionOptions) {
         if (waitMs > MAX_WAIT_MS) throw pausedByPeers(waitMs);
         // No slot takes so long to come: this is a pause.
         if (waitMs > ROUTES_TURN_MS) ready.delete(lane);
-        await sleep(waitMs, undefined, { signal: ending });
+        const standBackMs = lane === 'sweep' ? SWEEP_STANDS_BACK_MS : 0;
+        await sleep(waitMs + standBackMs, undefined, { signal: ending });
       }
     } finally {
       ready.delete(lane);
@@ -133,6 +137,7 @@ export function createAdmission(options: AdmissionOptions) {
         entries.abort();
         try {
           await untilFree(request, ending.signal);
+          if (clients.onSend?.() === false) throw unwanted();
           const answer = backoff.run(url, lane, send);
           // The caller handles a failure, but only after this promise has resolved.
           answer.catch(() => {});
@@ -182,6 +187,11 @@ function waitedTooLong(waitedMs: number): UpstreamError {
     `The requests to the upstream are limited, and this one could not be sent within ${waitedMs / 1_000} s. Try again in half a minute.`,
     { notSent: true },
   );
+}
+
+/** The error for a request that nobody wants any more; no client sees it. */
+function unwanted(): UpstreamError {
+  return new UpstreamError('UPSTREAM_TIMEOUT', 'The request is no longer needed.', { notSent: true });
 }
 
 /** The error for a request that is not sent because another gateway was answered with Retry-After. */

@@ -5,11 +5,11 @@ import { type Breaker, type BreakerState, createBreaker } from './circuit-breake
 import { GONE_PAUSE_MS, MAX_WAIT_MS } from './errors.js';
 
 /**
- * The lanes of requests, the most important first: whole listings, routes from listed tokens, and routes from other
- * tokens. Failures in one lane stop that lane and the lanes after it, never one before it. So nobody can stop the
+ * The lanes of requests, the most important first: whole listings, routes from listed tokens, routes from other tokens,
+ * and routes that no client waits for. Failures in one lane stop that lane and the lanes after it, never one before it. So nobody can stop the
  * listings by requesting routes, nor the routes from listed tokens by requesting others.
  */
-export const LANES = ['listings', 'routes', 'unlisted'] as const;
+export const LANES = ['listings', 'routes', 'unlisted', 'sweep'] as const;
 
 export type Lane = (typeof LANES)[number];
 
@@ -51,6 +51,7 @@ export function createBackoff({ onBreaker, onPause }: BackoffOptions) {
     listings: createLane('listings'),
     routes: createLane('routes'),
     unlisted: createLane('unlisted'),
+    sweep: createLane('sweep'),
   };
 
   function pauseIn({ pause }: LaneState): RequestDelay | undefined {
@@ -75,7 +76,8 @@ export function createBackoff({ onBreaker, onPause }: BackoffOptions) {
     if (!error.retryAfterMs) return;
     const state = states[lane];
     if (state.pausing.size < 2) state.pausing.add(url);
-    const isCredible = lane === 'listings' || state.pausing.size > 1;
+    // No client can cause or wait for a request of the sweep.
+    const isCredible = lane === 'listings' || lane === 'sweep' || state.pausing.size > 1;
     const ms = Math.min(error.retryAfterMs, isCredible ? MAX_PAUSE_MS : MAX_PAUSE_BY_ONE_ROUTE_MS);
     if (ms <= (pauseIn(state)?.leftMs ?? 0)) return;
     state.pause = { error, until: performance.now() + ms };

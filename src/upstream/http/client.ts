@@ -133,7 +133,8 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   async function getJson(request: UpstreamRequest): Promise<UpstreamAnswer> {
     const url = addressOf(base, request);
     const { path, first, clients } = request;
-    const lane: Lane = first ? 'listings' : clients?.isListed === false ? 'unlisted' : 'routes';
+    const lane = laneOf(request);
+    const moreAttempts = lane === 'sweep' ? 0 : retries;
     for (let attempt = 0; ; attempt++) {
       // Further attempts fail at once if the breaker is open: the caller tries again after a pause.
       const admitted = { url, lane, waits: first && attempt === 0, clients };
@@ -144,7 +145,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
       } catch (thrown) {
         const error = stoppingError(thrown);
         const pauseMs = retryDelay(attempt, error);
-        if (closing.signal.aborted || attempt >= retries || pauseMs === undefined) throw error;
+        if (closing.signal.aborted || attempt >= moreAttempts || pauseMs === undefined) throw error;
         log.debug(
           { url, attempt, pauseMs, code: error.code, detail: error.detail },
           'Retrying a request to the upstream',
@@ -244,6 +245,12 @@ const BREAKER_NEWS: Record<BreakerState, string> = {
   'half-open': 'Probing whether the upstream answers again',
   closed: 'The upstream answers again',
 };
+
+function laneOf({ first, clients }: UpstreamRequest): Lane {
+  if (first) return 'listings';
+  if (clients?.isForNobody) return 'sweep';
+  return clients?.isListed === false ? 'unlisted' : 'routes';
+}
 
 function addressOf(base: string, { path, query = {} }: UpstreamRequest): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);

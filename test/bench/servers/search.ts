@@ -32,12 +32,15 @@ interface Entry {
   readonly names: readonly string[];
   /** The names of its chain. */
   readonly chains: readonly string[];
+  /** The fewer bridgeable tokens its chain has. All symbols are on one chain each. */
+  readonly rarity: number;
 }
 
-const NONE = 19;
+const NONE = 16;
 const MAX_WORDS = 8;
 const STATES = 4;
 const SUM_LIMIT = MAX_WORDS * NONE + 1;
+const RARITIES = 33;
 
 /** Makes the search of these rows. */
 export function createSearch(
@@ -47,6 +50,10 @@ export function createSearch(
   const namesOfChain = new Map(
     chains.map(({ chainKey, name }) => [chainKey, [lettersOf(chainKey), lettersOf(name)]]),
   );
+  const bridgeable = new Map<string, number>();
+  for (const { chainKey, isBridgeable } of tokens) {
+    if (isBridgeable) bridgeable.set(chainKey, (bridgeable.get(chainKey) ?? 0) + 1);
+  }
   const entries: readonly Entry[] = tokens
     .map((token) => ({
       token,
@@ -54,6 +61,7 @@ export function createSearch(
       address: token.address.toLowerCase(),
       names: [lettersOf(token.name), lettersOf(token.name.replaceAll(' ', ''))],
       chains: namesOfChain.get(token.chainKey) ?? [],
+      rarity: Math.clz32(bridgeable.get(token.chainKey) ?? 0),
     }))
     .sort(
       (a, b) =>
@@ -111,31 +119,31 @@ function rankOf(entry: Entry, words: readonly string[]): number | undefined {
     if (score <= 1) best = Math.min(best, score * MAX_WORDS + position);
     sum += score;
   }
-  return words.length === 0 ? 0 : best * STATES * SUM_LIMIT + sum;
+  return (best * STATES * SUM_LIMIT + sum) * RARITIES + entry.rarity;
 }
 
 function scoreOf({ symbol, address, names, chains }: Entry, word: string): number {
   if (symbol === word) return 0;
   if (symbol.startsWith(word)) return 1;
   if (address === word) return 2;
-  if (symbol.includes(word)) return 3;
   const letters = lettersOf(word);
-  const name = bestMatch(names, letters);
-  if (name !== undefined) return 4 + Math.max(1, name);
   const chain = bestMatch(chains, letters);
-  return chain === undefined ? NONE : 10 + 2 * chain;
+  if (chain === 0) return 4;
+  if (symbol.includes(word)) return 5;
+  const name = bestMatch(names, letters);
+  if (name !== undefined) return 6 + Math.max(1, name);
+  return chain === undefined ? NONE : 9 + 2 * chain;
 }
 
-/** From 0, the first word of a text, to 4, a part of a word. */
+/** From 0, the first word of a text, to 3, the start of another; undefined for letters inside a word. */
 function bestMatch(texts: readonly string[], letters: string): number | undefined {
   let best: number | undefined;
   for (const text of texts) {
     for (let at = text.indexOf(letters); at !== -1; at = text.indexOf(letters, at + 1)) {
       const behind = text[at + letters.length];
       const isWhole = behind === undefined || behind === ' ';
-      let match = 4;
-      if (at === 0) match = isWhole ? 0 : 1;
-      else if (text[at - 1] === ' ') match = isWhole ? 2 : 3;
+      if (at > 0 && text[at - 1] !== ' ') continue;
+      const match = (at === 0 ? 0 : 2) + (isWhole ? 0 : 1);
       if (best === undefined || match < best) best = match;
     }
   }

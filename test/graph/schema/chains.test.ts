@@ -17,7 +17,16 @@ describe('chains(search:)', () => {
     ['bnb', ['bsc']],
     ['bsc', ['bsc']],
     ['hyperevm', ['hyperliquid']],
-    ['arb tru', ['arbitrum']],
+    ['arb one', ['arbitrum']],
+    ['phoenix', []],
+    ['8453', ['base']],
+    ['EIP155:8453', ['base']],
+    ['1', ['ethereum', 'solana']],
+    ['eip155:1', ['ethereum']],
+    ['eip155:999999', []],
+    ['binance', ['bsc']],
+    ['matic', ['polygon']],
+    ['avax', ['avalanche']],
     ['no such chain', []],
   ])('"%s" finds %j', async (search, expected) => {
     expect(await keysOf(`(search: ${JSON.stringify(search)})`)).toEqual(expect.arrayContaining(expected));

@@ -55,6 +55,7 @@ describe('the schema', () => {
     };
     expect(fieldsOf('Query')).toEqual([
       'chain(chainKey: String!): Chain',
+      'chainChanges(since: String): ChainChanges',
       'chains(chainTypes: [String!], search: String): [Chain!]',
       'chainsByCaip2(caip2s: [String!]!): [Chain]!',
       'chainsByKey(chainKeys: [String!]!): [Chain]!',
@@ -63,11 +64,23 @@ describe('the schema', () => {
       'node(id: ID!): Node',
       'nodes(ids: [ID!]!): [Node]!',
       'token(address: String!, chainKey: String!): Token',
+      'tokenChanges(since: String): TokenChanges',
       'tokenSearch(after: String, filter: TokenFilter, first: Int = 20, orderBy: TokenOrder, query: String): TokenConnection',
       'tokens(srcChainKey: String, srcToken: String): [Token!]',
       'tokensByCaip19(caip19s: [String!]!): [Token]!',
       'tokensByKey(keys: [TokenKey!]!): [Token]!',
     ]);
+    for (const [type, row] of [
+      ['ChainChanges', 'Chain'],
+      ['TokenChanges', 'Token'],
+    ] as const) {
+      expect(fieldsOf(type)).toEqual([
+        `changed: [${row}!]!`,
+        'cursor: String!',
+        'isReset: Boolean!',
+        'removedIds: [ID!]!',
+      ]);
+    }
     expect(fieldsOf('TokenConnection')).toEqual([
       'didYouMean: [String!]!',
       'edges: [TokenEdge!]!',

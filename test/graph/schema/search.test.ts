@@ -170,7 +170,7 @@ describe('a query as a person types it', () => {
     ['weth berachain', 'WETH', 'bera'],
     ['usdt ethereum mainnet', 'USDT S*USDT', 'ethereum'],
     ['eth mainnet', 'ETH', 'ethereum optimism celo'],
-    ['usdc mainnet', 'USDC', 'ethereum celo optimism'],
+    ['usdc mainnet', 'USDC', 'ethereum optimism celo'],
   ])('"%s" finds %s on %s', async (typed, symbols, chainKeys) => {
     const { found } = await search(typed);
     const expected = symbols.split(' ');
@@ -187,7 +187,6 @@ describe('a query as a person types it', () => {
     ['one in quotes', `"${USDC_ON_ETHEREUM}"`, USDC_ON_ETHEREUM],
     ['one with a comma', `${USDC_ON_ETHEREUM},`, USDC_ON_ETHEREUM],
     ['one with a prefix', `ethereum:${USDC_ON_ETHEREUM}`, USDC_ON_ETHEREUM],
-    ['one by CAIP-19', `eip155:1/erc20:${USDC_ON_ETHEREUM}`, USDC_ON_ETHEREUM],
     ['one in a link', `https://example.org/token/${USDC_ON_ETHEREUM}#code`, USDC_ON_ETHEREUM],
     ['one that is not hex with a comma', `${ON_SOLANA},`, ON_SOLANA],
     ['one that lives on several chains', STG.toLowerCase(), STG],
@@ -205,6 +204,48 @@ describe('a query as a person types it', () => {
     expect(totalCount).toBe(listed.length);
   });
 
+  it.each([
+    ['its CAIP-19 identifier', `eip155:137/erc20:${STG}`],
+    ['that in small letters and quotes', `"eip155:137/erc20:${STG.toLowerCase()}"`],
+    ['its address and the CAIP-2 identifier of its chain', `${STG} eip155:137`],
+    ['its address and the chainId', `137 ${STG}`],
+  ])('a token on one of many chains is found by %s alone', async (_what, typed) => {
+    const { found } = await search(typed);
+    expect(found).toEqual([expect.objectContaining({ symbol: 'STG', chainKey: 'polygon' })]);
+  });
+
+  it('the start of an address finds those that begin so, in any letter case', async () => {
+    for (const typed of ['0x20c000', '0X20C00000', '"0x20c000"', '0x20c000 tempo']) {
+      const { totalCount } = await search(typed);
+      const listed = demoTokens.filter(({ address }) => address.toLowerCase().startsWith('0x20c000'));
+      expect(listed.length).toBeGreaterThan(1);
+      expect(totalCount).toBe(listed.length);
+    }
+  });
+
+  it.each([
+    ['an address', USDC_ON_ETHEREUM],
+    ['the start of an address', USDC_ON_ETHEREUM.slice(0, 12)],
+    ['an address that is not hex', ON_SOLANA],
+    ['a CAIP-19 identifier', `eip155:1/erc20:${USDC_ON_ETHEREUM}`],
+    ['a CAIP-2 identifier', 'eip155:4242'],
+  ])('a token that has %s in its texts is not found by it', async (_what, typed) => {
+    const fakes = [`${typed} Token`, `USD Coin ${typed}`].flatMap((text, index) => [
+      tokenRow('base', `${HEX}${10 + index}`, { symbol: text, name: 'Fake' }),
+      tokenRow('base', `${HEX}${20 + index}`, { symbol: 'FAKE', name: text }),
+    ]);
+    const upstream = await startFakeUpstream({ chains: demoChains, tokens: [...demoTokens, ...fakes] });
+    const { query } = await createTestGateway({ upstream });
+    const { data } = await query<{ tokenSearch: { edges: { node: FoundToken }[] } }>(
+      'query ($typed: String) { tokenSearch(query: $typed) { edges { node { chainKey symbol } } } }',
+      { typed },
+    );
+    const { found } = await search(typed);
+    expect(data?.tokenSearch.edges.map(({ node }) => node)).toEqual(
+      found.map(({ chainKey, symbol }) => ({ chainKey, symbol })),
+    );
+  });
+
   it('an address and a chain find the token there', async () => {
     const { found } = await search(`${STG.toLowerCase()} poly`);
     expect(found.map(({ chainKey }) => chainKey)).toEqual(
@@ -217,7 +258,8 @@ describe('a query as a person types it', () => {
 
   it.each([
     ['nonsense', 'qqqq'],
-    ['a part of an address', USDC_ON_ETHEREUM.slice(0, 12)],
+    ['less than six digits of an address', USDC_ON_ETHEREUM.slice(0, 7)],
+    ['a part of an address that is not its start', `0x${USDC_ON_ETHEREUM.slice(8, 20)}`],
     ['an unknown address', `0x${'12'.repeat(20)}`],
     ['a case-sensitive address in another case', ON_SOLANA.toLowerCase()],
     ['two words of which one fits nothing', 'usdc qqqq'],
@@ -232,6 +274,48 @@ describe('a query as a person types it', () => {
   it.each(['', ' ', '\u200b', '\n\t'])('%j finds all', async (typed) => {
     const { totalCount } = await search(typed);
     expect(totalCount).toBe(demoTokens.length + ODD_TOKENS.length);
+  });
+
+  it.each([
+    // Inside "Tether", and across "USD Stablecoin".
+    ['base eth', 'USDT'],
+    ['usds', 'crvUSD'],
+    // The chain is Ink; "Lightlink" and "Chainlink" end alike.
+    ['usdc ink', 'USDC lightlink'],
+  ])('"%s" does not find %s, of which it is only inside a name', async (typed, unwanted) => {
+    const { found } = await search(typed);
+    expect(found.filter(({ symbol, chainKey }) => `${symbol} ${chainKey}`.startsWith(unwanted))).toEqual([]);
+  });
+
+  it('puts the tokens of a chain before those with a part of its name in theirs', async () => {
+    const { found } = await search('base', { isBridgeable: true });
+    const onBase = found.filter(({ chainKey }) => chainKey === 'base');
+    expect(onBase.length).toBeGreaterThan(10);
+    expect(found.slice(0, onBase.length)).toEqual(onBase);
+  });
+
+  it('orders equal matches by counts that only powers of two divide: of the chain, then of the symbol', async () => {
+    const row = (chainKey: string, nth: number, symbol: string) =>
+      tokenRow(chainKey, `0x${chainKey.charCodeAt(0)}${nth}`, { symbol, name: 'Same' });
+    const tokens = [
+      ...['AA', 'BB', 'CC', 'DD'].map((symbol, nth) => row('z', nth, symbol)),
+      ...['AA', 'BB', 'CC'].map((symbol, nth) => row('y', nth, symbol)),
+      ...['AA', 'EE'].map((symbol, nth) => row('x', nth, symbol)),
+      { ...row('x', 9, 'BB'), isBridgeable: false },
+    ];
+    const upstream = await startFakeUpstream({ chains: ['x', 'y', 'z'].map((key) => chainRow(key)), tokens });
+    const { query } = await createTestGateway({ upstream });
+    const orderOf = async (typed: string) => {
+      const { data } = await query<{ tokenSearch: { edges: { node: FoundToken }[] } }>(
+        'query ($typed: String) { tokenSearch(query: $typed) { edges { node { chainKey symbol } } } }',
+        { typed },
+      );
+      return data?.tokenSearch.edges.map(({ node }) => `${node.symbol} ${node.chainKey}`).join(', ');
+    };
+    // z has 4 bridgeable tokens, y and x have 3 and 2; AA and BB are on 3 chains, CC on 2.
+    expect(await orderOf('same')).toBe('AA z, BB z, CC z, DD z, AA x, AA y, BB y, CC y, EE x, BB x');
+    // A blank query orders by the symbol first.
+    expect(await orderOf('')).toBe('AA z, BB z, CC z, AA x, AA y, BB y, CC y, BB x, DD z, EE x');
   });
 
   it('puts bridgeable and priced tokens first among equal symbols', async () => {

@@ -1,4 +1,4 @@
-import { foldAddress } from '../../../domain/addresses.js';
+import { partsOfTokenKey, tokenKey } from '../../../domain/addresses.js';
 import type { Chain, Token } from '../../../domain/listing.js';
 import { decodeOpaque, encodeOpaque } from './opaque.js';
 
@@ -11,12 +11,23 @@ export type Identity =
 const ids = new WeakMap<Chain | Token, string>();
 
 export function idOfChain(chain: Chain): string {
-  return remembered(chain, () => encodeOpaque(['Chain', chain.chainKey]));
+  return remembered(chain, () => idOfChainKey(chain.chainKey));
 }
 
 /** Equal for all letter cases of a hex address. */
 export function idOfToken(token: Token): string {
-  return remembered(token, () => encodeOpaque(['Token', token.chainKey, foldAddress(token.address)]));
+  return remembered(token, () => idOfTokenKey(tokenKey(token.chainKey, token.address)));
+}
+
+/** The id of a chain that may no longer be listed. */
+export function idOfChainKey(chainKey: string): string {
+  return encodeOpaque(['Chain', chainKey]);
+}
+
+/** The id of a token that may no longer be listed, by its `tokenKey`. */
+export function idOfTokenKey(key: string): string {
+  const { chainKey, address } = partsOfTokenKey(key);
+  return encodeOpaque(['Token', chainKey, address]);
 }
 
 /** Decodes an id, whether or not the object is listed now; undefined if it is no id. */

@@ -1,0 +1,120 @@
+import type { Plugin } from 'graphql-yoga';
+import type { ErrorCode } from '../../domain/errors.js';
+import { type CorsOrigins, isForeignOrigin } from '../../http/cors.js';
+import { isDeeperThan } from '../../http/json-depth.js';
+import { readUpTo } from '../../http/read-up-to.js';
+import { type Refusal, refusalResponse } from '../../http/refusal.js';
+import type { ToolFacts } from '../../mcp/mcp-handler.js';
+
+/** Answers a message whose body was read and parsed. */
+export type AnswerMessage = (
+  request: Request,
+  message: unknown,
+  client: string | undefined,
+  facts: ToolFacts,
+) => Promise<Response>;
+
+export interface McpPluginOptions {
+  readonly path: string;
+  /** A page of another origin is refused. */
+  readonly corsOrigins: CorsOrigins;
+  readonly maxBodyBytes: number;
+  readonly answer: AnswerMessage;
+}
+
+interface McpContext {
+  readonly client?: string | undefined;
+  readonly outcome?: ToolFacts | undefined;
+}
+
+/** A message of the protocol has five levels or so. */
+const MAX_JSON_DEPTH = 64;
+const MAX_SHOWN = 100;
+/** Codes of JSON-RPC 2.0. */
+const PARSE_ERROR = -32_700;
+const INVALID_REQUEST = -32_600;
+
+/** Serves the Model Context Protocol at one path: one message a request, without sessions. */
+export function useMcp({
+  path,
+  corsOrigins,
+  maxBodyBytes,
+  answer,
+}: McpPluginOptions): Plugin<object, McpContext> {
+  async function respond(
+    request: Request,
+    { client, outcome = {} }: McpContext,
+    ResponseClass: typeof Response,
+  ): Promise<Response> {
+    const refusal = refusalOf(request, corsOrigins);
+    if (refusal) return refusalResponse(refusal, { Response: ResponseClass });
+    const body = request.body ? await readUpTo(maxBodyBytes, request.body) : Buffer.of();
+    if (!body) return refusalResponse(tooLarge(maxBodyBytes), { Response: ResponseClass });
+    const read = messageIn(body.toString());
+    if (read.error) return new ResponseClass(read.error, { status: 400, headers: JSON_HEADERS });
+    const response = await answer(request, read.message, client, outcome);
+    const text = await response.text();
+    const headers = { ...Object.fromEntries(response.headers), 'cache-control': 'no-store' };
+    return new ResponseClass(text || null, { status: response.status, headers });
+  }
+
+  return {
+    // Not async: every other request passes through here, too.
+    onRequest({ request, url, serverContext, endResponse, fetchAPI }) {
+      if (url.pathname !== path) return undefined;
+      return respond(request, serverContext, fetchAPI.Response).then(endResponse);
+    },
+  };
+}
+
+function refusalOf({ method, headers }: Request, corsOrigins: CorsOrigins): Refusal | undefined {
+  if (method !== 'POST') {
+    const message = `Expected POST with a message of the Model Context Protocol, got ${method}.`;
+    return { status: 405, message, headers: { allow: 'POST, OPTIONS' } };
+  }
+  const origin = headers.get('origin');
+  if (isForeignOrigin(corsOrigins, origin)) {
+    const shown = JSON.stringify(origin?.slice(0, MAX_SHOWN));
+    const message = `Expected no Origin header, as programs send none, or an origin that this gateway allows (CORS_ORIGINS), got ${shown}.`;
+    return { status: 403, message };
+  }
+  const type = headers.get('content-type') ?? '';
+  if (/^application\/json\s*(;|$)/i.test(type)) return undefined;
+  const message = `Expected the Content-Type application/json, got ${type ? JSON.stringify(type.slice(0, MAX_SHOWN)) : 'none'}.`;
+  return { status: 415, message };
+}
+
+function tooLarge(maxBodyBytes: number): Refusal {
+  const message = `A request body may have at most ${maxBodyBytes} bytes (MAX_BODY_BYTES); this one has more.`;
+  return { status: 413, message, code: 'LIMIT_EXCEEDED' satisfies ErrorCode };
+}
+
+const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
+
+function messageIn(text: string): { readonly message: unknown; readonly error?: string } {
+  if (isDeeperThan(MAX_JSON_DEPTH, text)) {
+    const expected = `Expected JSON of at most ${MAX_JSON_DEPTH} levels, got more.`;
+    return { message: undefined, error: rpcError(INVALID_REQUEST, expected) };
+  }
+  let message: unknown;
+  try {
+    message = JSON.parse(text);
+  } catch {
+    const got = text ? JSON.stringify(text.slice(0, MAX_SHOWN)) : 'nothing';
+    const expected = `Expected a JSON-RPC message, such as {"jsonrpc":"2.0","id":1,"method":"tools/list"}, got ${got}.`;
+    return { message, error: rpcError(PARSE_ERROR, expected) };
+  }
+  if (typeof message === 'object' && message !== null && !Array.isArray(message)) return { message };
+  // Batches, which the protocol no longer has, would let one request cost as much as thousands.
+  const got = Array.isArray(message)
+    ? `an array of ${message.length}`
+    : JSON.stringify(message).slice(0, MAX_SHOWN);
+  return {
+    message,
+    error: rpcError(INVALID_REQUEST, `Expected one JSON-RPC message, which is an object, got ${got}.`),
+  };
+}
+
+function rpcError(code: number, message: string): string {
+  return JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } });
+}

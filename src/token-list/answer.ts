@@ -1,0 +1,106 @@
+import { cachingHeaders, staleListingsHeader } from '../graph/dependencies.js';
+import { encodingFor } from '../http/encodings.js';
+import { hasTag } from '../http/etags.js';
+import { type Refusal, refusalBody, refusalHeaders } from '../http/refusal.js';
+import type { Snapshots } from '../snapshots/snapshots.js';
+import type { TokenListDocument } from './document.js';
+import { createTokenListDocuments } from './documents.js';
+
+export interface TokenListOptions {
+  readonly snapshots: Pick<Snapshots, 'current' | 'freshness'>;
+  readonly metrics: { tokenListOmitted(rows: number): void };
+}
+
+/** A response to a request for a token list. */
+export interface TokenListResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array<ArrayBuffer> | string | null;
+}
+
+/** Answers a request for a token list. @param params of the query string */
+export type TokenListAnswer = (
+  request: Pick<Request, 'method' | 'headers'>,
+  params: URLSearchParams,
+) => Promise<TokenListResponse>;
+
+/** A message shows no more of a value. */
+const MAX_SHOWN = 64;
+
+/**
+ * Creates the answers for `/tokenlist.json`: the listed tokens of the EVM chains in the format of Uniswap's token
+ * lists, all of them or, with `?chainKey=`, those of one chain.
+ */
+export function createTokenListAnswer({ snapshots, metrics }: TokenListOptions): TokenListAnswer {
+  const documents = createTokenListDocuments(({ omitted }) => metrics.tokenListOmitted(omitted));
+
+  function headersFor({ omitted }: TokenListDocument): Record<string, string> {
+    const now = Date.now();
+    // Stored rows can be served before the chain listing is there.
+    const read = { chains: snapshots.current().chains !== undefined, tokens: true };
+    const { stale, freshForMs, takenAt } = snapshots.freshness(read, now);
+    const caching = cachingHeaders({
+      staleListings: undefined,
+      freshForMs,
+      pricesGoodForMs: Number.POSITIVE_INFINITY,
+      takenAt,
+    });
+    const headers: Record<string, string> = {};
+    for (let nth = 0; nth < caching.length; nth += 2) headers[caching[nth] ?? ''] = caching[nth + 1] ?? '';
+    const staleListings = staleListingsHeader(stale);
+    return {
+      'content-type': 'application/json; charset=utf-8',
+      ...headers,
+      ...(staleListings === undefined ? {} : { 'x-stale-listings': staleListings }),
+      'x-omitted-rows': String(omitted),
+      vary: 'Accept-Encoding',
+    };
+  }
+
+  return async ({ method, headers }, params) => {
+    if (method !== 'GET' && method !== 'HEAD') {
+      return refused(405, `Expected GET or HEAD, got ${method}.`, { allow: 'GET, HEAD' });
+    }
+    const names = [...params.keys()];
+    const [other] = names.filter((name) => name !== 'chainKey');
+    if (other !== undefined) return refused(400, `Expected no parameter but chainKey, got ${shown(other)}.`);
+    if (names.length > 1) return refused(400, `Expected one chainKey, got ${names.length}.`);
+    const chainKey = params.get('chainKey') ?? undefined;
+    const served = snapshots.current();
+    const finding = chainKey === undefined ? documents.whole(served) : documents.ofChain(served, chainKey);
+    if (finding === undefined) {
+      const message = 'There is no snapshot of both listings yet. Ask again in 1 s.';
+      return refused(503, message, { 'retry-after': '1' });
+    }
+    const document = finding === 'unknown' ? undefined : await finding;
+    // The schema does not allow an empty list.
+    if (!document?.count) {
+      return refused(
+        404,
+        chainKey === undefined
+          ? 'No token can be in a token list: it takes the listed tokens of EVM chains, without native ones.'
+          : `Expected the chainKey of an EVM chain that has tokens for a token list, got ${shown(chainKey)}.`,
+      );
+    }
+    const encoding = encodingFor(headers.get('accept-encoding') ?? undefined);
+    const etag = document.etag(encoding);
+    const found = { ...headersFor(document), etag };
+    if (hasTag(headers.get('if-none-match'), etag)) return { status: 304, headers: found, body: null };
+    const body = await document.bytes(encoding);
+    const content = {
+      ...found,
+      ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
+      'content-length': String(body.byteLength),
+    };
+    return { status: 200, headers: content, body: method === 'HEAD' ? null : body };
+  };
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
+}
+
+function refused(status: number, message: string, headers: Refusal['headers'] = {}): TokenListResponse {
+  const refusal = { status, message, headers };
+  return { status, headers: refusalHeaders(refusal), body: refusalBody(refusal) };
+}

@@ -1,0 +1,244 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { chainRow, generatedListings, tokenRow } from '../../fixtures/rows.js';
+import { json, stall, startFakeUpstream } from '../../support/fake-upstream.js';
+import { blockOf } from '../../support/readme.js';
+import {
+  codesOf,
+  createTestGateway,
+  type TestGateway,
+  type TestGatewayOptions,
+} from '../../support/test-gateway.js';
+import { refreshWith, startServer } from '../../support/test-server.js';
+
+const SELDOM = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1 };
+const CHAINS = [chainRow('a'), chainRow('b')];
+const token = (index: number, changes: Parameters<typeof tokenRow>[2] = {}) =>
+  tokenRow('a', `0xA${index}`, changes);
+
+interface Changes<Row> {
+  readonly cursor: string;
+  readonly isReset: boolean;
+  readonly changed: readonly Row[];
+  readonly removedIds: readonly string[];
+}
+type Row = { readonly id: string } & Readonly<Record<string, unknown>>;
+
+const TOKEN_FIELDS = 'id isBridgeable chainKey address decimals symbol name logoUrl';
+const CHAIN_FIELDS =
+  'id chainKey chainType chainId shortName name nativeCurrency { name symbol decimals address }';
+const TOKEN_CHANGES = blockOf('src/snapshots/README.md', 'TokenChanges');
+const CHAIN_CHANGES = `query ($since: String) {
+  chainChanges(since: $since) { cursor isReset changed { ${CHAIN_FIELDS} } removedIds }
+}`;
+
+async function tokenChanges(gateway: Pick<TestGateway, 'query'>, since: string | null = null) {
+  const { data, errors } = await gateway.query<{ tokenChanges: Changes<Row> }>(TOKEN_CHANGES, { since });
+  expect(errors).toBeUndefined();
+  return data?.tokenChanges as Changes<Row>;
+}
+
+async function chainChanges(gateway: Pick<TestGateway, 'query'>, since: string | null = null) {
+  const { data, errors } = await gateway.query<{ chainChanges: Changes<Row> }>(CHAIN_CHANGES, { since });
+  expect(errors).toBeUndefined();
+  return data?.chainChanges as Changes<Row>;
+}
+
+async function serve(tokens: readonly object[], config: TestGatewayOptions['config'] = {}) {
+  const upstream = await startFakeUpstream({ chains: CHAINS, tokens });
+  const gateway = await createTestGateway({ upstream, config: { ...SELDOM, ...config } });
+  await gateway.query('{ chains { chainKey } tokens { symbol } }');
+  return gateway;
+}
+
+/** What a client keeps, by id. */
+function applied(kept: ReadonlyMap<string, Row>, { isReset, changed, removedIds }: Changes<Row>) {
+  const next = new Map(isReset ? [] : kept);
+  for (const row of changed) next.set(row.id, row);
+  for (const id of removedIds) next.delete(id);
+  return next;
+}
+
+const byId = (rows: Iterable<Row>) => [...rows].sort((one, other) => (one.id < other.id ? -1 : 1));
+
+describe('changes of the token listing', () => {
+  it('are everything at first, and nothing as long as it stays', async () => {
+    const gateway = await serve([token(1), token(2)]);
+    const all = await tokenChanges(gateway);
+    expect(all).toMatchObject({ isReset: true, removedIds: [] });
+    expect(all.changed.map(({ address }) => address)).toEqual(['0xA1', '0xA2']);
+    expect(await tokenChanges(gateway, all.cursor)).toEqual({
+      cursor: all.cursor,
+      isReset: false,
+      changed: [],
+      removedIds: [],
+    });
+    expect(await tokenChanges(gateway, 'nope')).toEqual(all);
+    expect((await chainChanges(gateway, all.cursor)).isReset).toBe(true);
+  });
+
+  it('are what came, what changed and what went, by the ids of the graph', async () => {
+    const gateway = await serve([token(1), token(2), token(3)]);
+    const first = await tokenChanges(gateway);
+    await refreshWith(gateway, [token(1), token(2, { name: 'Other' }), token(4)], CHAINS);
+    const { cursor, ...changes } = await tokenChanges(gateway, first.cursor);
+    expect(cursor).not.toBe(first.cursor);
+    expect(changes).toMatchObject({ isReset: false, changed: [{ name: 'Other' }, { address: '0xA4' }] });
+    expect(changes.removedIds).toEqual([first.changed[2]?.id]);
+    const { data } = await gateway.query<{ node: null }>('query ($id: ID!) { node(id: $id) { id } }', {
+      id: changes.removedIds[0],
+    });
+    expect(data?.node).toBeNull();
+  });
+
+  it('have no prices: a refresh of prices, or of the order, leaves the cursor', async () => {
+    const gateway = await serve([token(1), token(2)]);
+    const { cursor } = await tokenChanges(gateway);
+    await refreshWith(gateway, [token(2, { price: { usd: 5 } }), token(1, { price: null })], CHAINS);
+    expect(await tokenChanges(gateway, cursor)).toMatchObject({ cursor, isReset: false, changed: [] });
+  });
+
+  it('do not show a listing that is held back', async () => {
+    const gateway = await serve([token(1), token(2), token(3)], { holdBackTimes: 3 });
+    const { cursor } = await tokenChanges(gateway);
+    gateway.upstream.plan('tokens', json({ tokens: [token(1, { decimals: 18 })] }));
+    gateway.snapshots.refreshNow();
+    await expect.poll(() => gateway.snapshots.status(Date.now())[1].isHeldBack).toBe(true);
+    expect(await tokenChanges(gateway, cursor)).toMatchObject({ cursor, changed: [], removedIds: [] });
+  });
+
+  it('lead from any earlier state to the present one', async () => {
+    const row = fc.record({
+      index: fc.nat(5),
+      name: fc.constantFrom('One', 'Other'),
+      decimals: fc.constantFrom(6, 18),
+      isBridgeable: fc.boolean(),
+      price: fc.constantFrom(null, { usd: 1 }, { usd: 2 }),
+      upper: fc.boolean(),
+    });
+    const listing = fc
+      .uniqueArray(row, { minLength: 1, selector: ({ index }) => index })
+      .map((rows) =>
+        rows.map(({ index, upper, ...changes }) =>
+          tokenRow(index < 3 ? 'a' : 'b', `0x${upper ? 'F' : 'f'}${index}`, changes),
+        ),
+      );
+    const gateway = await serve([token(1)]);
+    const reset = await tokenChanges(gateway);
+    const kept = new Map([[reset.cursor, applied(new Map(), reset)]]);
+    await fc.assert(
+      fc.asyncProperty(listing, async (tokens) => {
+        await refreshWith(gateway, tokens, CHAINS);
+        const present = await tokenChanges(gateway);
+        const state = byId(present.changed);
+        for (const [since, old] of kept) {
+          const changes = await tokenChanges(gateway, since);
+          expect(changes.isReset).toBe(false);
+          expect(changes.cursor).toBe(present.cursor);
+          expect(byId(applied(old, changes).values())).toEqual(state);
+        }
+        kept.set(present.cursor, applied(new Map(), present));
+      }),
+      { numRuns: 20, endOnFailure: true },
+    );
+    expect(kept.size).toBeGreaterThan(1);
+  });
+
+  it('are remembered up to 256 KiB of keys', async () => {
+    const long = (count: number, name: string) =>
+      Array.from({ length: count }, (_, index) => tokenRow('a', `${index}-${'x'.repeat(500)}`, { name }));
+    const gateway = await serve(long(300, 'One'));
+    const first = await tokenChanges(gateway);
+    await refreshWith(gateway, long(300, 'Two'), CHAINS);
+    const second = await tokenChanges(gateway, first.cursor);
+    expect(second).toMatchObject({ isReset: false, changed: { length: 300 } });
+    await refreshWith(gateway, long(300, 'Three'), CHAINS);
+    expect(await tokenChanges(gateway, second.cursor)).toMatchObject({ isReset: false });
+    expect(await tokenChanges(gateway, first.cursor)).toMatchObject({
+      isReset: true,
+      changed: { length: 300 },
+    });
+  });
+
+  it('are null with an error until there is a listing', async () => {
+    const upstream = await startFakeUpstream({ chains: CHAINS, tokens: [] });
+    const gateway = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
+    const answer = await gateway.query('{ tokenChanges { cursor } chainChanges { cursor } }');
+    expect(answer.data).toMatchObject({ tokenChanges: null, chainChanges: { cursor: expect.any(String) } });
+    expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
+  });
+});
+
+describe('changes of the chain listing', () => {
+  it('are what came, what changed and what went', async () => {
+    const gateway = await serve([token(1)]);
+    const first = await chainChanges(gateway);
+    expect(first).toMatchObject({ isReset: true, changed: { length: 2 } });
+    await refreshWith(gateway, [token(1)], [chainRow('c'), chainRow('a', { name: 'Other' })]);
+    const second = await chainChanges(gateway, first.cursor);
+    expect(second).toMatchObject({
+      isReset: false,
+      changed: [{ chainKey: 'c' }, { chainKey: 'a', name: 'Other' }],
+      removedIds: [first.changed[1]?.id],
+    });
+    await refreshWith(gateway, [token(2)], [chainRow('a', { name: 'Other' }), chainRow('c')]);
+    expect(await chainChanges(gateway, second.cursor)).toMatchObject({ cursor: second.cursor, changed: [] });
+  });
+});
+
+describe('questions for changes', () => {
+  it('are cached until rows change, whatever the prices do, and cost the upstream nothing', async () => {
+    const upstream = await startFakeUpstream({ chains: CHAINS, tokens: [token(1), token(2)] });
+    const server = await startServer({ upstream, config: SELDOM });
+    const { cursor } = await tokenChanges(server);
+    const asked = { query: TOKEN_CHANGES, variables: { since: cursor } };
+    expect(await server.countExecuted(asked, asked, asked)).toMatchObject({ count: 2 });
+    await refreshWith(server, [token(1, { price: { usd: 9 } }), token(2)], CHAINS);
+    expect(await server.countExecuted(asked)).toMatchObject({ count: 0 });
+    await refreshWith(server, [token(2)], CHAINS);
+    const { count, bodies } = await server.countExecuted(asked);
+    expect(count).toBe(1);
+    // Written from the snapshots; GraphQL Yoga gives the same.
+    expect(JSON.parse(bodies[0] ?? '')).toEqual({
+      data: { tokenChanges: await tokenChanges(server, cursor) },
+    });
+    expect((await tokenChanges(server, cursor)).removedIds).toHaveLength(1);
+    expect(upstream.count()).toBe(5);
+  });
+
+  it('may always ask for a whole listing, with every field and its chain', async () => {
+    const listings = generatedListings(20, 2_000);
+    const gateway = await createTestGateway({
+      upstream: await startFakeUpstream(listings),
+      config: { ...SELDOM, maxCost: 1, maxRows: 2_000 },
+    });
+    const selection = `tokenChanges {
+      cursor isReset removedIds
+      changed { ${TOKEN_FIELDS} isNative price { usd asOf } chain { ${CHAIN_FIELDS} caip2 tokenCount } }
+    }`;
+    const answer = await gateway.query<{ tokenChanges: Changes<Row> }>(`{ ${selection} }`);
+    expect(answer.errors).toBeUndefined();
+    expect(answer.data?.tokenChanges.changed).toHaveLength(2_000);
+    expect(codesOf(await gateway.query(`{ one: ${selection} two: ${selection} }`))).toEqual([
+      'LIMIT_EXCEEDED',
+    ]);
+    const small = await createTestGateway({
+      upstream: await startFakeUpstream(listings),
+      config: { ...SELDOM, maxRows: 1_999 },
+    });
+    expect(codesOf(await small.query('{ tokenChanges { cursor changed { id } } }'))).toEqual([
+      'LIMIT_EXCEEDED',
+    ]);
+    expect(codesOf(await small.query('{ tokenChanges { cursor removedIds } }'))).toEqual([]);
+  });
+
+  it('wait for the first listing', async () => {
+    const upstream = await startFakeUpstream({ chains: CHAINS, tokens: [token(1)] });
+    const server = await startServer({ upstream, config: SELDOM });
+    upstream.plan('chains', stall);
+    const { body } = await server.ask({ query: TOKEN_CHANGES });
+    expect(JSON.parse(body.toString())).toMatchObject({
+      data: { tokenChanges: { isReset: true, changed: [{ address: '0xA1' }] } },
+    });
+  });
+});

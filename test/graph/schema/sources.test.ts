@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import { readDemoListings } from '../../../src/demo/listings.js';
+import type { WrittenResponse } from '../../../src/gateway.js';
+import { demoTokens, type RawToken } from '../../fixtures/demo.js';
+import { json, startFakeUpstream } from '../../support/fake-upstream.js';
+import {
+  type Network,
+  routesOf,
+  SOURCES,
+  SWEEPING,
+  sourcesOf,
+  startSweeping,
+  startSweptUpstream,
+  stopDate,
+  untilComplete,
+} from '../../support/sweep.js';
+import { startServer } from '../../support/test-server.js';
+
+const NETWORK: Network = {
+  'a 0x1': ['b 0x1', 'c 0x1'],
+  'b 0x1': ['a 0x1'],
+  'c 0x1': [],
+};
+const OF_B = { query: SOURCES, variables: { dstChainKey: 'b', dstToken: '0X1' } };
+
+const nameOf = ({ chainKey, address }: Pick<RawToken, 'chainKey' | 'address'>) => `${chainKey} ${address}`;
+
+function bytesOf(written: WrittenResponse | string): string {
+  return typeof written === 'object' ? written.body.toString() : written;
+}
+
+describe('sources', () => {
+  it('of every demo token are the destinations of all turned round', async () => {
+    stopDate();
+    const upstream = await startFakeUpstream();
+    const listings = readDemoListings();
+    upstream.plan('tokens', (response, request, nth) => {
+      const { searchParams } = new URL(request.url ?? '', 'http://fake');
+      json(listings('tokens', Object.fromEntries(searchParams)) ?? {})(response, request, nth);
+    });
+    const gateway = await startSweeping(upstream, {
+      config: { destinationsFreshMs: 3_600_000, routesSweepMs: 1 },
+    });
+    const usdc = demoTokens.find(({ chainKey, symbol }) => chainKey === 'ethereum' && symbol === 'USDC');
+    await untilComplete(gateway, usdc && nameOf(usdc), 200);
+    const bridgeable = demoTokens.filter(({ isBridgeable }) => isBridgeable);
+    const asked = upstream.seen.filter(({ url }) => url.includes('srcToken='));
+    expect(new Set(asked.map(({ url }) => url)).size).toBe(bridgeable.length);
+    expect(asked).toHaveLength(bridgeable.length);
+
+    const expected = new Map(demoTokens.map((token) => [nameOf(token), new Set<string>()]));
+    for (const token of bridgeable) {
+      const { chainKey: srcChainKey, address: srcToken } = token;
+      const { tokens } = listings('tokens', { srcChainKey, srcToken }) as { tokens: readonly RawToken[] };
+      for (const destination of tokens) expected.get(nameOf(destination))?.add(nameOf(token));
+    }
+    for (const token of demoTokens.filter((_token, index) => index % 10 === 0)) {
+      const found = await sourcesOf(gateway, nameOf(token));
+      expect([...(found ?? [])].sort(), nameOf(token)).toEqual(
+        [...(expected.get(nameOf(token)) ?? [])].sort(),
+      );
+    }
+    const { data } = await gateway.query<{ destinations: readonly object[] }>(
+      `{ destinations(srcChainKey: "ethereum", srcToken: "${usdc?.address}") { chainKey } }`,
+    );
+    expect(data?.destinations.length).toBeGreaterThan(10);
+    // All of these were answered from the sweep.
+    expect(upstream.seen.filter(({ url }) => url.includes('srcToken='))).toHaveLength(bridgeable.length);
+  });
+
+  it('are written without GraphQL Yoga, with the same bytes', async () => {
+    stopDate();
+    const gateway = await startSweeping(await startSweptUpstream(NETWORK));
+    await untilComplete(gateway);
+    let written: ReturnType<typeof gateway.gateway.write> = 'not its turn';
+    await expect
+      .poll(() => {
+        written = gateway.gateway.write(() => OF_B, undefined);
+        return written;
+      })
+      .toBeTypeOf('object');
+    const response = await gateway.fetch('/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(OF_B),
+    });
+    const body = await response.text();
+    expect(bytesOf(written)).toBe(body);
+    expect(JSON.parse(body)).toMatchObject({
+      data: { sources: { chains: [{ tokens: [{ address: '0x1' }] }] } },
+    });
+  });
+
+  it('are cached until the map changes; the time of the oldest answer matters only where it is shown', async () => {
+    const date = stopDate();
+    const upstream = await startSweptUpstream(NETWORK);
+    const server = await startServer({ upstream, config: SWEEPING });
+    server.snapshots.start();
+    await untilComplete(server);
+    const withoutTime = { ...OF_B, query: SOURCES.replace('asOf', '') };
+    const both = [OF_B, withoutTime];
+    await server.countExecuted(...both, ...both);
+    expect(await server.countExecuted(...both, ...both)).toMatchObject({ count: 0 });
+    const sweepAgain = async () => {
+      const before = upstream.asked().length;
+      const { asOf } = await untilComplete(server);
+      date.advance(200);
+      await expect.poll(() => upstream.asked().length, { interval: 10 }).toBe(before + 3);
+      await expect.poll(async () => (await untilComplete(server)).asOf, { interval: 10 }).not.toBe(asOf);
+    };
+    await sweepAgain();
+    expect(await server.countExecuted(withoutTime)).toMatchObject({ count: 0 });
+    expect(await server.countExecuted(OF_B)).toMatchObject({ count: 1 });
+    upstream.planRoutes(routesOf({ ...NETWORK, 'c 0x1': ['b 0x1'] }));
+    await sweepAgain();
+    const { count, bodies } = await server.countExecuted(withoutTime);
+    expect(count).toBe(1);
+    expect(JSON.parse(bodies[0] ?? '')).toMatchObject({
+      data: { sources: { chains: [{ chainKey: 'a' }, { chainKey: 'c' }], isComplete: true } },
+    });
+  });
+});

@@ -1,0 +1,266 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createClientLimit } from '../../src/scheduling/client-limit.js';
+import { stall } from '../support/fake-upstream.js';
+import { ROOT } from '../support/readme.js';
+import { createTestGateway } from '../support/test-gateway.js';
+import { type Received, startServer, type TestServer } from '../support/test-server.js';
+import { callOf, connect } from './support.js';
+
+const LIST = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
+const MODERN = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+const post = ({ ask }: TestServer, body: string, headers: Record<string, string> = {}) =>
+  ask({ path: '/mcp', body, headers });
+const messageOf = ({ body }: Received) => {
+  const { error } = JSON.parse(body.toString()) as { error: string | { message: string } };
+  return typeof error === 'string' ? error : error.message;
+};
+
+describe('an origin', () => {
+  it.each([
+    ['*', undefined, 200],
+    ['*', 'https://evil.example', 403],
+    ['*', 'null', 403],
+    ['*', 'http://localhost.evil.example', 403],
+    ['*', 'http://localhost:6274', 200],
+    ['*', 'http://127.0.0.1', 200],
+    [['https://app.example'], undefined, 200],
+    [['https://app.example'], 'https://app.example', 200],
+    [['https://app.example'], 'https://evil.example', 403],
+    [['https://app.example'], 'http://localhost:6274', 403],
+  ] as const)('with CORS_ORIGINS=%s, %s is answered with %s', async (corsOrigins, origin, status) => {
+    const { fetch } = await createTestGateway({ config: { corsOrigins } });
+    const response = await fetch('/mcp', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(origin ? { origin } : {}) },
+      body: LIST,
+    });
+    expect(response.status).toBe(status);
+    if (status === 403)
+      expect(await response.json()).toEqual({ error: expect.stringContaining(`got "${origin}"`) });
+  });
+});
+
+let shared: TestServer;
+const ends: (() => Promise<void>)[] = [];
+beforeAll(async () => {
+  shared = await startServer({ atEnd: (end) => ends.push(end) });
+});
+afterAll(async () => {
+  for (const end of ends.reverse()) await end();
+});
+
+describe('a request to /mcp', () => {
+  it.each([
+    ['nothing', '', 400, 'got nothing'],
+    ['half a message', '{"jsonrpc":', 400, 'Expected a JSON-RPC message, such as'],
+    ['a number', '5', 400, 'Expected one JSON-RPC message, which is an object, got 5'],
+    ['null', 'null', 400, 'Expected one JSON-RPC message, which is an object, got null'],
+    ['a batch', `[${`${LIST},`.repeat(999)}${LIST}]`, 400, 'got an array of 1000'],
+    ['an empty batch', '[]', 400, 'got an array of 0'],
+    ['deep arrays', `{"a":${'['.repeat(100_000)}`, 400, 'Expected JSON of at most 64 levels'],
+    [
+      'deep objects',
+      `{"a":${'{"a":'.repeat(70)}1${'}'.repeat(71)}`,
+      400,
+      'Expected JSON of at most 64 levels',
+    ],
+    ['no message', '{"hello":1}', 400, 'not a valid JSON-RPC message'],
+    [
+      'a call without a name',
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}',
+      200,
+      'expected string, received undefined',
+    ],
+    [
+      'a method that is not there',
+      '{"jsonrpc":"2.0","id":1,"method":"resources/list"}',
+      200,
+      'Method not found',
+    ],
+  ])('with %s is refused', async (_what, body, status, message) => {
+    const response = await post(shared, body);
+    expect(response.status).toBe(status);
+    expect(messageOf(response).replaceAll('\\"', '"')).toContain(message);
+    expect(response.body.byteLength).toBeLessThan(1_000);
+  });
+
+  it('with whatever message is answered without an internal error', async () => {
+    const junk = fc.oneof(
+      fc.jsonValue({ maxDepth: 3 }),
+      fc.constantFrom('__proto__', 'constructor', '', 1e308),
+    );
+    const methods = [
+      'tools/call',
+      'tools/list',
+      'initialize',
+      'server/discover',
+      'ping',
+      'subscriptions/listen',
+    ];
+    const names = ['find_tokens', 'get_token', 'list_chains', 'listing_status'];
+    const args = fc.dictionary(
+      fc.constantFrom('query', 'filter', 'first', 'chainKey', 'address', 'search'),
+      junk,
+    );
+    const message = fc.record(
+      {
+        jsonrpc: fc.oneof({ weight: 9, arbitrary: fc.constant('2.0') }, junk),
+        id: fc.oneof({ weight: 5, arbitrary: fc.nat() }, junk),
+        method: fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...methods) }, junk),
+        params: fc.oneof(
+          { weight: 5, arbitrary: fc.record({ name: fc.constantFrom(...names), arguments: args }) },
+          fc.record({ name: junk, arguments: junk, _meta: fc.oneof(fc.constant(MODERN), junk) }),
+          junk,
+        ),
+      },
+      { requiredKeys: ['method'] },
+    );
+    const versions = fc.constantFrom('2026-07-28', '2025-11-25', '1');
+    await fc.assert(
+      fc.asyncProperty(message, fc.option(versions), async (sent, version) => {
+        const headers = version === null ? {} : { 'mcp-protocol-version': version };
+        const { status, body } = await post(shared, JSON.stringify(sent), headers);
+        expect(status).toBeLessThan(500);
+        if (body.byteLength === 0) return;
+        const { error } = JSON.parse(body.toString()) as { error?: { message: string } };
+        expect(error?.message ?? '').not.toMatch(/internal/i);
+      }),
+      { numRuns: 300 },
+    );
+    expect(shared.logged.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+    expect(shared.serverLog.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+  });
+
+  it('must be a POST of JSON of limited size', async () => {
+    const server = await startServer({ config: { maxBodyBytes: 2_000 } });
+    for (const method of ['GET', 'DELETE', 'PUT']) {
+      const response = await server.ask({ path: '/mcp', method });
+      expect([response.status, response.headers.allow]).toEqual([405, 'POST, OPTIONS']);
+    }
+    const form = await post(server, LIST, { 'content-type': 'text/plain' });
+    expect([form.status, messageOf(form)]).toEqual([
+      415,
+      'Expected the Content-Type application/json, got "text/plain".',
+    ]);
+    expect((await post(server, callOf('find_tokens', { query: 'x'.repeat(2_000) }))).status).toBe(413);
+    // Without a server that has counted the bytes.
+    const body = new Blob([callOf('find_tokens', { query: 'x'.repeat(2_000) })]).stream();
+    const headers = { 'content-type': 'application/json' };
+    const streamed = { method: 'POST', headers, body, duplex: 'half' } as RequestInit;
+    expect((await server.fetch('/mcp', streamed)).status).toBe(413);
+    expect((await post(server, LIST)).status).toBe(200);
+  });
+
+  it('gets JSON, whatever it accepts, that no cache stores, and no session', async () => {
+    const server = await startServer();
+    for (const accept of ['*/*', 'application/json', 'application/json, text/event-stream']) {
+      const { status, headers } = await post(server, LIST, { accept });
+      expect(status).toBe(200);
+      expect(headers).toMatchObject({
+        'content-type': 'application/json',
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        'x-request-id': expect.any(String),
+      });
+      expect(headers).not.toHaveProperty('mcp-session-id');
+    }
+  });
+
+  it('opens no subscription, which would stay open', async () => {
+    const server = await startServer();
+    const client = await connect(server.address, '2026-07-28');
+    await expect(client.listen({ toolsListChanged: true })).rejects.toThrow('Subscription limit reached');
+  });
+
+  it('is not found with MCP=false, nor named among the paths', async () => {
+    const { fetch, gateway } = await createTestGateway({ config: { mcp: false } });
+    const response = await fetch('/mcp', { method: 'POST', body: LIST });
+    expect(response.status).toBe(404);
+    expect(await response.text()).not.toContain('/mcp');
+    expect(gateway.operationPaths).toEqual(['/graphql']);
+    expect(await (await fetch('/llms.txt')).text()).not.toContain('/mcp');
+  });
+});
+
+describe('what one client can make it cost', () => {
+  it('counts as operations that are under way: beyond their number it is told that the gateway is busy', async () => {
+    const { gateway, upstream } = await createTestGateway({ config: { upstreamRetries: 0 } });
+    upstream.plan('chains', stall);
+    upstream.plan('tokens', stall);
+    const send = (path: string, body: string, client: string) => {
+      const headers = { 'content-type': 'application/json' };
+      return gateway.fetch(new Request(`http://gateway${path}`, { method: 'POST', headers, body }), {
+        client,
+      });
+    };
+    const query = JSON.stringify({ query: '{ tokens { name } }' });
+    const call = callOf('get_token', { chainKey: 'base', address: '0x1' });
+    const waiting = Array.from({ length: 250 }, (_, nth) =>
+      nth % 2 ? send('/graphql', query, 'a') : send('/mcp', call, 'a'),
+    );
+    const refused = await send('/mcp', LIST, 'a');
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: 'OVERLOADED' } }] });
+    expect((await send('/mcp', LIST, 'b')).status).toBe(200);
+    await upstream.refuse();
+    for (const response of await Promise.all(waiting)) expect(response.status).toBe(200);
+  });
+
+  it('is limited by RATE_LIMIT, each message as one operation', async () => {
+    const server = await startServer({ clientLimit: createClientLimit({ perSecond: 1, burst: 3_600 }) });
+    const limited = await startServer({
+      clientLimit: { ...createClientLimit({ perSecond: 1, burst: 1 }), take: async () => 1_000 },
+    });
+    expect((await post(server, LIST)).status).toBe(200);
+    const { status, headers, body } = await post(limited, LIST);
+    expect([status, headers['retry-after']]).toEqual([429, '1']);
+    expect(JSON.parse(body.toString())).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
+  });
+});
+
+describe('the log and the metrics', () => {
+  it('tell the operation of a tool and the codes of its errors, as of other requests', async () => {
+    const server = await startServer();
+    await server.query('{ chains { name } tokens { name } }');
+    await post(server, LIST);
+    await post(server, callOf('list_chains', { search: 'base' }));
+    await post(server, callOf('find_tokens', { first: 0 }));
+    await post(server, callOf('nothing'));
+    await post(server, '[]');
+    const lines = server.serverLog.filter(({ msg }) => msg === 'Answered');
+    expect(
+      lines.map(({ path, status, cache, operation, codes }) => [path, status, cache, operation, codes]),
+    ).toEqual([
+      ['/mcp', 200, 'none', undefined, undefined],
+      ['/mcp', 200, 'miss', 'ListChains', undefined],
+      ['/mcp', 200, 'miss', 'FindTokens', ['BAD_USER_INPUT']],
+      ['/mcp', 200, 'none', undefined, ['BAD_USER_INPUT']],
+      ['/mcp', 400, 'refused', undefined, undefined],
+    ]);
+    const { text } = await server.metrics.expose();
+    expect(text).toContain('gateway_requests_total{cache="miss",outcome="ok"} 1');
+    expect(text).toContain('gateway_requests_total{cache="miss",outcome="BAD_USER_INPUT"} 1');
+    expect(text).toContain('gateway_requests_total{cache="refused",outcome="HTTP_4XX"} 1');
+  });
+});
+
+describe('the package of the protocol', () => {
+  it('is imported by nothing, so that only a message loads it', () => {
+    const src = join(ROOT, 'src');
+    const lines = readdirSync(src, { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.ts'))
+      .flatMap((path) => readFileSync(join(src, path), 'utf8').match(/^.*@modelcontextprotocol.*$/gm) ?? []);
+    expect(lines.toSorted()).toEqual([
+      "const PACKAGE = require.resolve('@modelcontextprotocol/server');",
+      "export type Protocol = typeof import('@modelcontextprotocol/server');",
+      "import type { Server } from '@modelcontextprotocol/server';",
+    ]);
+  });
+});

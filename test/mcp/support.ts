@@ -1,0 +1,32 @@
+import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { onTestFinished } from 'vitest';
+
+/** The revisions of the protocol that agents speak. */
+export const REVISIONS = ['2026-07-28', '2025-11-25'] as const;
+export type Revision = (typeof REVISIONS)[number];
+
+/** The official client, connected by this revision. */
+export async function connect(
+  address: string,
+  revision: Revision,
+  atEnd: (end: () => Promise<void>) => void = onTestFinished,
+): Promise<Client> {
+  const mode = revision === '2025-11-25' ? 'legacy' : { pin: revision };
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${address}/mcp`)));
+  atEnd(() => client.close());
+  return client;
+}
+
+/** The text of a result, which is its only content. */
+export function textOf({ content }: CallToolResult): string {
+  const [block, ...others] = content;
+  if (block?.type !== 'text' || others.length > 0)
+    throw new Error(`Expected one text, got ${JSON.stringify(content)}`);
+  return block.text;
+}
+
+/** A message that calls a tool, of the revisions before 2026-07-28. */
+export function callOf(name: string, args: object = {}): string {
+  return JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } });
+}

@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ROOT } from '../support/readme.js';
+import { createTestGateway } from '../support/test-gateway.js';
+import { plainOf, type Received, startServer, type TestServer } from '../support/test-server.js';
+
+const FILES = ['/llms.txt', '/schema.graphql'];
+
+let server: TestServer;
+const ends: (() => Promise<void>)[] = [];
+beforeAll(async () => {
+  server = await startServer({ atEnd: (end) => ends.push(end) });
+  await server.query('{ chains { name } tokens { name } }');
+});
+afterAll(async () => {
+  for (const end of ends.reverse()) await end();
+});
+
+const get = (path: string, headers: Record<string, string> = {}): Promise<Received> =>
+  server.ask({ path, method: 'GET', headers });
+
+describe.each(FILES)('%s', (path) => {
+  it('is text that caches check by its tag, and that pages of all origins may read', async () => {
+    const { status, headers, body } = await get(path, { origin: 'https://any.example' });
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      'content-type': 'text/plain; charset=utf-8',
+      'cache-control': 'no-cache',
+      'access-control-allow-origin': '*',
+      'x-content-type-options': 'nosniff',
+      vary: 'Accept-Encoding',
+    });
+    const same = await get(path, { 'if-none-match': headers.etag ?? '' });
+    expect([same.status, same.body.byteLength]).toEqual([304, 0]);
+    expect((await get(path, { 'if-none-match': '"other"' })).body).toEqual(body);
+  });
+
+  it('is compressed as the client asks, with a tag of its own', async () => {
+    const plain = await get(path);
+    for (const encoding of ['br', 'gzip']) {
+      const packed = await get(path, { 'accept-encoding': encoding });
+      expect(packed.headers['content-encoding']).toBe(encoding);
+      expect(packed.headers.etag).not.toBe(plain.headers.etag);
+      expect(plainOf(packed)).toEqual(plain.body);
+    }
+  });
+
+  it('answers HEAD like GET without a body, and nothing else', async () => {
+    const whole = await get(path);
+    const head = await server.ask({ path, method: 'HEAD' });
+    expect([head.status, head.body.byteLength]).toEqual([200, 0]);
+    expect(head.headers).toMatchObject({
+      etag: whole.headers.etag,
+      'content-length': String(whole.body.byteLength),
+    });
+    const posted = await server.ask({ path, method: 'POST', body: '{}' });
+    expect([posted.status, posted.headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS']);
+  });
+
+  it('is linked once from each page', async () => {
+    for (const page of ['/', '/graphql']) {
+      const html = (await get(page, { accept: 'text/html' })).body.toString();
+      expect(html.split(`href="${path}"`)).toHaveLength(2);
+    }
+  });
+});
+
+describe('/schema.graphql', () => {
+  it('is the schema file of the repository', async () => {
+    const { body } = await get('/schema.graphql');
+    expect(body.toString()).toBe(readFileSync(join(ROOT, 'schema.graphql'), 'utf8'));
+  });
+
+  it('is not found without introspection, nor named anywhere', async () => {
+    const { fetch } = await createTestGateway({ config: { introspection: false } });
+    const missing = await fetch('/schema.graphql');
+    expect(missing.status).toBe(404);
+    expect(await missing.text()).not.toContain('/schema.graphql');
+    for (const path of ['/llms.txt', '/', '/graphql']) {
+      const response = await fetch(path, { headers: { accept: 'text/html' } });
+      expect(response.status).toBe(200);
+      expect(await response.text(), path).not.toContain('/schema.graphql');
+    }
+  });
+});
+
+describe('/llms.txt', () => {
+  it('is Markdown in the form of llmstxt.org: a title, a summary, and links to what there is', async () => {
+    const text = (await get('/llms.txt')).body.toString();
+    expect(text).toMatch(/^# Chains and tokens\n\n> .+\n\n/);
+    expect(text).toContain('`/graphql` by POST');
+    expect(text.length).toBeLessThan(5_000);
+    const [, links = ''] = text.split('\n## Links\n\n');
+    const lines = links.trimEnd().split('\n');
+    expect(lines.length).toBeGreaterThan(3);
+    for (const line of lines) {
+      const [, path = ''] = /^- \[[^\]]+\]\(([^)]+)\): ./.exec(line) ?? [];
+      const { status } = await get(path, { accept: 'text/html' });
+      expect([path, status]).toEqual([path, path === '/mcp' ? 405 : 200]);
+    }
+  });
+
+  it('has three example queries that find something', async () => {
+    const text = (await get('/llms.txt')).body.toString();
+    const queries = [...text.matchAll(/```graphql\n([\s\S]*?)```/g)].map(([, query = '']) => query);
+    expect(queries).toHaveLength(3);
+    for (const query of queries) {
+      const { data, errors } = await server.query<Record<string, unknown>>(query);
+      expect(errors).toBeUndefined();
+      for (const [field, found] of Object.entries(data ?? {})) {
+        const { totalCount = (found as unknown[]).length } = found as { totalCount?: number };
+        expect(totalCount, field).toBeGreaterThan(0);
+      }
+    }
+  });
+});

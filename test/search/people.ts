@@ -1,0 +1,144 @@
+/** What a person types into the search of tokens, and what is meant by it. */
+export interface TypedQuery {
+  readonly typed: string;
+  /**
+   * The rows meant, as `SYMBOL chainKey`, of the demo listing. One row must come first; several must be the first
+   * three or among them; none means that nothing may be found, since any row would be a guess.
+   */
+  readonly rows: readonly string[];
+  /** What the answer may ask back where nothing is found; for an empty list it must not guess. */
+  readonly didYouMean?: readonly string[];
+}
+
+const found = (typed: string, ...rows: readonly string[]): TypedQuery => ({ typed, rows });
+const notFound = (typed: string): TypedQuery => ({ typed, rows: [], didYouMean: [] });
+const typo = (typed: string, ...didYouMean: readonly string[]): TypedQuery => ({
+  typed,
+  rows: [],
+  didYouMean,
+});
+
+const USDC_ON_BASE = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
+const USDC_ON_ETHEREUM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
+const USDC_ON_SOLANA = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+const STG = '0x2F6F07CDcf3588944Bf4C42aC74ff24bF56e7590';
+
+/** Queries by kind, in the words of the people who type them. */
+export const TYPED: Readonly<Record<string, readonly TypedQuery[]>> = {
+  symbols: [
+    found('usdc', 'USDC ethereum'),
+    found('USDT', 'USDT ethereum'),
+    found('eth', 'ETH ethereum'),
+    found('weth', 'WETH mantle', 'WETH plasma'),
+    found('wbtc', 'WBTC ethereum'),
+    found('usde', 'USDe ethereum'),
+    found('eurc', 'EURC ethereum'),
+    found('stg', 'STG ethereum'),
+    found('op', 'OP optimism'),
+    found('cbe', 'cbETH ethereum', 'cbETH base'),
+    found('pyu', 'PYUSD ethereum'),
+  ],
+  'English names': [
+    found('tether', 'USDT ethereum'),
+    found('usd coin', 'USDC ethereum'),
+    found('ether', 'ETH ethereum'),
+    found('wrapped btc', 'WBTC ethereum'),
+    found('bitcoin', 'BTC.b ethereum'),
+    found('coinbase', 'cbETH ethereum', 'cbETH base'),
+    found('pancakeswap', 'CAKE base', 'CAKE bsc'),
+    found('paypal', 'PYUSD ethereum'),
+    found('layer zero', 'ZRO ethereum'),
+    found('layerzero', 'ZRO ethereum'),
+    found('stargate', 'STG ethereum'),
+    found('staked usde', 'sUSDe ethereum'),
+    found('rocket pool', 'rETH ethereum'),
+    found('pudgy penguins', 'PENGU solana'),
+    found('curve dao', 'CRV ethereum'),
+    found('yearn', 'YFI ethereum'),
+  ],
+  'names of chains': [
+    found('ethereum', 'ETH ethereum', 'USDC ethereum', 'USDT ethereum'),
+    found('base', 'ETH base', 'USDC base', 'USDT base'),
+    found('arbitrum', 'ETH arbitrum', 'USDC arbitrum'),
+    found('optimism', 'ETH optimism', 'USDC optimism'),
+    found('solana', 'USDC solana', 'USDT solana'),
+    found('zksync era', 'USDC zksync'),
+    found('ink', 'USDC ink', 'USDC.e ink'),
+    found('8453', 'ETH base', 'USDC base', 'USDT base'),
+    found('eip155:42161', 'ETH arbitrum', 'USDC arbitrum'),
+  ],
+  'brand names of chains': [
+    found('binance', 'USDC bsc', 'USDT bsc'),
+    found('bnb', 'BNB bsc'),
+    found('matic', 'MATIC polygon'),
+    found('avax', 'AVAX avalanche'),
+    found('kaia', 'KAIA klaytn'),
+    found('klaytn', 'USDC.e klaytn', 'USDT klaytn', 'WETH klaytn'),
+    found('hyperevm', 'USDC hyperliquid'),
+    found('usdt binance', 'USDT bsc'),
+    found('usdc matic', 'USDC polygon'),
+    found('usdc avax', 'USDC avalanche'),
+    found('usdc kaia', 'USDC.e klaytn'),
+    found('usdc world chain', 'USDC worldchain'),
+    found('rsk', 'USDC.e rootstock', 'USDT rootstock', 'WETH rootstock'),
+  ],
+  'symbols with marks': [
+    found('usdc.e', 'USDC.e optimism'),
+    found('usdce', 'USDC.e optimism'),
+    found('USD₮0', 'USDT0 optimism'),
+    found('usdt0', 'USDT0 optimism'),
+    found('usd₮', 'USDT ethereum'),
+    found('s*usdc', 'S*USDC ethereum'),
+    found('m.usdt', 'm.USDT metis'),
+    found('$usdc', 'USDC ethereum'),
+    found('btc.b', 'BTC.b ethereum'),
+  ],
+  'two words, in either order': [
+    found('usdc base', 'USDC base'),
+    found('base usdc', 'USDC base'),
+    found('eth base', 'ETH base'),
+    found('base eth', 'ETH base'),
+    found('arbitrum usdt', 'USD₮0 arbitrum'),
+    found('tron usdt', 'USDT tron'),
+    found('usdc on base', 'USDC base'),
+    found('usdc/base', 'USDC base'),
+    found('usdc 8453', 'USDC base'),
+    found('sol usdc', 'USDC solana'),
+    found('bnb usdt', 'USDT bsc'),
+  ],
+  addresses: [
+    found(USDC_ON_ETHEREUM, 'USDC ethereum'),
+    found(USDC_ON_BASE.toLowerCase(), 'USDC base'),
+    found(USDC_ON_BASE.toUpperCase(), 'USDC base'),
+    found(USDC_ON_SOLANA, 'USDC solana'),
+    found(USDC_ON_BASE.slice(0, 8), 'USDC base'),
+    found('0xa0B869', 'USDC ethereum'),
+    found(`https://basescan.org/token/${USDC_ON_BASE}`, 'USDC base'),
+    found(`eip155:8453/erc20:${USDC_ON_BASE}`, 'USDC base'),
+    found(`eip155:137/erc20:${STG.toLowerCase()}`, 'STG polygon'),
+    notFound(USDC_ON_SOLANA.toLowerCase()),
+    notFound(`eip155:1/erc20:${USDC_ON_BASE}`),
+    notFound(`0x${'12'.repeat(20)}`),
+  ],
+  'slips of the fingers': [
+    typo('usdcc', 'usdc'),
+    typo('uscd', 'usdc'),
+    typo('etherem', 'ethereum'),
+    typo('arbitrm', 'arbitrum'),
+    typo('optimsim', 'optimism'),
+    typo('solanna', 'solana'),
+    typo('coinbsae', 'coinbase'),
+    typo('usdc arbitrm', 'usdc arbitrum'),
+  ],
+  'tokens that are not listed': [notFound('usdd'), notFound('usds'), notFound('wbeth'), notFound('fdusd')],
+  'emoji and other alphabets': [
+    found('usdc 🚀', 'USDC ethereum'),
+    found('ＵＳＤＣ', 'USDC ethereum'),
+    notFound('🚀'),
+    notFound('биткоин'),
+    notFound('以太坊'),
+    // With a Cyrillic letter at its end.
+    notFound('usd\u0441'),
+  ],
+  nothing: [found('', 'ETH ethereum', 'USDC ethereum'), found('  ', 'ETH ethereum', 'USDC ethereum')],
+};

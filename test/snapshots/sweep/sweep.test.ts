@@ -1,0 +1,387 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { stopClock } from '../../support/clock.js';
+import { type Answer, json, stall, status } from '../../support/fake-upstream.js';
+import {
+  askSources,
+  type Network,
+  routesOf,
+  rowOf,
+  sourcesOf,
+  startSweeping,
+  startSweptUpstream,
+  stopDate,
+  untilComplete,
+} from '../../support/sweep.js';
+import { codesOf, createTestGateway, type TestGateway } from '../../support/test-gateway.js';
+
+/** Not one of them goes both ways but the first two. */
+const NETWORK: Network = {
+  'a 0x1': ['b 0x1', 'c 0x1'],
+  'b 0x1': ['a 0x1'],
+  'c 0x1': [],
+  'c 0x2': ['b 0x1', 'c 0x1'],
+};
+const TOKENS = Object.keys(NETWORK);
+const HOUR = 3_600_000;
+
+/** Lets everything run that waits for nothing but the event loop. */
+async function settle(): Promise<void> {
+  for (let round = 0; round < 300; round++) await setImmediate();
+}
+
+const linesOf = ({ logged }: TestGateway, text: string) => logged.filter(({ msg }) => msg.includes(text));
+
+describe('sources', () => {
+  it('are null without an error, and cost nothing, where routes are not swept', async () => {
+    const upstream = await startSweptUpstream(NETWORK);
+    const gateway = await createTestGateway({ upstream });
+    expect(await askSources(gateway, 'a 0x1')).toEqual({ data: { sources: null } });
+    expect(upstream.count()).toBe(0);
+  });
+
+  it("are the upstream's answers turned round, by one request for each bridgeable token", async () => {
+    stopDate();
+    const upstream = await startSweptUpstream(NETWORK);
+    upstream.planNetwork(NETWORK, [rowOf('b 0x9', { isBridgeable: false })]);
+    const gateway = await startSweeping(upstream);
+    await untilComplete(gateway);
+    expect(await sourcesOf(gateway, 'a 0x1')).toEqual(['b 0x1']);
+    expect(await sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1', 'c 0x2']);
+    expect(await sourcesOf(gateway, 'c 0x1')).toEqual(['a 0x1', 'c 0x2']);
+    expect(await sourcesOf(gateway, 'c 0x2')).toEqual([]);
+    expect(await sourcesOf(gateway, 'b 0x9')).toEqual([]);
+    expect(await sourcesOf(gateway, 'nowhere 0x1')).toEqual([]);
+    expect([...upstream.asked()].sort()).toEqual(TOKENS);
+    expect(
+      linesOf(gateway, 'sweep').map(({ msg, tokens, asked, failed, pairs }) => ({
+        msg,
+        tokens,
+        asked,
+        failed,
+        pairs,
+      })),
+    ).toEqual([
+      { msg: 'A sweep of the routes of all bridgeable tokens begins', tokens: 4 },
+      { msg: 'The sweep of routes has asked every bridgeable token', asked: 4, failed: 0, pairs: 5 },
+    ]);
+  });
+
+  it('say that they are not complete, and how old they are, while tokens are still to be asked', async () => {
+    const clock = stopClock();
+    const date = stopDate();
+    const upstream = await startSweptUpstream(NETWORK);
+    const gateway = await startSweeping(upstream);
+    await expect
+      .poll(() => askSources(gateway, 'b 0x1'))
+      .toMatchObject({
+        data: { sources: { isComplete: false, chains: [{ chainKey: 'a' }] } },
+      });
+    const firstAt = new Date(Date.now()).toISOString();
+    date.advance(20);
+    clock.advance(50);
+    await expect.poll(() => upstream.asked().length, { interval: 10 }).toBe(2);
+    await settle();
+    // The oldest answer counts, whatever tokens it is about.
+    expect((await askSources(gateway, 'a 0x1')).data?.sources).toMatchObject({
+      isComplete: false,
+      asOf: firstAt,
+    });
+    clock.advance(50);
+    await expect.poll(() => upstream.asked().length, { interval: 10 }).toBe(3);
+    clock.advance(50);
+    expect(await untilComplete(gateway)).toMatchObject({ asOf: firstAt });
+  });
+
+  it('are swept again after the interval, with what has changed', async () => {
+    const date = stopDate();
+    const upstream = await startSweptUpstream(NETWORK);
+    const gateway = await startSweeping(upstream);
+    const { asOf } = await untilComplete(gateway);
+    upstream.planRoutes(routesOf({ ...NETWORK, 'a 0x1': ['c 0x1'], 'c 0x1': ['b 0x1'] }));
+    date.advance(200);
+    await expect.poll(() => upstream.asked().length).toBe(8);
+    await expect.poll(() => sourcesOf(gateway, 'b 0x1'), { interval: 10 }).toEqual(['c 0x1', 'c 0x2']);
+    await expect.poll(async () => (await untilComplete(gateway)).asOf).not.toBe(asOf);
+    expect([...upstream.asked()].slice(4).sort()).toEqual(TOKENS);
+  });
+
+  it('follow the listing: what leaves it is no source, and what comes is asked', async () => {
+    const date = stopDate();
+    const upstream = await startSweptUpstream(NETWORK);
+    const gateway = await startSweeping(upstream);
+    await untilComplete(gateway);
+    const { 'c 0x2': gone, ...rest } = NETWORK;
+    expect(gone).toHaveLength(2);
+    date.advance(10);
+    upstream.planNetwork({ ...rest, 'c 0x3': ['a 0x1'] });
+    gateway.snapshots.refreshNow();
+    await expect.poll(() => sourcesOf(gateway, 'a 0x1'), { interval: 10 }).toEqual(['b 0x1', 'c 0x3']);
+    expect(await sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);
+    expect(upstream.asked().slice(4)).toEqual(['c 0x3']);
+    expect(await untilComplete(gateway)).toMatchObject({ isComplete: true });
+    const { text } = await gateway.metrics.expose();
+    expect(text).toContain('gateway_sweep_tokens_known 4\n');
+  });
+
+  it('leave out a row with other decimals than the listing, as destinations do', async () => {
+    stopDate();
+    const upstream = await startSweptUpstream(NETWORK);
+    upstream.planRoutes((token) =>
+      json({
+        tokens:
+          token === 'c 0x2' ? [rowOf('b 0x1', { decimals: 18 })] : token === 'a 0x1' ? [rowOf('b 0x1')] : [],
+      }),
+    );
+    const gateway = await startSweeping(upstream);
+    await untilComplete(gateway);
+    expect(await sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);
+  });
+
+  it('cost rows: beyond MAX_ROWS there is an error and no data', async () => {
+    stopDate();
+    const upstream = await startSweptUpstream(NETWORK);
+    const gateway = await startSweeping(upstream, { config: { maxRows: 3 } });
+    await untilComplete(gateway);
+    expect(await sourcesOf(gateway, 'a 0x1')).toEqual(['b 0x1']);
+    const answer = await askSources(gateway, 'b 0x1');
+    expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
+    expect(answer.data).toBeUndefined();
+    const { errors } = await gateway.query(
+      `{ sources(dstChainKey: "a", dstToken: "${'x'.repeat(513)}") { isComplete } }`,
+    );
+    expect(errors?.[0]?.extensions?.code).toBe('BAD_USER_INPUT');
+  });
+});
+
+describe('destinations', () => {
+  const OF_BOTH = `{
+    destinations(srcChainKey: "a", srcToken: "0x1") { chainKey tokens { address } }
+    token(chainKey: "c", address: "0x2") { destinations { __typename } }
+  }`;
+
+  it('are answered from the sweep while its answer is fresh, without a request', async () => {
+    stopDate();
+    const upstream = await startSweptUpstream(NETWORK);
+    const gateway = await startSweeping(upstream);
+    await untilComplete(gateway);
+    expect(await gateway.query(OF_BOTH)).toMatchObject({
+      data: {
+        destinations: [
+          { chainKey: 'b', tokens: [{ address: '0x1' }] },
+          { chainKey: 'c', tokens: [{ address: '0x1' }] },
+        ],
+        token: { destinations: [{}] },
+      },
+    });
+    expect(upstream.asked()).toHaveLength(4);
+  });
+
+  it('are asked for when it is no longer fresh, and what a client gets enters the map', async () => {
+    const clock = stopClock();
+    const date = stopDate();
+    const upstream = await startSweptUpstream(NETWORK);
+    const gateway = await startSweeping(upstream, {
+      config: { destinationsFreshMs: 1_000, routesSweepMs: HOUR },
+    });
+    await expect
+      .poll(() => askSources(gateway, 'b 0x1'))
+      .toMatchObject({ data: { sources: { isComplete: false } } });
+    expect(upstream.asked()).toEqual(['a 0x1']);
+    await gateway.query('{ destinations(srcChainKey: "a", srcToken: "0x1") { chainKey } }');
+    expect(upstream.asked()).toHaveLength(1);
+    date.advance(1_001);
+    clock.advance(1_001);
+    upstream.planRoutes(routesOf({ ...NETWORK, 'a 0x1': ['c 0x2'] }));
+    await gateway.query('{ destinations(srcChainKey: "a", srcToken: "0x1") { chainKey } }');
+    expect(upstream.asked()).toHaveLength(2);
+    expect(await sourcesOf(gateway, 'c 0x2')).toEqual(['a 0x1']);
+    expect(await sourcesOf(gateway, 'b 0x1')).toEqual([]);
+    await gateway.query('{ destinations(srcChainKey: "c", srcToken: "0x2") { chainKey } }');
+    expect(await sourcesOf(gateway, 'b 0x1')).toEqual(['c 0x2']);
+  });
+});
+
+describe('the requests of the sweep', () => {
+  it('come after those of clients', async () => {
+    const clock = stopClock();
+    stopDate();
+    const many: Network = Object.fromEntries(Array.from({ length: 8 }, (_, nth) => [`a 0x${nth + 10}`, []]));
+    const upstream = await startSweptUpstream(many);
+    const gateway = await startSweeping(upstream, {
+      config: { upstreamRequestsPerSecond: 4, routesSweepMs: 1 },
+    });
+    /** Waits for so many requests, while the clock goes on by this in each round. */
+    const untilAsked = (count: number, ms: number) =>
+      expect
+        .poll(
+          () => {
+            clock.advance(ms);
+            return upstream.asked().length;
+          },
+          { interval: 20 },
+        )
+        .toBeGreaterThanOrEqual(count);
+    // With the listings these are all that may be sent in a second.
+    await untilAsked(2, 1);
+    const wanted = ['a 0x15', 'a 0x16', 'a 0x17'];
+    const answers = wanted.map((token) =>
+      gateway.query(`{ destinations(srcChainKey: "a", srcToken: "${token.slice(2)}") { chainKey } }`),
+    );
+    await settle();
+    await untilAsked(5, 1_050);
+    await Promise.all(answers);
+    expect([...upstream.asked()].slice(2, 5).sort()).toEqual(wanted);
+    await untilAsked(8, 1_050);
+    await untilComplete(gateway, 'a 0x10');
+    expect([...upstream.asked()].sort()).toEqual(Object.keys(many).sort());
+  });
+
+  it('are shared with a client that asks for the same while they are under way', async () => {
+    stopDate();
+    const upstream = await startSweptUpstream(NETWORK);
+    let answerNow: (() => void) | undefined;
+    const held: Answer = (...asked) => {
+      answerNow = () => routesOf(NETWORK)('a 0x1')(...asked);
+    };
+    upstream.planRoutes((token) => (token === 'a 0x1' ? held : routesOf(NETWORK)(token)));
+    const gateway = await startSweeping(upstream);
+    await expect.poll(() => upstream.asked()).toEqual(['a 0x1']);
+    const answer = gateway.query('{ destinations(srcChainKey: "a", srcToken: "0x1") { chainKey } }');
+    await settle();
+    answerNow?.();
+    expect(await answer).toEqual({ data: { destinations: [{ chainKey: 'b' }, { chainKey: 'c' }] } });
+    await untilComplete(gateway);
+    expect([...upstream.asked()].sort()).toEqual(TOKENS);
+  });
+
+  it.each([
+    ['429', status(429, { 'retry-after': '90' }), 'UPSTREAM_RATE_LIMITED', 90_000],
+    ['429 without Retry-After', status(429), 'UPSTREAM_RATE_LIMITED', 60_000],
+  ])('stop at %s for that time, and what is known stays', async (_name, answer, code, pauseMs) => {
+    const clock = stopClock();
+    const date = stopDate();
+    const upstream = await startSweptUpstream(NETWORK);
+    const good = routesOf(NETWORK);
+    upstream.planRoutes((token) => (token === 'b 0x1' ? answer : good(token)));
+    const gateway = await startSweeping(upstream);
+    await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);
+    clock.advance(50);
+    await expect.poll(() => linesOf(gateway, 'The sweep of routes stops')).toHaveLength(1);
+    expect(linesOf(gateway, 'stops')[0]).toMatchObject({ code, asked: 1, failed: 1 });
+    upstream.planRoutes(good);
+    clock.advance(pauseMs - 1_000);
+    date.advance(pauseMs - 1_000);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(upstream.asked()).toEqual(['a 0x1', 'b 0x1']);
+    expect((await askSources(gateway, 'b 0x1')).data?.sources).toMatchObject({
+      isComplete: false,
+      chains: [{}],
+    });
+    clock.advance(1_001);
+    await expect
+      .poll(
+        () => {
+          clock.advance(50);
+          return upstream.asked().length;
+        },
+        { interval: 50 },
+      )
+      .toBe(5);
+    expect(upstream.asked().filter((token) => token === 'b 0x1')).toHaveLength(2);
+    expect(await untilComplete(gateway)).toMatchObject({ isComplete: true });
+  });
+
+  it('stop for good at 410 in the midst of a sweep, and what is known stays', async () => {
+    const clock = stopClock();
+    const date = stopDate();
+    const upstream = await startSweptUpstream(NETWORK);
+    const good = routesOf(NETWORK);
+    upstream.planRoutes((token) => (token === 'b 0x1' ? status(410) : good(token)));
+    const gateway = await startSweeping(upstream);
+    await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);
+    const { asOf } = (await askSources(gateway, 'b 0x1')).data?.sources ?? {};
+    clock.advance(50);
+    await expect
+      .poll(() => linesOf(gateway, 'stops until a restart'))
+      .toMatchObject([{ code: 'UPSTREAM_GONE', asked: 1, failed: 1 }]);
+    date.advance(HOUR);
+    clock.advance(HOUR);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(upstream.asked()).toEqual(['a 0x1', 'b 0x1']);
+    expect((await askSources(gateway, 'b 0x1')).data?.sources).toMatchObject({
+      chains: [{ chainKey: 'a', tokens: [{ address: '0x1' }] }],
+      isComplete: false,
+      asOf,
+    });
+  });
+
+  it('stop for good at 410, with the code where nothing is known; a restart asks again', async () => {
+    const clock = stopClock();
+    const date = stopDate();
+    const upstream = await startSweptUpstream(NETWORK);
+    upstream.planRoutes(() => status(410));
+    const gateway = await startSweeping(upstream);
+    await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual(['UPSTREAM_GONE']);
+    expect((await askSources(gateway, 'b 0x1')).data).toEqual({ sources: null });
+    upstream.planRoutes(routesOf(NETWORK));
+    clock.advance(3 * HOUR);
+    date.advance(3 * HOUR);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(upstream.asked()).toHaveLength(1);
+    const again = await startSweeping(upstream);
+    await expect.poll(() => sourcesOf(again, 'b 0x1')).toEqual(['a 0x1']);
+  });
+
+  it.each([
+    ['fail', status(500), 'UPSTREAM_STATUS'],
+    ['are not answered yet', stall, 'UPSTREAM_TIMEOUT'],
+  ])(
+    'that %s give sources an error with the code that fits while nothing is known',
+    async (_name, answer, code) => {
+      const upstream = await startSweptUpstream(NETWORK);
+      upstream.planRoutes(() => answer);
+      const gateway = await startSweeping(upstream);
+      await expect.poll(() => upstream.asked().length).toBeGreaterThan(0);
+      await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual([code]);
+    },
+  );
+
+  it('are repeated once, after the others, if they fail; without an answer the sources are not complete', async () => {
+    stopDate();
+    const upstream = await startSweptUpstream(NETWORK);
+    upstream.planRoutes((token) => (token === 'b 0x1' ? status(500) : routesOf(NETWORK)(token)));
+    const gateway = await startSweeping(upstream);
+    await expect.poll(() => linesOf(gateway, 'has asked every')).toHaveLength(1);
+    expect(upstream.asked()).toEqual(['a 0x1', 'b 0x1', 'c 0x1', 'c 0x2', 'b 0x1']);
+    expect(linesOf(gateway, 'has asked every')[0]).toMatchObject({ asked: 3, failed: 2, known: 3 });
+    expect((await askSources(gateway, 'b 0x1')).data?.sources).toMatchObject({ isComplete: false });
+    const { text } = await gateway.metrics.expose();
+    expect(text).toContain('gateway_sweep_requests_total{outcome="ok"} 3\n');
+    expect(text).toContain('gateway_sweep_requests_total{outcome="UPSTREAM_STATUS"} 2\n');
+    expect(text).toContain('gateway_sweep_tokens_left 1\n');
+    expect(text).toContain('gateway_sweep_pairs 4\n');
+    expect(text).toMatch(/^gateway_sweep_age_seconds \d/m);
+  });
+
+  it('stop where the map is full, with a line in the log', async () => {
+    stopDate();
+    const upstream = await startSweptUpstream(NETWORK);
+    const gateway = await startSweeping(upstream, { routeMapLimits: { pairs: 3, destinations: 10 } });
+    await expect.poll(() => linesOf(gateway, 'The map of routes is full')).toHaveLength(1);
+    expect(upstream.asked()).toEqual(TOKENS);
+    expect(await sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);
+    expect((await askSources(gateway, 'b 0x1')).data?.sources).toMatchObject({ isComplete: false });
+  });
+});
+
+describe('a listing that cannot be had', () => {
+  it('gives sources the code of its failure', async () => {
+    const upstream = await startSweptUpstream(NETWORK);
+    upstream.plan('tokens', status(503));
+    const gateway = await startSweeping(upstream);
+    await expect.poll(() => sourcesOf(gateway, 'a 0x1')).toEqual(['UPSTREAM_STATUS']);
+    upstream.plan('tokens', json({ tokens: [rowOf('a 0x1')] }));
+    await expect.poll(() => sourcesOf(gateway, 'a 0x1')).toEqual(['a 0x1']);
+  });
+});

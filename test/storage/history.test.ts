@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { stall, startFakeUpstream } from '../support/fake-upstream.js';
+import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
+import { refreshWith } from '../support/test-server.js';
+import type { TokenList } from '../support/token-lists.js';
+
+const CHAINS = [chainRow('a')];
+const address = (index: number) => `0x${index.toString(16).padStart(40, '0')}`;
+const rows = (...indexes: number[]) => indexes.map((index) => tokenRow('a', address(index)));
+
+async function changesSince({ query }: TestGateway, since: string | null) {
+  const { data } = await query<{ tokenChanges: { cursor: string; isReset: boolean; changed: object[] } }>(
+    'query ($since: String) { tokenChanges(since: $since) { cursor isReset changed { address } removedIds } }',
+    { since },
+  );
+  return data?.tokenChanges;
+}
+
+async function listOf({ fetch }: TestGateway): Promise<TokenList> {
+  return (await (await fetch('/tokenlist.json')).json()) as TokenList;
+}
+
+const configFor = (snapshotDir: string) => ({
+  snapshotDir,
+  chainsFreshMs: 3_600_000,
+  tokensFreshMs: 3_600_000,
+  holdBackTimes: 1,
+});
+
+/** A gateway that served three listings, and then stopped. */
+async function lived() {
+  const directory = await mkdtemp(join(tmpdir(), 'history-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const upstream = await startFakeUpstream({ chains: CHAINS, tokens: rows(1, 2) });
+  const gateway = await createTestGateway({ upstream, config: configFor(directory) });
+  await gateway.query('{ chains { chainKey } tokens { symbol } }');
+  const first = await changesSince(gateway, null);
+  await refreshWith(gateway, rows(1), CHAINS);
+  await refreshWith(gateway, rows(1, 3), CHAINS);
+  const since = first?.cursor ?? null;
+  const state = { changes: await changesSince(gateway, since), list: await listOf(gateway) };
+  const restart = (config: object = {}) =>
+    createTestGateway({ upstream, config: { ...configFor(directory), ...config } });
+  return { directory, upstream, since, state, restart };
+}
+
+describe('with SNAPSHOT_DIR', () => {
+  it('the changes and the version of the token list survive a restart', async () => {
+    const { upstream, since, state, restart } = await lived();
+    expect(state.changes).toMatchObject({ isReset: false, changed: [{ address: address(3) }] });
+    expect(state.list.version).toEqual({ major: 2, minor: 1, patch: 0 });
+    for (const path of ['chains', 'tokens'] as const) upstream.plan(path, stall);
+    await expect
+      .poll(async () => {
+        const again = await restart();
+        return { changes: await changesSince(again, since), list: await listOf(again) };
+      })
+      .toEqual(state);
+    const again = await restart();
+    await refreshWith(again, rows(1, 3, 4), CHAINS);
+    expect((await listOf(again)).version).toEqual({ major: 2, minor: 2, patch: 0 });
+    expect(await changesSince(again, since)).toMatchObject({
+      isReset: false,
+      changed: [{ address: address(3) }, { address: address(4) }],
+    });
+  });
+
+  it('a listing is served without a history that cannot be read', async () => {
+    const { directory, upstream, since, restart } = await lived();
+    const [file = ''] = (await readdir(directory)).filter((name) => name.startsWith('tokens'));
+    await expect.poll(() => readFile(join(directory, file), 'utf8')).toContain(address(3));
+    const text = await readFile(join(directory, file), 'utf8');
+    const json = text.slice(text.indexOf('\n') + 1).replace('"steps":[{', '"steps":[7,{');
+    expect(json).toContain('"steps":[7,{');
+    const digest = createHash('sha256').update(json).digest('hex');
+    await writeFile(join(directory, file), `${text.slice(0, text.indexOf('\n') - 64)}${digest}\n${json}`);
+    for (const path of ['chains', 'tokens'] as const) upstream.plan(path, stall);
+    const again = await restart();
+    expect(await changesSince(again, since)).toMatchObject({
+      isReset: true,
+      changed: [{ address: address(1) }, { address: address(3) }],
+    });
+    expect((await listOf(again)).version).toEqual({ major: 1, minor: 0, patch: 0 });
+  });
+});

@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { json, startFakeUpstream } from '../support/fake-upstream.js';
+import { startPeers, statusOf } from '../support/peers.js';
+import { isRedisMissing } from '../support/redis.js';
+import type { TestGateway } from '../support/test-gateway.js';
+import type { TokenList } from '../support/token-lists.js';
+
+const address = (index: number) => `0x${index.toString(16).padStart(40, '0')}`;
+const rows = (...indexes: number[]) => indexes.map((index) => tokenRow('a', address(index)));
+/** Refreshes only when a test says so. */
+const CONFIG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1 };
+
+interface Changes {
+  readonly cursor: string;
+  readonly isReset: boolean;
+  readonly changed: readonly { readonly address: string }[];
+  readonly removedIds: readonly string[];
+}
+
+async function changesSince({ query }: TestGateway, since: string | null): Promise<Changes> {
+  const { data } = await query<{ tokenChanges: Changes }>(
+    'query ($since: String) { tokenChanges(since: $since) { cursor isReset changed { address } removedIds } }',
+    { since },
+  );
+  return data?.tokenChanges as Changes;
+}
+
+async function listOf({ fetch }: TestGateway) {
+  const response = await fetch('/tokenlist.json');
+  return { etag: response.headers.get('etag'), list: (await response.json()) as TokenList };
+}
+
+async function startUpstream() {
+  return startFakeUpstream({ chains: [chainRow('a')], tokens: rows(1, 2, 3) });
+}
+
+describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
+  it('give the same changes and the same token list, whichever of them fetched, and to a newcomer, too', async () => {
+    const upstream = await startUpstream();
+    const { gateways, join } = await startPeers(2, { upstream, config: CONFIG });
+    const isServed = (gateway: TestGateway) => statusOf(gateway).tokens.state === 'FRESH';
+    await expect.poll(() => gateways.every(isServed)).toBe(true);
+    const cursors: string[] = [];
+    const expectSame = async (all: readonly TestGateway[]) => {
+      const [first, ...others] = all as [TestGateway, ...TestGateway[]];
+      for (const cursor of [null, 'nope', ...cursors]) {
+        const changes = await changesSince(first, cursor);
+        for (const other of others) expect(await changesSince(other, cursor)).toEqual(changes);
+      }
+      const list = await listOf(first);
+      for (const other of others) expect(await listOf(other)).toEqual(list);
+      const { cursor } = await changesSince(first, null);
+      cursors.push(cursor);
+      return list.list;
+    };
+    expect((await expectSame(gateways)).version).toEqual({ major: 1, minor: 0, patch: 0 });
+    // They take turns in asking the upstream.
+    const steps = [rows(1, 2, 3, 4), rows(2, 3, 4), rows(2, 3, 4), rows(2, 3, 5)];
+    for (const [nth, tokens] of steps.entries()) {
+      upstream.plan('tokens', json({ tokens }));
+      const before = gateways.map((gateway) => statusOf(gateway).tokens.takenAt);
+      gateways[nth % 2]?.snapshots.refreshNow();
+      await expect
+        .poll(() => gateways.every((gateway, index) => statusOf(gateway).tokens.takenAt !== before[index]))
+        .toBe(true);
+      await expectSame(gateways);
+    }
+    const newcomer = await join();
+    await expect.poll(() => isServed(newcomer)).toBe(true);
+    const list = await expectSame([...gateways, newcomer]);
+    expect(list.version).toEqual({ major: 3, minor: 0, patch: 0 });
+    const all = await changesSince(newcomer, cursors[0] ?? null);
+    expect(all.isReset).toBe(false);
+    expect(all.changed.map((token) => token.address)).toEqual([address(5)]);
+    expect(all.removedIds).toHaveLength(2);
+    expect(upstream.count('tokens')).toBe(5);
+  });
+
+  it('agree again after they were apart, with a version that does not go back', async () => {
+    const upstream = await startUpstream();
+    const { redis, gateways, join } = await startPeers(1, { upstream, config: CONFIG });
+    const [first] = gateways as [TestGateway];
+    await expect.poll(() => statusOf(first).tokens.state).toBe('FRESH');
+    const { cursor } = await changesSince(first, null);
+    await first.query('{ chains { chainKey } }');
+    for (const tokens of [rows(1, 2), rows(1)]) {
+      upstream.plan('tokens', json({ tokens }));
+      const { takenAt } = statusOf(first).tokens;
+      first.snapshots.refreshNow();
+      await expect.poll(() => statusOf(first).tokens.takenAt).not.toBe(takenAt);
+    }
+    expect((await listOf(first)).list.version).toEqual({ major: 3, minor: 0, patch: 0 });
+    // Redis forgets, and another gateway, which knows nothing either, is the first to write.
+    await redis.kill();
+    upstream.plan('tokens', json({ tokens: rows(1, 7) }));
+    const second = await join({ redisTimeoutMs: 1_000 });
+    await second.query('{ chains { chainKey } tokens { symbol } }');
+    await redis.start();
+    await expect.poll(async () => (await changesSince(first, null)).changed.length).toBe(2);
+    // Its version is the higher one, and is shared at the next refresh.
+    expect((await listOf(first)).list.version).toEqual({ major: 3, minor: 1, patch: 0 });
+    expect((await changesSince(first, cursor)).changed.map((token) => token.address)).toContain(address(7));
+    const { takenAt } = statusOf(second).tokens;
+    first.snapshots.refreshNow();
+    await expect.poll(() => statusOf(second).tokens.takenAt).not.toBe(takenAt);
+    expect(await listOf(second)).toEqual(await listOf(first));
+    expect(await changesSince(second, null)).toEqual(await changesSince(first, null));
+  });
+});

@@ -1,0 +1,56 @@
+import { createRequire } from 'node:module';
+import { Ajv, type ValidateFunction } from 'ajv';
+import addFormats from 'ajv-formats';
+
+/** A list of tokens in the format of Uniswap. */
+export interface TokenList {
+  readonly name: string;
+  readonly timestamp: string;
+  readonly version: Version;
+  readonly tokens: readonly TokenInfo[];
+}
+
+export interface Version {
+  readonly major: number;
+  readonly minor: number;
+  readonly patch: number;
+}
+
+export interface TokenInfo {
+  readonly chainId: number;
+  readonly address: string;
+  readonly decimals: number;
+  readonly symbol: string;
+  readonly name: string;
+  readonly logoURI?: string;
+}
+
+const PACKAGE = '@uniswap/token-lists';
+
+/** Validates lists by the schema that the package publishes. */
+export const isTokenList: ValidateFunction<TokenList> = compile();
+
+function compile(): ValidateFunction<TokenList> {
+  const ajv = new Ajv({ allErrors: true, strict: false });
+  // Its CommonJS module has no named export.
+  (addFormats as unknown as (ajv: Ajv) => void)(ajv);
+  const schema: object = createRequire(import.meta.url)(`${PACKAGE}/src/tokenlist.schema.json`);
+  return ajv.compile<TokenList>(schema);
+}
+
+/** The version that the package's own functions give a list after this one. */
+export async function nextVersionByPackage(
+  before: TokenList,
+  tokens: readonly TokenInfo[],
+): Promise<Version> {
+  const { minVersionBump } = await load<{
+    minVersionBump(base: readonly TokenInfo[], update: readonly TokenInfo[]): number;
+  }>('minVersionBump');
+  const { nextVersion } = await load<{ nextVersion(base: Version, bump: number): Version }>('nextVersion');
+  return nextVersion(before.version, minVersionBump(before.tokens, tokens));
+}
+
+/** The package has no compiled files, and its sources are not to be checked by our settings. */
+async function load<Module>(name: string): Promise<Module> {
+  return (await import(/* @vite-ignore */ `${PACKAGE}/src/${name}.ts`)) as Module;
+}

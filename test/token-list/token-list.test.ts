@@ -1,0 +1,246 @@
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { type FakeListings, json, stall, startFakeUpstream } from '../support/fake-upstream.js';
+import { createTestGateway, type TestGateway, type TestGatewayOptions } from '../support/test-gateway.js';
+import { plainOf, refreshWith, startServer } from '../support/test-server.js';
+import { isTokenList, type TokenList } from '../support/token-lists.js';
+
+const PATH = '/tokenlist.json';
+const SELDOM = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1 };
+const address = (index: number) => `0x${index.toString(16).padStart(40, '0')}`;
+
+async function listen({ query }: Pick<TestGateway, 'query'>) {
+  await query('{ chains { chainKey } tokens { symbol } }');
+}
+
+async function serve(listings: FakeListings = {}, config: TestGatewayOptions['config'] = {}) {
+  const gateway = await createTestGateway({
+    upstream: await startFakeUpstream(listings),
+    config: { ...SELDOM, ...config },
+  });
+  await listen(gateway);
+  return gateway;
+}
+
+async function listOf({ fetch }: Pick<TestGateway, 'fetch'>, path = PATH): Promise<TokenList> {
+  const response = await fetch(path);
+  expect(response.status).toBe(200);
+  const list: unknown = await response.json();
+  isTokenList(list);
+  expect(isTokenList.errors).toBeNull();
+  return list as TokenList;
+}
+
+describe('the token list', () => {
+  it('is valid by the schema, and has the demo tokens of EVM chains but for natives', async () => {
+    const gateway = await serve();
+    const list = await listOf(gateway);
+    const evm = new Map(
+      demoChains.filter(({ chainType }) => chainType === 'evm').map((chain) => [chain.chainKey, chain]),
+    );
+    const expected = demoTokens
+      .filter((token) => evm.has(token.chainKey) && !/^0xe{40}$/i.test(token.address))
+      .map(({ chainKey, address, decimals, symbol, name }) => ({
+        chainId: evm.get(chainKey)?.chainId,
+        address,
+        decimals,
+        symbol,
+        name,
+      }));
+    expect(expected.length).toBeGreaterThan(400);
+    expect(list.tokens).toHaveLength(expected.length);
+    expect(list.tokens).toEqual(expect.arrayContaining(expected));
+    expect(list.version).toEqual({ major: 1, minor: 0, patch: 0 });
+    const [, tokens] = gateway.snapshots.status(Date.now());
+    expect(Date.parse(list.timestamp)).toBe(tokens.takenAt);
+  });
+
+  it('leaves out what is no token of an EVM chain, and says how many rows its schema does not allow', async () => {
+    const odd = [
+      { symbol: 'x'.repeat(21) },
+      { symbol: 'A B' },
+      { name: 'n'.repeat(61) },
+      { name: 'Tab\tname' },
+      { name: 'No-break\u00a0space' },
+      // A token of Solana by its address; the schema would allow it.
+      { address: 'So11111111111111111111111111111111111111112' },
+      { address: '0x12' },
+    ].map((changes, index) => tokenRow('a', address(index + 100), changes));
+    const good = [
+      tokenRow('a', address(1), { symbol: '\u{1f41f}'.repeat(20), name: '\u{1f41f}'.repeat(60) }),
+      tokenRow('a', address(2), { symbol: '', name: '' }),
+      tokenRow('a', address(3), { name: 'Ümlaut + "quotes" \u0001' }),
+      { ...tokenRow('a', address(4)), logoUrl: 'https://example.org/ü.png?a=%20' },
+      { ...tokenRow('a', address(5)), logoUrl: 'https://example.org/[1]#a' },
+    ];
+    const gateway = await serve({
+      chains: [
+        chainRow('a', { nativeCurrency: { ...demoChains[0]?.nativeCurrency, address: address(99) } }),
+        chainRow('same', { chainId: 7 }),
+        chainRow('zero', { chainId: 0 }),
+        chainRow('solana', { chainType: 'solana', chainId: 1 }),
+      ],
+      tokens: [
+        ...good,
+        ...odd,
+        tokenRow('a', address(99)),
+        tokenRow('a', address(0)),
+        tokenRow('same', address(1), { symbol: 'SAME' }),
+        tokenRow('zero', address(1)),
+        tokenRow('solana', address(1)),
+        tokenRow('unlisted', address(1)),
+      ],
+    });
+    const list = await listOf(gateway);
+    expect(list.tokens.map((token) => [token.address, token.symbol, token.logoURI])).toEqual([
+      [address(1), '\u{1f41f}'.repeat(20), undefined],
+      [address(2), '', undefined],
+      [address(3), 'USDC', undefined],
+      [address(4), 'USDC', 'https://example.org/%C3%BC.png?a=%20'],
+      [address(5), 'USDC', undefined],
+    ]);
+    // The odd ones, one of a chain without a number, and one that another chain of equal number has, too.
+    const omitted = odd.length + 2;
+    expect((await gateway.fetch(PATH)).headers.get('x-omitted-rows')).toBe(String(omitted));
+    const { text } = await gateway.metrics.expose();
+    expect(text).toContain(`gateway_token_list_omitted_rows ${omitted}\n`);
+  });
+
+  it('has at most 10,000 tokens, as its schema says', async () => {
+    const tokens = Array.from({ length: 10_002 }, (_, index) => tokenRow('a', address(index + 1)));
+    const gateway = await serve({ chains: [chainRow('a')], tokens });
+    expect((await listOf(gateway)).tokens).toHaveLength(10_000);
+    expect((await gateway.fetch(PATH)).headers.get('x-omitted-rows')).toBe('2');
+  });
+
+  it('has the tokens of one chain, whatever the letter case of its key', async () => {
+    const gateway = await serve();
+    const base = await listOf(gateway, `${PATH}?chainKey=base`);
+    expect(new Set(base.tokens.map(({ chainId }) => chainId))).toEqual(new Set([8453]));
+    const whole = await listOf(gateway);
+    expect(base.tokens).toEqual(whole.tokens.filter(({ chainId }) => chainId === 8453));
+    expect(base.version).toEqual(whole.version);
+    expect(await listOf(gateway, `${PATH}?chainKey=BASE`)).toEqual(base);
+  });
+
+  it.each([
+    [
+      '?chainKey=nope',
+      404,
+      'Expected the chainKey of an EVM chain that has tokens for a token list, got "nope".',
+    ],
+    ['?chainKey=solana', 404, 'got "solana".'],
+    ['?chainKey=', 404, 'got "".'],
+    [`?chainKey=${'x'.repeat(1000)}`, 404, `got "${'x'.repeat(64)}…".`],
+    ['?chainkey=base', 400, 'Expected no parameter but chainKey, got "chainkey".'],
+    ['?chainKey=base&chainKey=bsc', 400, 'Expected one chainKey, got 2.'],
+  ])('refuses %s', async (search, status, message) => {
+    const { fetch } = await serve();
+    const response = await fetch(PATH + search);
+    expect(response.status).toBe(status);
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect((await response.json()) as { error: string }).toMatchObject({
+      error: expect.stringContaining(message),
+    });
+  });
+
+  it('is not there before both listings are, and never empty', async () => {
+    const upstream = await startFakeUpstream({
+      chains: [chainRow('sol', { chainType: 'solana' })],
+      tokens: [tokenRow('sol', 'x')],
+    });
+    const gateway = await createTestGateway({ upstream, config: SELDOM });
+    upstream.plan('chains', stall);
+    await gateway.query('{ tokens { symbol } }');
+    const early = await gateway.fetch(PATH);
+    expect(early.status).toBe(503);
+    expect(early.headers.get('retry-after')).toBe('1');
+    const later = await serve({
+      chains: [chainRow('sol', { chainType: 'solana' })],
+      tokens: [tokenRow('sol', 'x')],
+    });
+    expect((await later.fetch(PATH)).status).toBe(404);
+  });
+
+  it('has no other method than GET and HEAD', async () => {
+    const { fetch } = await serve();
+    const response = await fetch(PATH, { method: 'POST', body: 'x' });
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe('GET, HEAD');
+  });
+});
+
+describe('over HTTP', () => {
+  it('it is compressed, tagged, cached and open to pages as other responses are', async () => {
+    const server = await startServer({ config: SELDOM });
+    await listen(server);
+    const plain = await server.ask({ method: 'GET', path: PATH });
+    expect(plain.headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'access-control-allow-origin': '*',
+      'x-content-type-options': 'nosniff',
+      'x-omitted-rows': '0',
+      'content-length': String(plain.body.byteLength),
+      vary: 'Accept-Encoding',
+    });
+    expect(plain.headers['x-request-id']).toBeDefined();
+    expect(plain.headers['cache-control']).toMatch(
+      /^public, max-age=3\d{3}, stale-while-revalidate=60, stale-if-error=86400$/,
+    );
+    const tags = [plain.headers.etag];
+    for (const encoding of ['gzip', 'br']) {
+      const headers = { 'accept-encoding': encoding };
+      const response = await server.ask({ method: 'GET', path: PATH, headers });
+      expect(response.headers['content-encoding']).toBe(encoding);
+      expect(response.body.byteLength).toBeLessThan(plain.body.byteLength / 2);
+      expect(plainOf(response)).toEqual(plain.body);
+      tags.push(response.headers.etag);
+      const again = await server.ask({
+        method: 'GET',
+        path: PATH,
+        headers: { ...headers, 'if-none-match': `"x", ${response.headers.etag}` },
+      });
+      expect(again).toMatchObject({ status: 304, body: Buffer.alloc(0) });
+      expect(again.headers.etag).toBe(response.headers.etag);
+      expect(again.headers['cache-control']).toContain('max-age=');
+    }
+    expect(new Set(tags).size).toBe(3);
+    const head = await server.ask({ method: 'HEAD', path: PATH, headers: { 'accept-encoding': 'gzip' } });
+    const got = await server.ask({ method: 'GET', path: PATH, headers: { 'accept-encoding': 'gzip' } });
+    expect(head.body.byteLength).toBe(0);
+    for (const name of ['etag', 'content-length', 'content-type', 'content-encoding', 'vary']) {
+      expect(head.headers[name], name).toBe(got.headers[name]);
+    }
+    expect(gunzipSync(got.body).byteLength).toBe(plain.body.byteLength);
+    expect(server.upstream.count()).toBe(2);
+  });
+
+  it('says when it is made from a stale listing', async () => {
+    const gateway = await serve({}, { tokensFreshMs: 1 });
+    gateway.upstream.plan('tokens', stall);
+    await expect
+      .poll(async () => (await gateway.fetch(PATH)).headers.get('x-stale-listings'))
+      .toMatch(/^tokens;age=\d+$/);
+  });
+
+  it('it stays the same in every byte when only prices or the order change', async () => {
+    const tokens = [1, 2, 3].map((index) => tokenRow('a', address(index)));
+    const chains = [chainRow('a')];
+    const gateway = await serve({ chains, tokens });
+    const before = await gateway.fetch(PATH);
+    await refreshWith(gateway, tokens.map((token) => ({ ...token, price: { usd: 7 } })).reverse(), chains);
+    const after = await gateway.fetch(PATH);
+    expect(after.headers.get('etag')).toBe(before.headers.get('etag'));
+    expect(await after.text()).toBe(await before.text());
+    const [, { version }] = gateway.snapshots.status(Date.now());
+    gateway.upstream.plan('tokens', json({ tokens: [...tokens, tokenRow('a', address(4))] }));
+    gateway.snapshots.refreshNow();
+    await expect.poll(() => gateway.snapshots.status(Date.now())[1].version).not.toBe(version);
+    const list = await listOf(gateway);
+    expect(list.version).toEqual({ major: 1, minor: 1, patch: 0 });
+    expect(Date.parse(list.timestamp)).toBe(gateway.snapshots.status(Date.now())[1].takenAt);
+    expect((await gateway.fetch(PATH)).headers.get('etag')).not.toBe(before.headers.get('etag'));
+  });
+});

@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { startFakeUpstream } from '../support/fake-upstream.js';
+import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
+import { refreshWith } from '../support/test-server.js';
+import { isTokenList, nextVersionByPackage, type TokenList, type Version } from '../support/token-lists.js';
+
+const CONFIG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1 };
+const address = (index: number) => `0x${'aB'.repeat(19)}0${index}`;
+/** It stays, so that the list is never empty. */
+const ANCHOR = tokenRow('a', address(0));
+
+/** One of each kind. */
+const EXAMPLES: [{ tokens: (typeof ANCHOR)[] }][] = [
+  [{ tokens: [ANCHOR, tokenRow('a', address(1))] }],
+  [{ tokens: [ANCHOR, tokenRow('a', address(1), { name: 'Other' })] }],
+  [{ tokens: [ANCHOR] }],
+];
+
+async function listOf({ fetch }: TestGateway): Promise<TokenList> {
+  const list = (await (await fetch('/tokenlist.json')).json()) as TokenList;
+  isTokenList(list);
+  expect(isTokenList.errors).toBeNull();
+  return list;
+}
+
+const token = fc
+  .record({
+    chainKey: fc.constantFrom('a', 'b', 'solana'),
+    address: fc
+      .nat(4)
+      .chain((index) => fc.constantFrom(address(index + 1), address(index + 1).toLowerCase())),
+    // Too long, blank or with a space: the schema refuses some.
+    symbol: fc.constantFrom('USDC', 'USDT', '', 'A B', 'x'.repeat(21)),
+    name: fc.constantFrom('USD Coin', 'Ümlaut', '', 'a\u00a0b'),
+    decimals: fc.constantFrom(6, 18),
+    price: fc.constantFrom(null, { usd: 1 }),
+    isBridgeable: fc.boolean(),
+    logoUrl: fc.constantFrom(undefined, 'https://example.org/a.png', 'https://example.org/b c'),
+  })
+  .map(({ logoUrl, ...row }) => (logoUrl === undefined ? row : { ...row, logoUrl }));
+const tokens = fc
+  .uniqueArray(token, { maxLength: 6, selector: (row) => `${row.chainKey} ${row.address.toLowerCase()}` })
+  .map((rows) => [ANCHOR, ...rows]);
+/** Chains that have another number, or are of another kind, at times. */
+const chains = fc
+  .record({ chainId: fc.constantFrom(8, 9), type: fc.constantFrom('evm', 'tron') })
+  .map(({ chainId, type }) => [
+    chainRow('a'),
+    chainRow('b', { chainId, chainType: type }),
+    chainRow('solana', { chainType: 'solana', chainId: 1 }),
+  ]);
+
+/** Of a list of which only a picture has gone, the package sees no change, but its schema asks for a patch. */
+async function expectedVersion(before: TokenList, after: TokenList): Promise<Version> {
+  const version = await nextVersionByPackage(before, after.tokens);
+  const isSame = JSON.stringify(before.tokens) === JSON.stringify(after.tokens);
+  const isUnseen = JSON.stringify(version) === JSON.stringify(before.version) && !isSame;
+  return isUnseen ? { ...version, patch: version.patch + 1 } : version;
+}
+
+describe('the version of the token list', () => {
+  it('is the one that the package of the schema gives, for any listings in turn', async () => {
+    const gateway = await createTestGateway({
+      upstream: await startFakeUpstream({ chains: [chainRow('a')], tokens: [ANCHOR] }),
+      config: CONFIG,
+    });
+    await gateway.query('{ chains { chainKey } tokens { symbol } }');
+    let served = { tokens: [ANCHOR] as readonly object[], chains: [chainRow('a')] as readonly object[] };
+    let before = await listOf(gateway);
+    const parts = new Set<string>();
+    const change = fc.oneof(
+      { weight: 3, arbitrary: fc.record({ tokens }) },
+      { weight: 1, arbitrary: fc.record({ chains }) },
+    );
+    await fc.assert(
+      fc.asyncProperty(change, async (changed) => {
+        served = { ...served, ...changed };
+        await refreshWith(gateway, served.tokens, served.chains);
+        // Changed chains may come too late for the tokens of the same refresh.
+        if ('chains' in changed) await refreshWith(gateway, served.tokens, served.chains);
+        const after = await listOf(gateway);
+        expect(after.version).toEqual(await expectedVersion(before, after));
+        for (const part of ['major', 'minor', 'patch'] as const) {
+          if (after.version[part] > before.version[part]) parts.add(part);
+        }
+        before = after;
+      }),
+      { numRuns: 60, endOnFailure: true, examples: EXAMPLES },
+    );
+    expect([...parts].sort()).toEqual(['major', 'minor', 'patch']);
+  });
+});

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { startFakeUpstream } from '../support/fake-upstream.js';
+import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
+import { refreshWith } from '../support/test-server.js';
+
+const CHAINS = [chainRow('a')];
+const CONFIG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1 };
+const rows = (changes: object = {}) => [
+  { ...tokenRow('a', '0x1'), ...changes },
+  { ...tokenRow('a', '0x2'), tag: 'sometimes' },
+];
+const without = (row: object, name: string) =>
+  Object.fromEntries(Object.entries(row).filter(([key]) => key !== name));
+
+async function serve() {
+  const upstream = await startFakeUpstream({ chains: CHAINS, tokens: rows() });
+  const gateway = await createTestGateway({ upstream, config: CONFIG });
+  await gateway.query('{ chains { chainKey } tokens { symbol } }');
+  return gateway;
+}
+
+const driftsOf = ({ logged }: TestGateway) =>
+  logged
+    .filter(({ msg }) => msg.startsWith('The fields of'))
+    .map(({ listing, fields, appeared, missing, level }) => ({ listing, fields, appeared, missing, level }));
+
+async function counted({ metrics }: TestGateway, labels: string): Promise<number> {
+  const { text } = await metrics.expose();
+  const line = text
+    .split('\n')
+    .find((each) => each.startsWith(`gateway_upstream_field_drift_total{${labels}}`));
+  return Number(line?.split(' ')[1] ?? 0);
+}
+
+describe('the fields of upstream rows', () => {
+  it('are not reported as long as they stay, nor those that only some rows have', async () => {
+    const gateway = await serve();
+    await refreshWith(gateway, [tokenRow('a', '0x1', { price: null }), tokenRow('a', '0x2')], CHAINS);
+    await refreshWith(gateway, rows({ tag: 'now here' }), CHAINS);
+    expect(driftsOf(gateway)).toEqual([]);
+  });
+
+  it('are logged and counted once where one is new, also within an object', async () => {
+    const gateway = await serve();
+    const [chain = {}] = CHAINS;
+    const odd = { ...chain, nativeCurrency: { ...(CHAINS[0]?.nativeCurrency as object), logo: 'x' } };
+    for (let time = 0; time < 3; time++) await refreshWith(gateway, rows({ verified: true }), [odd]);
+    expect(driftsOf(gateway)).toEqual(
+      expect.arrayContaining([
+        { listing: 'tokens', fields: 1, appeared: ['verified'], missing: [], level: 40 },
+        { listing: 'chains', fields: 1, appeared: ['nativeCurrency.logo'], missing: [], level: 40 },
+      ]),
+    );
+    expect(driftsOf(gateway)).toHaveLength(2);
+    expect(await counted(gateway, 'listing="tokens",drift="appeared"')).toBe(1);
+    expect(await counted(gateway, 'listing="tokens",drift="missing"')).toBe(0);
+  });
+
+  it('are logged and counted once where one is missing that always came', async () => {
+    const gateway = await serve();
+    const [one = {}, ...others] = rows();
+    for (let time = 0; time < 2; time++) {
+      await refreshWith(gateway, [without(one, 'price'), ...others], CHAINS);
+      await refreshWith(gateway, rows(), CHAINS);
+    }
+    expect(driftsOf(gateway)).toEqual([
+      { listing: 'tokens', fields: 1, appeared: [], missing: ['price'], level: 40 },
+    ]);
+    expect(await counted(gateway, 'listing="tokens",drift="missing"')).toBe(1);
+  });
+
+  it('take a bounded part of the log, whatever their names are', async () => {
+    const gateway = await serve();
+    const hostile = (time: number) =>
+      Object.fromEntries(
+        Array.from({ length: 500 }, (_, index) => [`\u001b[2J${time}-${index}-${'x'.repeat(1000)}`, 1]),
+      );
+    for (let time = 0; time < 4; time++) await refreshWith(gateway, rows(hostile(time)), CHAINS);
+    const drifts = driftsOf(gateway);
+    const names = drifts.flatMap(({ appeared }) => appeared as string[]);
+    expect(drifts.length).toBeGreaterThan(0);
+    expect(drifts.length).toBeLessThanOrEqual(2);
+    expect(names.length).toBeLessThanOrEqual(40);
+    expect(Math.max(...names.map(({ length }) => length))).toBe(64);
+    const count = await counted(gateway, 'listing="tokens",drift="appeared"');
+    expect(count).toBeGreaterThan(100);
+    expect(count).toBeLessThan(200);
+  });
+});
