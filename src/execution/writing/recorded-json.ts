@@ -5,18 +5,6 @@
 import type { RowJsonBudget } from './row-json.js';
 import type { Run } from './run.js';
 
-/** The part of an operation's context that tells what is read beside rows. */
-export interface Recorder {
-  begin(): unknown;
-  /**
-   * @param like what was read in another recording
-   * @returns what was read since `begin`, or `like` if it is equal; undefined if the JSON holds for this moment only
-   */
-  end(begun: unknown, like: object | undefined): object | undefined;
-  /** Notes what was read then as read now. False if something else would be read. */
-  repeat(reads: object): boolean;
-}
-
 /** Shorter lists are put together from their rows. */
 const MIN_LENGTH = 8;
 /** A list takes at most this share of what may be kept. */

@@ -1,5 +1,16 @@
 import { JsonWriter } from './json-writer.js';
-import type { Recorder } from './recorded-json.js';
+
+/** The part of an operation's context that tells what is read beside rows. */
+export interface Recorder {
+  begin(): unknown;
+  /**
+   * @param like what was read in another recording
+   * @returns what was read since `begin`, or `like` if it is equal; undefined if the JSON holds for this moment only
+   */
+  end(begun: unknown, like: object | undefined): object | undefined;
+  /** Notes what was read then as read now. False if something else would be read. */
+  repeat(reads: object): boolean;
+}
 
 /** One execution of a plan. Resolvers must not reach it. */
 export class Run extends JsonWriter {

@@ -63,6 +63,7 @@ describe('the schema', () => {
       'listings: [ListingStatus!]!',
       'node(id: ID!): Node',
       'nodes(ids: [ID!]!): [Node]!',
+      'sources(dstChainKey: String!, dstToken: String!): TokenSources',
       'token(address: String!, chainKey: String!): Token',
       'tokenChanges(since: String): TokenChanges',
       'tokenSearch(after: String, filter: TokenFilter, first: Int = 20, orderBy: TokenOrder, query: String): TokenConnection',
