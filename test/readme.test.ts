@@ -33,8 +33,11 @@ const RUN_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     ChainPicker: HERE,
     TokenPicker: HERE,
     DestinationPicker: HERE,
-    Lookups: HERE,
     Listings: HERE,
+    Identifiers: HERE,
+    Changes: HERE,
+    Sources: HERE,
+    machines: HERE,
     'recipes/fetch.ts': CLIENTS,
     'recipes/apollo.ts': CLIENTS,
     'real upstream': HERE,
@@ -109,7 +112,7 @@ describe('the commands', () => {
     const copy = copyProject();
     const port = await freePort();
     const env = { PORT: String(port), npm_config_prefer_offline: 'true', NO_COLOR: '1' };
-    const started = run(blockOf(README, 'start'), copy, env);
+    const started = run(blockOf(README, 'start'), copy, { ...env, ROUTES_SWEEP_MS: '60000' });
     await expect.poll(started.output, { timeout: 300_000 }).toContain('"msg":"Listening"');
     expect(started.output()).not.toMatch(/npm warn (?!Unknown \w+ config)|EBADENGINE|deprecated/i);
     await expect.poll(async () => (await fetch(`http://127.0.0.1:${port}/ready`)).status).toBe(200);
@@ -118,6 +121,24 @@ describe('the commands', () => {
       blockOf(README, 'query').replace(':4000/', `:${port}/`),
     ]);
     expect(JSON.parse(stdout)).toEqual(JSON.parse(blockOf(README, 'answer')));
+
+    const lines = blockOf(README, 'machines')
+      .replaceAll(':4000/', `:${port}/`)
+      .replaceAll('\\\n', '')
+      .trim()
+      .split('\n');
+    const answers = await Promise.all(
+      lines.map(async (line) => JSON.parse((await promisify(execFile)('bash', ['-c', line])).stdout)),
+    );
+    expect(answers).toMatchObject([
+      { tokens: expect.arrayContaining([expect.objectContaining({ chainId: 8453 })]) },
+      { result: { structuredContent: { tokenSearch: { totalCount: expect.any(Number) } } } },
+      { data: { chains: expect.arrayContaining([{ caip2: 'eip155:8453' }]) } },
+    ]);
+    const address = `http://127.0.0.1:${port}`;
+    await expect
+      .poll(async () => (await ask<{ sources: unknown }>(address, only('Sources'))).data?.sources)
+      .toMatchObject({ isComplete: false, asOf: expect.any(String), chains: expect.any(Array) });
 
     const upstream = await startFakeUpstream();
     onTestFinished(upstream.close);
@@ -198,7 +219,7 @@ describe('the queries', () => {
     return data;
   };
 
-  it.each(['Lookups', 'Listings'])('%s is answered, with rows', async (operation) => {
+  it.each(['Listings', 'Identifiers', 'Changes'])('%s is answered, with rows', async (operation) => {
     for (const value of Object.values(await answer<Record<string, unknown>>(operation))) {
       expect(Array.isArray(value) ? value.length : value).toBeTruthy();
     }

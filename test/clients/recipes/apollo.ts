@@ -4,8 +4,6 @@ import { relayStylePagination } from '@apollo/client/utilities';
 const tokenSearch = relayStylePagination(['query', 'filter', 'orderBy']);
 
 export function createClient(uri = 'http://127.0.0.1:4000/graphql') {
-  return new ApolloClient({
-    link: new HttpLink({ uri }),
-    cache: new InMemoryCache({ typePolicies: { Query: { fields: { tokenSearch } } } }),
-  });
+  const cache = new InMemoryCache({ typePolicies: { Query: { fields: { tokenSearch } } } });
+  return new ApolloClient({ link: new HttpLink({ uri }), cache });
 }

@@ -1,9 +1,8 @@
-const ENDPOINT = 'http://127.0.0.1:4000/graphql';
-
-export async function ask<Data>(query: string, variables: object = {}, endpoint = ENDPOINT) {
+export async function ask<Data>(query: string, variables = {}, endpoint = 'http://127.0.0.1:4000/graphql') {
+  const headers = { 'content-type': 'application/json' };
   const response = await fetch(endpoint, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers,
     body: JSON.stringify({ query, variables }),
   });
   type Fault = { message: string; path?: (string | number)[]; extensions: { code: string } };
