@@ -158,6 +158,12 @@ export const SETTINGS = {
     'Origins whose pages may read responses, separated by commas, or `*`; never with credentials.',
   ),
   graphiql: setting('GRAPHIQL', true, boolean, 'Whether browsers get the playground.'),
+  logos: setting(
+    'LOGOS',
+    false,
+    boolean,
+    'Whether the token picker may load logos from other hosts, by HTTPS; the upstream chooses the hosts.',
+  ),
   introspection: setting('INTROSPECTION', true, boolean, 'Whether clients may query the schema.'),
   maxDepth: setting('MAX_DEPTH', 12, integer(1, 1000), 'Levels of fields in one operation.'),
   maxAliases: setting('MAX_ALIASES', 30, integer(0, 100_000), 'Aliases in one operation.'),

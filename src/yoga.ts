@@ -52,6 +52,8 @@ export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly isStopping: () => boolean;
   readonly corsOrigins: CorsOrigins;
   readonly graphiql: boolean;
+  /** Whether the picker may load logos of tokens from other hosts. */
+  readonly logos: boolean;
   /** The port of `/metrics`, which is then not found here. */
   readonly adminPort?: number | undefined;
   /** Which requests are logged; all unless given. */
@@ -109,7 +111,8 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
         {
           path: '/',
           assets: '/picker/',
-          load: async () => createPicker({ endpoint: path, hasPlayground: graphiql, isDemo }),
+          load: async () =>
+            createPicker({ endpoint: path, hasPlayground: graphiql, hasLogos: options.logos, isDemo }),
         },
         ...(graphiql
           ? [{ path, assets: `${path}/playground/`, load: async () => createPlayground(path, isDemo) }]
