@@ -155,16 +155,14 @@ describe.skipIf(isBrowserMissing)('Choices in the picker', BROWSER_TEST, () => {
     for (const LOGOS of ['true', 'false']) {
       const { address } = await startGatewayProcess({ UPSTREAM_URL: upstream.url, LOGOS });
       const { page, rows, hosts, complaints } = await open('about:blank');
-      await page
-        .context()
-        .route('https://logos.test/**', (route) =>
-          route.request().url().endsWith('/good.svg')
-            ? route.fulfill({
-                contentType: 'image/svg+xml',
-                body: '<svg xmlns="http://www.w3.org/2000/svg"/>',
-              })
-            : route.fulfill({ status: 404 }),
-        );
+      await page.context().route('https://logos.test/**', (route) =>
+        route.request().url().endsWith('/good.svg')
+          ? route.fulfill({
+              contentType: 'image/svg+xml',
+              body: '<svg xmlns="http://www.w3.org/2000/svg"/>',
+            })
+          : route.fulfill({ status: 404 }),
+      );
       await page.goto(address);
       await expect.poll(() => rows.count()).toBe(3);
       if (LOGOS === 'false') {

@@ -148,7 +148,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', BROWSER_TEST, 
       filter: { chainKeys: ['base'] },
       first: 50,
     });
-    for (const text of await rows.allInnerTexts()) expect(text).toMatch(/ Base\n/);
+    for (const text of await rows.allInnerTexts()) expect(text).toMatch(/\nBase\n/);
     expect(new URL(page.url()).search).toBe('?chain=base');
 
     await page.getByLabel('Can be moved').press('Space');
@@ -163,9 +163,9 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', BROWSER_TEST, 
     const { page, search, rows } = await open(`${demo}/?q=etherem&movable=true&chain=ethereum`);
     const nothing = page.getByText('No listed token matches.');
     await nothing.waitFor();
-    await page.getByRole('button', { name: 'Did you mean ethereum?' }).click();
+    await page.getByRole('button', { name: 'Did you mean Ethereum?' }).click();
     await rows.first().waitFor();
-    expect(await search.inputValue()).toBe('ethereum');
+    expect(await search.inputValue()).toBe('Ethereum');
     expect(await nothing.isVisible()).toBe(false);
 
     await search.fill('no such token');
