@@ -69,12 +69,15 @@ describe.skipIf(isBrowserMissing)('Choices in the picker', BROWSER_TEST, () => {
 
   it('opens what a link says, and goes back and forth between choices', async () => {
     const link = `${demo}/?token=base:${USDC_ON_BASE.toLowerCase()}`;
-    const { page, search, rows, destinations, destinationRows, pair } = await open(link);
+    const { page, search, rows, destinations, destinationRows, pair } = await open(link, {
+      reducedMotion: 'reduce',
+    });
     const title = page.locator('#chosen-title');
     const facts = async () => inOneLine(await page.locator('#chosen-facts').innerText());
     await destinations.getByText('35 tokens on 35 chains').waitFor();
     expect(await facts()).toContain('Base base eip155:8453');
     expect(page.url()).toBe(link);
+    expect(await page.evaluate(() => getComputedStyle(document.documentElement).scrollBehavior)).toBe('auto');
 
     await destinationRows.filter({ hasText: 'Arbitrum' }).click();
     await pair.getByText('Variables for a quote').first().waitFor();

@@ -331,6 +331,26 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', BROWSER_TEST, 
     expect(await page.getByText(/^Demo data: /).isVisible()).toBe(true);
   });
 
+  it('warns above the list of prices that are not up to date', async () => {
+    const upstream = await startOdd();
+    const { address } = await startGatewayProcess({
+      UPSTREAM_URL: upstream.url,
+      UPSTREAM_RETRIES: '0',
+      TOKENS_FRESH_MS: '500',
+    });
+    const { page, rows } = await open(address);
+    await expect.poll(() => rows.count()).toBe(2);
+    upstream.plan('tokens', status(500));
+    const line = page.locator('#state');
+    await expect
+      .poll(async () => {
+        await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+        return inOneLine(await line.innerText());
+      })
+      .toMatch(/^Not up to date: prices from \d+ (s|min) ago\.$/);
+    expect(await line.locator('.warned').count()).toBe(1);
+  });
+
   it.each([
     ['light', 1440],
     ['dark', 320],
@@ -364,6 +384,9 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', BROWSER_TEST, 
     await page.getByRole('dialog', { name: 'Chain' }).getByRole('option').nth(1).waitFor();
     expect(await faults()).toEqual([]);
     await page.keyboard.press('Escape');
+    await search.fill('usdcc');
+    await page.getByRole('button', { name: 'Did you mean USDC?' }).waitFor();
+    expect(await faults()).toEqual([]);
     await page.route('**/graphql', (route) => route.abort());
     await search.fill('eth');
     await page.getByText('The gateway does not answer.').first().waitFor();
