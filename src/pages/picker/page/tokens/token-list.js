@@ -1,10 +1,9 @@
 import { isCancelled, showError } from '../graph.js';
 import { byId, say } from '../parts/dom.js';
 import { createListKeys } from '../parts/list-keys.js';
-import { markedText } from '../parts/marks.js';
-import { countText } from '../parts/text.js';
 import { badges, priceOf, tellingAddresses, tokenRow, updateRow } from '../parts/token-row.js';
 import { TOKENS } from '../queries.js';
+import { NONE, textOf, withoutRepeats } from './found.js';
 import { createNothingFound } from './nothing-found.js';
 
 const PAGE_SIZE = 50;
@@ -16,8 +15,7 @@ const TYPING_MS = 120;
 const UNDIMMED_MS = 200;
 
 /** @typedef {import('../queries.js').Token} Token */
-/** @typedef {import('../queries.js').TokensVariables} Search */
-/** @typedef {{ search: Search, tokens: Token[], totalCount: number, didYouMean: string[], cursor?: string | undefined }} Found */
+/** @typedef {import('./found.js').Found} Found */
 
 /**
  * The search box and the list of tokens that it controls.
@@ -267,22 +265,4 @@ export function createTokenList({ ask, filter, onChoose, onChange, onAllChains, 
       await fetchPages('refresh', { search: found.search, ...NONE }, Math.max(1, pages));
     },
   };
-}
-
-/** What is found before the first page. */
-const NONE = { tokens: [], totalCount: 0, didYouMean: [] };
-
-/** @param {Found} found */
-function textOf({ totalCount, search: { query } }) {
-  const count = totalCount === 0 ? 'No tokens' : countText(totalCount, 'token');
-  return `${count} found${query ? ` for “${markedText(query)}”` : ''}`;
-}
-
-/**
- * Drops repeats: if the listing is refreshed between two pages, a row that moved can come twice.
- *
- * @param {Token[]} tokens
- */
-function withoutRepeats(tokens) {
-  return [...new Map(tokens.map((token) => [token.id, token])).values()];
 }
