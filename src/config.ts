@@ -164,6 +164,12 @@ export const SETTINGS = {
     'Origins whose pages may read responses, separated by commas, or `*`; never with credentials.',
   ),
   graphiql: setting('GRAPHIQL', true, boolean, 'Whether browsers get the playground.'),
+  logos: setting(
+    'LOGOS',
+    false,
+    boolean,
+    'Whether the token picker may load logos from other hosts, by HTTPS; the upstream chooses the hosts.',
+  ),
   introspection: setting('INTROSPECTION', true, boolean, 'Whether clients may query the schema.'),
   mcp: setting('MCP', true, boolean, 'Whether agents get the tools of `/mcp` (Model Context Protocol).'),
   maxDepth: setting('MAX_DEPTH', 12, integer(1, 1000), 'Levels of fields in one operation.'),

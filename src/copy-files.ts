@@ -15,8 +15,8 @@ for (const [folder, isServed] of FOLDERS) {
   const from = new URL(`../src/${folder}`, import.meta.url);
   const to = new URL(folder, import.meta.url);
   mkdirSync(to, { recursive: true });
-  const names = readdirSync(from).filter((name) => isServed.test(name));
-  for (const name of readdirSync(to)) {
+  const names = filesIn(from).filter((name) => isServed.test(name));
+  for (const name of filesIn(to)) {
     if (isServed.test(name) && !names.includes(name)) rmSync(new URL(name, to));
   }
   for (const name of names) write(new URL(name, to), readFileSync(new URL(name, from)));
@@ -38,9 +38,15 @@ for (const [name, text] of Object.entries(texts)) {
 const licence = new URL('../LICENSE', import.meta.resolve(PACKED));
 write(new URL('LICENSE', GRAPHIQL), readFileSync(licence));
 
+/** The paths of all files below a folder. */
+function filesIn(folder: URL): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' });
+}
+
 /** A gateway that runs may read the file meanwhile, so it is replaced at once, and only if it has changed. */
 function write(to: URL, content: Buffer): void {
   if (existsSync(to) && readFileSync(to).equals(content)) return;
+  mkdirSync(new URL('.', to), { recursive: true });
   const unfinished = new URL(`${to.href}.new`);
   writeFileSync(unfinished, content);
   renameSync(unfinished, to);

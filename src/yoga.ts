@@ -74,6 +74,8 @@ export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
     request: Request,
     client: string | undefined,
   ) => Promise<string>;
+  /** Whether the picker may load logos of tokens from other hosts. */
+  readonly logos: boolean;
   /** The port of `/metrics`, which is then not found here. */
   readonly adminPort?: number | undefined;
   /** Which requests are logged; all unless given. */
@@ -105,7 +107,7 @@ export interface YogaHandler {
 
 /** How pages call the files for machines. */
 const LABELS: Readonly<Record<string, string>> = {
-  [LLMS_PATH]: 'For language models (llms.txt)',
+  [LLMS_PATH]: 'llms.txt',
   [SCHEMA_PATH]: 'GraphQL schema (SDL)',
 };
 
@@ -164,7 +166,14 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
         {
           path: '/',
           assets: '/picker/',
-          load: async () => createPicker({ endpoint: path, hasPlayground: graphiql, files: links, isDemo }),
+          load: async () =>
+            createPicker({
+              endpoint: path,
+              hasPlayground: graphiql,
+              hasLogos: options.logos,
+              files: links,
+              isDemo,
+            }),
         },
         ...(graphiql
           ? [{ path, assets: `${path}/playground/`, load: async () => createPlayground(path, links, isDemo) }]

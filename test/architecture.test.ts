@@ -320,8 +320,7 @@ describe('the code', () => {
 
   it('has about ten files at a level', () => {
     const levels = new Map<string, number>();
-    // What a browser gets is one page of many small files.
-    for (const { name } of files.filter((file) => !isIn(file.name, 'pages/picker/page'))) {
+    for (const { name } of files) {
       levels.set(dirname(name), (levels.get(dirname(name)) ?? 0) + 1);
     }
     expect([...levels].filter(([, count]) => count > 13)).toEqual([]);

@@ -35,6 +35,7 @@ describe('settings', () => {
         maxRoutesPerOperation: 10,
         corsOrigins: '*',
         graphiql: true,
+        logos: false,
         introspection: true,
         mcp: true,
         maxDepth: 12,

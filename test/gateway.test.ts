@@ -273,7 +273,7 @@ describe('look-ups', () => {
     const { query } = await createTestGateway();
     expect(
       await query(`{
-        chain(chainKey: "Ethereum") { name }
+        chain(chainKey: "Etherium") { name }
         proto: chain(chainKey: "__proto__") { name }
         token(chainKey: "base", address: "nope") { name }
       }`),

@@ -59,6 +59,11 @@ const EVERYTHING = [
     chainsByKey(chainKeys: [$srcChainKey, "nope"]) { id nativeCurrency { symbol } }
     tokensByKey(keys: [{ chainKey: $srcChainKey, address: $srcToken }]) { id price { usd } }
   }`,
+  `query ($srcChainKey: String!, $srcToken: String!) {
+    sources(dstChainKey: $srcChainKey, dstToken: $srcToken) { isComplete chains { chainKey tokens { id } } }
+    chainChanges { cursor isReset changed { id } removedIds }
+    tokenChanges { cursor isReset changed { id symbol } removedIds }
+  }`,
   `{ listings { name source state takenAt ageSeconds rows rejectedRows version lastFailure { code message at } } }`,
 ];
 
@@ -189,7 +194,7 @@ describe('graphcache', () => {
     expect([...selected].sort()).toEqual(types.map(({ name }) => name).sort());
   });
 
-  it('warns of nothing with the five keys alone, and of each of the five types without them', async () => {
+  it('warns of nothing with these keys alone, and of each of their types without them', async () => {
     const address = await startGatewayWithAFailure();
     const client = (options: object) =>
       new Client({ url: `${address}/graphql`, exchanges: [cacheExchange(options), fetchExchange] });
@@ -208,14 +213,27 @@ async function startGatewayWithAFailure(): Promise<string> {
   const upstream = await startFakeUpstream({ chains: demoChains, tokens: demoTokens });
   onTestFinished(upstream.close);
   const rows = json({ tokens: demoTokens });
-  upstream.plan('tokens', (response, request, nth) =>
-    (nth === 2 ? status(500) : rows)(response, request, nth),
-  );
-  const settings = { UPSTREAM_URL: upstream.url, UPSTREAM_RETRIES: '0', TOKENS_FRESH_MS: '100' };
+  let listed = 0;
+  upstream.plan('tokens', (response, request, nth) => {
+    const isListing = !request.url?.includes('srcToken');
+    (isListing && ++listed === 2 ? status(500) : rows)(response, request, nth);
+  });
+  const settings = {
+    UPSTREAM_URL: upstream.url,
+    UPSTREAM_RETRIES: '0',
+    UPSTREAM_REQUESTS_PER_SECOND: '1000',
+    TOKENS_FRESH_MS: '100',
+    ROUTES_SWEEP_MS: '60000',
+  };
   const { address } = await startGatewayProcess(settings);
   await expect
     .poll(async () => (await ask<unknown>(address, '{ listings { state lastFailure { code } } }')).data)
     .toMatchObject({ listings: [{ state: 'FRESH' }, { lastFailure: { code: 'UPSTREAM_STATUS' } }] });
+  const { srcChainKey, srcToken } = USDC;
+  const sources = `{ sources(dstChainKey: "${srcChainKey}", dstToken: "${srcToken}") { isComplete } }`;
+  await expect
+    .poll(async () => (await ask<{ sources: unknown }>(address, sources)).data?.sources)
+    .toBeTruthy();
   return address;
 }
 

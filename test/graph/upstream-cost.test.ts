@@ -148,9 +148,10 @@ describe('an operation', () => {
         if (gateway.upstream.count() > before) asking++;
         else free++;
       }),
-      { numRuns: 160 },
+      { numRuns: 120 },
     );
-    expect(asking).toBeGreaterThan(5);
+    // Routes are kept, so most of the operations find them.
+    expect(asking).toBeGreaterThan(0);
     expect(free).toBeGreaterThan(20);
   });
 

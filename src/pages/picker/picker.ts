@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import {
   createAsset,
@@ -16,12 +16,17 @@ export interface PickerOptions {
   readonly hasPlayground: boolean;
   /** Files that the page links to. */
   readonly files: readonly FileLink[];
+  /** Whether the page may load logos of tokens from other hosts, by HTTPS. */
+  readonly hasLogos: boolean;
   /** Whether to show the banner of demo data. */
   readonly isDemo: boolean;
 }
 
 /** The build copies these files beside the compiled code. */
 const PAGE = new URL('./page/', import.meta.url);
+
+/** The documentation that the package brings along. */
+const README = new URL('../../../README.md', import.meta.url);
 
 /** The types of the files that are served beside the document, by their endings. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -30,11 +35,11 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-const CONTENT_SECURITY_POLICY = [
+const contentSecurityPolicy = (hasLogos: boolean) => [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  "img-src 'self'",
+  `img-src 'self'${hasLogos ? ' https:' : ''}`,
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
@@ -45,27 +50,51 @@ const CONTENT_SECURITY_POLICY = [
 ];
 
 /** Makes the picker from the files in `page`. Only the document is changed: its placeholders are filled in. */
-export function createPicker({ endpoint, hasPlayground, files: links, isDemo }: PickerOptions): Page {
+export function createPicker(options: PickerOptions): Page {
+  const { endpoint, hasPlayground, hasLogos, files: linkedFiles, isDemo } = options;
+  const files = [...pageFiles(), ...readme()];
+  // One digest for all: scripts import each other by name, so a change of one must change every path.
+  const base = `/picker/${digestOf(files.map(({ content }) => content).join('\n'))}/`;
+  const links = [
+    ...(hasPlayground ? [`<a href="${endpoint}">Playground</a>`] : []),
+    ...linkedFiles.map(({ path, label }) => `<a href="${path}">${label}</a>`),
+    ...readme().map(({ name }) => `<a href="./${name}">README</a>`),
+  ];
+  const html = read('index.html')
+    .replace('{{links}}', links.join(' '))
+    .replaceAll(/(?<=(?:href|src)=")\.\//g, base)
+    .replace('{{demo}}', isDemo ? ' (demo data)' : '')
+    .replace('{{demo label}}', isDemo ? `<p class="demo">${DEMO_LABEL}</p>` : '')
+    .replace('{{endpoint}}', endpoint)
+    .replace('{{has playground}}', String(hasPlayground))
+    .replace('{{logos}}', String(hasLogos));
+  return {
+    document: createDocument(html, contentSecurityPolicy(hasLogos)),
+    assets: new Map(files.map(({ name, type, content }) => [base + name, createAsset(type, content)])),
+  };
+}
+
+interface ServedFile {
+  /** Path below the page's own. */
+  readonly name: string;
+  readonly type: string;
+  readonly content: string;
+}
+
+function pageFiles(): readonly ServedFile[] {
   // Sorted: all gateways must make the same digest of them.
-  const files = readdirSync(PAGE)
+  return readdirSync(PAGE, { recursive: true, encoding: 'utf8' })
     .sort()
     .flatMap((name) => {
       const type = TYPES[extname(name)];
       return type ? [{ name, type, content: read(name) }] : [];
     });
-  // One digest for all: scripts import each other by name, so a change of one must change every path.
-  const base = `/picker/${digestOf(files.map(({ content }) => content).join('\n'))}/`;
-  const html = read('index.html')
-    .replaceAll(/(?<=(?:href|src)=")\.\//g, base)
-    .replace('{{demo}}', isDemo ? ' (demo data)' : '')
-    .replace('{{demo label}}', isDemo ? `<p class="demo">${DEMO_LABEL}</p>` : '')
-    .replace('{{files}}', links.map(({ path, label }) => `<a href="${path}">${label}</a>`).join(' '))
-    .replace('{{endpoint}}', endpoint)
-    .replace('{{has playground}}', String(hasPlayground));
-  return {
-    document: createDocument(html, CONTENT_SECURITY_POLICY),
-    assets: new Map(files.map(({ name, type, content }) => [base + name, createAsset(type, content)])),
-  };
+}
+
+/** The README as plain text, since its pictures and links lead to files that are not served; none if it was left out. */
+function readme(): readonly ServedFile[] {
+  if (!existsSync(README)) return [];
+  return [{ name: 'README.md', type: 'text/plain', content: readFileSync(README, 'utf8') }];
 }
 
 /** The texts of the page's queries. */

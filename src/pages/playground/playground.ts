@@ -30,11 +30,16 @@ const STYLE = `
 body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidden}
 #root{flex:1;min-height:0}
 .graphiql-container{width:100%;height:100%}
+#head{display:flex;flex-wrap:wrap;gap:4px 16px;align-items:baseline;padding:8px 16px;background:#1d2433;color:#fff;font:14px/1.4 system-ui,sans-serif}
+#head a{color:#c9c7ff}
 #demo-data{margin:0;padding:6px 16px;background:#7a4b00;color:#fff;font:14px/1.4 system-ui,sans-serif;text-align:center}
 /* GraphiQL moves a tab by a stale offset once the pointer is down on it, and the click then misses it. */
 .graphiql-container .graphiql-tab{transform:none!important}
 .graphiql-sessions{container-type:inline-size}
-@container (max-width:1000px){.graphiql-container .graphiql-logo{display:none}}
+/* The title stands above, where tabs do not clip it. */
+.graphiql-container .graphiql-logo{display:none}
+/* What other graphs ask is no example for people. */
+.graphiql-explorer-root [class*="graphiql-explorer-_"]{display:none}
 @container (max-width:600px){
 .graphiql-container #graphiql-session{flex-direction:column;min-height:0}
 #graphiql-session>.graphiql-horizontal-drag-bar{display:none}
@@ -66,7 +71,7 @@ export function createPlayground(path: string, files: readonly FileLink[], isDem
     return address;
   };
   const title = `Chains and tokens${isDemo ? ' (demo data)' : ''}`;
-  const script = add('graphiql.js', 'text/javascript', graphiql('graphiql.js'));
+  const script = add('graphiql.js', 'text/javascript', withHistory(graphiql('graphiql.js')));
   const style = add('graphiql.css', 'text/css', graphiql('graphiql.css') + STYLE);
   const icon = add('favicon.svg', 'image/svg+xml', FAVICON);
   const workers = {
@@ -91,6 +96,7 @@ ${links.join('\n')}
   </head>
   <body class="no-focus-outline">
     <noscript>The playground needs JavaScript. Without it, send queries by POST to this address.</noscript>
+    <header id="head"><strong>Chains and tokens</strong><a href="/">Token picker</a></header>
     ${isDemo ? `<p id="demo-data">${DEMO_LABEL}</p>` : ''}
     <div id="root"></div>
     <script src="${script}"></script>
@@ -99,6 +105,19 @@ ${links.join('\n')}
 </html>
 `;
   return { document: createDocument(html, CONTENT_SECURITY_POLICY), assets };
+}
+
+/**
+ * Adds the panel of the queries that were run before. The package contains it, but replaces it by its explorer without
+ * an option for both; its text is left as it is if it has another form.
+ */
+function withHistory(script: string): string {
+  const name = /\b([\w$]+)=\{title:"History",icon:/.exec(script)?.[1];
+  if (!name) return script;
+  return script.replace(
+    /\bplugins:\[([\w$]+)\](?=,schemaDescription:)/,
+    (_, explorer) => `plugins:[${explorer},${name}]`,
+  );
 }
 
 /**

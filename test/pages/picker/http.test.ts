@@ -1,8 +1,11 @@
+import { readdirSync } from 'node:fs';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { getAsBrowser } from '../../support/browser-get.js';
 import { startFakeUpstream } from '../../support/fake-upstream.js';
 import { startGatewayProcess } from '../../support/gateway-process.js';
+
+const PAGE = new URL('../../../src/pages/picker/page/', import.meta.url);
 
 describe('The picker over HTTP', () => {
   let address: string;
@@ -38,10 +41,13 @@ describe('The picker over HTTP', () => {
     ]);
     expect(html).not.toMatch(/\{\{|<style|<script(?! type="module" src)|\sstyle=|\son\w+=/);
     expect(linked.map((path) => path.replace(/.*\//, '')).sort()).toEqual([
+      'README.md',
       'details.css',
       'finder.css',
+      'graphql',
       'icon.svg',
       'main.js',
+      'rows.css',
       'style.css',
     ]);
     const seen = new Set<string>();
@@ -50,14 +56,33 @@ describe('The picker over HTTP', () => {
       seen.add(path);
       const file = await getAsBrowser(address, path);
       expect([path, file.status]).toEqual([path, 200]);
-      expect(path).toMatch(/^\/picker\/[\w-]{16}\/[\w-]+\.(js|css|svg)$/);
+      expect(path).toMatch(/^\/picker\/[\w-]{16}\/([a-z]+\/)?[\w-]+\.(js|css|svg|md)$/);
       expect(file.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+      if (path.endsWith('.md')) {
+        expect(file.headers['content-type']).toBe('text/plain; charset=utf-8');
+        return;
+      }
       expect(file.body.toString()).not.toMatch(/https?:\/\/(?!www\.w3\.org\/2000\/svg)/);
-      const imported = [...file.body.toString().matchAll(/from '\.\/([^']+)'/g)];
-      for (const [, name = ''] of imported) await visit(path.replace(/[^/]+$/, name));
+      const imported = [...file.body.toString().matchAll(/from '(\.[^']+)'/g)];
+      for (const [, name = ''] of imported) await visit(new URL(name, `http://host${path}`).pathname);
     };
-    for (const path of linked) await visit(path);
-    expect(seen.size).toBe(17);
+    for (const path of linked.filter((path) => path !== '/graphql')) await visit(path);
+    const scripts = readdirSync(PAGE, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      /\.js$/.test(name),
+    );
+    const base = linked.find((path) => path.endsWith('/main.js'))?.replace('main.js', '');
+    expect([...seen]).toEqual(expect.arrayContaining(scripts.map((name) => `${base}${name}`)));
+  });
+
+  it('lets pictures come from other hosts if the operator says so, and says so to the page', async () => {
+    const { address: withLogos } = await startGatewayProcess({ LOGOS: 'true' });
+    const plain = await getAsBrowser(address, '/');
+    const logos = await getAsBrowser(withLogos, '/');
+    expect(plain.body.toString()).toContain('data-logos="false"');
+    expect(logos.body.toString()).toContain('data-logos="true"');
+    expect(String(logos.headers['content-security-policy'])).toBe(
+      String(plain.headers['content-security-policy']).replace("img-src 'self'", "img-src 'self' https:"),
+    );
   });
 
   it('is compressed as the client asks, and not sent again to a browser that has it', async () => {

@@ -22,8 +22,10 @@ try {
   await page.goto(await addressOf(gateway));
   await page.getByLabel('Search tokens').fill('usdt');
   await page.getByText('tokens found for “usdt”').first().waitFor();
-  await page.getByRole('option').first().click();
+  await page.getByRole('listbox', { name: 'Tokens' }).getByRole('option').first().click();
   await page.getByText(/^\d+ tokens on \d+ chains$/).waitFor();
+  await page.getByRole('listbox', { name: 'Destinations' }).getByRole('option').nth(2).click();
+  await page.getByRole('group', { name: 'Variables for a quote' }).waitFor();
   await page.screenshot({ path: PICTURE });
   process.stdout.write(`Wrote ${PICTURE}\n`);
 } finally {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ageText, countText, priceText } from '../../../src/pages/picker/page/text.js';
+import { initialOf, markedText } from '../../../src/pages/picker/page/parts/marks.js';
+import { ageText, countText, priceText, shortAddress } from '../../../src/pages/picker/page/parts/text.js';
 
 describe('what the picker writes', () => {
   it.each([
@@ -10,7 +11,9 @@ describe('what the picker writes', () => {
     [0.98765, '$0.9877'],
     [0.0123456, '$0.01235'],
     [0.00000012345, '$0.0000001235'],
-    [0.0000000012345, '$1.23E-9'],
+    [0.0000001, '$0.0000001'],
+    [0.0000000999, '<$0.0000001'],
+    [5e-324, '<$0.0000001'],
     [3120.449, '$3,120.45'],
     [94_120.7, '$94,120.70'],
     [123_456_789.12, '$123.46M'],
@@ -35,5 +38,38 @@ describe('what the picker writes', () => {
       '1 token',
       '1,204 tokens',
     ]);
+  });
+
+  it.each([
+    ['USDC', 'USDC'],
+    ['USD\u200bC', 'USD[U+200B]C'],
+    ['\u202ecba', '[U+202E]cba'],
+    ['a\u00a0b', 'a[U+00A0]b'],
+    ['\u3164', '[U+3164]'],
+    ['\u2800x', '[U+2800]x'],
+    ['\ufeffTether\u{e0041}', '[U+FEFF]Tether[U+E0041]'],
+    ['x\ufe0f', 'x[U+FE0F]'],
+    ['Дай 币 ₮', 'Дай 币 ₮'],
+    ['❤️ 👩‍🚀', '❤️ 👩‍🚀'],
+  ])('%j with marks for what is not seen as %s', (name, text) => {
+    expect(markedText(name)).toBe(text);
+  });
+
+  it.each([
+    ['usdc', 'u'],
+    ['\u200b\u202eETH', 'E'],
+    ['🐶coin', '🐶'],
+    ['\u200b', '?'],
+    ['', '?'],
+  ])('the initial of %j as %s', (symbol, initial) => {
+    expect(initialOf(symbol)).toBe(initial);
+  });
+
+  it.each([
+    ['0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', '0x8335…2913'],
+    ['0x1::aptos_coin::AptosCoin', '0x1::a…Coin'],
+    ['0x1234567890ab', '0x1234567890ab'],
+  ])('the address %s as %s', (address, short) => {
+    expect(shortAddress(address)).toBe(short);
   });
 });

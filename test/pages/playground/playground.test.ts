@@ -79,6 +79,43 @@ describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TE
     expect((playgroundBox?.y ?? 0) + (playgroundBox?.height ?? 0)).toBe(page.viewportSize()?.height);
   });
 
+  it('shows its whole title and a link to the picker, at any width', async () => {
+    const { address, page } = await openPlayground();
+    const title = page.getByRole('banner').getByText('Chains and tokens');
+    for (const width of [1280, 400]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await title.isVisible()).toBe(true);
+      const right = await title.evaluate((element) => element.getBoundingClientRect().right);
+      expect(right).toBeLessThan(width);
+    }
+    await page.getByRole('link', { name: 'Token picker' }).click();
+    await page.waitForURL(`${address}/`);
+  });
+
+  it('lists in the explorer what people ask, and not the fields for federation, which stay in the graph', async () => {
+    const { address, page } = await openPlayground();
+    await page.getByRole('button', { name: 'Show GraphiQL Explorer' }).click();
+    const fields = page.locator('.graphiql-explorer-root .graphiql-explorer-node:visible');
+    await fields.filter({ hasText: /^tokenSearch$/ }).waitFor();
+    const names = await fields.allInnerTexts();
+    expect(names[0]).toBe('chain');
+    expect(names.filter((name) => name.startsWith('_'))).toEqual([]);
+
+    await page.goto(`${address}/graphql?query=${encodeURIComponent('{ _service { sdl } }')}`);
+    await page.locator('.graphiql-query-editor .view-line').first().waitFor();
+    await page.getByRole('button', { name: 'Execute query' }).click();
+    await expect.poll(() => page.locator('.result-window').innerText()).toContain('"sdl"');
+    expect(await page.locator('.graphiql-query-editor .squiggly-error').count()).toBe(0);
+  });
+
+  it('keeps a history of the queries that were run, also for the next visit', async () => {
+    const { page } = await openPlayground();
+    await answerOf(page, 'LookUp', '"tokenCount"');
+    await page.reload();
+    await page.getByRole('button', { name: 'Show History' }).click();
+    await page.locator('.graphiql-history-items').getByText('LookUp').waitFor();
+  });
+
   it('opens with tabs, each of which is chosen by one click, runs and shows its answer', async () => {
     const { page } = await openPlayground();
     expect(await page.locator('.graphiql-tab-button').allTextContents()).toEqual(TABS);

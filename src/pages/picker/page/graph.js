@@ -1,5 +1,5 @@
-import { setClock } from './clock.js';
-import { button, make } from './dom.js';
+import { setClock } from './parts/clock.js';
+import { button, make } from './parts/dom.js';
 
 const TIME_LIMIT_MS = 60_000;
 /** The page's own code for an unreachable gateway; all other codes come from the gateway. */

@@ -1,63 +1,122 @@
-import { createChainFilter } from './chain-filter.js';
-import { createChosenToken } from './chosen-token.js';
-import { byId } from './dom.js';
+import { createChosenToken } from './chosen/chosen-token.js';
 import { createGraph } from './graph.js';
-import { watchListings } from './listings.js';
-import { createQueryPanel } from './query-panel.js';
-import { createTokenList } from './token-list.js';
+import { readLocation, writeLocation } from './location.js';
+import { byId } from './parts/dom.js';
+import { watchListings } from './state/listings.js';
+import { createQueryPanel } from './state/query-panel.js';
+import { createChainBox } from './tokens/chain-box.js';
+import { createRecentChoices } from './tokens/recent-choices.js';
+import { createTokenList } from './tokens/token-list.js';
 
 const { endpoint = '', hasPlayground } = document.body.dataset;
 const box = byId('search', HTMLInputElement);
+const movable = byId('movable', HTMLInputElement);
 
-// The page's address holds its state, so that a link shows the same to others.
-const link = new URL(location.href).searchParams;
-let chosenId = link.get('token') ?? '';
+/** @typedef {import('./queries.js').TokenKey} TokenKey */
+/** @type {TokenKey | undefined} */
+let token;
+/** @type {TokenKey | undefined} */
+let destination;
 
-function keepAddress() {
-  const address = new URL(location.href);
-  for (const [name, value] of Object.entries({
-    q: box.value.trim(),
-    chain: chains.value(),
-    token: chosenId,
-  })) {
-    if (value) address.searchParams.set(name, value);
-    else address.searchParams.delete(name);
-  }
-  history.replaceState(null, '', address);
+/** @param {boolean} isChoice whether a person chose something, which the Back button undoes */
+function keepLocation(isChoice) {
+  const search = { query: box.value.trim(), chainKey: chains.value(), isMovable: movable.checked };
+  writeLocation({ ...search, token, destination }, isChoice);
 }
 
 const panel = createQueryPanel(hasPlayground === 'true' ? endpoint : undefined);
 const ask = createGraph(endpoint, panel.add);
-const chains = createChainFilter({
+const chains = createChainBox({ ask, onChange: filterAnew });
+const chosen = createChosenToken({
   ask,
-  chosen: link.get('chain') ?? '',
-  onChange: () => list.changeChain(),
+  onOpened: ({ id }) => list.setChosen(id),
+  onDestination({ chainKey, address }) {
+    destination = { chainKey, address };
+    keepLocation(true);
+    bringIntoView('transfer');
+  },
 });
-const chosen = createChosenToken(ask);
 const list = createTokenList({
   ask,
-  chainKey: chains.value,
-  onChoose: choose,
-  onChange: keepAddress,
+  filter: () => ({
+    ...(chains.value() ? { chainKeys: [chains.value()] } : {}),
+    ...(movable.checked ? { isBridgeable: true } : {}),
+  }),
+  onChoose(chosenToken) {
+    setToken(chosenToken);
+    recent.add(chosenToken);
+    keepLocation(true);
+    chosen.choose(chosenToken);
+    bringIntoView('chosen');
+  },
+  onChange: () => keepLocation(false),
+  onAllChains() {
+    chains.set('');
+    filterAnew();
+  },
+  onUnmovable() {
+    movable.checked = false;
+    filterAnew();
+  },
   onFailure: () => listings?.lookSoon(),
 });
+const recent = createRecentChoices((key) => {
+  setToken(key);
+  keepLocation(true);
+  bringIntoView('chosen');
+  chosen.open(key);
+});
 
-/** @param {import('./queries.js').Token} token */
-function choose(token) {
-  chosenId = token.id;
-  keepAddress();
-  chosen.choose(token);
-  // In the one-column layout the panel may be below the visible part of the page.
-  const section = byId('chosen', HTMLElement);
+movable.addEventListener('change', filterAnew);
+
+function filterAnew() {
+  keepLocation(true);
+  list.find();
+}
+
+/** @param {(TokenKey & { id?: string }) | undefined} key */
+function setToken(key) {
+  token = key && { chainKey: key.chainKey, address: key.address };
+  destination = undefined;
+  list.setChosen(key?.id ?? '');
+}
+
+/**
+ * In the layout of one column, a section may be below the visible part of the page.
+ *
+ * @param {string} id
+ */
+function bringIntoView(id) {
+  const section = byId(id, HTMLElement);
   if (section.getBoundingClientRect().top > innerHeight - 120) section.scrollIntoView({ block: 'start' });
 }
 
-box.value = link.get('q') ?? '';
-list.setChosen(chosenId);
-list.find().then(() => {
-  // A person may have chosen another token meanwhile.
-  if (chosenId && chosenId === link.get('token')) chosen.open(chosenId);
+/** Shows what the page's address says. Without a token in it, a popular one. */
+async function showLocation() {
+  const state = readLocation();
+  box.value = state.query;
+  chains.set(state.chainKey);
+  movable.checked = state.isMovable;
+  setToken(state.token);
+  destination = state.destination;
+  await Promise.all([list.find(), state.token && chosen.open(state.token, state.destination)]);
+  const popular = list.popular();
+  // A person may have chosen a token meanwhile.
+  if (token || !popular) return;
+  list.setChosen(popular.id);
+  await chosen.choose(popular);
+}
+
+addEventListener('popstate', showLocation);
+addEventListener('keydown', (event) => {
+  const { key, target, ctrlKey, altKey, metaKey } = event;
+  if (key !== '/' || ctrlKey || altKey || metaKey || target instanceof HTMLInputElement) return;
+  event.preventDefault();
+  box.focus();
+  box.select();
 });
+
+showLocation();
 
 let chainsKnown = '';
 let shownFrom = '';

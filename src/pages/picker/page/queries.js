@@ -20,11 +20,13 @@
  * @property {number} decimals
  * @property {boolean} isBridgeable
  * @property {boolean} isNative
+ * @property {string | null} logoUrl
  * @property {Price | null} price
  * @property {TokenChain | null} chain
  */
-/** @typedef {{ edges: { node: Token }[], pageInfo: { hasNextPage: boolean, endCursor: string | null }, totalCount: number }} TokenPage */
-/** @typedef {{ query: string, filter?: { chainKeys: string[] }, first: number, after?: string }} TokensVariables */
+/** @typedef {{ nodes: Token[], pageInfo: { hasNextPage: boolean, endCursor: string | null }, totalCount: number, didYouMean: string[] }} TokenPage */
+/** @typedef {{ chainKeys?: string[], isBridgeable?: boolean }} TokensFilter */
+/** @typedef {{ query: string, filter?: TokensFilter, first: number, after?: string }} TokensVariables */
 
 /** @type {Query<{ tokenSearch: TokenPage | null }, TokensVariables>} */
 export const TOKENS = {
@@ -41,24 +43,23 @@ export const TOKENS = {
     first: $first
     after: $after
   ) {
-    edges {
-      node {
-        id
-        chainKey
-        address
-        symbol
+    nodes {
+      id
+      chainKey
+      address
+      symbol
+      name
+      decimals
+      isBridgeable
+      isNative
+      logoUrl
+      price {
+        usd
+        asOf
+      }
+      chain {
         name
-        decimals
-        isBridgeable
-        isNative
-        price {
-          usd
-          asOf
-        }
-        chain {
-          name
-          caip2
-        }
+        caip2
       }
     }
     pageInfo {
@@ -66,12 +67,13 @@ export const TOKENS = {
       endCursor
     }
     totalCount
+    didYouMean
   }
 }`,
 };
 
-/** @typedef {{ id: string, symbol: string, name: string, decimals: number }} Destination */
-/** @typedef {{ chainKey: string, chain: { name: string } | null, tokens: Destination[] }} ChainDestinations */
+/** @typedef {Omit<Token, 'isBridgeable' | 'isNative' | 'price'>} Destination */
+/** @typedef {{ tokens: Destination[] }} ChainDestinations */
 
 /** @type {Query<{ destinations: ChainDestinations[] | null }, { srcChainKey: string, srcToken: string }>} */
 export const DESTINATIONS = {
@@ -84,15 +86,18 @@ export const DESTINATIONS = {
     srcChainKey: $srcChainKey
     srcToken: $srcToken
   ) {
-    chainKey
-    chain {
-      name
-    }
     tokens {
       id
+      chainKey
+      address
       symbol
       name
       decimals
+      logoUrl
+      chain {
+        name
+        caip2
+      }
     }
   }
 }`,
@@ -100,11 +105,11 @@ export const DESTINATIONS = {
 
 /** @typedef {{ chainKey: string, name: string, tokenCount: number | null }} Chain */
 
-/** @type {Query<{ chains: Chain[] | null }, {}>} */
+/** @type {Query<{ chains: Chain[] | null }, { search: string }>} */
 export const CHAINS = {
   name: 'Chains',
-  text: `query Chains {
-  chains {
+  text: `query Chains($search: String) {
+  chains(search: $search) {
     chainKey
     name
     tokenCount
@@ -112,28 +117,32 @@ export const CHAINS = {
 }`,
 };
 
-/** @type {Query<{ node: Token | {} | null }, { id: string }>} */
+/** @typedef {{ chainKey: string, address: string }} TokenKey */
+
+/** @type {Query<{ token: Token | null }, TokenKey>} */
 export const CHOSEN_TOKEN = {
   name: 'ChosenToken',
-  text: `query ChosenToken($id: ID!) {
-  node(id: $id) {
-    ... on Token {
-      id
-      chainKey
-      address
-      symbol
+  text: `query ChosenToken(
+  $chainKey: String!
+  $address: String!
+) {
+  token(chainKey: $chainKey, address: $address) {
+    id
+    chainKey
+    address
+    symbol
+    name
+    decimals
+    isBridgeable
+    isNative
+    logoUrl
+    price {
+      usd
+      asOf
+    }
+    chain {
       name
-      decimals
-      isBridgeable
-      isNative
-      price {
-        usd
-        asOf
-      }
-      chain {
-        name
-        caip2
-      }
+      caip2
     }
   }
 }`,

@@ -10,12 +10,6 @@ const SMALL = new Intl.NumberFormat('en', {
   currency: 'USD',
   maximumSignificantDigits: 4,
 });
-const TINY = new Intl.NumberFormat('en', {
-  style: 'currency',
-  currency: 'USD',
-  notation: 'scientific',
-  maximumFractionDigits: 2,
-});
 const HUGE = new Intl.NumberFormat('en', {
   style: 'currency',
   currency: 'USD',
@@ -23,6 +17,12 @@ const HUGE = new Intl.NumberFormat('en', {
   maximumFractionDigits: 2,
 });
 const WHOLE = new Intl.NumberFormat('en');
+
+/** Smaller prices are not written out: nobody compares their digits. */
+const SMALLEST_USD = 1e-7;
+/** Characters of an address that a short form keeps. */
+const HEAD = 6;
+const TAIL = 4;
 
 /**
  * Formats a price with as many digits as matter.
@@ -34,7 +34,7 @@ export function priceText(usd) {
   if (size >= 1e7) return HUGE.format(usd);
   if (size >= 0.995 || size === 0) return AROUND_ONE.format(usd);
   if (size >= 0.1) return BELOW_ONE.format(usd);
-  return (size >= 1e-7 ? SMALL : TINY).format(usd);
+  return size >= SMALLEST_USD ? SMALL.format(usd) : '<$0.0000001';
 }
 
 /**
@@ -58,4 +58,13 @@ export function ageText(ms) {
  */
 export function countText(count, one) {
   return `${WHOLE.format(count)} ${one}${count === 1 ? '' : 's'}`;
+}
+
+/**
+ * Shortens an address, such as 0x8335…2913. One that is hardly longer stays whole.
+ *
+ * @param {string} address
+ */
+export function shortAddress(address) {
+  return address.length <= HEAD + TAIL + 4 ? address : `${address.slice(0, HEAD)}…${address.slice(-TAIL)}`;
 }

@@ -1,3 +1,5 @@
+import { markedParts } from './marks.js';
+
 /**
  * Finds an element that must be in the page.
  *
@@ -31,12 +33,21 @@ export function make(name, attributes = {}, ...children) {
 }
 
 /**
- * Wraps text from a listing, so that characters in it that change the writing direction do not affect its neighbours.
+ * Wraps text from a listing, so that its writing direction does not affect its neighbours. Characters that cannot be
+ * seen are shown as marks.
  *
  * @param {string} text
  */
 export function listed(text) {
-  return make('bdi', {}, text);
+  return make(
+    'bdi',
+    {},
+    ...markedParts(text).map((part) =>
+      part.isMark
+        ? make('span', { class: 'mark', title: 'A character that is not seen' }, part.text)
+        : part.text,
+    ),
+  );
 }
 
 /**
@@ -57,29 +68,4 @@ export function button(label, onPress) {
  */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
-}
-
-/**
- * A button that copies the text of an element. If the browser forbids it, the button selects the text instead.
- *
- * @param {string} label
- * @param {HTMLElement} source
- */
-export function copyButton(label, source) {
-  return button(label, async function () {
-    const said = byId('said', HTMLElement);
-    try {
-      await navigator.clipboard.writeText(source.textContent ?? '');
-      this.textContent = 'Copied';
-      said.textContent = 'Copied';
-    } catch {
-      getSelection()?.selectAllChildren(source);
-      this.textContent = 'Selected';
-      said.textContent = 'The browser does not let this page copy. The text is selected: copy it by hand.';
-    }
-    setTimeout(() => {
-      this.textContent = label;
-      said.textContent = '';
-    }, 2000);
-  });
 }

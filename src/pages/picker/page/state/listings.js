@@ -1,24 +1,25 @@
-import { age } from './clock.js';
-import { byId, make } from './dom.js';
-import { showError } from './graph.js';
-import { LISTINGS } from './queries.js';
+import { showError } from '../graph.js';
+import { age } from '../parts/clock.js';
+import { byId, make } from '../parts/dom.js';
+import { LISTINGS } from '../queries.js';
 
 const POLL_MS = 10_000;
 /** While a listing is missing or the gateway does not answer. */
 const POLL_SOON_MS = 3_000;
 
-/** @typedef {import('./queries.js').ListingStatus} ListingStatus */
+/** @typedef {import('../queries.js').ListingStatus} ListingStatus */
 
 /**
  * Shows the status of the listings, and polls it while the page is visible.
  *
- * @param {import('./graph.js').Ask} ask
+ * @param {import('../graph.js').Ask} ask
  * @param {(listings: ListingStatus[]) => void} onAnswer
  */
 export function watchListings(ask, onAnswer) {
   const fault = byId('listings-fault', HTMLElement);
   const rows = byId('listings', HTMLElement);
   const failures = byId('failures', HTMLElement);
+  const line = byId('state', HTMLElement);
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let next;
 
@@ -40,6 +41,7 @@ export function watchListings(ask, onAnswer) {
 
   /** @param {ListingStatus[]} listings */
   function show(listings) {
+    line.replaceChildren(...listings.toReversed().flatMap(stateOf));
     rows.replaceChildren(...listings.map(row));
     for (const { name, lastFailure } of listings) {
       const id = `failure-of-${name}-${lastFailure?.at}`;
@@ -64,6 +66,21 @@ export function watchListings(ask, onAnswer) {
   };
 }
 
+/**
+ * What a person who chooses a token must know about a listing: the age of prices, and what is wrong.
+ *
+ * @param {ListingStatus} listing
+ */
+function stateOf({ name, state, takenAt }) {
+  const title = name === 'tokens' ? 'Prices' : 'Chains';
+  if (!takenAt) return [make('span', { class: 'warned' }, `The listing of ${name} is not there yet. `)];
+  if (state === 'STALE')
+    return [
+      make('span', { class: 'warned' }, `Not up to date: ${title.toLowerCase()} from `, age(takenAt), '. '),
+    ];
+  return name === 'tokens' ? [make('span', {}, `${title} from `, age(takenAt)), ' '] : [];
+}
+
 /** @param {ListingStatus} listing */
 function row({ name, source, state, takenAt, rows, rejectedRows }) {
   return make(
@@ -81,7 +98,7 @@ function row({ name, source, state, takenAt, rows, rejectedRows }) {
 /**
  * @param {string} id
  * @param {string} name
- * @param {import('./queries.js').ListingFailure} failure
+ * @param {import('../queries.js').ListingFailure} failure
  */
 function failure(id, name, { code, message, at }) {
   return make(

@@ -1,4 +1,5 @@
-import { byId, copyButton, make } from './dom.js';
+import { copyButton } from '../parts/copy.js';
+import { byId, make } from '../parts/dom.js';
 
 const ORDER = ['Tokens', 'Destinations', 'ChosenToken', 'Chains', 'Listings'];
 
@@ -10,7 +11,7 @@ const ORDER = ['Tokens', 'Destinations', 'ChosenToken', 'Chains', 'Listings'];
 export function createQueryPanel(playground) {
   const operations = byId('operations', HTMLFieldSetElement);
   const place = byId('query', HTMLElement);
-  /** @type {Map<string, import('./graph.js').Answered>} */
+  /** @type {Map<string, import('../graph.js').Answered>} */
   const last = new Map();
   const choices = new Map(
     ORDER.map((name) => {
@@ -28,17 +29,23 @@ export function createQueryPanel(playground) {
     for (const [other, { input }] of choices) input.checked = other === name;
     const { query, variables, tookMs } = answered;
     const text = make('code', {}, query.text);
-    const values = make('code', {}, JSON.stringify(variables, null, 2));
+    const json = JSON.stringify(variables, null, 2);
+    const values = make('code', {}, json);
     const open =
       playground &&
       make('a', { class: 'button', href: addressOf(playground, answered) }, 'Open in the playground');
     place.replaceChildren(
-      make('div', { class: 'actions' }, ...(open ? [open] : []), copyButton('Copy query', text)),
+      make('div', { class: 'actions' }, ...(open ? [open] : []), copyButton('Copy query', query.text, text)),
       make('pre', { 'aria-label': 'Query', role: 'group' }, text),
     );
     if (Object.keys(variables).length > 0) {
       place.append(
-        make('div', { class: 'actions' }, make('h3', {}, 'Variables'), copyButton('Copy variables', values)),
+        make(
+          'div',
+          { class: 'actions' },
+          make('h3', {}, 'Variables'),
+          copyButton('Copy variables', json, values),
+        ),
         make('pre', { 'aria-label': 'Variables', role: 'group' }, values),
       );
     }
@@ -51,7 +58,7 @@ export function createQueryPanel(playground) {
   });
 
   return {
-    /** @param {import('./graph.js').Answered} answered */
+    /** @param {import('../graph.js').Answered} answered */
     add(answered) {
       const { name } = answered.query;
       const before = last.get(name);
@@ -66,7 +73,7 @@ export function createQueryPanel(playground) {
 
 /**
  * @param {string} playground
- * @param {import('./graph.js').Answered} answered
+ * @param {import('../graph.js').Answered} answered
  */
 function addressOf(playground, { query, variables }) {
   const parameters = new URLSearchParams({ query: query.text });

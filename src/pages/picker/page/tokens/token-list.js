@@ -1,37 +1,42 @@
-import { byId, say } from './dom.js';
-import { isCancelled, showError } from './graph.js';
-import { createListKeys } from './list-keys.js';
-import { TOKENS } from './queries.js';
-import { countText } from './text.js';
-import { tokenRow, updateRow } from './token-row.js';
+import { isCancelled, showError } from '../graph.js';
+import { byId, say } from '../parts/dom.js';
+import { createListKeys } from '../parts/list-keys.js';
+import { badges, priceOf, tellingAddresses, tokenRow, updateRow } from '../parts/token-row.js';
+import { TOKENS } from '../queries.js';
+import { NONE, textOf, withoutRepeats } from './found.js';
+import { createNothingFound } from './nothing-found.js';
 
 const PAGE_SIZE = 50;
 /** Longer lists are not refreshed. */
 const MAX_REFRESHED_PAGES = 4;
 /** How long to wait after a key press before searching (milliseconds). */
 const TYPING_MS = 120;
+/** How long rows of an older search may stay as they are; dimming them for every fast answer would flicker. */
+const UNDIMMED_MS = 200;
 
-/** @typedef {import('./queries.js').Token} Token */
-/** @typedef {import('./queries.js').TokensVariables} Search */
-/** @typedef {{ search: Search, tokens: Token[], totalCount: number, cursor?: string | undefined }} Found */
+/** @typedef {import('../queries.js').Token} Token */
+/** @typedef {import('./found.js').Found} Found */
 
 /**
  * The search box and the list of tokens that it controls.
  *
  * @param {object} options
- * @param {import('./graph.js').Ask} options.ask
- * @param {() => string} options.chainKey the chain to search; empty for all chains
+ * @param {import('../graph.js').Ask} options.ask
+ * @param {() => import('../queries.js').TokensFilter} options.filter
  * @param {(token: Token) => void} options.onChoose
- * @param {() => void} options.onChange called when the search changes
+ * @param {() => void} options.onChange called when the text of the search changes
+ * @param {() => void} options.onAllChains
+ * @param {() => void} options.onUnmovable
  * @param {() => void} options.onFailure
  */
-export function createTokenList({ ask, chainKey, onChoose, onChange, onFailure }) {
+export function createTokenList({ ask, filter, onChoose, onChange, onAllChains, onUnmovable, onFailure }) {
   const box = byId('search', HTMLInputElement);
   const list = byId('tokens', HTMLElement);
   const status = byId('found', HTMLElement);
   const fault = byId('tokens-fault', HTMLElement);
   const more = byId('more', HTMLElement);
   const moreButton = byId('load-more', HTMLButtonElement);
+  const nothing = createNothingFound({ onQuery: search, onAllChains, onUnmovable });
 
   /** @type {Found | undefined} what is shown */
   let found;
@@ -43,10 +48,22 @@ export function createTokenList({ ask, chainKey, onChoose, onChange, onFailure }
   let fetching = new AbortController();
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let typing;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let dimming;
   /** Resolves when the newest search has succeeded or failed. */
   let settled = Promise.resolve();
 
-  const keys = createListKeys({ box, list, onEnd: loadMore, onEnter: chooseActive, onEscape: clear });
+  const keys = createListKeys({
+    box,
+    list,
+    onEnd: loadMore,
+    onEnter: chooseActive,
+    onPress: (index) => {
+      const token = found?.tokens[index];
+      if (token) choose(token);
+    },
+    onEscape: clear,
+  });
 
   /**
    * Fetches pages one after another and shows their rows after those of `start`. Until then, and if it fails, the
@@ -61,6 +78,7 @@ export function createTokenList({ ask, chainKey, onChoose, onChange, onFailure }
     fetching = new AbortController();
     const { signal } = fetching;
     doing = what;
+    if (what === 'find') dimSoon();
     list.ariaBusy = 'true';
     try {
       let next = start;
@@ -69,15 +87,17 @@ export function createTokenList({ ask, chainKey, onChoose, onChange, onFailure }
         const variables = cursor === undefined ? search : { ...search, after: cursor };
         const { tokenSearch } = await ask(TOKENS, variables, { signal, quiet: what === 'refresh' });
         if (!tokenSearch) break;
-        const { edges, pageInfo, totalCount } = tokenSearch;
+        const { nodes, pageInfo, totalCount, didYouMean } = tokenSearch;
         next = {
           search,
-          tokens: withoutRepeats([...next.tokens, ...edges.map(({ node }) => node)]),
+          tokens: withoutRepeats([...next.tokens, ...nodes]),
           totalCount,
+          didYouMean,
           cursor: pageInfo.hasNextPage ? (pageInfo.endCursor ?? undefined) : undefined,
         };
       }
       failed = undefined;
+      undim();
       showError(fault);
       show(next, what);
     } catch (error) {
@@ -98,9 +118,17 @@ export function createTokenList({ ask, chainKey, onChoose, onChange, onFailure }
     const before = found?.tokens ?? [];
     found = next;
     const { tokens, totalCount, cursor } = next;
+    const telling = tellingAddresses(tokens);
     for (const [index, token] of tokens.entries()) {
-      if (what === 'more' && index < before.length) continue;
-      const row = tokenRow(token, { index, count: totalCount, isChosen: token.id === chosenId });
+      const row = tokenRow(token, {
+        id: `token-${index}`,
+        index,
+        count: totalCount,
+        isChosen: token.id === chosenId,
+        address: telling.get(token.id),
+        badges: badges(token),
+        end: priceOf(token.price),
+      });
       const there = list.children[index];
       // Update a row of the same token in place: a person may be pressing it.
       if (there && before[index]?.id === token.id) updateRow(there, row);
@@ -114,6 +142,7 @@ export function createTokenList({ ask, chainKey, onChoose, onChange, onFailure }
     );
     if (what === 'find') list.parentElement?.scrollTo({ top: 0 });
     say(status, textOf(next));
+    nothing.show(totalCount === 0 ? next.search : undefined, next.didYouMean);
     say(byId('shown', HTMLElement), `${tokens.length} of ${totalCount} shown`);
     const hadFocus = document.activeElement === moreButton;
     more.hidden = cursor === undefined;
@@ -128,6 +157,7 @@ export function createTokenList({ ask, chainKey, onChoose, onChange, onFailure }
    */
   function showFailure(error, again) {
     failed = again;
+    undim();
     onFailure();
     showError(fault, error, again);
     say(status, found ? `Still shown: ${textOf(found)}` : '');
@@ -136,9 +166,13 @@ export function createTokenList({ ask, chainKey, onChoose, onChange, onFailure }
   function find() {
     clearTimeout(typing);
     typing = undefined;
-    const filter = chainKey() ? { filter: { chainKeys: [chainKey()] } } : {};
-    const search = { query: box.value.trim(), ...filter, first: PAGE_SIZE };
-    settled = fetchPages('find', { search, tokens: [], totalCount: 0 }, 1);
+    const conditions = filter();
+    const search = {
+      query: box.value.trim(),
+      ...(Object.keys(conditions).length > 0 ? { filter: conditions } : {}),
+      first: PAGE_SIZE,
+    };
+    settled = fetchPages('find', { search, ...NONE }, 1);
     return settled;
   }
 
@@ -148,8 +182,22 @@ export function createTokenList({ ask, chainKey, onChoose, onChange, onFailure }
     // A fetch under way is for an older search.
     fetching.abort();
     doing = 'find';
+    dimSoon();
     typing = setTimeout(find, ms);
-    onChange();
+  }
+
+  /** Dims the rows of an older search and says why, unless the answer is fast. */
+  function dimSoon() {
+    dimming ??= setTimeout(() => {
+      list.classList.add('awaited');
+      say(status, 'Searching…');
+    }, UNDIMMED_MS);
+  }
+
+  function undim() {
+    clearTimeout(dimming);
+    dimming = undefined;
+    list.classList.remove('awaited');
   }
 
   async function loadMore() {
@@ -167,8 +215,14 @@ export function createTokenList({ ask, chainKey, onChoose, onChange, onFailure }
 
   function clear() {
     if (keys.active() >= 0) keys.setActive(-1);
-    if (box.value === '') return;
-    box.value = '';
+    if (box.value !== '') search('');
+  }
+
+  /** @param {string} query typed by the page in place of the person */
+  function search(query) {
+    box.value = query;
+    box.focus();
+    onChange();
     findAfter(0);
   }
 
@@ -186,22 +240,20 @@ export function createTokenList({ ask, chainKey, onChoose, onChange, onFailure }
     }
   }
 
-  box.addEventListener('input', () => findAfter(TYPING_MS));
-  moreButton.addEventListener('click', loadMore);
-  list.addEventListener('click', ({ target }) => {
-    const index = [...list.children].findIndex((row) => target instanceof Node && row.contains(target));
-    const token = found?.tokens[index];
-    if (!token) return;
-    keys.setActive(index);
-    list.focus({ preventScroll: true });
-    choose(token);
+  box.addEventListener('input', () => {
+    onChange();
+    findAfter(TYPING_MS);
   });
+  moreButton.addEventListener('click', loadMore);
 
   return {
     find,
-    /** Searches once the chain has stopped changing: arrow keys pass over many chains. */
-    changeChain: () => findAfter(TYPING_MS),
     setChosen,
+    /** The token that a person most likely looks for, once a blank search is answered; otherwise undefined. */
+    popular: () =>
+      found?.search.query === ''
+        ? (found.tokens.find(({ isBridgeable }) => isBridgeable) ?? found.tokens[0])
+        : undefined,
     /** Repeats the query that failed last. */
     async retry() {
       if (doing === undefined) await failed?.();
@@ -210,22 +262,7 @@ export function createTokenList({ ask, chainKey, onChoose, onChange, onFailure }
     async refresh() {
       const pages = Math.ceil((found?.tokens.length ?? 0) / PAGE_SIZE);
       if (!found || failed || doing !== undefined || pages > MAX_REFRESHED_PAGES) return;
-      await fetchPages('refresh', { search: found.search, tokens: [], totalCount: 0 }, Math.max(1, pages));
+      await fetchPages('refresh', { search: found.search, ...NONE }, Math.max(1, pages));
     },
   };
-}
-
-/** @param {Found} found */
-function textOf({ totalCount, search: { query } }) {
-  const count = totalCount === 0 ? 'No tokens' : countText(totalCount, 'token');
-  return `${count} found${query ? ` for “${query}”` : ''}`;
-}
-
-/**
- * Drops repeats: if the listing is refreshed between two pages, a row that moved can come twice.
- *
- * @param {Token[]} tokens
- */
-function withoutRepeats(tokens) {
-  return [...new Map(tokens.map((token) => [token.id, token])).values()];
 }
