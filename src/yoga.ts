@@ -108,7 +108,7 @@ export interface YogaHandler {
 /** How pages call the files for machines. */
 const LABELS: Readonly<Record<string, string>> = {
   [LLMS_PATH]: 'llms.txt',
-  [SCHEMA_PATH]: 'GraphQL schema (SDL)',
+  [SCHEMA_PATH]: 'Schema',
 };
 
 /** The files for machines, by path. */
