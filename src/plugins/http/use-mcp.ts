@@ -1,7 +1,7 @@
 import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../../domain/errors.js';
 import { type CorsOrigins, isForeignOrigin } from '../../http/cors.js';
-import { isDeeperThan } from '../../http/json-depth.js';
+import { exceededLimit } from '../../http/json-limits.js';
 import { readUpTo } from '../../http/read-up-to.js';
 import { type Refusal, refusalResponse } from '../../http/refusal.js';
 import type { ToolFacts } from '../../mcp/mcp-handler.js';
@@ -27,8 +27,8 @@ interface McpContext {
   readonly outcome?: ToolFacts | undefined;
 }
 
-/** A message of the protocol has five levels or so. */
-const MAX_JSON_DEPTH = 64;
+/** A message has about five levels, and its longest list 500 items. */
+const LIMITS = { levels: 64, values: 5_000 } as const;
 const MAX_SHOWN = 100;
 /** Codes of JSON-RPC 2.0. */
 const PARSE_ERROR = -32_700;
@@ -92,8 +92,9 @@ function tooLarge(maxBodyBytes: number): Refusal {
 const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
 function messageIn(text: string): { readonly message: unknown; readonly error?: string } {
-  if (isDeeperThan(MAX_JSON_DEPTH, text)) {
-    const expected = `Expected JSON of at most ${MAX_JSON_DEPTH} levels, got more.`;
+  const exceeded = exceededLimit(LIMITS, text);
+  if (exceeded) {
+    const expected = `Expected JSON of at most ${LIMITS[exceeded]} ${exceeded}, got more.`;
     return { message: undefined, error: rpcError(INVALID_REQUEST, expected) };
   }
   let message: unknown;
