@@ -165,10 +165,12 @@ describe('one request costs little', () => {
     target.upstream.plan('tokens', json({ tokens: renamed }));
     while ((await cursorOf()) === first) await sleep(200);
     const ask = (field: string) => graph(aliased(30, () => field));
-    await expectAllCheap(target, {
-      'the cursor alone': ask(`tokenChanges(since: "${first}") { cursor }`),
-      'the ids': ask(`tokenChanges(since: "${first}") { changed { id } }`),
-    });
+    await expectAllCheap(target, { 'the cursor alone': ask(`tokenChanges(since: "${first}") { cursor }`) });
+    await expectAllCheap(
+      target,
+      { '90,000 rows': ask(`tokenChanges(since: "${first}") { changed { id } }`) },
+      MOST_ROWS_MS,
+    );
   });
 });
 
