@@ -6,12 +6,12 @@
 /** The keys of maps by their lower case. The maps are never changed, so this is made once for each. */
 const foldedKeys = new WeakMap<ReadonlyMap<string, unknown>, ReadonlyMap<string, string>>();
 
-/** The key of the map that is this one; otherwise its first key that differs only in letter case, if any. */
+/** The key in the map that equals this one; failing that, the first that differs from it only in letter case. */
 export function listedKey(listed: ReadonlyMap<string, unknown>, chainKey: string): string | undefined {
   if (listed.has(chainKey)) return chainKey;
   let folded = foldedKeys.get(listed);
   if (!folded) {
-    // The first of equal keys is entered last, and stays.
+    // In reverse, so that of keys that differ only in letter case the first one stays.
     folded = new Map([...listed.keys()].reverse().map((key) => [key.toLowerCase(), key]));
     foldedKeys.set(listed, folded);
   }

@@ -154,7 +154,7 @@ export function createLoaders(options: LoadersOptions): Loaders {
     return routeLoader().load(filter);
   }
 
-  /** Two writings of a chain's key are one request. */
+  /** With the chain key as listed: in other letter case, it would be another request to the upstream. */
   function withListedChain(asked: RouteFilter): RouteFilter {
     const { srcChainKey } = asked;
     const listed = view.untracked().tokens?.rowsByChain;

@@ -11,9 +11,9 @@ const FOR_ALL: HeaderPairs = [['access-control-allow-origin', '*'], EXPOSED];
 const LOOPBACK = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 
 /**
- * Whether a request comes from a page that is not known, for what only programs are meant to use. A page can have the
- * name of its own site point to this machine (DNS rebinding), so that `Host` proves nothing. `*` lets pages read
- * responses, and names none of them.
+ * Whether a request comes from a page that the settings do not name, at a path that is meant for programs. With `*`,
+ * which names none, only pages of this machine are not foreign. The Host header proves nothing: a page can have the
+ * name of its own site point to this machine (DNS rebinding).
  */
 export function isForeignOrigin(origins: CorsOrigins, origin: string | null): boolean {
   if (origin === null) return false;

@@ -9,7 +9,7 @@ export function isCacheableMethod(method: string): boolean {
   return method === 'GET' || method === QUERY;
 }
 
-/** Whether the content of a request of this method is what it asks for. */
+/** Whether requests of this method carry the operation in their body. */
 export function isAskedByBody(method: string): boolean {
   return method === 'POST' || method === QUERY;
 }

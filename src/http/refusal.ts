@@ -26,3 +26,11 @@ export function refusalResponse(
     headers: refusalHeaders(refusal),
   });
 }
+
+/** A message shows no more of a value. */
+const MAX_SHOWN = 100;
+
+/** The text of a client as a message of a refusal shows it: quoted, escaped, and cut if it is long. */
+export function shown(text: string): string {
+  return JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
+}

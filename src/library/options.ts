@@ -81,7 +81,7 @@ function withKeys(message: string): string {
 /**
  * Checks the path of the GraphQL endpoint.
  *
- * @throws TypeError unless it is an absolute path without a query, other than those of the page, the probes and the token list
+ * @throws TypeError unless it is an absolute path without a query, and none that the gateway serves something else at
  */
 export function checkPath(path: string = GRAPHQL_PATH): string {
   const isPath = /^(\/[^/?#]+)+$/.test(path) && URL.canParse(`http://gateway${path}`);

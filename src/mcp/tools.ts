@@ -23,7 +23,7 @@ export const TOOLS: readonly Tool[] = [
   tokenSearch(query: $query, filter: $filter, orderBy: $orderBy, first: $first, after: $after) {
     totalCount
     pageInfo { hasNextPage endCursor }
-    edges { node { chainKey address symbol name decimals isBridgeable isNative price { usd asOf } chain { name chainType } } }
+    nodes { chainKey address symbol name decimals isBridgeable isNative price { usd asOf } chain { name chainType } }
   }
   ${LISTINGS}
 }`,

@@ -18,7 +18,7 @@ export interface RateLimitMetrics {
 
 /** How long a client counts as refused after its last refusal. */
 const RECENT_MS = 60_000;
-/** The gauge shows no more; some 2 MB. */
+/** How many clients the gauge counts at most. They take about 2 MB. */
 const MAX_CLIENTS = 10_000;
 
 /** Creates the metrics that tell one client with too many operations from a limit that is too low for all of them. */

@@ -17,7 +17,7 @@ const EXAMPLES: readonly (readonly [title: string, query: string])[] = [
     `{
   tokenSearch(query: "usdc base", first: 3) {
     totalCount
-    edges { node { chainKey address symbol name decimals isBridgeable price { usd asOf } } }
+    nodes { chainKey address symbol name decimals isBridgeable price { usd asOf } }
   }
 }`,
   ],

@@ -37,7 +37,7 @@ export const NO_SYMBOL_MATCH = SCORES.address * MAX_WORDS;
  * How small a count is: the same for counts between two powers of two, so that a token moves in the order only when a
  * count crosses one.
  */
-export function rarityOf(count: number): number {
+function rarityOf(count: number): number {
   return Math.clz32(count);
 }
 

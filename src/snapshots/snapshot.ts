@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { tokenKey } from '../domain/addresses.js';
 import { caip2Of } from '../domain/caip.js';
 import { byChainKey, listedKey } from '../domain/chain-keys.js';
@@ -16,6 +16,7 @@ import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
 import { changesSince, type ListingChanges, nextChangeLog } from './history/change-log.js';
 import { evmChainsOf } from './history/token-list.js';
 import { FIRST_VERSION, nextTokenListState } from './history/token-list-version.js';
+import { shortDigest } from './short-digest.js';
 
 /** One whole listing as it was when fetched. It is immutable. */
 export interface Snapshot<Row> extends Fetched<Row> {
@@ -61,7 +62,7 @@ export interface TokenSnapshot extends Snapshot<Token> {
   readonly nameWords: WordList;
 }
 
-/** Indexes a fetched chain listing. Without a history it has that of a first one. */
+/** Indexes a fetched chain listing. Without a history, it begins one. */
 export function createChainSnapshot(fetched: Fetched<Chain>): ChainSnapshot {
   const { rows } = fetched;
   const version = digestOf(rows);
@@ -139,7 +140,7 @@ export async function createTokenSnapshot(
     }
   });
   for (const ofChain of byChain.values()) Object.freeze(ofChain);
-  const rowsVersion = shortened(rowsDigest);
+  const rowsVersion = shortDigest(rowsDigest);
   const isKnown = before?.rowsVersion === rowsVersion;
   const changes = await nextChangeLog(TOKENS, rows, fetched.history?.changes, before, isKnown);
   const state = before && tokenListStateOf(before, chains);
@@ -163,7 +164,7 @@ export async function createTokenSnapshot(
     history: { changes, tokenList },
     changesSince: (cursor) => changesSince(TOKENS, { rows, history: { changes } }, cursor),
     rowsVersion,
-    version: digestOf([rowsVersion, shortened(pricesDigest)]),
+    version: digestOf([rowsVersion, shortDigest(pricesDigest)]),
     ageAt: agingFrom(fetched.takenAt),
     rowsByChain: new Map([...byChain].map(([chainKey, ofChain]) => [chainKey, ofChain.length])),
     byChain: (chainKey) => byChainKey(byChain, chainKey) ?? NONE,
@@ -218,9 +219,5 @@ function agingFrom(takenAt: number): (now: number) => number {
 const NONE: readonly Token[] = Object.freeze([]);
 
 function digestOf(content: unknown): string {
-  return shortened(createHash('sha256').update(JSON.stringify(content)));
-}
-
-function shortened(digest: Hash): string {
-  return digest.digest('base64url').slice(0, 22);
+  return shortDigest(createHash('sha256').update(JSON.stringify(content)));
 }

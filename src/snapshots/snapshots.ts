@@ -122,7 +122,7 @@ export interface Snapshots {
   current(): ServedSnapshots;
   /** The version of the map of routes now; undefined if routes are not swept. */
   routeMap(): RouteMapVersion | undefined;
-  /** Gives what the sweep has come to; undefined if routes are not swept. */
+  /** Returns the progress of the sweep; undefined if routes are not swept. */
   readonly sweepStatus: (() => SweepStatus) | undefined;
   /** The freshness of the listings that were read, together; `now` is in milliseconds since 1970. */
   freshness(read: ListingReads, now: number): Freshness;

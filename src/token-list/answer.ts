@@ -1,7 +1,7 @@
 import { cachingHeaders, staleListingsHeader } from '../graph/dependencies.js';
 import { encodingFor } from '../http/encodings.js';
 import { hasTag } from '../http/etags.js';
-import { type Refusal, refusalBody, refusalHeaders } from '../http/refusal.js';
+import { type Refusal, refusalBody, refusalHeaders, shown } from '../http/refusal.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { TokenListDocument } from './document.js';
 import { createTokenListDocuments } from './documents.js';
@@ -23,9 +23,6 @@ export type TokenListAnswer = (
   request: Pick<Request, 'method' | 'headers'>,
   params: URLSearchParams,
 ) => Promise<TokenListResponse>;
-
-/** A message shows no more of a value. */
-const MAX_SHOWN = 64;
 
 /**
  * Creates the answers for `/tokenlist.json`: the listed tokens of the EVM chains in the format of Uniswap's token
@@ -59,7 +56,7 @@ export function createTokenListAnswer({ snapshots, metrics }: TokenListOptions):
 
   return async ({ method, headers }, params) => {
     if (method !== 'GET' && method !== 'HEAD') {
-      return refused(405, `Expected GET or HEAD, got ${method}.`, { allow: 'GET, HEAD' });
+      return refused(405, `Expected GET or HEAD, got ${method}.`, { allow: 'GET, HEAD, OPTIONS' });
     }
     const names = [...params.keys()];
     const [other] = names.filter((name) => name !== 'chainKey');
@@ -94,10 +91,6 @@ export function createTokenListAnswer({ snapshots, metrics }: TokenListOptions):
     };
     return { status: 200, headers: content, body: method === 'HEAD' ? null : body };
   };
-}
-
-function shown(text: string): string {
-  return JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
 }
 
 function refused(status: number, message: string, headers: Refusal['headers'] = {}): TokenListResponse {

@@ -4,6 +4,7 @@ import type { Token } from '../domain/listing.js';
 import { type Encoding, encode } from '../http/encodings.js';
 import { forEachChunk } from '../scheduling/chunks.js';
 import { tokenListContentOf } from '../snapshots/history/token-list.js';
+import { shortDigest } from '../snapshots/short-digest.js';
 
 /** Allowed by the schema: letters, digits and spaces. */
 const NAME = 'Chains and Tokens';
@@ -60,5 +61,5 @@ export async function createTokenListDocument(
   const digest = createHash('sha256');
   for (const part of parts) digest.update(part);
   const body = new Uint8Array(Buffer.concat(parts));
-  return new TokenListDocument(body, digest.digest('base64url').slice(0, 22), entries.length, omitted);
+  return new TokenListDocument(body, shortDigest(digest), entries.length, omitted);
 }

@@ -37,8 +37,8 @@ interface CountedFields {
 
 /**
  * Creates the watch over the rows of one service. The first answer says which fields there are. Of later answers it
- * logs the fields that no row had before, and those that a row lacks although all rows before had them: each field once
- * for each. Objects within a row are looked into, one level deep.
+ * logs the fields that no row had before, and those that a row lacks although all rows before had them. Each
+ * field is logged once as new and once as missing. Objects within a row are looked into, one level deep.
  */
 export function createFieldWatch({ onFieldDrift, log }: FieldWatchOptions): FieldWatch {
   const known = new Map<string, KnownFields>();

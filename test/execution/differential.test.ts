@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Listing } from '../../src/domain/listing.js';
 import { UpstreamError } from '../../src/domain/upstream-error.js';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
-import { startFakeUpstream } from '../support/fake-upstream.js';
+import { json, startFakeUpstream } from '../support/fake-upstream.js';
 import { type Operation, operationsOf } from '../support/generated-operations.js';
 import { hasZstd, plainOf, type Received, startServer, type TestServer } from '../support/test-server.js';
 
@@ -11,6 +11,13 @@ import { hasZstd, plainOf, type Received, startServer, type TestServer } from '.
 const TIMES = Number(process.env.DIFFERENTIAL_TIMES ?? 1);
 const CHAINS = demoChains.filter(({ chainKey }) => ['ethereum', 'base', 'solana', 'sei'].includes(chainKey));
 const TOKENS = demoTokens.slice(0, 40);
+/** What was listed before: one row each differs, went and came. */
+const CHAINS_BEFORE = demoChains.filter((chain) => CHAINS.slice(1).includes(chain));
+const TOKENS_BEFORE = [
+  ...TOKENS.slice(0, 38),
+  ...TOKENS.slice(38, 39).map((token) => ({ ...token, name: 'Another name' })),
+  ...demoTokens.slice(40, 41),
+];
 const [, UNKNOWN, FAILING] = TOKENS.map(({ address }) => address);
 const WITHOUT = ['ListingStatus.ageSeconds', 'ListingFailure.at'];
 
@@ -36,7 +43,7 @@ const STATES: Readonly<Record<string, (listing: Listing) => Partial<Listing>>> =
 
 async function startWith(state: (listing: Listing) => Partial<Listing>): Promise<TestServer> {
   const server = await startServer({
-    upstream: await startFakeUpstream({ chains: CHAINS, tokens: TOKENS }),
+    upstream: await startFakeUpstream({ chains: CHAINS_BEFORE, tokens: TOKENS_BEFORE }),
     config: {
       chainsFreshMs: 3_600_000,
       tokensFreshMs: 3_600_000,
@@ -58,6 +65,25 @@ async function startWith(state: (listing: Listing) => Partial<Listing>): Promise
     )
     .toBe(true);
   return server;
+}
+
+/** The cursors of the listings that are there. */
+async function cursorsOf({ ask }: TestServer): Promise<readonly string[]> {
+  const { body } = await ask({ query: '{ tokenChanges { cursor } chainChanges { cursor } }' });
+  const { data } = JSON.parse(body.toString()) as { data: Record<string, { cursor: string } | null> };
+  return Object.values(data).flatMap((changes) => changes?.cursor ?? []);
+}
+
+/** Changes what is listed to what the tests expect; returns the cursors of before. */
+async function changeListings(server: TestServer): Promise<readonly string[]> {
+  const before = await cursorsOf(server);
+  server.upstream.plan('chains', json({ chains: CHAINS }));
+  server.upstream.plan('tokens', json({ tokens: TOKENS }));
+  server.snapshots.refreshNow();
+  await expect
+    .poll(async () => (await cursorsOf(server)).every((cursor) => !before.includes(cursor)))
+    .toBe(true);
+  return before;
 }
 
 let asked = 0;
@@ -109,9 +135,10 @@ describe('a generated operation', () => {
     'is answered alike however it is asked and sent, %s',
     async (_name, state) => {
       const server = await startWith(state);
+      const cursors = await changeListings(server);
       let kept = 0;
       await fc.assert(
-        fc.asyncProperty(operationsOf({ without: WITHOUT, hasRoutes: true }), async (operation) => {
+        fc.asyncProperty(operationsOf({ without: WITHOUT, hasRoutes: true, cursors }), async (operation) => {
           const expected = await executed(server, operation);
           const [first, ...others] = [
             await server.ask(operation),

@@ -215,12 +215,19 @@ describe('variables', () => {
     expect(new Set(list.errors.map(({ extensions }) => extensions.code))).toEqual(
       new Set(['BAD_USER_INPUT']),
     );
-    const filter = Object.fromEntries(
-      Array.from({ length: 100 }, (_x, nth) => [`f${nth}`, 'x'.repeat(5_000)]),
-    );
+    const members = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_x, nth) => [`f${nth}`, 'x'.repeat(5_000)]));
+    const filter = members(50);
     const object = await ask('query ($f: TokenFilter) { tokenSearch(filter: $f) { totalCount } }', {
       f: filter,
     });
+    expect(object.errors).toHaveLength(11);
     expect(object.text.length).toBeLessThan(30_000);
+    const large = await ask('query ($f: TokenFilter) { tokenSearch(filter: $f) { totalCount } }', {
+      f: members(51),
+    });
+    const message =
+      'Expected objects of at most 50 members in the variables, which are invalid, got one of 51.';
+    expect(large.errors).toEqual([{ message, extensions: { code: 'BAD_USER_INPUT' } }]);
   });
 });

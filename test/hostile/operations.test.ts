@@ -94,6 +94,10 @@ describe('one request costs little', () => {
           f: Object.fromEntries(Array.from({ length: 200 }, (_n, nth) => [`f${nth}`, 'x'.repeat(5_000)])),
         },
       },
+      'an object of very many wrong names': {
+        query: 'query ($f: TokenFilter) { tokenSearch(filter: $f) { totalCount } }',
+        variables: { f: Object.fromEntries(Array.from({ length: 60_000 }, (_n, nth) => [`f${nth}`, 1])) },
+      },
       'malformed representations': {
         query: 'query ($r: [_Any!]!) { _entities(representations: $r) { __typename } }',
         variables: { r: Array(100_000).fill({ x: 1 }) },

@@ -71,6 +71,18 @@ describe('a request to /mcp', () => {
       400,
       'Expected JSON of at most 64 levels',
     ],
+    [
+      'many values',
+      callOf('find_tokens', { filter: { symbols: Array(5_000).fill('usdc') } }),
+      400,
+      'Expected JSON of at most 5000 values',
+    ],
+    [
+      'many members',
+      JSON.stringify({ a: Object.fromEntries(Array(6_000).fill(1).entries()) }),
+      400,
+      '5000 values',
+    ],
     ['no message', '{"hello":1}', 400, 'not a valid JSON-RPC message'],
     [
       'a call without a name',

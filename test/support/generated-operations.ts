@@ -30,6 +30,8 @@ export interface OperationsOptions {
   readonly without?: readonly string[];
   /** Whether routes are asked for, from few tokens and never from within a list. */
   readonly hasRoutes?: boolean;
+  /** Cursors of earlier states of the listings, to ask for the changes since. */
+  readonly cursors?: readonly string[];
 }
 
 const schema = withFederation(ownSchema);
@@ -64,7 +66,7 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   id: [CHAIN_ID, TOKEN_ID, 'nope', 5],
   ids: [CHAIN_ID, TOKEN_ID, 'nope'],
   symbols: ['usdc', 'ETH', 'weth'],
-  query: ['', 'eth', 'usdc base', 'nope', 'a b c d e f g h i'],
+  query: ['', 'eth', 'usdc base', 'ehtereum', 'weht', 'nope', 'a b c d e f g h i'],
   minPriceUsd: [0, 1, 1.5, -1e300],
   maxPriceUsd: [1, 2_000, 1e300],
   orderBy: ['RELEVANCE', 'SYMBOL', 'NAME', 'PRICE_DESC', 'PRICE_ASC'],
@@ -97,7 +99,10 @@ export function operationsOf(options: OperationsOptions = {}): fc.Arbitrary<Oper
 
 type Choose = <Item>(items: readonly Item[]) => Item;
 
-function operationOf(choose: Choose, { without = [], hasRoutes = false }: OperationsOptions): Operation {
+function operationOf(
+  choose: Choose,
+  { without = [], hasRoutes = false, cursors = [] }: OperationsOptions,
+): Operation {
   const outOf = (times: number) => choose(Array.from({ length: times }, (_, nth) => nth)) === 0;
   const variables: Record<string, unknown> = {};
   let definitions: string[] = [];
@@ -149,7 +154,7 @@ function operationOf(choose: Choose, { without = [], hasRoutes = false }: Operat
     if (getNamedType(type).name === 'Boolean') return choose([true, false]);
     const values = VALUES[name];
     if (!values) throw new Error(`Expected values for ${name}`);
-    return choose(values);
+    return choose(name === 'since' ? [...values, ...cursors] : values);
   }
 
   /** The same as a document writes it; parts of it are variables. */

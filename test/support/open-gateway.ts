@@ -21,9 +21,11 @@ export async function open(options: OpenGatewayOptions = {}, upstream?: FakeUpst
 }
 
 /** Starts a fake upstream with the demo listings; the test's end closes it. */
-export async function startUpstream(): Promise<FakeUpstream> {
+export async function startUpstream(
+  atEnd: (end: () => Promise<void>) => void = onTestFinished,
+): Promise<FakeUpstream> {
   const upstream = await startFakeUpstream();
-  onTestFinished(upstream.close);
+  atEnd(upstream.close);
   return upstream;
 }
 

@@ -1,9 +1,9 @@
 import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../../domain/errors.js';
 import { type CorsOrigins, isForeignOrigin } from '../../http/cors.js';
-import { isDeeperThan } from '../../http/json-depth.js';
+import { exceededLimit } from '../../http/json-limits.js';
 import { readUpTo } from '../../http/read-up-to.js';
-import { type Refusal, refusalResponse } from '../../http/refusal.js';
+import { type Refusal, refusalResponse, shown } from '../../http/refusal.js';
 import type { ToolFacts } from '../../mcp/mcp-handler.js';
 
 /** Answers a message whose body was read and parsed. */
@@ -27,9 +27,8 @@ interface McpContext {
   readonly outcome?: ToolFacts | undefined;
 }
 
-/** A message of the protocol has five levels or so. */
-const MAX_JSON_DEPTH = 64;
-const MAX_SHOWN = 100;
+/** A message has about five levels, and its longest list 500 items. */
+const LIMITS = { levels: 64, values: 5_000 } as const;
 /** Codes of JSON-RPC 2.0. */
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
@@ -74,13 +73,12 @@ function refusalOf({ method, headers }: Request, corsOrigins: CorsOrigins): Refu
   }
   const origin = headers.get('origin');
   if (isForeignOrigin(corsOrigins, origin)) {
-    const shown = JSON.stringify(origin?.slice(0, MAX_SHOWN));
-    const message = `Expected no Origin header, as programs send none, or an origin that this gateway allows (CORS_ORIGINS), got ${shown}.`;
+    const message = `Expected no Origin header, as programs send none, or an origin that this gateway allows (CORS_ORIGINS), got ${shown(origin ?? '')}.`;
     return { status: 403, message };
   }
   const type = headers.get('content-type') ?? '';
   if (/^application\/json\s*(;|$)/i.test(type)) return undefined;
-  const message = `Expected the Content-Type application/json, got ${type ? JSON.stringify(type.slice(0, MAX_SHOWN)) : 'none'}.`;
+  const message = `Expected the Content-Type application/json, got ${type ? shown(type) : 'none'}.`;
   return { status: 415, message };
 }
 
@@ -92,27 +90,31 @@ function tooLarge(maxBodyBytes: number): Refusal {
 const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
 function messageIn(text: string): { readonly message: unknown; readonly error?: string } {
-  if (isDeeperThan(MAX_JSON_DEPTH, text)) {
-    const expected = `Expected JSON of at most ${MAX_JSON_DEPTH} levels, got more.`;
+  const exceeded = exceededLimit(LIMITS, text);
+  if (exceeded) {
+    const expected = `Expected JSON of at most ${LIMITS[exceeded]} ${exceeded}, got more.`;
     return { message: undefined, error: rpcError(INVALID_REQUEST, expected) };
   }
   let message: unknown;
   try {
     message = JSON.parse(text);
   } catch {
-    const got = text ? JSON.stringify(text.slice(0, MAX_SHOWN)) : 'nothing';
+    const got = text ? shown(text) : 'nothing';
     const expected = `Expected a JSON-RPC message, such as {"jsonrpc":"2.0","id":1,"method":"tools/list"}, got ${got}.`;
     return { message, error: rpcError(PARSE_ERROR, expected) };
   }
   if (typeof message === 'object' && message !== null && !Array.isArray(message)) return { message };
   // Batches, which the protocol no longer has, would let one request cost as much as thousands.
-  const got = Array.isArray(message)
-    ? `an array of ${message.length}`
-    : JSON.stringify(message).slice(0, MAX_SHOWN);
+  const got = Array.isArray(message) ? `an array of ${message.length}` : kindOf(message);
   return {
     message,
     error: rpcError(INVALID_REQUEST, `Expected one JSON-RPC message, which is an object, got ${got}.`),
   };
+}
+
+/** How a message calls a JSON value that is no object and no array. */
+function kindOf(value: unknown): string {
+  return typeof value === 'string' ? shown(value) : String(value);
 }
 
 function rpcError(code: number, message: string): string {

@@ -4,7 +4,7 @@ import { refusalResponse } from '../../http/refusal.js';
 /**
  * Answers all other paths with 404 and a list of these.
  *
- * @param pages paths at which browsers have got a page by now, and other clients get nothing
+ * @param pages paths of pages: a browser was answered before this, and other clients get a 404
  */
 export function useNotFound(paths: readonly string[], pages: readonly string[]): Plugin {
   const listed = [...pages.map((page) => `${page} (in a browser)`), ...paths].join(', ');

@@ -1,6 +1,6 @@
 import type { Plugin } from 'graphql-yoga';
 import { QUERY, QUERY_TYPE } from '../../http/query-method.js';
-import { type Refusal, refusalResponse } from '../../http/refusal.js';
+import { type Refusal, refusalResponse, shown } from '../../http/refusal.js';
 
 const JSON_TYPE = /^application\/json *(;|$)/i;
 
@@ -43,7 +43,7 @@ const MISSING_TYPE: Refusal = { status: 400, message: `${EXPECTED}, got none.`, 
 function wrongType(type: string): Refusal {
   return {
     status: 415,
-    message: `${EXPECTED}, got ${JSON.stringify(type.slice(0, 100))}.`,
+    message: `${EXPECTED}, got ${shown(type)}.`,
     code: 'BAD_REQUEST',
   };
 }

@@ -26,7 +26,7 @@ const BASE64 = /^[\w-]{48}$/;
 const PUNCTUATION_AROUND = /^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu;
 
 /** How many hex digits an address must begin with to be found by them. Fewer would find addresses by chance. */
-export const MIN_START_DIGITS = 6;
+const MIN_START_DIGITS = 6;
 const PREFIX_LENGTH = '0x'.length;
 /** Of every identifier. */
 const MIN_LENGTH = PREFIX_LENGTH + MIN_START_DIGITS;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { keyedRows } from '../../domain/keyed-rows.js';
 import { forEachChunk, yieldThen } from '../../scheduling/chunks.js';
 import type { ComparedFact, ListingKind } from '../../upstream/listing-kinds.js';
+import { shortDigest } from '../short-digest.js';
 
 /** The facts by which rows of equal keys are compared. */
 export interface RowFacts {
@@ -81,5 +82,5 @@ export async function signatureOf<Row>(kind: ListingKind<Row>, rows: readonly Ro
   await forEachChunk(lines, (chunk) => {
     digest.update(`${chunk.join('\n')}\n`);
   });
-  return digest.digest('base64url').slice(0, 22);
+  return shortDigest(digest);
 }

@@ -4,11 +4,12 @@ import { keyedRows } from '../../domain/keyed-rows.js';
 import { forEachChunk, runInSteps } from '../../scheduling/chunks.js';
 import { sortSteps } from '../../search/sort-steps.js';
 import type { ListingKind } from '../../upstream/listing-kinds.js';
+import { shortDigest } from '../short-digest.js';
 
 /** The most changes of a listing that are remembered. */
-export const MAX_STEPS = 200;
+const MAX_STEPS = 200;
 /** The most memory that their keys take, in bytes of JSON. */
-export const MAX_KEYS_BYTES = 262_144;
+const MAX_KEYS_BYTES = 262_144;
 
 /** How a listing differs from an earlier state, prices left out. */
 export interface ListingChanges<Row> {
@@ -96,7 +97,7 @@ async function cursorOf<Row>(kind: ListingKind<Row>, rows: readonly Row[]): Prom
   await forEachChunk([...order], (chunk) => {
     digest.update(`${chunk.map((index) => lines[index]).join('\n')}\n`);
   });
-  return digest.digest('base64url').slice(0, 22);
+  return shortDigest(digest);
 }
 
 /** By code units, which takes a fraction of the time of a comparison by language. */

@@ -4,7 +4,7 @@ import { forEachChunk } from '../../scheduling/chunks.js';
 import { type TokenListEntry, tokenListContentOf } from './token-list.js';
 
 /** How much a list changes, by the rules of Uniswap's token lists. */
-export type VersionBump = 'major' | 'minor' | 'patch' | 'none';
+type VersionBump = 'major' | 'minor' | 'patch' | 'none';
 
 /** The version of a list that no earlier one is known of. */
 export const FIRST_VERSION: TokenListVersion = { major: 1, minor: 0, patch: 0 };
@@ -43,7 +43,7 @@ export async function nextTokenListState(
 }
 
 /** The change between two lists. Their order does not count. It yields to requests. */
-export async function bumpBetween(
+async function bumpBetween(
   before: readonly TokenListEntry[],
   after: readonly TokenListEntry[],
 ): Promise<VersionBump> {
@@ -66,7 +66,7 @@ export async function bumpBetween(
 }
 
 /** The version after a change. */
-export function bumped({ major, minor, patch }: TokenListVersion, bump: VersionBump): TokenListVersion {
+function bumped({ major, minor, patch }: TokenListVersion, bump: VersionBump): TokenListVersion {
   if (bump === 'major') return { major: major + 1, minor: 0, patch: 0 };
   if (bump === 'minor') return { major, minor: minor + 1, patch: 0 };
   return { major, minor, patch: bump === 'patch' ? patch + 1 : patch };

@@ -1,0 +1,235 @@
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openGateway } from '../../src/library/index.js';
+import { demoTokens } from '../fixtures/demo.js';
+import { callOf } from '../mcp/support.js';
+import { startUpstream } from '../support/open-gateway.js';
+import { plainOf, type Received, startServer } from '../support/test-server.js';
+
+interface Asked {
+  readonly path: string;
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+}
+
+/** Answers a request: the server of the process, `fetch`, or the handler in a server of node:http. */
+type Door = (asked: Asked) => Promise<Received>;
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const PAGE = { origin: 'https://app.example' };
+const GZIP = { 'accept-encoding': 'gzip' };
+/** Of a connection or a moment. */
+const NOT_COMPARED = [
+  'connection',
+  'content-length',
+  'date',
+  'keep-alive',
+  'last-modified',
+  'transfer-encoding',
+];
+
+const [token] = demoTokens.filter(({ chainKey }) => chainKey === 'ethereum');
+const ADDRESS = token?.address ?? '';
+/** Each new field. None shows a time, which differs from one gateway to the next. */
+const QUERIES: Readonly<Record<string, string>> = {
+  tokenChanges: '{ tokenChanges { cursor isReset removedIds changed { id caip19 } } }',
+  chainChanges: '{ chainChanges(since: "nope") { cursor isReset removedIds changed { id caip2 } } }',
+  sources: `{ sources(dstChainKey: "ethereum", dstToken: "${ADDRESS}") { isComplete asOf chains { chainKey } } }`,
+  nodes: '{ tokenSearch(query: "usdc") { totalCount nodes { id symbol } didYouMean } }',
+  didYouMean: '{ tokenSearch(query: "ehtereum") { nodes { id } didYouMean } }',
+  chainsByCaip2: '{ chainsByCaip2(caip2s: ["eip155:1", "nope"]) { name caip2 } }',
+  tokensByCaip19: `{ tokensByCaip19(caip19s: ["eip155:1/erc20:${ADDRESS}", "nope"]) { symbol caip19 } }`,
+  destinations: `{ token(chainKey: "ethereum", address: "${ADDRESS}") { destinations { chainKey chain { name } tokens { id } } } }`,
+};
+
+const posted = (query: string): Asked => ({
+  path: '/graphql',
+  method: 'POST',
+  headers: JSON_TYPE,
+  body: JSON.stringify({ query }),
+});
+const got = (query: string, headers = {}): Asked => ({
+  path: `/graphql?query=${encodeURIComponent(query)}`,
+  headers,
+});
+const queried = (query: string, headers = {}): Asked => ({
+  ...posted(query),
+  method: 'QUERY',
+  headers: { ...JSON_TYPE, ...headers },
+});
+const preflight = (path: string, method: string): Asked => ({
+  path,
+  method: 'OPTIONS',
+  headers: { ...PAGE, 'access-control-request-method': method },
+});
+const agent = (body: string, headers = {}): Asked => ({
+  path: '/mcp',
+  method: 'POST',
+  body,
+  headers: { ...JSON_TYPE, ...headers },
+});
+
+const QUESTIONS: Readonly<Record<string, Asked>> = {
+  ...Object.fromEntries(
+    Object.entries(QUERIES).flatMap(([name, query]) => [
+      [`${name} by POST`, posted(query)],
+      [`${name} by GET, compressed`, got(query, GZIP)],
+      [`${name} by QUERY, from a page`, queried(query, PAGE)],
+    ]),
+  ),
+  'QUERY, compressed': queried('{ chains { name } }', GZIP),
+  'QUERY without a type': { ...queried('{ chains { name } }'), headers: {} },
+  'QUERY of another type': queried('{ chains { name } }', { 'content-type': 'text/plain' }),
+  'QUERY without a body': { path: '/graphql', method: 'QUERY', headers: JSON_TYPE },
+  'a preflight request for QUERY': preflight('/graphql', 'QUERY'),
+  'the token list': { path: '/tokenlist.json' },
+  'the token list, from a page': { path: '/tokenlist.json', headers: PAGE },
+  'the token list of a chain, compressed': { path: '/tokenlist.json?chainKey=Base', headers: GZIP },
+  'the token list of no chain': { path: '/tokenlist.json?chainKey=nope' },
+  'the token list with another parameter': { path: '/tokenlist.json?chain=base' },
+  'the token list by POST': { path: '/tokenlist.json', method: 'POST', body: '{}', headers: JSON_TYPE },
+  'a preflight request for the token list': preflight('/tokenlist.json', 'GET'),
+  'llms.txt': { path: '/llms.txt' },
+  'llms.txt, compressed': { path: '/llms.txt', headers: { 'accept-encoding': 'br' } },
+  'the head of llms.txt': { path: '/llms.txt', method: 'HEAD' },
+  'llms.txt by POST': { path: '/llms.txt', method: 'POST', body: '{}', headers: JSON_TYPE },
+  'the schema': { path: '/schema.graphql' },
+  'the tools for agents': agent('{"jsonrpc":"2.0","id":1,"method":"tools/list"}'),
+  'a tool without its arguments': agent(callOf('get_token')),
+  'no message for agents': agent('['),
+  'a message from a page': agent('{"jsonrpc":"2.0","id":1,"method":"tools/list"}', PAGE),
+  'agents by GET': { path: '/mcp' },
+  'a preflight request for agents': preflight('/mcp', 'POST'),
+};
+
+/** Those whose answers have a tag. */
+const TAGGED = [
+  'tokenChanges by GET, compressed',
+  'didYouMean by QUERY, from a page',
+  'the token list',
+  'llms.txt',
+];
+
+let doors: Readonly<Record<string, Door>>;
+const ends: (() => unknown)[] = [];
+const atEnd = (end: () => Promise<void>) => void ends.push(end);
+
+beforeAll(async () => {
+  const upstream = await startUpstream(atEnd);
+  const server = await startServer({ upstream, atEnd });
+  const gateway = await openGateway({ upstreamUrl: upstream.url, maxWaitMs: 600_000, logTo: { write() {} } });
+  const around = createServer(gateway.handler);
+  ends.push(gateway.close, () => around.close());
+  await once(around.listen(0, '127.0.0.1'), 'listening');
+  const { port } = around.address() as AddressInfo;
+  doors = {
+    process: overHttp(server.address),
+    fetch: throughFetch(gateway.fetch),
+    handler: overHttp(`http://127.0.0.1:${port}`),
+  };
+  // Until both listings are there, an answer can be another one.
+  for (const door of Object.values(doors)) await door(posted('{ chains { name } tokens { id } }'));
+});
+
+afterAll(async () => {
+  for (const end of ends.reverse()) await end();
+});
+
+function overHttp(address: string): Door {
+  return ({ path, method = 'GET', headers = {}, body }) =>
+    new Promise((resolve, reject) => {
+      request(`${address}${path}`, { method, headers })
+        .once('response', async (response) => {
+          const { statusCode: status = 0, headers } = response;
+          resolve({ status, headers, body: await buffer(response) });
+        })
+        .once('error', reject)
+        .end(body);
+    });
+}
+
+function throughFetch(fetch: (request: Request) => Promise<Response>): Door {
+  return async ({ path, method = 'GET', headers = {}, body }) => {
+    // As bytes: a text would get a Content-Type.
+    const init = { method, headers, ...(body === undefined ? {} : { body: Buffer.from(body) }) };
+    const response = await fetch(new Request(`http://gateway${path}`, init));
+    const bytes = Buffer.from(await response.arrayBuffer());
+    return { status: response.status, headers: Object.fromEntries(response.headers), body: bytes };
+  };
+}
+
+/** An answer without what differs from one gateway or moment to the next. */
+function comparable(received: Received) {
+  const { status, headers, body } = received;
+  const compared = Object.entries(headers).filter(([name]) => !NOT_COMPARED.includes(name));
+  const text = (body.length > 0 ? plainOf(received) : body).toString();
+  const isTokenList = text.startsWith('{"name":"Chains and Tokens"');
+  return {
+    status,
+    // Each gateway has fetched the listing at a time of its own.
+    body: isTokenList ? text.replace(/"timestamp":"[^"]+"/, '') : text,
+    headers: {
+      ...Object.fromEntries(compared),
+      'x-request-id': typeof headers['x-request-id'],
+      'cache-control': headers['cache-control']?.replaceAll(/\d+/g, 'n'),
+      // What is cached is compressed better a little later.
+      etag: isTokenList ? typeof headers.etag : headers.etag?.replace('-fast"', '"'),
+    },
+  };
+}
+
+/** What this door answers when it is asked three times: executed, executed and cached, cached. */
+async function answersOf(door: Door | undefined, asked: Asked) {
+  if (!door) throw new Error('Expected a door');
+  const answers = [];
+  for (let time = 0; time < 3; time++) answers.push(comparable(await door(asked)));
+  return answers;
+}
+
+describe('the process, fetch and the handler answer alike', () => {
+  it.each(Object.entries(QUESTIONS))('%s', async (_name, asked) => {
+    const expected = await answersOf(doors.process, asked);
+    expect(await answersOf(doors.fetch, asked)).toEqual(expected);
+    expect(await answersOf(doors.handler, asked)).toEqual(expected);
+    // Cached or not, it is the same answer.
+    for (const { status, body } of expected)
+      expect([status, body]).toEqual([expected[0]?.status, expected[0]?.body]);
+  });
+
+  it.each(TAGGED)('%s, with its tag', async (name) => {
+    const asked = QUESTIONS[name] as Asked;
+    for (const door of Object.values(doors)) {
+      const { status, headers } = await door(asked);
+      expect([status, headers.etag]).toEqual([200, expect.stringMatching(/^"/)]);
+      const again = await door({
+        ...asked,
+        headers: { ...asked.headers, 'if-none-match': headers.etag ?? '' },
+      });
+      expect([again.status, again.headers.etag, again.body.length]).toEqual([304, headers.etag, 0]);
+    }
+  });
+
+  it('the head of the token list', async () => {
+    for (const door of Object.values(doors)) {
+      const [head, whole] = [
+        await door({ path: '/tokenlist.json', method: 'HEAD' }),
+        await door({ path: '/tokenlist.json' }),
+      ];
+      expect(head.headers['content-length']).toBe(String(whole.body.length));
+      expect([head.status, head.body.length, head.headers.etag]).toEqual([200, 0, whole.headers.etag]);
+    }
+  });
+
+  it('the new fields have data', async () => {
+    for (const [name, query] of Object.entries(QUERIES)) {
+      const { body } = await (doors.fetch as Door)(posted(query));
+      const { data, errors } = JSON.parse(body.toString()) as { data: object; errors?: unknown };
+      expect(errors, name).toBeUndefined();
+      if (name !== 'sources') expect(Object.values(data)[0], name).toBeTruthy();
+    }
+  });
+});
