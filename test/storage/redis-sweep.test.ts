@@ -99,6 +99,7 @@ describe.skipIf(isRedisMissing)('gateways that share a sweep', () => {
     const date = stopDate();
     const { upstream, gateways, redis } = await startThree();
     await Promise.all(gateways.map((gateway) => untilComplete(gateway)));
+    await expect.poll(() => linesOf(gateways, 'has asked every').length).toBe(1);
     await redis.kill();
     await expect.poll(() => linesOf(gateways, 'Redis cannot be used').length).toBe(3);
     await redis.start();

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished, vi } from 'vitest';
 
 /** The monotonic clock of this process, which goes on only when told. Timers run as ever. */
@@ -22,6 +23,15 @@ export function stopClock(): StoppedClock {
       now += ms;
     },
   };
+}
+
+/**
+ * Resolves when caches with a limit on age see the time to which a clock was advanced: lru-cache takes the time that it
+ * has read as the present one until a timer of one millisecond ends, which can be late on a busy machine. Timers of the
+ * same length end in the order in which they began.
+ */
+export function untilCachesSeeTheTime(): Promise<void> {
+  return sleep(1);
 }
 
 /** Stops `Date`, too. */

@@ -28,8 +28,11 @@ export interface Operation {
 export interface OperationsOptions {
   /** The fields (`Type.field`) that are not asked for. */
   readonly without?: readonly string[];
-  /** Whether routes are asked for, from few tokens and never from within a list. */
-  readonly hasRoutes?: boolean;
+  /**
+   * Whether routes are asked for, from few tokens and never from within a list. With `often` half of the fields are
+   * such that ask for them, where there are any.
+   */
+  readonly hasRoutes?: boolean | 'often';
   /** Cursors of earlier states of the listings, to ask for the changes since. */
   readonly cursors?: readonly string[];
 }
@@ -250,15 +253,18 @@ function operationOf(
   ): string {
     if (!isObjectType(type)) throw new Error(`Expected an object type, got ${type.name}`);
     const isRoute = (name: string) => name === 'destinations';
+    const isRouteArgument = ({ name }: GraphQLArgument) => name === 'srcToken';
     const fields = Object.values(type.getFields())
       .filter(({ name }) => !without.includes(`${type.name}.${name}`))
       .filter(({ name }) => !isRoute(name) || (hasRoutes && !isInList))
       .filter((field) => isLeafType(getNamedType(field.type)) || depth < MAX_DEPTH);
-    const field = choose([undefined, ...fields]);
+    const asking = fields.filter(({ name, args }) => isRoute(name) || args.some(isRouteArgument));
+    const isAsking = hasRoutes === 'often' && asking.length > 0 && outOf(2);
+    const field = choose(isAsking ? asking : [undefined, ...fields]);
     if (!field) return outOf(2) ? '__typename' : `a${named++}: __typename${directives()}`;
     const below = getNamedType(field.type);
     const args = field.args
-      .filter(({ name }) => name !== 'srcToken' || (hasRoutes && !isInList))
+      .filter((argument) => !isRouteArgument(argument) || (hasRoutes && !isInList))
       .map(argumentOf)
       .filter((argument) => argument !== undefined);
     const isPlain = isLeafType(below) && args.length === 0;

@@ -1,4 +1,4 @@
-import type { Listing } from '../../domain/listing.js';
+import type { Fetched, Listing } from '../../domain/listing.js';
 import type { DiskStore } from '../disk-store.js';
 import type { Leadership, Peers } from '../peers.js';
 import type { RouteMap } from './route-map.js';
@@ -41,17 +41,21 @@ export function createRouteMapStore({ map, intervalMs, listing, peers, disk }: R
   let saved = '';
   let savedAt = Number.NEGATIVE_INFINITY;
 
+  /** The map as it is now. */
+  function recordOf(state: SweepState): Fetched<RouteMapRow> {
+    // The clock of the gateway that led before may be ahead.
+    writtenAt = Math.max(Date.now(), writtenAt + 1, readAt + 1);
+    const rows = rowsOfRouteMap(map, state);
+    return { source: listing.source, takenAt: writtenAt, rows, rejected: { count: 0, first: [] } };
+  }
+
   /** Stores the map if it differs from what was stored last. @returns settles when other gateways have it */
   async function save(state: SweepState, lead: Leadership<RouteMapRow> | undefined): Promise<void> {
     const stamp = JSON.stringify([map.answers, state]);
     if (stamp === saved || (map.size === 0 && !state.failure)) return;
     saved = stamp;
     savedAt = performance.now();
-    // The clock of the gateway that led before may be ahead.
-    writtenAt = Math.max(Date.now(), writtenAt + 1, readAt + 1);
-    const takenAt = writtenAt;
-    const rows = rowsOfRouteMap(map, state);
-    const fetched = { source: listing.source, takenAt, rows, rejected: { count: 0, first: [] } };
+    const fetched = recordOf(state);
     disk?.write(ROUTE_MAP, fetched);
     peers.offer(ROUTE_MAP.name, ROUTE_MAP, fetched);
     await lead?.share(fetched);
@@ -63,6 +67,13 @@ export function createRouteMapStore({ map, intervalMs, listing, peers, disk }: R
     saveIfDue(state: SweepState, lead: Leadership<RouteMapRow> | undefined): void {
       const dueMs = everyMs * Math.max(1, map.pairs / PAIRS_OF_A_SAVE);
       if (performance.now() - savedAt >= dueMs) save(state, lead);
+    },
+    /**
+     * Lets other gateways have the map as it is now, if Redis loses it. Call it after what they shared was added: who
+     * leads shares it again only when it has changed, and would not replace an older one.
+     */
+    offer(state: SweepState): void {
+      peers.offer(ROUTE_MAP.name, ROUTE_MAP, recordOf(state));
     },
     /** What is on disk. */
     async restore(): Promise<StoredRouteMap | undefined> {

@@ -71,6 +71,7 @@ export function createSweep(options: SweepOptions) {
     startedAt = Math.max(startedAt, stored.startedAt);
     const { failure } = stored;
     if (failure) lastError = new UpstreamError(failure.code, failure.message);
+    store.offer(state());
   }
 
   function begin(listed: TokenSnapshot): void {

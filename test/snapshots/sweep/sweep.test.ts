@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { stopClock } from '../../support/clock.js';
+import { stopClock, untilCachesSeeTheTime } from '../../support/clock.js';
 import { type Answer, json, stall, status } from '../../support/fake-upstream.js';
 import {
   askSources,
@@ -30,6 +30,9 @@ async function settle(): Promise<void> {
   for (let round = 0; round < 300; round++) await setImmediate();
 }
 
+/** GraphQL Yoga is loaded at the first operation, from files; those after it begin in the next rounds of the event loop. */
+const untilOperationsBegin = (gateway: TestGateway) => gateway.query('{ __typename }');
+
 const linesOf = ({ logged }: TestGateway, text: string) => logged.filter(({ msg }) => msg.includes(text));
 
 describe('sources', () => {
@@ -46,6 +49,8 @@ describe('sources', () => {
     upstream.planNetwork(NETWORK, [rowOf('b 0x9', { isBridgeable: false })]);
     const gateway = await startSweeping(upstream);
     await untilComplete(gateway);
+    // That is when the next request would be due, a while after the last answer.
+    await expect.poll(() => linesOf(gateway, 'has asked every'), { interval: 10 }).toHaveLength(1);
     expect(await sourcesOf(gateway, 'a 0x1')).toEqual(['b 0x1']);
     expect(await sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1', 'c 0x2']);
     expect(await sourcesOf(gateway, 'c 0x1')).toEqual(['a 0x1', 'c 0x2']);
@@ -192,6 +197,7 @@ describe('destinations', () => {
     expect(upstream.asked()).toHaveLength(1);
     date.advance(1_001);
     clock.advance(1_001);
+    await untilCachesSeeTheTime();
     upstream.planRoutes(routesOf({ ...NETWORK, 'a 0x1': ['c 0x2'] }));
     await gateway.query('{ destinations(srcChainKey: "a", srcToken: "0x1") { chainKey } }');
     expect(upstream.asked()).toHaveLength(2);
@@ -224,6 +230,7 @@ describe('the requests of the sweep', () => {
         .toBeGreaterThanOrEqual(count);
     // With the listings these are all that may be sent in a second.
     await untilAsked(2, 1);
+    await untilOperationsBegin(gateway);
     const wanted = ['a 0x15', 'a 0x16', 'a 0x17'];
     const answers = wanted.map((token) =>
       gateway.query(`{ destinations(srcChainKey: "a", srcToken: "${token.slice(2)}") { chainKey } }`),
@@ -247,6 +254,7 @@ describe('the requests of the sweep', () => {
     upstream.planRoutes((token) => (token === 'a 0x1' ? held : routesOf(NETWORK)(token)));
     const gateway = await startSweeping(upstream);
     await expect.poll(() => upstream.asked()).toEqual(['a 0x1']);
+    await untilOperationsBegin(gateway);
     const answer = gateway.query('{ destinations(srcChainKey: "a", srcToken: "0x1") { chainKey } }');
     await settle();
     answerNow?.();
