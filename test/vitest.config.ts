@@ -2,10 +2,24 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** What starts many gateways and counts what they ask for: on a busy machine Redis is too slow for them. */
-const HEAVY = ['chaos.test.ts', 'kill.test.ts', 'storage/redis*.test.ts'];
+const HEAVY = ['chaos.test.ts', 'storage/redis*.test.ts'];
 
-/** Attacks that take minutes. `npm run hostile` runs them, and the two that `npm test` runs, too. */
-const HOSTILE = ['hostile/!(operations|fuzz).test.ts'];
+/** Attacks that take minutes. `npm run hostile` runs them. */
+const HOSTILE = ['hostile/*.test.ts'];
+
+/**
+ * The gateway together with what others have written: a browser, client libraries, routers, npm. `npm run integration`
+ * runs them, and the one that kills gateways for half a minute.
+ */
+const INTEGRATION = [
+  'readme.test.ts',
+  'kill.test.ts',
+  'pages/picker/{picker,choices}.test.ts',
+  'pages/playground/playground.test.ts',
+  'pages/trusted-pages.test.ts',
+  'clients/*.test.ts',
+  'federation/{routers,chain-facts}.test.ts',
+];
 
 /** Installs the package and other servers, and the production packages. `npm run packed` runs them. */
 const PACKED = ['library/hosts.test.ts', 'production.test.ts'];
@@ -62,7 +76,7 @@ export default defineConfig({
         test: {
           name: 'most',
           include: ['**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...HEAVY, ...HOSTILE, ...PACKED, ...DEPLOYED],
+          exclude: ['**/node_modules/**', ...HEAVY, ...HOSTILE, ...INTEGRATION, ...PACKED, ...DEPLOYED],
           sequence: { groupOrder: 0 },
           // Most of the time is spent in waiting for other processes.
           maxWorkers: 6,
@@ -72,6 +86,16 @@ export default defineConfig({
       {
         extends: true,
         test: { name: 'heavy', include: HEAVY, sequence: { groupOrder: 1 }, maxWorkers: 4, isolate: false },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'integration',
+          include: INTEGRATION,
+          sequence: { groupOrder: 5 },
+          maxWorkers: 4,
+          isolate: false,
+        },
       },
       {
         extends: true,

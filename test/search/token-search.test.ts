@@ -59,7 +59,7 @@ describe('a search finds what a plain search finds', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
   });
 
@@ -69,7 +69,7 @@ describe('a search finds what a plain search finds', () => {
     const snapshot = await createTokenSnapshot(fetched(rows));
     fc.assert(
       fc.property(requests, (generated) => expectPlainResults(snapshot, { ...generated, first: 100 })),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
   });
 
