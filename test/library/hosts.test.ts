@@ -211,7 +211,13 @@ describe('the packed gateway, installed into an empty project', () => {
       for (let time = 0; time < 3; time++) console.log((await asked()).status);
       await gateway.close();`;
     const args = ['--input-type=module', '--eval', code];
-    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder, timeout: 60_000 });
+    // Colours would be part of the output.
+    const env = { ...process.env, FORCE_COLOR: '0' };
+    const { stdout } = await promisify(execFile)(process.execPath, args, {
+      cwd: folder,
+      env,
+      timeout: 60_000,
+    });
     expect(stdout).toBe('200\n200\n200\n');
   });
 });
