@@ -36,7 +36,7 @@ export function createBodySender(budget: ByteBudget): BodySender {
   function watch(connection: Connection, response: ServerResponse, { buffer }: Uint8Array): void {
     const allowedMs = STILL_FOR_MS + (1000 * response.writableLength) / MIN_BYTES_PER_SECOND;
     deadlines.set(connection, performance.now() + allowedMs);
-    // The whole buffer counts: small bodies can share one, which stays in memory as long as any of them.
+    // The whole buffer counts: small bodies can share one, which stays in memory until all of them are gone.
     const reservation = connection.reserve(budget, buffer, buffer.byteLength, () =>
       connection.cut('response_bytes'),
     );

@@ -113,7 +113,7 @@ describe('what a task comes to', () => {
 });
 
 describe('a full queue', () => {
-  it('refuses a client that has as many tasks as any other', async () => {
+  it('refuses a client that has no fewer tasks than the others', async () => {
     const { add, refused, endAll } = start({ maxWaiting: 2 });
     for (const name of ['a0', 'a1', 'b1']) add(name, name.slice(0, 1));
     add('b2', 'b');

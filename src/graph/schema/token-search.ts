@@ -137,7 +137,7 @@ builder.queryField('tokenSearch', (t) =>
     args: {
       query: t.arg.string({
         description:
-          'Words from symbol, name and chain ("eth arb"): any part of a symbol, and the start of a word in a name. A `chainId` ("8453") or a CAIP-2 identifier ("eip155:8453") is a name of its chain. A whole address, at least the first 6 hex digits of one ("0x833589") and a CAIP-19 identifier match addresses and no texts. A token must match all words; letter case, accents and full-width letters do not matter. If nothing matches, the search is repeated without punctuation and filler words ("on", "token"), and then once more with the symbol of its native currency as a further name of each chain. Blank matches all tokens; more than 8 words are BAD_USER_INPUT.',
+          'Words from symbol, name and chain ("eth arb"). Each may be a part of a symbol, or the start of a word in a name. A `chainId` ("8453") or a CAIP-2 identifier ("eip155:8453") is a name of its chain. A whole address, at least the first 6 hex digits of one ("0x833589") and a CAIP-19 identifier match addresses and no texts. A token must match all words; letter case, accents and full-width letters do not matter. If nothing matches, the search is repeated without punctuation and filler words ("on", "token"), and then once more with the symbol of its native currency as a further name of each chain. Blank matches all tokens; more than 8 words are BAD_USER_INPUT.',
       }),
       filter: t.arg({
         type: TokenFilterInput,
