@@ -136,8 +136,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'server',
   ],
   'command-line': ['config'],
-  // A script of the build.
-  'copy-files': [],
+  packaging: [],
   main: ['command-line', 'start'],
 };
 
@@ -165,7 +164,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'mcp/load-protocol',
     'pages',
     // Scripts, not parts of the gateway.
-    'copy-files',
+    'packaging',
     'graph/schema/print',
     'graph/federation/print',
   ],

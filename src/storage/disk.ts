@@ -40,7 +40,7 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
     log.warn({ err: error, directory }, 'SNAPSHOT_DIR cannot be used yet: let the gateway read and write it');
   }
   /** The next write to each file. Writes to a file run one at a time, and a newer listing replaces a waiting one. */
-  const waiting = new Map<string, () => Promise<Buffer>>();
+  const waiting = new Map<string, () => Promise<readonly Buffer[]>>();
   const writing = new Map<string, Promise<void>>();
   /** Whether the last write failed; repeated failures are not logged again. */
   let isFailing = false;
@@ -53,7 +53,7 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
     writing.delete(file);
   }
 
-  async function writeFile(file: string, encode: () => Promise<Buffer>): Promise<void> {
+  async function writeFile(file: string, encode: () => Promise<readonly Buffer[]>): Promise<void> {
     try {
       await writeWhole(directory, file, await encode());
       if (isFailing) log.info({ file }, 'SNAPSHOT_DIR can be written again');
@@ -67,8 +67,8 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
 
   async function readFrom<Row>(kind: ListingKind<Row>, file: string): Promise<Fetched<Row> | undefined> {
     try {
-      const text = await readRegular(join(directory, file), maxBytes);
-      return await decodeRecord(kind, text, services, Date.now());
+      const record = await readRegular(join(directory, file), maxBytes);
+      return await decodeRecord(kind, record, services, Date.now());
     } catch (error) {
       if (isOneOf(error, 'ENOENT')) return undefined;
       const message = error instanceof Error ? error.message : String(error);
@@ -105,12 +105,12 @@ function fileOf(name: string, service: string | undefined): string {
 }
 
 /** Writes atomically (temporary file, fsync, rename): a crash at any point leaves the old file or the new one. */
-async function writeWhole(directory: string, file: string, bytes: Buffer): Promise<void> {
+async function writeWhole(directory: string, file: string, parts: readonly Buffer[]): Promise<void> {
   const temporary = join(directory, `${file}.${randomBytes(8).toString('hex')}.tmp`);
   try {
     const handle = await open(temporary, 'wx', 0o644);
     try {
-      await handle.writeFile(bytes);
+      for (const part of parts) await handle.writeFile(part);
       await handle.sync();
     } finally {
       await handle.close();
@@ -131,7 +131,7 @@ async function writeWhole(directory: string, file: string, bytes: Buffer): Promi
  * @throws NotReadable if it is no regular file, or larger than `maxBytes`
  * @throws an error of `node:fs`
  */
-async function readRegular(path: string, maxBytes: number): Promise<string> {
+async function readRegular(path: string, maxBytes: number): Promise<Buffer> {
   const found = await stat(path).catch(async (error: unknown) => {
     // A missing file is normal; a dangling link is worth a message.
     const isLink = isOneOf(error, 'ENOENT') && (await lstat(path).catch(() => undefined));
@@ -155,7 +155,7 @@ async function readRegular(path: string, maxBytes: number): Promise<string> {
       if (bytesRead === 0) break;
       length += bytesRead;
     }
-    return bytes.toString('utf8', 0, length);
+    return bytes.subarray(0, length);
   } finally {
     await handle.close();
   }

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
 import type { ServiceFingerprints } from '../domain/fingerprint.js';
+import { JsonReader } from '../domain/json-reader.js';
 import type { Fetched } from '../domain/listing.js';
 import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
@@ -47,21 +48,17 @@ const history = v.fallback(
   undefined,
 );
 
-const contentJson = v.pipe(
-  v.string(),
-  v.parseJson(),
-  v.object({
-    name: v.string(),
-    // Which of them may be served is for `ServiceFingerprints` to say.
-    source: v.string(),
-    service: v.string(),
-    takenAt: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
-    rejected: v.object({ count: v.pipe(v.number(), v.safeInteger()), first: v.array(v.string()) }),
-    largest: v.optional(v.object({ rows: v.pipe(v.number(), v.safeInteger()), at: v.number() })),
-    history,
-    rows: v.custom<readonly unknown[]>(Array.isArray),
-  }),
-);
+const content = v.object({
+  name: v.string(),
+  // Which of them may be served is for `ServiceFingerprints` to say.
+  source: v.string(),
+  service: v.string(),
+  takenAt: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
+  rejected: v.object({ count: v.pipe(v.number(), v.safeInteger()), first: v.array(v.string()) }),
+  largest: v.optional(v.object({ rows: v.pipe(v.number(), v.safeInteger()), at: v.number() })),
+  history,
+  rows: v.custom<readonly unknown[]>(Array.isArray),
+});
 
 /** The digest in a record's first line, which shows that the record is whole. */
 export interface RecordDigest {
@@ -109,13 +106,18 @@ async function encodeRows(rows: readonly unknown[]): Promise<readonly Buffer[]> 
   return parts;
 }
 
-/** Encodes a listing for storage: a line with the format and a digest, then JSON. It yields to requests. */
+/**
+ * Encodes a listing for storage: a line with the format and a digest, then JSON. It yields to requests.
+ *
+ * @returns the record in parts of some kilobytes, to be written one after the other. To copy a record of 100,000 rows
+ *   into one buffer would block requests for 50 ms.
+ */
 export async function encodeRecord<Row>(
   kind: ListingKind<Row>,
   fetched: Fetched<Row>,
   services: ServiceFingerprints,
   digest: RecordDigest = SHA256,
-): Promise<Buffer> {
+): Promise<readonly Buffer[]> {
   const { source, takenAt, rejected, largest, history, rows } = fetched;
   const facts = JSON.stringify({
     name: kind.name,
@@ -130,11 +132,16 @@ export async function encodeRecord<Row>(
   const json = [before, ...(await encodeOnce(kind.name, rows)), Buffer.from(']}')];
   const hash = digest.start();
   for (const part of json) await yieldThen(() => hash.update(part));
-  return Buffer.concat([Buffer.from(`${HEAD}${hash.digest('hex')}\n`), ...json]);
+  return [Buffer.from(`${HEAD}${hash.digest('hex')}\n`), ...json];
+}
+
+/** The length of the parts together, in bytes. */
+export function bytesOf(parts: readonly Buffer[]): number {
+  return parts.reduce((sum, { length }) => sum + length, 0);
 }
 
 /**
- * Reads what `encodeRecord` wrote.
+ * Reads what `encodeRecord` wrote. It yields to requests.
  *
  * @param now milliseconds since 1970
  * @throws InvalidRecord by rejection if it is half written, altered, from the future, or of another format, listing or
@@ -142,20 +149,20 @@ export async function encodeRecord<Row>(
  */
 export async function decodeRecord<Row>(
   kind: ListingKind<Row>,
-  text: string,
+  record: Buffer,
   services: ServiceFingerprints,
   now: number,
   digest: RecordDigest = SHA256,
 ): Promise<Fetched<Row>> {
-  const end = text.indexOf('\n');
-  const json = text.slice(end + 1);
-  if (!text.startsWith(HEAD))
+  if (!record.subarray(0, HEAD.length).equals(Buffer.from(HEAD)))
     throw new InvalidRecord('it is not a record of this gateway, or of another format');
+  const end = record.subarray(0, MAX_LINE).indexOf('\n');
+  const json = record.subarray(end + 1);
   const hash = digest.start();
-  hash.update(json);
-  if (end < 0 || !isEqualText(text.slice(HEAD.length, end), hash.digest('hex')))
+  await forEachPiece(json, (piece) => hash.update(piece));
+  if (end < 0 || !isEqualText(record.toString('latin1', HEAD.length, end), hash.digest('hex')))
     throw new InvalidRecord(digest.misfit);
-  const { success, output } = v.safeParse(contentJson, json);
+  const { success, output } = v.safeParse(content, await parseJson(json));
   if (!success) throw new InvalidRecord('it does not have the form of a record');
   const { name, source, service, takenAt, rejected, largest, history, rows } = output;
   if (name !== kind.name)
@@ -176,6 +183,27 @@ export async function decodeRecord<Row>(
 }
 
 const HEAD = `chains-and-tokens-gateway ${RECORD_FORMAT} `;
+/** The first line is shorter. */
+const MAX_LINE = 200;
+/** So many bytes are read in less than a millisecond. */
+const PIECE_BYTES = 65_536;
+
+/** Undefined for a text that is no JSON, or has more parts than any record. */
+async function parseJson(bytes: Buffer): Promise<unknown> {
+  const reader = new JsonReader();
+  try {
+    await forEachPiece(bytes, (piece) => reader.add(piece));
+    return reader.end();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Passes the bytes on in pieces, and yields to requests in between. */
+async function forEachPiece(bytes: Buffer, each: (piece: Buffer) => void): Promise<void> {
+  for (let from = 0; from < bytes.length; from += PIECE_BYTES)
+    await yieldThen(() => each(bytes.subarray(from, from + PIECE_BYTES)));
+}
 
 /** Compares in constant time: how long it takes does not tell where two texts differ. */
 export function isEqualText(one: string, other: string): boolean {

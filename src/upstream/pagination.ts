@@ -1,4 +1,4 @@
-import { MAX_ROWS } from '../domain/row-limits.js';
+import { MAX_ROWS } from '../domain/listing.js';
 import { malformed } from '../domain/upstream-error.js';
 import type { UpstreamAnswer, UpstreamRequest } from './http/client.js';
 import { describeType, rowsOf, tooManyRows } from './rows.js';

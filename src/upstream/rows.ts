@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { tokenKey } from '../domain/addresses.js';
 import { cacheKeyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, Origin, Price, Token } from '../domain/listing.js';
-import { MAX_LENGTHS, MAX_ROWS } from '../domain/row-limits.js';
+import { MAX_LENGTHS, MAX_ROWS } from '../domain/listing.js';
 import { malformed, type UpstreamError } from '../domain/upstream-error.js';
 import { forEachChunk } from '../scheduling/chunks.js';
 import { logoUrlOf } from './logo-url.js';

@@ -244,7 +244,7 @@ describe.skipIf(isRedisMissing)('who may write to Redis', () => {
         source: 'v1',
         takenAt: Date.now(),
       });
-      const text = await encodeRecord(TOKENS, taken, { v1: fingerprint(target.upstream.url) });
+      const text = Buffer.concat(await encodeRecord(TOKENS, taken, { v1: fingerprint(target.upstream.url) }));
       await redis.client.hset(key('tokens:snapshot'), { takenAt: taken.takenAt, text });
       await redis.client.publish(key('news'), 'tokens');
     };

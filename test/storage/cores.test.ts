@@ -23,7 +23,7 @@ async function startCluster(env: Readonly<Record<string, string>>) {
   expect(example).toContain('availableParallelism();');
   writeFileSync(join(folder, 'cluster.js'), example.replace('availableParallelism();', '2;'));
   const port = await freePort();
-  const child = spawn(process.execPath, ['--max-semi-space-size=8', 'cluster.js'], {
+  const child = spawn(process.execPath, ['--max-semi-space-size=8', '--v8-pool-size=1', 'cluster.js'], {
     cwd: folder,
     env: { PATH: process.env.PATH ?? '', PORT: String(port), MAX_WAIT_MS: '60000', ...env },
     detached: true,

@@ -220,7 +220,7 @@ describe('an answer with more parts than any listing is refused', () => {
     [
       'values',
       `{"tokens":[${row}],"more":[${Array.from({ length: 21 }, () => `[${'0,'.repeat(199_990)}0]`).join(',')}]}`,
-      '2400000 values',
+      '2800000 values',
     ],
   ])('%s', async (_name, body, most) => {
     const upstream = await startFakeUpstream();

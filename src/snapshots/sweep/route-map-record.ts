@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { tokenKey } from '../../domain/addresses.js';
 import type { Fetched, Origin, Token } from '../../domain/listing.js';
-import { MAX_LENGTHS } from '../../domain/row-limits.js';
+import { MAX_LENGTHS } from '../../domain/listing.js';
 import {
   malformed,
   UPSTREAM_ERROR_CODES,

@@ -1,6 +1,6 @@
+import { JsonReader } from '../../domain/json-reader.js';
 import { malformed, UpstreamError } from '../../domain/upstream-error.js';
 import { yieldThen } from '../../scheduling/chunks.js';
-import { JsonReader } from './json-reader.js';
 
 /** The part of a response that is needed here. */
 export interface Readable {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { JsonReader } from '../../../src/upstream/http/json-reader.js';
+import { JsonReader } from '../../src/domain/json-reader.js';
 
 /** Reads a text in pieces of these lengths, in turn. */
 function readIn(bytes: Uint8Array, lengths: readonly number[], maxBatchBytes: number): unknown {

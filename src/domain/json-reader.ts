@@ -1,13 +1,13 @@
 import { randomInt } from 'node:crypto';
-import { MAX_ROWS } from '../../domain/row-limits.js';
-import { malformed } from '../../domain/upstream-error.js';
+import { MAX_ROWS } from './listing.js';
+import { malformed } from './upstream-error.js';
 
 /** The limit of different member names; rows have about twenty. Parsing a million takes seconds. */
 const MAX_NAMES = 1_000;
 /** The limit of objects and arrays; a row has two. */
 const MAX_CONTAINERS = 5 * MAX_ROWS;
-/** The limit of commas; a row has about ten. */
-const MAX_VALUES = 12 * MAX_ROWS;
+/** The limit of commas; a row of a listing has about ten, one of the stored map of routes 13. */
+const MAX_VALUES = 14 * MAX_ROWS;
 
 /** Rows are parsed when there are so many bytes of them, which takes less than a millisecond. */
 const BATCH_BYTES = 65_536;
