@@ -94,7 +94,7 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
     // Redis forgets, and another gateway, which knows nothing either, is the first to write.
     await redis.kill();
     upstream.plan('tokens', json({ tokens: rows(1, 7) }));
-    const second = await join({ redisTimeoutMs: 1_000 });
+    const second = await join();
     await second.query('{ chains { chainKey } tokens { symbol } }');
     await redis.start();
     await expect.poll(async () => (await changesSince(first, null)).changed.length).toBe(2);

@@ -36,7 +36,7 @@ async function record(
 ): Promise<string> {
   const rows = [tokenRow(CHAIN, '0xbad', { symbol: 'BAD' })];
   const taken = { source: 'v1' as const, takenAt, rows, rejected: { count: 0, first: [] } };
-  return (await encodeRecord(kind, taken, servicesAt(url))).toString();
+  return Buffer.concat(await encodeRecord(kind, taken, servicesAt(url))).toString();
 }
 
 /** Asks one gateway after another until the test ends, and keeps every answer that is not the upstream's. */
@@ -161,7 +161,12 @@ describe.skipIf(isRedisMissing)('rubbish in Redis', () => {
     await expect
       .poll(async () => {
         const text = await redis.client.hget(key, 'text');
-        const { rows } = await decodeRecord(TOKENS, text ?? '', servicesAt(upstream.url), Date.now());
+        const { rows } = await decodeRecord(
+          TOKENS,
+          Buffer.from(text ?? ''),
+          servicesAt(upstream.url),
+          Date.now(),
+        );
         return rows.map(({ symbol }) => symbol);
       })
       .toEqual(SYMBOLS);

@@ -94,15 +94,17 @@ describe.skipIf(isRedisMissing)('gateways with a secret', () => {
     const all = [...gateways];
     const texts = [stolen, stolen.replace(/"takenAt":\d+/, `"takenAt":${other}`)];
     for (const text of texts) {
-      const asked = upstream.count('tokens');
-      await redis.client.hset(signedKey('tokens:snapshot'), { takenAt: other, text });
-      const fresh = await join();
-      await expect.poll(() => symbolsOf(fresh)).toEqual(SYMBOLS);
-      // It asks the upstream, unless another has cleared the record away and offered its own before.
-      expect(upstream.count('tokens')).toBeOneOf([asked, asked + 1]);
-      all.push(fresh);
-      // Whichever of them looks there first clears it away; others may have looked at the same time.
-      expect(refused(all).length).toBeGreaterThanOrEqual(all.length - 1);
+      const before = refused(all).length;
+      // A gateway that writes its own at this moment may replace the record before anybody looks at it.
+      while (refused(all).length === before) {
+        const asked = upstream.count('tokens');
+        await redis.client.hset(signedKey('tokens:snapshot'), { takenAt: other, text });
+        const fresh = await join();
+        await expect.poll(() => symbolsOf(fresh)).toEqual(SYMBOLS);
+        // It asks the upstream, unless another has cleared the record away and offered its own before.
+        expect(upstream.count('tokens')).toBeOneOf([asked, asked + 1]);
+        all.push(fresh);
+      }
     }
   });
 

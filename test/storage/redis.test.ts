@@ -76,6 +76,29 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     expect(await refreshes([deaf], 'tokens', 'taken')).toBe(0);
   });
 
+  it('take what they missed as soon as they hear announcements again', async () => {
+    const { redis, gateways, key } = await startPeers(2, { config: { tokensFreshMs: 600_000 } });
+    const [active, deaf] = gateways as [TestGateway, TestGateway];
+    await expect.poll(() => gateways.every((each) => statusOf(each).tokens.state === 'FRESH')).toBe(true);
+    await redis.client.acl('SETUSER', 'default', '-subscribe');
+    await redis.client.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    const refused = async () =>
+      String(await redis.client.call('CLIENT', 'LIST'))
+        .split('\n')
+        .filter((client) => client.includes(' cmd=subscribe '));
+    await expect.poll(async () => (await refused()).length).toBe(2);
+    const before = statusOf(deaf).tokens.takenAt;
+    active.snapshots.refreshNow();
+    await expect
+      .poll(async () => Number(await redis.client.hget(key('tokens:snapshot'), 'takenAt')))
+      .toBeGreaterThan(before ?? Number.NaN);
+    expect(statusOf(deaf).tokens.takenAt).toBe(before);
+    await redis.client.acl('SETUSER', 'default', '+subscribe');
+    for (const client of await refused())
+      await redis.client.call('CLIENT', 'KILL', 'ID', client.match(/^id=(\d+)/)?.[1] ?? '');
+    await expect.poll(() => statusOf(deaf).tokens.takenAt).toBe(statusOf(active).tokens.takenAt);
+  });
+
   it('give one that starts while the upstream is dead what they hold, with its true age', async () => {
     const { upstream, gateways, join } = await startPeers(1);
     const [first] = gateways;

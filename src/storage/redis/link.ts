@@ -29,6 +29,9 @@ const MAX_MESSAGES = 3_000;
 const MAX_MESSAGE_LENGTH = 100;
 const UNSUBSCRIBED_MS = 5_000;
 
+/** An argument of a script. */
+type Argument = string | number | Buffer;
+
 export type RedisLink = ReturnType<typeof createRedisLink>;
 
 /**
@@ -38,6 +41,7 @@ export type RedisLink = ReturnType<typeof createRedisLink>;
 export function createRedisLink(options: RedisLinkOptions) {
   const { url, channel, onSharing, timeoutMs = TIMEOUT_MS, log } = options;
   const news = new EventEmitter().setMaxListeners(0);
+  const connections = new EventEmitter();
   // The prefix keeps a message "error" from being an emitter's error event, which throws.
   const eventOf = (topic: string) => `news:${topic}`;
   const throttle = createThrottle(NOTIFY_EVERY_MS);
@@ -67,7 +71,12 @@ export function createRedisLink(options: RedisLinkOptions) {
     if (topic.length > MAX_MESSAGE_LENGTH || !mayRead()) unsubscribe();
     else notify(topic);
   });
-  listener.on('ready', () => listener.subscribe(channel).catch(() => {}));
+  listener.on('ready', () => {
+    listener.subscribe(channel).then(
+      () => connections.emit('subscribed'),
+      () => {},
+    );
+  });
   // Without pings a connection that only listens does not notice that Redis is gone.
   const ping = setInterval(() => listener.ping().catch(() => {}), PING_MS).unref();
   client.on('ready', () => {
@@ -109,14 +118,19 @@ export function createRedisLink(options: RedisLinkOptions) {
   }
 
   /** Runs a script. The reply is undefined while Redis is not available, and only then. */
-  async function run(
-    script: string,
-    keys: readonly string[],
-    args: readonly (string | number | Buffer)[],
-  ): Promise<unknown> {
+  function run(script: string, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+    return replyTo(() => client.eval(script, keys.length, ...keys, ...args));
+  }
+
+  /** As `run`, with Buffers in place of strings in the reply: a long text is not decoded at once. */
+  function runForBytes(script: string, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+    return replyTo(() => client.callBuffer('eval', script, keys.length, ...keys, ...args));
+  }
+
+  async function replyTo(send: () => Promise<unknown>): Promise<unknown> {
     if (performance.now() < awayUntil || isClosed) return undefined;
     try {
-      const reply: unknown = await client.eval(script, keys.length, ...keys, ...args);
+      const reply = await send();
       // A full Redis refuses some commands only: one success does not mean that it is back.
       if (isShared === undefined || (!isShared && performance.now() > awayUntil + STEADY_MS)) {
         isShared = true;
@@ -132,13 +146,16 @@ export function createRedisLink(options: RedisLinkOptions) {
 
   return {
     run,
+    runForBytes,
     /** Resolves when the first connection has succeeded or failed, and within a second in any case. */
     isTried: Promise.race([
       once(client, 'ready').catch(() => {}),
       sleep(timeoutMs, undefined, { ref: false }),
     ]) as Promise<unknown>,
-    /** Calls the listener after each connection. */
+    /** Calls the listener after each connection for commands. */
     onConnection: (listen: () => void) => void client.on('ready', listen),
+    /** Calls the listener after each subscription. Messages sent before it were missed. */
+    onSubscription: (listen: () => void) => void connections.on('subscribed', listen),
     /** Calls the listener at each news on the topic. */
     subscribe: (topic: string, listen: () => void) => void news.on(eventOf(topic), listen),
     notify,

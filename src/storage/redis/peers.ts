@@ -5,15 +5,16 @@ import type { Fetched } from '../../domain/listing.js';
 import type { LeaseResult, Peers, RefreshLease, SharedFailure } from '../../snapshots/peers.js';
 import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
 import type { ListingKind } from '../../upstream/listing-kinds.js';
-import { decodeRecord, encodeRecord, InvalidRecord, RECORD_FORMAT } from '../record.js';
+import { bytesOf, decodeRecord, encodeRecord, InvalidRecord, RECORD_FORMAT } from '../record.js';
 import { createLead } from './lead.js';
 import { createRedisLink, type RedisLinkOptions } from './link.js';
 import { createSharedRateLimiter } from './rate-limit.js';
-import { DISCARD, FAIL, FORGET, LEASE, NEWEST, RENEW, REQUEST, WRITE } from './scripts.js';
+import { DISCARD, FAIL, FORGET, IS_WANTED, LEASE, NEWEST, RENEW, REQUEST, WRITE } from './scripts.js';
 import { createSeal } from './seal.js';
 import { decodeSharedFailure, encodeSharedFailure } from './shared-failure.js';
 import { createAllowance, createThrottle } from './throttle.js';
 import { createPatience, createReadBackoff } from './trust.js';
+import { upload } from './upload.js';
 
 export interface RedisPeersOptions extends Omit<RedisLinkOptions, 'channel'> {
   /** Only gateways with the same scope share: a fingerprint of the upstream and its profile. */
@@ -52,6 +53,8 @@ const OFFER_EVERY_MS = 1_000;
 const OBEYED_MS = 3_600_000;
 /** Newer than any snapshot, so that none is read. */
 const NEVER = Number.MAX_SAFE_INTEGER;
+/** The length of an upload that was not made. */
+const NOTHING = -1;
 /** Snapshots that nobody renews expire after this. */
 const KEEP_MS = 30 * 86_400_000;
 const KEEP_FAILURE_MS = 3_600_000;
@@ -73,17 +76,22 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
   // Bounds the log: bad records can be written faster than a log is read.
   const mayLog = createAllowance(10, 60_000);
   const link = createRedisLink({ ...options, channel });
-  const { run } = link;
+  const { run, runForBytes } = link;
   link.onConnection(() => {
-    // Redis may have lost the snapshots, and messages were missed.
-    for (const topic of offered.keys()) {
-      writeOffer(topic);
-      link.notify(topic);
-    }
+    // Redis may have lost the snapshots.
+    for (const topic of offered.keys()) writeOffer(topic);
   });
+  // Either connection may be ready first, and snapshots are read over the one for commands.
+  link.onConnection(notifyAll);
+  link.onSubscription(notifyAll);
 
   const keysOf = (topic: string) =>
     ['snapshot', 'setback', 'pause', 'lease'].map((part) => `${prefix}${seal.keyPart}:${topic}:${part}`);
+
+  /** Looks for newer snapshots on all topics: messages may have been missed. */
+  function notifyAll(): void {
+    for (const topic of offered.keys()) link.notify(topic);
+  }
 
   /** Writes the snapshot that is served here, for peers that have none. */
   function writeOffer(topic: string): void {
@@ -104,15 +112,25 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
   ): Promise<void> {
     const written = encodeRecord(kind, fetched, services, seal.digestFor(topic))
       .then(async (record) => {
-        const bytes = record.length;
-        if (bytes <= maxRecordBytes) {
-          const flags = [endsLease, onlyAsHolder].map(Number);
-          const args = [gateway, fetched.takenAt, record, keepMs, channel, topic, ...flags];
-          await run(WRITE, keysOf(topic), args);
+        const bytes = bytesOf(record);
+        if (bytes > maxRecordBytes) {
+          const message = 'A snapshot is too large to be shared: raise UPSTREAM_MAX_BYTES';
+          log[mayLog() ? 'warn' : 'debug']({ topic, bytes, maxRecordBytes }, message);
           return;
         }
-        const message = 'A snapshot is too large to be shared: raise UPSTREAM_MAX_BYTES';
-        log[mayLog() ? 'warn' : 'debug']({ topic, bytes, maxRecordBytes }, message);
+        const [snapshot = '', , , leaseKey = ''] = keysOf(topic);
+        const ofWriter = [gateway, fetched.takenAt, Number(onlyAsHolder)];
+        const isWanted = (await run(IS_WANTED, [snapshot, leaseKey], ofWriter)) === 1;
+        if (!isWanted && !endsLease) return;
+        const uploaded = `${prefix}${seal.keyPart}:${topic}:upload:${randomUUID()}`;
+        if (isWanted && !(await upload(run, uploaded, record))) return;
+        const args = [gateway, fetched.takenAt, isWanted ? bytes : NOTHING, keepMs, channel, topic];
+        const keys = [...keysOf(topic), uploaded];
+        if ((await run(WRITE, keys, [...args, Number(endsLease), Number(onlyAsHolder)])) === 'lost') {
+          const message =
+            'Redis has lost a snapshot before it was whole: look at its memory and its eviction policy';
+          log[mayLog() ? 'warn' : 'debug']({ topic, bytes }, message);
+        }
       })
       .catch((err) => log.error({ err, topic }, 'A snapshot could not be encoded for other gateways'))
       .finally(() => writes.delete(written));
@@ -129,9 +147,9 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
   ): Promise<Fetched<Row> | 'early' | undefined> {
     const now = Date.now();
     try {
-      if (text === '')
+      if (!Buffer.isBuffer(text) || text.length === 0)
         throw new InvalidRecord('it is empty, or larger than an answer of the upstream may be');
-      const fetched = await decodeRecord(kind, String(text), services, now, seal.digestFor(topic));
+      const fetched = await decodeRecord(kind, text, services, now, seal.digestFor(topic));
       // Peers find it by the one time and serve it with the other.
       if (fetched.takenAt !== Number(takenAt))
         throw new InvalidRecord('its time is not the one that Redis gives for it');
@@ -168,8 +186,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
       is: 'ours',
       peerFailure,
       succeed(fetched, keepMs = KEEP_MS) {
-        clearInterval(renewal);
-        return write(topic, kind, fetched, keepMs, { endsLease: true });
+        return write(topic, kind, fetched, keepMs, { endsLease: true }).finally(() => clearInterval(renewal));
       },
       async fail(failure, retryInMs = 1) {
         clearInterval(renewal);
@@ -197,8 +214,9 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     while (!hasGivenUp && performance.now() < until) {
       const readsFrom = reads.mayRead(topic) ? newerThan : NEVER;
       const args = [gateway, LEASE_MS, readsFrom, maxRecordBytes, ignoresPause ? 1 : 0];
-      const reply = await run(LEASE, keys, args);
-      const [is, first, second] = Array.isArray(reply) ? (reply as unknown[]) : [];
+      const reply = await runForBytes(LEASE, keys, args);
+      const [found, first, second] = Array.isArray(reply) ? (reply as unknown[]) : [];
+      const is = String(found);
       if (is === 'newer') {
         const fetched = await read(topic, kind, first, second);
         // A record from the future stays in Redis, and is not read again.
@@ -245,8 +263,8 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     },
     async newest(topic, kind, newerThan) {
       if (!reads.mayRead(topic)) return undefined;
-      const reply = await run(NEWEST, keysOf(topic).slice(0, 1), [newerThan, maxRecordBytes]);
-      if (reply === 'none') writeOffer(topic);
+      const reply = await runForBytes(NEWEST, keysOf(topic).slice(0, 1), [newerThan, maxRecordBytes]);
+      if (String(reply) === 'none') writeOffer(topic);
       if (!Array.isArray(reply)) return undefined;
       const [text, takenAt] = reply as unknown[];
       const fetched = await read(topic, kind, text, takenAt);

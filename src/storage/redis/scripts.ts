@@ -101,17 +101,42 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 `;
 
 /**
- * Writes a snapshot unless there is a newer one. One from the future counts as none.
+ * Whether a snapshot would be written: unless there is a newer one. One from the future counts as none.
  *
- * KEYS snapshot, setback, pause, lease; ARGV gateway, takenAt, text, ms until it expires, channel, topic, whether
- * it ends a lease (1 or 0), whether only the holder of the lease may write (1 or 0).
+ * KEYS snapshot, lease; ARGV gateway, takenAt, whether only the holder of the lease may write (1 or 0). Returns 1 or 0.
+ */
+export const IS_WANTED = `${HELPERS}
+if ARGV[3] == '1' and text(KEYS[2]) ~= ARGV[1] then return 0 end
+local at = takenAt(KEYS[1])
+return (not at or at < tonumber(ARGV[2]) or at > now()) and 1 or 0
+`;
+
+/** Appends to an upload. KEYS upload; ARGV piece, ms until it expires. Returns its length. */
+export const APPEND = `${HELPERS}
+expect(KEYS[1], 'string')
+local length = redis.call('APPEND', KEYS[1], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return length
+`;
+
+/**
+ * Writes a snapshot that was uploaded, unless the upload is not whole or there is a newer snapshot. One from the future
+ * counts as none.
+ *
+ * KEYS snapshot, setback, pause, lease, upload; ARGV gateway, takenAt, length of the upload (negative if there is none),
+ * ms until the snapshot expires, channel, topic, whether it ends a lease (1 or 0), whether only the holder of the lease
+ * may write (1 or 0). Returns `lost` if the upload is not whole.
  */
 export const WRITE = `${HELPERS}
+expect(KEYS[5], 'string')
+local isWhole = redis.call('STRLEN', KEYS[5]) == tonumber(ARGV[3])
+local uploaded = isWhole and redis.call('GET', KEYS[5])
+redis.call('UNLINK', KEYS[5])
 if ARGV[8] == '1' and text(KEYS[4]) ~= ARGV[1] then return end
 local at = takenAt(KEYS[1])
-local isNew = not at or at < tonumber(ARGV[2]) or at > now()
+local isNew = isWhole and (not at or at < tonumber(ARGV[2]) or at > now())
 if isNew then
-  redis.call('HSET', KEYS[1], 'takenAt', ARGV[2], 'text', ARGV[3])
+  redis.call('HSET', KEYS[1], 'takenAt', ARGV[2], 'text', uploaded)
   redis.call('PEXPIRE', KEYS[1], ARGV[4])
 end
 if ARGV[7] == '1' then
@@ -119,6 +144,7 @@ if ARGV[7] == '1' then
   if text(KEYS[4]) == ARGV[1] then redis.call('DEL', KEYS[4]) end
 end
 if isNew then redis.call('PUBLISH', ARGV[5], ARGV[6]) end
+if not isWhole and tonumber(ARGV[3]) >= 0 then return 'lost' end
 `;
 
 /**
