@@ -39,20 +39,20 @@ export interface ListingStatus {
   readonly lastFailure: { readonly code: string; readonly message: string; readonly at: number } | null;
 }
 
+/** A listing whose freshness is asked for. */
+export interface ListingAge {
+  readonly name: ListingName;
+  readonly snapshot: Snapshot<unknown> | undefined;
+  /** The age up to which it is fresh, in milliseconds. */
+  readonly freshMs: number;
+}
+
 /**
  * Computes the freshness of these listings together. A listing without a snapshot is infinitely old.
  *
  * @param now milliseconds since 1970
  */
-export function freshnessOf(
-  listings: readonly {
-    readonly name: ListingName;
-    readonly snapshot: Snapshot<unknown> | undefined;
-    /** The age up to which it is fresh. */
-    readonly freshMs: number;
-  }[],
-  now: number,
-): Freshness {
+export function freshnessOf(listings: readonly ListingAge[], now: number): Freshness {
   const stale: StaleListing[] = [];
   let freshForMs = Number.POSITIVE_INFINITY;
   let takenAt = Number.POSITIVE_INFINITY;

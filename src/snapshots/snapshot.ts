@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { tokenKey } from '../domain/addresses.js';
 import { caip2Of } from '../domain/caip.js';
 import { byChainKey, listedKey } from '../domain/chain-keys.js';
 import type { ListingHistory, TokenListState } from '../domain/history.js';
@@ -13,6 +12,7 @@ import { interpretationsOf } from '../search/text.js';
 import { createTokenIndexes, type TokenIndexes } from '../search/token-indexes.js';
 import { createTokenSearch, type KnownChains } from '../search/token-search.js';
 import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
+import { type AddressTable, addressTableSteps } from './address-table.js';
 import { changesSince, type ListingChanges, nextChangeLog } from './history/change-log.js';
 import { evmChainsOf } from './history/token-list.js';
 import { FIRST_VERSION, nextTokenListState } from './history/token-list-version.js';
@@ -60,6 +60,7 @@ export interface TokenSnapshot extends Snapshot<Token> {
   readonly indexes: TokenIndexes;
   /** The words of names and chain keys. */
   readonly nameWords: WordList;
+  readonly addresses: AddressTable;
 }
 
 /** Indexes a fetched chain listing. Without a history, it begins one. */
@@ -124,7 +125,6 @@ export async function createTokenSnapshot(
   chains?: ChainSnapshot,
 ): Promise<TokenSnapshot> {
   const { rows } = fetched;
-  const byAddress = keyedRows(rows, TOKENS.keyOf);
   const rowsDigest = createHash('sha256');
   const pricesDigest = createHash('sha256');
   const byChain = new Map<string, Token[]>();
@@ -159,6 +159,7 @@ export async function createTokenSnapshot(
   const nameWords = isKnown
     ? before.nameWords
     : await runInSteps(wordListSteps([...byChain.keys(), ...names]));
+  const addresses = isKnown ? before.addresses : await runInSteps(addressTableSteps(rows));
   return {
     ...fetched,
     history: { changes, tokenList },
@@ -168,8 +169,8 @@ export async function createTokenSnapshot(
     ageAt: agingFrom(fetched.takenAt),
     rowsByChain: new Map([...byChain].map(([chainKey, ofChain]) => [chainKey, ofChain.length])),
     byChain: (chainKey) => byChainKey(byChain, chainKey) ?? NONE,
-    byAddress: (chainKey, address) =>
-      byAddress.get(tokenKey(listedKey(byChain, chainKey) ?? chainKey, address)),
+    byAddress: (chainKey, address) => addresses.find(rows, listedKey(byChain, chainKey) ?? chainKey, address),
+    addresses,
     indexes,
     nameWords,
     search: withDidYouMean(await createTokenSearch(rows, indexes), indexes, nameWords),

@@ -4,6 +4,7 @@ import {
   type Freshness,
   freshnessOf,
   LISTING_NAMES,
+  type ListingAge,
   type ListingName,
   type ListingStatus,
   type StaleListing,
@@ -176,11 +177,10 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
 
   /** The freshness of the listings that were read. */
   function freshness(of: ServedSnapshots, read: ListingReads, now: number): Freshness {
-    const names = LISTING_NAMES.filter((name) => read[name]);
-    return freshnessOf(
-      names.map((name) => ({ name, snapshot: of[name], freshMs: freshMs[name] })),
-      now,
-    );
+    const listings: ListingAge[] = [];
+    for (const name of LISTING_NAMES)
+      if (read[name]) listings.push({ name, snapshot: of[name], freshMs: freshMs[name] });
+    return freshnessOf(listings, now);
   }
 
   function view(client?: string): View {

@@ -24,9 +24,11 @@ const MAX_REMEMBERED = 50_000;
  * bounded, and only its size survives the process.
  */
 export function createLastDay<Row>(kind: ListingKind<Row>) {
-  const removedRows = new LRUCache<string, RemovedRow>({ max: MAX_REMEMBERED, ttl: DAY_MS });
+  // With `max` the cache would take the memory of as many entries at once.
+  const bounds = { maxSize: MAX_REMEMBERED, sizeCalculation: () => 1, ttl: DAY_MS };
+  const removedRows = new LRUCache<string, RemovedRow>(bounds);
   /** The keys of rows that were added. */
-  const arrived = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: DAY_MS });
+  const arrived = new LRUCache<string, true>(bounds);
   /** Sizes of served listings, each smaller than the one before, with when each was last served. */
   let sizes: readonly { readonly rows: number; readonly until: number }[] = [];
   let lossSettledAt = Number.NEGATIVE_INFINITY;
