@@ -33,14 +33,14 @@ export interface GatewayOptions
 
 /** A response that was written without GraphQL Yoga. It has no errors. */
 export interface WrittenResponse {
-  /** JSON in UTF-8. */
-  readonly body: Buffer;
+  /** JSON in UTF-8, in parts that must not be changed. */
+  readonly body: readonly Buffer[];
   /** The name of the operation, if the client gave one. */
   readonly operation: string | undefined;
   /** Undefined if it holds for this moment only. */
   readonly dependencies: Dependencies | undefined;
   /** The value of `x-stale-listings`; undefined if everything that was read is fresh. */
-  readonly staleListings: string | undefined;
+  readonly staleListings: () => string | undefined;
 }
 
 export type Answer = { readonly written: WrittenResponse } | { readonly response: Response };
@@ -129,10 +129,15 @@ export function createGateway(options: GatewayOptions): Gateway {
       return arrival ? undefined : context;
     });
     if (!body || !context) return arrival;
-    const staleListings = staleListingsHeader(context.staleListings());
+    const { staleListings, dependencies } = context;
     const { operationName } = parameters;
     const operation = typeof operationName === 'string' ? operationName.slice(0, 100) : undefined;
-    return { body, operation, dependencies: context.dependencies(), staleListings };
+    return {
+      body,
+      operation,
+      dependencies: dependencies(),
+      staleListings: () => staleListingsHeader(staleListings()),
+    };
   }
 
   /** The parameters with the document that they stand for; undefined if GraphQL Yoga has to answer. */
@@ -207,7 +212,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         signal,
       });
     const answer = await answerNow(operation, toRequest, { client, outcome: {}, isOwn: true });
-    return 'written' in answer ? answer.written.body.toString() : answer.response.text();
+    return 'written' in answer ? Buffer.concat(answer.written.body).toString() : answer.response.text();
   }
 
   let yoga: Promise<YogaHandler> | undefined;

@@ -35,7 +35,7 @@ export async function createLogger(options: LoggerOptions): Promise<Logger> {
     ...(tracing ? { mixin: () => tracing.ids() } : {}),
     level,
     base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
+    timestamp: createTimestamps(),
     hooks: {
       streamWrite: (line: string) =>
         escaped(hidden.reduce((rest, secret) => rest.replaceAll(secret, '***'), line)),
@@ -49,6 +49,20 @@ export async function createLogger(options: LoggerOptions): Promise<Logger> {
     destination: destination ?? 1,
   });
   return pino(pinoOptions, stream);
+}
+
+/** The member with the time of a line. Many lines are of the same millisecond, and to write a date is slow. */
+function createTimestamps(): () => string {
+  let writtenAt = Number.NaN;
+  let written = '';
+  return () => {
+    const now = Date.now();
+    if (now !== writtenAt) {
+      writtenAt = now;
+      written = `,"time":"${new Date(now).toISOString()}"`;
+    }
+    return written;
+  };
 }
 
 /**

@@ -16,6 +16,7 @@ import type { ErrorCode } from '../domain/errors.js';
 import { type DocumentLimits, limitErrors, limitExceeded } from './document-limits.js';
 import { hasMoreTokens } from './document-tokens.js';
 import { createDoorkeeper } from './doorkeeper.js';
+import { mergedRules } from './merged-rules.js';
 
 export interface DocumentsOptions extends DocumentLimits {
   readonly schema: GraphQLSchema;
@@ -61,24 +62,29 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
   const parsed = boundedByText<DocumentNode>();
   const syntaxErrors = boundedByText<Error>();
   const doorkeeper = createDoorkeeper();
-  const known = new WeakMap<DocumentNode, readonly GraphQLError[]>();
-  const rules = [
+  const errorsByDocument = new WeakMap<DocumentNode, readonly GraphQLError[]>();
+  const rules = mergedRules([
     ...specifiedRules,
     queriesOnlyRule,
     ...(introspection ? [] : [NoSchemaIntrospectionCustomRule]),
-  ];
+  ]);
 
   function check(document: DocumentNode): readonly GraphQLError[] {
     const overLimits = limitErrors(document, limits);
     if (overLimits.length > 0) return overLimits;
-    const errors = validate(schema, document, rules, { maxErrors: MAX_VALIDATION_ERRORS });
+    const errors = validate(schema, document, [rules], { maxErrors: MAX_VALIDATION_ERRORS });
     return introspection ? errors : errors.map(withoutSuggestion);
   }
 
   function errorsOf(document: DocumentNode): readonly GraphQLError[] {
-    const errors = known.get(document) ?? check(document);
-    known.set(document, errors);
+    const errors = errorsByDocument.get(document) ?? check(document);
+    errorsByDocument.set(document, errors);
     return errors;
+  }
+
+  function keep(text: string, document: DocumentNode, errors: readonly GraphQLError[]): void {
+    parsed.set(text, document);
+    errorsByDocument.set(document, errors);
   }
 
   function parseNew(text: string): DocumentNode | undefined {
@@ -101,10 +107,11 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
       const known = parsed.get(text);
       const document = known ?? parseNew(text);
       if (!document) return undefined;
-      const isValid = errorsOf(document).length === 0;
+      const errors = known ? errorsOf(known) : check(document);
+      const isValid = errors.length === 0;
       // A refused document is executed as usual, which would parse it again.
       const isLasting = known !== undefined || !isValid || doorkeeper.hasSeen(text);
-      if (isLasting && !known) parsed.set(text, document);
+      if (isLasting && !known) keep(text, document, errors);
       return isValid ? { document, isLasting } : undefined;
     },
     checkTokens(source) {

@@ -24,14 +24,14 @@ export interface OperationPlan {
    */
   coerce(given: { readonly [name: string]: unknown }): { readonly [name: string]: unknown } | undefined;
   /**
-   * Writes the whole response body `{"data":{…}}` as JSON in UTF-8, into a buffer of its own. It calls the resolvers as
+   * Writes the whole response body `{"data":{…}}` as JSON in UTF-8, in parts that must not be changed. It calls the resolvers as
    * graphql-js does. Never throws for anything that a resolver or a value does.
    *
    * @param context is new for every call, since the operation may have been executed in part
    * @param variables from {@link coerce} or from graphql's getVariableValues
    * @returns undefined if the operation has to be executed by graphql-js, from the beginning
    */
-  write(context: unknown, variables: { readonly [name: string]: unknown }): Buffer | undefined;
+  write(context: unknown, variables: { readonly [name: string]: unknown }): readonly Buffer[] | undefined;
   /** True if the last answer was left to graphql-js because of a promise. */
   readonly metPromise: boolean;
   /** Rough size in memory, in bytes. It grows with the object types and conditions that were met. */
@@ -115,7 +115,7 @@ class QueryPlan implements OperationPlan {
     return this.coercion(given);
   }
 
-  write(context: unknown, variables: Variables): Buffer | undefined {
+  write(context: unknown, variables: Variables): readonly Buffer[] | undefined {
     this.metPromise = false;
     const run = new Run(context, variables, this.written > 0);
     const before = setCurrentRun(run);

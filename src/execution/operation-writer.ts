@@ -1,5 +1,7 @@
 import {
   type DocumentNode,
+  type FieldNode,
+  type GraphQLField,
   type GraphQLSchema,
   getOperationAST,
   type OperationDefinitionNode,
@@ -7,6 +9,7 @@ import {
 import type { Documents } from './documents.js';
 import { planOperation } from './operation-plan.js';
 import { createPlanCache } from './plan-cache.js';
+import { FieldArguments } from './planning/arguments.js';
 
 /** The parameters of a GraphQL request, of any form. */
 export interface OperationParameters {
@@ -22,6 +25,12 @@ export interface PreparedOperation {
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
   readonly variables: Readonly<Record<string, unknown>>;
+  /** Whether the document has come before. Results for a document that may never come again are not kept. */
+  readonly isLasting: boolean;
+  /** The arguments of a field, for a document that comes again. It throws as `getArgumentValues`. */
+  readonly argumentsOf:
+    | ((field: GraphQLField<unknown, unknown>, node: FieldNode) => Readonly<Record<string, unknown>>)
+    | undefined;
 }
 
 /**
@@ -35,7 +44,7 @@ export interface PreparedOperation {
 export type OperationWriter = (
   parameters: OperationParameters,
   prepare: (operation: PreparedOperation) => object | undefined,
-) => Buffer | undefined;
+) => readonly Buffer[] | undefined;
 
 const MEMBERS = new Set(['query', 'operationName', 'variables', 'extensions']);
 
@@ -45,6 +54,7 @@ export function createOperationWriter(
   documents: Pick<Documents, 'accepted'>,
 ): OperationWriter {
   const plans = createPlanCache(schema);
+  const fieldArguments = new FieldArguments();
 
   return (parameters, prepare) => {
     const { query, operationName: name = null, variables = null } = parameters;
@@ -52,7 +62,7 @@ export function createOperationWriter(
     if (typeof query !== 'string' || !(name === null || (typeof name === 'string' && name !== '')))
       return undefined;
     if (!isObjectOrNull(variables) || isPersisted(parameters)) return undefined;
-    if (!Object.keys(parameters).every((member) => MEMBERS.has(member))) return undefined;
+    for (const member of Object.keys(parameters)) if (!MEMBERS.has(member)) return undefined;
     const accepted = documents.accepted(query);
     if (!accepted) return undefined;
     const { document, isLasting } = accepted;
@@ -61,7 +71,10 @@ export function createOperationWriter(
     const plan = isLasting ? plans.planFor(document, operation) : planOperation(schema, document, operation);
     const coerced = plan?.coerce(variables ?? {});
     if (!plan || !coerced) return undefined;
-    const context = prepare({ schema, document, operation, variables: coerced });
+    const argumentsOf: PreparedOperation['argumentsOf'] = isLasting
+      ? (field, node) => fieldArguments.of(field, node, coerced)
+      : undefined;
+    const context = prepare({ schema, document, operation, variables: coerced, isLasting, argumentsOf });
     return context && plan.write(context, coerced);
   };
 }

@@ -89,16 +89,16 @@ class CachedPlan implements OperationPlan {
     return this.plan.coerce(...args);
   }
 
-  write(...args: Parameters<OperationPlan['write']>): Buffer | undefined {
-    const bytes = this.plan.write(...args);
+  write(...args: Parameters<OperationPlan['write']>): readonly Buffer[] | undefined {
+    const parts = this.plan.write(...args);
     // Not after errors: one client could disable a plan that others use.
-    if (bytes) this.pause = 0;
+    if (parts) this.pause = 0;
     else if (this.plan.metPromise) {
       this.pause = Math.min(MAX_PAUSE, this.pause * 2 + 1);
       this.pausedFor = this.pause;
     }
     if (this.plan.size !== this.countedSize) this.onWritten();
-    return bytes;
+    return parts;
   }
 
   /** Counts the request that asks. */

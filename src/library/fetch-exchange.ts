@@ -1,7 +1,7 @@
 import type { CorsOrigins } from '../http/cors.js';
 import { refusalMessage, type SentRefusal, type ServerRefusal } from '../server/refusals.js';
 import type { CacheableRequest } from '../server/responses/cacheable-request.js';
-import { type Exchange, typedBody } from '../server/responses/exchange.js';
+import { type Exchange, totalBytes, typedBody } from '../server/responses/exchange.js';
 
 /** A request and response of `fetch`. */
 export class FetchExchange implements Exchange {
@@ -51,16 +51,17 @@ export class FetchExchange implements Exchange {
     });
   }
 
-  send(status: number, headers: string[], bytes?: Uint8Array): void {
+  send(status: number, headers: string[], parts: readonly Uint8Array[] = []): void {
     this.status = status;
-    this.bodyBytes = bytes?.byteLength ?? 0;
+    this.bodyBytes = totalBytes(parts);
     const given: [string, string][] = [];
     for (let nth = 0; nth < headers.length; nth += 2)
       given.push([headers[nth] ?? '', headers[nth + 1] ?? '']);
     // Null, since some statuses forbid even an empty body.
-    const hasBody = bytes && bytes.byteLength > 0 && this.request.method !== 'HEAD';
-    const body = hasBody ? (bytes as Uint8Array<ArrayBuffer>) : null;
-    this.resolve(new Response(body, { status, headers: given }));
+    const hasBody = this.bodyBytes > 0 && this.request.method !== 'HEAD';
+    const [first, ...others] = parts as readonly Uint8Array<ArrayBuffer>[];
+    const body = others.length > 0 ? Buffer.concat(parts) : first;
+    this.resolve(new Response(hasBody ? body : null, { status, headers: given }));
   }
 
   refuse(refusal: ServerRefusal): SentRefusal {

@@ -29,10 +29,13 @@ export interface RequestLine {
   readonly ms: number;
 }
 
+type RequestOutcome = Pick<RequestLine, 'status' | 'codes' | 'ms' | 'cache'>;
+
 /** Writes one line for each request that is to be logged. */
 export interface RequestLog {
-  /** False if a line of a request without errors would be dropped, so that it need not be made. */
-  readonly logsAll: boolean;
+  /** False for a request whose line would be dropped, so that it need not be made. */
+  shouldLog(outcome: RequestOutcome): boolean;
+  /** Writes a line, if it is to be logged. Members that are undefined are left out. */
   write(line: RequestLine): void;
 }
 
@@ -45,15 +48,22 @@ const QUIET_PATHS: ReadonlySet<string> = new Set(['/live', '/ready', '/metrics']
  * paths that machines request all the time.
  */
 export function createRequestLog(log: Logger, logRequests: LogRequests = 'all'): RequestLog {
+  const logsAll = logRequests === 'all' && log.isLevelEnabled('info');
+
+  function shouldLog({ status, codes = [], ms, cache }: RequestOutcome): boolean {
+    if (logRequests === 'none') return false;
+    const isNotable = codes.length > 0 || status >= 400 || cache === 'refused' || ms >= SLOW_REQUEST_MS;
+    return logsAll || isNotable;
+  }
+
   return {
-    logsAll: logRequests === 'all' && log.isLevelEnabled('info'),
+    shouldLog,
     write(line) {
-      const { status, codes = [], ms, cache } = line;
-      if (logRequests === 'none') return;
-      const isNotable = codes.length > 0 || status >= 400 || cache === 'refused' || ms >= SLOW_REQUEST_MS;
-      if (logRequests === 'errors' && !isNotable) return;
-      const path = line.path.slice(0, MAX_PATH_LENGTH);
-      log[levelOf(status, codes, path)]({ ...line, path }, 'Answered');
+      if (!shouldLog(line)) return;
+      const { status, codes = [], path } = line;
+      const isLong = path.length > MAX_PATH_LENGTH;
+      const written = isLong ? { ...line, path: path.slice(0, MAX_PATH_LENGTH) } : line;
+      log[levelOf(status, codes, path)](written, 'Answered');
     },
   };
 }

@@ -52,5 +52,5 @@ function send(exchange: ServerExchange, { status, headers, body }: MonitoringRes
   const bytes = Buffer.from(body);
   const given = Object.entries(headers).flat();
   const length = String(bytes.byteLength);
-  exchange.send(status, [...given, 'x-content-type-options', 'nosniff', 'content-length', length], bytes);
+  exchange.send(status, [...given, 'x-content-type-options', 'nosniff', 'content-length', length], [bytes]);
 }

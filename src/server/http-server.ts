@@ -67,8 +67,8 @@ export class ServerExchange extends NodeExchange {
     super(request, response, connection.client, findClient, corsOrigins);
   }
 
-  protected override end(bytes: Uint8Array): void {
-    this.sender.end(this.connection, this.response, bytes);
+  protected override end(parts: readonly Uint8Array[]): void {
+    this.sender.end(this.connection, this.response, parts);
   }
 }
 

@@ -5,7 +5,7 @@ import type { TraceSpan } from '../tracing/tracing.js';
 import type { ClientFinder } from './forwarded-client.js';
 import { type SentRefusal, type ServerRefusal, sendRefusal } from './refusals.js';
 import type { CacheableRequest } from './responses/cacheable-request.js';
-import { type Exchange, NotAPath, typedBody } from './responses/exchange.js';
+import { type Exchange, NotAPath, totalBytes, typedBody } from './responses/exchange.js';
 
 /** A request and response of node:http. */
 export class NodeExchange implements Exchange {
@@ -45,7 +45,9 @@ export class NodeExchange implements Exchange {
 
   #findForwarded(): string | undefined {
     const { headers, socket } = this.request;
-    return this.findClient(socket.remoteAddress, headers['x-forwarded-for']);
+    const forwardedFor = headers['x-forwarded-for'];
+    // To ask the socket for the address costs more, and without the header the client is that of the connection anyway.
+    return forwardedFor === undefined ? undefined : this.findClient(socket.remoteAddress, forwardedFor);
   }
 
   get status(): number {
@@ -77,17 +79,18 @@ export class NodeExchange implements Exchange {
     });
   }
 
-  send(status: number, headers: string[], bytes?: Uint8Array): void {
+  send(status: number, headers: string[], parts?: readonly Uint8Array[]): void {
     this.response.writeHead(status, headers);
-    if (bytes) {
-      this.bodyBytes = bytes.byteLength;
-      this.end(bytes);
+    if (parts) {
+      this.bodyBytes = totalBytes(parts);
+      this.end(parts);
     } else this.response.end();
   }
 
-  /** Ends the response with these bytes, after its head has been written. */
-  protected end(bytes: Uint8Array): void {
-    this.response.end(bytes);
+  /** Ends the response with this body, after its head has been written. */
+  protected end(parts: readonly Uint8Array[]): void {
+    for (const part of parts.slice(0, -1)) this.response.write(part);
+    this.response.end(parts.at(-1));
   }
 
   refuse(refusal: ServerRefusal): SentRefusal | undefined {

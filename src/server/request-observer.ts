@@ -2,7 +2,7 @@ import { elapsedMs } from '../http/elapsed.js';
 import { requestIdFrom } from '../http/request-ids.js';
 import type { Logger } from '../logger.js';
 import { type CacheResult, outcomeOf, type RequestMetrics } from '../metrics/requests.js';
-import { createRequestLog, type LogRequests, SLOW_REQUEST_MS } from '../observability/request-log.js';
+import { createRequestLog, type LogRequests } from '../observability/request-log.js';
 import type { TraceSpan } from '../tracing/tracing.js';
 import type { SentRefusal } from './refusals.js';
 import type { Exchange } from './responses/exchange.js';
@@ -57,7 +57,7 @@ export function createRequestObserver(options: RequestObserverOptions): RequestO
     const bytes = method === 'HEAD' ? 0 : exchange.bodyBytes;
     if (exchange.span) endSpan(exchange.span, status, facts);
     metrics.answered(cache, isAborted ? 'ABORTED' : outcomeWith(status, codes), ms, bytes);
-    if (!requestLog.logsAll && cache === 'hit' && ms < SLOW_REQUEST_MS) return;
+    if (!requestLog.shouldLog({ status, codes, ms, cache })) return;
     requestLog.write({
       requestId: requestId ?? requestIdFrom(undefined),
       method,
@@ -65,8 +65,8 @@ export function createRequestObserver(options: RequestObserverOptions): RequestO
       status,
       operation,
       cache,
-      ...(codes.length > 0 ? { codes } : {}),
-      ...(isAborted ? { isAborted } : {}),
+      codes: codes.length > 0 ? codes : undefined,
+      isAborted: isAborted ? true : undefined,
       client: exchange.client,
       bytes,
       ms,

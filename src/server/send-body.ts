@@ -1,11 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import type { ByteBudget } from './byte-budget.js';
 import type { Connection } from './connections.js';
+import { totalBytes } from './responses/exchange.js';
 
 /** Sends response bodies, and cuts connections that do not read them. */
 export interface BodySender {
-  /** Ends the response with these bytes; its head has been written. */
-  end(connection: Connection, response: ServerResponse, bytes: Uint8Array): void;
+  /** Ends the response with this body; its head has been written. */
+  end(connection: Connection, response: ServerResponse, parts: readonly Uint8Array[]): void;
   /** Stops watching. */
   close(): void;
 }
@@ -33,31 +34,34 @@ export function createBodySender(budget: ByteBudget): BodySender {
   }, CHECK_EVERY_MS).unref();
 
   /** Watches a response that the system did not accept at once. */
-  function watch(connection: Connection, response: ServerResponse, { buffer }: Uint8Array): void {
+  function watch(connection: Connection, response: ServerResponse, parts: readonly Uint8Array[]): void {
     const allowedMs = STILL_FOR_MS + (1000 * response.writableLength) / MIN_BYTES_PER_SECOND;
     deadlines.set(connection, performance.now() + allowedMs);
-    // The whole buffer counts: small bodies can share one, which stays in memory until all of them are gone.
-    const reservation = connection.reserve(budget, buffer, buffer.byteLength, () =>
-      connection.cut('response_bytes'),
+    // Whole buffers count: small bodies can share one, which stays in memory until all of them are gone.
+    const reservations = parts.map(({ buffer }) =>
+      connection.reserve(budget, buffer, buffer.byteLength, () => connection.cut('response_bytes')),
     );
     cutWhenStill(connection, response);
     response.once('close', () => {
       deadlines.delete(connection);
-      reservation.release();
+      for (const { release } of reservations) release();
     });
   }
 
   return {
-    end(connection, response, bytes) {
+    end(connection, response, parts) {
       const watchIfUnsent = () => {
-        if (response.writableLength > 0 && !response.destroyed) watch(connection, response, bytes);
+        if (response.writableLength > 0 && !response.destroyed) watch(connection, response, parts);
       };
-      if (bytes.byteLength > ENDED_AT_ONCE_BYTES) {
-        response.write(bytes, () => response.end());
+      const last = parts.at(-1);
+      // Most bodies have one part: they need no copy of the list.
+      if (parts.length > 1) for (const part of parts.slice(0, -1)) response.write(part);
+      if (totalBytes(parts) > ENDED_AT_ONCE_BYTES) {
+        response.write(last, () => response.end());
         // Node passes the bytes on later in this turn, together with the head.
         setImmediate(watchIfUnsent);
       } else {
-        response.end(bytes);
+        response.end(last);
         watchIfUnsent();
       }
     },

@@ -1,7 +1,7 @@
 import { buildSchema, type GraphQLObjectType, type OperationDefinitionNode, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { FROM_LISTINGS } from '../../src/domain/row-fields.js';
-import { planOperation } from '../../src/execution/operation-plan.js';
+import { type OperationPlan, planOperation } from '../../src/execution/operation-plan.js';
 import { RowJsonBudget } from '../../src/execution/writing/row-json.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { stopClocks } from '../support/clock.js';
@@ -45,8 +45,8 @@ interface Options {
   readonly isDeclared?: boolean;
 }
 
-/** Plans an operation over rows. @returns how many calls of the field it makes in a world; undefined if it failed */
-function planOver(text: string, options: Options = {}): (world: World) => number {
+/** Plans an operation over rows. */
+function planOf(text: string, options: Options = {}): OperationPlan {
   const { rows = () => ROWS, maxBytes = 1e6, fails = () => false, isDeclared = true } = options;
   const schema = buildSchema(
     'type Query { rows: [Row] } type Row { a: String b: Int state(add: String): String plain: String }',
@@ -68,13 +68,21 @@ function planOver(text: string, options: Options = {}): (world: World) => number
   const plan =
     operation && planOperation(schema, document, operation, { budget: new RowJsonBudget(maxBytes) });
   if (!plan) throw new Error('Expected a plan');
+  return plan;
+}
+
+/** Plans an operation over rows. @returns how many calls of the field it makes in a world; undefined if it failed */
+function planOver(text: string, options: Options = {}): (world: World) => number {
+  const plan = planOf(text, options);
+  const { rows = () => ROWS } = options;
   return (world) => {
     const before = world.resolved;
     const context = contextOf(world);
     const written = plan.write(context, {});
     if (written) {
       const expected = rows().map(({ a, b }) => ({ a, b, plain: world.state }));
-      for (const list of Object.values(JSON.parse(String(written)).data)) expect(list).toEqual(expected);
+      for (const list of Object.values(JSON.parse(Buffer.concat(written).toString()).data))
+        expect(list).toEqual(expected);
       expect(context.noted.state).toBe(world.state);
     }
     return world.resolved - before;
@@ -90,6 +98,22 @@ describe('the kept JSON of a list', () => {
     expect([calls(here), calls(here), calls(here), calls(here)]).toEqual([20, 20, 0, 0]);
     here.state = 'two';
     expect([calls(here), calls(here)]).toEqual([20, 0]);
+  });
+
+  it('becomes a part of each answer as it is, if it is long', () => {
+    const rows = Object.freeze(
+      Array.from({ length: 500 }, (_, nth) => Object.freeze({ a: `row ${nth}`, b: nth })),
+    );
+    const plan = planOf('{ rows { a b plain } __typename }', { rows: () => rows });
+    const here = world();
+    const answers = Array.from({ length: 4 }, () => plan.write(contextOf(here), {}) ?? []);
+    const texts = answers.map((parts) => Buffer.concat(parts).toString());
+    const expected = { rows: rows.map((row) => ({ ...row, plain: 'one' })), __typename: 'Query' };
+    for (const text of texts) expect(text).toBe(JSON.stringify({ data: expected }));
+    const [, , third = [], fourth = []] = answers;
+    expect(third).toHaveLength(3);
+    expect(third[1]?.length).toBeGreaterThan(10_000);
+    expect(fourth[1]).toBe(third[1]);
   });
 
   it('is used for two fields of an operation', () => {

@@ -107,7 +107,7 @@ async function compare(operation: Generated, world: Omit<World, 'stamp'>, budget
     );
     if (written !== undefined) {
       // The number tells which of the executions differs.
-      expect(`${stamp} ${written}`).toBe(`${stamp} ${wanted}`);
+      expect(`${stamp} ${Buffer.concat(written)}`).toBe(`${stamp} ${wanted}`);
       count('written');
     } else if (wanted === undefined) count('abandoned with reason');
     else {
@@ -166,7 +166,7 @@ describe('the writer', () => {
           );
           if (written === undefined) count(wanted === undefined ? 'abandoned with reason' : 'without need');
           else {
-            expect(String(written)).toBe(wanted);
+            expect(Buffer.concat(written).toString()).toBe(wanted);
             count('written');
           }
         }

@@ -11,7 +11,7 @@ import type { Run } from '../writing/run.js';
 export type Arguments = Readonly<Record<string, unknown>>;
 
 /** Gives the arguments of a field in one run. It throws where graphql-js would report an error. */
-export type ArgumentsOf = (run: Run) => Arguments;
+export type ArgumentsOf = (run: Pick<Run, 'args' | 'variables'>) => Arguments;
 
 const NONE: Arguments = Object.freeze({});
 const noArguments = () => NONE;
@@ -45,6 +45,28 @@ export function planArguments(
     if (freeze(coerced, node)) args[slot] = coerced;
     return coerced;
   };
+}
+
+/**
+ * Gives the arguments of fields outside of a run, without planning them anew each time. For documents that come again:
+ * the plans are kept for as long as the nodes of their fields.
+ */
+export class FieldArguments {
+  private readonly plans = new WeakMap<
+    FieldNode,
+    { readonly field: GraphQLField<unknown, unknown>; readonly argumentsOf: ArgumentsOf }
+  >();
+
+  /** @throws GraphQLError where graphql-js would report an error */
+  of(field: GraphQLField<unknown, unknown>, node: FieldNode, variables: Run['variables']): Arguments {
+    let plan = this.plans.get(node);
+    // Within fragments on interfaces, a node stands for fields of several types.
+    if (plan?.field !== field) {
+      plan = { field, argumentsOf: planArguments(field, node, () => 0) };
+      this.plans.set(node, plan);
+    }
+    return plan.argumentsOf({ args: [], variables });
+  }
 }
 
 /** An argument that is a variable, or not given. */

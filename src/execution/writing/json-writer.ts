@@ -1,7 +1,8 @@
 /*
  * Bytes of one answer. Text is appended to a string and turned into bytes every few kilobytes: a text of megabytes
  * that consists of a hundred thousand parts is slow to flatten. The bytes go into one buffer that all answers use in
- * turn, because memory outside of the heap makes V8 collect all of the heap.
+ * turn, because memory outside of the heap makes V8 collect all of the heap. For the same reason long JSON that is kept
+ * becomes a part of the answer as it is.
  */
 
 /** Length of the text, in UTF-16 units, from which on it is turned into bytes. */
@@ -11,6 +12,8 @@ const MAX_BYTES_OF_UNIT = 3;
 const MIN_SCRATCH = 131_072;
 /** A larger buffer is not kept. */
 const MAX_KEPT_SCRATCH = 8_388_608;
+/** Shorter JSON is copied: to send another part costs as much. */
+const MIN_PART = 8_192;
 /** After so many answers in a row that needed less than a quarter of it, the kept buffer is given up. */
 const MAX_UNUSED = 1_000;
 
@@ -37,42 +40,63 @@ export class JsonWriter {
   text = '';
   private scratch = takeScratch();
   private length = 0;
+  /** The most bytes that were in the scratch buffer. */
+  private used = 0;
+  /** The finished parts of the answer. The bytes in the scratch buffer follow them. */
+  private readonly parts: Buffer[] = [];
 
   flushIfLong(): void {
     if (this.text.length >= FLUSH_AT) this.flush();
   }
 
-  /** Appends JSON in UTF-8. */
+  /** Appends JSON in UTF-8, which must not change afterwards. */
   append(bytes: Buffer): void {
-    this.flush(bytes.length);
-    this.length += bytes.copy(this.scratch, this.length);
+    if (bytes.length < MIN_PART) {
+      this.flush(bytes.length);
+      this.length += bytes.copy(this.scratch, this.length);
+      return;
+    }
+    this.endPart();
+    this.parts.push(bytes);
   }
 
-  /** The number of bytes so far. */
+  /** The number of bytes since the last part. */
   position(): number {
     this.flush();
     return this.length;
   }
 
-  /** A copy of the bytes from this position on. */
+  /** A copy of the bytes from this {@link position} on. No part may have been appended since. */
   copyFrom(position: number): Buffer {
     this.flush();
     return Buffer.from(this.scratch.subarray(position, this.length));
   }
 
   /**
-   * @returns the whole answer. A small one may share its memory with others for some time: copy it
-   *   before keeping it
+   * @returns the whole answer, in parts. They must not be changed, and may share their memory with others: copy them
+   *   before keeping them
    */
-  finish(): Buffer {
+  finish(): readonly Buffer[] {
+    this.endPart();
+    return this.parts;
+  }
+
+  private endPart(): void {
+    if (this.length === 0) {
+      // Most answers are short, and need no copy.
+      if (this.text !== '') this.parts.push(Buffer.from(this.text));
+      this.text = '';
+      return;
+    }
     this.flush();
     const bytes = Buffer.allocUnsafe(this.length);
     this.scratch.copy(bytes, 0, 0, this.length);
-    return bytes;
+    this.parts.push(bytes);
+    this.length = 0;
   }
 
   release(): void {
-    giveBackScratch(this.scratch, this.length);
+    giveBackScratch(this.scratch, this.used);
   }
 
   /** @param room how many bytes are to be written after the text */
@@ -85,6 +109,7 @@ export class JsonWriter {
     }
     if (this.text === '') return;
     this.length += this.scratch.write(this.text, this.length);
+    this.used = Math.max(this.used, this.length);
     this.text = '';
   }
 }

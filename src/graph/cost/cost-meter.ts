@@ -76,7 +76,8 @@ export function createCostMeter(options: CostMeterOptions): CostMeter {
   }
 
   function isWithin(): boolean {
-    return total.rows <= maxRows && total.units <= limit();
+    // The limit takes longer to compute than a small operation costs.
+    return total.rows <= maxRows && (total.units <= maxCost || total.units <= limit());
   }
 
   /** At least the cost of the whole token listing, whatever its size. */

@@ -38,7 +38,16 @@ export interface MeteredOperation {
   readonly operation: OperationDefinitionNode;
   /** Coerced. */
   readonly variables: Readonly<Record<string, unknown>>;
+  /** False for a document that may not come again: nothing is kept of it. */
+  readonly isLasting?: boolean;
+  /** In place of `getArgumentValues`, which costs more. */
+  readonly argumentsOf?: ArgumentsOf | undefined;
 }
+
+type ArgumentsOf = (
+  field: GraphQLField<unknown, unknown>,
+  node: FieldNode,
+) => Readonly<Record<string, unknown>>;
 
 /** The parts of an operation, beside its selections, that its cost depends on. */
 interface OperationContext {
@@ -46,6 +55,8 @@ interface OperationContext {
   readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
   /** Coerced. */
   readonly variables: Readonly<Record<string, unknown>>;
+  readonly isLasting?: boolean | undefined;
+  readonly argumentsOf?: ArgumentsOf | undefined;
 }
 
 /** For `__schema` and `__type`, whatever is selected: the schema is small. */
@@ -58,16 +69,35 @@ const ONE_ROW: RowsByChain = new Map([['', 1]]);
  * This is a count, not an estimate: a list of tokens within a list of chains counts the tokens that each chain
  * really has.
  */
-export function costOfOperation(
-  { schema, document, operation, variables }: MeteredOperation,
-  sizes: ListingSizes,
-): Cost {
+export function costOfOperation(metered: MeteredOperation, sizes: ListingSizes): Cost {
   const cost = { units: 0, rows: 0 };
-  const query = schema.getQueryType();
+  const query = metered.schema.getQueryType();
   if (!query) return cost;
-  const context = { schema, fragments: fragmentsOf(document), variables };
-  addSelections(cost, selectionsOn(query, [operation], context), ONE_ROW, context, sizes);
+  const context = new MeteredContext(metered);
+  addSelections(cost, selectionsOn(query, [metered.operation], context), ONE_ROW, context, sizes);
   return cost;
+}
+
+class MeteredContext implements OperationContext {
+  private readonly document: DocumentNode;
+  readonly schema: GraphQLSchema;
+  readonly variables: MeteredOperation['variables'];
+  readonly isLasting: boolean | undefined;
+  readonly argumentsOf: ArgumentsOf | undefined;
+  private madeFragments: OperationContext['fragments'] | undefined;
+
+  constructor({ document, schema, variables, isLasting, argumentsOf }: MeteredOperation) {
+    this.document = document;
+    this.schema = schema;
+    this.variables = variables;
+    this.isLasting = isLasting;
+    this.argumentsOf = argumentsOf;
+  }
+
+  get fragments(): OperationContext['fragments'] {
+    this.madeFragments ??= fragmentsOf(this.document);
+    return this.madeFragments;
+  }
 }
 
 /** The cost of rows that a resolver has just found, with everything selected on them. */
@@ -131,13 +161,15 @@ type SelectingNodes = readonly (FieldNode | OperationDefinitionNode)[];
 const known = new WeakMap<FieldNode | OperationDefinitionNode, Map<GraphQLObjectType, Selections>>();
 
 function selectionsOn(type: GraphQLObjectType, nodes: SelectingNodes, context: OperationContext): Selections {
-  const [only] = nodes;
+  const only = nodes[0];
   // Of merged nodes only the first is at hand as a key, and it can be merged with others in another operation.
-  if (nodes.length !== 1 || !only || hasDirectives(only)) return collected(type, nodes, context);
+  if (nodes.length !== 1 || !only) return collected(type, nodes, context);
+  const kept = known.get(only)?.get(type);
+  if (kept) return kept;
+  const selections = collected(type, nodes, context);
+  if (context.isLasting === false || hasDirectives(only)) return selections;
   const byType = known.get(only) ?? new Map<GraphQLObjectType, Selections>();
-  known.set(only, byType);
-  const selections = byType.get(type) ?? collected(type, nodes, context);
-  byType.set(type, selections);
+  known.set(only, byType.set(type, selections));
   return selections;
 }
 
@@ -191,7 +223,8 @@ function addSelections(
     const { rows, rowsByType, units: ownUnits } = cost;
     let input: CostInput | undefined;
     if (rows || rowsByType || ownUnits) {
-      input = { args: argumentsOf(field, nodes[0], context), parents, ...sizes };
+      const { chains, tokens, chainKeyOfCaip2 } = sizes;
+      input = { args: valuesOf(field, nodes[0], context), parents, chains, tokens, chainKeyOfCaip2 };
       total.units += ownUnits?.(input) ?? 0;
     }
     if (input && rowsByType) {
@@ -224,13 +257,14 @@ function addRows(
   addSelections(total, selectionsOn(type, nodes, context), rows, context, sizes);
 }
 
-function argumentsOf(
+function valuesOf(
   field: GraphQLField<unknown, unknown>,
   node: FieldNode | undefined,
-  { variables }: OperationContext,
+  { variables, argumentsOf }: OperationContext,
 ): Readonly<Record<string, unknown>> {
   try {
-    return node ? getArgumentValues(field, node, variables) : {};
+    if (!node) return {};
+    return argumentsOf ? argumentsOf(field, node) : getArgumentValues(field, node, variables);
   } catch {
     // Execution fails with the same error before it calls the resolver.
     return {};

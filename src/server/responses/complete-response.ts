@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { type Encoding, encode } from '../../http/encodings.js';
+import { totalBytes } from './exchange.js';
 
 /** A body and its encoding. */
 export interface EncodedBody {
   readonly encoding: Encoding;
-  readonly bytes: Uint8Array;
+  readonly parts: readonly Uint8Array[];
 }
 
 /** Smaller bodies gain nothing from compression. */
@@ -14,28 +15,41 @@ const MIN_COMPRESSED_BYTES = 1_024;
 export class CompleteResponse {
   private readonly encodedBodies = new Map<Encoding, EncodedBody | Promise<EncodedBody>>();
   private digest: string | undefined;
+  private whole: Uint8Array | undefined;
 
   /**
    * @param operation the operation's name, for the log
    * @param headers names and values in turn: the headers that are equal for every request with the same cache key
+   * @param parts the body
    * @param isReused whether it is worth the time to compress the body well
    */
   constructor(
     readonly operation: string | undefined,
     readonly headers: readonly string[],
-    readonly body: Uint8Array,
+    readonly parts: readonly Uint8Array[],
     private readonly isReused: boolean,
   ) {}
 
+  /** The body in one piece. */
+  private get body(): Uint8Array {
+    this.whole ??= this.parts.length === 1 && this.parts[0] ? this.parts[0] : Buffer.concat(this.parts);
+    return this.whole;
+  }
+
+  /** Of the body that is not compressed. */
+  get byteLength(): number {
+    return totalBytes(this.parts);
+  }
+
   /** The compressed body; not a promise if it was compressed before. A small body is never compressed. */
   encoded(encoding: Encoding): EncodedBody | Promise<EncodedBody> {
-    const { body, encodedBodies } = this;
-    const plain: EncodedBody = { encoding: 'identity', bytes: body };
-    if (encoding === 'identity' || body.byteLength < MIN_COMPRESSED_BYTES) return plain;
+    const { parts, encodedBodies } = this;
+    const plain: EncodedBody = { encoding: 'identity', parts };
+    if (encoding === 'identity' || this.byteLength < MIN_COMPRESSED_BYTES) return plain;
     const known = encodedBodies.get(encoding);
     if (known) return known;
-    const encoded = encode(body, encoding, this.isReused).then((bytes) => {
-      const smaller = bytes.byteLength < body.byteLength ? { encoding, bytes } : plain;
+    const encoded = encode(this.body, encoding, this.isReused).then((bytes) => {
+      const smaller = bytes.byteLength < this.byteLength ? { encoding, parts: [bytes] } : plain;
       encodedBodies.set(encoding, smaller);
       return smaller;
     });

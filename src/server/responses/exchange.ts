@@ -34,9 +34,9 @@ export interface Exchange {
    * Sends a whole response.
    *
    * @param headers names and values in turn
-   * @param bytes undefined for a response that has no body
+   * @param parts the body, which must not change afterwards; undefined for a response that has none
    */
-  send(status: number, headers: string[], bytes?: Uint8Array): void;
+  send(status: number, headers: string[], parts?: readonly Uint8Array[]): void;
   /**
    * Sends a refusal.
    *
@@ -45,6 +45,13 @@ export interface Exchange {
   refuse(refusal: ServerRefusal): SentRefusal | undefined;
   /** Ends the exchange without a response. */
   destroy(error: Error): void;
+}
+
+/** The length of the parts together, in bytes. */
+export function totalBytes(parts: readonly Uint8Array[]): number {
+  let bytes = 0;
+  for (const { byteLength } of parts) bytes += byteLength;
+  return bytes;
 }
 
 /**

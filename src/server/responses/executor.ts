@@ -4,7 +4,7 @@ import type { OperationOutcome } from '../../yoga.js';
 import type { ReadBody } from '../read-body.js';
 import { type CacheableRequest, parametersOf } from './cacheable-request.js';
 import { CompleteResponse } from './complete-response.js';
-import type { Exchange } from './exchange.js';
+import { type Exchange, totalBytes } from './exchange.js';
 import type { ResponseCache } from './response-cache.js';
 import { createResponseHeaders } from './response-headers.js';
 
@@ -22,8 +22,8 @@ export type Executed =
       readonly complete: CompleteResponse;
       /** Undefined if the response holds for this moment only. */
       readonly info: ResponseInfo | undefined;
-      /** The value of `x-stale-listings`; undefined if everything that was read is fresh. */
-      readonly staleListings: string | undefined;
+      /** The value of `x-stale-listings`, for a response without `info`; undefined if everything that was read is fresh. */
+      readonly staleListings?: string | undefined;
       /** Present if GraphQL Yoga executed the request, and gave it. */
       readonly requestId: string | undefined;
     }
@@ -56,13 +56,13 @@ export function createExecutor(options: ExecutorOptions): Executor {
     const info = dependencies && checkDependencies(dependencies);
     if (!info) {
       const complete = new CompleteResponse(operation, headers, body, false);
-      return { complete, info, staleListings, requestId: undefined };
+      return { complete, info, staleListings: staleListings(), requestId: undefined };
     }
     const isStored = key !== undefined;
-    const itsBody = isStored ? copyOf(body) : body;
-    const complete = new CompleteResponse(operation, varying(headers), itsBody, isStored);
+    const parts = isStored ? [copyOf(body)] : body;
+    const complete = new CompleteResponse(operation, varying(headers), parts, isStored);
     if (isStored) cache.set(key, { response: complete, dependencies });
-    return { complete, info, staleListings, requestId: undefined };
+    return { complete, info, requestId: undefined };
   }
 
   /** A response by GraphQL Yoga. It took so long that it is cached at once. */
@@ -81,10 +81,10 @@ export function createExecutor(options: ExecutorOptions): Executor {
     if (key === undefined || !info) return { response, outcome };
     // Yoga holds the text. arrayBuffer() would copy its bytes once more.
     const body = Buffer.from(await response.text());
-    const complete = new CompleteResponse(operation, varying(headers), body, true);
+    const complete = new CompleteResponse(operation, varying(headers), [body], true);
     cache.set(key, { response: complete, dependencies });
     const requestId = response.headers.get('x-request-id') ?? '';
-    return { complete, info, staleListings: info.staleListings, requestId };
+    return { complete, info, requestId };
   }
 
   return (key, request, read, exchange) => {
@@ -95,15 +95,17 @@ export function createExecutor(options: ExecutorOptions): Executor {
     if (headers && typeof written === 'object') return ofWritten(key, written, headers);
     return executeLater(headers && written === 'not its turn' ? { headers, parameters } : undefined);
 
-    async function executeLater(writable: Writable | undefined): Promise<Executed> {
+    function executeLater(writable: Writable | undefined): Promise<Executed> {
       const outcome: OperationOutcome = {};
       const context = { client, bodyBytes: read.bytes, outcome };
       const toRequest: ToRequest = (RequestClass) => exchange.toRequest(RequestClass, request, read.body);
-      if (!writable) return ofYoga(key, request, await gateway.fetch(toRequest, context), outcome);
-      const answer = await gateway.answer(writable.parameters, toRequest, context);
-      return 'written' in answer
-        ? ofWritten(key, answer.written, writable.headers)
-        : ofYoga(key, request, answer.response, outcome);
+      const fromYoga = (response: Response) => ofYoga(key, request, response, outcome);
+      if (!writable) return gateway.fetch(toRequest, context).then(fromYoga);
+      return gateway
+        .answer(writable.parameters, toRequest, context)
+        .then((answer) =>
+          'written' in answer ? ofWritten(key, answer.written, writable.headers) : fromYoga(answer.response),
+        );
     }
   };
 }
@@ -119,10 +121,11 @@ export function isOperation({ url }: CacheableRequest, path: string): boolean {
   return url === path || url.startsWith(`${path}?`);
 }
 
-/** A copy that keeps no other memory alive. */
-function copyOf(body: Buffer): Buffer {
-  const copy = Buffer.allocUnsafeSlow(body.byteLength);
-  body.copy(copy);
+/** A copy in one piece, which keeps no other memory alive. */
+function copyOf(parts: readonly Buffer[]): Buffer {
+  const copy = Buffer.allocUnsafeSlow(totalBytes(parts));
+  let at = 0;
+  for (const part of parts) at += part.copy(copy, at);
   return copy;
 }
 

@@ -99,57 +99,83 @@ export function createResponder(options: ResponderOptions): Responder {
    * Cache miss: executes the request. Equal concurrent requests share one execution.
    *
    * @param key undefined for a request that comes for the first time, or that cannot be cached
+   * @returns without a promise if nothing had to be waited for, as for most operations
    */
-  async function sendFromGateway(key: string | undefined, received: Received): Promise<void> {
-    const { request, read, exchange } = received;
-    observer.began();
-    try {
-      const sameRequest = key === undefined ? undefined : executing.get(key);
-      if (key !== undefined && sameRequest) {
-        await Promise.race([sameRequest, sleep(COALESCE_WITHIN_MS, undefined, { ref: false })]);
-        if (sendFromCache(key, received)) return;
-      }
-      const refusal = limit && (await limit(request, exchange));
-      if (refusal) {
-        refuse(exchange, { ...refusal, isLast: received.isPortClosed() || read.isCutOff === true });
-        return;
-      }
-      const execution = execute(key, request, read, exchange);
-      if (key !== undefined && execution instanceof Promise) noteExecution(key, execution);
-      // Without a promise if there is none: most operations are executed at once.
-      await send(execution instanceof Promise ? await execution : execution, received);
-    } finally {
-      observer.ended();
-    }
+  function sendFromGateway(key: string | undefined, received: Received): Promise<void> | undefined {
+    const mustWait = limit !== undefined || (key !== undefined && executing.has(key));
+    return mustWait ? sendAfterWaiting(key, received) : executeAndSend(key, received);
   }
 
-  async function send(executed: Executed, received: Received): Promise<void> {
+  function executeAndSend(key: string | undefined, received: Received): Promise<void> | undefined {
+    const { request, read, exchange } = received;
+    const execution = execute(key, request, read, exchange);
+    if (!(execution instanceof Promise)) return send(execution, received);
+    if (key !== undefined) noteExecution(key, execution);
+    return execution.then((executed) => send(executed, received));
+  }
+
+  /** Waits for an equal request, and for what the limit of the client says. */
+  async function sendAfterWaiting(key: string | undefined, received: Received): Promise<void> {
+    const { request, read, exchange } = received;
+    const sameRequest = key === undefined ? undefined : executing.get(key);
+    if (key !== undefined && sameRequest) {
+      await Promise.race([sameRequest, sleep(COALESCE_WITHIN_MS, undefined, { ref: false })]);
+      if (sendFromCache(key, received)) return;
+    }
+    const refusal = limit && (await limit(request, exchange));
+    if (refusal) {
+      refuse(exchange, { ...refusal, isLast: received.isPortClosed() || read.isCutOff === true });
+      return;
+    }
+    await executeAndSend(key, received);
+  }
+
+  function send(executed: Executed, received: Received): Promise<void> | undefined {
     const { request, read, exchange, isPortClosed } = received;
     // Read after the execution: a request that came before the stop must also end its connection.
     const isLast = isPortClosed() || read.isCutOff === true;
-    if (!executed.complete) {
-      const { response, outcome } = executed;
-      const isUncached = request.url.startsWith(path) && !response.headers.has('cache-control');
-      const body = await sendResponse(exchange, response, isUncached, isLast);
-      const requestId = response.headers.get('x-request-id') ?? undefined;
-      const { operation, codes = codesOf(response.status, body) } = outcome;
-      const cache = cacheResultOf(request, gateway, response.status, outcome);
-      observer.answered(exchange, { cache, requestId, operation, codes });
-      return;
-    }
+    if (!executed.complete) return sendByYoga(executed, received, isLast);
     const { complete, info, staleListings } = executed;
     const requestId = executed.requestId ?? requestIdFrom(request.requestId);
+    const cache = executed.requestId === undefined ? 'written' : 'miss';
+    const { operation } = complete;
+    const answered = () => observer.answered(exchange, { cache, requestId, operation });
     if (info) {
       const sending = sendComplete(request, exchange, complete, info, requestId, isLast);
-      if (sending) await sending;
+      if (sending) return sending.then(answered);
     } else sendOnce(exchange, complete, staleListings, requestId, isLast);
-    const cache = executed.requestId === undefined ? 'written' : 'miss';
-    observer.answered(exchange, { cache, requestId, operation: complete.operation });
+    answered();
+    return undefined;
+  }
+
+  async function sendByYoga(
+    { response, outcome }: Extract<Executed, { complete?: never }>,
+    { request, exchange }: Received,
+    isLast: boolean,
+  ): Promise<void> {
+    const isUncached = request.url.startsWith(path) && !response.headers.has('cache-control');
+    const body = await sendResponse(exchange, response, isUncached, isLast);
+    const requestId = response.headers.get('x-request-id') ?? undefined;
+    const { operation, codes = codesOf(response.status, body) } = outcome;
+    const cache = cacheResultOf(request, gateway, response.status, outcome);
+    observer.answered(exchange, { cache, requestId, operation, codes });
   }
 
   function refuse(exchange: Exchange, refusal: ServerRefusal): void {
     const sent = exchange.refuse(refusal);
     if (sent) observer.refused(exchange, sent);
+  }
+
+  function fail(err: unknown, { request, exchange }: Received): void {
+    // The client closed the connection: not an error of the gateway.
+    if (exchange.isClosed) {
+      observer.answered(exchange, { cache: cacheResultOf(request, gateway, 200, {}) });
+    } else if (err instanceof NotAPath) {
+      refuse(exchange, { status: 400, message: 'Expected a path, such as /graphql.', isLast: true });
+    } else {
+      log.error({ err }, 'Internal error while answering a request');
+      refuse(exchange, INTERNAL_ERROR);
+    }
   }
 
   /** Lets equal requests wait for this execution, whether it succeeds or fails. */
@@ -165,19 +191,18 @@ export function createResponder(options: ResponderOptions): Responder {
     const received = { request, read, exchange, isPortClosed };
     const key = cache.knownKey(request) ?? (cache.hasSeen(request) ? cache.cacheKey(request) : undefined);
     if (key !== undefined && sendFromCache(key, received)) return;
-    sendFromGateway(key, received).catch((err: unknown) => {
-      // The client closed the connection: not an error of the gateway.
-      if (exchange.isClosed) {
-        observer.answered(exchange, { cache: cacheResultOf(request, gateway, 200, {}) });
-        return;
-      }
-      if (err instanceof NotAPath) {
-        refuse(exchange, { status: 400, message: 'Expected a path, such as /graphql.', isLast: true });
-        return;
-      }
-      log.error({ err }, 'Internal error while answering a request');
-      refuse(exchange, INTERNAL_ERROR);
-    });
+    observer.began();
+    const failed = (err: unknown) => {
+      observer.ended();
+      fail(err, received);
+    };
+    try {
+      const sending = sendFromGateway(key, received);
+      if (sending) sending.then(observer.ended, failed);
+      else observer.ended();
+    } catch (err) {
+      failed(err);
+    }
   };
 }
 

@@ -77,8 +77,8 @@ export function createResponseCache(
       maxSize: Math.ceil(maxBytes * fraction),
       maxEntrySize: Math.ceil((maxBytes * fraction) / 1.5),
       // Includes the compressed bodies.
-      sizeCalculation: ({ response: { body } }, key) =>
-        ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * body.byteLength),
+      sizeCalculation: ({ response: { byteLength } }, key) =>
+        ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * byteLength),
     });
   const small = createList(0.28);
   const large = createList(0.56);
@@ -116,7 +116,7 @@ export function createResponseCache(
     },
     get: (key) => small.get(key) ?? large.get(key),
     set(key, cached) {
-      const [list, other] = cached.response.body.byteLength <= SMALL_BYTES ? [small, large] : [large, small];
+      const [list, other] = cached.response.byteLength <= SMALL_BYTES ? [small, large] : [large, small];
       other.delete(key);
       list.set(key, cached);
     },

@@ -28,6 +28,8 @@ const MAX_LEARNED = 100;
 
 export function createResponseHeaders(corsOrigins: CorsOrigins): ResponseHeaders {
   const known = new LRUCache<string, HeaderList>({ max: MAX_LEARNED });
+  /** Most requests are like the one before. */
+  let last: { readonly request: Parts; readonly headers: HeaderList } | undefined;
 
   function common({ accept = '', origin }: CacheableRequest): HeaderList | undefined {
     const type = TYPES.get(accept);
@@ -45,20 +47,34 @@ export function createResponseHeaders(corsOrigins: CorsOrigins): ResponseHeaders
 
   return {
     written(request) {
+      if (last && isAlike(last.request, request)) return last.headers;
       const key = keyOf(request);
       const headers = known.get(key) ?? common(request);
-      if (headers) known.set(key, headers);
+      if (!headers) return undefined;
+      known.set(key, headers);
+      last = { request: partsOf(request), headers };
       return headers;
     },
     learn(request, response) {
       const headers = [...response.headers].filter(([name]) => !OF_ONE_RESPONSE.has(name)).flat();
       known.set(keyOf(request), headers);
+      last = undefined;
       return headers;
     },
   };
 }
 
 /** The headers of a response depend on nothing else. */
-function keyOf({ method, accept = '', origin = '' }: CacheableRequest): string {
+type Parts = Pick<CacheableRequest, 'method' | 'accept' | 'origin'>;
+
+function partsOf({ method, accept, origin }: CacheableRequest): Parts {
+  return { method, accept, origin };
+}
+
+function isAlike(one: Parts, other: Parts): boolean {
+  return one.method === other.method && one.accept === other.accept && one.origin === other.origin;
+}
+
+function keyOf({ method, accept = '', origin = '' }: Parts): string {
   return `${method}\n${accept}\n${origin}`;
 }

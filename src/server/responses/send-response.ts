@@ -4,7 +4,7 @@ import { hasTag } from '../../http/etags.js';
 import { isCacheableMethod } from '../../http/query-method.js';
 import type { CacheableRequest } from './cacheable-request.js';
 import type { CompleteResponse, EncodedBody } from './complete-response.js';
-import type { Exchange } from './exchange.js';
+import { type Exchange, totalBytes } from './exchange.js';
 
 /**
  * Sends a complete response in an encoding that the client accepts. For GET and QUERY it adds caching headers and answers
@@ -21,7 +21,7 @@ export function sendComplete(
   requestId: string,
   isLast: boolean,
 ): Promise<void> | undefined {
-  const send = ({ encoding, bytes }: EncodedBody) => {
+  const send = ({ encoding, parts }: EncodedBody) => {
     const headers = [...complete.headers, 'x-request-id', requestId];
     if (info.staleListings !== undefined) headers.push('x-stale-listings', info.staleListings);
     if (isLast) headers.push('connection', 'close');
@@ -36,8 +36,8 @@ export function sendComplete(
         return;
       }
     }
-    headers.push('content-length', String(bytes.byteLength));
-    exchange.send(200, headers, bytes);
+    headers.push('content-length', String(totalBytes(parts)));
+    exchange.send(200, headers, parts);
   };
   const body = complete.encoded(encodingFor(acceptEncoding));
   if (body instanceof Promise) return body.then(send, (error: Error) => exchange.destroy(error));
@@ -48,7 +48,7 @@ export function sendComplete(
 /** Sends a response that holds for this moment only. */
 export function sendOnce(
   exchange: Exchange,
-  { headers: given, body }: CompleteResponse,
+  { headers: given, parts, byteLength }: CompleteResponse,
   staleListings: string | undefined,
   requestId: string,
   isLast: boolean,
@@ -56,8 +56,8 @@ export function sendOnce(
   const headers = [...given, 'x-request-id', requestId, 'cache-control', 'no-store'];
   if (staleListings !== undefined) headers.push('x-stale-listings', staleListings);
   if (isLast) headers.push('connection', 'close');
-  headers.push('content-length', String(body.byteLength));
-  exchange.send(200, headers, body);
+  headers.push('content-length', String(byteLength));
+  exchange.send(200, headers, parts);
 }
 
 /** Headers that the server sets itself. */
@@ -88,6 +88,6 @@ export async function sendResponse(
   if (isUncached) headers.push('cache-control', 'no-store');
   if (isLast) headers.push('connection', 'close');
   if (bytes.byteLength > 0) headers.push('content-length', String(bytes.byteLength));
-  exchange.send(from.status, headers, bytes);
+  exchange.send(from.status, headers, [bytes]);
   return bytes;
 }

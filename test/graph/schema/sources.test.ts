@@ -26,7 +26,7 @@ const OF_B = { query: SOURCES, variables: { dstChainKey: 'b', dstToken: '0X1' } 
 const nameOf = ({ chainKey, address }: Pick<RawToken, 'chainKey' | 'address'>) => `${chainKey} ${address}`;
 
 function bytesOf(written: WrittenResponse | string): string {
-  return typeof written === 'object' ? written.body.toString() : written;
+  return typeof written === 'object' ? Buffer.concat(written.body).toString() : written;
 }
 
 describe('sources', () => {

@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import {
+  type DocumentNode,
+  extendSchema,
+  GraphQLError,
+  NoSchemaIntrospectionCustomRule,
+  parse,
+  specifiedRules,
+  type ValidationRule,
+  validate,
+} from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { mergedRules } from '../../src/execution/merged-rules.js';
+import { withFederation } from '../../src/graph/federation/federated.js';
+import { schema as ownSchema } from '../../src/graph/schema/index.js';
+import { operationsOf } from '../support/generated-operations.js';
+
+/** With subscriptions, which one of the rules is about. */
+const schema = extendSchema(
+  withFederation(ownSchema),
+  parse('type Subscription { a: Int b: Int } extend schema { subscription: Subscription }'),
+);
+
+/** By the rule that it breaks. */
+const INVALID: Readonly<Record<string, string>> = {
+  ExecutableDefinitionsRule: '{ __typename } type X @a @a { x: Y @a @a }',
+  SingleFieldSubscriptionsRule: 'subscription S { a b }',
+  UniqueOperationNamesRule: 'query A { __typename } query A { __typename }',
+  LoneAnonymousOperationRule: '{ __typename } query A { __typename }',
+  KnownTypeNamesRule: 'query ($a: Nope) { chains { ... on Nope { name } } }',
+  FragmentsOnCompositeTypesRule: 'fragment F on String { x } { chains { ...F } }',
+  VariablesAreInputTypesRule: 'query ($a: Chain) { __typename }',
+  ScalarLeafsRule: '{ chains chain(chainKey: "a") { name { x } } }',
+  FieldsOnCorrectTypeRule: '{ chain(chainKey: "a") { nmae } }',
+  UniqueFragmentNamesRule: 'fragment F on Chain { name } fragment F on Chain { name } { chains { ...F } }',
+  KnownFragmentNamesRule: '{ chains { ...Nope } }',
+  NoUnusedFragmentsRule: 'fragment F on Chain { name } { __typename }',
+  PossibleFragmentSpreadsRule: '{ chains { ... on Token { name } } }',
+  NoFragmentCyclesRule: 'fragment F on Chain { ...G } fragment G on Chain { ...F } { chains { ...F } }',
+  UniqueVariableNamesRule: 'query ($a: Int, $a: Int) { __typename }',
+  NoUndefinedVariablesRule: '{ chain(chainKey: $nope) { name } }',
+  NoUnusedVariablesRule: 'query ($a: Int) { __typename }',
+  KnownDirectivesRule: '{ chains @nope { name @deprecated } }',
+  UniqueDirectivesPerLocationRule: '{ chains @skip(if: true) @skip(if: false) { name } }',
+  KnownArgumentNamesRule: '{ chain(chainKey: "a", nope: 1) { name @skip(if: true, nope: 1) } }',
+  UniqueArgumentNamesRule: '{ chain(chainKey: "a", chainKey: "b") { name } }',
+  ValuesOfCorrectTypeRule: '{ tokensByKey(keys: [{ chainKey: 1, nope: { x: [2] } }, "a"]) { name } }',
+  ProvidedRequiredArgumentsRule: '{ chain { name @skip } }',
+  VariablesInAllowedPositionRule: 'query ($a: Int) { chain(chainKey: $a) { name } }',
+  OverlappingFieldsCanBeMergedRule: '{ chains { name: chainKey name } }',
+  UniqueInputFieldNamesRule:
+    '{ tokensByKey(keys: [{ chainKey: "a", chainKey: "b", address: "c" }]) { name } }',
+  MaxIntrospectionDepthRule:
+    '{ __schema { types { fields { type { fields { type { fields { type { name } } } } } } } } }',
+  NoSchemaIntrospectionCustomRule: '{ __schema { types { name } } }',
+};
+
+const RULES: readonly ValidationRule[] = [...specifiedRules, NoSchemaIntrospectionCustomRule];
+
+function errorsBy(rules: readonly ValidationRule[], document: DocumentNode, maxErrors = 100) {
+  return validate(schema, document, rules, { maxErrors }).map((error) => error.toJSON());
+}
+
+describe('the merged rules', () => {
+  it.each(RULES.map(({ name }) => name))('give the errors of %s as graphql-js does', (name) => {
+    const document = parse(INVALID[name] ?? `no document breaks ${name}: add one`);
+    const rule = RULES.filter((each) => each.name === name);
+    expect(errorsBy(rule, document)).not.toEqual([]);
+    expect(errorsBy([mergedRules(rule)], document)).toEqual(errorsBy(rule, document));
+    expect(errorsBy([mergedRules(RULES)], document)).toEqual(errorsBy(RULES, document));
+  });
+
+  it('stop after as many errors', () => {
+    const document = parse(`{ ${Array.from({ length: 50 }, (_, nth) => `nope${nth}`).join(' ')} }`);
+    expect(errorsBy([mergedRules(RULES)], document, 10)).toEqual(errorsBy(RULES, document, 10));
+  });
+
+  it('give the same errors for generated documents, of which words were dropped, doubled or moved', () => {
+    let invalid = 0;
+    const words = fc.tuple(operationsOf(), fc.nat(), fc.nat(), fc.constantFrom('drop', 'double', 'move'));
+    fc.assert(
+      fc.property(words, ([{ query }, from, to, how]) => {
+        const parts = query.split(/(?<=[\s(){}:,[\]])|(?=[(){}:,[\]])/);
+        const [word = ''] =
+          how === 'double' ? [parts[from % parts.length]] : parts.splice(from % parts.length, 1);
+        if (how !== 'drop') parts.splice(to % (parts.length + 1), 0, word);
+        const document = parsed(parts.join(' '));
+        if (!document) return;
+        const expected = errorsBy(RULES, document);
+        if (expected.length > 0) invalid++;
+        expect(errorsBy([mergedRules(RULES)], document)).toEqual(expected);
+      }),
+      { numRuns: 400 },
+    );
+    expect(invalid).toBeGreaterThan(20);
+  });
+});
+
+function parsed(text: string): DocumentNode | undefined {
+  try {
+    return parse(text);
+  } catch (error) {
+    if (error instanceof GraphQLError) return undefined;
+    throw error;
+  }
+}
