@@ -25,7 +25,7 @@ export type Priority = 0 | 1;
 
 interface WaitingTask {
   run(): void;
-  refuse(reason: unknown): void;
+  refuse(reason: QueueFullError): void;
 }
 
 /** The waiting tasks of each client, the oldest first; no list is empty. The first client has the next turn. */
@@ -42,27 +42,39 @@ export function createFairQueue(options: FairQueueOptions) {
   const linesOf: Readonly<Record<Priority, Lines>> = [new Map(), new Map()];
   let waiting = 0;
   let running = 0;
+  let isStarting = false;
 
   function remove(lines: Lines, client: string | undefined, task: WaitingTask): void {
     const line = lines.get(client) ?? [];
-    line.splice(line.indexOf(task), 1);
+    if (line[0] === task) line.shift();
+    else line.splice(line.indexOf(task), 1);
     waiting--;
     if (line.length === 0) lines.delete(client);
   }
 
   function startNext(): void {
-    while (running < concurrency) {
-      const lines = linesOf[1].size > 0 ? linesOf[1] : linesOf[0];
-      const [[client, line] = []] = lines;
-      const task = line?.[0];
-      if (!task) return;
-      remove(lines, client, task);
-      if (line.length > 0) {
-        lines.delete(client);
-        lines.set(client, line);
-      }
-      task.run();
+    // A task that ends at once comes here again: a thousand of them would be too deep for the stack.
+    if (isStarting) return;
+    isStarting = true;
+    try {
+      for (let task = takeNext(); task; task = takeNext()) task.run();
+    } finally {
+      isStarting = false;
     }
+  }
+
+  function takeNext(): WaitingTask | undefined {
+    if (running >= concurrency) return undefined;
+    const lines = linesOf[1].size > 0 ? linesOf[1] : linesOf[0];
+    const [[client, line] = []] = lines;
+    const task = line?.[0];
+    if (!task) return undefined;
+    remove(lines, client, task);
+    if (line.length > 0 && lines.size > 1) {
+      lines.delete(client);
+      lines.set(client, line);
+    }
+    return task;
   }
 
   function end(): void {
@@ -87,6 +99,27 @@ export function createFairQueue(options: FairQueueOptions) {
     return true;
   }
 
+  function wait(client: string | undefined, priority: Priority, task: WaitingTask): void {
+    if (!makeRoom(client, priority)) {
+      task.refuse(new QueueFullError(waiting));
+      return;
+    }
+    const lines = linesOf[priority];
+    const line = lines.get(client);
+    if (line) line.push(task);
+    else lines.set(client, [task]);
+    waiting++;
+  }
+
+  function runSync<Result>(task: () => Result): Result {
+    running++;
+    try {
+      return task();
+    } finally {
+      defer(end);
+    }
+  }
+
   return {
     /** How many tasks wait. */
     get waiting() {
@@ -103,12 +136,22 @@ export function createFairQueue(options: FairQueueOptions) {
      */
     runNow<Result>(task: () => Result): { readonly result: Result } | undefined {
       if (running >= concurrency || waiting > 0) return undefined;
-      running++;
-      try {
-        return { result: task() };
-      } finally {
-        defer(end);
-      }
+      return { result: runSync(task) };
+    },
+    /**
+     * As `add`, for a synchronous task, and without a promise.
+     *
+     * @param task called at most once; it must not throw
+     * @param refuse called instead if the task is refused, now or while it waits; it must not throw
+     */
+    enter(
+      client: string | undefined,
+      priority: Priority,
+      task: () => void,
+      refuse: (reason: QueueFullError) => void,
+    ): void {
+      if (running < concurrency && waiting === 0) runSync(task);
+      else wait(client, priority, { run: () => runSync(task), refuse });
     },
     /**
      * Runs the task in its turn. It is started before this call returns if fewer than `concurrency` run and none waits.
@@ -142,8 +185,6 @@ export function createFairQueue(options: FairQueueOptions) {
           defer(end);
         };
         if (running < concurrency && waiting === 0) return void run();
-        if (!makeRoom(client, priority)) return reject(new QueueFullError(waiting));
-        const lines = linesOf[priority];
         const waitingTask: WaitingTask = {
           run() {
             signal?.removeEventListener('abort', abort);
@@ -155,14 +196,11 @@ export function createFairQueue(options: FairQueueOptions) {
           },
         };
         const abort = () => {
-          remove(lines, client, waitingTask);
+          remove(linesOf[priority], client, waitingTask);
           reject(signal?.reason);
         };
         signal?.addEventListener('abort', abort, { once: true });
-        const line = lines.get(client);
-        if (line) line.push(waitingTask);
-        else lines.set(client, [waitingTask]);
-        waiting++;
+        wait(client, priority, waitingTask);
       });
     },
   };

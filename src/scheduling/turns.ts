@@ -1,4 +1,4 @@
-import { createFairQueue, QueueFullError } from './fair-queue.js';
+import { createFairQueue } from './fair-queue.js';
 
 /** A waiting operation holds its request and response, some ten kilobytes. */
 const MAX_WAITING = 1_000;
@@ -25,18 +25,35 @@ export type Turns = ReturnType<typeof createTurns>;
  * @param maxWaitMs how long an operation may wait for its turn, in milliseconds; one that waits longer is refused
  */
 export function createTurns({ maxWaitMs }: { readonly maxWaitMs: number }) {
+  /** Until then further operations may begin in this turn of the event loop, by `performance.now()`. */
   let sliceEnd = 0;
+  /** Whether the next tick of the event loop is scheduled. */
+  let isTickScheduled = false;
+  /** Starts the next operation in that turn; there is one at most, since one operation runs at a time. */
+  let startInNextTick: (() => void) | undefined;
 
   /** After a slice of time the event loop looks at its connections. */
   function defer(startNext: () => void): void {
-    if (performance.now() < sliceEnd) {
-      startNext();
-      return;
-    }
-    setImmediate(() => {
-      sliceEnd = performance.now() + SLICE_MS;
-      startNext();
-    });
+    if (performance.now() < sliceEnd) startNext();
+    else startInNextTick = startNext;
+  }
+
+  /** To be called when an operation begins or goes on. */
+  function beginSlice(): void {
+    // A slice has begun in this tick.
+    if (isTickScheduled) return;
+    sliceEnd = performance.now() + SLICE_MS;
+    isTickScheduled = true;
+    setImmediate(onTick);
+  }
+
+  function onTick(): void {
+    isTickScheduled = false;
+    const start = startInNextTick;
+    if (!start) return;
+    startInNextTick = undefined;
+    beginSlice();
+    start();
   }
 
   const queue = createFairQueue({ concurrency: 1, maxWaiting: MAX_WAITING, defer });
@@ -70,27 +87,34 @@ export function createTurns({ maxWaitMs }: { readonly maxWaitMs: number }) {
      * @param execute starts the operation; its turn lasts until it first waits for something
      * @param refuse called instead of `execute` if the operation waited too long, or if too many are under way
      */
-    async run<Result>(
+    run<Result>(
       client: string | undefined,
       execute: () => Result | Promise<Result>,
       refuse: () => Result | Promise<Result>,
     ): Promise<Result> {
       const deadline = performance.now() + maxWaitMs;
-      const begin = () => {
-        const isLate = performance.now() > deadline;
-        // The promise is wrapped in an object: awaited directly, the turn would last until the operation ends.
-        return { result: isLate || !hasRoom(client) ? refuse() : started(client, execute) };
-      };
-      try {
-        const { result } = await queue.add(client, PRIORITY.begin, begin);
-        return await result;
-      } catch (error) {
-        if (error instanceof QueueFullError) return refuse();
-        throw error;
-      }
+      return new Promise((resolve, reject) => {
+        const settle = (act: () => Result | Promise<Result>) => {
+          try {
+            resolve(act());
+          } catch (error) {
+            reject(error);
+          }
+        };
+        const begin = () => {
+          beginSlice();
+          const isLate = performance.now() > deadline;
+          settle(isLate || !hasRoom(client) ? refuse : () => started(client, execute));
+        };
+        queue.enter(client, PRIORITY.begin, begin, () => settle(refuse));
+      });
     },
     /** Executes an operation that waits for nothing, if it is its turn now; undefined otherwise. */
-    runNow: queue.runNow,
+    runNow: <Result>(execute: () => Result) =>
+      queue.runNow(() => {
+        beginSlice();
+        return execute();
+      }),
     /**
      * Waits for another turn of an operation that is under way. Call it after waiting for something that many
      * operations wait for, such as an answer of the upstream, which would otherwise resume all of them at once.
@@ -100,6 +124,7 @@ export function createTurns({ maxWaitMs }: { readonly maxWaitMs: number }) {
     next: (client: string | undefined): Promise<void> =>
       queue.add(client, PRIORITY.resume, () => {
         // The operation goes on after this task, in the same turn of the event loop.
+        beginSlice();
         sliceEnd = 0;
       }),
     /** How many operations have begun and not ended; most of them wait for the upstream. */

@@ -143,6 +143,61 @@ describe('a full queue', () => {
   });
 });
 
+describe('a task that waits for nothing', () => {
+  it('runs at once if nothing else runs, and otherwise in its turn', async () => {
+    const { add, endAll, queue, started } = start();
+    queue.enter(
+      'a',
+      0,
+      () => started.push('a0'),
+      () => expect.unreachable(),
+    );
+    add('a1', 'a');
+    for (const name of ['a2', 'a3', 'b0'])
+      queue.enter(
+        name.slice(0, 1),
+        0,
+        () => started.push(name),
+        () => expect.unreachable(),
+      );
+    expect(started).toEqual(['a0', 'a1']);
+    expect(queue.waiting).toBe(3);
+    expect(await endAll()).toEqual(['a0', 'a1', 'a2', 'b0', 'a3']);
+    expect([queue.waiting, queue.running]).toEqual([0, 0]);
+  });
+
+  it('may be one of very many that end at once', async () => {
+    const { add, endAll, queue } = start({ maxWaiting: 100_000 });
+    add('a0', 'a');
+    let count = 0;
+    for (let nth = 0; nth < 100_000; nth++)
+      queue.enter(
+        'a',
+        0,
+        () => count++,
+        () => expect.unreachable(),
+      );
+    await endAll();
+    expect(count).toBe(100_000);
+    expect([queue.waiting, queue.running]).toEqual([0, 0]);
+  });
+
+  it('is refused by a full queue, and to make room for a client with fewer', async () => {
+    const { add, endAll, queue, started, refused } = start({ maxWaiting: 2 });
+    add('a0', 'a');
+    const enter = (name: string) =>
+      queue.enter(
+        name.slice(0, 1),
+        0,
+        () => started.push(name),
+        (error) => refused.push(`${name} of ${error.waiting}`),
+      );
+    for (const name of ['a1', 'a2', 'a3', 'b0']) enter(name);
+    expect(refused).toEqual(['a3 of 2', 'a2 of 2']);
+    expect(await endAll()).toEqual(['a0', 'a1', 'b0']);
+  });
+});
+
 describe('a signal', () => {
   it('takes a waiting task out, and leaves no listener behind', async () => {
     const { add, endAll, queue } = start();

@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createTurns } from '../../src/scheduling/turns.js';
+import { createTurns, type Turns } from '../../src/scheduling/turns.js';
 import { startFakeUpstream } from '../support/fake-upstream.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
@@ -10,6 +10,15 @@ const SHORT = { maxWaitMs: 60_000 };
 function block(ms: number): void {
   const until = performance.now() + ms;
   while (performance.now() < until);
+}
+
+/** An operation after which others have to wait: it takes a whole slice. */
+function runLong(turns: Turns): Promise<void> {
+  return turns.run(
+    'long',
+    () => block(2),
+    () => {},
+  );
 }
 
 describe('turns', () => {
@@ -25,6 +34,13 @@ describe('turns', () => {
   ])('let the event loop look at its connections between two operations %s', async (_name, execute) => {
     const turns = createTurns(SHORT);
     const order: string[] = [];
+    // Each immediate stands for one look of the event loop at its connections.
+    const looking = (async () => {
+      for (let look = 0; look < 4; look++) {
+        await setImmediate();
+        order.push('look');
+      }
+    })();
     const operations = ['a', 'b', 'c'].map((name) =>
       turns.run(
         undefined,
@@ -32,11 +48,7 @@ describe('turns', () => {
         () => order.push('refused'),
       ),
     );
-    // Each immediate stands for one look of the event loop at its connections.
-    for (let look = 0; look < 4; look++) {
-      await setImmediate();
-      order.push('look');
-    }
+    await looking;
     await Promise.all(operations);
     expect(order.filter((each) => each !== 'look')).toEqual(['a', 'b', 'c']);
     expect(order.join(' ')).toMatch(/^a (look )+b (look )+c/);
@@ -51,8 +63,9 @@ describe('turns', () => {
         () => order.push(name),
         () => 0,
       );
+    const long = runLong(turns);
     const many = Array.from({ length: 50 }, (_nothing, nth) => ask('many', `many ${nth}`));
-    await Promise.all([...many, ask('few', 'few 0'), ask('few', 'few 1')]);
+    await Promise.all([long, ...many, ask('few', 'few 0'), ask('few', 'few 1')]);
     expect(order.indexOf('few 0')).toBeLessThan(4);
     expect(order.indexOf('few 1')).toBeLessThan(6);
   });
@@ -83,12 +96,13 @@ describe('turns', () => {
           return 'refused';
         },
       );
+    const long = runLong(turns);
     const many = Array.from({ length: 1_100 }, () => ask('many'));
     const few = ask('few');
     await setImmediate();
     expect(refused).toBeGreaterThan(90);
     expect(await few).toBe('executed');
-    await Promise.all(many);
+    await Promise.all([long, ...many]);
     expect(turns.waiting).toBe(0);
   });
 
