@@ -135,8 +135,8 @@ describe('npm ci --omit=dev beside a dist', () => {
   it('has every package that the compiled code imports, and no other', () => {
     const dist = join(folder, 'dist');
     const imported = readdirSync(dist, { recursive: true, encoding: 'utf8' })
-      // The script of the build does not run in production.
-      .filter((path) => path.endsWith('.js') && path !== 'copy-files.js')
+      // The scripts of the build do not run in production.
+      .filter((path) => path.endsWith('.js') && !/^(bundle|packaging)\//.test(path))
       .filter((path) => !/^pages\/(picker\/page|playground\/graphiql)\//.test(path))
       .flatMap((path) => [
         ...readFileSync(join(dist, path), 'utf8').matchAll(
@@ -151,6 +151,19 @@ describe('npm ci --omit=dev beside a dist', () => {
     // A terminal does without it.
     const expected = [...Object.keys(dependencies), 'pino-pretty'];
     expect([...new Set(imported)].toSorted()).toEqual(expected.toSorted());
+  });
+
+  it('comes with the licences of the packages that are in the bundle', () => {
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      dependencies: Record<string, string>;
+    };
+    const licences = readFileSync(join(folder, 'dist/bundle/LICENSES'), 'utf8');
+    const named = new Set([...licences.matchAll(/^(\S+) \d+\.\d+\.\d+\S*, \S+$/gm)].map(([, name]) => name));
+    const isApart = (name: string) => ['ioredis', '@modelcontextprotocol/server'].includes(name);
+    for (const name of Object.keys(dependencies))
+      expect([name, named.has(name)]).toEqual([name, !isApart(name)]);
+    // Brought by another.
+    expect(named).toContain('@envelop/core');
   });
 
   it('says what to do where nothing was built', async () => {

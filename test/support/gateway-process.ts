@@ -16,7 +16,7 @@ export interface GatewayProcess {
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 /** As `npm start` has them. Without them the garbage of Node 24 alone may take 100 MB more. */
-const FLAGS = ['--max-semi-space-size=8'];
+const FLAGS = ['--max-semi-space-size=8', '--v8-pool-size=1'];
 
 /**
  * Starts the built gateway on a free port; the test's end ends it.

@@ -34,7 +34,7 @@ export interface FuzzTargetOptions {
 }
 
 /** As `npm start` has them. */
-const FLAGS = ['--max-semi-space-size=8'];
+const FLAGS = ['--max-semi-space-size=8', '--v8-pool-size=1'];
 const CHAIN_COUNT = 80;
 const ROUTE_ROWS = 50;
 const HOUR = '3600000';

@@ -1,5 +1,6 @@
 /** A script of the build: puts the files that the gateway reads at run time beside the compiled code. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { replaceFile } from './replace-file.js';
 
 /** The folders of such files, and their endings. */
 const FOLDERS: readonly (readonly [string, RegExp])[] = [
@@ -9,17 +10,18 @@ const FOLDERS: readonly (readonly [string, RegExp])[] = [
 
 /** GraphiQL is packed as two modules of text. Only the text is needed, and its licence. */
 const PACKED = '@graphql-yoga/render-graphiql/graphiql';
-const GRAPHIQL = new URL('pages/playground/graphiql/', import.meta.url);
+const DIST = new URL('../', import.meta.url);
+const GRAPHIQL = new URL('pages/playground/graphiql/', DIST);
 
 for (const [folder, isServed] of FOLDERS) {
-  const from = new URL(`../src/${folder}`, import.meta.url);
-  const to = new URL(folder, import.meta.url);
+  const from = new URL(`../src/${folder}`, DIST);
+  const to = new URL(folder, DIST);
   mkdirSync(to, { recursive: true });
   const names = filesIn(from).filter((name) => isServed.test(name));
   for (const name of filesIn(to)) {
     if (isServed.test(name) && !names.includes(name)) rmSync(new URL(name, to));
   }
-  for (const name of names) write(new URL(name, to), readFileSync(new URL(name, from)));
+  for (const name of names) replaceFile(new URL(name, to), readFileSync(new URL(name, from)));
 }
 
 const packed = (await import(PACKED)) as Readonly<Record<string, string>>;
@@ -33,21 +35,12 @@ const texts = {
 mkdirSync(GRAPHIQL, { recursive: true });
 for (const [name, text] of Object.entries(texts)) {
   if (!text) throw new TypeError(`Expected the text of ${name} in ${PACKED}, got none`);
-  write(new URL(name, GRAPHIQL), Buffer.from(text));
+  replaceFile(new URL(name, GRAPHIQL), Buffer.from(text));
 }
 const licence = new URL('../LICENSE', import.meta.resolve(PACKED));
-write(new URL('LICENSE', GRAPHIQL), readFileSync(licence));
+replaceFile(new URL('LICENSE', GRAPHIQL), readFileSync(licence));
 
 /** The paths of all files below a folder. */
 function filesIn(folder: URL): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' });
-}
-
-/** A gateway that runs may read the file meanwhile, so it is replaced at once, and only if it has changed. */
-function write(to: URL, content: Buffer): void {
-  if (existsSync(to) && readFileSync(to).equals(content)) return;
-  mkdirSync(new URL('.', to), { recursive: true });
-  const unfinished = new URL(`${to.href}.new`);
-  writeFileSync(unfinished, content);
-  renameSync(unfinished, to);
 }
