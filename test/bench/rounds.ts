@@ -42,10 +42,10 @@ export interface RoundsOptions {
 /** How often everything is measured, unless told otherwise. */
 export const ROUNDS = 3;
 /** A server warms up until it has computed for so long: then V8 has optimised the code that is measured. */
-const WARM_UP_CPU_MICROS = 1_500_000;
+const WARM_UP_CPU_MICROS = 5_000_000;
 const WARM_UP_RUN_SECONDS = 0.5;
 /** So long at most: some servers mostly wait for the upstream. */
-const WARM_UP_MOST_RUNS = 3;
+const WARM_UP_MOST_RUNS = 12;
 
 /** An entry that nothing has been measured of. */
 export function entry(name: string, target: Target, load: Load, against?: string): Entry {
