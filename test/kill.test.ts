@@ -155,13 +155,16 @@ function spansAlone({ output }: GatewayProcess): readonly { from: number; to: nu
 /** Long enough for what a busy machine holds up on its way to the upstream to matter little. */
 const SECONDS = 5;
 
-/** The most requests that came within some seconds, of those that begin in none of these spans of time. */
+/**
+ * The most requests that surely came within some seconds, of those that begin in none of these spans of time. What this
+ * process held up may have come before.
+ */
 function mostTogether({ seen }: FakeUpstream, except: readonly { from: number; to: number }[]): number {
   const ms = SECONDS * 1000;
   const isExcepted = (at: number) => except.some(({ from, to }) => at + ms > from && at < to);
   const counts = seen
     .filter(({ at }) => !isExcepted(at))
-    .map(({ at }) => seen.filter((other) => other.at >= at && other.at < at + ms).length);
+    .map(({ at }) => seen.filter((other) => other.notBefore >= at && other.at < at + ms).length);
   return Math.max(0, ...counts);
 }
 

@@ -40,7 +40,8 @@ function npmStart(cwd: string, env: Readonly<Record<string, string>> = {}) {
       output += chunk;
     });
   }
-  const exited = once(npm, 'exit');
+  // Not its `exit`, which may come before the last of the output.
+  const exited = once(npm, 'close');
   onTestFinished(async () => {
     try {
       if (npm.pid) process.kill(-npm.pid, 'SIGKILL');

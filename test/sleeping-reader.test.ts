@@ -18,14 +18,21 @@ const LONG_ID = 'x'.repeat(128);
 /** A gateway whose log nobody reads yet; `throughPipe` gives it a pipe, otherwise it has a socket. */
 async function startUnread(throughPipe: boolean) {
   const port = String(await freePort());
-  const env = { PATH: process.env.PATH ?? '', PORT: port };
+  const env = {
+    PATH: process.env.PATH ?? '',
+    PORT: port,
+    // On a busy machine a turn takes its time,
+    MAX_WAIT_MS: '60000',
+    // and so does a reader that wakes up when the gateway is told to stop.
+    ...(throughPipe ? {} : { DRAIN_MS: '5000' }),
+  };
   const [command, args] = throughPipe
     ? // The reader is the sleep. The gateway's id and its status come by standard error.
       [
         'bash',
         [
           '-c',
-          `{ "$0" "$1" & echo "pid $!" >&2; wait $!; echo "status $?" >&2; } | sleep 60`,
+          `{ "$0" "$1" & echo "pid $!" >&2; wait $!; echo "status $?" >&2; } | sleep 600`,
           process.execPath,
           MAIN,
         ],
@@ -83,10 +90,9 @@ describe('a log that nobody reads', () => {
     const metrics = await fillLog(address);
     expect(metrics).toContain(`gateway_build_info{version="${version}"} 1`);
     const [, pid] = /pid (\d+)/.exec(errors()) ?? [];
-    const stoppedAt = performance.now();
     process.kill(Number(pid), 'SIGTERM');
-    await expect.poll(errors, { timeout: 20_000 }).toContain('status 0');
-    expect(performance.now() - stoppedAt).toBeLessThan(10_000);
+    // A stop that takes longer than ten seconds ends with status 1.
+    await expect.poll(errors).toContain('status 0');
   });
 
   it('on a socket, too, and its last line comes when the reader wakes up', async () => {

@@ -101,7 +101,8 @@ describe('what it runs', () => {
     });
     const { data } = await ask<{ tokens: unknown[] }>(address, '{ tokens(srcChainKey: "degen") { symbol } }');
     expect(data.tokens).toHaveLength(4);
-    for (const path of ['/', '/graphql', '/ready']) {
+    await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
+    for (const path of ['/', '/graphql']) {
       expect((await fetch(address + path, { headers: { accept: 'text/html' } })).status, path).toBe(200);
     }
     expect((await fetch(`${admin}/metrics`)).status).toBe(200);
@@ -147,11 +148,12 @@ describe('what it runs', () => {
       await ask(address, '{ tokens { symbol } }');
       const idle = residentMegabytes(child.pid);
       const until = performance.now() + MEMORY_SECONDS * 1000;
+      const isOver = () => performance.now() >= until && upstream.count('tokens') > 2;
       let most = idle;
       let answered = 0;
       const client = async (nth: number) => {
         const encoding = ['br', 'gzip', 'identity'][nth % 3] ?? '';
-        for (let turn = nth; performance.now() < until; turn += 8) {
+        for (let turn = nth; !isOver(); turn += 8) {
           const query =
             turn % 16 === 0
               ? '{ tokens { id symbol name decimals address price { usd } chain { name } } }'
@@ -173,7 +175,6 @@ describe('what it runs', () => {
       process.stdout.write(
         `Memory with ${listed} tokens: ${mebibytes(idle)} MiB after the first answer, ${mebibytes(most)} MiB at most in ${answered} answers and ${upstream.count('tokens')} refreshes${counted}.\n`,
       );
-      expect(upstream.count('tokens')).toBeGreaterThan(2);
       expect(child.exitCode ?? child.signalCode, output()).toBeNull();
       expect(most * 1e6).toBeLessThan(LIMIT);
     },

@@ -168,7 +168,8 @@ describe.skipIf(areMissing('prometheus') || isRedisMissing)('a Prometheus that s
     expect(scaling.rule.name.as).toBe(scaling.metric);
     const [series] = metricNames(scaling.rule.seriesQuery);
     expect(known).toContain(series);
-    expect(await prometheus.query(scaling.rule.seriesQuery)).toHaveLength(1);
+    // A scrape that takes more than a second has no samples.
+    await expect.poll(() => prometheus.query(scaling.rule.seriesQuery)).toHaveLength(1);
     const expr = scaling.rule.metricsQuery
       .replaceAll('<<.Series>>', series ?? '')
       .replaceAll('<<.LabelMatchers>>', 'namespace="default",pod="gateway-0"')

@@ -121,7 +121,7 @@ describe.skipIf(areMissing('nginx') || isRedisMissing)('two gateways behind ngin
     await one.end('SIGKILL');
     await load.reach(1_000);
     await load.stop();
-    expect(load.failures.length).toBeGreaterThan(0);
-    expect(load.failures[0]).toContain('HTTP 502');
+    // One that was half answered breaks off instead.
+    expect(load.failures.join('\n')).toContain('HTTP 502');
   });
 });

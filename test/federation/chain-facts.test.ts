@@ -54,7 +54,7 @@ describe.skipIf(areRoutersMissing)('a subgraph that knows chains by their CAIP-2
         addresses.set(router, await startRouter(router, graphs, atEnd));
       }),
     );
-  }, 120_000);
+  });
   afterAll(async () => {
     for (const end of ends) await end();
   });

@@ -68,7 +68,7 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
     await Promise.all(
       ROUTERS.map(async (router) => addresses.set(router, await startRouter(router, subgraphs, atEnd))),
     );
-  }, 120_000);
+  });
   afterAll(async () => {
     for (const end of ends) await end();
   });

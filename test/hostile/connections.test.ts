@@ -94,7 +94,7 @@ describe('request bodies', () => {
 describe('unread responses', () => {
   it('do not fill the memory, and only clients that do not read are cut off', async () => {
     // On a busy machine no response may be replaced by a refusal, which would need no memory.
-    const target = await startTarget({ env: { MAX_WAIT_MS: '60000' } });
+    const target = await startTarget({ env: { MAX_WAIT_MS: '600000' } });
     const watch = target.watch();
     const { body } = await target.ask({ query: FULL });
     const honest = await openRaw(target.address, { from: '127.0.0.2', isReading: false });
@@ -118,14 +118,14 @@ describe('unread responses', () => {
       }),
     );
     honest.socket.resume();
-    await expect.poll(() => cutsOf(target, 'response_bytes'), { timeout: 60_000 }).toBeGreaterThan(0);
+    await expect.poll(() => cutsOf(target, 'response_bytes')).toBeGreaterThan(0);
     // Clients that read nothing for 30 s are cut off, too.
     const closed = () =>
       cutsOf(target, 'response_bytes').then(async (cut) => cut + (await cutsOf(target, 'slow_reader')));
-    await expect.poll(closed, { timeout: 90_000, interval: 1000 }).toBe(readers.length);
-    await expect.poll(() => bytes, { timeout: 60_000 }).toBeGreaterThan(2 * body.length);
+    await expect.poll(closed, { timeout: 300_000, interval: 1000 }).toBe(readers.length);
+    await expect.poll(() => bytes).toBeGreaterThan(2 * body.length);
     expectAlive(await watch.stop(), 300);
-  }, 200_000);
+  }, 600_000);
 });
 
 describe('time', () => {

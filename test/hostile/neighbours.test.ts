@@ -73,17 +73,17 @@ const pauseFor = (client: Redis, key: (name: string) => string, setback: string)
   );
 
 describe.skipIf(isRedisMissing)('who may write to Redis delays a gateway, and never stops it:', () => {
-  it('by holding the leases for ever', { timeout: 90_000 }, async () => {
+  it('by holding the leases for ever', async () => {
     const { redis, target, key } = await startVictim();
     keepDoing(200, () =>
       Promise.all(
         ['chains', 'tokens'].map((topic) => redis.client.set(key(`${topic}:lease`), 'x', 'PX', 9000)),
       ),
     );
-    await untilRefreshed(target, 1, 40_000);
+    await untilRefreshed(target, 1, 80_000);
   });
 
-  it('by filling the places for requests', { timeout: 90_000 }, async () => {
+  it('by filling the places for requests', async () => {
     const { redis, target, common } = await startVictim();
     const fill = `redis.call('SET', KEYS[2], '1', 'PX', 2000)
       local time = redis.call('TIME')
@@ -95,9 +95,9 @@ describe.skipIf(isRedisMissing)('who may write to Redis delays a gateway, and ne
     await act();
     keepDoing(50, act);
     // One may have had its place before; the next one waits until the gateway does without.
-    await untilRefreshed(target, 2, 20_000);
-    // Once they are not waited for, listings are refreshed as ever.
-    await untilRefreshed(target, 4, 10_000);
+    await untilRefreshed(target, 2, 40_000);
+    // From then on listings are refreshed as ever: to wait for a place would take ten seconds each time.
+    await untilRefreshed(target, 4, 30_000);
     const routes = await target.ask({
       query: '{ tokens(srcChainKey: "ethereum", srcToken: "0x1") { symbol } }',
     });
@@ -105,7 +105,7 @@ describe.skipIf(isRedisMissing)('who may write to Redis delays a gateway, and ne
     expect(routes.body).not.toContain('errors');
   });
 
-  it('not at all by pauses and holds, where there is a secret', { timeout: 60_000 }, async () => {
+  it('not at all by pauses and holds, where there is a secret', async () => {
     const { redis, target, key } = await startVictim({ REDIS_SECRET: SECRET, LOG_LEVEL: 'trace' });
     keepDoing(20, () =>
       Promise.all([
@@ -113,20 +113,20 @@ describe.skipIf(isRedisMissing)('who may write to Redis delays a gateway, and ne
         redis.client.set(key('hold:v1'), String(Date.now() + HOUR), 'PX', HOUR),
       ]),
     );
-    await untilRefreshed(target, 8, 20_000);
+    await untilRefreshed(target, 8, 40_000);
     const { body } = await target.ask({ query: '{ listings { state lastFailure { message } } }' });
     expect(body).not.toContain('0xbad');
     expect(target.output()).not.toContain(SECRET);
   });
 
-  it('by pauses of which nobody can say why', { timeout: 60_000 }, async () => {
+  it('by pauses of which nobody can say why', async () => {
     const { redis, target, key } = await startVictim();
     keepDoing(1, () => pauseFor(redis.client, key, '{"code":'));
-    await untilRefreshed(target, 4, 20_000);
+    await untilRefreshed(target, 4, 40_000);
     expect((await cost(target, 5_000)).share).toBeLessThan(0.4);
   });
 
-  it('by huge values', { timeout: 90_000 }, async () => {
+  it('by huge values', async () => {
     const { redis, target, key, common } = await startVictim();
     const before = target.memoryMb();
     // Made once and copied: what takes Redis longer than a second is as good as no Redis.
@@ -149,10 +149,10 @@ describe.skipIf(isRedisMissing)('who may write to Redis delays a gateway, and ne
     await end();
     expect(memoryMb - before).toBeLessThan(80);
     expect(share).toBeLessThan(0.4);
-    await untilRefreshed(target, 2, 30_000);
+    await untilRefreshed(target, 2, 60_000);
   });
 
-  it('by a million places, and as many fields', { timeout: 90_000 }, async () => {
+  it('by a million places, and as many fields', async () => {
     const { redis, target, key, common } = await startVictim();
     const put = `local time = redis.call('TIME')
       local at = time[1] * 1000
@@ -164,12 +164,12 @@ describe.skipIf(isRedisMissing)('who may write to Redis delays a gateway, and ne
     for (let nth = 0; nth < 5; nth++) {
       await redis.client.eval(put, 2, `${common}places`, key('tokens:snapshot'), `${nth}:`);
     }
-    await untilRefreshed(target, 3, 30_000);
+    await untilRefreshed(target, 3, 60_000);
     await expect.poll(() => redis.client.zcard(`${common}places`)).toBeLessThan(10);
     await expect.poll(() => redis.client.hlen(key('tokens:snapshot'))).toBe(2);
   });
 
-  it('by floods of news, long and short', { timeout: 90_000 }, async () => {
+  it('by floods of news, long and short', async () => {
     const { redis, target, key } = await startVictim();
     const before = target.memoryMb();
     const flood = `for i = 1, 20000 do redis.call('PUBLISH', KEYS[1], ARGV[i % 2 + 1]) end`;
@@ -181,10 +181,10 @@ describe.skipIf(isRedisMissing)('who may write to Redis delays a gateway, and ne
     expect(short.share).toBeLessThan(0.5);
     expect(Math.max(short.liveMs, liveMs)).toBeLessThan(300);
     expect(memoryMb - before).toBeLessThan(150);
-    await untilRefreshed(target, 2, 20_000);
+    await untilRefreshed(target, 2, 60_000);
   });
 
-  it('by rubbish that is newer each time, and told of', { timeout: 60_000 }, async () => {
+  it('by rubbish that is newer each time, and told of', async () => {
     const { redis, target, key } = await startVictim();
     const put = `redis.call('HSET', KEYS[1], 'takenAt', ARGV[1], 'text', ARGV[2])
       redis.call('PUBLISH', KEYS[2], 'tokens')`;
@@ -193,11 +193,11 @@ describe.skipIf(isRedisMissing)('who may write to Redis delays a gateway, and ne
     const { share, liveMs } = await cost(target, 5_000);
     expect(share).toBeLessThan(0.4);
     expect(liveMs).toBeLessThan(300);
-    await untilRefreshed(target, 4, 20_000);
+    await untilRefreshed(target, 4, 40_000);
     expect(target.output().match(/is refused/g)?.length).toBeLessThan(15);
   });
 
-  it('by ending its connections', { timeout: 60_000 }, async () => {
+  it('by ending its connections', async () => {
     const { redis, target } = await startVictim({}, 10_000);
     const kill = async () => {
       await redis.client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
@@ -207,15 +207,17 @@ describe.skipIf(isRedisMissing)('who may write to Redis delays a gateway, and ne
     keepDoing(10, kill);
     const { liveMs } = await cost(target, 7_000);
     expect(liveMs).toBeLessThan(300);
-    expect(target.upstream.count() - asked).toBeGreaterThan(3);
     expect(target.output().match(/Redis cannot be used|Sharing snapshots/g)?.length).toBeLessThan(40);
     expect(target.output().match(/"level":(40|50|60)/g)?.length).toBeLessThan(40);
+    // They are still being ended.
+    await expect.poll(() => target.upstream.count() - asked).toBeGreaterThan(3);
   });
 });
 
 describe.skipIf(isRedisMissing)('who may write to Redis', () => {
-  it('cannot say how often a change has come', { timeout: 60_000 }, async () => {
-    const { redis, target, key } = await startVictim({ TOKENS_FRESH_MS: '3000' }, 10);
+  it('cannot say how often a change has come', async () => {
+    // So long that a busy machine sees what is told between two refreshes.
+    const { redis, target, key } = await startVictim({ TOKENS_FRESH_MS: '8000' }, 10);
     const { tokens } = generatedListings(20, 10);
     const flipped = tokens.map((row, nth) => (nth === 0 ? { ...row, decimals: 18 } : row));
     const { rows } = await TOKENS.parse(flipped, { source: 'v1', takenAt: 0 });
@@ -224,15 +226,16 @@ describe.skipIf(isRedisMissing)('who may write to Redis', () => {
       redis.client.set(key('tokens:setback'), JSON.stringify({ ...GONE, at: Date.now(), heldBack })),
     );
     target.upstream.plan('tokens', json({ tokens: flipped }));
-    const asked = target.upstream.count('tokens');
-    await expect.poll(() => target.upstream.count('tokens') - asked).toBe(1);
-    await sleep(500);
     const query = '{ tokens { decimals } listings { lastFailure { message } } }';
-    const { body } = await target.ask({ query });
+    let body = '';
+    const ask = async () => {
+      ({ body } = await target.ask({ query }));
+      return body;
+    };
+    await expect.poll(ask).toContain('so far: 1');
     expect(body).not.toContain('"decimals":18');
-    expect(body).toContain('so far: 1');
     // It is taken all the same when this gateway has seen it three times.
-    await expect.poll(async () => (await target.ask({ query })).body).toContain('"decimals":18');
+    await expect.poll(ask).toContain('"decimals":18');
   });
 
   it('has nothing believed that lacks the HMAC, also where its digest is right', async () => {

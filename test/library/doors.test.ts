@@ -118,10 +118,18 @@ let doors: Readonly<Record<string, Door>>;
 const ends: (() => unknown)[] = [];
 const atEnd = (end: () => Promise<void>) => void ends.push(end);
 
+/** No listing is stale while it is refreshed: the answer of one door would say so, and others not. */
+const FRESH = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
+
 beforeAll(async () => {
   const upstream = await startUpstream(atEnd);
-  const server = await startServer({ upstream, atEnd });
-  const gateway = await openGateway({ upstreamUrl: upstream.url, maxWaitMs: 600_000, logTo: { write() {} } });
+  const server = await startServer({ upstream, atEnd, config: FRESH });
+  const gateway = await openGateway({
+    ...FRESH,
+    upstreamUrl: upstream.url,
+    maxWaitMs: 600_000,
+    logTo: { write() {} },
+  });
   const around = createServer(gateway.handler);
   ends.push(gateway.close, () => around.close());
   await once(around.listen(0, '127.0.0.1'), 'listening');

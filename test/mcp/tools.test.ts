@@ -24,7 +24,8 @@ const ends: (() => Promise<void>)[] = [];
 const atEnd = (end: () => Promise<void>) => ends.push(end);
 
 beforeAll(async () => {
-  server = await startServer({ atEnd, config: { tokensFreshMs: 3_600_000, destinationsFreshMs: 3_600_000 } });
+  const config = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, destinationsFreshMs: 3_600_000 };
+  server = await startServer({ atEnd, config });
   await server.query('{ chains { name } tokens { name } }');
   for (const revision of REVISIONS) clients.set(revision, await connect(server.address, revision, atEnd));
 });

@@ -158,7 +158,7 @@ describe('the metrics of listings', () => {
     await gateway.query('{ chains { name } tokens { name } }');
     const fresh = await scrape(gateway);
     expect(fresh.get('gateway_listing_state{listing="tokens",state="FRESH"}')).toBe(1);
-    expect(fresh.get('gateway_listing_age_seconds{listing="tokens"}')).toBeLessThan(10);
+    expect(fresh.get('gateway_listing_age_seconds{listing="tokens"}')).toBeLessThan(30);
     expect(fresh.get('gateway_listing_rows{listing="chains"}')).toBe(108);
 
     await upstream.close();
@@ -174,7 +174,7 @@ describe('the metrics of listings', () => {
     });
     const age = stale.get('gateway_listing_age_seconds{listing="tokens"}');
     expect(age).toBeGreaterThanOrEqual(95);
-    expect(age).toBeLessThan(105);
+    expect(age).toBeLessThan(125);
     expect(stale.get('gateway_listing_rows{listing="tokens"}')).toBe(
       fresh.get('gateway_listing_rows{listing="tokens"}'),
     );
@@ -225,7 +225,12 @@ describe('the metrics of the upstream', () => {
   it('are those of the requests that the gateway sends', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', status(404));
-    const gateway = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
+    // What failed is not asked for again before the counts are read.
+    const gateway = await createTestGateway({
+      upstream,
+      config: { upstreamRetries: 0 },
+      firstPauseMs: 3_600_000,
+    });
     const before = await scrape(gateway);
     expect(before.get('gateway_upstream_breaker_state{upstream="v1",state="closed"}')).toBe(1);
     await gateway.query('{ chains { name } tokens { name } }');

@@ -11,8 +11,9 @@ async function createAged(seconds: number, options: TestGatewayOptions = {}): Pr
   vi.useRealTimers();
   const gateway = await createTestGateway(options);
   await gateway.query('{ chains { name } tokens { name } }');
+  const takenAt = gateway.snapshots.status(Date.now()).map((listing) => listing.takenAt ?? 0);
   // The clock alone is moved, and no timer: nothing is refreshed.
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + seconds * 1000 });
+  vi.useFakeTimers({ toFake: ['Date'], now: Math.max(...takenAt) + seconds * 1000 });
   onTestFinished(() => {
     vi.useRealTimers();
   });

@@ -16,7 +16,8 @@ const STOPPED_WITHIN_MS = 20_000;
 
 describe('a stop', () => {
   it('under load loses no request, says so at /ready, and ends with status 0 within 10 s', async () => {
-    const { address, child, exited } = await startGatewayProcess();
+    // Longer than the default, so that a busy machine sees the 503 before the port is closed.
+    const { address, child, exited } = await startGatewayProcess({ DRAIN_MS: '4000' });
     await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
     const outcomes: string[] = [];
     const clients = Array.from({ length: 8 }, async () => {

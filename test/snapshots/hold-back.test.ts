@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { demoChains } from '../fixtures/demo.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { first, json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { createTestGateway, type TestGatewayOptions } from '../support/test-gateway.js';
 
 interface Rows {
@@ -86,9 +86,12 @@ describe('a refresh that loses more than half of the rows', () => {
   });
 
   it('is counted by the rows that are lost, however many others come', async () => {
-    const { upstream, tokens, served } = await serveTen();
+    const { upstream, tokens, served, from } = await serveTen();
     const others = Array.from({ length: 10 }, (_, index) => tokenRow('b', address(index)));
-    upstream.plan('tokens', first(3, json({ tokens: others }), listing(10)));
+    const asked = from();
+    upstream.plan('tokens', (response, request, nth) => {
+      (asked() < 3 ? json({ tokens: others }) : listing(10))(response, request, nth);
+    });
     await expect.poll(() => tokens().lastFailure?.message).toContain('it lacks 10 of 10');
     expect((await served())?.[0]?.address).toBe(address(0));
   });

@@ -2,7 +2,15 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { stopClock } from '../support/clock.js';
-import { json, late, stall, startFakeUpstream, status } from '../support/fake-upstream.js';
+import {
+  type Answer,
+  first,
+  json,
+  late,
+  stall,
+  startFakeUpstream,
+  status,
+} from '../support/fake-upstream.js';
 import { codesOf, createTestGateway } from '../support/test-gateway.js';
 
 const TOKENS = '{ tokens { symbol price { usd asOf } } }';
@@ -36,12 +44,14 @@ async function startSmallUpstream() {
 describe('refreshes', () => {
   it('run behind the requests, which are answered at once from what is there', async () => {
     const upstream = await startSmallUpstream();
+    let release = () => {};
+    const held: Answer = (...asked) => {
+      release = () => listingAt(2)(...asked);
+    };
+    // Planned before the first: the second may follow it before the test goes on.
+    upstream.plan('tokens', first(1, listingAt(1), held));
     const { query } = await createTestGateway({ upstream, config: { tokensFreshMs: 100 } });
     await query(TOKENS);
-    let release = () => {};
-    upstream.plan('tokens', (response, request, nth) => {
-      release = () => listingAt(2)(response, request, nth);
-    });
     await expect.poll(() => upstream.count('tokens')).toBe(2);
     const priceNow = async () => (await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd;
     expect(await priceNow()).toBe(1);
@@ -110,15 +120,12 @@ describe('refreshes', () => {
 describe('a failed refresh', () => {
   it('keeps the good snapshot, and says so', async () => {
     const upstream = await startSmallUpstream();
-    const {
-      query,
-      upstream: { plan },
-    } = await createTestGateway({
+    upstream.plan('tokens', first(1, listingAt(1), status(500)));
+    const { query } = await createTestGateway({
       upstream,
       config: { tokensFreshMs: 20, upstreamRetries: 0 },
     });
     const good = await query<Tokens>(TOKENS);
-    plan('tokens', status(500));
     await expect
       .poll(async () => (await query<Status>(STATUS)).data?.listings[1])
       .toMatchObject({ state: 'STALE', lastFailure: { code: 'UPSTREAM_STATUS' } });
@@ -130,7 +137,7 @@ describe('a failed refresh', () => {
     upstream.plan('tokens', status(404));
     const { query, snapshots } = await createTestGateway({ upstream, firstPauseMs: 100 });
     snapshots.start();
-    await expect.poll(() => upstream.count('tokens')).toBe(4);
+    await expect.poll(() => upstream.count('tokens')).toBeGreaterThanOrEqual(4);
     const at = upstream.seen.filter(({ path }) => path === 'tokens').map((request) => request.at);
     const pauses = at.slice(1).map((time, index) => time - (at[index] ?? 0));
     expect(pauses[0]).toBeGreaterThanOrEqual(49);
@@ -167,12 +174,12 @@ describe('a clock that is set back', () => {
       config: { tokensFreshMs: 300_000, priceMaxAgeMs: 900_000, upstreamRetries: 0 },
     });
     const monotonic = stopClock();
-    const now = Date.now.bind(Date);
-    const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 7_200_000);
+    // It stands still, so that the listing has no age before the clock goes on.
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 7_200_000);
     onTestFinished(() => clock.mockRestore());
     expect((await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd).toBe(1);
     clock.mockRestore();
-    monotonic.advance(301_000);
+    monotonic.advance(301_500);
     expect((await query<Status>(STATUS)).data?.listings[1]).toMatchObject({
       state: 'STALE',
       ageSeconds: 301,

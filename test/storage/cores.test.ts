@@ -34,7 +34,8 @@ async function startCluster(env: Readonly<Record<string, string>>) {
       output += chunk;
     });
   }
-  const exited = once(child, 'exit');
+  // Not at its `exit`, which may come before the last of the output.
+  const exited = once(child, 'close');
   onTestFinished(async () => {
     try {
       if (child.pid) process.kill(-child.pid, 'SIGKILL');
@@ -74,8 +75,11 @@ describe.skipIf(isRedisMissing || !IS_LINUX)('two processes of node:cluster with
     await expect.poll(() => answer().catch(() => [])).toHaveLength(demoTokens.length);
     await expect.poll(() => count('"msg":"Listening"')).toBe(3);
     await expect.poll(() => count('Took a new snapshot of the tokens listing')).toBe(3);
-    // One request for each of the two listings, for all three processes together.
-    expect(upstream.count()).toBe(2);
+    // One request for each of the two listings, for all three processes together. One for which Redis takes too long on
+    // a busy machine says so, and asks for both itself.
+    const alone = count('Redis cannot be used');
+    if (alone === 0) expect(upstream.count()).toBe(2);
+    else expect(upstream.count()).toBeLessThanOrEqual(2 + 2 * alone);
 
     child.kill('SIGTERM');
     expect(await exited, output()).toEqual([0, null]);

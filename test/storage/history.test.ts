@@ -32,7 +32,14 @@ const configFor = (snapshotDir: string) => ({
   holdBackTimes: 1,
 });
 
-/** A gateway that served three listings, and then stopped. */
+/** The file of a listing; those that are still being written have longer names. */
+async function fileOf(directory: string, listing: string): Promise<string> {
+  const names = await readdir(directory);
+  const isIts = (name: string) => name.startsWith(`${listing}-`) && name.endsWith('.snapshot');
+  return join(directory, names.find(isIts) ?? '');
+}
+
+/** A gateway that served three listings, and has written down the last. */
 async function lived() {
   const directory = await mkdtemp(join(tmpdir(), 'history-'));
   onTestFinished(() => rm(directory, { recursive: true }));
@@ -44,6 +51,9 @@ async function lived() {
   await refreshWith(gateway, rows(1, 3), CHAINS);
   const since = first?.cursor ?? null;
   const state = { changes: await changesSince(gateway, since), list: await listOf(gateway) };
+  const written = async (listing: string) => readFile(await fileOf(directory, listing), 'utf8');
+  await expect.poll(() => written('chains')).toContain('"name":"chains"');
+  await expect.poll(() => written('tokens')).toContain(address(3));
   const restart = (config: object = {}) =>
     createTestGateway({ upstream, config: { ...configFor(directory), ...config } });
   return { directory, upstream, since, state, restart };
@@ -72,13 +82,12 @@ describe('with SNAPSHOT_DIR', () => {
 
   it('a listing is served without a history that cannot be read', async () => {
     const { directory, upstream, since, restart } = await lived();
-    const [file = ''] = (await readdir(directory)).filter((name) => name.startsWith('tokens'));
-    await expect.poll(() => readFile(join(directory, file), 'utf8')).toContain(address(3));
-    const text = await readFile(join(directory, file), 'utf8');
+    const file = await fileOf(directory, 'tokens');
+    const text = await readFile(file, 'utf8');
     const json = text.slice(text.indexOf('\n') + 1).replace('"steps":[{', '"steps":[7,{');
     expect(json).toContain('"steps":[7,{');
     const digest = createHash('sha256').update(json).digest('hex');
-    await writeFile(join(directory, file), `${text.slice(0, text.indexOf('\n') - 64)}${digest}\n${json}`);
+    await writeFile(file, `${text.slice(0, text.indexOf('\n') - 64)}${digest}\n${json}`);
     for (const path of ['chains', 'tokens'] as const) upstream.plan(path, stall);
     const again = await restart();
     expect(await changesSince(again, since)).toMatchObject({

@@ -76,7 +76,8 @@ describe.skipIf(isRedisMissing)('gateways that share a sweep', () => {
     for (const other of others) {
       await expect.poll(() => sourcesOf(other, 'a 0x1')).toEqual(['b 0x1', 'c 0x1']);
     }
-    expect([...upstream.asked()].sort()).toEqual([...TOKENS, ...TOKENS].sort());
+    // The last of them may still be asked.
+    await expect.poll(() => [...upstream.asked()].sort()).toEqual([...TOKENS, ...TOKENS].sort());
     expect(linesOf(others, 'A sweep of the routes')).toHaveLength(1);
   });
 
@@ -101,7 +102,7 @@ describe.skipIf(isRedisMissing)('gateways that share a sweep', () => {
     await Promise.all(gateways.map((gateway) => untilComplete(gateway)));
     await expect.poll(() => linesOf(gateways, 'has asked every').length).toBe(1);
     await redis.kill();
-    await expect.poll(() => linesOf(gateways, 'Redis cannot be used').length).toBe(3);
+    for (const gateway of gateways) await expect.poll(() => isConnected(gateway)).toBe(0);
     await redis.start();
     for (const gateway of gateways) await expect.poll(() => isConnected(gateway)).toBe(1);
     date.advance(200);
@@ -128,7 +129,7 @@ describe.skipIf(isRedisMissing)('gateways that share a sweep', () => {
     const { log } = await createTestLog();
     const start = () => {
       const options = { url: redis.url, scope: 'scope', services: { v1: 'mark' }, maxRecordBytes: 10_000 };
-      const peers = createRedisPeers({ ...options, onSharing: () => {}, log });
+      const peers = createRedisPeers({ ...options, timeoutMs: 30_000, onSharing: () => {}, log });
       onTestFinished(() => peers.close());
       return peers;
     };

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 
-/** How long a page may take on a busy machine. */
+/** How long a page, or the start of the browser, may take on a busy machine. */
 export const PATIENCE_MS = 120_000;
 
 const CANDIDATES = [
@@ -37,6 +37,7 @@ export async function launchBrowser(
   if (!executable) throw new Error('Chromium is not installed, and in CI nothing may be skipped for that.');
   const browser = await chromium.launch({
     executablePath: executable,
+    timeout: PATIENCE_MS,
     args: [
       '--headless',
       '--no-sandbox',

@@ -63,6 +63,8 @@ export async function startFakeUpstream(listings: FakeListings = {}): Promise<Fa
     const answer = plans.get(path) ?? status(404);
     answer(response, request, seen.filter((other) => other.path === path).length);
   });
+  // It closes no idle connection by itself: where this process was held up, a request may just have been sent on it.
+  server.keepAliveTimeout = 0;
   const listen = (port: number) =>
     new Promise<void>((resolve, reject) => {
       server.once('error', reject);

@@ -5,6 +5,11 @@ import { createServer } from 'node:net';
 /** From here on, below the ports that systems give to whoever asks for any. */
 const FIRST_PORT = 20_000;
 const PORTS = 12_000;
+/** Each worker of vitest has ports of its own: another one could find the same port free before it is listened on. */
+const WORKERS = 12;
+const WORKER = Number(process.env.VITEST_POOL_ID ?? 0) % WORKERS;
+/** What was given before may not be listened on yet, or not at the moment. */
+const given = new Set<number>();
 
 /**
  * A port that nobody listens on now. Not one that the system would give to the next who asks: a server that is
@@ -12,7 +17,8 @@ const PORTS = 12_000;
  */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = FIRST_PORT + randomInt(PORTS);
+    const port = FIRST_PORT + WORKERS * randomInt(PORTS / WORKERS) + WORKER;
+    if (given.has(port)) continue;
     const server = createServer().listen(port, '127.0.0.1');
     try {
       await once(server, 'listening');
@@ -21,6 +27,7 @@ export async function freePort(): Promise<number> {
     }
     server.close();
     await once(server, 'close');
+    given.add(port);
     return port;
   }
 }

@@ -56,7 +56,8 @@ export function spawnGateway(env: Record<string, string>) {
   };
   child.stdout.on('data', collect);
   child.stderr.on('data', collect);
-  const exited = once(child, 'exit').then(([code]) => code as number | null);
+  // Not at its `exit`, which may come before the last of the output.
+  const exited = once(child, 'close').then(([code]) => code as number | null);
   return { child, output: () => written, exited };
 }
 

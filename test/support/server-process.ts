@@ -15,12 +15,12 @@ export interface ServerProcess {
   readonly isAnswering: () => Promise<boolean>;
 }
 
-const STARTS_WITHIN_MS = 60_000;
+const STARTS_WITHIN_MS = 180_000;
 
 /**
  * Starts a server, and waits until it answers.
  *
- * @throws by rejection, with all that it wrote, if it ends before that or takes more than a minute
+ * @throws by rejection, with all that it wrote, if it ends before that or takes more than three minutes
  */
 export async function startServerProcess(server: ServerProcess, atEnd: AtEnd): Promise<void> {
   const { name, command, cwd, env, isAnswering } = server;

@@ -18,8 +18,20 @@ export async function startWaitingGateway(
   upstream.plan('tokens', tokens);
   const gateway = await startGatewayProcess({ UPSTREAM_URL: upstream.url, ...env });
   const answer = ask<{ tokens: unknown[] }>(gateway.address, '{ tokens { symbol } }');
+  let isSettled = false;
+  const settle = () => {
+    isSettled = true;
+  };
   // A test may leave it alone.
-  answer.catch(() => {});
-  await expect.poll(() => upstream.count('tokens')).toBe(1);
+  answer.then(settle, settle);
+  await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(0);
+  // The gateway asks for the tokens as it starts, so the client's request may still be on its way to it.
+  await expect.poll(async () => isSettled || (await inFlight(gateway.address)) > 1).toBe(true);
   return { ...gateway, answer };
+}
+
+/** How many requests wait for their response, the one that asks for this number among them. */
+async function inFlight(address: string): Promise<number> {
+  const metrics = await (await fetch(`${address}/metrics`)).text();
+  return Number(/^gateway_requests_in_flight (\d+)$/m.exec(metrics)?.[1]);
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -71,6 +71,9 @@ describe('a service that is added with one file and one row', () => {
       { source: 'further', rows: [{ address: '0x1' }, { address: '0x2' }] },
     ]);
     await first.close();
+    // On a busy disk that ends before the files are there.
+    const kept = () => readdirSync(snapshotDir).filter((name) => name.endsWith('.snapshot'));
+    await expect.poll(kept).toHaveLength(2);
     for (const path of ['chains', 'tokens'] as const) upstream.plan(path, status(503));
     const again = await serve(upstream, { snapshotDir });
     expect(again.served).toEqual(first.served);

@@ -49,6 +49,8 @@ describe.skipIf(isBrowserMissing)('Choices in the picker', BROWSER_TEST, () => {
     expect(inOneLine(await pair.locator('.sides').innerText())).toBe(
       'From USDC Ethereum 0xA0b8…eB48 6 decimals To USDC Base 0x8335…2913 6 decimals',
     );
+    // A button says "Copied" for two seconds, which a busy machine may miss: here it says so for good.
+    await page.evaluate(() => void Object.assign(window, { setTimeout: () => 0 }));
     await pair.getByRole('button', { name: 'Copy' }).click();
     await pair.getByRole('button', { name: 'Copied' }).waitFor();
     expect(JSON.parse(await page.evaluate(() => navigator.clipboard.readText()))).toEqual({

@@ -197,10 +197,10 @@ describe('the headers of a response', () => {
   it('is that it is good for no longer than what was read is fresh', async () => {
     const { ask } = await startServer({
       config: {
-        chainsFreshMs: 500_000,
-        tokensFreshMs: 50_000,
-        destinationsFreshMs: 15_000,
-        priceMaxAgeMs: 20_000,
+        chainsFreshMs: 5_000_000,
+        tokensFreshMs: 500_000,
+        destinationsFreshMs: 150_000,
+        priceMaxAgeMs: 200_000,
       },
     });
     const maxAge = async (query: string) => {
@@ -208,11 +208,11 @@ describe('the headers of a response', () => {
       return Number(/max-age=(\d+)/.exec(headers['cache-control'] ?? '')?.[1]);
     };
     for (const [query, atMost] of [
-      ['{ chains { name } }', 500],
-      ['{ chains { tokenCount } }', 50],
-      ['{ tokens { price { usd } } }', 20],
-      ['{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }', 50],
-      [`{ destinations(srcChainKey: "ethereum", srcToken: "${USDC}") { chainKey } }`, 15],
+      ['{ chains { name } }', 5_000],
+      ['{ chains { tokenCount } }', 500],
+      ['{ tokens { price { usd } } }', 200],
+      ['{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }', 500],
+      [`{ destinations(srcChainKey: "ethereum", srcToken: "${USDC}") { chainKey } }`, 150],
     ] as const) {
       for (let nth = 0; nth < 2; nth++) {
         const age = await maxAge(query);

@@ -28,8 +28,10 @@ function makeDirectory(): string {
   return directory;
 }
 
-/** The file of the map; resolves when it has the answers for so many tokens. */
+/** The file of the map; resolves when it has the answers for so many tokens, and the listings have theirs. */
 async function fileIn(directory: string, count: number): Promise<string> {
+  const kept = () => readdirSync(directory).filter((name) => /^(chains|tokens)-\w+\.snapshot$/.test(name));
+  await expect.poll(kept, { interval: 10 }).toHaveLength(2);
   const find = () => readdirSync(directory).find((name) => /^route-map-\w+\.snapshot$/.test(name));
   const sources = () => {
     const name = find();

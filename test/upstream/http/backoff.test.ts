@@ -198,13 +198,14 @@ describe('routes that fail', () => {
 describe('Retry-After', () => {
   it('to a route holds for all routes, is waited for where it is short, and stops no listing', async () => {
     const { upstream, routeCodes, routeCode } = await serve({ chainsFreshMs: 50 });
-    upstream.plan('tokens', first(2, status(429, { 'retry-after': '2' }), GOOD));
+    // Long enough for some refreshes on a busy machine.
+    upstream.plan('tokens', first(2, status(429, { 'retry-after': '5' }), GOOD));
     expect(await routeCodes(1)).toEqual(['UPSTREAM_RATE_LIMITED']);
     expect(await routeCode()).toBeUndefined();
     const routes = upstream.seen.filter(({ url }) => url.includes('srcToken')).map(({ at }) => at);
     expect(routes).toHaveLength(2);
     const [refusedAt = 0, answeredAt = 0] = routes;
-    expect(answeredAt - refusedAt).toBeGreaterThanOrEqual(2000);
+    expect(answeredAt - refusedAt).toBeGreaterThanOrEqual(5000);
     const meanwhile = upstream.seen.filter(
       ({ at, path }) => path === 'chains' && at > refusedAt && at < answeredAt,
     );
