@@ -17,6 +17,7 @@ export interface RedisLinkOptions {
 
 /** A slower Redis counts as not available. */
 const TIMEOUT_MS = 1_000;
+const CONNECT_MS = 2_000;
 /** After a failure Redis is not used for this time. */
 const AWAY_MS = 1_000;
 /** Redis counts as available again when nothing has failed for this long after that. */
@@ -56,7 +57,7 @@ export function createRedisLink(options: RedisLinkOptions) {
   const client = new Redis(url, {
     commandTimeout: timeoutMs,
     socketTimeout: 2 * timeoutMs,
-    connectTimeout: 2_000,
+    connectTimeout: Math.max(CONNECT_MS, timeoutMs),
     // Without a connection a command fails at once, and the gateway goes on alone.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
