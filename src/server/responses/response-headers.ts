@@ -17,11 +17,24 @@ export interface ResponseHeaders {
 /** Headers that are set for each response. */
 const OF_ONE_RESPONSE = new Set(['x-request-id', 'x-stale-listings', 'content-length']);
 const JSON_TYPE = 'application/json; charset=utf-8';
+const GRAPHQL_TYPE = 'application/graphql-response+json; charset=utf-8';
 /** The type that Yoga gives, by the Accept header; for those that most clients send. Others are learned. */
 const TYPES: ReadonlyMap<string, string> = new Map([
   ['', JSON_TYPE],
   ['*/*', JSON_TYPE],
   ['application/json', JSON_TYPE],
+  ['application/json, application/graphql-response+json', JSON_TYPE],
+  ['application/graphql-response+json', GRAPHQL_TYPE],
+  ['application/graphql-response+json, application/json', GRAPHQL_TYPE],
+  // Apollo Client.
+  ['application/graphql-response+json,application/json;q=0.9', GRAPHQL_TYPE],
+  // urql.
+  [
+    'application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed',
+    GRAPHQL_TYPE,
+  ],
+  // The executor of GraphQL Tools, for stitched graphs and Hive Gateway.
+  ['application/graphql-response+json, application/json, multipart/mixed', GRAPHQL_TYPE],
 ]);
 /** Pages and programs of one kind send equal headers. */
 const MAX_LEARNED = 100;

@@ -16,6 +16,19 @@ const OF_ONE_RESPONSE = [
 /** Added by the HTTP server, to responses by GraphQL Yoga as well. */
 const OF_CACHING = ['age', 'etag', 'cache-control', 'last-modified'];
 
+const ACCEPTED = [
+  '*/*',
+  'application/json',
+  'application/json, application/graphql-response+json',
+  'application/graphql-response+json',
+  'application/graphql-response+json, application/json',
+  'application/graphql-response+json,application/json;q=0.9',
+  'application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed',
+  'application/graphql-response+json, application/json, multipart/mixed',
+  // Not known before the first.
+  'application/graphql-response+json;q=0.8, application/json;q=0.7',
+];
+
 function comparable(headers: Iterable<[string, string | string[] | undefined]>) {
   return [...headers]
     .filter(([name]) => ![...OF_ONE_RESPONSE, ...OF_CACHING].includes(name))
@@ -32,7 +45,7 @@ describe('a response that is written without GraphQL Yoga', () => {
     const { ask, gateway, executed } = await startServer({ config: { ...LONG, corsOrigins } });
     let nth = 0;
     for (const method of ['GET', 'POST', ...METHODS.filter((name) => name === 'QUERY')])
-      for (const accept of [undefined, '*/*', 'application/json', 'application/graphql-response+json'])
+      for (const accept of [undefined, ...ACCEPTED])
         for (const origin of [undefined, 'https://a.example', 'https://b.example']) {
           const headers = { ...(accept ? { accept } : {}), ...(origin ? { origin } : {}) };
           const asked = (query: string) =>
