@@ -77,7 +77,9 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
   }
 
   function errorsOf(document: DocumentNode): readonly GraphQLError[] {
-    const errors = errorsByDocument.get(document) ?? check(document);
+    const known = errorsByDocument.get(document);
+    if (known) return known;
+    const errors = check(document);
     errorsByDocument.set(document, errors);
     return errors;
   }
@@ -99,11 +101,15 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
     }
   }
 
+  /** The one that was accepted last: many requests have the same document, and to find a text takes a look at all of it. */
+  let last: { readonly text: string; readonly accepted: AcceptedDocument } | undefined;
+
   return {
     parsed,
     syntaxErrors,
     errorsOf,
     accepted(text) {
+      if (last?.text === text) return last.accepted;
       const known = parsed.get(text);
       const document = known ?? parseNew(text);
       if (!document) return undefined;
@@ -112,7 +118,10 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
       // A refused document is executed as usual, which would parse it again.
       const isLasting = known !== undefined || !isValid || doorkeeper.hasSeen(text);
       if (isLasting && !known) keep(text, document, errors);
-      return isValid ? { document, isLasting } : undefined;
+      if (!isValid) return undefined;
+      const accepted = { document, isLasting };
+      if (isLasting) last = { text, accepted };
+      return accepted;
     },
     checkTokens(source) {
       const { maxQueryTokens } = limits;

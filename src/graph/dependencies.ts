@@ -1,4 +1,5 @@
-import type { ReadSnapshots, ServedSnapshots, Snapshots } from '../snapshots/snapshots.js';
+import type { ReadSnapshots, ServedSnapshots } from '../snapshots/operation-view.js';
+import type { Snapshots } from '../snapshots/snapshots.js';
 import type { RouteMapVersion } from '../snapshots/sweep/reverse-routes.js';
 
 /*

@@ -1,20 +1,10 @@
 import type { Listing } from '../domain/listing.js';
 import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
-import {
-  type Freshness,
-  freshnessOf,
-  LISTING_NAMES,
-  type ListingAge,
-  type ListingName,
-  type ListingStatus,
-  type StaleListing,
-  statusOf,
-} from './freshness.js';
+import { type Freshness, freshnessOf, type ListingAge, type ListingStatus, statusOf } from './freshness.js';
+import { type ListingReads, OperationView, type ServedSnapshots, type View } from './operation-view.js';
 import { NO_PEERS } from './peers.js';
-import { PinnedSnapshot } from './pinned-snapshot.js';
 import { createRefresher, type RefreshOptions } from './refresher.js';
 import { createReconcile } from './routes/route-rows.js';
-import { createRouteView, type RouteView } from './routes/route-view.js';
 import { createRoutes } from './routes/routes.js';
 import {
   type ChainSnapshot,
@@ -28,7 +18,6 @@ import {
   type ReverseRoutesOptions,
   type RouteMapVersion,
   type SweepStatus,
-  type TokenSources,
 } from './sweep/reverse-routes.js';
 
 /** Times are in milliseconds. */
@@ -43,62 +32,6 @@ export interface SnapshotsOptions extends RefreshOptions, Pick<ReverseRoutesOpti
   readonly onSwept?: (outcome: string) => void;
   /** Called with the number of routes that were left out because they disagree with the token listing. */
   readonly onConflictingRouteRows?: (count: number) => void;
-}
-
-/**
- * The state of the world that one operation reads. Once it has returned a snapshot it returns the same one to the
- * operation's end, whatever is refreshed meanwhile.
- */
-export interface View extends Omit<RouteView, 'goodUntil'> {
-  /** As {@link Snapshots.now}. */
-  now(): number;
-  /** Without a promise if there is a snapshot; otherwise it waits for the first. Rejects with an UpstreamError. */
-  chains(): ChainSnapshot | Promise<ChainSnapshot>;
-  /** Without a promise if there is a snapshot; otherwise it waits for the first. Rejects with an UpstreamError. */
-  tokens(): TokenSnapshot | Promise<TokenSnapshot>;
-  /** Whether routes are swept, so that `sources` is not null. */
-  readonly isSwept: boolean;
-  /**
-   * What can reach this token; null if routes are not swept.
-   *
-   * @param tokens the token listing of this operation
-   * @throws UpstreamError while nothing is known
-   */
-  sources(tokens: TokenSnapshot, chainKey: string, address: string): TokenSources | null;
-  /** The snapshots of this operation, for a use that does not show in the response. */
-  untracked(): ServedSnapshots;
-  /** Resolves when each of these listings is there or has failed. */
-  arrival(listings: readonly ListingName[]): Promise<void>;
-  /**
-   * The snapshots in the response that are stale. Snapshots that were read only to make a request to the upstream
-   * are not among them.
-   *
-   * @param now milliseconds since 1970
-   */
-  staleReads(now: number): readonly StaleListing[];
-  /** The snapshots that the response depends on so far. */
-  readSnapshots(): ReadSnapshots;
-  /** Sets which listings count as read from now on. @returns which of them did until now */
-  swapReads(reads: ListingReads): ListingReads;
-}
-
-/** The snapshots that are served now; each is undefined before the first. */
-export interface ServedSnapshots {
-  readonly chains: ChainSnapshot | undefined;
-  readonly tokens: TokenSnapshot | undefined;
-}
-
-/** Which listings were read. */
-export type ListingReads = Readonly<Record<ListingName, boolean>>;
-
-/** The snapshots that one operation has read; undefined for a listing that it has not. */
-export interface ReadSnapshots extends ServedSnapshots {
-  /** Whether a listing was read that has no snapshot: the response changes when there is one. */
-  readonly isMissing: boolean;
-  /** Until when the routes in the response stay cached (milliseconds since 1970). */
-  readonly routesGoodUntil: number;
-  /** The version of the map of routes; undefined if it was not read. */
-  readonly routeMap?: RouteMapVersion | undefined;
 }
 
 /** Everything that the gateway holds of the upstream. */
@@ -168,6 +101,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const routes = createRoutes({ listing, peers, freshMs: destinationsFreshMs, known: reverse?.known, log });
   const reconcile = createReconcile({ onConflicts: options.onConflictingRouteRows, log });
   const ofAllRoutes = { listing, tokensFreshMs, routes, reconcile, now, log };
+  const world = { chains, tokens, reverse, ofAllRoutes, now, freshness };
 
   function now(): number {
     const { snapshot } = tokens;
@@ -178,55 +112,9 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   /** The freshness of the listings that were read. */
   function freshness(of: ServedSnapshots, read: ListingReads, now: number): Freshness {
     const listings: ListingAge[] = [];
-    for (const name of LISTING_NAMES)
-      if (read[name]) listings.push({ name, snapshot: of[name], freshMs: freshMs[name] });
+    if (read.chains) listings.push({ name: 'chains', snapshot: of.chains, freshMs: freshMs.chains });
+    if (read.tokens) listings.push({ name: 'tokens', snapshot: of.tokens, freshMs: freshMs.tokens });
     return freshnessOf(listings, now);
-  }
-
-  function view(client?: string): View {
-    const pinnedChains = new PinnedSnapshot(chains);
-    const pinnedTokens = new PinnedSnapshot(tokens);
-    let madeRouteView: RouteView | undefined;
-    let routeMapRead: RouteMapVersion | undefined;
-    const routeView = () => {
-      madeRouteView ??= createRouteView({ ...ofAllRoutes, pinnedTokens, client });
-      return madeRouteView;
-    };
-    return {
-      now,
-      isSwept: reverse !== undefined,
-      chains: () => pinnedChains.read(),
-      tokens: () => pinnedTokens.read(),
-      sources(tokens, chainKey, address) {
-        if (!reverse) return null;
-        routeMapRead ??= reverse.version();
-        return reverse.sourcesOf(tokens, chainKey, address);
-      },
-      untracked: () => ({ chains: pinnedChains.arrived, tokens: pinnedTokens.arrived }),
-      async arrival(listings) {
-        const pins = { chains: pinnedChains, tokens: pinnedTokens };
-        await Promise.allSettled(listings.map((name) => pins[name].readUntracked()));
-      },
-      routeRequest: (filter) => routeView().routeRequest(filter),
-      cachedRoutes: (filter) => routeView().cachedRoutes(filter),
-      routes: (request) => routeView().routes(request),
-      readSnapshots: () => ({
-        chains: pinnedChains.snapshotRead,
-        tokens: pinnedTokens.snapshotRead,
-        isMissing: pinnedChains.readFailed || pinnedTokens.readFailed,
-        routesGoodUntil: madeRouteView?.goodUntil() ?? Number.POSITIVE_INFINITY,
-        routeMap: routeMapRead,
-      }),
-      swapReads: ({ chains, tokens }) => ({
-        chains: pinnedChains.swapRead(chains),
-        tokens: pinnedTokens.swapRead(tokens),
-      }),
-      staleReads(now) {
-        const read = { chains: pinnedChains.snapshotRead, tokens: pinnedTokens.snapshotRead };
-        const isRead = { chains: read.chains !== undefined, tokens: read.tokens !== undefined };
-        return freshness(read, isRead, now).stale;
-      },
-    };
   }
 
   const current = () => ({ chains: chains.snapshot, tokens: tokens.snapshot });
@@ -243,7 +131,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       for (const refresher of both) refresher.refreshNow();
     },
     now,
-    view,
+    view: (client) => new OperationView(world, client),
     current,
     routeMap: () => reverse?.version(),
     sweepStatus: reverse?.status,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Chain, TokenFilter } from '../../src/domain/listing.js';
 import { createLoaders } from '../../src/graph/loaders.js';
+import type { View } from '../../src/snapshots/operation-view.js';
 import type { ChainSnapshot } from '../../src/snapshots/snapshot.js';
-import type { View } from '../../src/snapshots/snapshots.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
 const LIMITS = {
@@ -47,33 +47,31 @@ function createColdView() {
 describe('loaders', () => {
   it('look chains up in one batch, each key once, and match them by key', async () => {
     const { view, lookedUp } = createColdView();
-    const { chainByKey } = createLoaders({ view, ...LIMITS });
+    const loaders = createLoaders({ view, ...LIMITS });
     const keys = ['b', 'a', 'nope', 'b', 'a', 'c'];
-    const found = await Promise.all(keys.map(chainByKey));
+    const found = await Promise.all(keys.map((key) => loaders.chainByKey(key)));
     expect(found.map((chain) => chain?.chainKey)).toEqual(['b', 'a', undefined, 'b', 'a', 'c']);
     expect(lookedUp).toEqual(['b', 'a', 'nope', 'c']);
   });
 
   it('ask for equal routes once in one operation', async () => {
     const { view, routesAsked } = createColdView();
-    const { routesFrom } = createLoaders({ view, ...LIMITS });
+    const loaders = createLoaders({ view, ...LIMITS });
     const filter = { srcChainKey: 'a', srcToken: '0x1' };
-    await Promise.all([routesFrom(filter), routesFrom({ ...filter }), routesFrom({ srcToken: '0x1' })]);
+    const asked = [filter, { ...filter }, { srcToken: '0x1' }];
+    await Promise.all(asked.map((one) => loaders.routesFrom(one)));
     expect(routesAsked).toEqual([filter, { srcToken: '0x1' }]);
   });
 
   it('answer without a promise if there is a snapshot', async () => {
     const { snapshots } = await createTestGateway();
     await Promise.all([snapshots.view().chains(), snapshots.view().tokens()]);
-    const { chainByKey, tokensByChain, tokenByAddress, tokenCountByChain } = createLoaders({
-      view: snapshots.view(),
-      ...LIMITS,
-    });
-    expect(chainByKey('base')).toMatchObject({ name: 'Base' });
-    expect(chainByKey('nope')).toBeNull();
-    expect(tokensByChain('base')).toHaveLength(37);
-    expect(tokenCountByChain('base')).toBe(37);
-    expect(tokenByAddress('base', 'nope')).toBeNull();
+    const loaders = createLoaders({ view: snapshots.view(), ...LIMITS });
+    expect(loaders.chainByKey('base')).toMatchObject({ name: 'Base' });
+    expect(loaders.chainByKey('nope')).toBeNull();
+    expect(loaders.tokensByChain('base')).toHaveLength(37);
+    expect(loaders.tokenCountByChain('base')).toBe(37);
+    expect(loaders.tokenByAddress('base', 'nope')).toBeNull();
   });
 
   it('give two operations the same rows of one snapshot', async () => {

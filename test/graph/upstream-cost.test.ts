@@ -121,7 +121,7 @@ async function questionsOf(
     document,
     variableValues: { ...variables },
     operationName: operationName ?? null,
-    contextValue: { ...context, loaders: { ...context.loaders, routesFrom } },
+    contextValue: { ...context, loaders: Object.assign(Object.create(context.loaders), { routesFrom }) },
   });
   return questions;
 }

@@ -1,15 +1,9 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { OperationLimitError } from '../../domain/errors.js';
 import type { ListingName } from '../../snapshots/freshness.js';
-import type { View } from '../../snapshots/snapshots.js';
-import { countByChain, NO_ROWS, type RowsByChain, totalRows } from './cost.js';
-import {
-  type Cost,
-  costOfOperation,
-  costOfRows,
-  type ListingSizes,
-  type MeteredOperation,
-} from './operation-cost.js';
+import type { View } from '../../snapshots/operation-view.js';
+import { countByChain, type ListingSizes, NO_ROWS, type RowsByChain, totalRows } from './cost.js';
+import { type Cost, costOfOperation, costOfRows, type MeteredOperation } from './operation-cost.js';
 
 export interface CostMeterOptions {
   /** The snapshots that the operation reads. */
@@ -55,67 +49,94 @@ const UNITS_AROUND_LIST = 5;
 
 /** Makes the meter of one operation. */
 export function createCostMeter(options: CostMeterOptions): CostMeter {
-  const { view, maxCost, maxRows, unitsOfWholeToken, nextTurn } = options;
-  const total: Cost = { units: 0, rows: 0 };
-  /** Listings whose size was asked for and is not known yet. */
-  const missing = new Set<ListingName>();
-  const sizes: ListingSizes = {
-    chains: () => sizeOf('chains'),
-    tokens: () => sizeOf('tokens'),
-    chainKeyOfCaip2(caip2) {
-      const { chains } = view.untracked();
-      if (!chains) missing.add('chains');
-      return chains?.byCaip2(caip2)?.chainKey ?? '';
-    },
-  };
+  return new OperationMeter(options);
+}
 
-  function sizeOf(name: ListingName): RowsByChain {
-    const snapshot = view.untracked()[name];
-    if (!snapshot) missing.add(name);
+/** A class, since one is made for every operation. */
+class OperationMeter implements CostMeter, ListingSizes {
+  private readonly total: Cost = { units: 0, rows: 0 };
+  /** Listings whose size was asked for and is not known yet. */
+  private missing: Set<ListingName> | undefined;
+
+  constructor(private readonly options: CostMeterOptions) {}
+
+  chains(): RowsByChain {
+    return this.sizeOf('chains', this.options.view.untracked().chains);
+  }
+
+  tokens(): RowsByChain {
+    return this.sizeOf('tokens', this.options.view.untracked().tokens);
+  }
+
+  chainKeyOfCaip2(caip2: string): string {
+    const { chains } = this.options.view.untracked();
+    if (!chains) this.noteMissing('chains');
+    return chains?.byCaip2(caip2)?.chainKey ?? '';
+  }
+
+  admitOperation(metered: MeteredOperation): Promise<void> | undefined {
+    const cost = costOfOperation(metered, this);
+    if (this.missing) {
+      const { view, nextTurn } = this.options;
+      return view
+        .arrival([...this.missing])
+        .then(nextTurn)
+        .then(() => this.add(costOfOperation(metered, this)));
+    }
+    this.add(cost);
+    return undefined;
+  }
+
+  admitRows<Row extends { readonly chainKey: string }>(
+    rows: readonly Row[],
+    info: GraphQLResolveInfo,
+  ): readonly Row[] {
+    if (!this.isWithin()) return [];
+    this.add(costOfRows(countByChain(rows.map(({ chainKey }) => chainKey)), info, this));
+    return rows;
+  }
+
+  spend(units: number): void {
+    if (this.isWithin()) this.add({ units, rows: 0 });
+  }
+
+  private sizeOf(
+    name: ListingName,
+    snapshot: { readonly rowsByChain: RowsByChain } | undefined,
+  ): RowsByChain {
+    if (!snapshot) this.noteMissing(name);
     return snapshot?.rowsByChain ?? NO_ROWS;
   }
 
-  function isWithin(): boolean {
+  private noteMissing(name: ListingName): void {
+    this.missing ??= new Set();
+    this.missing.add(name);
+  }
+
+  private isWithin(): boolean {
+    const { units, rows } = this.total;
+    const { maxCost, maxRows } = this.options;
     // The limit takes longer to compute than a small operation costs.
-    return total.rows <= maxRows && (total.units <= maxCost || total.units <= limit());
+    return rows <= maxRows && (units <= maxCost || units <= this.limit());
   }
 
   /** At least the cost of the whole token listing, whatever its size. */
-  function limit(): number {
-    return Math.max(maxCost, UNITS_AROUND_LIST + totalRows(sizes.tokens()) * (1 + unitsOfWholeToken));
+  private limit(): number {
+    const { maxCost, unitsOfWholeToken } = this.options;
+    return Math.max(maxCost, UNITS_AROUND_LIST + totalRows(this.tokens()) * (1 + unitsOfWholeToken));
   }
 
-  function add({ units, rows }: Cost): void {
+  private add({ units, rows }: Cost): void {
+    const { total } = this;
+    const { maxRows } = this.options;
     total.units += units;
     total.rows += rows;
-    if (isWithin()) return;
+    if (this.isWithin()) return;
     throw new OperationLimitError(
       'LIMIT_EXCEEDED',
       total.rows > maxRows
         ? `The lists of an operation may have at most ${maxRows} rows in all (MAX_ROWS); these have ${total.rows}. Nest fewer lists in each other, or ask for fewer rows at a time.`
-        : `An operation may cost at most ${limit()} units (MAX_COST); this one costs ${total.units}. Ask for fewer rows or fields at a time: each row is a unit, and so is each field of each row; a search costs a unit for each listed token, and another for each token and word.`,
+        : `An operation may cost at most ${this.limit()} units (MAX_COST); this one costs ${total.units}. Ask for fewer rows or fields at a time: each row is a unit, and so is each field of each row; a search costs a unit for each listed token, and another for each token and word.`,
     );
   }
-
-  return {
-    admitOperation(metered) {
-      const cost = costOfOperation(metered, sizes);
-      if (missing.size > 0) {
-        return view
-          .arrival([...missing])
-          .then(nextTurn)
-          .then(() => add(costOfOperation(metered, sizes)));
-      }
-      add(cost);
-      return undefined;
-    },
-    admitRows(rows, info) {
-      if (!isWithin()) return [];
-      add(costOfRows(countByChain(rows.map(({ chainKey }) => chainKey)), info, sizes));
-      return rows;
-    },
-    spend(units) {
-      if (isWithin()) add({ units, rows: 0 });
-    },
-  };
 }

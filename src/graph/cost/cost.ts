@@ -9,16 +9,21 @@ import { byChainKey } from '../../domain/chain-keys.js';
 /** Numbers of rows by `chainKey`, since `Chain.tokens` is of another length for each chain. Unknown chains count as `''`. */
 export type RowsByChain = ReadonlyMap<string, number>;
 
-/** What the cost of a field is computed from. */
-export interface CostInput {
-  /** The field's arguments, coerced and with defaults. */
-  readonly args: Readonly<Record<string, unknown>>;
+/** What costs depend on in the two listings. */
+export interface ListingSizes {
   /** All listed chains; empty before there is a snapshot. */
   chains(): RowsByChain;
   /** All listed tokens; empty before there is a snapshot. */
   tokens(): RowsByChain;
   /** The `chainKey` of the listed chain with this CAIP-2 identifier; `''` if there is none. */
-  readonly chainKeyOfCaip2: (caip2: string) => string;
+  chainKeyOfCaip2(caip2: string): string;
+}
+
+/** What the cost of a field is computed from. */
+export interface CostInput {
+  /** The field's arguments, coerced and with defaults. */
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly sizes: ListingSizes;
   /** The objects on which the field is selected. */
   readonly parents: RowsByChain;
 }
@@ -71,8 +76,8 @@ export function totalRows(rows: RowsByChain): number {
 }
 
 /** The rows of `tokens` on parents that are chains; a chain that is there twice counts twice. */
-export function tokensOfChains({ parents, tokens }: CostInput): RowsByChain {
-  const listed = tokens();
+export function tokensOfChains({ parents, sizes }: Pick<CostInput, 'parents' | 'sizes'>): RowsByChain {
+  const listed = sizes.tokens();
   const rows = new Map<string, number>();
   for (const [chainKey, times] of parents) {
     const ofChain = byChainKey(listed, chainKey);

@@ -19,7 +19,7 @@ import {
 } from 'graphql';
 // Not in graphql's index, but the function of its executor: selections are merged here as they are executed.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
-import { type CostInput, type FieldCost, type RowsByChain, totalRows } from './cost.js';
+import { type CostInput, type FieldCost, type ListingSizes, type RowsByChain, totalRows } from './cost.js';
 
 /** The cost of an operation, or of a part of it. */
 export interface Cost {
@@ -27,9 +27,6 @@ export interface Cost {
   /** Rows of all lists of objects. */
   rows: number;
 }
-
-/** What the cost of an operation depends on in the two listings. */
-export type ListingSizes = Pick<CostInput, 'chains' | 'tokens' | 'chainKeyOfCaip2'>;
 
 /** An operation and the parts of its document that its cost depends on. */
 export interface MeteredOperation {
@@ -223,8 +220,7 @@ function addSelections(
     const { rows, rowsByType, units: ownUnits } = cost;
     let input: CostInput | undefined;
     if (rows || rowsByType || ownUnits) {
-      const { chains, tokens, chainKeyOfCaip2 } = sizes;
-      input = { args: valuesOf(field, nodes[0], context), parents, chains, tokens, chainKeyOfCaip2 };
+      input = { args: valuesOf(field, nodes[0], context), parents, sizes };
       total.units += ownUnits?.(input) ?? 0;
     }
     if (input && rowsByType) {

@@ -2,7 +2,7 @@ import { parseCaip19 } from '../../domain/caip.js';
 import { GatewayError, OperationLimitError } from '../../domain/errors.js';
 import type { Chain, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
-import { type CostInput, countByChain } from '../cost/cost.js';
+import { type CostInput, countByChain, type ListingSizes } from '../cost/cost.js';
 import { identityOf } from '../schema/values/ids.js';
 
 /** Each one adds an error to the response, which costs fifty times as much as an entity. */
@@ -40,12 +40,12 @@ export function entitiesOf(
 }
 
 /** Counts the rows of the argument `representations` by type, for the cost of the operation. */
-export function rowsOfRepresentations({ args: { representations }, chainKeyOfCaip2 }: CostInput) {
+export function rowsOfRepresentations({ args: { representations }, sizes }: CostInput) {
   const chainKeys: { readonly Chain: string[]; readonly Token: string[] } = { Chain: [], Token: [] };
   for (const representation of Array.isArray(representations) ? representations : []) {
     const members = (representation ?? {}) as Representation;
     const keys = members.__typename === 'Token' ? chainKeys.Token : chainKeys.Chain;
-    keys.push(chainKeyOf(members, chainKeyOfCaip2));
+    keys.push(chainKeyOf(members, sizes));
   }
   return { Chain: countByChain(chainKeys.Chain), Token: countByChain(chainKeys.Token) };
 }
@@ -53,7 +53,7 @@ export function rowsOfRepresentations({ args: { representations }, chainKeyOfCai
 type Representation = Readonly<Record<string, unknown>>;
 
 /** The `chainKey` of the entity; `''` if the representation identifies none. */
-function chainKeyOf(representation: Representation, chainKeyOfCaip2: (caip2: string) => string): string {
+function chainKeyOf(representation: Representation, sizes: ListingSizes): string {
   const name = keyNameOf(representation);
   const value = representation[name];
   if (typeof value !== 'string') return '';
@@ -63,9 +63,9 @@ function chainKeyOf(representation: Representation, chainKeyOfCaip2: (caip2: str
     case 'id':
       return identityOf(value)?.chainKey ?? '';
     case 'caip2':
-      return chainKeyOfCaip2(value);
+      return sizes.chainKeyOfCaip2(value);
     case 'caip19':
-      return chainKeyOfCaip2(parseCaip19(value)?.caip2 ?? '');
+      return sizes.chainKeyOfCaip2(parseCaip19(value)?.caip2 ?? '');
   }
 }
 
@@ -104,12 +104,12 @@ function entityOf(representation: unknown, loaders: Loaders) {
   }
 }
 
-function entityById(typeName: 'Chain' | 'Token', id: string, { chainByKey, tokenByAddress }: Loaders) {
+function entityById(typeName: 'Chain' | 'Token', id: string, loaders: Loaders) {
   const identity = identityOf(id);
   if (identity?.type !== typeName) return null;
   return identity.type === 'Chain'
-    ? chainByKey(identity.chainKey)
-    : tokenByAddress(identity.chainKey, identity.address);
+    ? loaders.chainByKey(identity.chainKey)
+    : loaders.tokenByAddress(identity.chainKey, identity.address);
 }
 
 function keyPart(name: string, value: unknown): string {

@@ -84,8 +84,9 @@ builder.queryFields((t) => ({
       }),
     },
     extensions: withCost({
-      rows: (input) => (isWholeListing(input.args) ? input.chains() : NO_ROWS),
-      units: ({ args, chains }) => (isWholeListing(args) ? 0 : searchUnits(totalRows(chains()), args.search)),
+      rows: ({ args, sizes }) => (isWholeListing(args) ? sizes.chains() : NO_ROWS),
+      units: ({ args, sizes }) =>
+        isWholeListing(args) ? 0 : searchUnits(totalRows(sizes.chains()), args.search),
     }),
     resolve(_query, args, { loaders, cost }, info) {
       const found = loaders.chainsBySearch(
@@ -121,7 +122,8 @@ builder.queryFields((t) => ({
       }),
     },
     extensions: withCost({ rows: ({ args }) => countByChain((args.chainKeys ?? []) as readonly string[]) }),
-    resolve: (_query, { chainKeys }, { loaders }) => chainKeys.map(loaders.chainByKey),
+    resolve: (_query, { chainKeys }, { loaders }) =>
+      chainKeys.map((chainKey) => loaders.chainByKey(chainKey)),
   }),
   chainsByCaip2: t.field({
     type: [ChainType],
@@ -135,10 +137,10 @@ builder.queryFields((t) => ({
       }),
     },
     extensions: withCost({
-      rows: ({ args, chainKeyOfCaip2 }) =>
-        countByChain(((args.caip2s ?? []) as readonly string[]).map(chainKeyOfCaip2)),
+      rows: ({ args, sizes }) =>
+        countByChain(((args.caip2s ?? []) as readonly string[]).map((caip2) => sizes.chainKeyOfCaip2(caip2))),
     }),
-    resolve: (_query, { caip2s }, { loaders }) => caip2s.map(loaders.chainByCaip2),
+    resolve: (_query, { caip2s }, { loaders }) => caip2s.map((caip2) => loaders.chainByCaip2(caip2)),
   }),
 }));
 

@@ -42,9 +42,11 @@ function rowsOfIds(ids: readonly string[]) {
   return { Chain: ofType('Chain'), Token: ofType('Token') };
 }
 
-function nodeOf(id: string, { chainByKey, tokenByAddress }: GatewayContext['loaders']) {
+function nodeOf(id: string, loaders: GatewayContext['loaders']) {
   const identity = identityOf(id);
   if (!identity) return null;
   const { chainKey } = identity;
-  return identity.type === 'Chain' ? chainByKey(chainKey) : tokenByAddress(chainKey, identity.address);
+  return identity.type === 'Chain'
+    ? loaders.chainByKey(chainKey)
+    : loaders.tokenByAddress(chainKey, identity.address);
 }

@@ -154,7 +154,7 @@ builder.queryField('tokenSearch', (t) =>
       }),
     },
     extensions: withCost({
-      units: ({ args, tokens }) => searchUnits(totalRows(tokens()), args.query),
+      units: ({ args, sizes }) => searchUnits(totalRows(sizes.tokens()), args.query),
     }),
     resolve(_query, { query, filter, orderBy, first, after }, { loaders, tracker }) {
       // Relevance, orders by price and filters on prices read prices; the others are not worth a case of their own.

@@ -132,12 +132,12 @@ const MAX_KEY_LENGTH = 512;
 export function routesOfPair(
   chainKey: string | undefined,
   address: string,
-  { routesFrom }: GatewayContext['loaders'],
+  loaders: GatewayContext['loaders'],
 ): MaybePromise<readonly Token[]> {
   const srcChainKey = atMost(MAX_KEY_LENGTH, 'srcChainKey', chainKey);
   const srcToken = atMost(MAX_KEY_LENGTH, 'srcToken', address) ?? '';
   // With an empty parameter the upstream returns a whole listing, which is not a list of routes.
-  return srcToken === '' || srcChainKey === '' ? [] : routesFrom({ srcChainKey, srcToken });
+  return srcToken === '' || srcChainKey === '' ? [] : loaders.routesFrom({ srcChainKey, srcToken });
 }
 
 const TokenKeyInput = builder.inputType('TokenKey', {
@@ -176,7 +176,7 @@ builder.queryFields((t) => ({
       rows(input) {
         const { srcChainKey, srcToken } = input.args;
         if (srcToken != null) return NO_ROWS;
-        if (srcChainKey == null) return input.tokens();
+        if (srcChainKey == null) return input.sizes.tokens();
         return tokensOfChains({ ...input, parents: countByChain([String(srcChainKey)]) });
       },
     }),
@@ -238,13 +238,13 @@ builder.queryFields((t) => ({
       }),
     },
     extensions: withCost({
-      rows: ({ args, chainKeyOfCaip2 }) =>
+      rows: ({ args, sizes }) =>
         countByChain(
           ((args.caip19s ?? []) as readonly string[]).map((caip19) =>
-            chainKeyOfCaip2(parseCaip19(caip19)?.caip2 ?? ''),
+            sizes.chainKeyOfCaip2(parseCaip19(caip19)?.caip2 ?? ''),
           ),
         ),
     }),
-    resolve: (_query, { caip19s }, { loaders }) => caip19s.map(loaders.tokenByCaip19),
+    resolve: (_query, { caip19s }, { loaders }) => caip19s.map((caip19) => loaders.tokenByCaip19(caip19)),
   }),
 }));

@@ -13,7 +13,7 @@ const MIN_COMPRESSED_BYTES = 1_024;
 
 /** A complete response without errors, ready to be sent. Compressed bodies and ETags are made once and on demand. */
 export class CompleteResponse {
-  private readonly encodedBodies = new Map<Encoding, EncodedBody | Promise<EncodedBody>>();
+  private encodedBodies: Map<Encoding, EncodedBody | Promise<EncodedBody>> | undefined;
   private digest: string | undefined;
   private whole: Uint8Array | undefined;
 
@@ -43,9 +43,11 @@ export class CompleteResponse {
 
   /** The compressed body; not a promise if it was compressed before. A small body is never compressed. */
   encoded(encoding: Encoding): EncodedBody | Promise<EncodedBody> {
-    const { parts, encodedBodies } = this;
+    const { parts } = this;
     const plain: EncodedBody = { encoding: 'identity', parts };
     if (encoding === 'identity' || this.byteLength < MIN_COMPRESSED_BYTES) return plain;
+    this.encodedBodies ??= new Map();
+    const { encodedBodies } = this;
     const known = encodedBodies.get(encoding);
     if (known) return known;
     const encoded = encode(this.body, encoding, this.isReused).then((bytes) => {

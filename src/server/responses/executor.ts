@@ -6,7 +6,7 @@ import { type CacheableRequest, parametersOf } from './cacheable-request.js';
 import { CompleteResponse } from './complete-response.js';
 import { type Exchange, totalBytes } from './exchange.js';
 import type { ResponseCache } from './response-cache.js';
-import { createResponseHeaders } from './response-headers.js';
+import { createResponseHeaders, type KnownHeaders } from './response-headers.js';
 
 export interface ExecutorOptions {
   readonly gateway: Gateway;
@@ -51,16 +51,16 @@ export function createExecutor(options: ExecutorOptions): Executor {
   function ofWritten(
     key: string | undefined,
     { body, operation, dependencies, staleListings }: WrittenResponse,
-    headers: readonly string[],
+    headers: KnownHeaders,
   ): Executed {
     const info = dependencies && checkDependencies(dependencies);
     if (!info) {
-      const complete = new CompleteResponse(operation, headers, body, false);
+      const complete = new CompleteResponse(operation, headers.plain, body, false);
       return { complete, info, staleListings: staleListings(), requestId: undefined };
     }
     const isStored = key !== undefined;
     const parts = isStored ? [copyOf(body)] : body;
-    const complete = new CompleteResponse(operation, varying(headers), parts, isStored);
+    const complete = new CompleteResponse(operation, headers.varying, parts, isStored);
     if (isStored) cache.set(key, { response: complete, dependencies });
     return { complete, info, requestId: undefined };
   }
@@ -81,7 +81,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     if (key === undefined || !info) return { response, outcome };
     // Yoga holds the text. arrayBuffer() would copy its bytes once more.
     const body = Buffer.from(await response.text());
-    const complete = new CompleteResponse(operation, varying(headers), [body], true);
+    const complete = new CompleteResponse(operation, headers.varying, [body], true);
     cache.set(key, { response: complete, dependencies });
     const requestId = response.headers.get('x-request-id') ?? '';
     return { complete, info, requestId };
@@ -112,7 +112,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
 
 /** A request that waits for its turn. */
 interface Writable {
-  readonly headers: readonly string[];
+  readonly headers: KnownHeaders;
   readonly parameters: () => RequestParameters | undefined;
 }
 
@@ -132,8 +132,4 @@ function copyOf(parts: readonly Buffer[]): Buffer {
 /** False for errors, and for multipart responses and event streams, whose headers describe how they are sent. */
 function isSingleJson({ status, headers }: Response): boolean {
   return status === 200 && /^application\/([\w-]+\+)?json\b/.test(headers.get('content-type') ?? '');
-}
-
-function varying(headers: readonly string[]): readonly string[] {
-  return [...headers, 'vary', 'Accept, Accept-Encoding'];
 }

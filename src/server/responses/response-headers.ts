@@ -6,12 +6,20 @@ import type { CacheableRequest } from './cacheable-request.js';
 /** The headers of a response without errors: names and values in turn, without those of one response alone. */
 export type HeaderList = readonly string[];
 
+/** The headers of a response, with and without `vary`. */
+export interface KnownHeaders {
+  /** Of a response that holds for this moment only. */
+  readonly plain: HeaderList;
+  /** Of one that caches may keep. */
+  readonly varying: HeaderList;
+}
+
 /** Gives a response that is written without GraphQL Yoga the headers that Yoga would give it. */
 export interface ResponseHeaders {
   /** The headers of a response to this request; undefined if they are not known. */
-  written(request: CacheableRequest): HeaderList | undefined;
+  written(request: CacheableRequest): KnownHeaders | undefined;
   /** The headers of a response by Yoga, which are known from now on. */
-  learn(request: CacheableRequest, response: Response): HeaderList;
+  learn(request: CacheableRequest, response: Response): KnownHeaders;
 }
 
 /** Headers that are set for each response. */
@@ -40,14 +48,14 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 const MAX_LEARNED = 100;
 
 export function createResponseHeaders(corsOrigins: CorsOrigins): ResponseHeaders {
-  const known = new LRUCache<string, HeaderList>({ max: MAX_LEARNED });
+  const known = new LRUCache<string, KnownHeaders>({ max: MAX_LEARNED });
   /** Most requests are like the one before. */
-  let last: { readonly request: Parts; readonly headers: HeaderList } | undefined;
+  let last: { readonly request: Parts; readonly headers: KnownHeaders } | undefined;
 
-  function common({ accept = '', origin }: CacheableRequest): HeaderList | undefined {
+  function common({ accept = '', origin }: CacheableRequest): KnownHeaders | undefined {
     const type = TYPES.get(accept);
     if (type === undefined) return undefined;
-    return [
+    return withVarying([
       'content-type',
       type,
       'x-content-type-options',
@@ -55,7 +63,7 @@ export function createResponseHeaders(corsOrigins: CorsOrigins): ResponseHeaders
       'accept-query',
       QUERY_TYPE,
       ...corsHeaders(corsOrigins, origin).flat(),
-    ];
+    ]);
   }
 
   return {
@@ -69,12 +77,18 @@ export function createResponseHeaders(corsOrigins: CorsOrigins): ResponseHeaders
       return headers;
     },
     learn(request, response) {
-      const headers = [...response.headers].filter(([name]) => !OF_ONE_RESPONSE.has(name)).flat();
+      const headers = withVarying(
+        [...response.headers].filter(([name]) => !OF_ONE_RESPONSE.has(name)).flat(),
+      );
       known.set(keyOf(request), headers);
       last = undefined;
       return headers;
     },
   };
+}
+
+function withVarying(plain: HeaderList): KnownHeaders {
+  return { plain, varying: [...plain, 'vary', 'Accept, Accept-Encoding'] };
 }
 
 /** The headers of a response depend on nothing else. */

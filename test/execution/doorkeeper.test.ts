@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { createDoorkeeper } from '../../src/execution/doorkeeper.js';
+
+/** A list of keys such as clients send, of which one may be another. */
+function keys(count: number, changed?: number): string {
+  const addressOf = (nth: number) => {
+    const hash = createHash('sha1').update(nth === changed ? `other ${nth}` : String(nth));
+    return `0x${hash.digest('hex')}`;
+  };
+  return JSON.stringify(Array.from({ length: count }, (_nothing, nth) => ({ address: addressOf(nth) })));
+}
+
+describe('a doorkeeper', () => {
+  it.each([1, 20, 50, 1_000])('knows a list of %d keys again, and no other', (count) => {
+    const { hasSeen } = createDoorkeeper();
+    expect(hasSeen(keys(count))).toBe(false);
+    expect(hasSeen(keys(count))).toBe(true);
+    expect(hasSeen(keys(count + 1))).toBe(false);
+  });
+
+  it('tells apart lists that differ in one key', () => {
+    const { hasSeen } = createDoorkeeper();
+    hasSeen(keys(50));
+    for (let changed = 0; changed < 50; changed++) expect(hasSeen(keys(50, changed))).toBe(false);
+  });
+
+  it('tells apart texts that differ in one letter, if they are short', () => {
+    const { hasSeen } = createDoorkeeper();
+    const text = 'a'.repeat(1_000);
+    hasSeen(text);
+    for (let at = 0; at < text.length; at++)
+      expect(hasSeen(`${text.slice(0, at)}A${text.slice(at + 1)}`), String(at)).toBe(false);
+  });
+});
