@@ -1,6 +1,6 @@
-import type { ReadSnapshots, ServedSnapshots } from '../snapshots/operation-view.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { RouteMapVersion } from '../snapshots/sweep/reverse-routes.js';
+import type { ReadSnapshots, ServedSnapshots } from '../snapshots/view/operation-view.js';
 
 /*
  * Dependencies: what a response was made from. They are tracked while an operation runs, kept with its cached

@@ -1,8 +1,8 @@
 import DataLoader from 'dataloader';
 import { tokenKey } from '../domain/addresses.js';
 import type { Chain, Token } from '../domain/listing.js';
-import type { View } from '../snapshots/operation-view.js';
 import type { ChainSnapshot, TokenSnapshot } from '../snapshots/snapshot.js';
+import type { View } from '../snapshots/view/operation-view.js';
 
 export interface LateReadsOptions {
   /** The snapshots that this operation reads. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { clientOf } from '../http/client-address.js';
-import { type ByteBudget, createByteBudget } from '../server/byte-budget.js';
-import { type ReadBody, readBody } from '../server/read-body.js';
+import { type ByteBudget, createByteBudget } from '../server/connections/byte-budget.js';
+import { type ReadBody, readBody } from '../server/connections/read-body.js';
 
 /** A request of node:http, and what frameworks add to it. */
 export interface NodeRequest extends IncomingMessage {

@@ -1,7 +1,7 @@
 import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
 import { listedKey } from '../domain/chain-keys.js';
 import type { Chain, Token } from '../domain/listing.js';
-import { STATE } from './ranks.js';
+import { STATE } from './order/ranks.js';
 import { foldSymbol } from './text.js';
 import type { PriceColumns, TokenIndexes } from './token-indexes.js';
 

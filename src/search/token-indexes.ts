@@ -2,13 +2,13 @@ import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
 import type { Token } from '../domain/listing.js';
 import { runInSteps, type Steps } from '../scheduling/chunks.js';
 import { foldedSymbolSteps, rarityColumnSteps } from './columns/rarities.js';
+import { STATE } from './order/ranks.js';
+import { sortSteps } from './order/sort-steps.js';
+import { compare, compareByChainAndAddress, textKey } from './order/token-order.js';
 import { indexedStart } from './query/identifiers.js';
-import { STATE } from './ranks.js';
-import { sortSteps } from './sort-steps.js';
 import { type StringTable, stringTableSteps } from './string-table.js';
 import { nameLines, symbolLines } from './text.js';
 import { type TextIndex, textIndexSteps } from './text-index.js';
-import { compare, compareByChainAndAddress, textKey } from './token-order.js';
 
 /**
  * What a search needs besides prices, in columns. A token is meant by its **place** in the order by symbol. Symbols,

@@ -1,9 +1,10 @@
 import type { Token } from '../domain/listing.js';
 import { runInSteps, type Steps } from '../scheduling/chunks.js';
 import type { ChainNames } from './chain-names.js';
-import { createOrders } from './orders.js';
+import { createOrders } from './order/orders.js';
+import { NO_SYMBOL_MATCH } from './order/ranks.js';
+import type { SortKey, TokenOrder } from './order/token-order.js';
 import { pageOf } from './page.js';
-import { NO_SYMBOL_MATCH } from './ranks.js';
 import { interpretationsOf } from './text.js';
 import {
   type ChainsByKey,
@@ -12,7 +13,6 @@ import {
   type TokenSearchFilter,
 } from './token-filter.js';
 import { at, placeCountOf, priceColumnsSteps, type TokenIndexes } from './token-indexes.js';
-import type { SortKey, TokenOrder } from './token-order.js';
 import { type Candidates, createWordScorer, type ScoredWord } from './word-scores.js';
 
 export interface TokenSearchRequest {

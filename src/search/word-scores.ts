@@ -1,8 +1,8 @@
 import { foldAddress } from '../domain/addresses.js';
 import type { Token } from '../domain/listing.js';
 import type { ChainNames } from './chain-names.js';
+import { chainScore, NOT_NATIVE, nameScore, SCORES, symbolMatchOf, symbolScore } from './order/ranks.js';
 import { indexedStart } from './query/identifiers.js';
-import { chainScore, NOT_NATIVE, nameScore, SCORES, symbolMatchOf, symbolScore } from './ranks.js';
 import { foldSymbol, type Interpretation, type SearchWord } from './text.js';
 import { createMatches, MATCH, type Match, type Matches, NO_MATCH } from './text-index.js';
 import { at, placeCountOf, type TokenIndexes } from './token-indexes.js';

@@ -3,12 +3,13 @@ import type { Socket } from 'node:net';
 import type { CorsOrigins } from '../http/cors.js';
 import { hasOneHost } from '../http/request-target.js';
 import type { Logger } from '../logger.js';
-import { createByteBudget } from './byte-budget.js';
-import { type Connection, createConnections } from './connections.js';
-import { type CutCounter, createCutReport } from './cut-report.js';
+import { createByteBudget } from './connections/byte-budget.js';
+import { type Connection, createConnections } from './connections/connections.js';
+import { type CutCounter, createCutReport } from './connections/cut-report.js';
+import { type ReadBody, readBody } from './connections/read-body.js';
+import { type BodySender, createBodySender } from './connections/send-body.js';
 import { type ClientFinder, createClientFinder } from './forwarded-client.js';
 import { NodeExchange } from './node-exchange.js';
-import { type ReadBody, readBody } from './read-body.js';
 import {
   refuseConnection,
   type ServerRefusal,
@@ -17,7 +18,6 @@ import {
   unreadable,
 } from './refusals.js';
 import type { RequestObserver } from './request-observer.js';
-import { type BodySender, createBodySender } from './send-body.js';
 
 export interface HttpServerOptions {
   /** A larger request body is dropped. */

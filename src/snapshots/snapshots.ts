@@ -1,7 +1,6 @@
 import type { Listing } from '../domain/listing.js';
 import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
 import { type Freshness, freshnessOf, type ListingAge, type ListingStatus, statusOf } from './freshness.js';
-import { type ListingReads, OperationView, type ServedSnapshots, type View } from './operation-view.js';
 import { NO_PEERS } from './peers.js';
 import { createRefresher, type RefreshOptions } from './refresher.js';
 import { createReconcile } from './routes/route-rows.js';
@@ -19,6 +18,7 @@ import {
   type RouteMapVersion,
   type SweepStatus,
 } from './sweep/reverse-routes.js';
+import { type ListingReads, OperationView, type ServedSnapshots, type View } from './view/operation-view.js';
 
 /** Times are in milliseconds. */
 export interface SnapshotsOptions extends RefreshOptions, Pick<ReverseRoutesOptions, 'routeMapLimits'> {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { Chain, Fetched, Token } from '../../src/domain/listing.js';
+import type { TokenOrder } from '../../src/search/order/token-order.js';
 import { interpretationsOf } from '../../src/search/text.js';
 import type { TokenSearchFilter } from '../../src/search/token-filter.js';
-import type { TokenOrder } from '../../src/search/token-order.js';
 import type { TokenSearchRequest } from '../../src/search/token-search.js';
 import { type ChainSnapshot, createChainSnapshot } from '../../src/snapshots/snapshot.js';
 import { chainRow } from '../fixtures/rows.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Token } from '../../src/domain/listing.js';
-import type { TokenOrder } from '../../src/search/token-order.js';
+import type { TokenOrder } from '../../src/search/order/token-order.js';
 import type { TokenSearchRequest } from '../../src/search/token-search.js';
 import { createTokenSnapshot, type TokenSnapshot } from '../../src/snapshots/snapshot.js';
 import { chainSnapshot, fetched, hasTooManyWords, listingOf, requestOf, requests } from './generated.js';

@@ -1,8 +1,8 @@
 import { foldAddress, isNativeOf, isNativePlaceholder } from '../../src/domain/addresses.js';
 import { foldText } from '../../src/domain/fold-text.js';
 import type { Chain, Token } from '../../src/domain/listing.js';
+import type { SortKey } from '../../src/search/order/token-order.js';
 import { type Interpretation, interpretationsOf, type SearchWord } from '../../src/search/text.js';
-import type { SortKey } from '../../src/search/token-order.js';
 import type { TokenSearchRequest } from '../../src/search/token-search.js';
 
 /**

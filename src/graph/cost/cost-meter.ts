@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { OperationLimitError } from '../../domain/errors.js';
 import type { ListingName } from '../../snapshots/freshness.js';
-import type { View } from '../../snapshots/operation-view.js';
+import type { View } from '../../snapshots/view/operation-view.js';
 import { countByChain, type ListingSizes, NO_ROWS, type RowsByChain, totalRows } from './cost.js';
 import { type Cost, costOfOperation, costOfRows, type MeteredOperation } from './operation-cost.js';
 

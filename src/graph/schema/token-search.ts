@@ -1,7 +1,7 @@
 import { GatewayError } from '../../domain/errors.js';
 import type { Token } from '../../domain/listing.js';
+import type { TokenOrder } from '../../search/order/token-order.js';
 import type { FoundTokens } from '../../search/suggestions/did-you-mean.js';
-import type { TokenOrder } from '../../search/token-order.js';
 import type { TokenPage } from '../../search/token-search.js';
 import { NO_ROWS, searchUnits, totalRows, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';

@@ -1,5 +1,5 @@
 import type { Steps } from '../../scheduling/chunks.js';
-import { raritiesOf } from '../ranks.js';
+import { raritiesOf } from '../order/ranks.js';
 import type { StringTable } from '../string-table.js';
 import { foldSymbol } from '../text.js';
 

@@ -1,7 +1,7 @@
 import type { Gateway, RequestParameters, ToRequest, WrittenResponse } from '../../gateway.js';
 import type { DependencyCheck, ResponseInfo } from '../../graph/dependencies.js';
 import type { OperationOutcome } from '../../yoga.js';
-import type { ReadBody } from '../read-body.js';
+import type { ReadBody } from '../connections/read-body.js';
 import { type CacheableRequest, parametersOf } from './cacheable-request.js';
 import { CompleteResponse } from './complete-response.js';
 import { type Exchange, totalBytes } from './exchange.js';

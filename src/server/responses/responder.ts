@@ -8,7 +8,7 @@ import type { RateLimitMetrics } from '../../metrics/rate-limit.js';
 import type { CacheResult, CacheSize } from '../../metrics/requests.js';
 import type { ClientLimit } from '../../scheduling/client-limit.js';
 import type { OperationOutcome } from '../../yoga.js';
-import type { ReadBody } from '../read-body.js';
+import type { ReadBody } from '../connections/read-body.js';
 import { INTERNAL_ERROR, type ServerRefusal } from '../refusals.js';
 import type { RequestObserver } from '../request-observer.js';
 import type { CacheableRequest } from './cacheable-request.js';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ChangeLog, ChangeStep } from '../../domain/history.js';
 import { keyedRows } from '../../domain/keyed-rows.js';
 import { forEachChunk, runInSteps } from '../../scheduling/chunks.js';
-import { sortSteps } from '../../search/sort-steps.js';
+import { sortSteps } from '../../search/order/sort-steps.js';
 import type { ListingKind } from '../../upstream/listing-kinds.js';
 import { shortDigest } from '../short-digest.js';
 

@@ -2,7 +2,7 @@ import { foldAddress, isNativePlaceholder } from '../../domain/addresses.js';
 import type { EvmChain } from '../../domain/history.js';
 import type { Chain, Token } from '../../domain/listing.js';
 import { forEachChunk, runInSteps } from '../../scheduling/chunks.js';
-import { sortSteps } from '../../search/sort-steps.js';
+import { sortSteps } from '../../search/order/sort-steps.js';
 
 /** A token as the schema of Uniswap's token lists has it, with no other members. */
 export interface TokenListEntry {

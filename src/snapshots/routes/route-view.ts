@@ -2,8 +2,8 @@ import { foldAddress, isNativePlaceholder, NATIVE_PLACEHOLDER } from '../../doma
 import { listedKey } from '../../domain/chain-keys.js';
 import type { Listing, Token, TokenFilter } from '../../domain/listing.js';
 import type { Logger } from '../../logger.js';
-import type { PinnedSnapshot } from '../pinned-snapshot.js';
 import type { TokenSnapshot } from '../snapshot.js';
+import type { PinnedSnapshot } from '../view/pinned-snapshot.js';
 import { createAgreement, type Reconcile } from './route-rows.js';
 import type { Routes } from './routes.js';
 

@@ -6,8 +6,8 @@ import { createCostMeter } from '../../../src/graph/cost/cost-meter.js';
 import { createDependencyTracker } from '../../../src/graph/dependencies.js';
 import type { Loaders } from '../../../src/graph/loaders.js';
 import { ReadRecorder } from '../../../src/graph/read-recorder.js';
-import type { View } from '../../../src/snapshots/operation-view.js';
 import { createChainSnapshot, createTokenSnapshot } from '../../../src/snapshots/snapshot.js';
+import type { View } from '../../../src/snapshots/view/operation-view.js';
 
 /** Makes the functions that make a context for each operation, over rows in memory, with loaders that never wait. */
 export async function createContexts(

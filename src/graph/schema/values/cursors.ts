@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../domain/errors.js';
-import type { SortKey, TokenOrder } from '../../../search/token-order.js';
+import type { SortKey, TokenOrder } from '../../../search/order/token-order.js';
 import { decodeOpaque, encodeOpaque } from './opaque.js';
 
 /** Longer than any cursor that the gateway writes. */

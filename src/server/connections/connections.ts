@@ -1,6 +1,6 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { clientOf } from '../http/client-address.js';
+import { clientOf } from '../../http/client-address.js';
 import type { ByteBudget, Reservation } from './byte-budget.js';
 import type { CutReason, CutReport } from './cut-report.js';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { foldAddress } from '../domain/addresses.js';
-import type { Token } from '../domain/listing.js';
+import { foldAddress } from '../../domain/addresses.js';
+import type { Token } from '../../domain/listing.js';
 
 export type TokenOrder = 'RELEVANCE' | 'SYMBOL' | 'NAME' | 'PRICE_DESC' | 'PRICE_ASC';
 

@@ -1,10 +1,10 @@
-import type { TokenFilter } from '../domain/listing.js';
-import type { Freshness, ListingName, StaleListing } from './freshness.js';
+import type { TokenFilter } from '../../domain/listing.js';
+import type { Freshness, ListingName, StaleListing } from '../freshness.js';
+import type { Refresher } from '../refresher.js';
+import { createRouteView, type RouteView, type RouteViewOptions } from '../routes/route-view.js';
+import type { ChainSnapshot, TokenSnapshot } from '../snapshot.js';
+import type { ReverseRoutes, RouteMapVersion, TokenSources } from '../sweep/reverse-routes.js';
 import { PinnedSnapshot } from './pinned-snapshot.js';
-import type { Refresher } from './refresher.js';
-import { createRouteView, type RouteView, type RouteViewOptions } from './routes/route-view.js';
-import type { ChainSnapshot, TokenSnapshot } from './snapshot.js';
-import type { ReverseRoutes, RouteMapVersion, TokenSources } from './sweep/reverse-routes.js';
 
 /**
  * The state of the world that one operation reads. Once it has returned a snapshot it returns the same one to the

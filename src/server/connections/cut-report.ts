@@ -1,4 +1,4 @@
-import type { Logger } from '../logger.js';
+import type { Logger } from '../../logger.js';
 
 /** Why the server cut a connection: closed it although its client would have kept it. */
 export type CutReason =

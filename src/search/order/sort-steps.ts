@@ -1,4 +1,4 @@
-import type { Steps } from '../scheduling/chunks.js';
+import type { Steps } from '../../scheduling/chunks.js';
 
 /** Sorted in one step: less than a millisecond. */
 const RUN = 512;

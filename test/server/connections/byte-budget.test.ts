@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createByteBudget } from '../../src/server/byte-budget.js';
+import { createByteBudget } from '../../../src/server/connections/byte-budget.js';
 
 /** A budget with a list of the evicted reservations. */
 function createTestBudget(maxBytes: number) {

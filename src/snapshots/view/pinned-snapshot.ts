@@ -1,5 +1,5 @@
-import type { Refresher } from './refresher.js';
-import type { Snapshot } from './snapshot.js';
+import type { Refresher } from '../refresher.js';
+import type { Snapshot } from '../snapshot.js';
 
 /**
  * The snapshot of one listing that one operation reads: the same one from its first read to its end. A class, since

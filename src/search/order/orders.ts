@@ -1,7 +1,8 @@
-import type { Token } from '../domain/listing.js';
-import type { Position } from './page.js';
+import type { Token } from '../../domain/listing.js';
+import type { Position } from '../page.js';
+import { at, type PriceColumns, type TokenIndexes } from '../token-indexes.js';
+import type { Candidates } from '../word-scores.js';
 import { blankRankOf, rankOf, STATE } from './ranks.js';
-import { at, type PriceColumns, type TokenIndexes } from './token-indexes.js';
 import {
   compareTieBreakers,
   firstIndex,
@@ -10,7 +11,6 @@ import {
   textKey,
   tieBreakerOf,
 } from './token-order.js';
-import type { Candidates } from './word-scores.js';
 
 /** Exceeds every price. */
 const NO_PRICE = Number.POSITIVE_INFINITY;

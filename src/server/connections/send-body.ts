@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
+import { totalBytes } from '../responses/exchange.js';
 import type { ByteBudget } from './byte-budget.js';
 import type { Connection } from './connections.js';
-import { totalBytes } from './responses/exchange.js';
 
 /** Sends response bodies, and cuts connections that do not read them. */
 export interface BodySender {
