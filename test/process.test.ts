@@ -73,7 +73,7 @@ describe('a signal', () => {
         DRAIN_MS: '0',
       });
       await expect.poll(output, { interval: 1 }).toContain('ARMED');
-      // It comes before anything that the gateway writes: at the first moment, nothing of it has been loaded.
+      // Before anything that the gateway writes.
       expect(output()).toMatch(/^ARMED/);
       await sleep(ms);
       child.kill('SIGTERM');

@@ -21,9 +21,9 @@ async function startUnread(throughPipe: boolean) {
   const env = {
     PATH: process.env.PATH ?? '',
     PORT: port,
-    // On a busy machine a turn takes its time,
+    // On a busy machine operations wait long for their turn.
     MAX_WAIT_MS: '60000',
-    // and so does a reader that wakes up when the gateway is told to stop.
+    // Time for the reader to wake up after the gateway was told to stop.
     ...(throughPipe ? {} : { DRAIN_MS: '5000' }),
   };
   const [command, args] = throughPipe

@@ -101,7 +101,7 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
     }
   }
 
-  /** The one that was accepted last: many requests have the same document, and to find a text takes a look at all of it. */
+  /** The last one: most requests repeat it, and to compare two texts costs less than to hash one for the map. */
   let last: { readonly text: string; readonly accepted: AcceptedDocument } | undefined;
 
   return {
@@ -120,7 +120,7 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
       if (isLasting && !known) keep(text, document, errors);
       if (!isValid) return undefined;
       const accepted = { document, isLasting };
-      if (isLasting) last = { text, accepted };
+      if (isLasting && text.length <= MAX_CACHED_LENGTH) last = { text, accepted };
       return accepted;
     },
     checkTokens(source) {

@@ -52,7 +52,7 @@ export class LateReads {
 
 type TokenPlace = Pick<Token, 'chainKey' | 'address'>;
 
-/** Gives a value of the upstream in a turn of its own: its answer resumes many operations at once. */
+/** Waits for what the upstream gives, and then for a turn: one answer of the upstream can resume many operations. */
 export async function inTurn<Value>(value: Promise<Value>, nextTurn: () => Promise<void>): Promise<Value> {
   try {
     return await value;

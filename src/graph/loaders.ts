@@ -7,8 +7,8 @@ import type { ChainSnapshot, TokenSnapshot } from '../snapshots/snapshot.js';
 import type { TokenSources } from '../snapshots/sweep/reverse-routes.js';
 import type { View } from '../snapshots/view/operation-view.js';
 import { LateReads } from './late-reads.js';
-import { type MaybePromise, whenReady } from './maybe-promise.js';
-import { type RouteFilter, RouteReads, type RouteReadsOptions, WOULD_WAIT } from './route-reads.js';
+import { type MaybePromise, WOULD_WAIT, whenReady } from './maybe-promise.js';
+import { type RouteFilter, RouteReads, type RouteReadsOptions } from './route-reads.js';
 
 export interface LoadersOptions extends RouteReadsOptions {
   /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. */

@@ -8,3 +8,6 @@ export function whenReady<Value, Result>(
 ): MaybePromise<Result> {
   return value instanceof Promise ? value.then(use) : use(value);
 }
+
+/** Thrown by loaders that may not wait. It has no stack, since it is no fault and may be thrown often. */
+export const WOULD_WAIT: unknown = Object.freeze({ message: 'This operation has to wait for the upstream.' });

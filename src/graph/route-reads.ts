@@ -6,7 +6,7 @@ import type { Token, TokenFilter } from '../domain/listing.js';
 import { ROUTE_UNITS } from './cost/cost.js';
 import type { CostMeter } from './cost/cost-meter.js';
 import { inTurn, type LateReadsOptions } from './late-reads.js';
-import type { MaybePromise } from './maybe-promise.js';
+import { type MaybePromise, WOULD_WAIT } from './maybe-promise.js';
 
 export type RouteFilter = TokenFilter & { readonly srcToken: string };
 
@@ -24,9 +24,6 @@ export interface RouteReadsOptions extends LateReadsOptions {
   readonly refuseToWait?: ((arrival: Promise<unknown> | undefined) => void) | undefined;
 }
 
-/** Thrown by loaders that may not wait. It has no stack, since it is no fault and may be thrown often. */
-export const WOULD_WAIT: unknown = Object.freeze({ message: 'This operation has to wait for the upstream.' });
-
 /** How many fields get an error of their own; beyond it the whole operation fails with one error. */
 const MAX_REFUSED_ROUTES = 1000;
 
@@ -36,10 +33,7 @@ export class RouteReads {
   private readonly atHand = new Map<string, readonly Token[]>();
   private refused = 0;
 
-  private readonly loader = new DataLoader<RouteFilter, readonly Token[], string>(
-    (filters) => Promise.all(filters.map((filter) => this.routesOf(filter).catch(asError))),
-    { cacheKeyFn: tokenFilterKey },
-  );
+  private madeLoader: DataLoader<RouteFilter, readonly Token[], string> | undefined;
 
   constructor(private readonly options: RouteReadsOptions) {}
 
@@ -62,7 +56,15 @@ export class RouteReads {
       cost.spend(ROUTE_UNITS);
       this.asked.add(key);
     }
-    return this.loader.load(filter);
+    return this.loader().load(filter);
+  }
+
+  private loader() {
+    this.madeLoader ??= new DataLoader<RouteFilter, readonly Token[], string>(
+      (filters) => Promise.all(filters.map((filter) => this.routesOf(filter).catch(asError))),
+      { cacheKeyFn: tokenFilterKey },
+    );
+    return this.madeLoader;
   }
 
   private async routesOf(filter: RouteFilter): Promise<readonly Token[]> {

@@ -1,7 +1,8 @@
 import type { CorsOrigins } from '../http/cors.js';
+import { totalBytes } from '../http/total-bytes.js';
 import { refusalMessage, type SentRefusal, type ServerRefusal } from '../server/refusals.js';
 import type { CacheableRequest } from '../server/responses/cacheable-request.js';
-import { type Exchange, totalBytes, typedBody } from '../server/responses/exchange.js';
+import { type Exchange, typedBody } from '../server/responses/exchange.js';
 
 /** A request and response of `fetch`. */
 export class FetchExchange implements Exchange {

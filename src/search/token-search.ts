@@ -1,9 +1,9 @@
 import type { Token } from '../domain/listing.js';
 import { runInSteps, type Steps } from '../scheduling/chunks.js';
 import type { ChainNames } from './chain-names.js';
-import { createOrders } from './order/orders.js';
 import { NO_SYMBOL_MATCH } from './order/ranks.js';
 import type { SortKey, TokenOrder } from './order/token-order.js';
+import { createOrders } from './orders.js';
 import { pageOf } from './page.js';
 import { interpretationsOf } from './text.js';
 import {

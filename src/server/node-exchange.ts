@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CorsOrigins } from '../http/cors.js';
 import { urlOf } from '../http/request-target.js';
+import { totalBytes } from '../http/total-bytes.js';
 import type { TraceSpan } from '../tracing/tracing.js';
 import type { ClientFinder } from './forwarded-client.js';
 import { type SentRefusal, type ServerRefusal, sendRefusal } from './refusals.js';
 import type { CacheableRequest } from './responses/cacheable-request.js';
-import { type Exchange, NotAPath, totalBytes, typedBody } from './responses/exchange.js';
+import { type Exchange, NotAPath, typedBody } from './responses/exchange.js';
 
 /** A request and response of node:http. */
 export class NodeExchange implements Exchange {

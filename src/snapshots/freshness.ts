@@ -2,9 +2,7 @@ import type { ListingSource } from '../domain/listing.js';
 import type { Refresher } from './refresher.js';
 import type { Snapshot } from './snapshot.js';
 
-export const LISTING_NAMES = ['chains', 'tokens'] as const;
-
-export type ListingName = (typeof LISTING_NAMES)[number];
+export type ListingName = 'chains' | 'tokens';
 
 /** The state of a listing depends on the age of its snapshot alone. */
 export type ListingState = 'EMPTY' | 'FRESH' | 'STALE';

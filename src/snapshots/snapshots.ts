@@ -101,7 +101,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const routes = createRoutes({ listing, peers, freshMs: destinationsFreshMs, known: reverse?.known, log });
   const reconcile = createReconcile({ onConflicts: options.onConflictingRouteRows, log });
   const ofAllRoutes = { listing, tokensFreshMs, routes, reconcile, now, log };
-  const world = { chains, tokens, reverse, ofAllRoutes, now, freshness };
+  const held = { chains, tokens, reverse, ofAllRoutes, now, freshness };
 
   function now(): number {
     const { snapshot } = tokens;
@@ -131,7 +131,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       for (const refresher of both) refresher.refreshNow();
     },
     now,
-    view: (client) => new OperationView(world, client),
+    view: (client) => new OperationView(held, client),
     current,
     routeMap: () => reverse?.version(),
     sweepStatus: reverse?.status,

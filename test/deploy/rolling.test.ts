@@ -121,7 +121,7 @@ describe.skipIf(areMissing('nginx') || isRedisMissing)('two gateways behind ngin
     await one.end('SIGKILL');
     await load.reach(1_000);
     await load.stop();
-    // One that was half answered breaks off instead.
+    // A request that was half answered fails in another way.
     expect(load.failures.join('\n')).toContain('HTTP 502');
   });
 });

@@ -25,9 +25,9 @@ describe('a doorkeeper', () => {
     for (let changed = 0; changed < 50; changed++) expect(hasSeen(keys(50, changed))).toBe(false);
   });
 
-  it('tells apart texts that differ in one letter, if they are short', () => {
+  it('tells apart texts that differ in one letter', () => {
     const { hasSeen } = createDoorkeeper();
-    const text = 'a'.repeat(1_000);
+    const text = 'a'.repeat(3_000);
     hasSeen(text);
     for (let at = 0; at < text.length; at++)
       expect(hasSeen(`${text.slice(0, at)}A${text.slice(at + 1)}`), String(at)).toBe(false);

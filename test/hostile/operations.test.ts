@@ -132,9 +132,10 @@ describe('an operation that is refused because the gateway is busy', () => {
     const target = await startTarget({ env: { MAX_WAIT_MS: '1' } });
     const attacked = attack(target.address, CONNECTIONS, ATTACK_MS, [aliased(1, `tokens ${FIELDS}`)]);
     let isOver = false;
-    attacked.finally(() => {
+    const over = () => {
       isOver = true;
-    });
+    };
+    attacked.then(over, over);
     let refused: HttpAnswer | undefined;
     for (let nth = 0; refused?.status !== 503 && !isOver; nth++) {
       refused = await target.ask({ query: `{ b${nth}: chain(chainKey: "ethereum") { name } }` });

@@ -41,7 +41,7 @@ interface Served {
 /**
  * Asks for the honest pairs.
  *
- * @param atOnce with all of them one waits at any time, however slow this process is to ask for the next
+ * @param atOnce how many; with all of them one is always waiting, however slow this process is
  */
 async function askHonestly(target: Target, atOnce = 10): Promise<Served> {
   const left = [...HONEST];

@@ -15,7 +15,7 @@ const HEADERS = { 'content-type': 'application/json' };
 const STOPPED_WITHIN_MS = 20_000;
 
 describe('a stop', () => {
-  it('under load loses no request, says so at /ready, and ends with status 0 within 10 s', async () => {
+  it('under load loses no request, says so at /ready, and ends with status 0', async () => {
     // Longer than the default, so that a busy machine sees the 503 before the port is closed.
     const { address, child, exited } = await startGatewayProcess({ DRAIN_MS: '4000' });
     await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
@@ -57,7 +57,7 @@ describe('a stop', () => {
     expect(await exited).toBe(0);
   });
 
-  it('tells a client that waits for an upstream that never answers, and ends with status 0 within 10 s', async () => {
+  it('tells a client that waits for an upstream that never answers, and ends with status 0', async () => {
     const { answer, child, exited } = await startWaitingGateway(stall, { UPSTREAM_TIMEOUT_MS: '60000' });
     const stoppedAt = performance.now();
     child.kill('SIGTERM');

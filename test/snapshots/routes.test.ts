@@ -146,8 +146,7 @@ describe('routes while the listings are refreshed without a pause', () => {
     expect(gateway.asked()).toHaveLength(2);
     const isRoute = gateway.upstream.seen.slice(begun).map(({ url }) => url.includes('srcToken'));
     expect(isRoute).toContain(false);
-    // Before each of them. What comes behind them depends on how soon the client has its answer. A request may be on
-    // its way while the routes are asked for.
+    // Requests for listings before the first route, and between the two routes. Some may come after them, too.
     const [firstAt, lastAt] = [isRoute.indexOf(true), isRoute.lastIndexOf(true)];
     expect(firstAt).toBeLessThan(5);
     expect(lastAt - firstAt - 1).toBeLessThan(5);

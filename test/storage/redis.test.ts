@@ -231,7 +231,7 @@ describe.skipIf(isRedisMissing)('routes', () => {
   const ask = ({ query }: TestGateway) =>
     query(`{ tokens(srcChainKey: "${CHAIN}", srcToken: "0x1") { symbol } }`);
   const answered = (...symbols: string[]) => ({ data: { tokens: symbols.map((symbol) => ({ symbol })) } });
-  /** The clocks stand still then: on a busy machine, too, each waits for what another asks for. */
+  /** With clocks that stand still, so that each waits for what another asks for, however busy the machine is. */
   async function withRoutes(routes: Answer, config: { destinationsFreshMs?: number } = {}) {
     const sharing = await startPeers(3, { config: { tokensFreshMs: 600_000, ...config } });
     for (const gateway of sharing.gateways)

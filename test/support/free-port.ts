@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 /** From here on, below the ports that systems give to whoever asks for any. */
 const FIRST_PORT = 20_000;
 const PORTS = 12_000;
-/** Each worker of vitest has ports of its own: another one could find the same port free before it is listened on. */
+/** So many workers of vitest have ports of their own: two could find the same port free before one listens on it. */
 const WORKERS = 12;
 const WORKER = Number(process.env.VITEST_POOL_ID ?? 0) % WORKERS;
 /** What was given before may not be listened on yet, or not at the moment. */

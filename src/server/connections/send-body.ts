@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { totalBytes } from '../responses/exchange.js';
+import { totalBytes } from '../../http/total-bytes.js';
 import type { ByteBudget } from './byte-budget.js';
 import type { Connection } from './connections.js';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Encoding, encode } from '../../http/encodings.js';
-import { totalBytes } from './exchange.js';
+import { totalBytes } from '../../http/total-bytes.js';
 
 /** A body and its encoding. */
 export interface EncodedBody {

@@ -47,13 +47,6 @@ export interface Exchange {
   destroy(error: Error): void;
 }
 
-/** The length of the parts together, in bytes. */
-export function totalBytes(parts: readonly Uint8Array[]): number {
-  let bytes = 0;
-  for (const { byteLength } of parts) bytes += byteLength;
-  return bytes;
-}
-
 /**
  * The body for a request of `fetch`. A body without a type goes as bytes: `fetch` would call a text `text/plain`, and
  * nobody could tell any more that its type is missing.

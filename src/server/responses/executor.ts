@@ -1,10 +1,11 @@
 import type { Gateway, RequestParameters, ToRequest, WrittenResponse } from '../../gateway.js';
 import type { DependencyCheck, ResponseInfo } from '../../graph/dependencies.js';
+import { totalBytes } from '../../http/total-bytes.js';
 import type { OperationOutcome } from '../../yoga.js';
 import type { ReadBody } from '../connections/read-body.js';
 import { type CacheableRequest, parametersOf } from './cacheable-request.js';
 import { CompleteResponse } from './complete-response.js';
-import { type Exchange, totalBytes } from './exchange.js';
+import type { Exchange } from './exchange.js';
 import type { ResponseCache } from './response-cache.js';
 import { createResponseHeaders, type KnownHeaders } from './response-headers.js';
 

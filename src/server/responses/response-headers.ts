@@ -4,13 +4,13 @@ import { QUERY_TYPE } from '../../http/query-method.js';
 import type { CacheableRequest } from './cacheable-request.js';
 
 /** The headers of a response without errors: names and values in turn, without those of one response alone. */
-export type HeaderList = readonly string[];
+type HeaderList = readonly string[];
 
-/** The headers of a response, with and without `vary`. */
+/** The headers of a response. */
 export interface KnownHeaders {
-  /** Of a response that holds for this moment only. */
+  /** If it holds for this moment only. */
   readonly plain: HeaderList;
-  /** Of one that caches may keep. */
+  /** If caches may keep it: with those that it varies by. */
   readonly varying: HeaderList;
 }
 

@@ -2,9 +2,10 @@ import { cachingHeaders, type ResponseInfo } from '../../graph/dependencies.js';
 import { encodingFor } from '../../http/encodings.js';
 import { hasTag } from '../../http/etags.js';
 import { isCacheableMethod } from '../../http/query-method.js';
+import { totalBytes } from '../../http/total-bytes.js';
 import type { CacheableRequest } from './cacheable-request.js';
 import type { CompleteResponse, EncodedBody } from './complete-response.js';
-import { type Exchange, totalBytes } from './exchange.js';
+import type { Exchange } from './exchange.js';
 
 /**
  * Sends a complete response in an encoding that the client accepts. For GET and QUERY it adds caching headers and answers

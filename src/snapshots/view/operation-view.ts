@@ -1,17 +1,17 @@
 import type { TokenFilter } from '../../domain/listing.js';
 import type { Freshness, ListingName, StaleListing } from '../freshness.js';
 import type { Refresher } from '../refresher.js';
-import { createRouteView, type RouteView, type RouteViewOptions } from '../routes/route-view.js';
 import type { ChainSnapshot, TokenSnapshot } from '../snapshot.js';
 import type { ReverseRoutes, RouteMapVersion, TokenSources } from '../sweep/reverse-routes.js';
 import { PinnedSnapshot } from './pinned-snapshot.js';
+import { createRouteView, type RouteView, type RouteViewOptions } from './route-view.js';
 
 /**
  * The state of the world that one operation reads. Once it has returned a snapshot it returns the same one to the
  * operation's end, whatever is refreshed meanwhile.
  */
 export interface View extends Omit<RouteView, 'goodUntil'> {
-  /** As {@link Snapshots.now}. */
+  /** The present by which the age of prices is measured (milliseconds since 1970). */
   now(): number;
   /** Without a promise if there is a snapshot; otherwise it waits for the first. Rejects with an UpstreamError. */
   chains(): ChainSnapshot | Promise<ChainSnapshot>;
@@ -62,12 +62,13 @@ export interface ReadSnapshots extends ServedSnapshots {
   readonly routeMap?: RouteMapVersion | undefined;
 }
 
-/** What the views of all operations read from. */
-export interface World {
+/** What the views of all operations read. */
+export interface ViewSources {
   readonly chains: Refresher<ChainSnapshot>;
   readonly tokens: Refresher<TokenSnapshot>;
   /** Undefined if routes are not swept. */
   readonly reverse: ReverseRoutes | undefined;
+  /** What is the same for the routes of all operations. */
   readonly ofAllRoutes: Omit<RouteViewOptions, 'pinnedTokens' | 'client'>;
   /** The present (milliseconds since 1970). */
   readonly now: () => number;
@@ -84,19 +85,19 @@ export class OperationView implements View {
 
   /** @param client its address; undefined if unknown */
   constructor(
-    private readonly world: World,
+    private readonly held: ViewSources,
     private readonly client: string | undefined,
   ) {
-    this.pinnedChains = new PinnedSnapshot(world.chains);
-    this.pinnedTokens = new PinnedSnapshot(world.tokens);
+    this.pinnedChains = new PinnedSnapshot(held.chains);
+    this.pinnedTokens = new PinnedSnapshot(held.tokens);
   }
 
   get isSwept(): boolean {
-    return this.world.reverse !== undefined;
+    return this.held.reverse !== undefined;
   }
 
   now(): number {
-    return this.world.now();
+    return this.held.now();
   }
 
   chains(): ChainSnapshot | Promise<ChainSnapshot> {
@@ -108,7 +109,7 @@ export class OperationView implements View {
   }
 
   sources(tokens: TokenSnapshot, chainKey: string, address: string): TokenSources | null {
-    const { reverse } = this.world;
+    const { reverse } = this.held;
     if (!reverse) return null;
     this.routeMapRead ??= reverse.version();
     return reverse.sourcesOf(tokens, chainKey, address);
@@ -153,12 +154,12 @@ export class OperationView implements View {
   staleReads(now: number): readonly StaleListing[] {
     const read = { chains: this.pinnedChains.snapshotRead, tokens: this.pinnedTokens.snapshotRead };
     const isRead = { chains: read.chains !== undefined, tokens: read.tokens !== undefined };
-    return this.world.freshness(read, isRead, now).stale;
+    return this.held.freshness(read, isRead, now).stale;
   }
 
   private routeView(): RouteView {
     const { pinnedTokens, client } = this;
-    this.madeRouteView ??= createRouteView({ ...this.world.ofAllRoutes, pinnedTokens, client });
+    this.madeRouteView ??= createRouteView({ ...this.held.ofAllRoutes, pinnedTokens, client });
     return this.madeRouteView;
   }
 }

@@ -17,6 +17,7 @@ export interface RedisLinkOptions {
 
 /** A slower Redis counts as not available. */
 const TIMEOUT_MS = 1_000;
+/** How long it may take to connect, unless commands may take longer. */
 const CONNECT_MS = 2_000;
 /** After a failure Redis is not used for this time. */
 const AWAY_MS = 1_000;

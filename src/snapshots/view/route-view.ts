@@ -2,10 +2,10 @@ import { foldAddress, isNativePlaceholder, NATIVE_PLACEHOLDER } from '../../doma
 import { listedKey } from '../../domain/chain-keys.js';
 import type { Listing, Token, TokenFilter } from '../../domain/listing.js';
 import type { Logger } from '../../logger.js';
+import { createAgreement, type Reconcile } from '../routes/route-rows.js';
+import type { Routes } from '../routes/routes.js';
 import type { TokenSnapshot } from '../snapshot.js';
-import type { PinnedSnapshot } from '../view/pinned-snapshot.js';
-import { createAgreement, type Reconcile } from './route-rows.js';
-import type { Routes } from './routes.js';
+import type { PinnedSnapshot } from './pinned-snapshot.js';
 
 export interface RouteViewOptions {
   readonly listing: Pick<Listing, 'source'>;

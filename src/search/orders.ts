@@ -1,8 +1,5 @@
-import type { Token } from '../../domain/listing.js';
-import type { Position } from '../page.js';
-import { at, type PriceColumns, type TokenIndexes } from '../token-indexes.js';
-import type { Candidates } from '../word-scores.js';
-import { blankRankOf, rankOf, STATE } from './ranks.js';
+import type { Token } from '../domain/listing.js';
+import { blankRankOf, rankOf, STATE } from './order/ranks.js';
 import {
   compareTieBreakers,
   firstIndex,
@@ -10,7 +7,10 @@ import {
   type TokenOrder,
   textKey,
   tieBreakerOf,
-} from './token-order.js';
+} from './order/token-order.js';
+import type { Position } from './page.js';
+import { at, type PriceColumns, type TokenIndexes } from './token-indexes.js';
+import type { Candidates } from './word-scores.js';
 
 /** Exceeds every price. */
 const NO_PRICE = Number.POSITIVE_INFINITY;
