@@ -140,7 +140,7 @@ async function outlive(world: World, fault: Fault, lastsMs: number, expect: Expe
   await expectAlive(world, expect);
 
   const requests = upstream.seen.slice(seenBefore);
-  // Where this process was held up before, what was sent in that time is taken up in this one.
+  // Requests that were sent while this process was held up arrive late, in this time.
   const seconds = (performance.now() - Math.min(beganAt, requests[0]?.notBefore ?? beganAt)) / 1000;
   // The one fault of which the upstream itself sees nothing.
   if (fault.name !== 'a refused connection') expect(requests.length).toBeGreaterThan(0);

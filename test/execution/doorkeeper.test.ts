@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createDoorkeeper } from '../../src/execution/doorkeeper.js';
 
-/** A list of keys such as clients send, of which one may be another. */
+/** A list of keys such as clients send. @param changed the place of a key that differs from that of other lists */
 function keys(count: number, changed?: number): string {
   const addressOf = (nth: number) => {
     const hash = createHash('sha1').update(nth === changed ? `other ${nth}` : String(nth));

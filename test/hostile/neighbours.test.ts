@@ -216,7 +216,7 @@ describe.skipIf(isRedisMissing)('who may write to Redis delays a gateway, and ne
 
 describe.skipIf(isRedisMissing)('who may write to Redis', () => {
   it('cannot say how often a change has come', async () => {
-    // So long that a busy machine sees what is told between two refreshes.
+    // Long enough for a busy machine to read the log between two refreshes.
     const { redis, target, key } = await startVictim({ TOKENS_FRESH_MS: '8000' }, 10);
     const { tokens } = generatedListings(20, 10);
     const flipped = tokens.map((row, nth) => (nth === 0 ? { ...row, decimals: 18 } : row));

@@ -54,7 +54,7 @@ async function costOf(target: Target, body: string | object) {
 describe('health checks and cached responses are served throughout', () => {
   it.each(ATTACKS)('%s, by 16 connections as ever new documents', async (_name, bodies) => {
     const target = await startTarget();
-    // What is watched as cached is cached from its second answer on, which must not wait behind the attack.
+    // The watched query is cached from its second answer on, so that it does not wait behind the attack.
     for (let time = 0; time < 2; time++) await target.ask({ query: '{ chains { chainKey } }' });
     const watch = target.watch();
     const statuses = await attack(target.address, CONNECTIONS, ATTACK_MS, bodies);

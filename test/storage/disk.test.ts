@@ -392,7 +392,7 @@ describe('a directory that cannot be written', () => {
         await sleep(1000);
         return ticks() - begun;
       };
-      // Of a hundred a second and thread. What is loaded after the start may take some seconds on a busy machine.
+      // In hundredths of a second. After the start the gateway loads more, for some seconds on a busy machine.
       await expect.poll(ticksInASecond).toBeLessThan(40);
     },
   );

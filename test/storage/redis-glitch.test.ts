@@ -84,7 +84,7 @@ describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
     await redis.client.del(key('tokens:pause'));
     gateway.snapshots.refreshNow();
     await expect.poll(() => statusOf(gateway).tokens.isHeldBack).toBe(false);
-    // What it shares of the good one takes the place of the failure.
+    // The good listing, once it is shared, removes the failure.
     await expect.poll(() => redis.client.exists(key('tokens:setback'))).toBe(0);
     // As if Redis had not been there to be told of the good one.
     await redis.client.set(key('tokens:setback'), setback ?? '');

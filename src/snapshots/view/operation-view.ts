@@ -68,7 +68,7 @@ export interface ViewSources {
   readonly tokens: Refresher<TokenSnapshot>;
   /** Undefined if routes are not swept. */
   readonly reverse: ReverseRoutes | undefined;
-  /** What is the same for the routes of all operations. */
+  /** The options that the routes of all operations share. */
   readonly ofAllRoutes: Omit<RouteViewOptions, 'pinnedTokens' | 'client'>;
   /** The present (milliseconds since 1970). */
   readonly now: () => number;
