@@ -157,7 +157,7 @@ describe.skipIf(isRedisMissing)('gateways with a secret', () => {
     other.snapshots.refreshNow();
     await expect.poll(() => upstream.count('chains')).toBe(chains + 1);
     expect(statusOf(other).chains.lastFailure).toBeNull();
-    // Until this refresh is shared it is under way, and clears away what is there of failures.
+    // The refresh ends when its snapshot is shared, and until then it deletes recorded failures from Redis.
     await expect
       .poll(async () => Number(await redis.client.hget(signedKey('chains:snapshot'), 'takenAt')))
       .toBeGreaterThan(takenAt ?? Number.NaN);

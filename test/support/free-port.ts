@@ -8,7 +8,7 @@ const PORTS = 12_000;
 /** So many workers of vitest have ports of their own: two could find the same port free before one listens on it. */
 const WORKERS = 12;
 const WORKER = Number(process.env.VITEST_POOL_ID ?? 0) % WORKERS;
-/** What was given before may not be listened on yet, or not at the moment. */
+/** Ports that this process was given before: a server may be about to listen on one, even if nobody does now. */
 const given = new Set<number>();
 
 /**
