@@ -27,6 +27,13 @@ export function integer(min: number, max: number): Parse<number> {
   };
 }
 
+/** A time in milliseconds, up to ten years; infinite for `never`. */
+export function timeOrNever(text: string): number {
+  if (text === 'never') return Number.POSITIVE_INFINITY;
+  if (/^\d{1,12}$/.test(text) && Number(text) <= 315_360_000_000) return Number(text);
+  throw new SettingError('a whole number of milliseconds from 0 to 315360000000, or never');
+}
+
 /** Operations a second, and how many of them at once. */
 export function rate(text: string): { readonly perSecond: number; readonly burst: number } {
   const [, number, maximum = number] = /^(\d{1,6})(?:\/(\d{1,6}))?$/.exec(text) ?? [];

@@ -1,3 +1,4 @@
+import { listingRulesFile } from './config/listing-rules.js';
 import { type DocumentManifest, documentManifest } from './config-documents.js';
 import {
   baseUrl,
@@ -15,6 +16,7 @@ import {
   redisSecret,
   redisUrl,
   SettingError,
+  timeOrNever,
 } from './config-values.js';
 import { LOG_LEVELS, type LogLevel } from './logger.js';
 import { LOG_REQUESTS, type LogRequests } from './observability/request-log.js';
@@ -143,13 +145,25 @@ export const SETTINGS = {
     'HOLD_BACK_SHRINK',
     0.5,
     fraction,
-    "A refresh is held back if it loses more than this share of the rows (of the largest listing of the last day). It is also held back if it changes decimals, a token's symbol, a chain's chainId or native currency, or the address behind a (chain, symbol).",
+    'A refresh is held back if it loses more than this share of the rows (of the largest listing of the last day), or all tokens of a chain that had five or more.',
   ),
   holdBackTimes: setting(
     'HOLD_BACK_TIMES',
     3,
     integer(1, 1000),
-    'A refresh that is held back is accepted when it has come this many times in a row with equal keys and equal values of all these.',
+    'A refresh that is held back is accepted when the same rows have been missing this many times in a row.',
+  ),
+  holdBackMs: setting(
+    'HOLD_BACK_MS',
+    86_400_000,
+    timeOrNever,
+    'A changed guarded value (decimals or symbol of a token, its address under a symbol, chainId, type or native currency of a chain) is accepted when every listing of this time had it; `never`: only by `LISTING_RULES`.',
+  ),
+  listingRules: setting<string | undefined>(
+    'LISTING_RULES',
+    undefined,
+    listingRulesFile,
+    'Text file of rules about the listings: which chains are served and in which order, what is hidden, and which changes are right or wrong. It is read again when it changes.',
   ),
   maxRoutesPerOperation: setting(
     'MAX_ROUTES_PER_OPERATION',
@@ -282,16 +296,6 @@ export function crossChecks(config: Config): ReadonlyMap<string, string> {
     errors.set('TRUSTED_DOCUMENTS', 'expected a file of documents for TRUSTED_DOCUMENTS_ONLY=true, got none');
   }
   return errors;
-}
-
-/** The texts that the log must not show. */
-export function secretsOf({ upstreamHeaders, redisUrl, redisSecret }: Config): readonly string[] {
-  const inUrl = redisUrl === undefined ? [] : passwordsOf(new URL(redisUrl));
-  return [...Object.values(upstreamHeaders), ...inUrl, ...(redisSecret === undefined ? [] : [redisSecret])];
-}
-
-function passwordsOf({ password, searchParams }: URL): readonly string[] {
-  return [password, decodeURIComponent(password), ...searchParams.values()];
 }
 
 function setting<Value>(name: string, fallback: Value, parse: Parse<Value>, meaning: string): Setting<Value> {

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { createHeldBackMetrics, type HeldBackMetrics } from './metrics/held-back.js';
 import { createRateLimitMetrics, type RateLimitMetrics } from './metrics/rate-limit.js';
 import { type CacheSize, createRequestMetrics, type RequestMetrics } from './metrics/requests.js';
 import { createSweepMetrics, type SweepMetrics } from './metrics/sweep.js';
@@ -8,7 +9,7 @@ import type { ListingState, ListingStatus } from './snapshots/freshness.js';
  * The counters and gauges of this gateway. Every label value is from a small set that the gateway itself defines,
  * never from a client: each new value is kept as long as the process runs.
  */
-export interface Metrics {
+export interface Metrics extends HeldBackMetrics {
   /** Requests of clients. */
   readonly requests: RequestMetrics;
   /** Operations that `RATE_LIMIT` refuses. */
@@ -32,7 +33,7 @@ export interface Metrics {
   /**
    * The end of one refresh.
    *
-   * @param outcome 'taken' (from the upstream), 'shared' (from another gateway), 'held_back', or an error's code
+   * @param outcome 'taken' (from the upstream), 'shared' (from another gateway), 'older' (not used), 'held_back', or an error's code
    * @param heldBackFor the reasons why it is held back, from a closed set; empty for other outcomes
    */
   refresh(listing: string, outcome: string, heldBackFor?: readonly string[]): void;
@@ -48,7 +49,7 @@ export interface Metrics {
   connectionCut(reason: string): void;
   /** Sets the function that returns the status of the listings; it is called at each scrape. */
   watchListings(status: () => readonly ListingStatus[]): void;
-  /** All metrics in the exposition format; rejects if the function given to `watchListings` throws. */
+  /** All metrics in the exposition format; rejects if a function that they watch throws. */
   expose(): Promise<{ contentType: string; text: string }>;
 }
 
@@ -92,7 +93,7 @@ const LISTING_GAUGES: readonly (readonly [string, string, (status: ListingStatus
   ],
   [
     'gateway_listing_held_back',
-    'Whether a suspicious refresh is being held back (1), while the last good snapshot is served.',
+    'Whether a whole refresh is being held back (1), while the last good snapshot is served.',
     ({ isHeldBack }) => [{ value: isHeldBack ? 1 : 0 }],
   ],
 ];
@@ -160,7 +161,7 @@ export function createMetrics({ version = 'unknown', ofProcess = true } = {}): M
   );
   const holdBacks = counter(
     'gateway_listing_hold_backs_total',
-    'Refreshes that were held back, by reason: shrink, rejected_rows, decimals, symbol, address, chain_id or native_currency. One refresh can have several reasons.',
+    'Refreshes that were held back whole, by reason: shrink or rejected_rows. One refresh can have both.',
     ['listing', 'reason'],
   );
   const drifts = counter(
@@ -198,6 +199,7 @@ export function createMetrics({ version = 'unknown', ofProcess = true } = {}): M
     requests: clientRequests,
     rateLimit: createRateLimitMetrics(registry),
     sweep: createSweepMetrics(registry),
+    ...createHeldBackMetrics(registry),
     logLineDropped: () => droppedLines.inc(),
     watchCache(size) {
       cacheSize = size;

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readEmbeddedFacts } from './demo/known-facts.js';
 import type { Listing } from './domain/listing.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
 import { createSnapshots, type Snapshots, type SnapshotsOptions } from './snapshots/snapshots.js';
 import { openDiskStore } from './storage/disk.js';
 import { maxRecordBytes } from './storage/record.js';
+import { openRulesFile } from './storage/rules-file.js';
 import { createRateLimiter } from './upstream/http/rate-limit.js';
 import {
   type Addresses,
@@ -17,7 +19,15 @@ import {
 export interface OpenOptions
   extends Omit<
       SnapshotsOptions,
-      'listing' | 'peers' | 'disk' | 'onRefresh' | 'onConflictingRouteRows' | 'onSwept'
+      | 'listing'
+      | 'disk'
+      | 'embedded'
+      | 'rules'
+      | 'onAcceptedChange'
+      | 'onContradictory'
+      | 'onRefresh'
+      | 'onConflictingRouteRows'
+      | 'onSwept'
     >,
     Omit<
       UpstreamOptions,
@@ -26,6 +36,8 @@ export interface OpenOptions
   readonly addresses: Addresses;
   /** The directory in which the listings outlive the process; undefined: they do not. */
   readonly snapshotDir: string | undefined;
+  /** The file of rules about the listings; undefined: there are none. */
+  readonly listingRules: string | undefined;
   /** The Redis server through which gateways share snapshots; undefined: they do not. */
   readonly redisUrl: string | undefined;
   /** The secret of the gateways that share. Without one, anybody who can write to Redis is believed. */
@@ -55,15 +67,24 @@ const WRITTEN_WITHIN_MS = 1_000;
  * @throws an error of `node:fs` if `snapshotDir` is not the path of a directory
  */
 export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots> {
-  const { addresses, snapshotDir, redisUrl, redisSecret, upstreamRequestsPerSecond, metrics, decorate, log } =
-    options;
+  const {
+    addresses,
+    snapshotDir,
+    listingRules,
+    redisUrl,
+    redisSecret,
+    upstreamRequestsPerSecond,
+    metrics,
+    decorate,
+    log,
+  } = options;
   const maxBytes = maxRecordBytes(options.upstreamMaxBytes);
   const services = fingerprintsOf(addresses);
   const disk =
     snapshotDir === undefined
       ? undefined
       : await openDiskStore({ directory: snapshotDir, services, maxBytes, log });
-  const peers =
+  const redisPeers =
     redisUrl === undefined
       ? undefined
       : // Loaded only if needed: it adds a tenth to the time until the first answer.
@@ -77,11 +98,15 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
           onSharing: metrics.sharing,
           log,
         });
+  const rulesFile =
+    listingRules === undefined
+      ? undefined
+      : await openRulesFile({ path: listingRules, onChange: (rules) => snapshots.applyRules(rules), log });
   const rateLimiter = createRateLimiter(upstreamRequestsPerSecond);
   const upstream = createUpstream({
     ...options,
     ...addresses,
-    rateLimiter: peers?.share(rateLimiter, upstreamRequestsPerSecond) ?? rateLimiter,
+    rateLimiter: redisPeers?.share(rateLimiter, upstreamRequestsPerSecond) ?? rateLimiter,
     onChangeOver(from, to) {
       metrics.changedOver(from, to);
       snapshots.refreshNow();
@@ -93,24 +118,30 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
   const snapshots = createSnapshots({
     ...options,
     listing: decorate?.(upstream.listing) ?? upstream.listing,
-    peers,
+    peers: redisPeers ?? options.peers,
     disk,
+    embedded: readEmbeddedFacts,
+    rules: rulesFile?.rules,
     onRefresh: metrics.refresh,
+    onAcceptedChange: metrics.acceptedChange,
+    onContradictory: metrics.contradictoryRows,
     onConflictingRouteRows: metrics.conflictingRouteRows,
     onSwept: metrics.sweep.asked,
   });
+  metrics.watchHeldBack(snapshots.heldBack);
   if (snapshots.sweepStatus) metrics.sweep.watch(snapshots.sweepStatus);
   await snapshots.restore();
   return {
     snapshots,
     async giveUp() {
-      peers?.giveUp();
+      redisPeers?.giveUp();
       await upstream.close();
     },
     async close() {
+      rulesFile?.close();
       snapshots.stop();
       await upstream.close();
-      await peers?.close();
+      await redisPeers?.close();
       if (disk) await Promise.race([disk.settled(), sleep(WRITTEN_WITHIN_MS, undefined, { ref: false })]);
     },
   };

@@ -1,6 +1,7 @@
 import closeWithGrace from 'close-with-grace';
 import { mistypedNames, mistypedText } from './config/names.js';
-import { type Config, readConfig, secretsOf } from './config.js';
+import { secretsOf } from './config/secrets.js';
+import { type Config, readConfig } from './config.js';
 import { startDemoUpstream } from './demo/upstream.js';
 import { createGateway } from './gateway.js';
 import { createDependencyCheck } from './graph/dependencies.js';

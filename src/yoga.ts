@@ -23,13 +23,17 @@ import { createTextFile, type Encoded } from './pages/static-page.js';
 import { useCostLimit } from './plugins/execution/use-cost-limit.js';
 import { useDependencies } from './plugins/execution/use-dependencies.js';
 import { useErrorCodes } from './plugins/execution/use-error-codes.js';
+import { useGraphqlJs } from './plugins/execution/use-graphql-js.js';
+import { useResponseLimit } from './plugins/execution/use-response-limit.js';
+import { useShortMessages } from './plugins/execution/use-short-messages.js';
 import { useStaleHeader } from './plugins/execution/use-stale-header.js';
-import { useThenableNames } from './plugins/execution/use-thenable-names.js';
+import { useCacheStatus } from './plugins/http/use-cache-status.js';
 import { useCors } from './plugins/http/use-cors.js';
 import { useFiles } from './plugins/http/use-files.js';
 import { type AnswerMessage, useMcp } from './plugins/http/use-mcp.js';
 import { useMonitoring } from './plugins/http/use-monitoring.js';
 import { useNoSniffing } from './plugins/http/use-no-sniffing.js';
+import { useNotAcceptable } from './plugins/http/use-not-acceptable.js';
 import { useNotFound } from './plugins/http/use-not-found.js';
 import { usePages } from './plugins/http/use-pages.js';
 import { type RequestFacts, useRequestLog } from './plugins/http/use-request-log.js';
@@ -39,6 +43,7 @@ import {
   type BodyLimitOptions,
   useBodyLimit,
 } from './plugins/request/use-body-limit.js';
+import { useKnownMembers } from './plugins/request/use-known-members.js';
 import { type OverloadContext, type OverloadOptions, useOverload } from './plugins/request/use-overload.js';
 import { useParameters } from './plugins/request/use-parameters.js';
 import { usePersistedQueries } from './plugins/request/use-persisted-queries.js';
@@ -159,7 +164,9 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
       // For every response, including refusals.
       useRequestLog(createRequestLog(log, options.logRequests)),
       useNoSniffing(),
+      useNotAcceptable(),
       useCors(options.corsOrigins),
+      useCacheStatus(path),
       // Requests that are answered without GraphQL.
       useMonitoring(createMonitoring({ notReadyReason: reason, isDemo, metrics, log }, paths)),
       usePages([
@@ -194,14 +201,17 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
       ...(options.trusted ? [useTrustedDocuments(options.trusted)] : []),
       // Gets no request for a trusted document any more.
       usePersistedQueries(),
+      useKnownMembers(),
       useValidation(documents),
       // After execution.
       useErrorCodes(),
+      useShortMessages(),
+      useResponseLimit(),
       useStaleHeader(),
       useDependencies(),
       // After useErrorCodes, which sets the codes of its refusals.
       useCostLimit(),
-      useThenableNames(),
+      useGraphqlJs(),
     ],
     // Masks errors that useErrorCodes does not see, whatever NODE_ENV is.
     maskedErrors: { isDev: false },

@@ -8,10 +8,10 @@ import { type Asked, plainOf, type Received, startServer, type TestServer } from
 /** For longer runs: how many times as many orders of events are tried. */
 const TIMES = Number(process.env.DIFFERENTIAL_TIMES ?? 1);
 
-/** The rows that the upstream has. */
+/** The rows that the upstream has; served ones can be without a price. */
 interface World {
   readonly chains: readonly RawChain[];
-  readonly tokens: readonly RawToken[];
+  readonly tokens: readonly (Omit<RawToken, 'price'> & { readonly price: RawToken['price'] | null })[];
 }
 
 const FIRST: World = {
@@ -23,7 +23,7 @@ const FIRST: World = {
         symbol: `T${nth}`,
         name: `Token ${nth}`,
         decimals: nth,
-        price: { usd: 1 + nth },
+        price: { usd: 40 + nth },
       }) as RawToken,
   ),
 };
@@ -40,7 +40,7 @@ const CHANGES: Readonly<Record<string, (world: World, nth: number, stamp: number
   }),
   'a price': ({ chains, tokens }, nth, stamp) => ({
     chains,
-    tokens: changeAt(tokens, nth, () => ({ price: { usd: 100 + stamp } })),
+    tokens: changeAt(tokens, nth, () => ({ price: { usd: 50 + (stamp % 200) } })),
   }),
   'decimals, which are held back': ({ chains, tokens }, nth, stamp) => ({
     chains,
@@ -147,7 +147,11 @@ const QUESTIONS: readonly Question[] = [
     answer(served) {
       const token = find(served, KEY);
       const asOf = new Date(served.takenAt).toISOString();
-      return { token: token ? { decimals: token.decimals, price: { usd: token.price.usd, asOf } } : null };
+      return {
+        token: token
+          ? { decimals: token.decimals, price: token.price && { usd: token.price.usd, asOf } }
+          : null,
+      };
     },
   },
   {
@@ -167,7 +171,7 @@ const QUESTIONS: readonly Question[] = [
         '{ tokenSearch(filter: { minPriceUsd: 50 }, first: 100) { totalCount edges { node { address } } } }',
     },
     answer({ tokens }) {
-      const found = tokens.filter(({ price }) => price.usd >= 50);
+      const found = tokens.filter(({ price }) => price && price.usd >= 50);
       // In the order of the listing here: only what is found is compared.
       return {
         tokenSearch: { totalCount: found.length, addresses: found.map(({ address }) => address).sort() },
@@ -215,24 +219,28 @@ function servedBy({ snapshots }: TestServer): Served {
   if (!chains || !tokens) throw new Error('Expected both listings to be there');
   return {
     chains: chains.rows as readonly RawChain[],
-    tokens: tokens.rows as unknown as readonly RawToken[],
+    tokens: tokens.rows as unknown as World['tokens'],
     takenAt: tokens.takenAt,
   };
 }
 
-/** What of each listing is in answers. */
-function shown({ chains, tokens }: World): readonly string[] {
+/** What of each listing is in answers, without tokens of which something is held back. */
+function shown({ chains, tokens }: World, heldBack: ReadonlySet<string> = new Set()): readonly string[] {
   const rows = [
     chains.map(({ chainKey, name }) => [chainKey, name]),
-    tokens.map(({ chainKey, address, decimals, name, price }) => [
-      chainKey,
-      address,
-      decimals,
-      name,
-      price.usd,
-    ]),
+    tokens
+      .filter(({ address }) => !heldBack.has(address))
+      .map(({ chainKey, address, decimals, name, price }) => [chainKey, address, decimals, name, price?.usd]),
   ];
   return rows.map((shown) => JSON.stringify(shown));
+}
+
+/** The addresses of tokens that are held back, and of new ones that wait. */
+function heldBackBy({ snapshots }: TestServer): ReadonlySet<string> {
+  const tokens = snapshots.current().tokens;
+  const held = tokens?.rows.filter(({ heldBack }) => heldBack.length > 0) ?? [];
+  const waiting = tokens?.guard?.held.flatMap(({ rows }) => rows) ?? [];
+  return new Set([...held, ...waiting].map(({ address }) => address));
 }
 
 /** Waits for the end of a refresh of both listings, whatever comes of it. */
@@ -301,7 +309,11 @@ function comparable(body: string): unknown {
 
 /** Without the times of prices. */
 function plain({ chains, tokens, takenAt }: Served): Served {
-  return { chains, tokens: tokens.map((token) => ({ ...token, price: { usd: token.price.usd } })), takenAt };
+  return {
+    chains,
+    tokens: tokens.map((token) => ({ ...token, price: token.price && { usd: token.price.usd } })),
+    takenAt,
+  };
 }
 
 /** Of those that are drawn there may be none. */
@@ -344,14 +356,17 @@ describe('an answer', () => {
               await Promise.all([check(server, choice, tags), check(server, choice, tags)]);
           })();
           await Promise.all([inFlight, asked]);
-          const now = shown(servedBy(server));
-          const come = shown(world);
+          const heldBack = heldBackBy(server);
+          held += heldBack.size;
+          const served = servedBy(server);
           const listings = server.snapshots.status(Date.now());
           for (const [nth, listing] of listings.entries()) {
             const isOld = fails || listing.isHeldBack;
-            expect(now[nth], `what is served of ${listing.name}`).toBe((isOld ? before : come)[nth]);
-            if (listing.isHeldBack) held++;
-            else if (!fails) taken++;
+            const [now, expected] = isOld
+              ? [shown(served), before]
+              : [shown(served, heldBack), shown(world, heldBack)];
+            expect(now[nth], `what is served of ${listing.name}`).toBe(expected[nth]);
+            if (!isOld) taken++;
           }
           // All that was kept before is asked for again.
           for (const of of QUESTIONS.keys()) {

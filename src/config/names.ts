@@ -1,5 +1,5 @@
 import { SETTINGS } from '../config.js';
-import { isOneSlip } from '../domain/slips.js';
+import { isOneSlip } from '../domain/fold-text.js';
 
 /** A variable of the environment whose name resembles that of a setting. */
 export interface MistypedName {

@@ -76,7 +76,7 @@ export function createDemoHttp() {
       const sentAt = Date.now();
       const text = JSON.stringify(bodyOf(path, query));
       // A copy, since the rows become those of a snapshot.
-      return { json: JSON.parse(text) as unknown, bytes: text.length, sentAt };
+      return { json: JSON.parse(text) as unknown, bytes: text.length, sentAt, ageMs: 0 };
     },
     delay: () => undefined,
     async close() {},
@@ -84,6 +84,6 @@ export function createDemoHttp() {
 }
 
 /** The listings are not copied to dist, so the compiled code also reads them from src. */
-function readListing<Listing>(file: string): Listing {
+export function readListing<Listing>(file: string): Listing {
   return JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8')) as Listing;
 }

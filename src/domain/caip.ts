@@ -1,5 +1,6 @@
 import { isNativeOf } from './addresses.js';
 import type { Chain, Token } from './listing.js';
+import { TEXT_LIMITS } from './text-limits.js';
 
 /*
  * Identifiers of the Chain Agnostic Standards Alliance: CAIP-2 for chains, CAIP-19 for tokens. A namespace is used only
@@ -42,7 +43,10 @@ const ASSETS: ReadonlyMap<string, AssetProfile> = new Map([
   ['solana', { namespace: 'token', address: /^[1-9A-HJ-NP-Za-km-z]{32,44}$/ }], // solana/caip19: the mint
 ]);
 
-/** The CAIP-2 identifier of a chain, such as `eip155:1`; null if none follows from its row. */
+/**
+ * The CAIP-2 identifier that follows from a chain's row, such as `eip155:1`; null if none does. Another chain may claim
+ * the same: `Chain.caip2` is the one to serve.
+ */
 export function caip2Of({
   chainKey,
   chainType,
@@ -64,9 +68,25 @@ export function caip19Of(chain: Chain | null | undefined, token: Pick<Token, 'ad
   if (!chain) return null;
   const profile = ASSETS.get(chain.chainType);
   if (!profile?.address.test(token.address) || isNativeOf(chain, token)) return null;
-  const caip2 = caip2Of(chain);
+  const { caip2 } = chain;
   return caip2 === null ? null : `${caip2}/${profile.namespace}:${token.address}`;
 }
+
+/**
+ * Reads a CAIP-2 identifier that {@link caip2Of} can give; its namespace in any letter case.
+ *
+ * @returns undefined for any other text, such as one with a namespace that is not known
+ */
+export function parseCaip2(text: string): string | undefined {
+  const colon = text.indexOf(':');
+  const namespace = text.slice(0, Math.max(colon, 0)).toLowerCase();
+  const caip2 = `${namespace}:${text.slice(colon + 1)}`;
+  const isNumbered = NUMBERED_NAMESPACES.has(namespace) && /:[1-9]\d*$/.test(caip2);
+  return isNumbered || MAINNET_CAIP2S.has(caip2) ? caip2 : undefined;
+}
+
+const NUMBERED_NAMESPACES = new Set(NUMBERED.values());
+const MAINNET_CAIP2S = new Set([...MAINNETS.values()].map(({ caip2 }) => caip2));
 
 /** The parts of a CAIP-19 identifier by which a token can be looked up. */
 export interface Caip19Parts {
@@ -77,12 +97,9 @@ export interface Caip19Parts {
   readonly address: string;
 }
 
-/** The maximum length of an asset type in the grammar of CAIP-19. */
-const MAX_LENGTH = 8 + 1 + 32 + 1 + 8 + 1 + 128;
-
 /** Splits a CAIP-19 identifier, without checking its parts; undefined for a text of another form. */
 export function parseCaip19(caip19: string): Caip19Parts | undefined {
-  if (caip19.length > MAX_LENGTH) return undefined;
+  if (caip19.length > TEXT_LIMITS.caip19) return undefined;
   const slash = caip19.indexOf('/');
   const colon = caip19.indexOf(':', slash);
   if (slash < 0 || colon < 0) return undefined;
@@ -93,11 +110,12 @@ export function parseCaip19(caip19: string): Caip19Parts | undefined {
   };
 }
 
-/** Whether the token found at the chain and address of these parts is the one that they identify. */
+/** Whether these parts are written as an identifier is, and identify the token found at their chain and address. */
 export function isIdentifiedBy(
-  { caip2, assetNamespace }: Caip19Parts,
+  { caip2, assetNamespace, address }: Caip19Parts,
   chain: Chain,
   token: Pick<Token, 'address'>,
 ): boolean {
+  if (!ASSETS.get(chain.chainType)?.address.test(address)) return false;
   return caip19Of(chain, token)?.startsWith(`${caip2}/${assetNamespace}:`) === true;
 }

@@ -41,3 +41,11 @@ export class GatewayError extends Error {
 export class OperationLimitError extends GatewayError {
   override readonly name = 'OperationLimitError';
 }
+
+/** The error of an operation whose response would have more bytes than this. */
+export function responseTooLong(maxBytes: number): OperationLimitError {
+  return new OperationLimitError(
+    'LIMIT_EXCEEDED',
+    `Expected a response of at most ${maxBytes} bytes, and this one would have more. Ask for fewer rows or fields at a time, or for shorter aliases.`,
+  );
+}

@@ -1,3 +1,4 @@
+import type { GuardRecord } from './guard-record.js';
 import type { ListingHistory } from './history.js';
 import type { UpstreamError } from './upstream-error.js';
 
@@ -10,6 +11,23 @@ export interface NativeCurrency {
   readonly address: string;
 }
 
+/** The facts of a row that are guarded: they do not change by themselves, and a wrong one costs money. */
+export type GuardedFact = 'decimals' | 'symbol' | 'address' | 'chainId' | 'chainType' | 'nativeCurrency';
+
+/** A guarded fact of a row on which the upstream contradicts the value that is served. */
+export interface HeldBackFact {
+  readonly fact: GuardedFact;
+  /** The value that is served: the last accepted one. */
+  readonly served: string;
+  /** The value that the upstream sends. */
+  readonly upstream: string;
+  /** When the upstream first sent it (milliseconds since 1970). */
+  readonly since: number;
+}
+
+/** Of nearly all rows: nothing is held back. */
+export const NOTHING_HELD_BACK: readonly HeldBackFact[] = Object.freeze([]);
+
 /** A network that tokens move from or to. Its identity is `chainKey`; `chainId` is not unique. */
 export interface Chain {
   readonly chainKey: string;
@@ -20,11 +38,15 @@ export interface Chain {
   readonly shortName: string;
   readonly name: string;
   readonly nativeCurrency: NativeCurrency;
+  /** Its CAIP-2 identifier; null if none follows from the row, or if another chain has it. */
+  readonly caip2: string | null;
+  /** Facts on which the upstream contradicts this row; empty for nearly all. */
+  readonly heldBack: readonly HeldBackFact[];
 }
 
 export interface Price {
   readonly usd: number;
-  /** When the gateway requested it (milliseconds since 1970). */
+  /** `takenAt` of the answer that it came with (milliseconds since 1970). */
   readonly asOf: number;
 }
 
@@ -40,6 +62,8 @@ export interface Token {
   readonly price: Price | null;
   /** Address of its picture, safe for a page to load; null if there is none. */
   readonly logoUrl: string | null;
+  /** Facts on which the upstream contradicts this row, which then has no price; empty for nearly all. */
+  readonly heldBack: readonly HeldBackFact[];
 }
 
 /**
@@ -80,11 +104,25 @@ export interface LargestListing {
  */
 export type ListingSource = string;
 
-/** The source and the age of rows. */
-export interface Origin {
-  readonly source: ListingSource;
-  /** When the request that fetched them was sent (milliseconds since 1970): the rows are no older. */
+/** How old rows are. */
+export interface RowsAge {
+  /** When their request was sent, less the answer's `Age` (milliseconds since 1970): the rows are no older. */
   readonly takenAt: number;
+  /** The `Age` of the answer, in milliseconds: caches on its way had held it for this long. 0 unless given. */
+  readonly upstreamAgeMs?: number | undefined;
+}
+
+/** The source and the age of rows. */
+export interface Origin extends RowsAge {
+  readonly source: ListingSource;
+}
+
+/**
+ * When the request for rows was sent (milliseconds since 1970). Requests are scheduled by it, and gateways that share
+ * compare it: by `takenAt`, an answer that comes from a cache would be asked for again at once.
+ */
+export function sentAtOf({ takenAt, upstreamAgeMs = 0 }: RowsAge): number {
+  return takenAt + upstreamAgeMs;
 }
 
 /** A parsed answer of the upstream: the rows that can be served, in the upstream's order, frozen. */
@@ -93,6 +131,13 @@ export interface Fetched<Row> extends Origin {
   readonly rejected: RejectedRows;
   /** Only of a new answer; it is not stored. */
   readonly unreadable?: UnreadableRows | undefined;
+  /**
+   * Only of a new answer: the rows of each key that the answer has more than once with unequal guarded facts. None of
+   * them is among `rows`.
+   */
+  readonly contradictory?: ReadonlyMap<string, readonly Row[]> | undefined;
+  /** What is remembered of guarded values; undefined for a new answer, and for a record of an older gateway. */
+  readonly guard?: GuardRecord<Row> | undefined;
   /** Only of an answer read from disk: the largest listing of the day before it was written. */
   readonly largest?: LargestListing | undefined;
   /** Only of an answer read from disk or shared by another gateway, unless an old one wrote it. */
@@ -157,6 +202,3 @@ export interface Listing {
  * list, and bounds the memory and time that an answer costs.
  */
 export const MAX_ROWS = 200_000;
-
-/** The maximum length of a row's texts, in UTF-16 code units. A row with a longer text is rejected. */
-export const MAX_LENGTHS = { chainKey: 256, chainType: 64, address: 512, symbol: 256, name: 1024 } as const;

@@ -7,6 +7,7 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import type { ErrorCode } from '../domain/errors.js';
+import { TEXT_LIMITS } from '../domain/text-limits.js';
 
 export interface DocumentLimits {
   /** Levels of fields, including leaves. An operation of only introspection fields is exempt. */
@@ -40,21 +41,34 @@ export function limitErrors(document: DocumentNode, limits: DocumentLimits): rea
   });
 }
 
-/** The error of a document or operation beyond a limit. */
-export function limitExceeded(
+/** The error of a document with more lexical tokens than this. */
+export function tooManyTokens(limit: number): GraphQLError {
+  return limitExceeded('tokens', 'MAX_QUERY_TOKENS', limit, 'more');
+}
+
+/** The error of a document with a name beyond its limit. */
+export function nameTooLong(): GraphQLError {
+  return refusal(
+    `Expected names of at most ${TEXT_LIMITS.name} characters in the document, such as aliases; got a longer one.`,
+  );
+}
+
+function limitExceeded(
   unit: string,
   setting: string,
   limit: number,
   actual: number | 'more',
   operation?: OperationDefinitionNode,
 ): GraphQLError {
-  return new GraphQLError(
-    `An operation may have at most ${limit} ${unit} (${setting}); this one has ${actual}.`,
-    {
-      nodes: operation ?? null,
-      extensions: { code: 'LIMIT_EXCEEDED' satisfies ErrorCode, http: { spec: true, status: 400 } },
-    },
-  );
+  const message = `An operation may have at most ${limit} ${unit} (${setting}); this one has ${actual}.`;
+  return refusal(message, operation);
+}
+
+function refusal(message: string, operation?: OperationDefinitionNode): GraphQLError {
+  return new GraphQLError(message, {
+    nodes: operation ?? null,
+    extensions: { code: 'LIMIT_EXCEEDED' satisfies ErrorCode, http: { spec: true, status: 400 } },
+  });
 }
 
 interface Measures {

@@ -13,8 +13,8 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { ErrorCode } from '../domain/errors.js';
-import { type DocumentLimits, limitErrors, limitExceeded } from './document-limits.js';
-import { hasMoreTokens } from './document-tokens.js';
+import { type DocumentLimits, limitErrors, nameTooLong, tooManyTokens } from './document-limits.js';
+import { exceededTokenLimit } from './document-tokens.js';
 import { createDoorkeeper } from './doorkeeper.js';
 import { mergedRules } from './merged-rules.js';
 
@@ -39,7 +39,7 @@ export interface Documents {
    * @returns undefined for any other text; executing it as usual then says why
    */
   accepted(text: string): AcceptedDocument | undefined;
-  /** @throws GraphQLError LIMIT_EXCEEDED for a text with too many lexical tokens */
+  /** @throws GraphQLError LIMIT_EXCEEDED for a text with too many lexical tokens, or with a name that is too long */
   checkTokens(source: Source): void;
   /** The errors of a parsed document: those of the limits, or else those of validation. */
   errorsOf(document: DocumentNode): readonly GraphQLError[];
@@ -92,7 +92,7 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
   function parseNew(text: string): DocumentNode | undefined {
     if (syntaxErrors.has(text)) return undefined;
     const source = new Source(text);
-    if (hasMoreTokens(source, limits.maxQueryTokens)) return undefined;
+    if (exceededTokenLimit(source, limits.maxQueryTokens)) return undefined;
     try {
       return parse(source);
     } catch (error) {
@@ -125,9 +125,8 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
     },
     checkTokens(source) {
       const { maxQueryTokens } = limits;
-      if (hasMoreTokens(source, maxQueryTokens)) {
-        throw limitExceeded('tokens', 'MAX_QUERY_TOKENS', maxQueryTokens, 'more');
-      }
+      const exceeded = exceededTokenLimit(source, maxQueryTokens);
+      if (exceeded) throw exceeded === 'name' ? nameTooLong() : tooManyTokens(maxQueryTokens);
     },
   };
 }

@@ -11,7 +11,7 @@ import { planOperation } from './operation-plan.js';
 import { createPlanCache } from './plan-cache.js';
 import { FieldArguments } from './planning/arguments.js';
 
-/** The parameters of a GraphQL request, of any form. */
+/** The parameters of a GraphQL request, of any form. Other members are ignored. */
 export interface OperationParameters {
   readonly query?: unknown;
   readonly operationName?: unknown;
@@ -46,8 +46,6 @@ export type OperationWriter = (
   prepare: (operation: PreparedOperation) => object | undefined,
 ) => readonly Buffer[] | undefined;
 
-const MEMBERS = new Set(['query', 'operationName', 'variables', 'extensions']);
-
 /** Makes a writer for operations on one schema. */
 export function createOperationWriter(
   schema: GraphQLSchema,
@@ -62,7 +60,6 @@ export function createOperationWriter(
     if (typeof query !== 'string' || !(name === null || (typeof name === 'string' && name !== '')))
       return undefined;
     if (!isObjectOrNull(variables) || isPersisted(parameters)) return undefined;
-    for (const member of Object.keys(parameters)) if (!MEMBERS.has(member)) return undefined;
     const accepted = documents.accepted(query);
     if (!accepted) return undefined;
     const { document, isLasting } = accepted;

@@ -1,3 +1,4 @@
+import { maxResponseBytes } from '../domain/text-limits.js';
 import type { Logger } from '../logger.js';
 import type { ListingStatus, StaleListing } from '../snapshots/freshness.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
@@ -20,6 +21,8 @@ export interface GatewayContext {
   readonly log: () => Logger;
   /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. */
   readonly isPriceFresh: (asOf: number) => boolean;
+  /** Limit on the bytes of the response, at the present size of the token listing. */
+  readonly maxResponseBytes: () => number;
   /** Collects what the response depends on beside rows. */
   readonly tracker: DependencyTracker;
   /** Records what is read while a part of the response is made. */
@@ -75,12 +78,21 @@ export function createContext(options: ContextOptions, operation: OperationFacts
     return true;
   };
   const { maxRows, maxCost, unitsOfWholeToken, maxRoutesPerOperation: maxRoutes } = options;
-  const cost = createCostMeter({ maxRows, maxCost, unitsOfWholeToken, view, nextTurn });
+  const maxBytes = () => maxResponseBytes(view.untracked().tokens?.rows.length ?? 0);
+  const cost = createCostMeter({
+    maxRows,
+    maxCost,
+    unitsOfWholeToken,
+    maxResponseBytes: maxBytes,
+    view,
+    nextTurn,
+  });
   return {
     loaders: createLoaders({ view, isPriceFresh, maxRoutes, cost, nextTurn, refuseToWait }),
     cost,
     log: () => log.child({ requestId: requestId?.() }),
     isPriceFresh,
+    maxResponseBytes: maxBytes,
     tracker,
     recorder: new ReadRecorder(view, tracker, now),
     introspection,

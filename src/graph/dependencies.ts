@@ -1,6 +1,6 @@
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { RouteMapVersion } from '../snapshots/sweep/reverse-routes.js';
-import type { ReadSnapshots, ServedSnapshots } from '../snapshots/view/operation-view.js';
+import type { ReadSnapshots, ServedState } from '../snapshots/view/operation-view.js';
 
 /*
  * Dependencies: what a response was made from. They are tracked while an operation runs, kept with its cached
@@ -22,6 +22,12 @@ export interface Dependencies {
   readonly pricesGoodUntil: number;
   /** The version of the map of routes, with its answers if their time is shown; undefined if it was not read. */
   readonly routeMap?: Partial<RouteMapVersion> | undefined;
+  /** When the oldest routes in the response were fetched (milliseconds since 1970); undefined without routes. */
+  readonly routesTakenAt?: number | undefined;
+  /** If the response shows the time of routes: while it is the same, no newer routes have taken their place. */
+  readonly routeEvictions?: number | undefined;
+  /** The operator's rules; undefined if no routes were read, since the listings alone show them then. */
+  readonly rules?: object | undefined;
 }
 
 /** A complete result without errors; reusable while its dependencies are current. */
@@ -39,7 +45,7 @@ export interface DependencyTracker {
   times: boolean;
   /** True once the status of the listings was read, which changes every second. */
   status: boolean;
-  /** True if the response shows the time of the oldest answer in the map of routes. */
+  /** True if the response shows when routes were fetched. */
   routeTimes: boolean;
   /** When the first price that was read becomes too old (milliseconds since 1970). */
   pricesGoodUntil: number;
@@ -57,21 +63,26 @@ export function createDependencyTracker(): DependencyTracker {
 
 /** The dependencies of a response; undefined if it holds for this moment only. */
 export function dependenciesOf(read: ReadSnapshots, tracker: DependencyTracker): Dependencies | undefined {
-  const { chains, tokens, isMissing, routesGoodUntil, routeMap } = read;
+  const { chains, tokens, isMissing, routes, routeMap } = read;
   if (tracker.status || isMissing) return undefined;
   return {
     chains: chains?.version,
     tokens: tracker.prices ? tokens?.version : tokens?.rowsVersion,
     hasPrices: tracker.prices,
     takenAt: tracker.times ? tokens?.takenAt : undefined,
-    goodUntil: Math.min(routesGoodUntil, tracker.pricesGoodUntil),
+    goodUntil: Math.min(routes?.goodUntil ?? Number.POSITIVE_INFINITY, tracker.pricesGoodUntil),
     pricesGoodUntil: tracker.pricesGoodUntil,
     routeMap: routeMap && (tracker.routeTimes ? routeMap : { version: routeMap.version }),
+    routesTakenAt: routes?.takenAt,
+    routeEvictions: tracker.routeTimes ? routes?.evictions : undefined,
+    rules: routes?.rules,
   };
 }
 
 /** The facts behind the caching headers of a response. Times are in milliseconds. */
 export interface ResponseInfo {
+  /** The moment that they are about (since 1970). */
+  readonly now: number;
   /** The value of `x-stale-listings`; undefined if everything that was read is fresh. */
   readonly staleListings: string | undefined;
   /** How long until a listing that was read is refreshed, or the dependencies expire; at least 0. */
@@ -91,10 +102,12 @@ export function createDependencyCheck(snapshots: Snapshots): DependencyCheck {
     const now = snapshots.now();
     if (!isCurrent(dependencies, snapshots.current(), now)) return undefined;
     if (dependencies.routeMap && !isSame(dependencies.routeMap, snapshots.routeMap())) return undefined;
-    const { chains, tokens, goodUntil, pricesGoodUntil } = dependencies;
-    const read = { chains: chains !== undefined, tokens: tokens !== undefined };
+    const { chains, tokens, goodUntil, pricesGoodUntil, routesTakenAt, routeEvictions } = dependencies;
+    if (routeEvictions !== undefined && routeEvictions !== snapshots.routeEvictions()) return undefined;
+    const read = { chains: chains !== undefined, tokens: tokens !== undefined, routesTakenAt };
     const { stale, freshForMs, takenAt } = snapshots.freshness(read, now);
     return {
+      now,
       staleListings: staleListingsHeader(stale),
       freshForMs: Math.max(0, Math.min(freshForMs, goodUntil - now)),
       pricesGoodForMs: pricesGoodUntil - now,
@@ -103,8 +116,9 @@ export function createDependencyCheck(snapshots: Snapshots): DependencyCheck {
   };
 }
 
-function isCurrent(dependencies: Dependencies, { chains, tokens }: ServedSnapshots, now: number): boolean {
+function isCurrent(dependencies: Dependencies, { chains, tokens, rules }: ServedState, now: number): boolean {
   if (now >= dependencies.goodUntil) return false;
+  if (dependencies.rules !== undefined && dependencies.rules !== rules) return false;
   if (dependencies.chains !== undefined && dependencies.chains !== chains?.version) return false;
   if (dependencies.tokens === undefined) return true;
   if (dependencies.takenAt !== undefined && dependencies.takenAt !== tokens?.takenAt) return false;
@@ -130,18 +144,50 @@ export function staleListingsHeader(
 const STALE_WHILE_REVALIDATE = 60;
 /** Seconds for which caches may serve a stale response while the gateway is unreachable. */
 const STALE_IF_ERROR = 86_400;
-/** Seconds for which caches may serve a response that depends on no listing, such as the schema, which a release can change. */
+/** Seconds for which a response that depends on no listing may be served, such as the schema, which a release can change. */
 const MAX_AGE_OF_SCHEMA = 300;
 
-/** The headers for browser and CDN caches, as alternating names and values. */
-export function cachingHeaders({ freshForMs, pricesGoodForMs, takenAt }: ResponseInfo): string[] {
-  const maxAge = Math.floor(Number.isFinite(freshForMs) ? freshForMs / 1000 : MAX_AGE_OF_SCHEMA);
+/**
+ * How old a stored response is, in milliseconds: since it was made or, if later, since the oldest of its listings was
+ * fetched again with the same rows ("generated or validated", RFC 9111).
+ *
+ * @param madeAt when the response was made (since 1970)
+ * @returns undefined if it is too old to be served
+ */
+export function ageOf({ now, takenAt }: ResponseInfo, madeAt: number): number | undefined {
+  const hasListings = takenAt < Number.POSITIVE_INFINITY;
+  const ageMs = Math.max(0, now - (hasListings ? Math.max(madeAt, takenAt) : madeAt));
+  return hasListings || ageMs < 1000 * MAX_AGE_OF_SCHEMA ? ageMs : undefined;
+}
+
+/** The value of the header `Age`. @param ageMs in milliseconds */
+export function ageHeader(ageMs: number): string {
+  return String(Math.floor(ageMs / 1000));
+}
+
+/**
+ * The headers for browser and CDN caches, as alternating names and values.
+ *
+ * A cache keeps a response for `max-age` less `Age`. How long it may is known for the present moment: until the next
+ * refresh. So `max-age` is that time and the age together, and the difference stays true however old the response is.
+ * There is one exception: without any time left it is 0, since some caches do not look at `Age`. (The age begins again
+ * with each refresh, so they keep a response for a refresh interval too long at most.)
+ *
+ * @param ageMs how old the response is, in milliseconds; 0 for one that was just made
+ */
+export function cachingHeaders(
+  { freshForMs, pricesGoodForMs, takenAt }: ResponseInfo,
+  ageMs: number,
+): string[] {
+  const age = Math.floor(ageMs / 1000);
+  const freshFor = Number.isFinite(freshForMs) ? Math.floor(freshForMs / 1000) : MAX_AGE_OF_SCHEMA - age;
+  const maxAge = freshFor > 0 ? freshFor + age : 0;
   // Both periods begin when max-age ends. They must end before a price becomes too old, which is null here.
-  const staleFor = Math.max(0, Math.floor(pricesGoodForMs / 1000) - maxAge);
+  const staleFor = Math.max(0, Math.floor(pricesGoodForMs / 1000) - freshFor);
   const whileRevalidate = Math.min(STALE_WHILE_REVALIDATE, staleFor);
   const ifError = Math.min(STALE_IF_ERROR, staleFor);
   const control = `public, max-age=${maxAge}, stale-while-revalidate=${whileRevalidate}, stale-if-error=${ifError}`;
-  const headers = ['cache-control', control, 'age', '0'];
+  const headers = ['cache-control', control, 'age', String(age)];
   if (takenAt < Number.POSITIVE_INFINITY) headers.push('last-modified', new Date(takenAt).toUTCString());
   return headers;
 }

@@ -3,6 +3,7 @@ import type { Chain, Token } from '../domain/listing.js';
 import type { FoundTokens } from '../search/suggestions/did-you-mean.js';
 import { needsChains, type TokenSearchRequest } from '../search/token-search.js';
 import type { ListingChanges } from '../snapshots/history/change-log.js';
+import type { RouteAnswer } from '../snapshots/routes/routes.js';
 import type { ChainSnapshot, TokenSnapshot } from '../snapshots/snapshot.js';
 import type { TokenSources } from '../snapshots/sweep/reverse-routes.js';
 import type { View } from '../snapshots/view/operation-view.js';
@@ -27,7 +28,7 @@ export interface Loaders {
   chainByKey(chainKey: string): MaybePromise<Chain | null>;
   /** The chain with exactly this CAIP-2 identifier; null if it is unknown or malformed. */
   chainByCaip2(caip2: string): MaybePromise<Chain | null>;
-  /** The token at this address; equal keys of chains and equal addresses may differ in letter case. */
+  /** The token at this address; in any writing of both. */
   tokenByAddress(chainKey: string, address: string): MaybePromise<Token | null>;
   /** The token with this CAIP-19 identifier; null if it is unknown or malformed. */
   tokenByCaip19(caip19: string): MaybePromise<Token | null>;
@@ -39,7 +40,7 @@ export interface Loaders {
    *
    * @throws GatewayError ROUTE_BUDGET_EXCEEDED, synchronously
    */
-  routesFrom(filter: RouteFilter): MaybePromise<readonly Token[]>;
+  routesFrom(filter: RouteFilter): MaybePromise<RouteAnswer>;
   /** The listed tokens of one chain. */
   tokensByChain(chainKey: string): MaybePromise<readonly Token[]>;
   /** How many tokens are listed on one chain. */
@@ -77,7 +78,7 @@ class OperationLoaders implements Loaders {
     });
   }
 
-  routesFrom(filter: RouteFilter): MaybePromise<readonly Token[]> {
+  routesFrom(filter: RouteFilter): MaybePromise<RouteAnswer> {
     this.madeRouteReads ??= new RouteReads(this.options);
     return this.madeRouteReads.routesFrom(filter);
   }

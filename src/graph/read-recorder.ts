@@ -1,4 +1,5 @@
-import type { ListingReads, View } from '../snapshots/view/operation-view.js';
+import type { ListingReads } from '../snapshots/freshness.js';
+import type { View } from '../snapshots/view/operation-view.js';
 import { createDependencyTracker, type DependencyTracker } from './dependencies.js';
 
 /** What was read beside rows while a part of a response was made. While it is the same, so is that part. */

@@ -1,8 +1,8 @@
 import DataLoader from 'dataloader';
 import { tokenFilterKey } from '../domain/addresses.js';
-import { listedKey } from '../domain/chain-keys.js';
 import { GatewayError, OperationLimitError } from '../domain/errors.js';
-import type { Token, TokenFilter } from '../domain/listing.js';
+import type { TokenFilter } from '../domain/listing.js';
+import type { RouteAnswer } from '../snapshots/routes/routes.js';
 import { ROUTE_UNITS } from './cost/cost.js';
 import type { CostMeter } from './cost/cost-meter.js';
 import { inTurn, type LateReadsOptions } from './late-reads.js';
@@ -30,17 +30,16 @@ const MAX_REFUSED_ROUTES = 1000;
 /** The routes that one operation reads, each once, within its budget. */
 export class RouteReads {
   private readonly asked = new Set<string>();
-  private readonly atHand = new Map<string, readonly Token[]>();
+  private readonly atHand = new Map<string, RouteAnswer>();
   private refused = 0;
 
-  private madeLoader: DataLoader<RouteFilter, readonly Token[], string> | undefined;
+  private madeLoader: DataLoader<RouteFilter, RouteAnswer, string> | undefined;
 
   constructor(private readonly options: RouteReadsOptions) {}
 
   /** As `Loaders.routesFrom`. */
-  routesFrom(given: RouteFilter): MaybePromise<readonly Token[]> {
+  routesFrom(filter: RouteFilter): MaybePromise<RouteAnswer> {
     const { view, maxRoutes, cost, refuseToWait } = this.options;
-    const filter = this.withListedChain(given);
     const key = tokenFilterKey(filter);
     if (!this.asked.has(key)) {
       const atHand = this.atHand.get(key) ?? view.cachedRoutes(filter);
@@ -60,38 +59,32 @@ export class RouteReads {
   }
 
   private loader() {
-    this.madeLoader ??= new DataLoader<RouteFilter, readonly Token[], string>(
+    this.madeLoader ??= new DataLoader<RouteFilter, RouteAnswer, string>(
       (filters) => Promise.all(filters.map((filter) => this.routesOf(filter).catch(asError))),
       { cacheKeyFn: tokenFilterKey },
     );
     return this.madeLoader;
   }
 
-  private async routesOf(filter: RouteFilter): Promise<readonly Token[]> {
+  private async routesOf(filter: RouteFilter): Promise<RouteAnswer> {
     const { view, nextTurn } = this.options;
     const request = await view.routeRequest(filter);
     return view.cachedRoutes(request) ?? inTurn(view.routes(request), nextTurn);
   }
 
-  /** With the chain key as listed: in other letter case, it would be another request to the upstream. */
-  private withListedChain(given: RouteFilter): RouteFilter {
-    const { srcChainKey } = given;
-    const listed = this.options.view.untracked().tokens?.rowsByChain;
-    if (srcChainKey === undefined || !listed) return given;
-    const key = listedKey(listed, srcChainKey);
-    return key === undefined || key === srcChainKey ? given : { ...given, srcChainKey: key };
-  }
-
   /** Throws instead of rejecting: a list of tokens can ask for as many routes as it has rows. */
-  private refuse(): readonly Token[] {
+  private refuse(): RouteAnswer {
     const { maxRoutes } = this.options;
     this.refused++;
-    if (this.refused > MAX_REFUSED_ROUTES + 1) return [];
+    if (this.refused > MAX_REFUSED_ROUTES + 1) return NO_ROUTES;
     const message = `One operation may ask the upstream for the routes of at most ${maxRoutes} distinct tokens; this one asks for more. Ask for the rest in another operation.`;
     if (this.refused > MAX_REFUSED_ROUTES) throw new OperationLimitError('ROUTE_BUDGET_EXCEEDED', message);
     throw new GatewayError('ROUTE_BUDGET_EXCEEDED', message);
   }
 }
+
+/** The answer for a token that has no routes. */
+export const NO_ROUTES: RouteAnswer = { rows: [], takenAt: 0 };
 
 function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));

@@ -4,7 +4,10 @@ export type CorsOrigins = '*' | readonly string[];
 /** Names and values of response headers. */
 export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 
-const EXPOSED = ['access-control-expose-headers', 'x-request-id, x-stale-listings'] as const;
+const EXPOSED = [
+  'access-control-expose-headers',
+  'age, cache-status, x-request-id, x-stale-listings',
+] as const;
 const FOR_ALL: HeaderPairs = [['access-control-allow-origin', '*'], EXPOSED];
 
 /** A page on this machine, such as one that is being developed. */

@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
+import { TEXT_LIMITS } from '../domain/text-limits.js';
 
 /** A content coding of a response body (RFC 9110). */
 export type Encoding = 'br' | 'zstd' | 'gzip' | 'identity';
@@ -32,7 +33,7 @@ const known = new Map<string, Encoding>();
 
 /** The best encoding that an Accept-Encoding header allows. */
 export function encodingFor(acceptEncoding: string | undefined): Encoding {
-  if (!acceptEncoding) return 'identity';
+  if (!acceptEncoding || acceptEncoding.length > TEXT_LIMITS.header) return 'identity';
   const remembered = known.get(acceptEncoding);
   if (remembered) return remembered;
   const accepted = new Set(
@@ -45,6 +46,12 @@ export function encodingFor(acceptEncoding: string | undefined): Encoding {
   const best = [...COMPRESSORS.keys()].find((encoding) => accepted.has(encoding)) ?? 'identity';
   if (known.size < MAX_KNOWN) known.set(acceptEncoding, best);
   return best;
+}
+
+/** Whether a Content-Encoding header says that the body is as it was written. */
+export function isIdentity(contentEncoding: string | undefined): boolean {
+  if (!contentEncoding) return true;
+  return contentEncoding.split(',').every((coding) => /^\s*(identity)?\s*$/i.test(coding));
 }
 
 /**

@@ -9,6 +9,11 @@ export function isCacheableMethod(method: string): boolean {
   return method === 'GET' || method === QUERY;
 }
 
+/** HEAD is answered as GET is (RFC 9110); the body is left out when the response is sent. */
+export function answeredAs(method: string): string {
+  return method === 'HEAD' ? 'GET' : method;
+}
+
 /** Whether requests of this method carry the operation in their body. */
 export function isAskedByBody(method: string): boolean {
   return method === 'POST' || method === QUERY;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { TEXT_LIMITS } from '../domain/text-limits.js';
 
-const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
+const REQUEST_ID = /^[\w.:/+=-]+$/;
 const requestIds = new WeakMap<Request, string>();
 
 /**
@@ -17,7 +18,8 @@ export function requestIdOf(request: Request): string {
 
 /** The id for this `x-request-id` header. */
 export function requestIdFrom(given: string | null | undefined): string {
-  return given && REQUEST_ID.test(given) ? given : nextId();
+  const isUsable = given && given.length <= TEXT_LIMITS.requestId && REQUEST_ID.test(given);
+  return isUsable ? given : nextId();
 }
 
 const PROCESS_ID = randomUUID().slice(0, 24);

@@ -1,4 +1,5 @@
 import type { CorsOrigins } from '../http/cors.js';
+import { answeredAs } from '../http/query-method.js';
 import { totalBytes } from '../http/total-bytes.js';
 import { refusalMessage, type SentRefusal, type ServerRefusal } from '../server/refusals.js';
 import type { CacheableRequest } from '../server/responses/cacheable-request.js';
@@ -85,11 +86,12 @@ export function partsOf({ method, url, headers }: Request, body: string): Cachea
   const { pathname, search } = new URL(url);
   const header = (name: string) => headers.get(name) ?? undefined;
   return {
-    method,
+    method: answeredAs(method),
     url: pathname + search,
     accept: header('accept'),
     origin: header('origin'),
     contentType: header('content-type'),
+    contentEncoding: header('content-encoding'),
     acceptEncoding: header('accept-encoding'),
     ifNoneMatch: header('if-none-match'),
     requestId: header('x-request-id'),

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { secretsOf } from '../config.js';
+import { secretsOf } from '../config/secrets.js';
 import { createDemoHttp } from '../demo/listings.js';
 import { createGateway } from '../gateway.js';
 import { createDependencyCheck } from '../graph/dependencies.js';
@@ -50,7 +50,10 @@ export interface OpenedGateway {
    * read.
    */
   readonly fetch: (request: Request, context?: FetchContext) => Promise<Response>;
-  /** Answers a request of node:http, of Express, or the raw one of Fastify. It needs no `this`. */
+  /**
+   * Answers a request of node:http, of Express, or the raw one of Fastify. It needs no `this`, and never throws: a body
+   * that a framework has parsed and that cannot be written as JSON is answered with 400.
+   */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
   /** Stops refreshing, and closes the connections to the upstream and to Redis. Cached responses stay available. */
   readonly close: () => Promise<void>;
@@ -147,14 +150,16 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
       readBody(request, (read) => {
         exchange.startedAt = performance.now();
         if (read.reservation) response.once('close', read.reservation.release);
-        if (read.isOverloaded) {
-          const sent = exchange.refuse(TOO_MANY_REQUEST_BYTES);
+        const refusal = read.isOverloaded ? TOO_MANY_REQUEST_BYTES : read.refusal;
+        if (refusal) {
+          const sent = exchange.refuse(refusal);
           if (sent) observer.refused(exchange, sent);
           return;
         }
         const parts = toCacheableRequest(request, read.body ?? '');
         const { url } = exchange;
-        respond(parts.url === url ? parts : { ...parts, url }, read, exchange, isPortClosed);
+        const isAsSent = parts.url === url && !read.replaced;
+        respond(isAsSent ? parts : { ...parts, url, ...read.replaced }, read, exchange, isPortClosed);
       });
     },
     async close() {

@@ -41,6 +41,8 @@ interface GraphError {
 /** A longer text of the client, or a message that repeats one, is cut. */
 const MAX_SHOWN = 300;
 const MAX_ERRORS = 5;
+/** In characters. A result holds it twice, as text and as a structure, and no agent can use as much. */
+const MAX_RESULT_LENGTH = 4_194_304;
 
 /**
  * Derives the schemas of a tool.
@@ -82,7 +84,12 @@ export async function callTool(
     const message = `Expected ${expected}, got ${JSON.stringify(shortened(unknown))}.`;
     return errorResult({ errors: [{ message, extensions: { code: 'BAD_USER_INPUT' } }] });
   }
-  const response = JSON.parse(await execute({ query, operationName, variables: given })) as GraphResponse;
+  const json = await execute({ query, operationName, variables: given });
+  if (json.length > MAX_RESULT_LENGTH) {
+    const message = `Expected a result of at most ${MAX_RESULT_LENGTH} characters, got ${json.length}. Ask for less at a time.`;
+    return errorResult({ errors: [{ message, extensions: { code: 'LIMIT_EXCEEDED' } }] });
+  }
+  const response = JSON.parse(json) as GraphResponse;
   if (response.errors || !response.data) return errorResult(response);
   const { data } = response;
   // As text, too, for clients that do not read structured results.

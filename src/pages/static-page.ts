@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { hasTag } from '../http/caching.js';
 import { type Encoding, encode, encodingFor } from '../http/encodings.js';
-import { hasTag } from '../http/etags.js';
 
 /** A response body with its headers. */
 export interface PageFile {

@@ -1,4 +1,3 @@
-import { caip2Of } from '../domain/caip.js';
 import type { Chain } from '../domain/listing.js';
 import { runAtOnce } from '../scheduling/chunks.js';
 import { foldSymbol, nameLines, type SearchWord } from './text.js';
@@ -55,7 +54,7 @@ export function createChainNames(chains: readonly Chain[]): ChainNames {
   const matches = createMatches(names.length, names.length);
   const byCurrencySymbol = keysBy(chains, ({ nativeCurrency }) => foldSymbol(nativeCurrency.symbol));
   const byChainId = keysBy(chains, ({ chainId }) => String(chainId));
-  const byCaip2 = keysBy(chains, (chain) => caip2Of(chain)?.toLowerCase());
+  const byCaip2 = keysBy(chains, ({ caip2 }) => caip2?.toLowerCase());
 
   return {
     texts: names.map(({ text }) => text),

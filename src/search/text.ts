@@ -1,7 +1,12 @@
 import { GatewayError } from '../domain/errors.js';
 import { foldText, narrowText } from '../domain/fold-text.js';
 import type { Line } from './columns/lines.js';
-import { type Identifier, identifierOf, withoutPunctuationAround } from './query/identifiers.js';
+import {
+  type Identifier,
+  identifierOf,
+  withoutPunctuationAround,
+  withWholeTypes,
+} from './query/identifiers.js';
 
 /** One word of what a person typed. */
 export interface SearchWord {
@@ -47,7 +52,7 @@ const PUNCTUATION = /[^\p{L}\p{N}]+/u;
  * @throws GatewayError BAD_USER_INPUT for too many words
  */
 export function interpretationsOf(typed: string): readonly Interpretation[] {
-  const asTyped = distinct(narrowText(typed).split(/\s+/).filter(Boolean).map(wordOf));
+  const asTyped = distinct(withWholeTypes(narrowText(typed).split(/\s+/).filter(Boolean)).map(wordOf));
   if (asTyped.length === 0) return [];
   // "usdc/base", "usdc on base": split words at punctuation, and drop filler words.
   const split = asTyped.flatMap((word) =>

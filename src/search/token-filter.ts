@@ -1,5 +1,4 @@
-import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
-import { listedKey } from '../domain/chain-keys.js';
+import { foldAddress, foldChainKey, isNativePlaceholder } from '../domain/addresses.js';
 import type { Chain, Token } from '../domain/listing.js';
 import { STATE } from './order/ranks.js';
 import { foldSymbol } from './text.js';
@@ -77,17 +76,13 @@ export function createTokenFilters(
   ): readonly number[] {
     const types = chainTypes && new Set(chainTypes.map((type) => type.toLowerCase()));
     const found: number[] = [];
-    for (const chainKey of chainKeys ? listedKeys(chainKeys) : chainTexts.keys()) {
+    for (const chainKey of chainKeys ? new Set(chainKeys.map(foldChainKey)) : chainTexts.keys()) {
       const text = chainTexts.get(chainKey);
       const type = chains?.byKey(chainKey)?.chainType;
       const isOfType = !types || (type !== undefined && types.has(type));
       if (text !== undefined && isOfType) found.push(text);
     }
     return found;
-  }
-
-  function listedKeys(chainKeys: readonly string[]): ReadonlySet<string> {
-    return new Set(chainKeys.map((chainKey) => listedKey(chainTexts, chainKey) ?? chainKey));
   }
 
   function tableOf(texts: readonly number[], first: number, count: number): Uint8Array {

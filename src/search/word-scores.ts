@@ -71,7 +71,7 @@ export function createWordScorer(indexes: TokenIndexes, tokenAt: (place: number)
 
     #addWithAddress(chains: ChainNames | undefined): void {
       const { addresses, identifier } = this.word;
-      const { addressOn, addressStart } = identifier ?? {};
+      const { addressOn, addressStart, addressEnd = '' } = identifier ?? {};
       const onChains = addressOn === undefined ? undefined : new Set(chains?.identifiedBy(addressOn));
       for (const wanted of new Set(addresses.map(foldAddress))) {
         for (const place of indexes.addresses.candidates(wanted)) {
@@ -82,7 +82,8 @@ export function createWordScorer(indexes: TokenIndexes, tokenAt: (place: number)
       }
       if (addressStart === undefined) return;
       for (const place of indexes.addressStarts.candidates(indexedStart(addressStart) ?? '')) {
-        if (foldAddress(tokenAt(place).address).startsWith(addressStart)) this.#addressed.add(place);
+        const address = foldAddress(tokenAt(place).address).toLowerCase();
+        if (address.startsWith(addressStart) && address.endsWith(addressEnd)) this.#addressed.add(place);
       }
     }
 

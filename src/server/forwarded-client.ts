@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import proxyaddr from 'proxy-addr';
+import { TEXT_LIMITS } from '../domain/text-limits.js';
 import { clientOf } from '../http/client-address.js';
 
 /**
@@ -14,8 +15,6 @@ export type ClientFinder = (
   forwardedFor: string | readonly string[] | null | undefined,
 ) => string | undefined;
 
-/** The rest of a longer header is ignored: its end was written by the nearest proxies. */
-const MAX_HEADER_LENGTH = 1_000;
 const IPV4_WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d+$/;
 const IPV6_IN_BRACKETS = /^\[([^\]]+)\](?::\d+)?$/;
 
@@ -43,9 +42,10 @@ export function createClientFinder(trustedProxies: readonly string[]): ClientFin
 }
 
 function entriesFromTheEnd(header: string): readonly string[] {
-  const entries = header.slice(-MAX_HEADER_LENGTH).split(',');
+  // The rest of a longer header is ignored: its end was written by the nearest proxies.
+  const entries = header.slice(-TEXT_LIMITS.header).split(',');
   // A part of an address is another address.
-  if (header.length > MAX_HEADER_LENGTH) entries.shift();
+  if (header.length > TEXT_LIMITS.header) entries.shift();
   return entries
     .map((entry) => entry.trim())
     .filter(Boolean)

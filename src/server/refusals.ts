@@ -1,6 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../domain/errors.js';
+import { CACHE_STATUS, MISS } from '../http/caching.js';
 import { type CorsOrigins, corsHeaders } from '../http/cors.js';
 import { type Refusal, refusalBody, refusalHeaders } from '../http/refusal.js';
 import { requestIdFrom } from '../http/request-ids.js';
@@ -17,6 +18,15 @@ export const INTERNAL_ERROR: ServerRefusal = {
   message: 'Unexpected error.',
   code: 'INTERNAL_SERVER_ERROR',
   isLast: true,
+};
+
+/** A body that only a decoder can read. Decoded, it could be a thousand times larger. */
+export const ENCODED_BODY: ServerRefusal = {
+  status: 415,
+  message:
+    'Expected a request body without a Content-Encoding, or with "identity": this gateway decodes none. Send the body as it is.',
+  code: 'BAD_REQUEST',
+  headers: { 'accept-encoding': 'identity' },
 };
 
 /** The client may try again after this many seconds: by then, slow requests have been sent or have timed out. */
@@ -80,6 +90,7 @@ function headersOf(refusal: Refusal, body: string, requestId: string | undefined
   return {
     'x-content-type-options': 'nosniff',
     ...refusalHeaders(refusal),
+    [CACHE_STATUS]: MISS,
     'x-request-id': requestIdFrom(requestId),
     'content-length': String(Buffer.byteLength(body)),
   };

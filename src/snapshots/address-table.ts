@@ -19,6 +19,8 @@ const PRIME = 0x01000193;
 const SEED = randomInt(2 ** 32);
 /** Folds ASCII letters to lower case. It makes other characters equal, too, so matches are compared in full. */
 const CASE_BIT = 0x20;
+/** The length of `0x` and 20 bytes. Folding such an address changes nothing but its letter case. */
+const USUAL_LENGTH = 42;
 
 /**
  * Makes the table in steps. A Map by one string of both would have to join, copy and hash that string for each look-up,
@@ -31,7 +33,7 @@ export function* addressTableSteps(rows: readonly Token[]): Steps<AddressTable> 
   const next = new Uint32Array(rows.length);
   const hashes = new Int32Array(rows.length);
   for (const [row, { chainKey, address }] of rows.entries()) {
-    const hash = hashOf(chainKey, isNativePlaceholder(address) ? NATIVE_PLACEHOLDER : address);
+    const hash = hashOf(chainKey, comparableOf(address));
     hashes[row] = hash;
     next[row] = heads[hash & mask] ?? 0;
     heads[hash & mask] = row + 1;
@@ -40,14 +42,11 @@ export function* addressTableSteps(rows: readonly Token[]): Steps<AddressTable> 
 
   return {
     find(listed, chainKey, address) {
-      const isPlaceholder = isNativePlaceholder(address);
-      const hash = hashOf(chainKey, isPlaceholder ? NATIVE_PLACEHOLDER : address);
+      const hash = hashOf(chainKey, comparableOf(address));
       for (let link = heads[hash & mask] ?? 0; link !== 0; link = next[link - 1] ?? 0) {
         if (hashes[link - 1] !== hash) continue;
         const token = listed[link - 1];
-        if (token?.chainKey !== chainKey) continue;
-        if (isPlaceholder ? isNativePlaceholder(token.address) : isSameAddress(token.address, address))
-          return token;
+        if (token?.chainKey === chainKey && isSameAddress(token.address, address)) return token;
       }
       return undefined;
     },
@@ -62,6 +61,12 @@ function hashOf(chainKey: string, address: string): number {
   return hash ^ (hash >>> 15);
 }
 
+/** Equal for all writings of one address, but for the case of ASCII letters. Folding is slow, and rarely needed. */
+function comparableOf(address: string): string {
+  if (isNativePlaceholder(address)) return NATIVE_PLACEHOLDER;
+  return address.length === USUAL_LENGTH && !address.includes('::') ? address : foldAddress(address);
+}
+
 function isSameAddress(one: string, other: string): boolean {
-  return one === other || (one.length === other.length && foldAddress(one) === foldAddress(other));
+  return one === other || foldAddress(one) === foldAddress(other);
 }

@@ -7,9 +7,18 @@ export type ListingName = 'chains' | 'tokens';
 /** The state of a listing depends on the age of its snapshot alone. */
 export type ListingState = 'EMPTY' | 'FRESH' | 'STALE';
 
-/** A listing whose snapshot is older than its freshness. */
+/** Which listings were read. */
+export type ListingReads = Readonly<Record<ListingName, boolean>>;
+
+/** What was read that has an age. */
+export interface Reads extends ListingReads {
+  /** When the oldest routes that were read were fetched (milliseconds since 1970); undefined without routes. */
+  readonly routesTakenAt?: number | undefined;
+}
+
+/** A listing whose snapshot is older than its freshness, or routes that are. */
 export interface StaleListing {
-  readonly name: ListingName;
+  readonly name: ListingName | 'routes';
   readonly ageMs: number;
 }
 
@@ -31,16 +40,18 @@ export interface ListingStatus {
   readonly ageMs: number | null;
   readonly rows: number;
   readonly rejectedRows: number;
+  /** The rows that are served as they were last accepted, because the upstream contradicts them. */
+  readonly heldBackRows: number;
   readonly version: string | null;
   /** Whether the upstream's last answer is held back, and an older snapshot served in its place. */
   readonly isHeldBack: boolean;
   readonly lastFailure: { readonly code: string; readonly message: string; readonly at: number } | null;
 }
 
-/** A listing whose freshness is asked for. */
+/** A listing whose freshness is asked for, or the routes. */
 export interface ListingAge {
-  readonly name: ListingName;
-  readonly snapshot: Snapshot<unknown> | undefined;
+  readonly name: StaleListing['name'];
+  readonly snapshot: Pick<Snapshot<unknown>, 'takenAt' | 'ageAt'> | undefined;
   /** The age up to which it is fresh, in milliseconds. */
   readonly freshMs: number;
 }
@@ -75,7 +86,8 @@ export function statusOf(
     snapshot,
     lastFailure,
     isHeldBack,
-  }: Pick<Refresher<Snapshot<unknown>>, 'snapshot' | 'lastFailure' | 'isHeldBack'>,
+    heldBackRows,
+  }: Pick<Refresher<Snapshot<unknown>>, 'snapshot' | 'lastFailure' | 'isHeldBack' | 'heldBackRows'>,
   freshMs: number,
   source: ListingSource,
   now: number,
@@ -89,6 +101,7 @@ export function statusOf(
     ageMs,
     rows: snapshot?.rows.length ?? 0,
     rejectedRows: snapshot?.rejected.count ?? 0,
+    heldBackRows,
     version: snapshot?.version ?? null,
     isHeldBack,
     lastFailure: lastFailure

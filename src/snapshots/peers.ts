@@ -1,7 +1,7 @@
 import type { Fetched } from '../domain/listing.js';
 import type { UpstreamErrorCode } from '../domain/upstream-error.js';
-import type { ListingKind } from '../upstream/listing-kinds.js';
-import type { HeldBack } from './changes/change-check.js';
+import type { StoredKind } from '../upstream/listing-kinds.js';
+import type { HeldBack } from './changes/listing-check.js';
 
 /** The last failed refresh of a listing, as gateways tell it to each other. */
 export interface SharedFailure {
@@ -52,23 +52,25 @@ export interface Peers {
    * Asks for the lease, and waits while a peer holds it.
    *
    * @param topic a listing's name, or a route
-   * @param newerThan older snapshots are of no use (milliseconds since 1970)
+   * @param newerThan snapshots that were requested earlier are of no use (milliseconds since 1970)
    * @param withinMs how long to wait for a peer; then this gateway refreshes, too
    */
   lease<Row>(
     topic: string,
-    kind: ListingKind<Row>,
+    kind: StoredKind<Row>,
     newerThan: number,
     withinMs?: number,
   ): Promise<LeaseResult<Row>>;
   /** Asks for the leadership of a long work, without waiting; `unknown` while nobody can say who has it. */
-  lead<Row>(topic: string, kind: ListingKind<Row>): Promise<Leadership<Row> | 'theirs' | 'unknown'>;
-  /** The newest snapshot of a peer, if it is newer than this. */
-  newest<Row>(topic: string, kind: ListingKind<Row>, newerThan: number): Promise<Fetched<Row> | undefined>;
+  lead<Row>(topic: string, kind: StoredKind<Row>): Promise<Leadership<Row> | 'theirs' | 'unknown'>;
+  /** The newest snapshot of a peer, if it was requested after this (milliseconds since 1970). */
+  newest<Row>(topic: string, kind: StoredKind<Row>, newerThan: number): Promise<Fetched<Row> | undefined>;
+  /** The last listing that gateways with another upstream have shared: not to be served, but its facts are known. */
+  readOthers<Row>(topic: string, kind: StoredKind<Row>): Promise<readonly Fetched<Row>[]>;
   /** Calls the listener whenever a peer has news on the topic. */
   subscribe(topic: string, listener: () => void): void;
   /** Offers the snapshot that is served here to peers that have none. */
-  offer<Row>(topic: string, kind: ListingKind<Row>, fetched: Fetched<Row>): void;
+  offer<Row>(topic: string, kind: StoredKind<Row>, fetched: Fetched<Row>): void;
 }
 
 /** For a gateway on its own. */
@@ -81,6 +83,7 @@ export const NO_PEERS: Peers = {
   }),
   lead: async () => ({ isOurs: () => true, share: async () => {}, end: async () => {} }),
   newest: async () => undefined,
+  readOthers: async () => [],
   subscribe() {},
   offer() {},
 };

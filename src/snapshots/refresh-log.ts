@@ -1,24 +1,34 @@
+import type { AcceptedBy } from '../domain/guard-record.js';
+import { keyedRows } from '../domain/keyed-rows.js';
+import { type GuardedFact, type HeldBackFact, type Origin, sentAtOf } from '../domain/listing.js';
+import { acceptRule, keepRule } from '../domain/rule-text.js';
 import type { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
-import type { HoldBackReason } from './changes/change-check.js';
-import type { Differences } from './changes/comparison.js';
+import type { Contradiction, GuardResult } from './changes/guard.js';
+import type { HoldBackReason } from './changes/listing-check.js';
 import type { Snapshot } from './snapshot.js';
 
-/** Where a snapshot is from: the upstream, another gateway, or the disk. */
-export type Came = 'taken' | 'shared' | 'restored';
+/** Where a listing is from: the upstream, another gateway, the disk, or the served one under changed rules. */
+export type Came = 'taken' | 'shared' | 'restored' | 'rules';
 
 /** The most differing rows that a line of the log names; the others are only counted. */
 const SHOWN_ROWS = 50;
+/** The most lines on guarded values that one listing writes. */
+const MAX_LINES = 20;
 
-/** Logs a new snapshot, and its differences if it is from another service than the one before. */
+/**
+ * Logs a new snapshot, and its differences if it is from another service than the one before.
+ *
+ * @param freshMs an older snapshot is stale
+ */
 export function logAccepted<Row>(
   log: Logger,
   kind: ListingKind<Row>,
   before: Snapshot<Row> | undefined,
-  { version, source, rows, rejected, ageAt }: Snapshot<Row>,
+  { version, source, rows, rejected, ageAt, upstreamAgeMs = 0 }: Snapshot<Row>,
   came: Came,
-  { appeared, vanished, changes }: Differences,
+  freshMs: number,
 ): void {
   const facts = {
     listing: kind.name,
@@ -26,33 +36,108 @@ export function logAccepted<Row>(
     source,
     came,
     ageSeconds: Math.floor(ageAt(Date.now()) / 1000),
+    ...(upstreamAgeMs > 0 ? { upstreamAgeSeconds: Math.floor(upstreamAgeMs / 1000) } : {}),
     rows: rows.length,
     rejectedRows: rejected.count,
   };
   const news = came === 'restored' ? 'Restored the' : 'Took a new';
   const level = version === before?.version ? 'debug' : 'info';
   log[level](facts, `${news} snapshot of the ${kind.name} listing`);
+  if (rows.length === 0 && version !== before?.version)
+    log.warn(facts, `LISTING_RULES hides every row of the ${kind.name} listing, and it is served empty`);
   if (rejected.count > 0 && came === 'taken') {
     log.warn({ ...facts, rejected: rejected.first }, `Left out bad rows of the ${kind.name} listing`);
   }
+  // No refresh fails, so nothing else tells why the listing is stale. Said when it begins.
+  if (upstreamAgeMs > freshMs && (before?.upstreamAgeMs ?? 0) <= freshMs) {
+    const age = Math.floor(upstreamAgeMs / 1000);
+    const advice = 'Look at the cache between the upstream and this gateway';
+    log.warn(
+      facts,
+      `The ${kind.name} listing is ${age} s old when it is fetched: the upstream's answer carries "Age: ${age}". ${advice}`,
+    );
+  }
   if (!before || before.source === source) return;
-  const shown = (all: readonly string[]) => ({ count: all.length, first: all.slice(0, SHOWN_ROWS) });
+  const [known, present] = [keyedRows(before.rows, kind.keyOf), keyedRows(rows, kind.keyOf)];
+  const missing = (from: ReadonlyMap<string, Row>, others: ReadonlyMap<string, Row>) => {
+    const keys = [...from.keys()].filter((key) => !others.has(key));
+    return { count: keys.length, first: keys.slice(0, SHOWN_ROWS) };
+  };
   log.warn(
     {
       listing: kind.name,
       from: before.source,
       to: source,
-      appeared: shown(appeared),
-      vanished: shown(vanished),
-      ...Object.fromEntries(
-        kind.compared.map(({ fact, logName }) => [
-          logName,
-          shown(changes.filter((change) => change.fact === fact).map(({ text }) => text)),
-        ]),
-      ),
+      appeared: missing(present, known),
+      vanished: missing(known, present),
     },
     `The ${kind.name} listing now comes from another service; this is how the two differ`,
   );
+}
+
+/** Logs the rows that are newly held back, each with the rule that accepts it, and the changes that were accepted. */
+export function logGuarded<Row>(
+  log: Logger,
+  kind: ListingKind<Row>,
+  { listing, waiting, accepted }: GuardResult<Row>,
+  onAccepted: ((listing: string, fact: GuardedFact, by: AcceptedBy) => void) | undefined,
+): void {
+  const { name, placeOf, heldBackOf } = kind;
+  const now = sentAtOf(listing);
+  const held = listing.rows
+    .map((row): Contradiction<Row> => ({ row, facts: heldBackOf(row) }))
+    .filter(({ facts }) => facts.some(({ since }) => since === now));
+  const news = [...held, ...waiting].flatMap(({ row, facts }) => facts.map((each) => ({ row, ...each })));
+  const sent = new Map(listing.guard.held.map(({ key, rows }) => [key, rows]));
+  for (const { row, ...each } of news.slice(0, MAX_LINES)) {
+    const { fact, served, upstream } = each;
+    const advice = adviceOn(kind, row, each, sent.get(kind.keyOf(row)) ?? []);
+    log.warn(
+      { listing: name, ...placeOf(row), fact, served, upstream },
+      `Held back in the ${name} listing: ${served} is served as ${fact}, and the upstream sends ${upstream} since this listing.${advice}`,
+    );
+  }
+  if (news.length > MAX_LINES) {
+    log.warn({ listing: name, more: news.length - MAX_LINES }, `Held back in the ${name} listing: more rows`);
+  }
+  const changes = accepted.flatMap(({ row, facts, by }) => facts.map((each) => ({ row, by, ...each })));
+  for (const { fact, by } of changes) onAccepted?.(name, fact, by);
+  for (const { row, fact, served, upstream, by } of changes.slice(0, MAX_LINES)) {
+    const why =
+      by === 'time' ? 'every listing of the hold-back period had it' : 'a rule of the operator says so';
+    log.warn(
+      { listing: name, ...placeOf(row), fact, served, upstream, by },
+      `Accepted in the ${name} listing: ${upstream} in place of ${served} as ${fact}, because ${why}`,
+    );
+  }
+}
+
+/**
+ * The end of a line on a fact that is held back: the rule that decides on it, if one can.
+ *
+ * @param sent the rows that the upstream sends under the key
+ */
+function adviceOn<Row>(
+  { placeOf, guarded }: ListingKind<Row>,
+  row: Row,
+  { fact, served, upstream }: HeldBackFact,
+  [first, ...others]: readonly Row[],
+): string {
+  // Rows that contradict each other are not accepted, whatever a rule says.
+  if (others.length > 0) return '';
+  const isSentSo = first !== undefined && guarded.find((each) => each.fact === fact)?.of(first) === served;
+  // The other listing contradicts it: there is no change to accept.
+  const [right, rule] = isSentSo
+    ? ['value that is served', keepRule(placeOf(row), fact, served)]
+    : ['upstream', acceptRule(placeOf(row), fact, served, upstream)];
+  return rule === undefined ? '' : ` If the ${right} is right, add this line to LISTING_RULES: ${rule}`;
+}
+
+/** Logs an answer that is not used, because the served snapshot is newer. */
+export function logOlder<Row>(log: Logger, { name }: ListingKind<Row>, { upstreamAgeMs = 0 }: Origin): void {
+  const age = Math.floor(upstreamAgeMs / 1000);
+  const facts = { listing: name, upstreamAgeSeconds: age };
+  log.info(facts, `Kept the ${name} listing: the upstream's answer carries "Age: ${age}" and is older`);
 }
 
 /** Logs a refresh that failed or is held back, and what the operator can do about it. */

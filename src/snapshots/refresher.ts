@@ -1,14 +1,16 @@
-import type { Fetched, Listing, UnreadableRows } from '../domain/listing.js';
+import { type AcceptedBy, EMPTY_GUARD, type GuardRecord } from '../domain/guard-record.js';
+import { type Fetched, type GuardedFact, type Listing, sentAtOf } from '../domain/listing.js';
 import { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
+import type { GuardedListing, GuardResult } from './changes/guard.js';
 import {
   checkFirstListing,
-  createChangeCheck,
-  type Findings,
+  createListingCheck,
   type HoldBackReason,
   type HoldBackRules,
-} from './changes/change-check.js';
+} from './changes/listing-check.js';
+import { asSent } from './changes/unguarded.js';
 import type { DiskStore } from './disk-store.js';
 import {
   delayFailure,
@@ -21,9 +23,11 @@ import {
   MAX_PAUSE_MS,
   STAND_BACK_MS,
 } from './failures.js';
+import { type HeldBackSummary, heldBackIn, NONE_HELD_BACK } from './held-back.js';
 import { type BackOff, NO_PEERS, type Peers, type RefreshLease, type SharedFailure } from './peers.js';
-import { type Came, logAccepted, logRejected } from './refresh-log.js';
+import { type Came, logAccepted, logGuarded, logOlder, logRejected } from './refresh-log.js';
 import type { Snapshot } from './snapshot.js';
+import { isOlder, msSinceSent, withTimeOf } from './upstream-age.js';
 
 /** The options of the refreshers of both listings. Times are in milliseconds. */
 export interface RefreshOptions extends HoldBackRules {
@@ -35,8 +39,12 @@ export interface RefreshOptions extends HoldBackRules {
   readonly peers?: Peers | undefined;
   /** Where the listings outlive the process; by default nowhere. */
   readonly disk?: DiskStore | undefined;
-  /** Called at the end of each refresh: `taken`, `shared`, `held_back` with the reasons, or an error's code. */
+  /** Called at the end of each refresh: `taken`, `shared`, `older`, `held_back` with the reasons, or an error's code. */
   readonly onRefresh?: (listing: string, outcome: string, heldBackFor: readonly HoldBackReason[]) => void;
+  /** Called for each fact of a row whose change was accepted, and by whom. */
+  readonly onAcceptedChange?: ((listing: string, fact: GuardedFact, by: AcceptedBy) => void) | undefined;
+  /** Called with the number of keys that an answer has more than once, with unequal guarded facts. */
+  readonly onContradictory?: ((listing: string, keys: number) => void) | undefined;
   readonly log: Logger;
 }
 
@@ -44,7 +52,20 @@ export interface RefresherOptions<Row, Indexed extends Snapshot<Row>> extends Re
   readonly kind: ListingKind<Row>;
   /** Asks the upstream; rejects with an UpstreamError. */
   readonly fetch: () => Promise<Fetched<Row>>;
-  /** Makes a snapshot of accepted rows. */
+  /**
+   * Decides which rows may be served.
+   *
+   * @param before the listing that is served; undefined for the first one
+   * @param peer the listing as the gateway that shared it serves it
+   */
+  readonly guard: (
+    sent: Fetched<Row>,
+    before: Fetched<Row> | undefined,
+    peer?: Fetched<Row>,
+  ) => Promise<GuardResult<Row>>;
+  /** The rows that the operator does not hide. */
+  readonly select: (rows: readonly Row[], guard: GuardRecord<Row>) => readonly Row[];
+  /** Makes a snapshot of the rows to serve. */
   readonly index: (fetched: Fetched<Row>, before: Indexed | undefined) => Indexed | Promise<Indexed>;
   /** The age after which a refresh runs. */
   readonly freshMs: number;
@@ -52,22 +73,43 @@ export interface RefresherOptions<Row, Indexed extends Snapshot<Row>> extends Re
   readonly onPublished?: () => void;
 }
 
-export type Refresher<Indexed extends Snapshot<unknown>> = ReturnType<
-  typeof createRefresher<unknown, Indexed>
+export type Refresher<Indexed extends Snapshot<Row>, Row = unknown> = ReturnType<
+  typeof createRefresher<Row, Indexed>
 >;
+
+const NO_LOSS = { acceptedLoss: undefined };
+
+function withLoss<Row>(listing: GuardedListing<Row>, isAccepted: boolean): GuardedListing<Row> {
+  if (!isAccepted) return listing;
+  return { ...listing, guard: { ...listing.guard, lossAcceptedAt: listing.takenAt } };
+}
 
 /** Holds the last good snapshot of one listing and refreshes it in the background, one refresh at a time. */
 export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: RefresherOptions<Row, Indexed>) {
-  const { kind, fetch, index, freshMs, listing, firstPauseMs = FIRST_PAUSE_MS } = options;
+  const {
+    kind,
+    fetch,
+    guard,
+    select,
+    index,
+    freshMs,
+    listing: upstream,
+    firstPauseMs = FIRST_PAUSE_MS,
+  } = options;
   const { peers = NO_PEERS, disk, onRefresh, log } = options;
   const { name } = kind;
   const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
   let snapshot: Indexed | undefined;
   let lastFailure: Failure | undefined;
   let failuresInARow = 0;
-  /** `takenAt` of the last snapshot from a peer, whose clock may be ahead. */
+  /** When the last listing was requested that is from a peer, whose clock may be ahead, or that was not used. */
   let sharedAt = 0;
-  const changeCheck = createChangeCheck(kind, options);
+  const listingCheck = createListingCheck(kind, options);
+  /** The listing that is served, before the operator's rules; undefined before the first. */
+  let guarded: GuardedListing<Row> | undefined;
+  let heldBack: HeldBackSummary = NONE_HELD_BACK;
+  /** How often the operator's rules have changed. */
+  let rulesChanges = 0;
   let refreshing: Promise<Indexed> | undefined;
   /** When the request that is under way was made (milliseconds since 1970), or 0. It may still wait to be sent. */
   let requestedAt = 0;
@@ -96,12 +138,13 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       lease = leased;
       adoptPeerState(lease.peerFailure);
       requestedAt = Date.now();
-      const { unreadable, ...fetched } = await fetch().finally(() => {
+      const fetched = await fetch().finally(() => {
         requestedAt = 0;
       });
-      if (!snapshot) checkFirstListing(kind, fetched, unreadable);
-      const accepted = await admit(fetched, 'taken', lease, unreadable);
-      lease.succeed(accepted);
+      options.onContradictory?.(name, fetched.contradictory?.size ?? 0);
+      if (!guarded) checkFirstListing(kind, fetched);
+      const accepted = await admit(fetched, 'taken', lease);
+      lease.succeed(stored(accepted));
       return accepted;
     } catch (error) {
       throw onError(error, lease);
@@ -109,30 +152,76 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   }
 
   /**
-   * Checks a listing, then indexes and publishes it or holds it back; indexing is the expensive part. A peer's listing
-   * is checked, too: the peer may have had nothing to compare it with.
+   * Checks a listing, guards its rows, then indexes and publishes it or holds it back. A listing of a peer or from disk
+   * is guarded as if the upstream had sent it now: the peer may have had nothing to compare it with.
    */
-  async function admit(
-    fetched: Fetched<Row>,
-    came: Came,
-    lease?: RefreshLease<Row>,
-    unreadable?: UnreadableRows,
-  ): Promise<Indexed> {
+  async function admit(fetched: Fetched<Row>, came: Came, lease?: RefreshLease<Row>): Promise<Indexed> {
     for (;;) {
-      const served = snapshot;
-      const findings = await changeCheck.examine(served, { ...fetched, unreadable });
-      if (came !== 'taken' && snapshot && fetched.takenAt <= newestAt()) return snapshot;
-      // A peer's snapshot may have been published during the check or the indexing: then check again.
-      if (served !== snapshot) continue;
-      const result = changeCheck.check(findings);
-      if (!result.isAccepted) throw recordFailure(result.error, 'held_back', freshMs, lease, result.reasons);
-      // Not reused below: it also tells how the listing differs from the served one.
-      const indexed = await index(fetched, served);
-      if (served !== snapshot) continue;
-      if (result.change)
-        log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${result.change}`);
-      return publish(indexed, came, findings);
+      const served = guarded;
+      const changes = rulesChanges;
+      // Rules apply to what is served by now. Its history is that of other rules.
+      const sent =
+        served && came === 'rules' ? { ...asSent(kind, served), history: undefined } : asSent(kind, fetched);
+      if (snapshot && came !== 'rules') {
+        if (isOlder(fetched, snapshot)) return keep(snapshot, fetched);
+        if (came !== 'taken' && sentAtOf(fetched) <= newestAt()) return snapshot;
+      }
+      const checked = served && came !== 'rules' ? listingCheck.check(served, sent) : NO_LOSS;
+      if ('error' in checked) {
+        throw recordFailure(checked.error, 'held_back', freshMs, lease, checked.reasons);
+      }
+      // The first listing of a peer or from disk continues its own record.
+      // A peer whose record began before ours knows better what was there first.
+      const isSenior =
+        came === 'shared' && (fetched.guard?.beganAt || fetched.takenAt) < (served?.guard.beganAt ?? 0);
+      const own = isSenior ? undefined : served;
+      const before = own ?? (await withKnownFacts(came === 'taken' ? undefined : fetched));
+      const result = await guard(sent, before, own && came === 'shared' ? fetched : undefined);
+      const listing = withLoss(result.listing, checked.acceptedLoss !== undefined);
+      const indexed = await index({ ...listing, rows: select(listing.rows, listing.guard) }, snapshot);
+      // A peer's snapshot may have been published meanwhile, or the rules may have changed: then check again.
+      if (served !== guarded || changes !== rulesChanges) continue;
+      if (checked.acceptedLoss)
+        log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${checked.acceptedLoss}`);
+      if (came !== 'rules') listingCheck.remember(served, checked.acceptedLoss !== undefined);
+      logGuarded(log, kind, result, options.onAcceptedChange);
+      return publish(listing, indexed, came);
     }
+  }
+
+  /**
+   * Adds what other records say of rows, as rows that have gone: of another upstream, or written by another gateway.
+   *
+   * @param own the listing that is continued; undefined for a new one
+   */
+  async function withKnownFacts(own: Fetched<Row> | undefined): Promise<Fetched<Row> | undefined> {
+    const found = [...((await disk?.readOthers(kind)) ?? []), ...(await peers.readOthers(name, kind))];
+    const [newest] = found.sort((one, other) => other.takenAt - one.takenAt);
+    if (!newest) return own;
+    const gone = found
+      .reverse()
+      .flatMap(({ rows, takenAt, guard }) => [
+        ...(guard?.gone ?? []),
+        ...rows.map((row) => ({ row, at: takenAt })),
+      ]);
+    const facts = { listing: name, source: newest.source, rows: gone.length };
+    log.info(facts, `The first ${name} listing is compared with what earlier gateways have served`);
+    const { lossAcceptedAt, unnumbered } = (own ?? newest).guard ?? EMPTY_GUARD;
+    const guard = {
+      ...(own?.guard ?? EMPTY_GUARD),
+      gone: [...gone, ...(own?.guard?.gone ?? [])],
+      unnumbered,
+      // What the other upstream had is no loss of this one.
+      lossAcceptedAt: Math.max(lossAcceptedAt, newest.takenAt),
+    };
+    return own ? { ...own, guard } : { ...newest, rows: [], history: undefined, guard };
+  }
+
+  /** The snapshot as it is stored and shared: with the rows that the operator hides. */
+  function stored(indexed: Indexed): Fetched<Row> {
+    const { rows = indexed.rows, guard } = guarded ?? {};
+    const { source, takenAt, upstreamAgeMs, rejected, history } = indexed;
+    return { source, takenAt, upstreamAgeMs, rejected, history, rows, guard };
   }
 
   /** Records a failure, unless it is recorded already, and schedules the next attempt. */
@@ -143,35 +232,47 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     return recordFailure(error, error.code, Math.max(pauseMs, error.retryAfterMs ?? 0), lease);
   }
 
-  /** `takenAt` of the newest listing that is known here, accepted or not. */
+  /** When the newest listing that is known here was requested, accepted or not. */
   function newestAt(): number {
-    return Math.max(snapshot?.takenAt ?? 0, sharedAt, changeCheck.heldBackAt);
+    return Math.max(snapshot ? sentAtOf(snapshot) : 0, sharedAt, listingCheck.heldBackAt);
+  }
+
+  /** Keeps the served snapshot, because the fetched listing is older. That is no failure of the upstream. */
+  function keep(served: Indexed, fetched: Fetched<Row>): Indexed {
+    sharedAt = sentAtOf(fetched);
+    failuresInARow = 0;
+    logOlder(log, kind, fetched);
+    onRefresh?.(name, 'older', []);
+    schedule(freshMs);
+    return withTimeOf(fetched, served);
   }
 
   /** Continues from a peer's failure, if it is newer than the served snapshot. */
   function adoptPeerState(failure: SharedFailure | undefined): void {
-    if (!failure || failure.at <= (snapshot?.takenAt ?? 0)) return;
+    if (!failure || failure.at <= (snapshot ? sentAtOf(snapshot) : 0)) return;
     failuresInARow = failure.failuresInARow;
-    changeCheck.adoptPeerState(failure.heldBack);
+    listingCheck.adoptPeerState(failure.heldBack);
   }
 
-  function publish(accepted: Indexed, came: Came, findings: Findings<Row>): Indexed {
-    changeCheck.remember(findings);
-    logAccepted(log, kind, snapshot, accepted, came, findings.differences);
+  function publish(listing: GuardedListing<Row>, accepted: Indexed, came: Came): Indexed {
+    logAccepted(log, kind, snapshot, accepted, came, freshMs);
     const isFirst = snapshot === undefined;
+    guarded = listing;
     snapshot = accepted;
-    failuresInARow = 0;
-    if (came !== 'taken') listing.switchTo?.(accepted.source);
-    if (came === 'shared') sharedAt = accepted.takenAt;
-    if (came !== 'restored') {
-      onRefresh?.(name, came, []);
-      disk?.write(kind, { ...accepted, largest: changeCheck.largest(accepted.rows.length) });
-    }
-    peers.offer(name, kind, accepted);
+    heldBack = heldBackIn(kind, accepted.rows, listing, select);
+    if (came !== 'rules') failuresInARow = 0;
+    if (came !== 'taken') upstream.switchTo?.(accepted.source);
+    if (came === 'shared') sharedAt = sentAtOf(accepted);
+    if (came === 'taken' || came === 'shared') onRefresh?.(name, came, []);
+    const record = stored(accepted);
+    if (came !== 'restored')
+      disk?.write(kind, { ...record, largest: listingCheck.largest(record.rows.length) });
+    peers.offer(name, kind, record);
     options.onPublished?.();
-    // Age counts from the request, but a slow upstream is not asked again as soon as it has answered.
+    if (came === 'rules') return accepted;
+    // The interval counts from the request, but a slow upstream is not asked again as soon as it has answered.
     const leastMs = isFirst && came !== 'taken' ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
-    schedule(Math.min(Math.max(freshMs - accepted.ageAt(Date.now()), leastMs), freshMs));
+    schedule(Math.min(Math.max(freshMs - msSinceSent(accepted), leastMs), freshMs));
     return accepted;
   }
 
@@ -192,7 +293,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     }
     const retryInMs = Math.round(Math.min(pauseMs, LONGEST_PAUSE_MS));
     onRefresh?.(name, outcome, heldBackFor);
-    lease?.fail({ code, message, at, failuresInARow, heldBack: changeCheck.heldBack }, retryInMs);
+    lease?.fail({ code, message, at, failuresInARow, heldBack: listingCheck.heldBack }, retryInMs);
     logRejected(log, kind, snapshot, error, retryInMs, heldBackFor);
     schedule(peers === NO_PEERS ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));
     return error;
@@ -217,7 +318,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     if (refreshing || stopped) return;
     try {
       const fetched = await peers.newest(name, kind, newestAt());
-      if (fetched && fetched.takenAt > newestAt()) await admit(fetched, 'shared');
+      if (fetched && sentAtOf(fetched) > newestAt()) await admit(fetched, 'shared');
     } catch (error) {
       onError(error);
     }
@@ -239,9 +340,9 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       const fetched = await disk?.read(kind);
       if (!fetched) return;
       try {
-        const { largest, ...stored } = fetched;
-        if (largest) changeCheck.restore(largest);
-        await admit(stored, 'restored');
+        const { largest, ...earlier } = fetched;
+        if (largest) listingCheck.restore(largest);
+        await admit(earlier, 'restored');
       } catch (err) {
         log.error({ err, listing: name }, `The ${name} listing on disk cannot be used, and is fetched anew`);
       }
@@ -273,11 +374,29 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     },
     /** The last failed refresh, even if a later one succeeded, or why the present one has to wait. */
     get lastFailure() {
-      return (requestedAt && delayFailure(name, requestedAt, listing.delay?.())) || lastFailure;
+      return (requestedAt && delayFailure(name, requestedAt, upstream.delay?.())) || lastFailure;
+    },
+    /** Applies changed rules of the operator to the listing that is served. */
+    async applyRules(): Promise<void> {
+      rulesChanges++;
+      if (!guarded || stopped) return;
+      await admit(guarded, 'rules').catch(onError);
+    },
+    /** The listing that is served, before the operator's rules. */
+    get guarded() {
+      return guarded;
+    },
+    /** What is held back of the rows that are served. */
+    get heldBack() {
+      return heldBack;
     },
     /** Whether the upstream's last answer is held back, and an older snapshot served in its place. */
     get isHeldBack() {
-      return changeCheck.heldBack !== undefined;
+      return listingCheck.heldBack !== undefined;
+    },
+    /** How many rows are served as they were last accepted, because the upstream contradicts them. */
+    get heldBackRows() {
+      return heldBack.rows;
     },
     stop(): void {
       stopped = true;

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { caip2Of } from '../domain/caip.js';
-import { byChainKey, listedKey } from '../domain/chain-keys.js';
+import { foldChainKey } from '../domain/addresses.js';
 import type { ListingHistory, TokenListState } from '../domain/history.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, Token } from '../domain/listing.js';
+import { TEXT_LIMITS } from '../domain/text-limits.js';
 import { forEachChunk, runInSteps } from '../scheduling/chunks.js';
 import { createChainNames } from '../search/chain-names.js';
 import { type AskingSearch, withDidYouMean } from '../search/suggestions/did-you-mean.js';
@@ -13,6 +13,7 @@ import { createTokenIndexes, type TokenIndexes } from '../search/token-indexes.j
 import { createTokenSearch, type KnownChains } from '../search/token-search.js';
 import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
 import { type AddressTable, addressTableSteps } from './address-table.js';
+import { unlistedRows } from './changes/unguarded.js';
 import { changesSince, type ListingChanges, nextChangeLog } from './history/change-log.js';
 import { evmChainsOf } from './history/token-list.js';
 import { FIRST_VERSION, nextTokenListState } from './history/token-list-version.js';
@@ -37,7 +38,7 @@ export interface Snapshot<Row> extends Fetched<Row> {
 
 /** The chain listing with its indexes. */
 export interface ChainSnapshot extends Snapshot<Chain>, KnownChains {
-  /** The chain with exactly this CAIP-2 identifier. If several chains have it, the first in the upstream's order. */
+  /** The chain with exactly this CAIP-2 identifier. */
   byCaip2(caip2: string): Chain | undefined;
   /**
    * The chains of any of these types, in any letter case, that match `search` as chain names do in the token search.
@@ -61,10 +62,16 @@ export interface TokenSnapshot extends Snapshot<Token> {
   /** The words of names and chain keys. */
   readonly nameWords: WordList;
   readonly addresses: AddressTable;
+  /** What the guard knows of tokens that are not listed: the last accepted row, or null for one that waits. */
+  readonly unlisted: ReadonlyMap<string, Token | null>;
 }
 
-/** Indexes a fetched chain listing. Without a history, it begins one. */
-export function createChainSnapshot(fetched: Fetched<Chain>): ChainSnapshot {
+/**
+ * Indexes a fetched chain listing. Without a history, it begins one.
+ *
+ * @param before the older snapshot
+ */
+export function createChainSnapshot(fetched: Fetched<Chain>, before?: ChainSnapshot): ChainSnapshot {
   const { rows } = fetched;
   const version = digestOf(rows);
   const history = fetched.history ?? { changes: { cursor: version, steps: [] } };
@@ -77,12 +84,13 @@ export function createChainSnapshot(fetched: Fetched<Chain>): ChainSnapshot {
     history,
     changesSince: (cursor) => changesSince(CHAINS, { rows, history }, cursor),
     rowsByChain: new Map(rows.map(({ chainKey }) => [chainKey, 1])),
-    ageAt: agingFrom(fetched.takenAt),
+    ageAt: agingFrom(fetched.takenAt, before),
     byCaip2(caip2) {
+      if (caip2.length > TEXT_LIMITS.caip2) return undefined;
       byCaip2 ??= keyedByCaip2(rows);
       return byCaip2.get(caip2);
     },
-    byKey: (chainKey) => byChainKey(byKey, chainKey),
+    byKey: (chainKey) => byKey.get(foldChainKey(chainKey)),
     texts: names.texts,
     named: names.named,
     identifiedBy: names.identifiedBy,
@@ -166,11 +174,12 @@ export async function createTokenSnapshot(
     changesSince: (cursor) => changesSince(TOKENS, { rows, history: { changes } }, cursor),
     rowsVersion,
     version: digestOf([rowsVersion, shortDigest(pricesDigest)]),
-    ageAt: agingFrom(fetched.takenAt),
+    ageAt: agingFrom(fetched.takenAt, before),
     rowsByChain: new Map([...byChain].map(([chainKey, ofChain]) => [chainKey, ofChain.length])),
-    byChain: (chainKey) => byChainKey(byChain, chainKey) ?? NONE,
-    byAddress: (chainKey, address) => addresses.find(rows, listedKey(byChain, chainKey) ?? chainKey, address),
+    byChain: (chainKey) => byChain.get(foldChainKey(chainKey)) ?? NONE,
+    byAddress: (chainKey, address) => addresses.find(rows, foldChainKey(chainKey), address),
     addresses,
+    unlisted: unlistedRows(TOKENS, fetched),
     indexes,
     nameWords,
     search: withDidYouMean(await createTokenSearch(rows, indexes), indexes, nameWords),
@@ -181,8 +190,7 @@ export async function createTokenSnapshot(
 function keyedByCaip2(chains: readonly Chain[]): ReadonlyMap<string, Chain> {
   const keyed = new Map<string, Chain>();
   for (const chain of chains) {
-    const caip2 = caip2Of(chain);
-    if (caip2 !== null && !keyed.has(caip2)) keyed.set(caip2, chain);
+    if (chain.caip2 !== null) keyed.set(chain.caip2, chain);
   }
   return keyed;
 }
@@ -211,7 +219,9 @@ export function tokenListStateOf(
   return late;
 }
 
-function agingFrom(takenAt: number): (now: number) => number {
+/** The same listing again, such as under other rules, goes on to age. */
+function agingFrom(takenAt: number, before: Snapshot<unknown> | undefined): (now: number) => number {
+  if (before?.takenAt === takenAt) return before.ageAt;
   const ageThen = Math.max(0, Date.now() - takenAt);
   const then = performance.now();
   return (now) => Math.max(now - takenAt, ageThen + performance.now() - then);

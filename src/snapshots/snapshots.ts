@@ -1,8 +1,22 @@
-import type { Listing } from '../domain/listing.js';
+import type { EmbeddedFacts } from '../domain/guarded-facts.js';
+import type { Chain, Fetched, Listing, Token } from '../domain/listing.js';
+import { type ListingRules, NO_RULES, type ResolvedRules } from '../domain/listing-rules.js';
 import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
-import { type Freshness, freshnessOf, type ListingAge, type ListingStatus, statusOf } from './freshness.js';
+import { compareNatives, numberChains } from './changes/agreement.js';
+import { guardListing } from './changes/guard.js';
+import { guardPrices } from './changes/price-guard.js';
+import {
+  type Freshness,
+  freshnessOf,
+  type ListingAge,
+  type ListingName,
+  type ListingStatus,
+  type Reads,
+  statusOf,
+} from './freshness.js';
+import type { HeldBackSummary } from './held-back.js';
 import { NO_PEERS } from './peers.js';
-import { createRefresher, type RefreshOptions } from './refresher.js';
+import { createRefresher, type Refresher, type RefreshOptions } from './refresher.js';
 import { createReconcile } from './routes/route-rows.js';
 import { createRoutes } from './routes/routes.js';
 import {
@@ -18,7 +32,7 @@ import {
   type RouteMapVersion,
   type SweepStatus,
 } from './sweep/reverse-routes.js';
-import { type ListingReads, OperationView, type ServedSnapshots, type View } from './view/operation-view.js';
+import { OperationView, type ServedSnapshots, type ServedState, type View } from './view/operation-view.js';
 
 /** Times are in milliseconds. */
 export interface SnapshotsOptions extends RefreshOptions, Pick<ReverseRoutesOptions, 'routeMapLimits'> {
@@ -26,6 +40,12 @@ export interface SnapshotsOptions extends RefreshOptions, Pick<ReverseRoutesOpti
   readonly chainsFreshMs: number;
   readonly tokensFreshMs: number;
   readonly destinationsFreshMs: number;
+  /** How long every listing must have a new guarded value until it is accepted; infinite: never. */
+  readonly holdBackMs: number;
+  /** What is known of rows before the first listing; nothing unless given. */
+  readonly embedded?: (() => EmbeddedFacts) | undefined;
+  /** What the operator says of the listings; nothing unless given. */
+  readonly rules?: ListingRules | undefined;
   /** In this time the routes of all bridgeable tokens are swept; undefined: never. */
   readonly routesSweepMs?: number | undefined;
   /** Called when the sweep has asked a token: `ok`, or the code of the error. */
@@ -33,6 +53,8 @@ export interface SnapshotsOptions extends RefreshOptions, Pick<ReverseRoutesOpti
   /** Called with the number of routes that were left out because they disagree with the token listing. */
   readonly onConflictingRouteRows?: (count: number) => void;
 }
+
+const NOTHING_EMBEDDED: EmbeddedFacts = { chains: [], chainKeys: new Map(), tokens: new Map() };
 
 /** Everything that the gateway holds of the upstream. */
 export interface Snapshots {
@@ -42,6 +64,8 @@ export interface Snapshots {
   start(): void;
   /** Refreshes both listings now. */
   refreshNow(): void;
+  /** Applies other rules of the operator to what is served, and to all that comes later. */
+  applyRules(rules: ListingRules): Promise<void>;
   /**
    * The time by which the age of prices is measured (milliseconds since 1970): the present, or later if the clock was
    * set back since the token listing was fetched.
@@ -53,13 +77,17 @@ export interface Snapshots {
    * @param client the address of the client, for sharing the upstream fairly; all unknown clients count as one
    */
   view(client?: string): View;
-  current(): ServedSnapshots;
+  current(): ServedState;
   /** The version of the map of routes now; undefined if routes are not swept. */
   routeMap(): RouteMapVersion | undefined;
+  /** While it is the same, cached routes are replaced only when they cease to be good. */
+  routeEvictions(): number;
   /** Returns the progress of the sweep; undefined if routes are not swept. */
   readonly sweepStatus: (() => SweepStatus) | undefined;
-  /** The freshness of the listings that were read, together; `now` is in milliseconds since 1970. */
-  freshness(read: ListingReads, now: number): Freshness;
+  /** What is held back of both listings. */
+  heldBack(): readonly (HeldBackSummary & { readonly listing: ListingName })[];
+  /** The freshness of what was read, together; `now` is in milliseconds since 1970. */
+  freshness(read: Reads, now: number): Freshness;
   /** The status of both listings; `now` is in milliseconds since 1970. */
   status(now: number): readonly [chains: ListingStatus, tokens: ListingStatus];
   stop(): void;
@@ -67,22 +95,54 @@ export interface Snapshots {
 
 export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const { listing, tokensFreshMs, destinationsFreshMs, peers = NO_PEERS, log } = options;
-  const chains = createRefresher({
+  const { holdBackMs } = options;
+  let { rules = NO_RULES } = options;
+  const embedded = () => options.embedded?.() ?? NOTHING_EMBEDDED;
+  /** The rules with the chains and tokens that they are about. */
+  let operator = resolveRules();
+  /** Whether the tokens that are served were compared with the chains: either listing can be the first. */
+  let areCompared = false;
+  const chains: Refresher<ChainSnapshot, Chain> = createRefresher({
     ...options,
     kind: CHAINS,
     fetch: () => listing.chains(),
+    async guard(sent, before, peer) {
+      const rules = resolveRules(before, sent.rows);
+      const result = await guardListing({ kind: CHAINS, holdBackMs, rules }, sent, before, peer);
+      return { ...result, listing: numberChains(result.listing, before, embedded().chainKeys, holdBackMs) };
+    },
+    select: (rows, guard) => resolveRules({ rows, guard }).selectChains(rows),
     index: async (fetched, before: ChainSnapshot | undefined) =>
-      createChainSnapshot(await withChainHistory(fetched, before)),
+      createChainSnapshot(await withChainHistory(fetched, before), before),
     freshMs: options.chainsFreshMs,
+    onPublished() {
+      const next = resolveRules(chains.guarded);
+      if (next.rows === operator.rows && areCompared) return;
+      operator = next;
+      tokens.applyRules();
+    },
   });
-  const tokens = createRefresher({
+  const tokens: Refresher<TokenSnapshot, Token> = createRefresher({
     ...options,
     kind: TOKENS,
     fetch: () => listing.tokens({}),
+    async guard(sent, before, peer) {
+      const baseline = (key: string) => embedded().tokens.get(key);
+      const options = { kind: TOKENS, holdBackMs, rules: operator, baseline };
+      const result = await guardListing(options, sent, before, peer);
+      const chainRows = chains.guarded?.rows;
+      areCompared = chainRows !== undefined;
+      const compared = compareNatives(result.listing, before, chainRows ?? [], operator);
+      return { ...result, listing: await guardPrices(compared, before) };
+    },
+    select: (rows) => operator.selectTokens(rows),
     index: (fetched, before: TokenSnapshot | undefined) =>
       createTokenSnapshot(fetched, before, chains.snapshot),
     freshMs: tokensFreshMs,
-    onPublished: () => reverse?.wake(),
+    onPublished() {
+      reverse?.wake();
+      if (!areCompared && chains.guarded) void tokens.applyRules();
+    },
   });
   const both = [chains, tokens];
   const freshMs = { chains: options.chainsFreshMs, tokens: tokensFreshMs };
@@ -96,12 +156,40 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
           peers,
           disk: options.disk,
           tokens: () => tokens.snapshot,
+          select: (rows) => operator.selectTokens(rows),
           onAsked: options.onSwept,
         });
   const routes = createRoutes({ listing, peers, freshMs: destinationsFreshMs, known: reverse?.known, log });
-  const reconcile = createReconcile({ onConflicts: options.onConflictingRouteRows, log });
-  const ofAllRoutes = { listing, tokensFreshMs, routes, reconcile, now, log };
+  const reconcile = createReconcile({
+    mayServe,
+    operator: () => operator,
+    onConflicts: options.onConflictingRouteRows,
+    log,
+  });
+  const ofAllRoutes = { listing, tokensFreshMs, routes, reconcile, operator: () => operator, now, log };
   const held = { chains, tokens, reverse, ofAllRoutes, now, freshness };
+
+  /**
+   * Identifiers by CAIP mean the listed chains, then those that have gone, then those of an answer that is not listed
+   * yet, then the embedded ones: so rules also hold before the first chain listing, and for chains that it has lost.
+   */
+  function resolveRules(
+    { rows, guard }: Partial<Pick<Fetched<Chain>, 'rows' | 'guard'>> = {},
+    sent: readonly Chain[] = [],
+  ): ResolvedRules {
+    return rules.resolve(() => [
+      ...embedded().chains,
+      ...sent,
+      ...(guard?.gone ?? []).map(({ row }) => row),
+      ...(rows ?? []),
+    ]);
+  }
+
+  /** Not if it waits to be accepted, or if it contradicts the row that was listed last. */
+  function mayServe(token: Token, listed: TokenSnapshot | undefined): boolean {
+    const known = listed?.unlisted.get(TOKENS.keyOf(token));
+    return known === undefined || known?.decimals === token.decimals;
+  }
 
   function now(): number {
     const { snapshot } = tokens;
@@ -109,15 +197,20 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     return snapshot ? snapshot.takenAt + snapshot.ageAt(now) : now;
   }
 
-  /** The freshness of the listings that were read. */
-  function freshness(of: ServedSnapshots, read: ListingReads, now: number): Freshness {
+  /** The freshness of what was read. */
+  function freshness(of: ServedSnapshots, read: Reads, now: number): Freshness {
     const listings: ListingAge[] = [];
     if (read.chains) listings.push({ name: 'chains', snapshot: of.chains, freshMs: freshMs.chains });
     if (read.tokens) listings.push({ name: 'tokens', snapshot: of.tokens, freshMs: freshMs.tokens });
+    const { routesTakenAt: takenAt } = read;
+    if (takenAt !== undefined) {
+      const snapshot = { takenAt, ageAt: (then: number) => then - takenAt };
+      listings.push({ name: 'routes', snapshot, freshMs: destinationsFreshMs });
+    }
     return freshnessOf(listings, now);
   }
 
-  const current = () => ({ chains: chains.snapshot, tokens: tokens.snapshot });
+  const current = () => ({ chains: chains.snapshot, tokens: tokens.snapshot, rules: operator });
 
   return {
     async restore() {
@@ -130,15 +223,26 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     refreshNow() {
       for (const refresher of both) refresher.refreshNow();
     },
+    async applyRules(next) {
+      rules = next;
+      operator = resolveRules(chains.guarded);
+      await chains.applyRules();
+      await tokens.applyRules();
+    },
     now,
     view: (client) => new OperationView(held, client),
     current,
     routeMap: () => reverse?.version(),
+    routeEvictions: routes.evictions,
     sweepStatus: reverse?.status,
     freshness: (read, now) => freshness(current(), read, now),
     status: (now) => [
       statusOf('chains', chains, freshMs.chains, listing.source, now),
       statusOf('tokens', tokens, freshMs.tokens, listing.source, now),
+    ],
+    heldBack: () => [
+      { listing: 'chains', ...chains.heldBack },
+      { listing: 'tokens', ...tokens.heldBack },
     ],
     stop() {
       for (const refresher of both) refresher.stop();

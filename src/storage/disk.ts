@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { constants, lstat, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
+import { constants, lstat, mkdir, open, opendir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ServiceFingerprints } from '../domain/fingerprint.js';
 import type { Fetched } from '../domain/listing.js';
 import type { Logger } from '../logger.js';
 import type { DiskStore } from '../snapshots/disk-store.js';
-import type { ListingKind } from '../upstream/listing-kinds.js';
+import type { StoredKind } from '../upstream/listing-kinds.js';
+import { isOneOf, NotReadable, readRegular } from './read-regular.js';
 import { decodeRecord, encodeRecord } from './record.js';
 
 export interface DiskStoreOptions {
@@ -22,6 +23,9 @@ export interface DiskStoreOptions {
 const LEFT_BEHIND_AFTER_MS = 60_000;
 /** The most entries of the directory that are searched for such files. */
 const MAX_SWEPT = 10_000;
+/** The most listings of other services that are read for their facts. */
+const MAX_OTHERS = 3;
+const RECORD = /^(chains|tokens)-\w+\.snapshot$/;
 const TEMPORARY = /^(chains|tokens|route-map)-\w+\.snapshot\.[0-9a-f]{16}\.tmp$/;
 
 /**
@@ -65,14 +69,23 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
     }
   }
 
-  async function readFrom<Row>(kind: ListingKind<Row>, file: string): Promise<Fetched<Row> | undefined> {
+  async function readFrom<Row>(
+    kind: StoredKind<Row>,
+    file: string,
+    isOwn = true,
+  ): Promise<Fetched<Row> | undefined> {
     try {
       const record = await readRegular(join(directory, file), maxBytes);
-      return await decodeRecord(kind, record, services, Date.now());
+      return await decodeRecord(kind, record, isOwn ? services : undefined, Date.now());
     } catch (error) {
       if (isOneOf(error, 'ENOENT')) return undefined;
       const message = error instanceof Error ? error.message : String(error);
-      const reason = isOneOf(error, 'EACCES', 'EPERM') ? `${message}; let the gateway read it` : message;
+      const reason =
+        error instanceof NotReadable
+          ? `it is ${message}; remove it, so that the listing can be kept there`
+          : isOneOf(error, 'EACCES', 'EPERM')
+            ? `${message}; let the gateway read it`
+            : message;
       log.warn({ file, reason }, `The ${kind.name} listing on disk is refused, and fetched anew: ${reason}`);
       return undefined;
     }
@@ -85,6 +98,25 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
       return read
         .filter((fetched) => fetched !== undefined)
         .sort((one, other) => other.takenAt - one.takenAt)[0];
+    },
+    async readOthers<Row>(kind: StoredKind<Row>) {
+      const names = await readdir(directory).catch(() => []);
+      const others = names.slice(0, MAX_SWEPT).filter((file) => RECORD.exec(file)?.[1] === kind.name);
+      const dated = await Promise.all(
+        others.map(async (file) => ({
+          file,
+          at: (await stat(join(directory, file)).catch(() => undefined))?.mtimeMs,
+        })),
+      );
+      dated.sort((one, other) => (other.at ?? 0) - (one.at ?? 0));
+      const read: Fetched<Row>[] = [];
+      for (const { file } of dated) {
+        const fetched = await readFrom(kind, file, false);
+        // Another service at the same address has the same file.
+        const isOther = fetched && file !== fileOf(kind.name, services[fetched.source]);
+        if (isOther && read.push(fetched) === MAX_OTHERS) break;
+      }
+      return read;
     },
     write(kind, fetched) {
       const file = fileOf(kind.name, services[fetched.source]);
@@ -126,49 +158,6 @@ async function writeWhole(directory: string, file: string, parts: readonly Buffe
 }
 
 /**
- * Reads a regular file. Nothing else is opened: a FIFO would block a thread for ever, and a device has no end.
- *
- * @throws NotReadable if it is no regular file, or larger than `maxBytes`
- * @throws an error of `node:fs`
- */
-async function readRegular(path: string, maxBytes: number): Promise<Buffer> {
-  const found = await stat(path).catch(async (error: unknown) => {
-    // A missing file is normal; a dangling link is worth a message.
-    const isLink = isOneOf(error, 'ENOENT') && (await lstat(path).catch(() => undefined));
-    if (isLink) throw new NotReadable('a link that leads nowhere');
-    throw error;
-  });
-  if (!found.isFile()) throw new NotReadable('no regular file');
-  // The file may have been replaced since `stat`: O_NONBLOCK does not wait for a FIFO either.
-  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    const opened = await handle.stat();
-    if (!opened.isFile()) throw new NotReadable('no regular file');
-    if (opened.size > maxBytes) {
-      throw new NotReadable(`larger (${opened.size} bytes) than an answer of the upstream may be`);
-    }
-    // Read no more than this: the file may grow, or report no size.
-    const bytes = Buffer.alloc(opened.size);
-    let length = 0;
-    while (length < bytes.length) {
-      const { bytesRead } = await handle.read(bytes, length, bytes.length - length, length);
-      if (bytesRead === 0) break;
-      length += bytesRead;
-    }
-    return bytes.subarray(0, length);
-  } finally {
-    await handle.close();
-  }
-}
-
-/** Something else is where a listing should be. The message says what to do. */
-class NotReadable extends Error {
-  constructor(found: string) {
-    super(`it is ${found}; remove it, so that the listing can be kept there`);
-  }
-}
-
-/**
  * Creates a directory and its parents. Node's recursive `mkdir` never ends on a file system that answers ENOENT to each
  * attempt, as /proc does.
  */
@@ -201,8 +190,4 @@ async function sweep(directory: string): Promise<void> {
       // A file that cannot be removed does no harm.
     }
   }
-}
-
-function isOneOf(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }

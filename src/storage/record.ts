@@ -1,10 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
 import type { ServiceFingerprints } from '../domain/fingerprint.js';
+import type { GuardRecord, HeldRow } from '../domain/guard-record.js';
 import { JsonReader } from '../domain/json-reader.js';
-import type { Fetched } from '../domain/listing.js';
+import { type Fetched, type Origin, sentAtOf } from '../domain/listing.js';
 import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
-import type { ListingKind } from '../upstream/listing-kinds.js';
+import type { StoredKind } from '../upstream/listing-kinds.js';
 
 /** A text is no record, or one that may not be served. The message completes "… is refused: ". */
 export class InvalidRecord extends Error {
@@ -23,8 +24,8 @@ export const RECORD_FORMAT = 1;
 /** How far the clocks of machines that share records may be apart. */
 export const MAX_EARLY_MS = 60_000;
 
-/** Room in a record for what is remembered of earlier listings, in bytes. */
-const MAX_HISTORY_BYTES = 1_048_576;
+/** Room in a record for what is remembered of earlier listings and of guarded values, in bytes. */
+const MAX_MEMORY_BYTES = 16_777_216;
 
 const integer = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const versionPart = v.pipe(integer, v.maxValue(1_000_000_000));
@@ -48,15 +49,33 @@ const history = v.fallback(
   undefined,
 );
 
+const time = v.pipe(integer, v.maxValue(8.64e15));
+const price = v.pipe(v.number(), v.minValue(0), v.finite());
+/** Its rows are read as those of the listing. */
+const guardJson = v.object({
+  beganAt: time,
+  gone: v.array(v.object({ row: v.unknown(), at: time })),
+  held: v.array(v.object({ key: v.string(), rows: v.array(v.unknown()), since: time })),
+  arrived: v.array(v.tuple([v.string(), time])),
+  accepted: v.array(v.object({ key: v.string(), value: v.string(), by: v.picklist(['time', 'operator']) })),
+  prices: v.array(
+    v.object({ key: v.string(), before: v.nullable(price), usd: v.nullable(price), since: time }),
+  ),
+  lossAcceptedAt: time,
+  unnumbered: v.array(v.string()),
+});
+
 const content = v.object({
   name: v.string(),
   // Which of them may be served is for `ServiceFingerprints` to say.
   source: v.string(),
   service: v.string(),
-  takenAt: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
+  takenAt: integer,
+  upstreamAgeMs: v.optional(integer),
   rejected: v.object({ count: v.pipe(v.number(), v.safeInteger()), first: v.array(v.string()) }),
   largest: v.optional(v.object({ rows: v.pipe(v.number(), v.safeInteger()), at: v.number() })),
   history,
+  guard: v.optional(guardJson),
   rows: v.custom<readonly unknown[]>(Array.isArray),
 });
 
@@ -80,7 +99,7 @@ export const SHA256: RecordDigest = {
  * @param upstreamMaxBytes the limit on an answer: a record has a little more in each row
  */
 export function maxRecordBytes(upstreamMaxBytes: number): number {
-  return 2 * upstreamMaxBytes + MAX_HISTORY_BYTES;
+  return 2 * upstreamMaxBytes + MAX_MEMORY_BYTES;
 }
 
 /**
@@ -113,20 +132,22 @@ async function encodeRows(rows: readonly unknown[]): Promise<readonly Buffer[]> 
  *   into one buffer would block requests for 50 ms.
  */
 export async function encodeRecord<Row>(
-  kind: ListingKind<Row>,
+  kind: StoredKind<Row>,
   fetched: Fetched<Row>,
   services: ServiceFingerprints,
   digest: RecordDigest = SHA256,
 ): Promise<readonly Buffer[]> {
-  const { source, takenAt, rejected, largest, history, rows } = fetched;
+  const { source, takenAt, upstreamAgeMs, rejected, largest, history, guard, rows } = fetched;
   const facts = JSON.stringify({
     name: kind.name,
     source,
     service: services[source],
     takenAt,
+    upstreamAgeMs,
     rejected,
     largest,
     history,
+    guard,
   });
   const before = Buffer.from(`${facts.slice(0, -1)},"rows":[`);
   const json = [before, ...(await encodeOnce(kind.name, rows)), Buffer.from(']}')];
@@ -143,14 +164,15 @@ export function bytesOf(parts: readonly Buffer[]): number {
 /**
  * Reads what `encodeRecord` wrote. It yields to requests.
  *
+ * @param services the services whose rows may be served; undefined for a record of which only the facts are wanted
  * @param now milliseconds since 1970
  * @throws InvalidRecord by rejection if it is half written, altered, from the future, or of another format, listing or
  *   upstream
  */
 export async function decodeRecord<Row>(
-  kind: ListingKind<Row>,
+  kind: StoredKind<Row>,
   record: Buffer,
-  services: ServiceFingerprints,
+  services: ServiceFingerprints | undefined,
   now: number,
   digest: RecordDigest = SHA256,
 ): Promise<Fetched<Row>> {
@@ -164,22 +186,51 @@ export async function decodeRecord<Row>(
     throw new InvalidRecord(digest.misfit);
   const { success, output } = v.safeParse(content, await parseJson(json));
   if (!success) throw new InvalidRecord('it does not have the form of a record');
-  const { name, source, service, takenAt, rejected, largest, history, rows } = output;
+  const { name, source, service, takenAt, upstreamAgeMs, rejected, largest, history, guard, rows } = output;
   if (name !== kind.name)
     throw new InvalidRecord(`expected the ${kind.name} listing, got ${name.slice(0, 50)}`);
-  if (service !== services[source]) throw new InvalidRecord('it is of another upstream');
-  if (takenAt > now + MAX_EARLY_MS) {
-    throw new InvalidRecord(`it is dated ${Math.round((takenAt - now) / 1000)} s in the future`, true);
+  if (services && service !== services[source]) throw new InvalidRecord('it is of another upstream');
+  const earlyMs = sentAtOf(output) - now;
+  if (earlyMs > MAX_EARLY_MS) {
+    throw new InvalidRecord(`it is dated ${Math.round(earlyMs / 1000)} s in the future`, true);
   }
-  const read = await kind.parse(rows, { source, takenAt }).catch((error: Error) => {
+  const origin = { source, takenAt, upstreamAgeMs };
+  const { unreadable: _none, contradictory: _neither, ...fetched } = await parseAll(kind, rows, origin);
+  return { ...fetched, rejected, largest, history, guard: guard && (await parseGuard(kind, guard, origin)) };
+}
+
+/** Reads rows that the gateway has written. It writes no bad rows: one of them shows that none can be trusted. */
+async function parseAll<Row>(
+  kind: StoredKind<Row>,
+  rows: readonly unknown[],
+  origin: Origin,
+): Promise<Fetched<Row>> {
+  const read = await kind.parse(rows, origin).catch((error: Error) => {
     throw new InvalidRecord(error.message);
   });
-  // The gateway writes no bad rows: one of them shows that none can be trusted.
-  if (read.rejected.count > 0) {
-    throw new InvalidRecord(`${read.rejected.count} of its rows do not have the form of a row`);
+  if (read.rejected.count === 0) return read;
+  throw new InvalidRecord(`${read.rejected.count} of its rows do not have the form of a row`);
+}
+
+async function parseGuard<Row>(
+  kind: StoredKind<Row>,
+  guard: v.InferOutput<typeof guardJson>,
+  origin: Origin,
+): Promise<GuardRecord<Row>> {
+  const gone = guard.gone.map(({ row }) => row);
+  const goneRows = gone.length === 0 ? [] : (await parseAll(kind, gone, origin)).rows;
+  const held: HeldRow<Row>[] = [];
+  for (const { key, rows, since } of guard.held) {
+    const parsed: Row[] = [];
+    // One by one: rows that contradict each other have one key.
+    for (const row of rows) parsed.push(...(await parseAll(kind, [row], origin)).rows);
+    held.push({ key, rows: parsed, since });
   }
-  const { unreadable: _none, ...fetched } = read;
-  return { ...fetched, rejected, largest, history };
+  return {
+    ...guard,
+    gone: goneRows.map((row, index) => ({ row, at: guard.gone[index]?.at ?? 0 })),
+    held,
+  };
 }
 
 const HEAD = `chains-and-tokens-gateway ${RECORD_FORMAT} `;

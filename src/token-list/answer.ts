@@ -1,6 +1,6 @@
 import { cachingHeaders, staleListingsHeader } from '../graph/dependencies.js';
+import { hasTag } from '../http/caching.js';
 import { encodingFor } from '../http/encodings.js';
-import { hasTag } from '../http/etags.js';
 import { type Refusal, refusalBody, refusalHeaders, shown } from '../http/refusal.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { TokenListDocument } from './document.js';
@@ -36,12 +36,14 @@ export function createTokenListAnswer({ snapshots, metrics }: TokenListOptions):
     // Stored rows can be served before the chain listing is there.
     const read = { chains: snapshots.current().chains !== undefined, tokens: true };
     const { stale, freshForMs, takenAt } = snapshots.freshness(read, now);
-    const caching = cachingHeaders({
+    const info = {
+      now,
       staleListings: undefined,
       freshForMs,
       pricesGoodForMs: Number.POSITIVE_INFINITY,
       takenAt,
-    });
+    };
+    const caching = cachingHeaders(info, 0);
     const headers: Record<string, string> = {};
     for (let nth = 0; nth < caching.length; nth += 2) headers[caching[nth] ?? ''] = caching[nth + 1] ?? '';
     const staleListings = staleListingsHeader(stale);

@@ -6,8 +6,14 @@ import type { ServiceOptions } from './service.js';
 
 const MAX_PAGES = 100;
 
+/** All pages of an answer together. Their age is that of the oldest page, at the time of the first request. */
+export interface Pages extends Pick<UpstreamAnswer, 'sentAt' | 'ageMs'> {
+  /** The unchecked rows of all pages, in order. */
+  readonly rows: readonly unknown[];
+}
+
 /**
- * Fetches the pages after the first, and returns the unchecked rows of all of them in order.
+ * Fetches the pages after the first.
  *
  * If a page cannot be had, the whole listing fails: the missing rows would look as if they were gone. A page that
  * repeats an earlier token is the last.
@@ -20,12 +26,15 @@ export async function fetchAllPages(
   { http, maxBytes, log }: ServiceOptions,
   request: UpstreamRequest,
   firstPage: UpstreamAnswer,
-): Promise<readonly unknown[]> {
+): Promise<Pages> {
   const name = request.path;
   const rows: unknown[] = [];
   const followed = new Set<string>();
+  const { sentAt } = firstPage;
+  let { ageMs } = firstPage;
   let bytes = 0;
   for (let page = firstPage; ; ) {
+    ageMs = Math.max(ageMs, page.ageMs - (page.sentAt - sentAt));
     bytes += page.bytes;
     if (bytes > maxBytes) {
       throw malformed(`expected at most ${maxBytes} bytes in all pages of "${name}" together, got more`);
@@ -34,11 +43,11 @@ export async function fetchAllPages(
     if (rows.length + more.length > MAX_ROWS) throw tooManyRows(name, rows.length + more.length);
     for (const row of more) rows.push(row);
     const nextToken = nextTokenOf(page.json);
-    if (nextToken === undefined) return rows;
+    if (nextToken === undefined) return { rows, sentAt, ageMs };
     if (followed.has(nextToken)) {
       const counts = { listing: name, pages: followed.size + 1, rows: rows.length };
       log.warn(counts, 'The upstream named a page for the second time: the pages so far are used');
-      return rows;
+      return { rows, sentAt, ageMs };
     }
     followed.add(nextToken);
     if (followed.size >= MAX_PAGES) {

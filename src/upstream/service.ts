@@ -1,4 +1,4 @@
-import type { Listing, ListingSource } from '../domain/listing.js';
+import type { Listing, ListingSource, Origin } from '../domain/listing.js';
 import { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
 import type { FieldWatch } from './field-watch.js';
@@ -34,8 +34,16 @@ export async function getTokens(http: UpstreamHttp, request: UpstreamRequest): P
     const isUnknown =
       error instanceof UpstreamError && error.code === 'UPSTREAM_STATUS' && error.status === 422;
     if (isUnknown && !request.first) {
-      return { json: { tokens: [] }, bytes: 0, sentAt };
+      return { json: { tokens: [] }, bytes: 0, sentAt, ageMs: 0 };
     }
     throw error;
   }
+}
+
+/** The source and the age of the rows of an answer. */
+export function originOf(
+  source: ListingSource,
+  { sentAt, ageMs }: Pick<UpstreamAnswer, 'sentAt' | 'ageMs'>,
+): Origin {
+  return { source, takenAt: sentAt - ageMs, upstreamAgeMs: ageMs };
 }

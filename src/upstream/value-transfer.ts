@@ -1,14 +1,15 @@
+import { foldChainKey } from '../domain/addresses.js';
 import { GatewayError } from '../domain/errors.js';
 import type { Listing, RouteClients } from '../domain/listing.js';
 import { fetchAllPages } from './pagination.js';
 import { parseChains, parseTokens, valueTransferToken } from './rows.js';
-import { getTokens, type ServiceOptions } from './service.js';
+import { getTokens, originOf, type ServiceOptions } from './service.js';
 
 /**
  * The value-transfer service, the successor of v1: `GET {base}/chains` and
  * `GET {base}/tokens?transferrableFromChainKey&transferrableFromTokenAddress`, both in pages.
  *
- * The age of an answer is the age of its first page.
+ * An answer is as old as its oldest page.
  */
 export function createValueTransferListing(options: ServiceOptions): Listing {
   const { http, source, watchFields } = options;
@@ -20,10 +21,9 @@ export function createValueTransferListing(options: ServiceOptions): Listing {
   ) {
     const request = { path: 'tokens', query, first: !isForRoutes, clients };
     const firstPage = await getTokens(http, request);
-    const tokens = await fetchAllPages(options, request, firstPage);
-    const origin = { source, takenAt: firstPage.sentAt };
-    const fetched = await parseTokens(tokens, origin, isForRoutes, valueTransferToken);
-    if (!isForRoutes) await watchFields('tokens', tokens);
+    const pages = await fetchAllPages(options, request, firstPage);
+    const fetched = await parseTokens(pages.rows, originOf(source, pages), isForRoutes, valueTransferToken);
+    if (!isForRoutes) await watchFields('tokens', pages.rows);
     return fetched;
   }
 
@@ -33,9 +33,9 @@ export function createValueTransferListing(options: ServiceOptions): Listing {
     async chains() {
       const request = { path: 'chains', first: true };
       const firstPage = await http.getJson(request);
-      const chains = await fetchAllPages(options, request, firstPage);
-      const fetched = await parseChains(chains, { source, takenAt: firstPage.sentAt });
-      await watchFields('chains', chains);
+      const pages = await fetchAllPages(options, request, firstPage);
+      const fetched = await parseChains(pages.rows, originOf(source, pages));
+      await watchFields('chains', pages.rows);
       return fetched;
     },
     async tokens({ srcChainKey, srcToken }, clients) {
@@ -50,7 +50,9 @@ export function createValueTransferListing(options: ServiceOptions): Listing {
       const fetched = await fetchTokens({}, false);
       if (srcChainKey === undefined) return fetched;
       // The service has no filter by chain alone.
-      const rows = Object.freeze(fetched.rows.filter(({ chainKey }) => chainKey === srcChainKey));
+      const rows = Object.freeze(
+        fetched.rows.filter(({ chainKey }) => chainKey === foldChainKey(srcChainKey)),
+      );
       return { ...fetched, rows };
     },
   };

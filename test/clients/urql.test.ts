@@ -39,7 +39,7 @@ interface PricedToken {
 
 /** Together they select every field of every type. */
 const EVERYTHING = [
-  `fragment Row on Token { id isBridgeable chainKey address decimals symbol name isNative logoUrl price { usd asOf } }
+  `fragment Row on Token { id isBridgeable chainKey address decimals symbol name isNative logoUrl price { usd asOf } heldBack { fact served upstream since } }
   query ($after: String) {
     chains(search: "base") {
       id chainKey chainType chainId shortName name tokenCount caip2
@@ -208,11 +208,13 @@ describe('graphcache', () => {
   });
 });
 
-/** A gateway of which one refresh failed, and no other. */
+/** A gateway of which one refresh failed, and no other, and that holds back the decimals of one token on Base. */
 async function startGatewayWithAFailure(): Promise<string> {
   const upstream = await startFakeUpstream({ chains: demoChains, tokens: demoTokens });
   onTestFinished(upstream.close);
-  const rows = json({ tokens: demoTokens });
+  const isUsdc = ({ chainKey, symbol }: (typeof demoTokens)[number]) =>
+    chainKey === 'base' && symbol === 'USDC';
+  const rows = json({ tokens: demoTokens.map((row) => (isUsdc(row) ? { ...row, decimals: 18 } : row)) });
   let listed = 0;
   upstream.plan('tokens', (response, request, nth) => {
     const isListing = !request.url?.includes('srcToken');

@@ -10,6 +10,10 @@ export interface AlertCase {
 
 const GATEWAY = 'job="gateway",instance="a"';
 
+/** For the listing of tokens and for that of chains. */
+const forBoth = (caseOf: (listing: string) => AlertCase): readonly AlertCase[] =>
+  ['tokens', 'chains'].map(caseOf);
+
 /** A gauge that is wrong from the tenth minute to the thirtieth. */
 const wrong = (series: string, bad = 1, good = 0, waits = 5): AlertCase => ({
   series: { [series]: `${good}x9 ${bad}x20 ${good}x60` },
@@ -49,12 +53,52 @@ function slowRequests(cache: string): AlertCase {
   );
 }
 
-export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
+export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase[]>> = {
   GatewayServesDemoData: wrong(`gateway_listing_source{${GATEWAY},listing="tokens",source="demo"}`, 1, 0, 0),
   GatewayListingEmpty: wrong(`gateway_listing_state{${GATEWAY},listing="tokens",state="EMPTY"}`, 1, 0, 1),
   GatewayListingStale: wrong(`gateway_listing_state{${GATEWAY},listing="tokens",state="STALE"}`),
   GatewayPricesRunOut: wrong(`gateway_listing_age_seconds{${GATEWAY},listing="tokens"}`, 2800, 31, 0),
-  GatewayListingHeldBack: wrong(`gateway_listing_held_back{${GATEWAY},listing="chains"}`),
+  // At once: in the very minute of the first sample.
+  GatewayRowsHeldBack: ['listing="tokens",fact="decimals"', 'listing="chains",fact="chainType"'].map(
+    (labels) => ({ ...wrong(`gateway_held_back_rows{${GATEWAY},${labels}}`, 3, 0, 0), firing: 10 }),
+  ),
+  GatewayChangeAccepted: [
+    ...forBoth((listing) => ({
+      series: {
+        [`gateway_accepted_changes_total{${GATEWAY},listing="${listing}",fact="decimals",by="time"}`]:
+          '0x9 1x100',
+        // The operator knows.
+        [`gateway_accepted_changes_total{${GATEWAY},listing="${listing}",fact="decimals",by="operator"}`]:
+          '0x4 1x105',
+      },
+      quiet: 9,
+      firing: 10,
+      cleared: 75,
+    })),
+    // Accepted at the first refresh after a restart, before the first scrape.
+    {
+      series: {
+        [`gateway_accepted_changes_total{${GATEWAY},listing="tokens",fact="symbol",by="time"}`]:
+          '0x9 _x2 1x100',
+      },
+      quiet: 9,
+      firing: 12,
+      cleared: 80,
+    },
+  ],
+  GatewayRowsContradict: forBoth((listing) => ({
+    series: { [`gateway_contradictory_rows_total{${GATEWAY},listing="${listing}"}`]: '0x9 2+2x20 42x60' },
+    quiet: 9,
+    firing: 10,
+    cleared: 50,
+  })),
+  // A token listing is accepted at the third of three refreshes, 30 s apart: one sample of a minute shows it.
+  GatewayListingHeldBack: forBoth((listing) => ({
+    series: { [`gateway_listing_held_back{${GATEWAY},listing="${listing}"}`]: '0x9 1 0x60' },
+    quiet: 9,
+    firing: 10,
+    cleared: 20,
+  })),
   GatewayRowsRejected: {
     ...wrong(`gateway_listing_rejected_rows{${GATEWAY},listing="tokens"}`, 40, 3),
     series: {

@@ -54,12 +54,41 @@ describe.skipIf(areMissing('promtool'))('alerts.yaml', () => {
     }
   });
 
-  it.each(Object.entries(ALERT_CASES))('%s fires and clears', async (alert, alertCase) => {
-    expect(await testRules(promtoolTest(alert, alertCase))).toContain('SUCCESS');
+  it.each(Object.entries(ALERT_CASES))('%s fires and clears', async (alert, cases) => {
+    const tests = [cases].flat().map((alertCase) => promtoolTest(alert, alertCase));
+    expect(await testRules(...tests)).toContain('SUCCESS');
+  });
+
+  it('say at once what to do about a guarded value', async () => {
+    const { annotations } = alerts.find(({ alert }) => alert === 'GatewayRowsHeldBack') ?? {};
+    const labels = { instance: 'a', listing: 'tokens', fact: 'decimals' };
+    const text = await testRules({
+      input_series: [
+        { series: 'gateway_held_back_rows{instance="a",listing="tokens",fact="decimals"}', values: '2' },
+      ],
+      alert_rule_test: [
+        {
+          eval_time: '0m',
+          alertname: 'GatewayRowsHeldBack',
+          exp_alerts: [
+            {
+              exp_labels: { ...labels, severity: 'page' },
+              exp_annotations: {
+                ...annotations,
+                summary: 'The upstream of a contradicts 2 rows of the tokens (decimals)',
+              },
+            },
+          ],
+        },
+      ],
+    });
+    expect(text).toContain('SUCCESS');
+    for (const word of ['block explorer', '"accept …"', '"keep …"', 'LISTING_RULES', 'HOLD_BACK_MS'])
+      expect(annotations?.description).toContain(word);
   });
 
   it('fails a case whose alert does not clear', async () => {
-    const { series } = ALERT_CASES.GatewayDown ?? { series: {} };
+    const { series = {} } = [ALERT_CASES.GatewayDown ?? []].flat()[0] ?? {};
     const stuck = promtoolTest('GatewayDown', { series, quiet: 1, firing: 20, cleared: 21 });
     await expect(testRules(stuck)).rejects.toThrow('FAILED');
   });

@@ -161,7 +161,9 @@ describe.skipIf(areMissing('prometheus') || isRedisMissing)('a Prometheus that s
       (await active()).alerts.flatMap(({ annotations }) => Object.values(annotations));
     await expect
       .poll(summaries)
-      .toContain(`${new URL(admin).host} holds back a suspicious change of the tokens`);
+      .toContain(
+        `${new URL(admin).host} holds back the whole listing of tokens, or did within the last 5 minutes`,
+      );
     expect((await summaries()).filter((text) => /<error|<no value>/.test(text))).toEqual([]);
 
     // As prometheus-adapter fills the rule in.

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import {
   buildSchema,
   type ExecutionResult,
@@ -8,9 +9,11 @@ import {
   type OperationDefinitionNode,
   parse,
 } from 'graphql';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type PlanOptions, planOperation } from '../../src/execution/operation-plan.js';
 import { createPlanCache } from '../../src/execution/plan-cache.js';
+import { exceedsBytes } from '../../src/execution/result-bytes.js';
+import { JsonWriter } from '../../src/execution/writing/json-writer.js';
 import { RowJsonBudget } from '../../src/execution/writing/row-json.js';
 
 const schema = buildSchema(`
@@ -155,6 +158,61 @@ describe('a plan', () => {
     expect(made?.write({}, {})).toBeUndefined();
     // vitest reports rejections that nothing handles.
     await new Promise((resolve) => setTimeout(resolve, 20));
+  });
+});
+
+describe('the limit on the bytes of an answer', () => {
+  const texts = (count: number) =>
+    withResolvers({ 'Query.texts': () => Array(count).fill('x'.repeat(99_997)) });
+
+  it('ends a plan that goes beyond it', () => {
+    expect(plan('{ texts }', texts(83))?.write({}, {})?.[0]?.length).toBeGreaterThan(8_300_000);
+    expect(plan('{ texts }', texts(84))?.write({}, {})).toBeUndefined();
+    const context = { maxResponseBytes: () => 8_500_000 };
+    expect(plan('{ texts }', texts(84))?.write(context, {})?.[0]?.length).toBeGreaterThan(8_400_000);
+    expect(plan('{ texts }', texts(86))?.write(context, {})).toBeUndefined();
+  });
+
+  it('is for kept JSON, too', () => {
+    const rows = Object.freeze(
+      Array.from({ length: 30 }, (_, b) => Object.freeze({ a: 'x'.repeat(99_997), b })),
+    );
+    const own = withResolvers({ 'Query.rows': () => rows });
+    const recorder = { begin: () => ({}), end: () => ({}), repeat: () => true };
+    const made = plan('{ rows { a } again: rows { a } }', own, { budget: new RowJsonBudget(1e9) });
+    const thrice = plan('{ rows { a } x: rows { a } y: rows { a } }', own, {
+      budget: new RowJsonBudget(1e9),
+    });
+    for (let nth = 0; nth < 3; nth++) {
+      const parts = made?.write({ recorder }, {}) ?? [];
+      expect(parts.reduce((sum, { length }) => sum + length, 0)).toBeGreaterThan(6_000_000);
+      expect(thrice?.write({ recorder }, {})).toBeUndefined();
+    }
+  });
+
+  it('is found without making JSON, exactly', () => {
+    const values = [
+      fc.string({ unit: 'binary' }),
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.boolean(),
+      fc.constant(null),
+    ];
+    fc.assert(
+      fc.property(fc.object({ key: fc.stringMatching(/^[a-z]\w{0,9}$/), values }), (value) => {
+        const bytes = Buffer.byteLength(JSON.stringify(value));
+        expect(exceedsBytes(value, bytes)).toBe(false);
+        expect(exceedsBytes(value, bytes - 1)).toBe(true);
+      }),
+    );
+  });
+
+  it.each(['write', 'copy'] as const)('is not met by an answer that is cut: a short %s throws', (method) => {
+    const writer = new JsonWriter(() => false);
+    writer.text = 'a text';
+    const short = vi.spyOn(Buffer.prototype, method).mockReturnValueOnce(5);
+    expect(() => writer.append(Buffer.from('some more'))).toThrow(RangeError);
+    short.mockRestore();
+    writer.release();
   });
 });
 

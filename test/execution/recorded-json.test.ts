@@ -180,7 +180,7 @@ describe('a list with other variables each time', () => {
   const ROW_COUNT = 30;
   const upstreamRows = (usd: number) => {
     const tokens = Array.from({ length: ROW_COUNT }, (_, nth) =>
-      tokenRow('ethereum', `0x${String(nth).padStart(40, '0')}`, { symbol: `T${nth}`, price: { usd } }),
+      tokenRow('ethereum', `0x${String(nth + 1).padStart(40, '0')}`, { symbol: `T${nth}`, price: { usd } }),
     );
     return { chains: [chainRow('ethereum')], tokens };
   };

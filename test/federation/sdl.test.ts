@@ -37,6 +37,7 @@ describe('the SDL for other graphs', () => {
     for (const line of [
       'type Chain @key(fields: "chainKey") @key(fields: "id") @key(fields: "caip2") {',
       'type Token @key(fields: "chainKey address") @key(fields: "id") @key(fields: "caip19") {',
+      'type HeldBackFact @shareable {',
       'type NativeCurrency @shareable {',
       'type Price @shareable {',
       'type PageInfo @shareable {',

@@ -25,7 +25,8 @@ import { codesOf, createTestGateway, type TestGateway } from '../support/test-ga
 const schema = withFederation(ownSchema);
 const EVERY_FIELD = `{
   id isBridgeable chainKey address decimals symbol name price { usd asOf } isNative logoUrl caip19
-  chain { id chainKey chainType chainId shortName name caip2 tokenCount
+  heldBack { fact served upstream since }
+  chain { id chainKey chainType chainId shortName name caip2 tokenCount heldBack { fact served upstream since }
     nativeCurrency { chainKey name symbol decimals address } }
 }`;
 
@@ -45,6 +46,7 @@ async function unitsOf({ snapshots }: TestGateway, query: string, raw: object = 
       chains: () => chains.rowsByChain,
       tokens: () => tokens.rowsByChain,
       chainKeyOfCaip2: (caip2) => chains.byCaip2(caip2)?.chainKey ?? '',
+      isTooMuch: () => false,
     },
   ).units;
 }

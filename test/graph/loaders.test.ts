@@ -34,11 +34,11 @@ function createColdView() {
     cachedRoutes: () => undefined,
     async routes(question) {
       routesAsked.push(question);
-      return [];
+      return { rows: [], takenAt: 0 };
     },
     staleReads: () => [],
     swapReads: (reads) => reads,
-    readSnapshots: () => ({ chains, tokens: undefined, isMissing: false, routesGoodUntil: 0 }),
+    readSnapshots: () => ({ chains, tokens: undefined, isMissing: false }),
     now: () => Date.now(),
   };
   return { view, lookedUp, routesAsked };

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
 import { callOf } from '../mcp/support.js';
 import { json } from '../support/fake-upstream.js';
-import { exchange, startTarget, type Target } from '../support/hostile.js';
+import { exchange, slowness, startTarget, type Target } from '../support/hostile.js';
 
 /** CPU time of the main thread for one request, with 10,000 tokens. The whole listing takes a third of it. */
 const MOST_MS = 100;
@@ -40,20 +40,6 @@ const members = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_nothing, nth) => [`a${nth}`, 1]));
 const letters = (nth: number) =>
   Array.from({ length: 24 }, (_nothing, at) => String.fromCharCode(97 + ((nth * 7 + at * 5) % 26))).join('');
-
-const REFERENCE = JSON.stringify(Array.from({ length: 250_000 }, (_nothing, nth) => `a${nth}`));
-/** The time that a machine of usual speed takes to parse {@link REFERENCE}, in milliseconds. */
-const REFERENCE_MS = 25;
-
-/** How many times slower than that this machine is now; at least 1. */
-function slowness(): number {
-  const times = Array.from({ length: 5 }, () => {
-    const before = performance.now();
-    JSON.parse(REFERENCE);
-    return performance.now() - before;
-  });
-  return Math.max(1, Math.min(...times) / REFERENCE_MS);
-}
 
 /** Expects that a request costs little, each time that it is sent; returns the last status. */
 async function expectCheap(

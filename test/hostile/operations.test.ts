@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { attack, type HttpAnswer, startTarget, type Target } from '../support/hostile.js';
+import { generatedListings } from '../fixtures/rows.js';
+import { json } from '../support/fake-upstream.js';
+import { attack, exchange, type HttpAnswer, startTarget, type Target } from '../support/hostile.js';
 
 /** How long each attack lasts, in milliseconds; longer for a run of its own. */
 const ATTACK_MS = Number(process.env.HOSTILE_MS ?? 2_500);
@@ -16,6 +18,10 @@ function aliased(count: number, field: string): object {
   const aliases = Array.from({ length: count }, (_nothing, nth) => `a$N_${nth}: ${field}`);
   return { query: `{ ${aliases.join(' ')} }` };
 }
+
+/** So many aliases of the longest names that there may be. */
+const longNames = (count: number) =>
+  Array.from({ length: count }, (_nothing, nth) => `${'x'.repeat(190)}${nth}: symbol`).join(' ');
 
 function entities(count: number): object {
   const r = Array.from({ length: count }, (_nothing, nth) => ({
@@ -42,6 +48,8 @@ const ATTACKS: readonly (readonly [string, readonly object[]])[] = [
     ],
   ],
   ['entities', [entities(200), entities(8_000)]],
+  ['responses a little shorter than their limit', [{ query: `{ a$N: tokens { ${longNames(4)} } }` }]],
+  ['responses a little longer than their limit', [{ query: `{ a$N: tokens { ${longNames(6)} } }` }]],
 ];
 
 /** Sends one request; adds the CPU time of the main thread that it took, in milliseconds. */
@@ -104,6 +112,8 @@ describe('one request costs little', () => {
         query: 'query ($r: [_Any!]!) { _entities(representations: $r) { __typename } }',
         variables: { r: Array(100_000).fill({ x: 1 }) },
       },
+      'the longest names that there may be': { query: `{ tokens { ${longNames(30)} } }` },
+      'a name as long as a document may be': { query: `{ tokens { ${'x'.repeat(1_000_000)}: symbol } }` },
       'a long document': { query: `{ ${'a '.repeat(500_000)} }` },
       'nested brackets': { query: '{ chains { name } }', variables: { a: '['.repeat(500_000) } },
     };
@@ -124,6 +134,41 @@ describe('one request costs little', () => {
     });
     expect(JSON.parse(body)).toMatchObject({ errors: [{ extensions: { code: 'LIMIT_EXCEEDED' } }] });
     expect(cpuMs).toBeLessThan(MOST_STALL_MS);
+  });
+});
+
+describe('responses whose names are repeated for each row', () => {
+  it('take no memory, also as four compressed ones at once', async () => {
+    const target = await startTarget();
+    const names = Array.from({ length: 30 }, (_nothing, nth) => `${'x'.repeat(450)}${nth}: symbol`).join(' ');
+    for (const fields of [names, longNames(30), longNames(6), `${'x'.repeat(14_000)}: symbol`]) {
+      const path = `/graphql?query=${encodeURIComponent(`{ tokens { ${fields} } }`)}`;
+      const before = target.cpuMs();
+      const answers = await Promise.all(
+        ['br', 'gzip', 'br', 'gzip'].map((encoding) =>
+          exchange(target.address, path, 'GET', undefined, { 'accept-encoding': encoding }, undefined),
+        ),
+      );
+      for (const { body } of answers)
+        expect(JSON.parse(body)).toMatchObject({ errors: [{ extensions: { code: 'LIMIT_EXCEEDED' } }] });
+      expect(target.cpuMs() - before).toBeLessThan(MOST_STALL_MS);
+    }
+    expect(target.memoryMb()).toBeLessThan(MOST_MEMORY_MB);
+  });
+
+  it('are refused, too, where it is the texts of the upstream that are long', async () => {
+    const target = await startTarget({ env: { TOKENS_FRESH_MS: '1000' } });
+    const before = target.upstream.count('tokens');
+    const long = (row: object) => ({ ...row, name: '\u2603'.repeat(1_000) });
+    target.upstream.plan('tokens', json({ tokens: generatedListings(80, 10_000).tokens.map(long) }));
+    await expect.poll(() => target.upstream.count('tokens')).toBeGreaterThan(before);
+    await expect
+      .poll(async () => (await target.ask({ query: '{ tokens { name } }' })).body.slice(0, 100))
+      .toContain('Expected a response of at most 10000000 bytes');
+    const { body, cpuMs } = await costOf(target, { query: `{ a: tokens { name } b: tokens { name } }` });
+    expect(JSON.parse(body)).toMatchObject({ errors: [{ extensions: { code: 'LIMIT_EXCEEDED' } }] });
+    expect(cpuMs).toBeLessThan(MOST_STALL_MS);
+    expect(target.memoryMb()).toBeLessThan(420);
   });
 });
 

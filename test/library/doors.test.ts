@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openGateway } from '../../src/library/index.js';
 import { demoTokens } from '../fixtures/demo.js';
@@ -22,8 +23,11 @@ type Door = (asked: Asked) => Promise<Received>;
 const JSON_TYPE = { 'content-type': 'application/json' };
 const PAGE = { origin: 'https://app.example' };
 const GZIP = { 'accept-encoding': 'gzip' };
-/** Of a connection or a moment. */
+/** Of a connection, a moment or a cache. */
 const NOT_COMPARED = [
+  // The doors of the library have one cache.
+  'age',
+  'cache-status',
   'connection',
   'content-length',
   'date',
@@ -81,6 +85,28 @@ const QUESTIONS: Readonly<Record<string, Asked>> = {
       [`${name} by QUERY, from a page`, queried(query, PAGE)],
     ]),
   ),
+  'the head of an operation': { ...got('{ chains { name } }', GZIP), method: 'HEAD' },
+  'an operation with a member that nobody knows': {
+    ...posted(''),
+    body: JSON.stringify({ query: '{ chains { name } }', id: 1 }),
+  },
+  'an operation with a long error': posted(`query A${'b'.repeat(50_000)} { nothing }`),
+  'a body that is compressed': {
+    ...posted(''),
+    headers: { ...JSON_TYPE, 'content-encoding': 'GZIP' },
+    body: gzipSync(JSON.stringify({ query: '{ chains { name } }' })).toString('latin1'),
+  },
+  'a body that only says that it is compressed': {
+    ...posted('{ chains { name } }'),
+    headers: { ...JSON_TYPE, 'content-encoding': 'identity, br' },
+  },
+  'a body that says that it is not compressed': {
+    ...posted('{ chains { name } }'),
+    headers: { ...JSON_TYPE, 'content-encoding': 'identity' },
+  },
+  'a compressed message for agents': agent('{"jsonrpc":"2.0","id":1,"method":"tools/list"}', {
+    'content-encoding': 'deflate',
+  }),
   'QUERY, compressed': queried('{ chains { name } }', GZIP),
   'QUERY without a type': { ...queried('{ chains { name } }'), headers: {} },
   'QUERY of another type': queried('{ chains { name } }', { 'content-type': 'text/plain' }),
@@ -238,6 +264,26 @@ describe('the process, fetch and the handler answer alike', () => {
       const { data, errors } = JSON.parse(body.toString()) as { data: object; errors?: unknown };
       expect(errors, name).toBeUndefined();
       if (name !== 'sources') expect(Object.values(data)[0], name).toBeTruthy();
+    }
+  });
+
+  it('a body that is compressed is refused, and told what is accepted', async () => {
+    for (const door of Object.values(doors)) {
+      for (const [encoding, status] of [
+        ['gzip', 415],
+        ['x-unknown', 415],
+        ['identity, gzip', 415],
+        ['identity', 200],
+        ['Identity, identity', 200],
+        ['', 200],
+      ] as const) {
+        const asked = posted('{ chains { name } }');
+        const answer = await door({ ...asked, headers: { ...asked.headers, 'content-encoding': encoding } });
+        expect(answer.status, encoding).toBe(status);
+        if (status === 200) continue;
+        expect(answer.headers['accept-encoding']).toBe('identity');
+        expect(answer.body.toString()).toContain('without a Content-Encoding');
+      }
     }
   });
 });

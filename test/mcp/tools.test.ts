@@ -1,7 +1,9 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TOOLS } from '../../src/mcp/tools.js';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { startFakeUpstream, status } from '../support/fake-upstream.js';
+import { withHeldBack } from '../support/held-back.js';
 import { startServer, type TestServer } from '../support/test-server.js';
 import { connect, REVISIONS, type Revision, textOf } from './support.js';
 
@@ -83,6 +85,14 @@ describe.each(REVISIONS)('an agent that speaks %s', (revision) => {
     expect(JSON.parse(textOf(result))).toEqual(result.structuredContent);
   });
 
+  it('reads the time of routes', async () => {
+    const { structuredContent } = await client().callTool({
+      name: 'get_destinations',
+      arguments: { srcChainKey: 'ethereum', srcToken: USDC },
+    });
+    expect(structuredContent).toHaveProperty('destinations.0.asOf', expect.stringMatching(/^\d{4}-.*Z$/));
+  });
+
   it('reads the time of each price', async () => {
     const { structuredContent } = await client().callTool({
       name: 'get_token',
@@ -146,6 +156,48 @@ describe('a tool', () => {
       errors: [{ code: 'UPSTREAM_STATUS', path: ['destinations'] }],
       data: { destinations: null, listings: [{ name: 'chains' }, { name: 'tokens' }] },
     });
+  });
+
+  it('says which facts of a token and a chain the upstream contradicts, and what that means', async () => {
+    const since = Date.UTC(2026, 0, 31);
+    const { address, query } = await startServer({
+      upstream: await startFakeUpstream({
+        chains: [chainRow('a'), chainRow('b')],
+        tokens: [tokenRow('a', '0x1', { symbol: 'USDC' }), tokenRow('b', '0x2', { symbol: 'ETH' })],
+      }),
+      decorate: withHeldBack({
+        USDC: [{ fact: 'decimals', served: '6', upstream: '18', since }],
+        a: [{ fact: 'chainId', served: '1', upstream: '2', since }],
+      }),
+    });
+    await query('{ chains { name } tokens { name } }');
+    const client = await connect(address, '2026-07-28');
+    const structured = async (name: string, args = {}) =>
+      (await client.callTool({ name, arguments: args })).structuredContent;
+    const decimals = [{ fact: 'decimals', served: '6', upstream: '18', since: '2026-01-31T00:00:00.000Z' }];
+    const chainId = [{ fact: 'chainId', served: '1', upstream: '2', since: '2026-01-31T00:00:00.000Z' }];
+    const usdc = { heldBack: decimals, chain: { heldBack: chainId } };
+
+    expect(await structured('find_tokens', { filter: { symbols: ['USDC'] } })).toMatchObject({
+      tokenSearch: { nodes: [usdc] },
+    });
+    expect(await structured('get_token', { chainKey: 'a', address: '0x1' })).toMatchObject({ token: usdc });
+    expect(await structured('get_token', { chainKey: 'b', address: '0x2' })).toMatchObject({
+      token: { heldBack: [], chain: { heldBack: [] } },
+    });
+    expect(await structured('list_chains')).toMatchObject({
+      chains: [{ heldBack: chainId }, { heldBack: [] }],
+    });
+    expect(await structured('get_destinations', { srcChainKey: 'b', srcToken: '0x2' })).toMatchObject({
+      destinations: [{ chain: { heldBack: chainId }, tokens: [{ heldBack: decimals }] }],
+    });
+    expect(await structured('listing_status')).toMatchObject({
+      listings: [{ heldBackRows: expect.any(Number) }, { heldBackRows: expect.any(Number) }],
+    });
+    const { tools } = await client.listTools();
+    for (const { name, description } of tools)
+      expect(description, name).toContain(name === 'listing_status' ? 'heldBackRows' : 'heldBack of ');
+    expect(client.getInstructions()).toContain('heldBack is empty for nearly all rows.');
   });
 
   it('shows names of strangers inside JSON alone', async () => {

@@ -265,3 +265,12 @@ describe('requests by GET', () => {
     expect(await response.json()).toEqual(await query(text, variables));
   });
 });
+
+it('a response 406 names each type once, whatever the client accepts', async () => {
+  const { fetch } = await createTestGateway();
+  const headers = { 'content-type': 'application/json', accept: 'a/b,'.repeat(1_000) };
+  const response = await fetch('/graphql', { method: 'POST', headers, body: '{"query":"{ __typename }"}' });
+  expect(response.status).toBe(406);
+  const types = response.headers.get('accept')?.split(', ') ?? [];
+  expect(new Set(types).size).toBe(types.length);
+});

@@ -1,6 +1,6 @@
 import { getIntrospectionQuery } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { codesOf, createTestGateway } from '../support/test-gateway.js';
+import { type Answered, codesOf, createTestGateway } from '../support/test-gateway.js';
 
 /** A query of this many levels. */
 function deep(levels: number): string {
@@ -66,6 +66,45 @@ describe('errors name the limit, its setting and the actual number', () => {
     expect(answer.errors?.map(({ message }) => message)).toEqual([
       'An operation may have at most 100 fields, its fragments spread (MAX_QUERY_TOKENS); this one has 129.',
     ]);
+  });
+
+  it.each([
+    ['an alias', (name: string) => `{ ${name}: __typename }`],
+    ['a field', (name: string) => `{ ${name} }`],
+    ['a fragment', (name: string) => `{ ...${name} } fragment ${name} on Query { __typename }`],
+    ['a variable', (name: string) => `query ($${name}: String) { chains(search: $${name}) { name } }`],
+    ['an operation', (name: string) => `query ${name} { __typename }`],
+    ['a directive', (name: string) => `{ __typename @${name} }`],
+  ])('the length of a name, in documents of any length: of %s', async (_name, document) => {
+    const { query } = await createTestGateway();
+    for (const comment of ['', `# ${'-'.repeat(5_000)}\n`, `# ${'x'.repeat(5_000)}\n`]) {
+      const longest = await query(comment + document('x'.repeat(200)));
+      expect(codesOf(longest)).not.toContain('LIMIT_EXCEEDED');
+      const longer = await query(comment + document('x'.repeat(201)));
+      expect(codesOf(longer)).toEqual(['LIMIT_EXCEEDED']);
+      expect(longer.errors?.[0]?.message).toBe(
+        'Expected names of at most 200 characters in the document, such as aliases; got a longer one.',
+      );
+      expect(longer).not.toHaveProperty('data');
+    }
+  });
+
+  it('the length of operationName, without the name', async () => {
+    const { fetch } = await createTestGateway();
+    const response = await fetch('/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query: '{ __typename }', operationName: 'x'.repeat(201) }),
+    });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({
+      errors: [
+        {
+          message: 'Expected at most 200 characters as "operationName", got 201.',
+          extensions: { code: 'BAD_USER_INPUT' },
+        },
+      ],
+    });
   });
 
   it('bytes of a body, by HTTP status 413', async () => {
@@ -175,8 +214,60 @@ describe('limits', () => {
     expect(answer.errors?.[0]?.message).toContain('Cannot spread fragment "a" within itself');
   });
 
+  it('count no texts and comments as names', async () => {
+    const { query } = await createTestGateway();
+    const text = 'x'.repeat(300);
+    expect(await query(`{ chain(chainKey: "${text}") { name } } # ${text}`)).toEqual({
+      data: { chain: null },
+    });
+  });
+
   it('leave a syntax error to the parser', async () => {
     const { query } = await createTestGateway();
     expect(codesOf(await query('{ chains { "unterminated } }'))).toEqual(['GRAPHQL_PARSE_FAILED']);
+  });
+});
+
+describe('a text of the client', () => {
+  const LONG = 'x'.repeat(900_000);
+  const SEARCH = 'query A($f: TokenFilter) { tokenSearch(filter: $f) { totalCount } }';
+  const unknown = Object.fromEntries(Array.from({ length: 40 }, (_nothing, nth) => [`no${nth}`, 1]));
+
+  it.each<[string, object]>([
+    ['the name of the operation', { query: SEARCH, operationName: LONG }],
+    ['a name in the document', { query: `query ${LONG} { chains { name } } query B { no }` }],
+    [
+      'a name in ten errors',
+      { query: `query ${LONG}(${'abcdefghijk'.replace(/./g, '$$$&: Int ')}) { chains { name } }` },
+    ],
+    ['a syntax error', { query: `{ chains { name } } ${LONG}` }],
+    ['a value of a variable', { query: SEARCH, variables: { f: { symbols: [5], chainKeys: [LONG] } } }],
+    ['a variable in many errors', { query: SEARCH, variables: { f: { symbols: LONG, ...unknown } } }],
+    ['the name of a member', { [LONG]: 1 }],
+  ])('is not repeated whole in errors: %s', async (_name, asked) => {
+    const { fetch } = await createTestGateway();
+    for (let time = 0; time < 2; time++) {
+      const response = await fetch('/graphql', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(asked),
+      });
+      const text = await response.text();
+      expect(text.length).toBeLessThan(80_000);
+      const { errors = [] } = JSON.parse(text) as Answered<unknown>;
+      expect(errors.length).toBeGreaterThan(0);
+      for (const { message } of errors) expect(message.length).toBeLessThan(2_000);
+    }
+  });
+
+  it('is repeated if it is short, as the end of a message is', async () => {
+    const { query } = await createTestGateway();
+    const { errors = [] } = await query(SEARCH, { f: { symbols: LONG, no: 1 } });
+    expect(errors.map(({ message }) => message.slice(-50)).join()).toContain(
+      '"no" is not defined by type "TokenFilter"',
+    );
+    expect(errors[0]?.message).toContain('characters left out');
+    const short = await query(SEARCH, { f: 'abc' });
+    expect(short.errors?.[0]?.message).toContain('"abc"');
   });
 });

@@ -204,7 +204,15 @@ describe('the metrics of listings', () => {
 
   it('forget a source that is served no more, and say what is held back', async () => {
     const { metrics, ...gateway } = await createTestGateway();
-    const taken = { takenAt: 0, ageMs: 1500, rows: 3, rejectedRows: 0, version: null, lastFailure: null };
+    const taken = {
+      takenAt: 0,
+      ageMs: 1500,
+      rows: 3,
+      rejectedRows: 0,
+      heldBackRows: 0,
+      version: null,
+      lastFailure: null,
+    };
     const tokens = { name: 'tokens', state: 'FRESH', ...taken } as const;
     metrics.watchListings(() => [{ ...tokens, source: 'v1', isHeldBack: false }]);
     await scrape({ metrics, ...gateway });
@@ -215,6 +223,80 @@ describe('the metrics of listings', () => {
     });
     expect(samples.get('gateway_listing_held_back{listing="tokens"}')).toBe(1);
     expect(samples.get('gateway_listing_age_seconds{listing="tokens"}')).toBe(1.5);
+  });
+});
+
+describe('the metrics of guarded values', () => {
+  const ROWS = {
+    'gateway_held_back_rows{listing="chains",fact="chainId"}': 0,
+    'gateway_held_back_rows{listing="chains",fact="chainType"}': 0,
+    'gateway_held_back_rows{listing="chains",fact="nativeCurrency"}': 0,
+    'gateway_held_back_rows{listing="tokens",fact="decimals"}': 0,
+    'gateway_held_back_rows{listing="tokens",fact="symbol"}': 0,
+    'gateway_held_back_rows{listing="tokens",fact="address"}': 0,
+  };
+  const OLDEST = {
+    'gateway_held_back_oldest_seconds{listing="chains"}': 0,
+    'gateway_held_back_oldest_seconds{listing="tokens"}': 0,
+  };
+
+  it('are there from the start, at 0', async () => {
+    const samples = await scrape(await createTestGateway());
+    expect(startingWith(samples, 'gateway_held_back_')).toEqual({ ...ROWS, ...OLDEST });
+    const accepted = startingWith(samples, 'gateway_accepted_changes_total');
+    expect(accepted).toMatchObject({
+      'gateway_accepted_changes_total{listing="tokens",fact="decimals",by="time"}': 0,
+      'gateway_accepted_changes_total{listing="chains",fact="nativeCurrency",by="operator"}': 0,
+    });
+    expect(Object.values(accepted)).toEqual(Array(12).fill(0));
+    expect(startingWith(samples, 'gateway_contradictory_rows_total')).toEqual({
+      'gateway_contradictory_rows_total{listing="chains"}': 0,
+      'gateway_contradictory_rows_total{listing="tokens"}': 0,
+    });
+  });
+
+  it('tell the rows that are held back, by fact, and the age of the oldest, until none is', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const { metrics, ...gateway } = await createTestGateway();
+    const since = Date.now();
+    const rowsByFact = new Map([
+      ['decimals', 2],
+      ['symbol', 1],
+    ]);
+    metrics.watchHeldBack(() => [{ listing: 'tokens', rowsByFact, oldestSince: since }]);
+    vi.setSystemTime(since + 90_500);
+    const held = await scrape({ metrics, ...gateway });
+    expect(startingWith(held, 'gateway_held_back_')).toEqual({
+      ...ROWS,
+      'gateway_held_back_rows{listing="tokens",fact="decimals"}': 2,
+      'gateway_held_back_rows{listing="tokens",fact="symbol"}': 1,
+      ...OLDEST,
+      'gateway_held_back_oldest_seconds{listing="tokens"}': 90.5,
+    });
+    // The clock was set back.
+    vi.setSystemTime(since - 1_000);
+    expect(startingWith(await scrape({ metrics, ...gateway }), 'gateway_held_back_oldest')).toEqual(OLDEST);
+    metrics.watchHeldBack(() => [{ listing: 'tokens', rowsByFact: new Map(), oldestSince: undefined }]);
+    const after = await scrape({ metrics, ...gateway });
+    expect(startingWith(after, 'gateway_held_back_')).toEqual({ ...ROWS, ...OLDEST });
+  });
+
+  it('count the changes that were accepted, and rows that contradict each other', async () => {
+    const { metrics, ...gateway } = await createTestGateway();
+    metrics.acceptedChange('tokens', 'decimals', 'time');
+    metrics.acceptedChange('tokens', 'decimals', 'time');
+    metrics.acceptedChange('chains', 'chainId', 'operator');
+    metrics.contradictoryRows('tokens', 4);
+    const samples = await scrape({ metrics, ...gateway });
+    const accepted = startingWith(samples, 'gateway_accepted_changes_total');
+    expect(Object.fromEntries(Object.entries(accepted).filter(([, count]) => count > 0))).toEqual({
+      'gateway_accepted_changes_total{listing="tokens",fact="decimals",by="time"}': 2,
+      'gateway_accepted_changes_total{listing="chains",fact="chainId",by="operator"}': 1,
+    });
+    expect(samples.get('gateway_contradictory_rows_total{listing="tokens"}')).toBe(4);
   });
 });
 

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { caip2Of } from '../../src/domain/caip.js';
 import type { Chain, Fetched, Token } from '../../src/domain/listing.js';
 import type { TokenOrder } from '../../src/search/order/token-order.js';
 import { interpretationsOf } from '../../src/search/text.js';
@@ -18,12 +19,13 @@ const CONTRACT = `0x${'12'.repeat(20)}`;
 const currency = (chainKey: string, symbol: string, address = PLACEHOLDER) => ({
   nativeCurrency: { chainKey, name: symbol, symbol, decimals: 18, address },
 });
-export const chains: readonly Chain[] = [
+const CHAIN_ROWS = [
   chainRow('base', { chainId: 8453 }),
   chainRow('bsc', { shortName: 'BSC', name: 'BNB Chain', ...currency('bsc', 'BNB') }),
   chainRow('tron', { chainType: 'tvm', name: 'TRON', chainId: 728126428, ...currency('tron', 'USD₮') }),
   chainRow('o & c', { chainType: 'odd', shortName: '', name: 'S & P', ...currency('o & c', 'OC', CONTRACT) }),
 ] as unknown as readonly Chain[];
+export const chains = CHAIN_ROWS.map((chain) => ({ ...chain, caip2: caip2Of(chain) }));
 const CHAIN_KEYS = [...chains.map(({ chainKey }) => chainKey), 'not listed'];
 
 /** Texts as upstreams list them, and odd ones: words without letters, marks, emoji, texts that fold to another length. */
@@ -106,6 +108,7 @@ const tokens: fc.Arbitrary<Token> = fc.record({
   name: joined,
   price: prices,
   logoUrl: fc.constant(null),
+  heldBack: fc.constant([]),
 });
 /** Token listings. */
 export const listingOf = (minLength: number, maxLength: number) =>

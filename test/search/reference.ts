@@ -134,12 +134,14 @@ function textKey(text: string): string {
 /** The best of all ways in which the word matches the token; infinite if it does not match. */
 function scoreOf(token: Token, word: SearchWord, chain: Chain | undefined, byCurrency: boolean): number {
   const address = foldAddress(token.address);
-  const { addressOn, addressStart } = word.identifier ?? {};
+  const { addressOn, addressStart, addressEnd = '' } = word.identifier ?? {};
   const isAddress =
     word.addresses.some((typed) => foldAddress(typed) === address) &&
     (addressOn === undefined || addressOn === caip2Of(chain));
   const isStart =
-    addressStart !== undefined && /^0x[0-9a-f]+$/i.test(address) && address.startsWith(addressStart);
+    addressStart !== undefined &&
+    address.toLowerCase().startsWith(addressStart) &&
+    address.toLowerCase().endsWith(addressEnd);
   return Math.min(
     isAddress || isStart ? 2 : Number.POSITIVE_INFINITY,
     chainScoreOf(token, word, chain, byCurrency),

@@ -74,7 +74,12 @@ describe('a search finds what a plain search finds', () => {
   });
 
   it('in the demo listing', async () => {
-    const rows = demoTokens.map((row) => ({ ...row, logoUrl: null, price: { ...row.price, asOf: 1 } }));
+    const rows = demoTokens.map((row) => ({
+      ...row,
+      logoUrl: null,
+      price: { ...row.price, asOf: 1 },
+      heldBack: [],
+    }));
     const snapshot = await createTokenSnapshot(fetched(rows));
     fc.assert(
       fc.property(requests, (generated) => expectPlainResults(snapshot, { ...generated, first: 100 })),

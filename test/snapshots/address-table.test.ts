@@ -9,9 +9,16 @@ const ZERO = `0x${'0'.repeat(40)}`;
 
 /** Few letters, so that many addresses differ in letter case only, or not at all. */
 const hex = fc.string({ unit: fc.constantFrom('a', 'A', 'b', 'B', '0'), minLength: 1, maxLength: 4 });
+/** Zeros before them, up to the lengths of addresses, are no other address. */
+const zeros = fc
+  .constantFrom(0, 1, 39, 40, 64)
+  .chain((length) => hex.map((digits) => digits.padStart(length, '0')));
 const address = fc.oneof(
   hex.map((digits) => `0x${digits}`),
   hex.map((digits) => `0X${digits}`),
+  zeros.map((digits) => `0x${digits}`),
+  zeros.map((digits) => `0x${digits}::coin::C`),
+  hex.map((digits) => digits.padStart(40, '0')),
   // Not hex, so that letter case matters: base58, a Move type, and hex without its prefix.
   fc.constantFrom('Ab9', 'aB9', '0x1::coin::C', '0x1::coin::c', '0x', 'ab', 'AB', '@`', 'é', 'É'),
   fc.constantFrom(
@@ -21,10 +28,10 @@ const address = fc.oneof(
     NATIVE_PLACEHOLDER.toUpperCase(),
   ),
 );
-const key = fc.record({ chainKey: fc.constantFrom('a', 'A', 'ab', ''), address });
+const key = fc.record({ chainKey: fc.constantFrom('a', 'ab', ''), address });
 
 function token({ chainKey, address }: { chainKey: string; address: string }): Token {
-  const text = { symbol: '', name: '', logoUrl: null };
+  const text = { symbol: '', name: '', logoUrl: null, heldBack: [] };
   return { chainKey, address, ...text, decimals: 18, isBridgeable: true, price: null };
 }
 
@@ -45,7 +52,11 @@ describe('the table of addresses', () => {
   it.each([
     { listed: '0xAb', asked: '0xaB', isFound: true },
     { listed: '0xAb', asked: '0XAB', isFound: true },
+    { listed: '0xAb', asked: '0x0aB', isFound: true },
+    { listed: '0xAb', asked: `${'0'.repeat(38)}aB`, isFound: true },
+    { listed: '0xAb', asked: '0xAb0', isFound: false },
     { listed: 'Ab', asked: 'aB', isFound: false },
+    { listed: '0x1::coin::C', asked: '0x001::coin::C', isFound: true },
     { listed: '0x1::coin::C', asked: '0x1::coin::c', isFound: false },
     { listed: ZERO, asked: NATIVE_PLACEHOLDER.toLowerCase(), isFound: true },
     { listed: NATIVE_PLACEHOLDER, asked: ZERO, isFound: true },

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { guardListing } from '../../src/snapshots/changes/guard.js';
 import { createRefresher } from '../../src/snapshots/refresher.js';
 import { createTokenSnapshot } from '../../src/snapshots/snapshot.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
@@ -12,11 +13,20 @@ describe('a listing that is held back', () => {
   it('is not indexed until it is accepted', async () => {
     const { log } = await createTestLog();
     const outcomes: string[] = [];
-    let decimals = 6;
+    let count = 4;
     let indexed = 0;
+    const rules = {
+      verdictOn: () => undefined,
+      keptFacts: () => undefined,
+    };
     const refresher = createRefresher({
       kind: TOKENS,
-      fetch: () => TOKENS.parse([tokenRow('a', '0x1', { decimals })], { source: 'v1', takenAt: Date.now() }),
+      fetch() {
+        const rows = Array.from({ length: count }, (_, index) => tokenRow('a', `0x${index + 1}`));
+        return TOKENS.parse(rows, { source: 'v1', takenAt: Date.now() });
+      },
+      guard: (sent, before, peer) => guardListing({ kind: TOKENS, holdBackMs: 0, rules }, sent, before, peer),
+      select: (rows) => rows,
       index(fetched) {
         indexed++;
         return createTokenSnapshot(fetched);
@@ -37,7 +47,7 @@ describe('a listing that is held back', () => {
       await sleep(5);
     }
     await refresh();
-    decimals = 18;
+    count = 1;
     await refresh();
     await refresh();
     expect(outcomes).toEqual(['taken', 'held_back', 'held_back']);
@@ -45,7 +55,7 @@ describe('a listing that is held back', () => {
     expect(indexed).toBe(1);
     await refresh();
     expect(outcomes.at(-1)).toBe('taken');
-    expect(refresher.snapshot?.rows[0]?.decimals).toBe(18);
+    expect(refresher.snapshot?.rows).toHaveLength(1);
     expect(indexed).toBe(2);
   });
 });

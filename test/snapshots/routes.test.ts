@@ -185,7 +185,7 @@ describe('rows of routes', () => {
   it('are compared with the listing that the operation reads, and not with a newer one', async () => {
     const other = LISTED.map((row) => (row.address === '0x2' ? { ...row, decimals: 18 } : row));
     const gateway = await serve(() => json({ tokens: [tokenRow('b', '0x2', { decimals: 18 })] }), {
-      config: { holdBackTimes: 1 },
+      config: { holdBackTimes: 1, holdBackMs: 0 },
     });
     const before = gateway.snapshots.view();
     expect((await before.tokens()).byAddress('b', '0x2')?.decimals).toBe(6);
@@ -193,9 +193,11 @@ describe('rows of routes', () => {
     gateway.snapshots.refreshNow();
     await expect.poll(() => gateway.snapshots.current().tokens?.byAddress('b', '0x2')?.decimals).toBe(18);
     const question = { srcChainKey: 'c', srcToken: '0x64' };
-    expect(await before.routes(question)).toEqual([]);
+    expect((await before.routes(question)).rows).toEqual([]);
     const now = gateway.snapshots.view();
-    expect(await now.routes(question)).toEqual([gateway.snapshots.current().tokens?.byAddress('b', '0x2')]);
+    expect((await now.routes(question)).rows).toEqual([
+      gateway.snapshots.current().tokens?.byAddress('b', '0x2'),
+    ]);
     expect(gateway.asked()).toHaveLength(1);
   });
 
@@ -302,6 +304,27 @@ describe('routes that fail', () => {
     expect(asked()).toHaveLength(3);
     clock.advance(1);
     expect(await codes()).toEqual([]);
+    expect(asked()).toHaveLength(4);
+  });
+});
+
+describe('an answer that is larger than the cache of routes', () => {
+  const MANY = Array.from({ length: 95_000 }, (_, index) => tokenRow('b', `0xb${index}`));
+  const routes = ({ searchParams }: URL) =>
+    json({ tokens: searchParams.get('srcToken') === '0x64' ? MANY : [tokenRow('b', '0x2')] });
+
+  it('is asked for once, and takes the place of all others', async () => {
+    const { query, asked } = await serve(routes, { config: { destinationsFreshMs: 3_600_000 } });
+    const countOf = async (address: string) => {
+      const { data } = await query<{ tokens: unknown[] }>(pair(address));
+      return data?.tokens.length;
+    };
+    expect([await countOf('0x65'), await countOf('0x65')]).toEqual([1, 1]);
+    expect(asked()).toHaveLength(1);
+    for (let nth = 0; nth < 3; nth++) expect(await countOf('0x64')).toBe(95_000);
+    expect(asked()).toHaveLength(2);
+    // The other one was given up for it, and it for the other one: there is never more than one of them.
+    expect([await countOf('0x65'), await countOf('0x65'), await countOf('0x64')]).toEqual([1, 1, 95_000]);
     expect(asked()).toHaveLength(4);
   });
 });

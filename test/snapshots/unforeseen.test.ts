@@ -68,14 +68,14 @@ describe.each(MISTAKES)('a failure of %s that nobody foresaw', (_name, broken) =
   });
 });
 
-it('a failure of comparing that nobody foresaw is recorded, too', async () => {
+it('a failure of the guard that nobody foresaw is recorded, too', async () => {
   let isBroken = false;
   const mistaken = (taken: Fetched<Chain>): Fetched<Chain> => ({
     ...taken,
     rows: taken.rows.map((row) =>
       Object.defineProperty({ ...row, nativeCurrency: { ...row.nativeCurrency } }, 'chainId', {
         get() {
-          if (new Error().stack?.includes('comparison')) throw new TypeError('a secret mistake');
+          if (new Error().stack?.includes('guard')) throw new TypeError('a secret mistake');
           return 1;
         },
       }),

@@ -30,6 +30,7 @@ const configFor = (snapshotDir: string) => ({
   chainsFreshMs: 3_600_000,
   tokensFreshMs: 3_600_000,
   holdBackTimes: 1,
+  holdBackMs: 0,
 });
 
 /** The file of a listing; those that are still being written have longer names. */

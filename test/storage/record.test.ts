@@ -42,6 +42,17 @@ describe('a snapshot', () => {
     await expect(decode(redis)).rejects.toThrow('digest does not fit');
   });
 
+  it('keeps how old the answer was, and is from the future by when it was requested', async () => {
+    const takenAt = Date.now() - 7_200_000;
+    const decode = async (upstreamAgeMs: number) => {
+      const fetched = { ...(await listing(1)), takenAt, upstreamAgeMs };
+      const record = Buffer.concat(await encodeRecord(TOKENS, fetched, SERVICES));
+      return decodeRecord(TOKENS, record, SERVICES, Date.now());
+    };
+    expect(await decode(7_200_000)).toMatchObject({ takenAt, upstreamAgeMs: 7_200_000 });
+    await expect(decode(7_300_000)).rejects.toThrow('s in the future');
+  });
+
   it('gives the same bytes as if it were encoded at once', async () => {
     for (const count of [1, 100, 101]) {
       const fetched = await listing(count);

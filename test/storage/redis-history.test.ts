@@ -9,7 +9,7 @@ import type { TokenList } from '../support/token-lists.js';
 const address = (index: number) => `0x${index.toString(16).padStart(40, '0')}`;
 const rows = (...indexes: number[]) => indexes.map((index) => tokenRow('a', address(index)));
 /** Refreshes only when a test says so. */
-const CONFIG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1 };
+const CONFIG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 };
 
 interface Changes {
   readonly cursor: string;

@@ -47,6 +47,20 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     expect(await refreshes(gateways, 'chains', 'shared')).toBe(2);
   });
 
+  it.each<[string, Answer]>([
+    ['always', json({ tokens: [tokenRow(CHAIN, '0x1')] }, { age: '7200' })],
+    ['but for the first', first(1, moving(), json({ tokens: [tokenRow(CHAIN, '0x1')] }, { age: '7200' }))],
+  ])('cost it no more if its answers are old %s', async (_when, answer) => {
+    const upstream = await startFakeUpstream();
+    upstream.plan('tokens', answer);
+    const { gateways } = await startPeers(3, { upstream, config: { tokensFreshMs: 600 } });
+    await expect.poll(() => upstream.count('tokens'), { timeout: 20_000 }).toBeGreaterThan(5);
+    const at = upstream.seen.filter(({ path }) => path === 'tokens').map((request) => request.at);
+    for (const [index, time] of at.slice(1).entries()) expect(time - (at[index] ?? 0)).toBeGreaterThan(400);
+    await expect.poll(() => new Set(gateways.map(versionOf)).size).toBe(1);
+    expect(gateways.map((gateway) => statusOf(gateway).tokens.lastFailure)).toEqual([null, null, null]);
+  });
+
   it('take a new snapshot as soon as it is announced, long before their own is due', async () => {
     const { gateways, join } = await startPeers(1, { config: { tokensFreshMs: 300 } });
     const [eager] = gateways;

@@ -113,13 +113,15 @@ export function mostInASecond(seen: readonly SeenRequest[], slackMs = 100): numb
   return most;
 }
 
-/** Answers 200 with this value as JSON. */
-export function json(value: unknown): Answer {
-  return text(JSON.stringify(value));
+type Headers = Readonly<Record<string, string | string[]>>;
+
+/** Answers 200 with this value as JSON, such as with `{ age: '60' }` among the headers. */
+export function json(value: unknown, headers?: Headers): Answer {
+  return text(JSON.stringify(value), headers);
 }
 
 /** Answers 200 with this body. */
-export function text(body: string | Buffer, headers: Record<string, string> = {}): Answer {
+export function text(body: string | Buffer, headers: Headers = {}): Answer {
   return (response) => {
     response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(body);
   };

@@ -83,6 +83,9 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
 /** What is nobody's value, for variables of wrong types. */
 const WRONG = [{}, [[]], 2 ** 31, 'BEST', { chainKey: 'base' }, true, 0.5];
 
+/** Of a name in a document. */
+const MAX_NAME_LENGTH = 200;
+
 /** How deep fields may stand in each other. */
 const MAX_DEPTH = 4;
 
@@ -113,8 +116,15 @@ function operationOf(
   const hasDirectives = outOf(3);
   let named = 0;
 
+  /** A new name. A few are as long as a name may be, and very few are longer. */
+  function nameOf(letter: string): string {
+    const name = `${letter}${named++}`;
+    if (!outOf(12)) return name;
+    return name.padEnd(outOf(20) ? MAX_NAME_LENGTH + 1 : MAX_NAME_LENGTH, 'x');
+  }
+
   function define(type: string, value: unknown, defaultTo?: string): string {
-    const name = `v${named++}`;
+    const name = nameOf('v');
     definitions.push(`$${name}: ${type}${defaultTo === undefined ? '' : ` = ${defaultTo}`}`);
     if (value !== undefined) variables[name] = value;
     return `$${name}`;
@@ -128,6 +138,7 @@ function operationOf(
         () => 'false',
         () => define('Boolean!', choose([true, false])),
         () => define('Boolean', choose([true, undefined]), 'false'),
+        () => define('Boolean', choose([null, false]), 'true'),
       ])();
     return choose([
       () => ` @include(if: ${condition()})`,
@@ -234,15 +245,26 @@ function operationOf(
         () => `... on ${type.name}${directives()} { ${inner} }`,
         () => `...${directives()} { ${inner} }`,
         () => spread(type.name, inner),
-        () => `${spread(type.name, inner)} ...F${fragments.length - 1}${directives()}`,
+        () => spreadTwice(type.name, inner),
       ])();
     }
     return fieldOf(type, depth, isInList, without);
   }
 
+  function fragment(on: string, inner: string): string {
+    const name = nameOf('F');
+    fragments.push(`fragment ${name} on ${on} { ${inner} }`);
+    return name;
+  }
+
   function spread(on: string, inner: string): string {
-    fragments.push(`fragment F${fragments.length} on ${on} { ${inner} }`);
-    return `...F${fragments.length - 1}${directives()}`;
+    return `...${fragment(on, inner)}${directives()}`;
+  }
+
+  /** Whether the second counts depends on the condition of the first. */
+  function spreadTwice(on: string, inner: string): string {
+    const name = fragment(on, inner);
+    return `...${name}${directives()} ...${name}${directives()}`;
   }
 
   function fieldOf(
@@ -261,14 +283,14 @@ function operationOf(
     const asking = fields.filter(({ name, args }) => isRoute(name) || args.some(isRouteArgument));
     const isAsking = hasRoutes === 'often' && asking.length > 0 && outOf(2);
     const field = choose(isAsking ? asking : [undefined, ...fields]);
-    if (!field) return outOf(2) ? '__typename' : `a${named++}: __typename${directives()}`;
+    if (!field) return outOf(2) ? '__typename' : `${nameOf('a')}: __typename${directives()}`;
     const below = getNamedType(field.type);
     const args = field.args
       .filter((argument) => !isRouteArgument(argument) || (hasRoutes && !isInList))
       .map(argumentOf)
       .filter((argument) => argument !== undefined);
     const isPlain = isLeafType(below) && args.length === 0;
-    const head = `${isPlain && outOf(2) ? '' : `a${named++}: `}${field.name}${args.length ? `(${args.join(', ')})` : ''}`;
+    const head = `${isPlain && outOf(2) ? '' : `${nameOf('a')}: `}${field.name}${args.length ? `(${args.join(', ')})` : ''}`;
     if (isLeafType(below)) return outOf(8) ? `${head}${directives()} ${head}` : head + directives();
     const list = isNonNullType(field.type) ? field.type.ofType : field.type;
     const inner = () => selectionOf(below, depth + 1, isInList || isListType(list), without);

@@ -220,3 +220,17 @@ function residentMb(pid: number | undefined): number {
 function procFile(pid: number | undefined, name: string): string {
   return readFileSync(`/proc/${pid}/${name}`, 'utf8');
 }
+
+const REFERENCE = JSON.stringify(Array.from({ length: 250_000 }, (_nothing, nth) => `a${nth}`));
+/** The time that a machine of usual speed takes to parse {@link REFERENCE}, in milliseconds. */
+const REFERENCE_MS = 25;
+
+/** How many times slower than that this machine is now; at least 1. */
+export function slowness(): number {
+  const times = Array.from({ length: 5 }, () => {
+    const before = performance.now();
+    JSON.parse(REFERENCE);
+    return performance.now() - before;
+  });
+  return Math.max(1, Math.min(...times) / REFERENCE_MS);
+}

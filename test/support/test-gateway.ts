@@ -7,6 +7,7 @@ import { createLogger, type Logger } from '../../src/logger.js';
 import { createMetrics, type Metrics } from '../../src/metrics.js';
 import { openSnapshots } from '../../src/open-snapshots.js';
 import { pageDocuments } from '../../src/pages/page-documents.js';
+import type { Peers } from '../../src/snapshots/peers.js';
 import type { Snapshots } from '../../src/snapshots/snapshots.js';
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 
@@ -52,6 +53,8 @@ export interface TestGatewayOptions {
   readonly routeMapLimits?: { readonly pairs: number; readonly destinations: number };
   /** Long unless given, so that a busy machine does not keep gateways from sharing. */
   readonly redisTimeoutMs?: number;
+  /** The gateways to share with, where it is not through Redis. */
+  readonly peers?: Peers;
   /** Stands between the upstream half and the graph half. */
   readonly decorate?: (listing: Listing) => Listing;
   readonly isStopping?: () => boolean;
@@ -99,6 +102,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
     firstPauseMs: options.firstPauseMs,
     routeMapLimits: options.routeMapLimits,
     redisTimeoutMs: options.redisTimeoutMs ?? 30_000,
+    peers: options.peers,
     ...(options.decorate ? { decorate: options.decorate } : {}),
     log,
   });

@@ -6,7 +6,7 @@ import { createTestGateway, type TestGateway } from '../support/test-gateway.js'
 import { refreshWith } from '../support/test-server.js';
 import { isTokenList, nextVersionByPackage, type TokenList, type Version } from '../support/token-lists.js';
 
-const CONFIG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1 };
+const CONFIG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 };
 const address = (index: number) => `0x${'aB'.repeat(19)}0${index}`;
 /** It stays, so that the list is never empty. */
 const ANCHOR = tokenRow('a', address(0));

@@ -44,6 +44,7 @@ async function serve({ config, ...options }: TestGatewayOptions = {}) {
       upstreamSuccessorUrl: successor.url,
       // Its rows are told apart by their symbols, and another symbol would be held back.
       holdBackTimes: 1,
+      holdBackMs: 0,
       ...config,
     },
     firstPauseMs: 20,
@@ -165,7 +166,14 @@ describe('once v1 says that it is gone', () => {
       to: 'value-transfer',
       appeared: { count: 1, first: [tokenKey('a', '0x4')] },
       vanished: { count: 2, first: [tokenKey('a', '0x2'), tokenKey('a', '0x3')] },
-      changedDecimals: { count: 1, first: [`${tokenKey('a', '0x1')}: 6 → 18`] },
+    });
+    // What has changed of rows that both have is guarded, and each has a line of its own.
+    expect(logged.find(({ msg }) => msg.startsWith('Accepted in the tokens listing'))).toMatchObject({
+      chainKey: 'a',
+      address: '0x1',
+      fact: 'decimals',
+      served: '6',
+      upstream: '18',
     });
   });
 

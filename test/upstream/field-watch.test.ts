@@ -5,7 +5,7 @@ import { createTestGateway, type TestGateway } from '../support/test-gateway.js'
 import { refreshWith } from '../support/test-server.js';
 
 const CHAINS = [chainRow('a')];
-const CONFIG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1 };
+const CONFIG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 };
 const rows = (changes: object = {}) => [
   { ...tokenRow('a', '0x1'), ...changes },
   { ...tokenRow('a', '0x2'), tag: 'sometimes' },

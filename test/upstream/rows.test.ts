@@ -93,7 +93,8 @@ describe('a bad token row is left out, counted and logged with its place', () =>
     ['a null symbol', tokenRow('good', '0x1', { symbol: null }), /symbol/],
     ['a null name', tokenRow('good', '0x1', { name: null }), /name/],
     ['isBridgeable that is text', tokenRow('good', '0x1', { isBridgeable: 'true' }), /isBridgeable/],
-    ['no isBridgeable', tokenRow('good', '0x1', { isBridgeable: undefined }), /isBridgeable/],
+    ['a null isBridgeable', tokenRow('good', '0x1', { isBridgeable: null }), /isBridgeable/],
+    ['a symbol that is a number', tokenRow('good', '0x1', { symbol: 1 }), /symbol: .*string/],
     ['an endless chainKey', tokenRow('c'.repeat(257), '0x1'), /chainKey: .*length.*256.*257/],
     ['an endless address', tokenRow('good', 'a'.repeat(513)), /address: .*length.*512.*513/],
     ['an endless symbol', tokenRow('good', '0x1', { symbol: 's'.repeat(257) }), /symbol: .*length.*256/],
@@ -124,15 +125,22 @@ describe('odd rows that are good', () => {
     expect(listings[1]).toMatchObject({ rows: 1, rejectedRows: 0 });
   });
 
-  it('a price that passes all numbers is none, and one of zero is one', async () => {
+  it('a price that passes all numbers is none, and so is one of zero', async () => {
     const upstream = await startFakeUpstream();
     const row = (address: string, usd: string) =>
       JSON.stringify(tokenRow('good', address)).replace(/"price":\{"usd":[^}]*\}/, `"price":{"usd":${usd}}`);
     upstream.plan('tokens', text(`{"tokens":[${row('0x1', '1e999')},${row('0x2', '0')}]}`));
     const { query } = await createTestGateway({ upstream });
     expect(await query('{ tokens { price { usd } } }')).toEqual({
-      data: { tokens: [{ price: null }, { price: { usd: 0 } }] },
+      data: { tokens: [{ price: null }, { price: null }] },
     });
+  });
+
+  it('a token without name, symbol or isBridgeable is served with empty texts and as not bridgeable', async () => {
+    const bare = { chainKey: 'good', address: '0x1', decimals: 6 };
+    const { tokens, listings } = await serve({ tokens: [bare] });
+    expect(tokens).toEqual([{ ...bare, symbol: '', name: '', isBridgeable: false, price: null }]);
+    expect(listings[1]).toMatchObject({ rows: 1, rejectedRows: 0 });
   });
 
   it('empty names, unknown fields and types in capitals', async () => {
@@ -148,11 +156,11 @@ describe('odd rows that are good', () => {
 describe('duplicates collapse to the first, and count as rejected', () => {
   it('of a chainKey', async () => {
     const { chains, warnings } = await serve({
-      chains: [chainRow('a', { chainId: 1 }), chainRow('a', { chainId: 2 }), chainRow('b', { chainId: 1 })],
+      chains: [chainRow('a', { name: 'first' }), chainRow('A', { name: 'second' }), chainRow('b')],
     });
-    expect(chains.map(({ chainKey, chainId }) => [chainKey, chainId])).toEqual([
-      ['a', 1],
-      ['b', 1],
+    expect(chains.map(({ chainKey, name }) => [chainKey, name])).toEqual([
+      ['a', 'first'],
+      ['b', 'The b chain'],
     ]);
     expect(warnings).toEqual([['chains[1]: duplicate of chains[0]']]);
   });
@@ -160,16 +168,16 @@ describe('duplicates collapse to the first, and count as rejected', () => {
   it('of an address on one chain, as it is looked up', async () => {
     const { tokens, listings, warnings } = await serve({
       tokens: [
-        tokenRow('a', '0xAb', { symbol: 'first' }),
-        tokenRow('a', '0xaB', { symbol: 'second' }),
-        tokenRow('b', '0xab', { symbol: 'elsewhere' }),
-        tokenRow('s', 'Base58', { symbol: 'exact' }),
-        tokenRow('s', 'base58', { symbol: 'another' }),
-        tokenRow('a', `0x${'0'.repeat(40)}`, { symbol: 'zero' }),
-        tokenRow('a', '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE', { symbol: 'placeholder' }),
+        tokenRow('a', '0xAb', { name: 'first' }),
+        tokenRow('a', '0xaB', { name: 'second' }),
+        tokenRow('b', '0xab', { name: 'elsewhere' }),
+        tokenRow('s', 'Base58', { name: 'exact' }),
+        tokenRow('s', 'base58', { name: 'another' }),
+        tokenRow('a', `0x${'0'.repeat(40)}`, { name: 'zero' }),
+        tokenRow('a', '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE', { name: 'placeholder' }),
       ],
     });
-    expect(tokens.map(({ symbol }) => symbol)).toEqual(['first', 'elsewhere', 'exact', 'another', 'zero']);
+    expect(tokens.map(({ name }) => name)).toEqual(['first', 'elsewhere', 'exact', 'another', 'zero']);
     expect(listings[1]).toMatchObject({ rows: 5, rejectedRows: 2 });
     expect(warnings).toEqual([['tokens[1]: duplicate of tokens[0]', 'tokens[6]: duplicate of tokens[5]']]);
   });

@@ -124,6 +124,16 @@ describe('the rows of the successor', () => {
     expect(await query('{ tokens { price { usd } } }')).toEqual({ data: { tokens: [{ price: null }] } });
   });
 
+  it.each([
+    ['no isSupported', { isSupported: undefined }],
+    ['isBridgeable in its place', { isSupported: undefined, isBridgeable: true }],
+  ])('a token with %s is served as not bridgeable', async (_what, changes) => {
+    const { query } = await serve(await startSmall({ tokens: [token('a', '0x1', changes)] }));
+    expect(await query('{ tokens { isBridgeable } }')).toEqual({
+      data: { tokens: [{ isBridgeable: false }] },
+    });
+  });
+
   it.each<[string, 'chains' | 'tokens', unknown, RegExp]>([
     ['a chain without chainId', 'chains', chain('b', { chainId: undefined }), /^chains\[1\]: chainId/],
     [
@@ -133,21 +143,15 @@ describe('the rows of the successor', () => {
       /^chains\[1\]: nativeCurrency/,
     ],
     [
-      'a token without isSupported',
+      'a token whose isSupported is text',
       'tokens',
-      token('a', '0x2', { isSupported: undefined }),
-      /^tokens\[1\]: isSupported/,
-    ],
-    [
-      'a token with isBridgeable in its place',
-      'tokens',
-      token('a', '0x2', { isSupported: undefined, isBridgeable: true }),
+      token('a', '0x2', { isSupported: 'true' }),
       /^tokens\[1\]: isSupported/,
     ],
     [
       'the same token again',
       'tokens',
-      token('a', '0x1', { symbol: 'OTHER' }),
+      token('a', '0x1', { name: 'Other' }),
       /^tokens\[1\]: duplicate of tokens\[0\]$/,
     ],
     ['the same chain again', 'chains', chain('a'), /^chains\[1\]: duplicate of chains\[0\]$/],
@@ -167,7 +171,7 @@ describe('the rows of the successor', () => {
   it.each<[string, Answer]>([
     ['no rows', json({ tokens: [], pagination: {} })],
     ['rows of the other listing', json({ chains: [chain('a')], pagination: {} })],
-    ['no good row', json({ tokens: [tokenRow('a', '0x1')] })],
+    ['no good row', json({ tokens: [token('a', '0x1', { decimals: null })] })],
     ['a bare array', json([token('a', '0x1')])],
   ])('are refused whole where there are %s', async (_name, answer) => {
     const upstream = await startSmall();
@@ -341,6 +345,28 @@ describe('pages', () => {
     // The second request comes 50 ms after the first.
     expect(askedAt).toHaveLength(2);
     expect(asOf[0]).toBeLessThanOrEqual(askedAt[0] ?? 0);
+  });
+});
+
+describe('an answer in pages', () => {
+  it('is as old as its oldest page', async () => {
+    const upstream = await startSmall();
+    upstream.plan('tokens', (response, request, nth) => {
+      const [age, page] = tokenOf(request.url)
+        ? ['7200', { from: '0x2' }]
+        : ['60', { nextToken: 'more', from: '0x1' }];
+      const { from, ...pagination } = page;
+      json({ tokens: [token('a', from)], pagination }, { age })(response, request, nth);
+    });
+    const gateway = await serve(upstream, { config: { priceMaxAgeMs: 86_400_000 } });
+    const before = Date.now();
+    const { data } = await gateway.query<{ tokens: { price: { asOf: string } }[] }>(
+      '{ tokens { price { asOf } } }',
+    );
+    const times = data?.tokens.map(({ price }) => Date.parse(price.asOf) + 7_200_000) ?? [];
+    expect(times).toEqual([times[0], times[0]]);
+    expect(times[0]).toBeGreaterThanOrEqual(before);
+    expect(times[0]).toBeLessThanOrEqual(Date.now());
   });
 });
 

@@ -1,3 +1,5 @@
+import { ABANDONED } from './abandon.js';
+
 /*
  * Bytes of one answer. Text is appended to a string and turned into bytes every few kilobytes: a text of megabytes
  * that consists of a hundred thousand parts is slow to flatten. The bytes go into one buffer that all answers use in
@@ -34,6 +36,9 @@ function giveBackScratch(scratch: Buffer, used: number): void {
   else if (spare === undefined || spare.length < scratch.length) spare = scratch;
 }
 
+/** Whether an answer of so many bytes is too long. */
+export type IsTooLong = (bytes: number) => boolean;
+
 /** Collects the JSON of one answer. Call {@link release} at its end, whether it was finished or not. */
 export class JsonWriter {
   /** The text that is not yet in bytes. Append to it, at most a few kilobytes between two calls of {@link flushIfLong}. */
@@ -44,6 +49,11 @@ export class JsonWriter {
   private used = 0;
   /** The finished parts of the answer. The bytes in the scratch buffer follow them. */
   private readonly parts: Buffer[] = [];
+  /** All bytes of the answer so far. */
+  private total = 0;
+
+  /** @param isTooLong asked each time that text became bytes; the operation is abandoned where it is true */
+  constructor(private readonly isTooLong: IsTooLong) {}
 
   flushIfLong(): void {
     if (this.text.length >= FLUSH_AT) this.flush();
@@ -53,11 +63,13 @@ export class JsonWriter {
   append(bytes: Buffer): void {
     if (bytes.length < MIN_PART) {
       this.flush(bytes.length);
-      this.length += bytes.copy(this.scratch, this.length);
-      return;
+      copyWhole(bytes, this.scratch, this.length);
+      this.length += bytes.length;
+    } else {
+      this.endPart();
+      this.parts.push(bytes);
     }
-    this.endPart();
-    this.parts.push(bytes);
+    this.count(bytes.length);
   }
 
   /** The number of bytes since the last part. */
@@ -90,7 +102,7 @@ export class JsonWriter {
     }
     this.flush();
     const bytes = Buffer.allocUnsafe(this.length);
-    this.scratch.copy(bytes, 0, 0, this.length);
+    copyWhole(this.scratch.subarray(0, this.length), bytes, 0);
     this.parts.push(bytes);
     this.length = 0;
   }
@@ -104,12 +116,30 @@ export class JsonWriter {
     const needed = this.length + this.text.length * MAX_BYTES_OF_UNIT + room;
     if (needed > this.scratch.length) {
       const larger = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(needed)));
-      this.scratch.copy(larger, 0, 0, this.length);
+      copyWhole(this.scratch.subarray(0, this.length), larger, 0);
       this.scratch = larger;
     }
     if (this.text === '') return;
-    this.length += this.scratch.write(this.text, this.length);
+    const written = this.scratch.write(this.text, this.length);
+    // There is room for all of it, and each unit takes a byte or more.
+    if (written < this.text.length) throw cutShort(this.text.length, written);
+    this.length += written;
     this.used = Math.max(this.used, this.length);
     this.text = '';
+    this.count(written);
   }
+
+  private count(bytes: number): void {
+    this.total += bytes;
+    if (this.isTooLong(this.total)) throw ABANDONED;
+  }
+}
+
+function copyWhole(from: Buffer, to: Buffer, at: number): void {
+  const copied = from.copy(to, at);
+  if (copied < from.length) throw cutShort(from.length, copied);
+}
+
+function cutShort(expected: number, written: number): RangeError {
+  return new RangeError(`Expected to write at least ${expected} bytes of an answer, wrote ${written}`);
 }

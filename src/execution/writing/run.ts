@@ -1,3 +1,4 @@
+import { MIN_RESPONSE_LIMIT } from '../../domain/text-limits.js';
 import { JsonWriter } from './json-writer.js';
 
 /** The part of an operation's context that tells what is read beside rows. */
@@ -10,6 +11,13 @@ export interface Recorder {
   end(begun: unknown, like: object | undefined): object | undefined;
   /** Notes what was read then as read now. False if something else would be read. */
   repeat(reads: object): boolean;
+}
+
+/** The part of an operation's context that a run uses. Each member may be missing. */
+interface RunContext {
+  readonly recorder?: Recorder;
+  /** Limit on the bytes of the answer, at least {@link MIN_RESPONSE_LIMIT}. Asked only beyond that. */
+  readonly maxResponseBytes?: () => number;
 }
 
 /** One execution of a plan. Resolvers must not reach it. */
@@ -31,8 +39,9 @@ export class Run extends JsonWriter {
     readonly variables: Readonly<Record<string, unknown>>,
     readonly keepsRows: boolean,
   ) {
-    super();
-    if (keepsRows) this.recorder = (context as { readonly recorder?: Recorder } | undefined)?.recorder;
+    const { recorder, maxResponseBytes } = (context ?? {}) as RunContext;
+    super((bytes) => bytes > MIN_RESPONSE_LIMIT && bytes > (maxResponseBytes?.() ?? MIN_RESPONSE_LIMIT));
+    if (keepsRows) this.recorder = recorder;
   }
 
   /** Whether JSON can be kept with what it reads. Not within a recording, which keeps the whole. */

@@ -1,9 +1,10 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { OperationLimitError } from '../../domain/errors.js';
+import { OperationLimitError, responseTooLong } from '../../domain/errors.js';
+import { MIN_RESPONSE_LIMIT } from '../../domain/text-limits.js';
 import type { ListingName } from '../../snapshots/freshness.js';
 import type { View } from '../../snapshots/view/operation-view.js';
-import { countByChain, type ListingSizes, NO_ROWS, type RowsByChain, totalRows } from './cost.js';
-import { type Cost, costOfOperation, costOfRows, type MeteredOperation } from './operation-cost.js';
+import { type Cost, countByChain, type ListingSizes, NO_ROWS, type RowsByChain, totalRows } from './cost.js';
+import { costOfOperation, costOfRows, type MeteredOperation } from './operation-cost.js';
 
 export interface CostMeterOptions {
   /** The snapshots that the operation reads. */
@@ -14,6 +15,8 @@ export interface CostMeterOptions {
   readonly maxRows: number;
   /** Units for one token with every field and its chain. */
   readonly unitsOfWholeToken: number;
+  /** Limit on the bytes of the response, at the present size of the token listing. */
+  readonly maxResponseBytes: () => number;
   /** Waits for a turn. Called after waiting for a listing, since its arrival resumes many operations at once. */
   readonly nextTurn: () => Promise<void>;
 }
@@ -37,6 +40,13 @@ export interface CostMeter {
     info: GraphQLResolveInfo,
   ): readonly Row[];
   /**
+   * Adds rows whose units do not count: an operation that is near the limit of units must not fail as soon as a fact is
+   * held back.
+   *
+   * @throws OperationLimitError
+   */
+  countRows(count: number): void;
+  /**
    * Adds units that belong to no rows.
    *
    * @throws OperationLimitError
@@ -54,7 +64,7 @@ export function createCostMeter(options: CostMeterOptions): CostMeter {
 
 /** A class, since one is made for every operation. */
 class OperationMeter implements CostMeter, ListingSizes {
-  private readonly total: Cost = { units: 0, rows: 0 };
+  private readonly total: Cost = { units: 0, rows: 0, bytes: 0 };
   /** Listings whose size was asked for and is not known yet. */
   private missing: Set<ListingName> | undefined;
 
@@ -74,6 +84,12 @@ class OperationMeter implements CostMeter, ListingSizes {
     return chains?.byCaip2(caip2)?.chainKey ?? '';
   }
 
+  isTooMuch(cost: Cost): boolean {
+    const { maxCost, maxRows } = this.options;
+    // The limit takes longer to compute than a small operation costs.
+    return cost.rows > maxRows || (cost.units > maxCost && cost.units > this.limit()) || this.isTooLong(cost);
+  }
+
   admitOperation(metered: MeteredOperation): Promise<void> | undefined {
     const cost = costOfOperation(metered, this);
     if (this.missing) {
@@ -91,13 +107,17 @@ class OperationMeter implements CostMeter, ListingSizes {
     rows: readonly Row[],
     info: GraphQLResolveInfo,
   ): readonly Row[] {
-    if (!this.isWithin()) return [];
+    if (this.isTooMuch(this.total)) return [];
     this.add(costOfRows(countByChain(rows.map(({ chainKey }) => chainKey)), info, this));
     return rows;
   }
 
+  countRows(count: number): void {
+    if (count > 0 && !this.isTooMuch(this.total)) this.add({ units: 0, rows: count, bytes: 0 });
+  }
+
   spend(units: number): void {
-    if (this.isWithin()) this.add({ units, rows: 0 });
+    if (!this.isTooMuch(this.total)) this.add({ units, rows: 0, bytes: 0 });
   }
 
   private sizeOf(
@@ -113,25 +133,24 @@ class OperationMeter implements CostMeter, ListingSizes {
     this.missing.add(name);
   }
 
-  private isWithin(): boolean {
-    const { units, rows } = this.total;
-    const { maxCost, maxRows } = this.options;
-    // The limit takes longer to compute than a small operation costs.
-    return rows <= maxRows && (units <= maxCost || units <= this.limit());
-  }
-
   /** At least the cost of the whole token listing, whatever its size. */
   private limit(): number {
     const { maxCost, unitsOfWholeToken } = this.options;
     return Math.max(maxCost, UNITS_AROUND_LIST + totalRows(this.tokens()) * (1 + unitsOfWholeToken));
   }
 
-  private add({ units, rows }: Cost): void {
+  private isTooLong({ bytes }: Cost): boolean {
+    return bytes > MIN_RESPONSE_LIMIT && bytes > this.options.maxResponseBytes();
+  }
+
+  private add({ units, rows, bytes }: Cost): void {
     const { total } = this;
     const { maxRows } = this.options;
     total.units += units;
     total.rows += rows;
-    if (this.isWithin()) return;
+    total.bytes += bytes;
+    if (!this.isTooMuch(total)) return;
+    if (this.isTooLong(total)) throw responseTooLong(this.options.maxResponseBytes());
     throw new OperationLimitError(
       'LIMIT_EXCEEDED',
       total.rows > maxRows

@@ -19,14 +19,15 @@ import {
 } from 'graphql';
 // Not in graphql's index, but the function of its executor: selections are merged here as they are executed.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
-import { type CostInput, type FieldCost, type ListingSizes, type RowsByChain, totalRows } from './cost.js';
-
-/** The cost of an operation, or of a part of it. */
-export interface Cost {
-  units: number;
-  /** Rows of all lists of objects. */
-  rows: number;
-}
+import {
+  type Cost,
+  type CostInput,
+  type FieldCost,
+  type ListingSizes,
+  RARE_ROWS,
+  type RowsByChain,
+  totalRows,
+} from './cost.js';
 
 /** An operation and the parts of its document that its cost depends on. */
 export interface MeteredOperation {
@@ -67,7 +68,7 @@ const ONE_ROW: RowsByChain = new Map([['', 1]]);
  * really has.
  */
 export function costOfOperation(metered: MeteredOperation, sizes: ListingSizes): Cost {
-  const cost = { units: 0, rows: 0 };
+  const cost = { units: 0, rows: 0, bytes: 0 };
   const query = metered.schema.getQueryType();
   if (!query) return cost;
   const context = new MeteredContext(metered);
@@ -100,7 +101,7 @@ class MeteredContext implements OperationContext {
 /** The cost of rows that a resolver has just found, with everything selected on them. */
 export function costOfRows(rows: RowsByChain, info: GraphQLResolveInfo, sizes: ListingSizes): Cost {
   const { schema, fragments, variableValues: variables } = info;
-  const cost = { units: 0, rows: 0 };
+  const cost = { units: 0, rows: 0, bytes: 0 };
   addRows(
     cost,
     getNamedType(info.returnType),
@@ -122,12 +123,12 @@ function fragmentsOf(document: DocumentNode): Readonly<Record<string, FragmentDe
   return fragments;
 }
 
-/** Units for one object of the type with every field, including single objects below it but no lists. */
+/** Units for one object of the type with every field, including single objects below it, and lists only if empty. */
 export function unitsOfWholeObject(type: GraphQLObjectType): number {
   let units = 0;
   for (const field of Object.values(type.getFields())) {
     const below = getNamedType(field.type);
-    if (!isObjectType(below)) units += 1;
+    if (!isObjectType(below) || field.extensions.cost === RARE_ROWS) units += 1;
     else if (!isListType(getNullableType(field.type))) units += 1 + unitsOfWholeObject(below);
   }
   return units;
@@ -137,6 +138,8 @@ export function unitsOfWholeObject(type: GraphQLObjectType): number {
 interface Selections {
   /** Units for each object, beside those of `fields`. */
   readonly units: number;
+  /** Bytes of its names in the response. */
+  readonly bytes: number;
   /** The fields of object types, and those that do more than give a value. */
   readonly fields: readonly CountedField[];
 }
@@ -184,8 +187,11 @@ function collected(type: GraphQLObjectType, nodes: SelectingNodes, context: Oper
   const { schema, fragments, variables } = context;
   const fields: CountedField[] = [];
   let units = 0;
-  for (const nodesOfField of collect()) {
+  let bytes = 0;
+  for (const [key, nodesOfField] of collect()) {
     const name = nodesOfField[0]?.name.value ?? '';
+    // In quotes, with a colon and a comma or brace.
+    bytes += key.length + 4;
     const field = type.getFields()[name];
     units += field || name === '__typename' ? 1 : 1 + INTROSPECTION_UNITS;
     const below = getNamedType(field?.type);
@@ -194,12 +200,12 @@ function collected(type: GraphQLObjectType, nodes: SelectingNodes, context: Oper
     const isList = isListType(getNullableType(field.type));
     fields.push({ field, cost: cost ?? {}, type: below, isList, nodes: nodesOfField });
   }
-  return { units, fields };
+  return { units, bytes, fields };
 
-  function collect(): Iterable<readonly FieldNode[]> {
+  function collect(): Iterable<readonly [key: string, nodes: readonly FieldNode[]]> {
     try {
       // It reads nothing of a node but the selection set.
-      return collectSubfields(schema, fragments, variables, type, nodes as readonly FieldNode[]).values();
+      return collectSubfields(schema, fragments, variables, type, nodes as readonly FieldNode[]);
     } catch {
       // A variable of @skip or @include is null: execution fails with the same error.
       return [];
@@ -210,12 +216,14 @@ function collected(type: GraphQLObjectType, nodes: SelectingNodes, context: Oper
 /** Adds everything selected on these objects of one type. */
 function addSelections(
   total: Cost,
-  { units, fields }: Selections,
+  { units, bytes, fields }: Selections,
   parents: RowsByChain,
   context: OperationContext,
   sizes: ListingSizes,
 ): void {
-  total.units += units * totalRows(parents);
+  const count = totalRows(parents);
+  total.units += units * count;
+  total.bytes += bytes * count;
   for (const { field, cost, type, isList, nodes } of fields) {
     const { rows, rowsByType, units: ownUnits } = cost;
     let input: CostInput | undefined;
@@ -223,6 +231,8 @@ function addSelections(
       input = { args: valuesOf(field, nodes[0], context), parents, sizes };
       total.units += ownUnits?.(input) ?? 0;
     }
+    // Before the rows are counted: for that, each key of a list is read.
+    if (sizes.isTooMuch(total)) return;
     if (input && rowsByType) {
       for (const [name, ofType] of Object.entries(rowsByType(input)))
         addRows(total, context.schema.getType(name), isList, nodes, ofType, context, sizes);

@@ -2,7 +2,7 @@ import { parseCaip19 } from '../../domain/caip.js';
 import { GatewayError, OperationLimitError } from '../../domain/errors.js';
 import type { Chain, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
-import { type CostInput, countByChain, type ListingSizes } from '../cost/cost.js';
+import { type CostInput, countLookUps, idUnits, type ListingSizes } from '../cost/cost.js';
 import { identityOf } from '../schema/values/ids.js';
 
 /** Each one adds an error to the response, which costs fifty times as much as an entity. */
@@ -41,13 +41,25 @@ export function entitiesOf(
 
 /** Counts the rows of the argument `representations` by type, for the cost of the operation. */
 export function rowsOfRepresentations({ args: { representations }, sizes }: CostInput) {
-  const chainKeys: { readonly Chain: string[]; readonly Token: string[] } = { Chain: [], Token: [] };
-  for (const representation of Array.isArray(representations) ? representations : []) {
-    const members = (representation ?? {}) as Representation;
-    const keys = members.__typename === 'Token' ? chainKeys.Token : chainKeys.Chain;
-    keys.push(chainKeyOf(members, sizes));
-  }
-  return { Chain: countByChain(chainKeys.Chain), Token: countByChain(chainKeys.Token) };
+  const all = membersOf(representations);
+  const ofType = (isToken: boolean) =>
+    countLookUps<Representation>(
+      all.filter(({ __typename }) => (__typename === 'Token') === isToken),
+      sizes,
+      (members) => chainKeyOf(members, sizes),
+    );
+  return { Chain: ofType(false), Token: ofType(true) };
+}
+
+/** Units for the ids among these representations. */
+export function unitsOfRepresentations({ args: { representations } }: CostInput): number {
+  let ids = 0;
+  for (const members of membersOf(representations)) if (typeof members.id === 'string') ids++;
+  return idUnits(ids);
+}
+
+function membersOf(representations: unknown): readonly Representation[] {
+  return (Array.isArray(representations) ? representations : []).map((each) => each ?? {});
 }
 
 type Representation = Readonly<Record<string, unknown>>;

@@ -2,7 +2,8 @@ import { extendSchema, type GraphQLSchema, isUnionType, parse } from 'graphql';
 import type { Chain, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
 import { withCost } from '../cost/cost.js';
-import { entitiesOf, rowsOfRepresentations } from './entities.js';
+import { boundEnumValues } from '../schema/values/enums.js';
+import { entitiesOf, rowsOfRepresentations, unitsOfRepresentations } from './entities.js';
 import { stitchingSdlOf } from './stitching.js';
 import { subgraphSdlOf } from './subgraph.js';
 
@@ -37,12 +38,13 @@ export function withFederation(schema: GraphQLSchema): GraphQLSchema {
   const sdl = once(() => subgraphSdlOf(schema));
   const stitchingSdl = once(() => stitchingSdlOf(schema));
   const graph = extendSchema(schema, EXTENSION);
+  boundEnumValues(graph);
   const entity = graph.getType('_Entity');
   const { _service, _entities, _sdl } = graph.getQueryType()?.getFields() ?? {};
   if (!isUnionType(entity) || !_service || !_entities || !_sdl) throw new Error('Expected the extension');
   entity.resolveType = (row: Chain | Token) => ('nativeCurrency' in row ? 'Chain' : 'Token');
   _service.resolve = () => ({ sdl: sdl() });
-  _entities.extensions = withCost({ rowsByType: rowsOfRepresentations });
+  _entities.extensions = withCost({ units: unitsOfRepresentations, rowsByType: rowsOfRepresentations });
   _entities.resolve = (_query, { representations }, { loaders }: GatewayContext) =>
     entitiesOf(representations, loaders);
   _sdl.resolve = (_query, _args, { introspection }: GatewayContext) =>

@@ -18,6 +18,7 @@ export function subgraphSdlOf(schema: GraphQLSchema): string {
     types: {
       Chain: '@key(fields: "chainKey") @key(fields: "id") @key(fields: "caip2")',
       Token: '@key(fields: "chainKey address") @key(fields: "id") @key(fields: "caip19")',
+      HeldBackFact: '@shareable',
       NativeCurrency: '@shareable',
       Price: '@shareable',
       PageInfo: '@shareable',

@@ -1,11 +1,11 @@
-import { caip2Of } from '../../domain/caip.js';
 import type { Chain, NativeCurrency } from '../../domain/listing.js';
 import { FROM_ROW_ONLY } from '../../domain/row-fields.js';
-import { countByChain, NO_ROWS, searchUnits, totalRows, withCost } from '../cost/cost.js';
+import { countByChain, countLookUps, NO_ROWS, searchUnits, totalRows, withCost } from '../cost/cost.js';
 import { whenReady } from '../maybe-promise.js';
 import { builder } from './builder.js';
 import { NodeType } from './node.js';
-import { atMost } from './values/arguments.js';
+import { textsWithin, textWithin } from './values/arguments.js';
+import { heldBackField } from './values/held-back.js';
 import { idOfChain } from './values/ids.js';
 
 const NativeCurrencyType = builder.objectRef<NativeCurrency>('NativeCurrency').implement({
@@ -59,20 +59,22 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
       description:
         'CAIP-2 identifier, such as `eip155:1` or `solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp`; null if no registered namespace follows from the data. Compare it exactly, with letter case.',
       extensions: FROM_ROW_ONLY,
-      resolve: caip2Of,
+      resolve: ({ caip2 }) => caip2,
+    }),
+    heldBack: t.field({
+      ...heldBackField,
+      description:
+        'Facts on which the upstream contradicts this chain; empty for nearly all chains. If there are any, the chain is served as it was last accepted. Do not move money to or from it without asking: its number, its family or its fee currency may be another one.',
     }),
   }),
 });
-
-const MAX_SEARCH_LENGTH = 200;
-const MAX_CHAIN_TYPES = 100;
 
 builder.queryFields((t) => ({
   chains: t.field({
     type: [ChainType],
     nullable: true,
     description:
-      "The listed chains, in the upstream's order. Null with an error until there is a snapshot of the chain listing.",
+      "The listed chains, in the upstream's order, or in that of the gateway's operator. Null with an error until there is a snapshot of the chain listing.",
     args: {
       search: t.arg.string({
         description:
@@ -90,8 +92,8 @@ builder.queryFields((t) => ({
     }),
     resolve(_query, args, { loaders, cost }, info) {
       const found = loaders.chainsBySearch(
-        atMost(MAX_SEARCH_LENGTH, 'search', args.search) ?? '',
-        atMost(MAX_CHAIN_TYPES, 'chainTypes', args.chainTypes),
+        textWithin('search', 'search', args.search) ?? '',
+        textsWithin('chainType', 'chainTypes', args.chainTypes),
       );
       return isWholeListing(args) ? found : whenReady(found, (chains) => cost.admitRows(chains, info));
     },
@@ -121,7 +123,9 @@ builder.queryFields((t) => ({
         description: 'Whole keys, in any letter case; repeats are allowed.',
       }),
     },
-    extensions: withCost({ rows: ({ args }) => countByChain((args.chainKeys ?? []) as readonly string[]) }),
+    extensions: withCost({
+      rows: ({ args, sizes }) => countLookUps<string>(args.chainKeys, sizes, (chainKey) => chainKey),
+    }),
     resolve: (_query, { chainKeys }, { loaders }) =>
       chainKeys.map((chainKey) => loaders.chainByKey(chainKey)),
   }),
@@ -138,7 +142,7 @@ builder.queryFields((t) => ({
     },
     extensions: withCost({
       rows: ({ args, sizes }) =>
-        countByChain(((args.caip2s ?? []) as readonly string[]).map((caip2) => sizes.chainKeyOfCaip2(caip2))),
+        countLookUps<string>(args.caip2s, sizes, (caip2) => sizes.chainKeyOfCaip2(caip2)),
     }),
     resolve: (_query, { caip2s }, { loaders }) => caip2s.map((caip2) => loaders.chainByCaip2(caip2)),
   }),

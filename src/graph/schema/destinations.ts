@@ -1,4 +1,4 @@
-import { isSameChainKey } from '../../domain/chain-keys.js';
+import { foldChainKey } from '../../domain/addresses.js';
 import type { Token } from '../../domain/listing.js';
 import { NO_ROWS, withCost } from '../cost/cost.js';
 import { whenReady } from '../maybe-promise.js';
@@ -9,6 +9,8 @@ import { routesOfPair, TokenType } from './token.js';
 export interface ChainDestinations {
   readonly chainKey: string;
   readonly tokens: readonly Token[];
+  /** When the routes were fetched (milliseconds since 1970); null if that is not known. */
+  readonly asOf: () => number | null;
 }
 
 export const ChainDestinationsType = builder.objectRef<ChainDestinations>('ChainDestinations').implement({
@@ -30,6 +32,16 @@ export const ChainDestinationsType = builder.objectRef<ChainDestinations>('Chain
       extensions: withCost({ rows: () => NO_ROWS }),
       resolve: ({ tokens }, _args, { cost }, info) => cost.admitRows(tokens, info),
     }),
+    asOf: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'When these routes were fetched, less the time that caches in front of the upstream had held them; in `sources`, when the oldest of them was. Null if that is not known.',
+      resolve({ asOf }, _args, { tracker }) {
+        tracker.routeTimes = true;
+        return asOf();
+      },
+    }),
   }),
 });
 
@@ -43,8 +55,11 @@ builder.objectField(TokenType, 'destinations', (t) =>
     description: `The tokens on other chains that this token can be moved to, grouped by chain, as \`Query.destinations\` gives them. Select it on one chosen token, not on a list: every distinct token whose routes are not cached costs the upstream a request. One operation may cause only a few such requests; beyond them the field is null with the code ROUTE_BUDGET_EXCEEDED. ${OPTIMISTIC}`,
     extensions: withCost({ rows: () => NO_ROWS, asksUpstream: true }),
     resolve: ({ chainKey, address }, _args, { loaders, cost }, info) =>
-      whenReady(loaders.routesFrom({ srcChainKey: chainKey, srcToken: address }), (tokens) =>
-        cost.admitRows(groupByChain(elsewhere(chainKey, tokens)), info),
+      whenReady(loaders.routesFrom({ srcChainKey: chainKey, srcToken: address }), ({ rows, takenAt }) =>
+        cost.admitRows(
+          groupByChain(elsewhere(chainKey, rows), () => takenAt),
+          info,
+        ),
       ),
   }),
 );
@@ -62,7 +77,7 @@ builder.queryField('destinations', (t) =>
       srcToken: t.arg.string({
         required: true,
         description:
-          'Address of the token. Letter case does not matter if the whole address is hex. The zero address and the native placeholder (0xEeee…) are equal.',
+          'Address of the token. Letter case and zeros at the start do not matter in hex. The zero address and the native placeholder (0xEeee…) are equal.',
       }),
       includeSourceChain: t.arg.boolean({
         defaultValue: false,
@@ -71,9 +86,12 @@ builder.queryField('destinations', (t) =>
     },
     extensions: withCost({ rows: () => NO_ROWS, asksUpstream: true }),
     resolve(_query, { srcChainKey, srcToken, includeSourceChain }, { loaders, cost }, info) {
-      return whenReady(routesOfPair(srcChainKey, srcToken, loaders), (tokens) => {
-        const shown = includeSourceChain ? tokens : elsewhere(srcChainKey, tokens);
-        return cost.admitRows(groupByChain(shown), info);
+      return whenReady(routesOfPair(srcChainKey, srcToken, loaders), ({ rows, takenAt }) => {
+        const shown = includeSourceChain ? rows : elsewhere(srcChainKey, rows);
+        return cost.admitRows(
+          groupByChain(shown, () => takenAt),
+          info,
+        );
       });
     },
   }),
@@ -81,16 +99,35 @@ builder.queryField('destinations', (t) =>
 
 /** The tokens that are not on the source chain. */
 function elsewhere(srcChainKey: string, tokens: readonly Token[]): readonly Token[] {
-  return tokens.filter(({ chainKey }) => !isSameChainKey(chainKey, srcChainKey));
+  const source = foldChainKey(srcChainKey);
+  return tokens.filter(({ chainKey }) => chainKey !== source);
 }
 
-/** Chains are in the order of their first tokens. */
-export function groupByChain(tokens: readonly Token[]): readonly ChainDestinations[] {
+/**
+ * Chains are in the order of their first tokens.
+ *
+ * @param asOf when the routes of a group were fetched; called if a client asks for it
+ */
+export function groupByChain(
+  tokens: readonly Token[],
+  asOf: (group: readonly Token[]) => number | null,
+): readonly ChainDestinations[] {
   const groups = new Map<string, Token[]>();
   for (const token of tokens) {
     const group = groups.get(token.chainKey);
     if (group) group.push(token);
     else groups.set(token.chainKey, [token]);
   }
-  return [...groups].map(([chainKey, grouped]) => ({ chainKey, tokens: grouped }));
+  return [...groups].map(([chainKey, group]) => {
+    let known: number | null | undefined;
+    return {
+      chainKey,
+      tokens: group,
+      asOf() {
+        // Once, however many aliases ask for it.
+        known ??= asOf(group);
+        return known;
+      },
+    };
+  });
 }

@@ -7,7 +7,8 @@ const ListingStateType = builder.enumType('ListingState', {
   values: {
     FRESH: { description: 'The snapshot is no older than the age at which the gateway refreshes it.' },
     STALE: {
-      description: 'The snapshot is older than that: its refresh is running, waiting, failing or held back.',
+      description:
+        "The snapshot is older than that: its refresh is running, waiting, failing or held back, or the upstream's answers come from a cache that is behind.",
     },
     EMPTY: { description: 'There is no snapshot yet; fields that need the listing are null with an error.' },
   } satisfies Record<ListingState, object>,
@@ -39,7 +40,8 @@ const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').impl
     takenAt: t.expose('takenAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When the snapshot was fetched; null while EMPTY.',
+      description:
+        'When the snapshot was fetched, less the time that caches in front of the upstream had held it; null while EMPTY.',
     }),
     ageSeconds: t.int({
       nullable: true,
@@ -48,7 +50,12 @@ const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').impl
     }),
     rows: t.exposeInt('rows', { description: 'Number of rows in the snapshot; 0 while EMPTY.' }),
     rejectedRows: t.exposeInt('rejectedRows', {
-      description: 'Number of fetched rows that this snapshot leaves out as malformed or duplicate.',
+      description:
+        'Number of fetched rows that this snapshot leaves out as malformed, duplicate or contradictory.',
+    }),
+    heldBackRows: t.exposeInt('heldBackRows', {
+      description:
+        'Number of rows that are served as they were last accepted, because the upstream contradicts them. They say in `heldBack` what it sends.',
     }),
     version: t.exposeString('version', {
       nullable: true,

@@ -1,6 +1,6 @@
 import type { Chain, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
-import { countByChain, withCost } from '../cost/cost.js';
+import { countByChain, idUnits, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
 import { identityOf } from './values/ids.js';
 
@@ -18,7 +18,10 @@ builder.queryFields((t) => ({
     nullable: true,
     description: 'The chain or token with this id; null if it is unknown.',
     args: { id: t.arg.id({ required: true, description: 'The `id` of a Chain or a Token.' }) },
-    extensions: withCost({ rowsByType: ({ args }) => rowsOfIds([String(args.id)]) }),
+    extensions: withCost({
+      units: () => idUnits(1),
+      rowsByType: ({ args }) => rowsOfIds([String(args.id)]),
+    }),
     resolve: (_query, { id }, { loaders }) => nodeOf(id, loaders),
   }),
   nodes: t.field({
@@ -29,10 +32,17 @@ builder.queryFields((t) => ({
     args: {
       ids: t.arg.idList({ required: true, description: 'Ids of chains and tokens; repeats are allowed.' }),
     },
-    extensions: withCost({ rowsByType: ({ args }) => rowsOfIds((args.ids ?? []) as readonly string[]) }),
+    extensions: withCost({
+      units: ({ args }) => idUnits(idsIn(args).length),
+      rowsByType: ({ args }) => rowsOfIds(idsIn(args)),
+    }),
     resolve: (_query, { ids }, { loaders }) => ids.map((id) => nodeOf(id, loaders)),
   }),
 }));
+
+function idsIn({ ids }: Readonly<Record<string, unknown>>): readonly string[] {
+  return (ids ?? []) as readonly string[];
+}
 
 /** An id of neither type counts as a row, too: it costs a look-up. */
 function rowsOfIds(ids: readonly string[]) {

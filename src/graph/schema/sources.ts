@@ -3,12 +3,10 @@ import { NO_ROWS, withCost } from '../cost/cost.js';
 import { whenReady } from '../maybe-promise.js';
 import { builder } from './builder.js';
 import { ChainDestinationsType, groupByChain } from './destinations.js';
-import { atMost } from './values/arguments.js';
+import { textWithin } from './values/arguments.js';
 
 /** To find and to order one token takes about a microsecond. */
 const UNITS_OF_SOURCE = 3;
-/** Longer than any chainKey or address. */
-const MAX_KEY_LENGTH = 512;
 
 const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').implement({
   description:
@@ -17,11 +15,11 @@ const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').impleme
     chains: t.field({
       type: [ChainDestinationsType],
       description:
-        'The listed, bridgeable tokens that have it among their destinations, grouped by chain, in the order of `chainKey` and `address`; empty if none is known. Tokens on its own chain are included.',
+        'The listed, bridgeable tokens that have it among their destinations, grouped by chain, in the order that the operator gives the chains, then of `chainKey` and `address`; empty if none is known. Tokens on its own chain are included.',
       extensions: withCost({ rows: () => NO_ROWS }),
       resolve(sources, _args, { cost }, info) {
         cost.spend(UNITS_OF_SOURCE * sources.count());
-        return cost.admitRows(groupByChain(sources.rows()), info);
+        return cost.admitRows(groupByChain(sources.rows(), sources.oldestOf), info);
       },
     }),
     isComplete: t.exposeBoolean('isComplete', {
@@ -32,7 +30,7 @@ const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').impleme
       type: 'DateTime',
       nullable: true,
       description:
-        'When the oldest of the answers was fetched that this is made from; null if there is no bridgeable token.',
+        'When the oldest of the answers was fetched that this is made from, less the time that caches in front of the upstream had held it; null if there is no bridgeable token.',
       resolve({ asOf }, _args, { tracker }) {
         tracker.routeTimes = true;
         return asOf;
@@ -55,12 +53,12 @@ builder.queryField('sources', (t) =>
       dstToken: t.arg.string({
         required: true,
         description:
-          'Address of the token. Letter case does not matter if the whole address is hex. The zero address and the native placeholder (0xEeee…) are equal.',
+          'Address of the token. Letter case and zeros at the start do not matter in hex. The zero address and the native placeholder (0xEeee…) are equal.',
       }),
     },
     resolve(_query, { dstChainKey, dstToken }, { loaders }) {
-      const chainKey = atMost(MAX_KEY_LENGTH, 'dstChainKey', dstChainKey) ?? '';
-      const address = atMost(MAX_KEY_LENGTH, 'dstToken', dstToken) ?? '';
+      const chainKey = textWithin('chainKey', 'dstChainKey', dstChainKey) ?? '';
+      const address = textWithin('address', 'dstToken', dstToken) ?? '';
       return whenReady(loaders.sourcesOf(chainKey, address), (sources) => sources);
     },
   }),

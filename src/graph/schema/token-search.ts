@@ -1,12 +1,13 @@
 import { GatewayError } from '../../domain/errors.js';
 import type { Token } from '../../domain/listing.js';
+import { TEXT_LIMITS } from '../../domain/text-limits.js';
 import type { TokenOrder } from '../../search/order/token-order.js';
 import type { FoundTokens } from '../../search/suggestions/did-you-mean.js';
 import type { TokenPage } from '../../search/token-search.js';
-import { NO_ROWS, searchUnits, totalRows, withCost } from '../cost/cost.js';
+import { foldingUnits, NO_ROWS, searchUnits, totalRows, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
 import { TokenType } from './token.js';
-import { atMost } from './values/arguments.js';
+import { textsWithin, textWithin } from './values/arguments.js';
 import { decodeCursor, encodeCursor } from './values/cursors.js';
 
 const TokenOrderType = builder.enumType('TokenOrder', {
@@ -109,7 +110,7 @@ const TokenConnectionType = builder.objectRef<FoundTokens>('TokenConnection').im
       resolve(found, _args, { cost }) {
         if (found.totalCount > 0) return [];
         cost.spend(searchUnits(found.searchedCount, found.query));
-        return found.didYouMean().filter(({ length }) => length <= MAX_QUERY_LENGTH);
+        return found.didYouMean().filter(({ length }) => length <= TEXT_LIMITS.search);
       },
     }),
     pageInfo: t.field({
@@ -125,8 +126,6 @@ const TokenConnectionType = builder.objectRef<FoundTokens>('TokenConnection').im
 
 const DEFAULT_FIRST = 20;
 const MAX_FIRST = 100;
-const MAX_QUERY_LENGTH = 200;
-const MAX_FILTER_ITEMS = 500;
 
 builder.queryField('tokenSearch', (t) =>
   t.field({
@@ -137,7 +136,7 @@ builder.queryField('tokenSearch', (t) =>
     args: {
       query: t.arg.string({
         description:
-          'Words from symbol, name and chain ("eth arb"). Each may be a part of a symbol, or the start of a word in a name. A `chainId` ("8453") or a CAIP-2 identifier ("eip155:8453") is a name of its chain. A whole address, at least the first 6 hex digits of one ("0x833589") and a CAIP-19 identifier match addresses and no texts. A token must match all words; letter case, accents and full-width letters do not matter. If nothing matches, the search is repeated without punctuation and filler words ("on", "token"), and then once more with the symbol of its native currency as a further name of each chain. Blank matches all tokens; more than 8 words are BAD_USER_INPUT.',
+          'Words from symbol, name and chain ("eth arb"). Each may be a part of a symbol, or the start of a word in a name. A `chainId` ("8453") or a CAIP-2 identifier ("eip155:8453") is a name of its chain. A whole address or type of Move, at least the first 6 hex digits of an address ("0x833589"), its start and end ("0x8335…2913") and a CAIP-19 identifier match addresses and no texts. A token must match all words; letter case, accents and full-width letters do not matter. If nothing matches, the search is repeated without punctuation and filler words ("on", "token"), and then once more with the symbol of its native currency as a further name of each chain. Blank matches all tokens; more than 8 words are BAD_USER_INPUT.',
       }),
       filter: t.arg({
         type: TokenFilterInput,
@@ -154,18 +153,20 @@ builder.queryField('tokenSearch', (t) =>
       }),
     },
     extensions: withCost({
-      units: ({ args, sizes }) => searchUnits(totalRows(sizes.tokens()), args.query),
+      units: ({ args: { query, filter }, sizes }) =>
+        searchUnits(totalRows(sizes.tokens()), query) +
+        foldingUnits((filter as { readonly symbols?: unknown } | null | undefined)?.symbols),
     }),
     resolve(_query, { query, filter, orderBy, first, after }, { loaders, tracker }) {
       // Relevance, orders by price and filters on prices read prices; the others are not worth a case of their own.
       tracker.prices = true;
       const order = orderBy ?? 'RELEVANCE';
       return loaders.tokenSearch({
-        query: atMost(MAX_QUERY_LENGTH, 'query', query) ?? '',
+        query: textWithin('search', 'query', query) ?? '',
         filter: {
-          chainKeys: atMost(MAX_FILTER_ITEMS, 'filter.chainKeys', filter?.chainKeys),
-          chainTypes: atMost(MAX_FILTER_ITEMS, 'filter.chainTypes', filter?.chainTypes),
-          symbols: atMost(MAX_FILTER_ITEMS, 'filter.symbols', filter?.symbols),
+          chainKeys: textsWithin('chainKey', 'filter.chainKeys', filter?.chainKeys),
+          chainTypes: textsWithin('chainType', 'filter.chainTypes', filter?.chainTypes),
+          symbols: textsWithin('symbol', 'filter.symbols', filter?.symbols),
           isBridgeable: filter?.isBridgeable ?? undefined,
           isNative: filter?.isNative ?? undefined,
           hasPrice: filter?.hasPrice ?? undefined,

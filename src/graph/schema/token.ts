@@ -2,13 +2,16 @@ import { isNativeOf, isNativePlaceholder } from '../../domain/addresses.js';
 import { caip19Of, parseCaip19 } from '../../domain/caip.js';
 import type { Price, Token } from '../../domain/listing.js';
 import { FROM_LISTINGS, FROM_ROW_ONLY } from '../../domain/row-fields.js';
+import type { RouteAnswer } from '../../snapshots/routes/routes.js';
 import type { GatewayContext } from '../context.js';
-import { countByChain, NO_ROWS, tokensOfChains, withCost } from '../cost/cost.js';
+import { countByChain, countLookUps, NO_ROWS, tokensOfChains, withCost } from '../cost/cost.js';
 import { type MaybePromise, whenReady } from '../maybe-promise.js';
+import { NO_ROUTES } from '../route-reads.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { NodeType } from './node.js';
-import { atMost } from './values/arguments.js';
+import { textWithin } from './values/arguments.js';
+import { heldBackField } from './values/held-back.js';
 import { idOfToken } from './values/ids.js';
 
 const PriceType = builder.objectRef<Price>('Price').implement({
@@ -18,7 +21,8 @@ const PriceType = builder.objectRef<Price>('Price').implement({
     usd: t.exposeFloat('usd', { description: 'US dollars for one whole token, not for its smallest unit.' }),
     asOf: t.field({
       type: 'DateTime',
-      description: 'When the gateway fetched the price; the upstream gives no time of its own.',
+      description:
+        "When the gateway fetched the price, less the time that caches in front of the upstream had held it. The upstream's own time of the price is not known.",
       extensions: FROM_LISTINGS,
       resolve({ asOf }, _args, { tracker }) {
         tracker.times = true;
@@ -35,13 +39,13 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
   fields: (t) => ({
     id: t.id({
       description:
-        'Opaque, stable id, unique in the whole graph. It does not depend on the letter case in which the upstream writes a hex address.',
+        'Opaque, stable id, unique in the whole graph. It does not depend on how the upstream writes a hex address.',
       extensions: FROM_ROW_ONLY,
       resolve: idOfToken,
     }),
     isBridgeable: t.exposeBoolean('isBridgeable', {
       description:
-        'Whether the upstream can transfer it. False for liquidity-provider tokens and for some other assets.',
+        'Whether the upstream can transfer it. False for liquidity-provider tokens and for some other assets, and if the upstream does not say.',
     }),
     chainKey: t.exposeString('chainKey', { description: '`chainKey` of the chain that the token is on.' }),
     address: t.exposeString('address', {
@@ -65,6 +69,11 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
         tracker.prices = true;
         return price && isPriceFresh(price.asOf) ? price : null;
       },
+    }),
+    heldBack: t.field({
+      ...heldBackField,
+      description:
+        'Facts on which the upstream contradicts this token; empty for nearly all tokens. If there are any, the token is served as it was last accepted, without a price. Do not move money by it without asking: tell the person what the upstream says now, and let them decide or wait.',
     }),
     chain: t.field({
       type: ChainType,
@@ -121,9 +130,6 @@ builder.objectFields(ChainType, (t) => ({
   }),
 }));
 
-/** Longer than any chainKey or address. */
-const MAX_KEY_LENGTH = 512;
-
 /**
  * The routes of a token that a client names.
  *
@@ -133,11 +139,11 @@ export function routesOfPair(
   chainKey: string | undefined,
   address: string,
   loaders: GatewayContext['loaders'],
-): MaybePromise<readonly Token[]> {
-  const srcChainKey = atMost(MAX_KEY_LENGTH, 'srcChainKey', chainKey);
-  const srcToken = atMost(MAX_KEY_LENGTH, 'srcToken', address) ?? '';
+): MaybePromise<RouteAnswer> {
+  const srcChainKey = textWithin('chainKey', 'srcChainKey', chainKey);
+  const srcToken = textWithin('address', 'srcToken', address) ?? '';
   // With an empty parameter the upstream returns a whole listing, which is not a list of routes.
-  return srcToken === '' || srcChainKey === '' ? [] : loaders.routesFrom({ srcChainKey, srcToken });
+  return srcToken === '' || srcChainKey === '' ? NO_ROUTES : loaders.routesFrom({ srcChainKey, srcToken });
 }
 
 const TokenKeyInput = builder.inputType('TokenKey', {
@@ -150,7 +156,7 @@ const TokenKeyInput = builder.inputType('TokenKey', {
     address: t.string({
       required: true,
       description:
-        'Address of the token. Letter case does not matter if the whole address is hex. The zero address and the native placeholder (0xEeee…) are equal.',
+        'Address of the token. Letter case and zeros at the start do not matter in hex. The zero address and the native placeholder (0xEeee…) are equal.',
     }),
   }),
 });
@@ -160,7 +166,7 @@ builder.queryFields((t) => ({
     type: [TokenType],
     nullable: true,
     description:
-      "The upstream's token operation. Without arguments: the whole listing. With `srcChainKey` alone: the tokens on that chain. With `srcToken`: the tokens that it can be moved to, most of them on other chains; these rows agree with the token listing, so a listed token appears as listed, and a row with other decimals than the listing is left out, because calculating an amount with wrong decimals loses money. Tokens are in the upstream's order. An unknown key gives an empty list. Null with an error if the upstream cannot answer.",
+      "The upstream's token operation. Without arguments: the whole listing. With `srcChainKey` alone: the tokens on that chain. With `srcToken`: the tokens that it can be moved to, most of them on other chains; these rows agree with the token listing, so a listed token appears as listed, and a row with other decimals than the listing is left out, because calculating an amount with wrong decimals loses money. Tokens are in the upstream's order, or by the operator's order of chains. An unknown key gives an empty list. Null with an error if the upstream cannot answer.",
     args: {
       srcChainKey: t.arg.string({
         description:
@@ -183,8 +189,8 @@ builder.queryFields((t) => ({
     resolve(_query, args, { loaders, cost }, info) {
       const srcChainKey = args.srcChainKey ?? undefined;
       if (args.srcToken == null) return loaders.tokensListed(srcChainKey);
-      return whenReady(routesOfPair(srcChainKey, args.srcToken, loaders), (tokens) =>
-        cost.admitRows(tokens, info),
+      return whenReady(routesOfPair(srcChainKey, args.srcToken, loaders), ({ rows }) =>
+        cost.admitRows(rows, info),
       );
     },
   }),
@@ -200,7 +206,7 @@ builder.queryFields((t) => ({
       address: t.arg.string({
         required: true,
         description:
-          'Address of the token. Letter case does not matter if the whole address is hex. The zero address and the native placeholder (0xEeee…) are equal.',
+          'Address of the token. Letter case and zeros at the start do not matter in hex. The zero address and the native placeholder (0xEeee…) are equal.',
       }),
     },
     extensions: withCost({ rows: ({ args }) => countByChain([String(args.chainKey)]) }),
@@ -219,8 +225,8 @@ builder.queryFields((t) => ({
       }),
     },
     extensions: withCost({
-      rows: ({ args }) =>
-        countByChain(((args.keys ?? []) as readonly { chainKey: string }[]).map(({ chainKey }) => chainKey)),
+      rows: ({ args, sizes }) =>
+        countLookUps<{ readonly chainKey: string }>(args.keys, sizes, ({ chainKey }) => chainKey),
     }),
     resolve: (_query, { keys }, { loaders }) =>
       keys.map(({ chainKey, address }) => loaders.tokenByAddress(chainKey, address)),
@@ -239,10 +245,8 @@ builder.queryFields((t) => ({
     },
     extensions: withCost({
       rows: ({ args, sizes }) =>
-        countByChain(
-          ((args.caip19s ?? []) as readonly string[]).map((caip19) =>
-            sizes.chainKeyOfCaip2(parseCaip19(caip19)?.caip2 ?? ''),
-          ),
+        countLookUps<string>(args.caip19s, sizes, (caip19) =>
+          sizes.chainKeyOfCaip2(parseCaip19(caip19)?.caip2 ?? ''),
         ),
     }),
     resolve: (_query, { caip19s }, { loaders }) => caip19s.map((caip19) => loaders.tokenByCaip19(caip19)),

@@ -101,6 +101,14 @@ query LookUp {
     price {
       usd
     }
+    # Not empty if the upstream contradicts one
+    # of these facts.
+    heldBack {
+      fact
+      served
+      upstream
+      since
+    }
   }
   chain(chainKey: "ethereum") {
     name
@@ -122,6 +130,7 @@ query StateOfTheListings {
     takenAt
     rows
     rejectedRows
+    heldBackRows
     lastFailure {
       code
       message

@@ -12,15 +12,13 @@ import type { GatewayContext } from '../../graph/context.js';
 
 /** Each error message quotes the invalid value, which can be as long as the request body. */
 const MAX_VARIABLE_ERRORS = 10;
-const MAX_MESSAGE_LENGTH = 2_000;
 /** Of an object in invalid variables. To quote one of 60,000 members takes 40 ms, for each error again. */
 const MAX_QUOTED_MEMBERS = 50;
 
 /**
  * Refuses an operation that has invalid variables or would cost too much, before it is executed.
  *
- * It coerces the variables itself to bound the number of errors and the length of their messages: the executor's
- * messages quote invalid values in full.
+ * It coerces the variables itself to bound the number of errors, which the executor does not.
  */
 export function useCostLimit(): Plugin<GatewayContext> {
   return {
@@ -50,7 +48,7 @@ type Coerced =
   | { readonly errors: readonly GraphQLError[]; readonly coerced?: never }
   | { readonly errors?: never; readonly coerced: Variables };
 
-/** Coerces variables as graphql-js does; if they are invalid, errors that take little time and space to write. */
+/** Coerces variables as graphql-js does; if they are invalid, errors that take little time to write. */
 function coercedVariables(
   schema: GraphQLSchema,
   operation: OperationDefinitionNode,
@@ -62,7 +60,7 @@ function coercedVariables(
   if (coerced) return { coerced };
   const members = mostMembersIn(variables);
   if (members > MAX_QUOTED_MEMBERS) return { errors: [tooManyMembers(members)] };
-  return { errors: (coerce(MAX_VARIABLE_ERRORS).errors ?? []).map(shortened) };
+  return { errors: coerce(MAX_VARIABLE_ERRORS).errors ?? [] };
 }
 
 /** How many members the largest of the objects in these variables has. */
@@ -88,10 +86,4 @@ function refusal(error: unknown): ExecutionResult {
   if (!(error instanceof OperationLimitError)) throw error;
   const extensions = { code: error.code satisfies ErrorCode, http: { spec: true, status: 400 } };
   return { errors: [new GraphQLError(error.message, { extensions })] };
-}
-
-function shortened(error: GraphQLError): GraphQLError {
-  const { message } = error;
-  if (message.length <= MAX_MESSAGE_LENGTH) return error;
-  return new GraphQLError(`${message.slice(0, MAX_MESSAGE_LENGTH)}…`, { nodes: error.nodes ?? null });
 }

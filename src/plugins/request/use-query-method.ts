@@ -31,7 +31,7 @@ export function useQueryMethod(path: string): Plugin {
       if (response.status !== 405) return;
       // Yoga's header "Allow" would stay beside a new value, since its response tells letter cases apart.
       const others = [...response.headers].filter(([name]) => name.toLowerCase() !== 'allow');
-      const headers = { ...Object.fromEntries(others), allow: `GET, POST, ${QUERY}, OPTIONS` };
+      const headers = { ...Object.fromEntries(others), allow: `GET, HEAD, POST, ${QUERY}, OPTIONS` };
       setResponse(new fetchAPI.Response(response.body, { status: 405, headers }));
     },
   };

@@ -2,8 +2,10 @@
 export interface Identifier {
   /** Addresses that the word may be, in the letter case as typed. */
   readonly addresses: readonly string[];
-  /** The start of addresses, in lower case. */
+  /** The start of addresses, in lower case; the address itself where it is typed whole. */
   readonly addressStart?: string;
+  /** The end of the addresses that begin so, in lower case. */
+  readonly addressEnd?: string;
   /** The chain that the word means, as a CAIP-2 identifier in lower case. */
   readonly caip2?: string;
   /** The only chain on which the address is meant, in the same form. */
@@ -15,23 +17,29 @@ const ASSET_TYPE = /^([-a-z0-9]{3,8}:[-_a-z0-9]{1,32})\/(?:erc20|token):([-.%a-z
 /** A text of this form can be nothing but the CAIP-2 identifier of a chain. */
 const EVM_CHAIN = /^eip155:\d{1,32}$/i;
 const HEX = /^0x[0-9a-f]+$/i;
-/** Finds an address within a longer text, such as a link. */
-const HEX_WITHIN = /0x[0-9a-f]{40,64}(?![0-9a-z])/i;
-/** An address of a Move module, such as `0x1::aptos_coin::AptosCoin`. */
+/** Finds an address or a type of Move within a longer text, such as a link. */
+const HEX_WITHIN = /0x[0-9a-f]{40,64}(?![0-9a-z])(?:::\w+::\w+)?/i;
+/** The start and the end of an address in lower case, as in `0x8335…2913`. An ellipsis is three dots here. */
+const SHORTENED = /^(0x[\w:]{4,})\.{2,}(\w{4,})$/;
+/** A type of Move, such as `0x1::aptos_coin::AptosCoin`, or its beginning. */
 const MOVE_TYPE = /^0x[0-9a-f]+::/i;
+/** 20 bytes in hex without `0x`. */
+const BARE_HEX = /^[0-9a-f]{40}$/i;
 /** 32 bytes in base58, as on Solana. */
 const BASE58 = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 /** 36 bytes in base64, as on TON. */
 const BASE64 = /^[\w-]{48}$/;
-const PUNCTUATION_AROUND = /^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu;
+const BETWEEN_PUNCTUATION = /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/su;
 
 /** How many hex digits an address must begin with to be found by them. Fewer would find addresses by chance. */
 const MIN_START_DIGITS = 6;
+/** How many digits the index of starts looks at: those that a shortened address has. */
+const INDEXED_DIGITS = 4;
+/** Fewer are no whole address: one of 20 bytes that lost the zeros at its start has more, but for one in 2^32. */
+const MIN_WHOLE_DIGITS = 32;
 const PREFIX_LENGTH = '0x'.length;
 /** Of every identifier. */
 const MIN_LENGTH = PREFIX_LENGTH + MIN_START_DIGITS;
-/** The lengths of whole addresses in hex: 20 bytes, as on EVM chains, and 32, as on Sui. */
-const WHOLE_DIGITS = [40, 64];
 
 /**
  * Recognises addresses, starts of addresses, and CAIP identifiers. Such a word must not match texts: a token could
@@ -47,13 +55,14 @@ export function identifierOf(typed: string): Identifier | undefined {
     return { addressOn: assetChain.toLowerCase(), addresses: [assetAddress] };
   if (EVM_CHAIN.test(bare)) return { caip2: bare.toLowerCase(), addresses: [] };
   if (HEX.test(bare)) {
-    const digits = bare.length - PREFIX_LENGTH;
-    if (digits < MIN_START_DIGITS) return undefined;
-    return WHOLE_DIGITS.includes(digits)
-      ? { addresses: [bare] }
-      : { addresses: [], addressStart: bare.toLowerCase() };
+    if (bare.length < MIN_LENGTH) return undefined;
+    const isWhole = bare.length >= PREFIX_LENGTH + MIN_WHOLE_DIGITS;
+    return { addresses: isWhole ? [bare] : [], addressStart: bare.toLowerCase() };
   }
-  const within = HEX_WITHIN.exec(typed)?.[0];
+  const [, addressStart, addressEnd] = SHORTENED.exec(bare.toLowerCase()) ?? [];
+  if (addressStart !== undefined && addressEnd !== undefined)
+    return { addresses: [], addressStart, addressEnd };
+  const within = MOVE_TYPE.test(bare) ? undefined : HEX_WITHIN.exec(typed)?.[0];
   if (within) return { addresses: [within] };
   const whole = [typed, bare].filter((text) => isAddress(text));
   return whole.length > 0 ? { addresses: [...new Set(whole)] } : undefined;
@@ -61,17 +70,28 @@ export function identifierOf(typed: string): Identifier | undefined {
 
 /** The part by which an address is indexed to be found by its start; undefined for one that is not. */
 export function indexedStart(foldedAddress: string): string | undefined {
-  const length = PREFIX_LENGTH + MIN_START_DIGITS;
-  return foldedAddress.length >= length && HEX.test(foldedAddress)
-    ? foldedAddress.slice(0, length)
-    : undefined;
+  if (!foldedAddress.startsWith('0x')) return undefined;
+  return foldedAddress.slice(0, PREFIX_LENGTH + INDEXED_DIGITS).toLowerCase();
+}
+
+/** Puts together what white space within the parameters of a type of Move has split: `0x1::a::A<0x2::b::B, u8>`. */
+export function withWholeTypes(words: readonly string[]): readonly string[] {
+  const whole: string[] = [];
+  let open = 0;
+  for (const word of words) {
+    if (open > 0) whole.push(`${whole.pop()}${word}`);
+    else whole.push(word);
+    if (open > 0 || MOVE_TYPE.test(word))
+      open = Math.max(0, open + word.split('<').length - word.split('>').length);
+  }
+  return whole;
 }
 
 /** A word as typed, and without the marks around it, such as quotes. */
 export function withoutPunctuationAround(typed: string): string {
-  return typed.replace(PUNCTUATION_AROUND, '');
+  return BETWEEN_PUNCTUATION.exec(typed)?.[0] ?? '';
 }
 
 function isAddress(text: string): boolean {
-  return MOVE_TYPE.test(text) || BASE58.test(text) || BASE64.test(text);
+  return MOVE_TYPE.test(text) || BARE_HEX.test(text) || BASE58.test(text) || BASE64.test(text);
 }

@@ -1,5 +1,4 @@
-import { foldText } from '../../domain/fold-text.js';
-import { isOneSlip } from '../../domain/slips.js';
+import { foldText, isOneSlip } from '../../domain/fold-text.js';
 import type { Steps } from '../../scheduling/chunks.js';
 
 /** The words of names, to be compared with what somebody typed. */

@@ -1,15 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestParameters } from '../../gateway.js';
-import { isAskedByBody } from '../../http/query-method.js';
+import { answeredAs, isAskedByBody } from '../../http/query-method.js';
 
 /** The parts of a request on which its response depends. */
 export interface CacheableRequest {
+  /** GET for HEAD. */
   readonly method: string;
   /** With its query string. */
   readonly url: string;
   readonly accept: string | undefined;
   readonly origin: string | undefined;
   readonly contentType: string | undefined;
+  /** Of the body of the request; undefined if it has none. */
+  readonly contentEncoding: string | undefined;
   readonly acceptEncoding: string | undefined;
   readonly ifNoneMatch: string | undefined;
   readonly requestId: string | undefined;
@@ -23,11 +26,12 @@ export function toCacheableRequest(
   body: string,
 ): CacheableRequest {
   return {
-    method,
+    method: answeredAs(method),
     url,
     accept: headers.accept,
     origin: headers.origin,
     contentType: headers['content-type'],
+    contentEncoding: joined(headers['content-encoding']),
     acceptEncoding: joined(headers['accept-encoding']),
     ifNoneMatch: headers['if-none-match'],
     requestId: joined(headers['x-request-id']),
@@ -39,6 +43,9 @@ export function toCacheableRequest(
 function joined(values: string | string[] | undefined): string | undefined {
   return typeof values === 'object' ? values.join(', ') : values;
 }
+
+/** Others are ignored. */
+const KNOWN_PARAMETERS = ['query', 'operationName', 'variables', 'extensions', 'documentId', 'doc_id'];
 
 /**
  * Reads the parameters of a request to the GraphQL endpoint.
@@ -59,7 +66,7 @@ function fromUrl({ method, url }: CacheableRequest, path: string): RequestParame
   if (method !== 'GET' || !url.startsWith(`${path}?`)) return undefined;
   const search = new URLSearchParams(url.slice(path.length + 1));
   // A parameter that is given twice: the GraphQL server decides.
-  if (new Set(search.keys()).size < [...search.keys()].length) return undefined;
+  if (KNOWN_PARAMETERS.some((name) => search.getAll(name).length > 1)) return undefined;
   const { variables, extensions, ...plain } = Object.fromEntries(search);
   return {
     ...plain,

@@ -62,7 +62,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     const isStored = key !== undefined;
     const parts = isStored ? [copyOf(body)] : body;
     const complete = new CompleteResponse(operation, headers.varying, parts, isStored);
-    if (isStored) cache.set(key, { response: complete, dependencies });
+    if (isStored) cache.set(key, { response: complete, dependencies, madeAt: info.now });
     return { complete, info, requestId: undefined };
   }
 
@@ -83,7 +83,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     // Yoga holds the text. arrayBuffer() would copy its bytes once more.
     const body = Buffer.from(await response.text());
     const complete = new CompleteResponse(operation, headers.varying, [body], true);
-    cache.set(key, { response: complete, dependencies });
+    cache.set(key, { response: complete, dependencies, madeAt: info.now });
     const requestId = response.headers.get('x-request-id') ?? '';
     return { complete, info, requestId };
   }
@@ -127,6 +127,7 @@ function copyOf(parts: readonly Buffer[]): Buffer {
   const copy = Buffer.allocUnsafeSlow(totalBytes(parts));
   let at = 0;
   for (const part of parts) at += part.copy(copy, at);
+  if (at < copy.length) throw new RangeError(`Expected to copy ${copy.length} bytes, copied ${at}`);
   return copy;
 }
 

@@ -82,7 +82,7 @@ function refusal({ rate: { perSecond, burst } }: ClientLimit, waitMs: number): S
       'retry-after': String(seconds),
       'ratelimit-policy': `${POLICY};q=${burst};w=${windowSeconds}`,
       ratelimit: `${POLICY};r=0;t=${seconds}`,
-      'access-control-expose-headers': 'x-request-id, retry-after, ratelimit, ratelimit-policy',
+      'access-control-expose-headers': 'cache-status, x-request-id, retry-after, ratelimit, ratelimit-policy',
     },
   };
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gateway } from '../../gateway.js';
-import type { DependencyCheck } from '../../graph/dependencies.js';
+import { ageOf, type DependencyCheck } from '../../graph/dependencies.js';
+import { isIdentity } from '../../http/encodings.js';
 import { isAskedByBody } from '../../http/query-method.js';
 import { requestIdFrom } from '../../http/request-ids.js';
 import type { Logger } from '../../logger.js';
@@ -9,7 +10,7 @@ import type { CacheResult, CacheSize } from '../../metrics/requests.js';
 import type { ClientLimit } from '../../scheduling/client-limit.js';
 import type { OperationOutcome } from '../../yoga.js';
 import type { ReadBody } from '../connections/read-body.js';
-import { INTERNAL_ERROR, type ServerRefusal } from '../refusals.js';
+import { ENCODED_BODY, INTERNAL_ERROR, type ServerRefusal } from '../refusals.js';
 import type { RequestObserver } from '../request-observer.js';
 import type { CacheableRequest } from './cacheable-request.js';
 import { type Exchange, NotAPath } from './exchange.js';
@@ -82,14 +83,16 @@ export function createResponder(options: ResponderOptions): Responder {
     const cached = cache.get(key);
     if (!cached) return false;
     const info = checkDependencies(cached.dependencies);
-    if (!info) {
+    const ageMs = info && ageOf(info, cached.madeAt);
+    if (!info || ageMs === undefined) {
       cache.delete(key);
       return false;
     }
     const { request, exchange, isPortClosed } = received;
     const requestId = requestIdFrom(request.requestId);
-    const { operation } = cached.response;
-    const sending = sendComplete(request, exchange, cached.response, info, requestId, isPortClosed());
+    const { response } = cached;
+    const { operation } = response;
+    const sending = sendComplete(request, exchange, response, info, requestId, isPortClosed(), ageMs);
     if (sending) sending.then(() => observer.answered(exchange, { cache: 'hit', requestId, operation }));
     else observer.answered(exchange, { cache: 'hit', requestId, operation });
     return true;
@@ -189,14 +192,20 @@ export function createResponder(options: ResponderOptions): Responder {
 
   return (request, read, exchange, isPortClosed) => {
     const received = { request, read, exchange, isPortClosed };
-    const key = cache.knownKey(request) ?? (cache.hasSeen(request) ? cache.cacheKey(request) : undefined);
-    if (key !== undefined && sendFromCache(key, received)) return;
-    observer.began();
+    if (isAskedByBody(request.method) && !isIdentity(request.contentEncoding)) {
+      refuse(exchange, { ...ENCODED_BODY, isLast: isPortClosed() || read.isCutOff === true });
+      return;
+    }
+    let hasBegun = false;
     const failed = (err: unknown) => {
-      observer.ended();
+      if (hasBegun) observer.ended();
       fail(err, received);
     };
     try {
+      const key = cache.knownKey(request) ?? (cache.hasSeen(request) ? cache.cacheKey(request) : undefined);
+      if (key !== undefined && sendFromCache(key, received)) return;
+      observer.began();
+      hasBegun = true;
       const sending = sendFromGateway(key, received);
       if (sending) sending.then(observer.ended, failed);
       else observer.ended();

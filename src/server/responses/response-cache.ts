@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Source, stripIgnoredCharacters } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { hasMoreTokens } from '../../execution/document-tokens.js';
+import { exceededTokenLimit } from '../../execution/document-tokens.js';
 import { createDoorkeeper } from '../../execution/doorkeeper.js';
 import { DocumentRefusal, type TrustedDocuments } from '../../execution/trusted-documents.js';
 import type { Dependencies } from '../../graph/dependencies.js';
@@ -13,6 +13,8 @@ import type { CompleteResponse } from './complete-response.js';
 export interface CachedResponse {
   readonly response: CompleteResponse;
   readonly dependencies: Dependencies;
+  /** Milliseconds since 1970. */
+  readonly madeAt: number;
 }
 
 /** Responses by cache key, of bounded total size. Entries are not checked here: they can be out of date. */
@@ -99,7 +101,10 @@ export function createResponseCache(
 
   return {
     knownKey,
-    hasSeen: (request) => doorkeeper.hasSeen(textOf(request)),
+    hasSeen(request) {
+      const text = textOf(request);
+      return text.length <= MAX_KEYED_LENGTH && doorkeeper.hasSeen(text);
+    },
     cacheKey(request) {
       const known = knownKey(request);
       if (known !== undefined) return known;
@@ -137,7 +142,7 @@ function textOf({ method, url, body }: CacheableRequest): string {
 }
 
 /**
- * The same key for requests that differ only in white space and the order of members. Undefined for an unusual
+ * The same key for requests that differ only in white space, the order of members, and members that are ignored. Undefined for an unusual
  * request, which is then executed each time.
  */
 function canonicalKey(
@@ -152,8 +157,7 @@ function canonicalKey(
   const given = parametersOf(request, path);
   const parameters = given && trusted ? trusted.resolve(given) : given;
   if (!parameters || parameters instanceof DocumentRefusal) return undefined;
-  const { query, variables, operationName, extensions, ...others } = parameters;
-  if (Object.keys(others).length > 0) return undefined;
+  const { query, variables, operationName, extensions } = parameters;
   try {
     // Extensions can hold a hash of the exact text. They can also stand without a text.
     const document = typeof query === 'string' && !extensions ? stripped(query, maxQueryTokens) : query;
@@ -168,9 +172,9 @@ function canonicalKey(
   }
 }
 
-/** The document without white space and comments; throws on a syntax error or too many tokens. */
+/** The document without white space and comments; throws on a syntax error or a limit of tokens. */
 function stripped(document: string, maxQueryTokens: number): string {
-  if (hasMoreTokens(new Source(document), maxQueryTokens)) throw new RangeError('Expected fewer tokens');
+  if (exceededTokenLimit(new Source(document), maxQueryTokens)) throw new RangeError('Expected fewer tokens');
   return stripIgnoredCharacters(document);
 }
 

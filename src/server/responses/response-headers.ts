@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { CACHE_STATUS } from '../../http/caching.js';
 import { type CorsOrigins, corsHeaders } from '../../http/cors.js';
 import { QUERY_TYPE } from '../../http/query-method.js';
 import type { CacheableRequest } from './cacheable-request.js';
@@ -23,7 +24,7 @@ export interface ResponseHeaders {
 }
 
 /** Headers that are set for each response. */
-const OF_ONE_RESPONSE = new Set(['x-request-id', 'x-stale-listings', 'content-length']);
+const OF_ONE_RESPONSE = new Set([CACHE_STATUS, 'x-request-id', 'x-stale-listings', 'content-length']);
 const JSON_TYPE = 'application/json; charset=utf-8';
 const GRAPHQL_TYPE = 'application/graphql-response+json; charset=utf-8';
 /** The type that Yoga gives, by the Accept header; for those that most clients send. Others are learned. */

@@ -1,6 +1,6 @@
-import { cachingHeaders, type ResponseInfo } from '../../graph/dependencies.js';
+import { ageHeader, cachingHeaders, type ResponseInfo } from '../../graph/dependencies.js';
+import { CACHE_STATUS, HIT, hasTag, MISS } from '../../http/caching.js';
 import { encodingFor } from '../../http/encodings.js';
-import { hasTag } from '../../http/etags.js';
 import { isCacheableMethod } from '../../http/query-method.js';
 import { totalBytes } from '../../http/total-bytes.js';
 import type { CacheableRequest } from './cacheable-request.js';
@@ -12,6 +12,7 @@ import type { Exchange } from './exchange.js';
  * conditional requests.
  *
  * @param isLast whether the connection closes after it
+ * @param ageMs how old a stored response is, in milliseconds; undefined for one that was just made
  * @returns a promise if the body must be compressed first; it is settled when the response was handed over
  */
 export function sendComplete(
@@ -21,9 +22,11 @@ export function sendComplete(
   info: ResponseInfo,
   requestId: string,
   isLast: boolean,
+  ageMs?: number,
 ): Promise<void> | undefined {
   const send = ({ encoding, parts }: EncodedBody) => {
-    const headers = [...complete.headers, 'x-request-id', requestId];
+    const cacheStatus = ageMs === undefined ? MISS : HIT;
+    const headers = [...complete.headers, CACHE_STATUS, cacheStatus, 'x-request-id', requestId];
     if (info.staleListings !== undefined) headers.push('x-stale-listings', info.staleListings);
     if (isLast) headers.push('connection', 'close');
     if (encoding !== 'identity') headers.push('content-encoding', encoding);
@@ -31,12 +34,12 @@ export function sendComplete(
       const etags = complete.etags(encoding);
       const known = ifNoneMatch === undefined ? undefined : etags.find((etag) => hasTag(ifNoneMatch, etag));
       // A 304 names the tag that the client has: a cache does not apply it to a response with another one.
-      headers.push('etag', known ?? etags[0], ...cachingHeaders(info));
+      headers.push('etag', known ?? etags[0], ...cachingHeaders(info, ageMs ?? 0));
       if (known !== undefined) {
         exchange.send(304, headers);
         return;
       }
-    }
+    } else if (ageMs !== undefined) headers.push('age', ageHeader(ageMs));
     headers.push('content-length', String(totalBytes(parts)));
     exchange.send(200, headers, parts);
   };
@@ -54,7 +57,7 @@ export function sendOnce(
   requestId: string,
   isLast: boolean,
 ): void {
-  const headers = [...given, 'x-request-id', requestId, 'cache-control', 'no-store'];
+  const headers = [...given, CACHE_STATUS, MISS, 'x-request-id', requestId, 'cache-control', 'no-store'];
   if (staleListings !== undefined) headers.push('x-stale-listings', staleListings);
   if (isLast) headers.push('connection', 'close');
   headers.push('content-length', String(byteLength));

@@ -32,13 +32,15 @@ const ADDRESS = /^0x[0-9a-f]{40}$/i;
 /** A part of the URIs of RFC 3986: more than pictures need, and nothing that a strict reader refuses. */
 const URI = /^https?:\/\/(?:[\w\-.~:/?@!$&'()*+,;=]|%[0-9a-f]{2})+$/i;
 
-/** The EVM chains on which tokens are listed. */
+/** The EVM chains on which tokens are listed; without those whose number belongs to another chain. */
 export function evmChainsOf(
   chains: readonly Chain[],
   hasTokens: { has(chainKey: string): boolean },
 ): readonly EvmChain[] {
   return chains
-    .filter(({ chainKey, chainType }) => chainType === 'evm' && hasTokens.has(chainKey))
+    .filter(
+      ({ chainKey, chainType, caip2 }) => chainType === 'evm' && caip2 !== null && hasTokens.has(chainKey),
+    )
     .map(({ chainKey, chainId, nativeCurrency }): EvmChain => [chainKey, chainId, nativeCurrency.address]);
 }
 

@@ -1,10 +1,15 @@
 import { keyedRows } from '../../domain/keyed-rows.js';
 import type { Token, TokenFilter } from '../../domain/listing.js';
+import type { ResolvedRules } from '../../domain/listing-rules.js';
 import type { Logger } from '../../logger.js';
 import { TOKENS } from '../../upstream/listing-kinds.js';
 import type { TokenSnapshot } from '../snapshot.js';
 
 export interface RouteRowsOptions {
+  /** Whether a row that the token listing lacks may be served. */
+  readonly mayServe: (token: Token, listed: TokenSnapshot | undefined) => boolean;
+  /** The operator's rules now: which rows are served, and in which order. */
+  readonly operator: () => Pick<ResolvedRules, 'selectTokens'>;
   /** Called with the number of rows of an answer that were left out, if any. */
   readonly onConflicts: ((count: number) => void) | undefined;
   readonly log: Logger;
@@ -15,6 +20,8 @@ export interface ReconciledRows {
   readonly rows: readonly Token[];
   /** The rows that the token listing lacks, by key. */
   readonly unlisted: ReadonlyMap<string, Token>;
+  /** The operator's rules that were applied. */
+  readonly rules: object;
 }
 
 /** The most conflicting rows of one answer that the log names. */
@@ -24,13 +31,14 @@ export type Reconcile = ReturnType<typeof createReconcile>;
 
 /**
  * Makes the function that makes the rows of routes agree with the token listing, so that a response never shows one
- * token in two forms. Its result is cached for as long as both rows and listing live.
+ * token in two forms. Its result is cached for as long as both rows and listing live
+ * and the operator's rules stay.
  *
  * A listed token is served as the listing has it: the same object, with its symbol, name and price. A row with other
  * decimals than the listing is left out, counted and logged: one of the two is wrong, the gateway cannot tell which,
  * and an amount that is calculated with the wrong one loses money.
  */
-export function createReconcile({ onConflicts, log }: RouteRowsOptions) {
+export function createReconcile({ mayServe, operator, onConflicts, log }: RouteRowsOptions) {
   // By the listing first: cached routes outlive many listings, and must not keep them in memory.
   const remembered = new WeakMap<object, WeakMap<readonly Token[], ReconciledRows>>();
   /** The version of the listing whose conflicts with the rows are in the log. */
@@ -61,7 +69,8 @@ export function createReconcile({ onConflicts, log }: RouteRowsOptions) {
     const besideListing = remembered.get(listing) ?? new WeakMap();
     remembered.set(listing, besideListing);
     const known = besideListing.get(rows);
-    if (known) return known;
+    const rules = operator();
+    if (known?.rules === rules) return known;
     const listedRows = listed && keyedRows(listed.rows, TOKENS.keyOf);
     const unlisted = new Map<string, Token>();
     const conflicts: string[] = [];
@@ -69,16 +78,17 @@ export function createReconcile({ onConflicts, log }: RouteRowsOptions) {
     for (const [key, row] of keyedRows(rows, TOKENS.keyOf)) {
       const ofListing = listedRows?.get(key);
       if (ofListing === undefined) {
+        if (!mayServe(row, listed)) continue;
         unlisted.set(key, row);
         served.push(row);
-      } else if (ofListing.decimals === row.decimals) {
+      } else if (ofListing.decimals === row.decimals || ofListing.heldBack.length > 0) {
         served.push(ofListing);
       } else {
         conflicts.push(`${key}: ${row.decimals}, listed with ${ofListing.decimals}`);
       }
     }
     logConflicts(rows, listed?.rowsVersion ?? '', conflicts, request);
-    const reconciled: ReconciledRows = { rows: Object.freeze(served), unlisted };
+    const reconciled: ReconciledRows = { rows: Object.freeze(rules.selectTokens(served)), unlisted, rules };
     besideListing.set(rows, reconciled);
     return reconciled;
   };

@@ -2,7 +2,14 @@ import { LRUCache } from 'lru-cache';
 import { tokenFilterKey } from '../../domain/addresses.js';
 import { GatewayError } from '../../domain/errors.js';
 import { fingerprint } from '../../domain/fingerprint.js';
-import type { Fetched, Listing, Token, TokenFilter } from '../../domain/listing.js';
+import {
+  type Fetched,
+  type Listing,
+  type RowsAge,
+  sentAtOf,
+  type Token,
+  type TokenFilter,
+} from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger.js';
 import { ROUTES } from '../../upstream/listing-kinds.js';
@@ -21,10 +28,15 @@ export interface RoutesOptions {
   readonly log: Logger;
 }
 
+/** The routes from one token. */
+export interface RouteAnswer extends RowsAge {
+  readonly rows: readonly Token[];
+}
+
 /** Answers that are kept for longer, in less memory. */
 export interface KnownRoutes {
   /** The last answer, however old. */
-  find(filter: TokenFilter): { readonly takenAt: number; rows(): readonly Token[] } | undefined;
+  find(filter: TokenFilter): (RowsAge & { rows(): readonly Token[] }) | undefined;
   enter(filter: TokenFilter, fetched: Fetched<Token>): void;
 }
 
@@ -43,7 +55,7 @@ interface RouteRequest {
 
 /** How long to wait for a peer that asks for the same routes. */
 const MAX_WAIT_MS = 2_000;
-/** The bound on the cache, in bytes by estimate. */
+/** The bound on the cache, in bytes by estimate. One answer of at most 200,000 tokens may be larger, alone. */
 const MAX_BYTES = 24 * 2 ** 20;
 /** The size of a token, and of an entry without its key and tokens; measured, with room to spare. */
 const TOKEN_BYTES = 600;
@@ -91,10 +103,20 @@ export function createRoutes({ listing, peers, freshMs, known, log }: RoutesOpti
     else log.warn({ ...filter, code, detail }, 'The routes from a token could not be had');
   }
 
-  const cache = new LRUCache<string, readonly Token[], RouteRequest>({
+  /** How many answers left the cache for lack of room, most of them before their time. */
+  let evictions = 0;
+  /** How long routes stay cached, counted from their request. Those from a peer are as old as they are there. */
+  const ttlOf = (age: RowsAge) => Math.min(freshMs, sentAtOf(age) + freshMs - Date.now());
+
+  const cache = new LRUCache<string, RouteAnswer, RouteRequest>({
     maxSize: MAX_BYTES,
-    sizeCalculation: (tokens, key) => ENTRY_BYTES + 2 * key.length + TOKEN_BYTES * tokens.length,
+    // A longer answer takes all of the cache, where it would be refused and each client would ask the upstream again.
+    sizeCalculation: ({ rows }, key) =>
+      Math.min(MAX_BYTES, ENTRY_BYTES + 2 * key.length + TOKEN_BYTES * rows.length),
     ttl: freshMs,
+    dispose(_answer, _key, reason) {
+      if (reason === 'evict') evictions++;
+    },
     // An entry that is evicted while it is fetched is still awaited by clients.
     ignoreFetchAbort: true,
     async fetchMethod(key, old, { context, options: entry }) {
@@ -105,16 +127,15 @@ export function createRoutes({ listing, peers, freshMs, known, log }: RoutesOpti
       waiting.set(key, context.clients);
       try {
         const fetched = await fetch(key, context);
-        const { rows, rejected, takenAt } = fetched;
+        const { rows, rejected, takenAt, upstreamAgeMs } = fetched;
         failures.delete(key);
         known?.enter(filter, fetched);
-        // Routes from a peer are as old as they are there.
-        entry.ttl = Math.min(freshMs, Math.max(1, takenAt + freshMs - Date.now()));
+        entry.ttl = Math.max(1, ttlOf(fetched));
         if (rejected.count > 0) {
           const counts = { ...filter, rows: rows.length, rejectedRows: rejected.count };
           log.warn({ ...counts, rejected: rejected.first }, 'Left out bad rows of the routes from a token');
         }
-        return rows;
+        return { rows, takenAt, upstreamAgeMs };
       } catch (error) {
         // The client has to change an unsupported filter; old routes would hide that.
         if (error instanceof GatewayError && error.code === 'BAD_USER_INPUT') throw error;
@@ -128,15 +149,16 @@ export function createRoutes({ listing, peers, freshMs, known, log }: RoutesOpti
     },
   });
 
-  /** Not `get` alone, which drops rows that are no longer fresh. They are served if the upstream fails. */
-  function freshRows(key: string, filter: TokenFilter): readonly Token[] | undefined {
+  /** Not `get` alone, which drops routes that are no longer fresh. They are served if the upstream fails. */
+  function freshRoutes(key: string, filter: TokenFilter): RouteAnswer | undefined {
     if (cache.has(key)) return cache.get(key);
     const kept = known?.find(filter);
-    const ttl = kept ? Math.min(freshMs, kept.takenAt + freshMs - Date.now()) : 0;
+    const ttl = kept ? ttlOf(kept) : 0;
     if (!kept || ttl < 1) return undefined;
-    const rows = Object.freeze(kept.rows());
-    cache.set(key, rows, { ttl });
-    return rows;
+    const { takenAt, upstreamAgeMs } = kept;
+    const answer = { rows: Object.freeze(kept.rows()), takenAt, upstreamAgeMs };
+    cache.set(key, answer, { ttl });
+    return answer;
   }
 
   /** Sends a request after those of all clients. */
@@ -172,31 +194,29 @@ export function createRoutes({ listing, peers, freshMs, known, log }: RoutesOpti
 
   return {
     /** The routes if they are cached, so that they cost the upstream nothing. */
-    cached: (filter: TokenFilter) => freshRows(tokenFilterKey(filter), filter),
+    cached: (filter: TokenFilter) => freshRoutes(tokenFilterKey(filter), filter),
     /** Until when the routes stay cached (milliseconds since 1970); now, if they are not. */
     goodUntil: (filter: TokenFilter) => Date.now() + cache.getRemainingTTL(tokenFilterKey(filter)),
+    /** While it is the same, cached routes are replaced only when they cease to be good. */
+    evictions: () => evictions,
     /**
      * The upstream's own answer to the filter. Equal calls at the same time share one request. Cached routes that are
-     * no longer fresh and cannot be refreshed are served for as long again: their prices say how old they are. After
+     * no longer fresh and cannot be refreshed are served for as long again: `takenAt` says how old they are. After
      * several failures in a row the error is returned for a while, and the upstream is not asked.
      *
      * @param client the address of its connection; undefined if unknown
      * @param isListed whether the token listing has the token that the routes start from
      * @throws UpstreamError, or GatewayError BAD_USER_INPUT for a filter that the service does not support
      */
-    async tokens(
-      filter: TokenFilter,
-      client: string | undefined,
-      isListed: boolean,
-    ): Promise<readonly Token[]> {
+    async tokens(filter: TokenFilter, client: string | undefined, isListed: boolean): Promise<RouteAnswer> {
       const key = tokenFilterKey(filter);
-      const cached = freshRows(key, filter);
+      const cached = freshRoutes(key, filter);
       if (cached) return cached;
       const clients = waiting.get(key) ?? createRouteClients(isListed);
       const fetched = cache.fetch(key, { context: { filter, clients } });
-      const tokens = await clients.join(client, fetched);
-      if (!tokens) throw new Error('Expected routes or an error from the cache of routes, got neither');
-      return tokens;
+      const answer = await clients.join(client, fetched);
+      if (!answer) throw new Error('Expected routes or an error from the cache of routes, got neither');
+      return answer;
     },
     /**
      * Asks the upstream after all clients have their answers, without a further attempt.

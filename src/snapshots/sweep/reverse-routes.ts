@@ -5,10 +5,12 @@ import type { KnownRoutes } from '../routes/routes.js';
 import type { TokenSnapshot } from '../snapshot.js';
 import type { RouteMapLimits } from './route-map.js';
 import { createSweep, type SweepOptions } from './sweep.js';
-import { createSweptRoutes } from './swept-routes.js';
+import { createSweptRoutes, type SweptRoutesOptions } from './swept-routes.js';
 
 /** Times are in milliseconds. */
-export interface ReverseRoutesOptions extends Omit<SweepOptions, 'swept'> {
+export interface ReverseRoutesOptions
+  extends Omit<SweepOptions, 'swept'>,
+    Pick<SweptRoutesOptions, 'select'> {
   /** Bounds on what is held, for tests. */
   readonly routeMapLimits?: RouteMapLimits | undefined;
 }
@@ -21,8 +23,10 @@ export interface TokenSources {
   readonly asOf: number | null;
   /** How many tokens `rows` looks at. */
   count(): number;
-  /** The listed tokens with a route to it, in the order of their chain keys and addresses. */
+  /** The listed tokens with a route to it, by the operator's order of chains, then by chain keys and addresses. */
   rows(): readonly Token[];
+  /** When the oldest answer for these sources was taken (milliseconds since 1970); null if there is none. */
+  oldestOf(sources: readonly Token[]): number | null;
 }
 
 /** The state of the map of routes. */
@@ -61,8 +65,8 @@ export interface ReverseRoutes
 
 /** Makes the reverse routes; nothing is known or asked before `restore` and `start`. */
 export function createReverseRoutes(options: ReverseRoutesOptions): ReverseRoutes {
-  const { tokens, routeMapLimits: limits } = options;
-  const swept = createSweptRoutes({ listing: tokens, limits });
+  const { tokens, select, routeMapLimits: limits } = options;
+  const swept = createSweptRoutes({ listing: tokens, select, limits });
   const sweep = createSweep({ ...options, swept });
   const { map, known } = swept;
   const { restore, start, wake, close } = sweep;
@@ -82,6 +86,7 @@ export function createReverseRoutes(options: ReverseRoutesOptions): ReverseRoute
         asOf: oldestAt ?? null,
         count: () => map.countSources(tokenKey(chainKey, address)),
         rows: () => swept.sourcesOf(listed, chainKey, address),
+        oldestOf: swept.oldestOf,
       };
     },
     status() {

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { tokenKey } from '../../domain/addresses.js';
-import type { Fetched, Origin, Token } from '../../domain/listing.js';
-import { MAX_LENGTHS } from '../../domain/listing.js';
+import { type Fetched, type Origin, type RowsAge, sentAtOf, type Token } from '../../domain/listing.js';
+import { MAX_LENGTHS } from '../../domain/text-limits.js';
 import {
   malformed,
   UPSTREAM_ERROR_CODES,
@@ -9,7 +9,7 @@ import {
   type UpstreamErrorCode,
 } from '../../domain/upstream-error.js';
 import { forEachChunk, runInSteps, type Steps } from '../../scheduling/chunks.js';
-import { type ListingKind, ROUTES } from '../../upstream/listing-kinds.js';
+import { ROUTES, type StoredKind } from '../../upstream/listing-kinds.js';
 import type { KeyedToken, RouteMap } from './route-map.js';
 
 /** The last failed request of a sweep. */
@@ -35,11 +35,10 @@ interface StoredDestination {
   readonly variant: number;
 }
 
-interface StoredSource {
+interface StoredSource extends RowsAge {
   readonly type: 'source';
   readonly chainKey: string;
   readonly address: string;
-  readonly takenAt: number;
   /** The places of its destinations in the list of destinations. */
   readonly places: Uint32Array;
 }
@@ -73,19 +72,16 @@ const sourceRow = v.object({
   chainKey: v.pipe(v.string(), v.nonEmpty(), v.maxLength(MAX_LENGTHS.chainKey)),
   address: v.pipe(v.string(), v.nonEmpty(), v.maxLength(MAX_LENGTHS.address)),
   takenAt: time,
+  upstreamAgeMs: v.optional(time),
   // Base64: numbers in JSON would take most of the time of reading it.
   places: v.string(),
 });
 const anyRow = v.variant('type', [sweepRow, destinationRow, sourceRow]);
 
 /** The map of routes, as far as storage is concerned. */
-export const ROUTE_MAP: ListingKind<RouteMapRow> = {
+export const ROUTE_MAP: StoredKind<RouteMapRow> = {
   name: 'route-map',
   parse: parseRouteMap,
-  keyOf: (row) => (row.type === 'source' ? tokenKey(row.chainKey, row.address) : row.type),
-  contentOf: (row) => JSON.stringify(row),
-  compared: [],
-  standsFor: () => undefined,
 };
 
 /** The rows of the map as it is now. They stay as they are when the map changes, and are encoded one by one. */
@@ -106,15 +102,17 @@ class EncodableSource implements StoredSource {
   readonly chainKey: string;
   readonly address: string;
   readonly takenAt: number;
+  readonly upstreamAgeMs: number | undefined;
   private readonly ids: Uint32Array;
 
   constructor(
-    source: Pick<StoredSource, 'chainKey' | 'address' | 'takenAt'> & { readonly destinations: Uint32Array },
+    source: Omit<StoredSource, 'type' | 'places'> & { readonly destinations: Uint32Array },
     private readonly placeOf: Uint32Array,
   ) {
     this.chainKey = source.chainKey;
     this.address = source.address;
     this.takenAt = source.takenAt;
+    this.upstreamAgeMs = source.upstreamAgeMs || undefined;
     this.ids = source.destinations;
   }
 
@@ -123,10 +121,10 @@ class EncodableSource implements StoredSource {
   }
 
   toJSON(): object {
-    const { type, chainKey, address, takenAt, places } = this;
+    const { type, chainKey, address, takenAt, upstreamAgeMs, places } = this;
     const bytes = Buffer.alloc(4 * places.length);
     for (const [index, place] of places.entries()) bytes.writeUInt32LE(place, 4 * index);
-    return { type, chainKey, address, takenAt, places: bytes.toString('base64') };
+    return { type, chainKey, address, takenAt, upstreamAgeMs, places: bytes.toString('base64') };
   }
 }
 
@@ -143,7 +141,7 @@ async function parseRouteMap(unknownRows: readonly unknown[], origin: Origin): P
         if (output.startedAt > latest) throw unreadable();
         rows.push(output);
       } else if (output.type === 'source') {
-        if (output.takenAt > latest) throw unreadable();
+        if (sentAtOf(output) > latest) throw unreadable();
         rows.push({ ...output, places: placesIn(output.places) });
       } else {
         const { row, variant } = output;
@@ -183,10 +181,20 @@ async function readDestinations(
       const index = indexes[nth] ?? 0;
       const price = row.price && Object.freeze({ usd: row.price.usd, asOf: stored[index]?.asOf ?? 0 });
       // A literal with every member: by spreading, V8 would give each token a hidden class of its own.
-      const { isBridgeable, chainKey, address, decimals, symbol, name, logoUrl } = row;
+      const { isBridgeable, chainKey, address, decimals, symbol, name, logoUrl, heldBack } = row;
       read[index] = {
         type: 'destination',
-        row: Object.freeze({ isBridgeable, chainKey, address, decimals, symbol, name, logoUrl, price }),
+        row: Object.freeze({
+          isBridgeable,
+          chainKey,
+          address,
+          decimals,
+          symbol,
+          name,
+          logoUrl,
+          price,
+          heldBack,
+        }),
         variant,
       };
     }

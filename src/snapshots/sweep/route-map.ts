@@ -1,5 +1,5 @@
 import { tokenKey } from '../../domain/addresses.js';
-import type { Token } from '../../domain/listing.js';
+import { type RowsAge, sentAtOf, type Token } from '../../domain/listing.js';
 import { IdList } from './id-list.js';
 
 /** A token that routes start from. */
@@ -10,10 +10,8 @@ export interface SourceToken {
 }
 
 /** The last answer for one source token. */
-export interface KnownSource extends SourceToken {
+export interface KnownSource extends SourceToken, RowsAge {
   readonly key: string;
-  /** When the request for its routes was sent (milliseconds since 1970). */
-  readonly takenAt: number;
   /** The ids of its destinations, in the order of the answer. Never changed, only replaced. */
   readonly destinations: Uint32Array;
 }
@@ -33,6 +31,7 @@ export const ROUTE_MAP_LIMITS: RouteMapLimits = { pairs: 2_000_000, destinations
 interface Source extends KnownSource {
   readonly id: number;
   takenAt: number;
+  upstreamAgeMs: number;
   destinations: Uint32Array;
 }
 
@@ -133,15 +132,15 @@ export class RouteMap {
   }
 
   /**
-   * Enters the answer for one source token, unless a newer one is known.
+   * Enters the answer for one source token, unless one is known that was requested later.
    *
    * @param rows with different keys
    * @returns false if the answer does not fit within the limits; then nothing is changed
    */
-  set({ chainKey, address }: SourceToken, takenAt: number, rows: readonly KeyedToken[]): boolean {
+  set({ chainKey, address }: SourceToken, age: RowsAge, rows: readonly KeyedToken[]): boolean {
     const key = tokenKey(chainKey, address);
     const known = this.sources.get(key);
-    if (known && known.takenAt >= takenAt) return true;
+    if (known && sentAtOf(known) >= sentAtOf(age)) return true;
     const before = known?.destinations ?? NONE;
     if (this.pairCount - before.length + rows.length > this.limits.pairs) return false;
     const unknown = rows.reduce((count, row) => (this.find(row) ? count : count + 1), 0);
@@ -151,7 +150,8 @@ export class RouteMap {
     this.answerCount++;
     const source = known ?? this.addSource(key, chainKey, address);
     const after = Uint32Array.from(rows, (row) => this.enter(row));
-    source.takenAt = takenAt;
+    source.takenAt = age.takenAt;
+    source.upstreamAgeMs = age.upstreamAgeMs ?? 0;
     source.destinations = after;
     this.pairCount += after.length - before.length;
     if (known && isSame(before, after)) return true;
@@ -217,7 +217,7 @@ export class RouteMap {
 
   private addSource(key: string, chainKey: string, address: string): Source {
     const id = this.freeSources.pop() ?? this.sourcesById.length;
-    const source = { id, key, chainKey, address, takenAt: 0, destinations: NONE };
+    const source = { id, key, chainKey, address, takenAt: 0, upstreamAgeMs: 0, destinations: NONE };
     this.sources.set(key, source);
     this.sourcesById[id] = source;
     return source;

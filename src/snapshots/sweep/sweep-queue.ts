@@ -1,4 +1,4 @@
-import type { Token } from '../../domain/listing.js';
+import { sentAtOf, type Token } from '../../domain/listing.js';
 import { TOKENS } from '../../upstream/listing-kinds.js';
 import type { TokenSnapshot } from '../snapshot.js';
 import type { SweptRoutes } from './swept-routes.js';
@@ -30,7 +30,8 @@ export function createSweepQueue(swept: Pick<SweptRoutes, 'due' | 'map'>) {
       for (let isFilled = false; ; isFilled = true) {
         for (let token = queue.pop(); token; token = queue.pop()) {
           // A client may have asked for it meanwhile.
-          if ((swept.map.get(TOKENS.keyOf(token))?.takenAt ?? 0) < startedAt) return token;
+          const known = swept.map.get(TOKENS.keyOf(token));
+          if (!known || sentAtOf(known) < startedAt) return token;
         }
         if (isFilled) return undefined;
         queue = (await swept.due(tokens, startedAt)).filter((token) => !hasFailed(token)).reverse();

@@ -1,16 +1,16 @@
 import type { TokenFilter } from '../../domain/listing.js';
-import type { Freshness, ListingName, StaleListing } from '../freshness.js';
+import type { Freshness, ListingName, ListingReads, Reads, StaleListing } from '../freshness.js';
 import type { Refresher } from '../refresher.js';
 import type { ChainSnapshot, TokenSnapshot } from '../snapshot.js';
 import type { ReverseRoutes, RouteMapVersion, TokenSources } from '../sweep/reverse-routes.js';
 import { PinnedSnapshot } from './pinned-snapshot.js';
-import { createRouteView, type RouteView, type RouteViewOptions } from './route-view.js';
+import { createRouteView, type RoutesRead, type RouteView, type RouteViewOptions } from './route-view.js';
 
 /**
  * The state of the world that one operation reads. Once it has returned a snapshot it returns the same one to the
  * operation's end, whatever is refreshed meanwhile.
  */
-export interface View extends Omit<RouteView, 'goodUntil'> {
+export interface View extends Omit<RouteView, 'read'> {
   /** The present by which the age of prices is measured (milliseconds since 1970). */
   now(): number;
   /** Without a promise if there is a snapshot; otherwise it waits for the first. Rejects with an UpstreamError. */
@@ -31,8 +31,8 @@ export interface View extends Omit<RouteView, 'goodUntil'> {
   /** Resolves when each of these listings is there or has failed. */
   arrival(listings: readonly ListingName[]): Promise<void>;
   /**
-   * The snapshots in the response that are stale. Snapshots that were read only to make a request to the upstream
-   * are not among them.
+   * The snapshots in the response that are stale, and its routes. Snapshots that were read only to make a request to
+   * the upstream are not among them.
    *
    * @param now milliseconds since 1970
    */
@@ -49,15 +49,18 @@ export interface ServedSnapshots {
   readonly tokens: TokenSnapshot | undefined;
 }
 
-/** Which listings were read. */
-export type ListingReads = Readonly<Record<ListingName, boolean>>;
+/** All that responses are made from beside the map of routes. */
+export interface ServedState extends ServedSnapshots {
+  /** The operator's rules, with the rows that they are about. */
+  readonly rules: object;
+}
 
 /** The snapshots that one operation has read; undefined for a listing that it has not. */
 export interface ReadSnapshots extends ServedSnapshots {
   /** Whether a listing was read that has no snapshot: the response changes when there is one. */
   readonly isMissing: boolean;
-  /** Until when the routes in the response stay cached (milliseconds since 1970). */
-  readonly routesGoodUntil: number;
+  /** The routes in the response; undefined if there are none. */
+  readonly routes?: RoutesRead | undefined;
   /** The version of the map of routes; undefined if it was not read. */
   readonly routeMap?: RouteMapVersion | undefined;
 }
@@ -73,7 +76,7 @@ export interface ViewSources {
   /** The present (milliseconds since 1970). */
   readonly now: () => number;
   /** The freshness of the listings that were read. */
-  freshness(of: ServedSnapshots, read: ListingReads, now: number): Freshness;
+  freshness(of: ServedSnapshots, read: Reads, now: number): Freshness;
 }
 
 /** A class, since one is made for every operation, and most operations need a few of its methods. */
@@ -142,7 +145,7 @@ export class OperationView implements View {
       chains: pinnedChains.snapshotRead,
       tokens: pinnedTokens.snapshotRead,
       isMissing: pinnedChains.readFailed || pinnedTokens.readFailed,
-      routesGoodUntil: this.madeRouteView?.goodUntil() ?? Number.POSITIVE_INFINITY,
+      routes: this.madeRouteView?.read(),
       routeMap: this.routeMapRead,
     };
   }
@@ -153,7 +156,11 @@ export class OperationView implements View {
 
   staleReads(now: number): readonly StaleListing[] {
     const read = { chains: this.pinnedChains.snapshotRead, tokens: this.pinnedTokens.snapshotRead };
-    const isRead = { chains: read.chains !== undefined, tokens: read.tokens !== undefined };
+    const isRead = {
+      chains: read.chains !== undefined,
+      tokens: read.tokens !== undefined,
+      routesTakenAt: this.madeRouteView?.read().takenAt,
+    };
     return this.held.freshness(read, isRead, now).stale;
   }
 

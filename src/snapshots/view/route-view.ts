@@ -1,9 +1,14 @@
-import { foldAddress, isNativePlaceholder, NATIVE_PLACEHOLDER } from '../../domain/addresses.js';
-import { listedKey } from '../../domain/chain-keys.js';
+import {
+  foldAddress,
+  foldChainKey,
+  isNativePlaceholder,
+  NATIVE_PLACEHOLDER,
+} from '../../domain/addresses.js';
 import type { Listing, Token, TokenFilter } from '../../domain/listing.js';
+import type { ResolvedRules } from '../../domain/listing-rules.js';
 import type { Logger } from '../../logger.js';
 import { createAgreement, type Reconcile } from '../routes/route-rows.js';
-import type { Routes } from '../routes/routes.js';
+import type { RouteAnswer, Routes } from '../routes/routes.js';
 import type { TokenSnapshot } from '../snapshot.js';
 import type { PinnedSnapshot } from './pinned-snapshot.js';
 
@@ -15,6 +20,8 @@ export interface RouteViewOptions {
   readonly tokensFreshMs: number;
   readonly routes: Routes;
   readonly reconcile: Reconcile;
+  /** The operator's rules now. */
+  readonly operator: () => Pick<ResolvedRules, 'hides'>;
   /** The address of the client; undefined if unknown. */
   readonly client: string | undefined;
   /** The present (milliseconds since 1970). */
@@ -27,21 +34,36 @@ export interface RouteView {
   /** The request as the upstream gets it: a listed chain's key and token's address are spelled as the upstream spells them. */
   routeRequest(filter: TokenFilter): Promise<TokenFilter>;
   /** The routes, if they can be had at once and without the upstream; undefined otherwise. As `routes`. */
-  cachedRoutes(filter: TokenFilter): readonly Token[] | undefined;
+  cachedRoutes(filter: TokenFilter): RouteAnswer | undefined;
   /**
    * The upstream's own answer, with each row as the token listing has it. While the listing is fresh and lacks the
    * token, there are no routes, and the upstream is not asked. Rejects with an UpstreamError.
    */
-  routes(request: TokenFilter): Promise<readonly Token[]>;
-  /** Until when the routes so far stay cached (milliseconds since 1970). */
-  goodUntil(): number;
+  routes(request: TokenFilter): Promise<RouteAnswer>;
+  /** What the response depends on so far. */
+  read(): RoutesRead;
+}
+
+/** The routes that one operation has read. Times are in milliseconds since 1970. */
+export interface RoutesRead {
+  /** Until when all of them stay cached. */
+  readonly goodUntil: number;
+  /** `takenAt` of the oldest; undefined if there is none. */
+  readonly takenAt: number | undefined;
+  /** See {@link Routes.evictions}. */
+  readonly evictions: number;
+  /** The operator's rules when the first routes were read: they also apply to rows that the token listing lacks. */
+  readonly rules: object;
 }
 
 /** Creates the view of one operation. */
 export function createRouteView(options: RouteViewOptions): RouteView {
-  const { listing, pinnedTokens, tokensFreshMs, routes, reconcile, client, now, log } = options;
+  const { listing, pinnedTokens, tokensFreshMs, routes, reconcile, operator, client, now, log } = options;
+  const rules = operator();
   const agree = createAgreement();
+  const evictions = routes.evictions();
   let goodUntil = Number.POSITIVE_INFINITY;
+  let oldestAt = Number.POSITIVE_INFINITY;
 
   /** The pinned listing, untracked; undefined if there is none. */
   async function listingFor({ srcChainKey }: TokenFilter): Promise<TokenSnapshot | undefined> {
@@ -51,46 +73,59 @@ export function createRouteView(options: RouteViewOptions): RouteView {
     return Promise.resolve(pinned).catch(() => undefined);
   }
 
-  /** For how long (milliseconds) the listing shows that there are no routes: it is fresh and lacks the token. */
-  function unlistedForMs(tokens: TokenSnapshot, request: TokenFilter): number {
+  /**
+   * For how long (milliseconds) it is known that there are no routes: the listing is fresh and lacks the token, or the
+   * operator hides it.
+   */
+  function unlistedForMs(tokens: TokenSnapshot | undefined, request: TokenFilter): number {
+    const { srcChainKey: chainKey, srcToken: address } = request;
+    if (chainKey !== undefined && address !== undefined && rules.hides({ chainKey, address }))
+      return tokensFreshMs;
+    if (!tokens) return 0;
     // The value-transfer service does not support this: the client gets its error, and not an empty list.
     const isUnanswerable = request.srcChainKey === undefined && listing.source === 'value-transfer';
     if (isUnanswerable || isListed(tokens, request)) return 0;
     return Math.max(0, tokensFreshMs - tokens.ageAt(Date.now()));
   }
 
-  /** The rows as they are served beside the operation's listing. */
+  /** Notes that the response depends on this answer. */
+  function noteRead({ takenAt }: RouteAnswer, request: TokenFilter): void {
+    goodUntil = Math.min(goodUntil, routes.goodUntil(request));
+    oldestAt = Math.min(oldestAt, takenAt);
+  }
+
+  /** The answer as it is served beside the operation's listing. */
   function reconciled(
-    rows: readonly Token[],
+    answer: RouteAnswer,
     tokens: TokenSnapshot | undefined,
     request: TokenFilter,
-  ): readonly Token[] {
+  ): RouteAnswer {
     if (tokens) pinnedTokens.read();
     // The response would differ with a listing.
     else goodUntil = 0;
-    return agree(reconcile(rows, tokens, request));
+    return { ...answer, rows: agree(reconcile(answer.rows, tokens, request)) };
   }
 
-  /** Key and address as the upstream writes them. Without a listing the request is sent as it came. */
+  /** The key as rows have it, and the address as the upstream writes it. Without a listing the address is sent as given. */
   function requestWith(
     tokens: TokenSnapshot | undefined,
     { srcChainKey: asked, srcToken }: TokenFilter,
   ): TokenFilter {
-    const srcChainKey = asked && tokens ? (listedKey(tokens.rowsByChain, asked) ?? asked) : asked;
+    const srcChainKey = asked && foldChainKey(asked);
     if (srcToken === undefined) return { srcChainKey };
     const asGiven = isNativePlaceholder(srcToken) ? NATIVE_PLACEHOLDER : srcToken;
     if (srcChainKey === undefined) return { srcToken: asGiven };
     return { srcChainKey, srcToken: tokens?.byAddress(srcChainKey, srcToken)?.address ?? asGiven };
   }
 
-  /** No routes, if the listing shows that there are none. */
-  function noneIfUnlisted(tokens: TokenSnapshot, request: TokenFilter): readonly Token[] | undefined {
+  /** No routes, if it is known that there are none. */
+  function noneIfUnlisted(tokens: TokenSnapshot | undefined, request: TokenFilter): RouteAnswer | undefined {
     const unlistedMs = unlistedForMs(tokens, request);
     if (unlistedMs === 0) return undefined;
     log.debug({ ...request }, 'No routes, without asking: the token is not listed');
-    pinnedTokens.read();
+    if (tokens) pinnedTokens.read();
     goodUntil = Math.min(goodUntil, now() + unlistedMs);
-    return NONE;
+    return { rows: NONE, takenAt: tokens?.takenAt ?? now() };
   }
 
   return {
@@ -101,22 +136,22 @@ export function createRouteView(options: RouteViewOptions): RouteView {
       const request = requestWith(tokens, filter);
       const none = noneIfUnlisted(tokens, request);
       if (none) return none;
-      const rows = routes.cached(request);
-      if (!rows) return undefined;
-      goodUntil = Math.min(goodUntil, routes.goodUntil(request));
+      const answer = routes.cached(request);
+      if (!answer) return undefined;
+      noteRead(answer, request);
       // An empty answer depends on no listing.
-      return rows.length === 0 ? rows : reconciled(rows, tokens, request);
+      return answer.rows.length === 0 ? answer : reconciled(answer, tokens, request);
     },
     async routes(request) {
       const tokens = await listingFor(request);
-      const none = tokens && noneIfUnlisted(tokens, request);
+      const none = noneIfUnlisted(tokens, request);
       if (none) return none;
-      const rows = await routes.tokens(request, client, tokens !== undefined && isListed(tokens, request));
-      goodUntil = Math.min(goodUntil, routes.goodUntil(request));
-      if (rows.length === 0) return rows;
-      return reconciled(rows, tokens ?? (await listingFor(request)), request);
+      const answer = await routes.tokens(request, client, tokens !== undefined && isListed(tokens, request));
+      noteRead(answer, request);
+      if (answer.rows.length === 0) return answer;
+      return reconciled(answer, tokens ?? (await listingFor(request)), request);
     },
-    goodUntil: () => goodUntil,
+    read: () => ({ goodUntil, takenAt: Number.isFinite(oldestAt) ? oldestAt : undefined, evictions, rules }),
   };
 }
 

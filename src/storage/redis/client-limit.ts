@@ -1,7 +1,7 @@
-import { Redis } from 'ioredis';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { Logger } from '../../logger.js';
 import { type ClientLimit, refusedMs, windowSeconds } from '../../scheduling/client-limit.js';
+import { openConnection } from './connection.js';
 import { createAllowance } from './throttle.js';
 
 export interface SharedClientLimitOptions {
@@ -16,6 +16,8 @@ export interface SharedClientLimitOptions {
 const TIMEOUT_MS = 50;
 /** After a failure Redis is not asked for this time. */
 const AWAY_MS = 1_000;
+/** A count is a few bytes; the longest reply is the description of the server at the beginning. */
+const MAX_REPLY_BYTES = 262_144;
 
 /** As the library's own script, with windows that are not whole seconds. ARGV: points, seconds rounded down, limit, seconds. */
 const COUNT = `
@@ -30,14 +32,11 @@ return {redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pttl', KEYS[1])}`;
 export function createSharedClientLimit(options: SharedClientLimitOptions): ClientLimit {
   const { url, local, log, timeoutMs = TIMEOUT_MS } = options;
   const { rate } = local;
-  const client = new Redis(url, {
+  const client = openConnection(url, {
     commandTimeout: timeoutMs,
     socketTimeout: 20 * timeoutMs,
     connectTimeout: 2_000,
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: (times) => Math.min(50 * 2 ** times, 1_000),
+    maxReplyBytes: MAX_REPLY_BYTES,
   });
   // Failed commands report themselves, and the link that shares listings logs failed connections.
   client.on('error', () => {});

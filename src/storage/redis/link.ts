@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { Redis } from 'ioredis';
 import type { Logger } from '../../logger.js';
+import { openConnection, pauseBefore } from './connection.js';
 import { createAllowance, createThrottle } from './throttle.js';
 
 export interface RedisLinkOptions {
@@ -12,6 +13,8 @@ export interface RedisLinkOptions {
   readonly onSharing: (isShared: boolean) => void;
   /** How long a command, or the first connection, may take, in milliseconds; a second unless given. */
   readonly timeoutMs?: number | undefined;
+  /** The longest text in a reply. */
+  readonly maxRecordBytes: number;
   readonly log: Logger;
 }
 
@@ -30,6 +33,10 @@ const NOTIFY_EVERY_MS = 100;
 const MAX_MESSAGES = 3_000;
 const MAX_MESSAGE_LENGTH = 100;
 const UNSUBSCRIBED_MS = 5_000;
+/** The most that a reply has beside its text. */
+const REPLY_HEAD_BYTES = 65_536;
+/** Each new connection has to give the same text back. */
+const ECHO = 'return ARGV[1]';
 
 /** An argument of a script. */
 type Argument = string | number | Buffer;
@@ -41,7 +48,7 @@ export type RedisLink = ReturnType<typeof createRedisLink>;
  * Nothing rejects.
  */
 export function createRedisLink(options: RedisLinkOptions) {
-  const { url, channel, onSharing, timeoutMs = TIMEOUT_MS, log } = options;
+  const { url, channel, onSharing, timeoutMs = TIMEOUT_MS, maxRecordBytes, log } = options;
   const news = new EventEmitter().setMaxListeners(0);
   const connections = new EventEmitter();
   // The prefix keeps a message "error" from being an emitter's error event, which throws.
@@ -52,20 +59,22 @@ export function createRedisLink(options: RedisLinkOptions) {
   const mayLog = createAllowance(20, 10_000);
   let resubscribeTimer: NodeJS.Timeout | undefined;
   let isShared: boolean | undefined;
+  /** Whether it is Redis at the other end of the connection. */
+  let isKnown = false;
   let awayUntil = 0;
   let isClosed = false;
 
-  const client = new Redis(url, {
+  /** How many connections in a row gave another text back. */
+  let strangers = 0;
+  const connectionOptions = {
     commandTimeout: timeoutMs,
     socketTimeout: 2 * timeoutMs,
     connectTimeout: Math.max(CONNECT_MS, timeoutMs),
-    // Without a connection a command fails at once, and the gateway goes on alone.
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: (times) => Math.min(50 * 2 ** times, 1_000),
-  });
-  const listener = client.duplicate({ autoResubscribe: false });
+    maxReplyBytes: maxRecordBytes + REPLY_HEAD_BYTES,
+    retryStrategy: (times: number) => pauseBefore(times + strangers),
+  };
+  const client = openConnection(url, connectionOptions);
+  const listener = openConnection(url, { ...connectionOptions, autoResubscribe: false });
   // Commands report their own failures; this reports failed connections.
   client.on('error', (error) => goAway(error));
   listener.on('error', () => {});
@@ -81,10 +90,33 @@ export function createRedisLink(options: RedisLinkOptions) {
   });
   // Without pings a connection that only listens does not notice that Redis is gone.
   const ping = setInterval(() => listener.ping().catch(() => {}), PING_MS).unref();
-  client.on('ready', () => {
-    // Available at once, without the steady time.
-    awayUntil = -STEADY_MS;
+  client.on('ready', greet);
+  client.on('close', () => {
+    isKnown = false;
+    goAway(new Error('The connection is closed'));
   });
+
+  /**
+   * Makes sure that it is Redis that answers. Something else can answer each command with a number, which a script would
+   * return to say that a request has to wait.
+   */
+  async function greet(): Promise<void> {
+    const { stream } = client;
+    const text = randomUUID();
+    const reply = await client.eval(ECHO, 0, text).catch((error: unknown) => error);
+    if (reply === text) {
+      strangers = 0;
+      isKnown = true;
+      // Available at once, without the steady time.
+      awayUntil = -STEADY_MS;
+      connections.emit('known');
+      connections.emit('tried');
+    } else {
+      strangers++;
+      const got = reply instanceof Error ? reply.message : 'another reply';
+      stream.destroy(new Error(`Expected Redis to return the argument of a script, got ${got}`));
+    }
+  }
 
   /** Calls the subscribers of the topic in this process. */
   function notify(topic: string): void {
@@ -109,6 +141,7 @@ export function createRedisLink(options: RedisLinkOptions) {
 
   function goAway(reason: unknown): void {
     awayUntil = performance.now() + AWAY_MS;
+    connections.emit('tried');
     if (isShared === false || isClosed) return;
     isShared = false;
     onSharing(false);
@@ -130,7 +163,7 @@ export function createRedisLink(options: RedisLinkOptions) {
   }
 
   async function replyTo(send: () => Promise<unknown>): Promise<unknown> {
-    if (performance.now() < awayUntil || isClosed) return undefined;
+    if (!isKnown || performance.now() < awayUntil || isClosed) return undefined;
     try {
       const reply = await send();
       // A full Redis refuses some commands only: one success does not mean that it is back.
@@ -151,11 +184,11 @@ export function createRedisLink(options: RedisLinkOptions) {
     runForBytes,
     /** Resolves when the first connection has succeeded or failed, and within a second in any case. */
     isTried: Promise.race([
-      once(client, 'ready').catch(() => {}),
+      once(connections, 'tried'),
       sleep(timeoutMs, undefined, { ref: false }),
     ]) as Promise<unknown>,
     /** Calls the listener after each connection for commands. */
-    onConnection: (listen: () => void) => void client.on('ready', listen),
+    onConnection: (listen: () => void) => void connections.on('known', listen),
     /** Calls the listener after each subscription. Messages sent before it were missed. */
     onSubscription: (listen: () => void) => void connections.on('subscribed', listen),
     /** Calls the listener at each news on the topic. */

@@ -1,15 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServiceFingerprints } from '../../domain/fingerprint.js';
-import type { Fetched } from '../../domain/listing.js';
+import { type Fetched, sentAtOf } from '../../domain/listing.js';
 import type { LeaseResult, Peers, RefreshLease, SharedFailure } from '../../snapshots/peers.js';
 import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
-import type { ListingKind } from '../../upstream/listing-kinds.js';
+import type { StoredKind } from '../../upstream/listing-kinds.js';
 import { bytesOf, decodeRecord, encodeRecord, InvalidRecord, RECORD_FORMAT } from '../record.js';
 import { createLead } from './lead.js';
 import { createRedisLink, type RedisLinkOptions } from './link.js';
 import { createSharedRateLimiter } from './rate-limit.js';
-import { DISCARD, FAIL, FORGET, IS_WANTED, LEASE, NEWEST, RENEW, REQUEST, WRITE } from './scripts.js';
+import {
+  DISCARD,
+  FAIL,
+  FORGET,
+  IS_WANTED,
+  LAST_SCOPE,
+  LEASE,
+  NEWEST,
+  REMEMBER_SCOPE,
+  RENEW,
+  REQUEST,
+  WRITE,
+} from './scripts.js';
 import { createSeal } from './seal.js';
 import { decodeSharedFailure, encodeSharedFailure } from './shared-failure.js';
 import { createAllowance, createThrottle } from './throttle.js';
@@ -66,7 +78,10 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
   const { scope, secret, services, maxRecordBytes, log } = options;
   const gateway = randomUUID();
   // The braces are a hash tag: they keep the keys on one node of a cluster.
-  const prefix = `{chains-and-tokens-gateway:${RECORD_FORMAT}:${scope}}`;
+  const prefixOf = (ofScope: string) => `{chains-and-tokens-gateway:${RECORD_FORMAT}:${ofScope}}`;
+  const prefix = prefixOf(scope);
+  /** Where the last scope is remembered, whatever the upstream: its facts outlive a change of the upstream. */
+  const scopeKey = (topic: string) => `chains-and-tokens-gateway:${RECORD_FORMAT}:last-scope:${topic}`;
   const seal = createSeal(secret, scope);
   const channel = `${prefix}${seal.keyPart}:news`;
   const offered = new Map<string, () => Promise<unknown>>();
@@ -105,7 +120,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
   /** Writes a snapshot to Redis. It never rejects. */
   function write<Row>(
     topic: string,
-    kind: ListingKind<Row>,
+    kind: StoredKind<Row>,
     fetched: Fetched<Row>,
     keepMs: number,
     { endsLease = false, onlyAsHolder = false } = {},
@@ -119,14 +134,16 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
           return;
         }
         const [snapshot = '', , , leaseKey = ''] = keysOf(topic);
-        const ofWriter = [gateway, fetched.takenAt, Number(onlyAsHolder)];
+        const ofWriter = [gateway, sentAtOf(fetched), Number(onlyAsHolder)];
         const isWanted = (await run(IS_WANTED, [snapshot, leaseKey], ofWriter)) === 1;
         if (!isWanted && !endsLease) return;
         const uploaded = `${prefix}${seal.keyPart}:${topic}:upload:${randomUUID()}`;
         if (isWanted && !(await upload(run, uploaded, record))) return;
-        const args = [gateway, fetched.takenAt, isWanted ? bytes : NOTHING, keepMs, channel, topic];
+        const args = [gateway, sentAtOf(fetched), isWanted ? bytes : NOTHING, keepMs, channel, topic];
         const keys = [...keysOf(topic), uploaded];
-        if ((await run(WRITE, keys, [...args, Number(endsLease), Number(onlyAsHolder)])) === 'lost') {
+        const outcome = await run(WRITE, keys, [...args, Number(endsLease), Number(onlyAsHolder)]);
+        if (isWanted && fetched.guard) await run(REMEMBER_SCOPE, [scopeKey(topic)], [scope, KEEP_MS]);
+        if (outcome === 'lost') {
           const message =
             'Redis has lost a snapshot before it was whole: look at its memory and its eviction policy';
           log[mayLog() ? 'warn' : 'debug']({ topic, bytes }, message);
@@ -141,9 +158,9 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
   /** Decodes a reply. An invalid record is logged, and deleted unless it is only too early. */
   async function read<Row>(
     topic: string,
-    kind: ListingKind<Row>,
+    kind: StoredKind<Row>,
     text: unknown,
-    takenAt: unknown,
+    dated: unknown,
   ): Promise<Fetched<Row> | 'early' | undefined> {
     const now = Date.now();
     try {
@@ -151,9 +168,9 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
         throw new InvalidRecord('it is empty, or larger than an answer of the upstream may be');
       const fetched = await decodeRecord(kind, text, services, now, seal.digestFor(topic));
       // Peers find it by the one time and serve it with the other.
-      if (fetched.takenAt !== Number(takenAt))
+      if (sentAtOf(fetched) !== Number(dated))
         throw new InvalidRecord('its time is not the one that Redis gives for it');
-      if (fetched.takenAt < now - KEEP_MS) throw new InvalidRecord('it is older than snapshots are stored');
+      if (sentAtOf(fetched) < now - KEEP_MS) throw new InvalidRecord('it is older than snapshots are stored');
       reads.good(topic);
       pauses.reset(topic);
       return fetched;
@@ -165,15 +182,15 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
         { topic, reason },
         `What Redis holds of the ${kind.name} listing is refused: ${reason}`,
       );
-      if (error.isEarly && Number(takenAt) > now) return 'early';
-      await run(DISCARD, keysOf(topic), [String(takenAt)]);
+      if (error.isEarly && Number(dated) > now) return 'early';
+      await run(DISCARD, keysOf(topic), [String(dated)]);
       return undefined;
     }
   }
 
   function ourLease<Row>(
     topic: string,
-    kind: ListingKind<Row>,
+    kind: StoredKind<Row>,
     peerFailure: SharedFailure | undefined,
   ): RefreshLease<Row> {
     const keys = keysOf(topic);
@@ -201,7 +218,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
 
   async function lease<Row>(
     topic: string,
-    kind: ListingKind<Row>,
+    kind: StoredKind<Row>,
     knownAt: number,
     withinMs = WAIT_MS + Math.random() * WAIT_JITTER_MS,
   ): Promise<LeaseResult<Row>> {
@@ -255,7 +272,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
 
   return {
     lease,
-    async lead<Row>(topic: string, kind: ListingKind<Row>) {
+    async lead<Row>(topic: string, kind: StoredKind<Row>) {
       await link.isTried;
       return askToLead(topic, (fetched: Fetched<Row>) =>
         write(topic, kind, fetched, KEEP_MS, { onlyAsHolder: true }),
@@ -266,9 +283,32 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
       const reply = await runForBytes(NEWEST, keysOf(topic).slice(0, 1), [newerThan, maxRecordBytes]);
       if (String(reply) === 'none') writeOffer(topic);
       if (!Array.isArray(reply)) return undefined;
-      const [text, takenAt] = reply as unknown[];
-      const fetched = await read(topic, kind, text, takenAt);
+      const [text, dated] = reply as unknown[];
+      const fetched = await read(topic, kind, text, dated);
       return fetched === 'early' ? undefined : fetched;
+    },
+    async readOthers<Row>(topic: string, kind: StoredKind<Row>) {
+      await link.isTried;
+      const other = String((await run(LAST_SCOPE, [scopeKey(topic)], [])) ?? '');
+      if (other === '' || other === scope) return [];
+      const otherSeal = createSeal(secret, other);
+      const reply = await runForBytes(
+        NEWEST,
+        [`${prefixOf(other)}${otherSeal.keyPart}:${topic}:snapshot`],
+        [0, maxRecordBytes],
+      );
+      const [text] = Array.isArray(reply) ? (reply as unknown[]) : [];
+      if (!Buffer.isBuffer(text)) return [];
+      try {
+        return [await decodeRecord<Row>(kind, text, undefined, Date.now(), otherSeal.digestFor(topic))];
+      } catch (error) {
+        if (!(error instanceof InvalidRecord)) throw error;
+        log[mayLog() ? 'warn' : 'debug'](
+          { topic, reason: error.message },
+          'What Redis holds of another upstream is refused',
+        );
+        return [];
+      }
     },
     subscribe: link.subscribe,
     offer(topic, kind, fetched) {

@@ -34,7 +34,7 @@ local function now()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
--- The time of a snapshot; nil if there is none, if it is no number (nan is unequal to itself) or in the future.
+-- The time of a snapshot, which is when it was requested; nil if there is none, if it is no number (nan is unequal to itself) or in the future.
 local function takenAt(key)
   expect(key, 'hash')
   if redis.call('HSTRLEN', key, 'takenAt') > ${LONGEST_NUMBER} then redis.call('UNLINK', key) end
@@ -59,6 +59,14 @@ local at = takenAt(KEYS[1])
 if not at then return 'none' end
 if at <= tonumber(ARGV[1]) then return false end
 return { snapshot(KEYS[1], ARGV[2]) }
+`;
+
+/** Remembers which gateways were the last to share a listing. KEYS scope; ARGV scope, how long in ms. */
+export const REMEMBER_SCOPE = `return redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])`;
+
+/** KEYS scope. Returns the scope that was remembered; empty if there is none. */
+export const LAST_SCOPE = `${HELPERS}
+return text(KEYS[1])
 `;
 
 /**

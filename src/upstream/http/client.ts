@@ -17,7 +17,7 @@ import {
   timeoutError,
 } from './errors.js';
 import type { RateLimiter } from './rate-limit.js';
-import { headOf, readJson } from './read-json.js';
+import { ageOf, headOf, readJson } from './read-json.js';
 
 /** Times are in milliseconds. */
 export interface UpstreamHttpOptions {
@@ -52,6 +52,8 @@ export interface UpstreamAnswer {
   readonly bytes: number;
   /** When the successful attempt was sent (milliseconds since 1970). */
   readonly sentAt: number;
+  /** How long caches had held the answer, by its `Age` header, in milliseconds. */
+  readonly ageMs: number;
 }
 
 export interface UpstreamRequest {
@@ -217,7 +219,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
       const { json, bytes } = await readJson(response, url, maxBytes);
       const gone = goneFromBody(json, url);
       if (gone) throw gone;
-      return { json, bytes, sentAt };
+      return { json, bytes, sentAt, ageMs: ageOf(response.headers.get('age')) };
     } catch (error) {
       if (error instanceof UpstreamError) throw error;
       if (controller.signal.reason instanceof UpstreamError) throw controller.signal.reason;

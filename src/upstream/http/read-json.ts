@@ -16,6 +16,8 @@ export interface ReadJson {
 
 const JSON_TYPE = /^(application|text)\/([\w.-]+\+)?json\s*(;|$)/i;
 const LOGGED_BODY_LENGTH = 500;
+/** A longer `Age` counts as this one. It is longer than every setting, and the date that long ago is still a date. */
+const MAX_AGE_MS = 365 * 86_400_000;
 
 /**
  * Reads a JSON body.
@@ -64,4 +66,13 @@ export async function headOf({ body }: Readable): Promise<string> {
     // An unreadable body is not logged.
   }
   return '';
+}
+
+/**
+ * The milliseconds of an `Age` header, as RFC 9111 reads it: the first of several values counts, and one that is not a
+ * non-negative whole number is ignored. A year at most.
+ */
+export function ageOf(header: string | null): number {
+  const [, seconds = 0] = /^\s*(\d+)\s*(?:,|$)/.exec(header ?? '') ?? [];
+  return Math.min(Number(seconds) * 1000, MAX_AGE_MS);
 }

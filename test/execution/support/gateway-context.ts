@@ -23,7 +23,7 @@ export async function createContexts(
     chains: () => chainSnapshot,
     tokens: () => tokenSnapshot,
   } as unknown as View;
-  const destinations = tokens.rows.slice(0, 5);
+  const destinations = { rows: tokens.rows.slice(0, 5), takenAt: 1 };
   const loaders = {
     chainsBySearch: (search: string, types?: readonly string[]) => chainSnapshot.matching(search, types),
     chainByKey: (chainKey: string) => chainSnapshot.byKey(chainKey) ?? null,
@@ -55,6 +55,7 @@ export async function createContexts(
         maxCost: 1e9,
         maxRows: 1e6,
         unitsOfWholeToken: 30,
+        maxResponseBytes: () => 1e9,
         nextTurn: async () => {},
       }),
       isPriceFresh: () => true,

@@ -303,7 +303,7 @@ describe('look-ups by CAIP', () => {
     }
   });
 
-  it('find the first chain of the listing where the upstream gives two the same number', async () => {
+  it('find no chain where the upstream gives two the same number and neither is known to have had it', async () => {
     const gateway = await gatewayOver(
       [chainRow('one', { chainId: 5 }), chainRow('two', { chainId: 5 }), chainRow('three', { chainId: 6 })],
       [tokenRow('one', USDC), tokenRow('two', USDC), tokenRow('two', USDC.replace('A', 'B'))],
@@ -313,9 +313,9 @@ describe('look-ups by CAIP', () => {
       caip19s: [`eip155:5/erc20:${USDC}`, `eip155:5/erc20:${USDC.replace('A', 'B')}`],
     });
     expect(data).toEqual({
-      chainsByCaip2: [{ chainKey: 'one' }, { chainKey: 'three' }],
-      // Never a token of another chain than the one that the identifier finds.
-      tokensByCaip19: [{ chainKey: 'one', address: USDC }, null],
+      chainsByCaip2: [null, { chainKey: 'three' }],
+      // Never a token of another chain than the one that is meant.
+      tokensByCaip19: [null, null],
     });
   });
 

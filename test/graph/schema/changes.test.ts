@@ -11,7 +11,7 @@ import {
 } from '../../support/test-gateway.js';
 import { refreshWith, startServer } from '../../support/test-server.js';
 
-const SELDOM = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1 };
+const SELDOM = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 };
 const CHAINS = [chainRow('a'), chainRow('b')];
 const token = (index: number, changes: Parameters<typeof tokenRow>[2] = {}) =>
   tokenRow('a', `0xA${index}`, changes);

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { demoTokens, type RawToken } from '../../fixtures/demo.js';
 import { tokenRow } from '../../fixtures/rows.js';
-import { type Answer, json, startFakeUpstream, status } from '../../support/fake-upstream.js';
-import { codesOf, createTestGateway, defaultConfig } from '../../support/test-gateway.js';
+import { stopClocks, untilCachesSeeTheTime } from '../../support/clock.js';
+import { type Answer, first, json, startFakeUpstream, status } from '../../support/fake-upstream.js';
+import { codesOf, createTestGateway, defaultConfig, type TestGateway } from '../../support/test-gateway.js';
 
 interface Group {
   readonly chainKey: string;
@@ -137,6 +138,68 @@ describe('destinations', () => {
     const answer = await query(DESTINATIONS, { ...PAIR, srcToken: 'a'.repeat(513) });
     expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
     expect(upstream.routesAsked()).toHaveLength(0);
+  });
+});
+
+describe('the age of routes', () => {
+  const WITH_TIME = `query ($srcChainKey: String!, $srcToken: String!) {
+    destinations(srcChainKey: $srcChainKey, srcToken: $srcToken) { asOf }
+    token(chainKey: $srcChainKey, address: $srcToken) { destinations { asOf } }
+  }`;
+  type Timed = readonly { readonly asOf: string }[];
+
+  /** Asks for the routes, and says what is shown of their age. */
+  async function askWith(gateway: TestGateway, query = WITH_TIME) {
+    const body = JSON.stringify({ query, variables: PAIR });
+    const headers = { 'content-type': 'application/json' };
+    const response = await gateway.fetch('/graphql', { method: 'POST', headers, body });
+    const { data } = (await response.json()) as {
+      data: { destinations: Timed; token?: { destinations: Timed } };
+    };
+    const groups = [...(data.destinations ?? []), ...(data.token?.destinations ?? [])];
+    return {
+      times: groups.map(({ asOf }) => Date.parse(asOf)),
+      header: response.headers.get('x-stale-listings'),
+    };
+  }
+
+  it('is that of their request, and not said in the header while they are fresh', async () => {
+    const gateway = await createTestGateway({ upstream: await startRoutingUpstream(ROUTES) });
+    const before = Date.now();
+    const { times, header } = await askWith(gateway);
+    expect(times).toHaveLength(4);
+    expect(new Set(times).size).toBe(1);
+    expect(times[0]).toBeGreaterThanOrEqual(before);
+    expect(times[0]).toBeLessThanOrEqual(Date.now());
+    expect(header).toBeNull();
+    expect((await askWith(gateway)).times).toEqual(times);
+  });
+
+  it('counts the Age of the answer, and costs the upstream no further request', async () => {
+    const upstream = await startRoutingUpstream(json({ tokens: ROUTES }, { age: '720' }));
+    const gateway = await createTestGateway({ upstream });
+    const { times, header } = await askWith(gateway);
+    expect(Date.now() - Math.max(...times)).toBeGreaterThanOrEqual(720_000);
+    expect(header).toMatch(/^routes;age=7(19|2\d)$/);
+    const pair =
+      'query ($srcChainKey: String, $srcToken: String) { tokens(srcChainKey: $srcChainKey, srcToken: $srcToken) { name } }';
+    expect((await askWith(gateway, pair)).header).toMatch(/^routes;age=7(19|2\d)$/);
+    expect(await askWith(gateway)).toMatchObject({ times });
+    expect(upstream.routesAsked()).toHaveLength(1);
+  });
+
+  it('grows while they cannot be fetched again', async () => {
+    const clock = stopClocks();
+    // The first request for tokens is that for the listing.
+    const upstream = await startRoutingUpstream(first(2, json({ tokens: ROUTES }), status(500)));
+    const config = { upstreamRetries: 0, tokensFreshMs: 3_600_000, chainsFreshMs: 3_600_000 };
+    const gateway = await createTestGateway({ upstream, config: { ...config, destinationsFreshMs: 60_000 } });
+    await gateway.query('{ tokens { name } }');
+    const fresh = await askWith(gateway);
+    clock.advance(720_000);
+    await untilCachesSeeTheTime();
+    expect(await askWith(gateway)).toEqual({ times: fresh.times, header: 'routes;age=720' });
+    expect(upstream.routesAsked()).toHaveLength(2);
   });
 });
 

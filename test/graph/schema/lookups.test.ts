@@ -174,7 +174,7 @@ describe('chainsByKey and tokensByKey', () => {
     const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
     const answer = await query(
       `{ chainsByKey(chainKeys: ["base", "nope"]) { name }
-         tokensByKey(keys: [{ chainKey: "base", address: "0X1" }, { chainKey: "base", address: "0x01" }]) { address } }`,
+         tokensByKey(keys: [{ chainKey: "base", address: "0X1" }, { chainKey: "base", address: "0x10" }]) { address } }`,
     );
     expect(answer.data).toEqual({ chainsByKey: [null, null], tokensByKey: [{ address: '0x1' }, null] });
     expect(answer.errors?.map(({ path }) => path)).toEqual([

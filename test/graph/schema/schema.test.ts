@@ -96,7 +96,12 @@ describe('the schema', () => {
       'hasPreviousPage: Boolean!',
       'startCursor: String',
     ]);
-    expect(fieldsOf('ChainDestinations')).toEqual(['chain: Chain', 'chainKey: String!', 'tokens: [Token!]!']);
+    expect(fieldsOf('ChainDestinations')).toEqual([
+      'asOf: DateTime',
+      'chain: Chain',
+      'chainKey: String!',
+      'tokens: [Token!]!',
+    ]);
     expect(fieldsOf('TokenKey')).toEqual(['address: String!', 'chainKey: String!']);
     expect(fieldsOf('TokenFilter')).toEqual([
       'chainKeys: [String!]',
@@ -116,6 +121,7 @@ describe('the schema', () => {
       'chainId: Float!',
       'chainKey: String!',
       'chainType: String!',
+      'heldBack: [HeldBackFact!]!',
       'id: ID!',
       'name: String!',
       'nativeCurrency: NativeCurrency!',
@@ -137,6 +143,7 @@ describe('the schema', () => {
       'chainKey: String!',
       'decimals: Int!',
       'destinations: [ChainDestinations!]',
+      'heldBack: [HeldBackFact!]!',
       'id: ID!',
       'isBridgeable: Boolean!',
       'isNative: Boolean!',
@@ -145,9 +152,16 @@ describe('the schema', () => {
       'price: Price',
       'symbol: String!',
     ]);
+    expect(fieldsOf('HeldBackFact')).toEqual([
+      'fact: String!',
+      'served: String!',
+      'since: DateTime!',
+      'upstream: String!',
+    ]);
     expect(fieldsOf('Price')).toEqual(['asOf: DateTime!', 'usd: Float!']);
     expect(fieldsOf('ListingStatus')).toEqual([
       'ageSeconds: Int',
+      'heldBackRows: Int!',
       'lastFailure: ListingFailure',
       'name: String!',
       'rejectedRows: Int!',

@@ -214,6 +214,54 @@ describe('a query as a person types it', () => {
     expect(found).toEqual([expect.objectContaining({ symbol: 'STG', chainKey: 'polygon' })]);
   });
 
+  it('a whole type of Move finds its token, as a page or an explorer writes it', async () => {
+    const types = demoTokens.filter(({ address }) => address.includes('::'));
+    expect(types.length).toBeGreaterThan(3);
+    for (const { address } of types) {
+      const account = address.slice(2, address.indexOf(':'));
+      const long = address.replace(account, account.padStart(64, '0'));
+      const chainKeys = types.filter((type) => type.address === address).map(({ chainKey }) => chainKey);
+      for (const typed of [address, ` "${address}"`, long, long.replace(account, account.toUpperCase())]) {
+        const { found } = await search(typed);
+        expect(found.map(({ chainKey }) => chainKey).sort()).toEqual(chainKeys.sort());
+      }
+    }
+  });
+
+  it('a type of Move with parameters finds its token, also with the white space of a page', async () => {
+    const type = '0xabc::lp::LP<0x1::a::A,0x2::b::B<u8>>';
+    const tokens = [tokenRow('base', type, { symbol: 'POOL' }), tokenRow('base', '0x1::a::A')];
+    const { query } = await createTestGateway({
+      upstream: await startFakeUpstream({ chains: demoChains, tokens }),
+    });
+    for (const typed of [
+      type,
+      '0xabc::lp::LP<0x1::a::A, 0x2::b::B<u8>>',
+      '0xABC::lp::LP< 0x1::a::A,\n 0x2::b::B<u8> > base',
+    ]) {
+      expect(
+        await query('query ($typed: String) { tokenSearch(query: $typed) { nodes { symbol } } }', { typed }),
+      ).toEqual({ data: { tokenSearch: { nodes: [{ symbol: 'POOL' }] } } });
+    }
+  });
+
+  it.each([
+    '0xa0b8…eb48',
+    '0xA0b8...eB48',
+    '0xA0b86..06eB48',
+    '"0xa0b86991c6…cE3606eB48" ethereum',
+    `0x${USDC_ON_ETHEREUM.slice(2).padStart(64, '0')}`,
+    USDC_ON_ETHEREUM.slice(2),
+  ])('an address is found by %s', async (typed) => {
+    const { found } = await search(typed);
+    expect(found).toEqual([expect.objectContaining({ symbol: 'USDC', chainKey: 'ethereum' })]);
+  });
+
+  it('a type of Move is found by its start and end, as the page shows it', async () => {
+    const { found } = await search('0x1::a…Coin aptos');
+    expect(found).toEqual([expect.objectContaining({ symbol: 'APT', chainKey: 'aptos' })]);
+  });
+
   it('the start of an address finds those that begin so, in any letter case', async () => {
     for (const typed of ['0x20c000', '0X20C00000', '"0x20c000"', '0x20c000 tempo']) {
       const { totalCount } = await search(typed);
@@ -223,9 +271,17 @@ describe('a query as a person types it', () => {
     }
   });
 
+  it('the first zeros of the zero address do not yet mean it', async () => {
+    const { found } = await search('0x00000000');
+    expect(found.filter(({ symbol }) => symbol === 'ETH')).toEqual([]);
+    expect((await search(`0x${'0'.repeat(40)} ethereum`)).found).toMatchObject([{ symbol: 'ETH' }]);
+  });
+
   it.each([
     ['an address', USDC_ON_ETHEREUM],
     ['the start of an address', USDC_ON_ETHEREUM.slice(0, 12)],
+    ['the start and the end of an address', '0xA0b8...eB48'],
+    ['a type of Move', '0x1::aptos_coin::AptosCoin'],
     ['an address that is not hex', ON_SOLANA],
     ['a CAIP-19 identifier', `eip155:1/erc20:${USDC_ON_ETHEREUM}`],
     ['a CAIP-2 identifier', 'eip155:4242'],
@@ -261,6 +317,8 @@ describe('a query as a person types it', () => {
     ['less than six digits of an address', USDC_ON_ETHEREUM.slice(0, 7)],
     ['a part of an address that is not its start', `0x${USDC_ON_ETHEREUM.slice(8, 20)}`],
     ['an unknown address', `0x${'12'.repeat(20)}`],
+    ['the start of one address with the end of another', '0xA0b8…2913'],
+    ['less than four digits at the start and at the end of an address', '0xA0b…b48'],
     ['a case-sensitive address in another case', ON_SOLANA.toLowerCase()],
     ['two words of which one fits nothing', 'usdc qqqq'],
     ['two words that fit no token together', 'pengu ethereum'],
@@ -464,7 +522,7 @@ describe('the result of a search is cached', () => {
     });
     const { query, snapshots } = await createTestGateway({
       upstream,
-      config: { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1 },
+      config: { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 },
     });
     const document = `{
       named: tokenSearch(query: "first") { edges { node { chainKey } } }

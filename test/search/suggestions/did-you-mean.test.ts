@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isOneSlip } from '../../../src/domain/slips.js';
+import { isOneSlip } from '../../../src/domain/fold-text.js';
 import { runAtOnce } from '../../../src/scheduling/chunks.js';
 import { withDidYouMean } from '../../../src/search/suggestions/did-you-mean.js';
 import { wordListSteps } from '../../../src/search/suggestions/word-list.js';

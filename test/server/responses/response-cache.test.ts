@@ -5,7 +5,7 @@ import { demoChains, demoTokens } from '../../fixtures/demo.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { stopClock, stopClocks } from '../../support/clock.js';
 import { json, startFakeUpstream, status } from '../../support/fake-upstream.js';
-import { type Asked, refreshWith, startServer } from '../../support/test-server.js';
+import { type Asked, pathOf, refreshWith, startServer } from '../../support/test-server.js';
 
 const TOKENS = 'query Tokens($key: String) { tokens(srcChainKey: $key) { symbol decimals price { usd } } }';
 const BASE = { query: TOKENS, variables: { key: 'base' } };
@@ -54,12 +54,29 @@ describe('a request that was answered before', () => {
     ],
     ['with what is null', { body: JSON.stringify({ ...BASE, operationName: null, extensions: null }) }],
     ['in other white space of its JSON', { body: JSON.stringify(BASE, null, 4) }],
+    ['with a member that nobody knows', { body: JSON.stringify({ ...BASE, id: 7, others: [{}] }) }],
+    ['with a member of others', { body: JSON.stringify({ documentId: null, doc_id: null, ...BASE }) }],
   ])('is found %s', async (_name, asked) => {
     const { countExecuted } = await startServer(LONG);
     await countExecuted(BASE, BASE, asked);
     const { count, bodies } = await countExecuted(BASE, asked, asked);
     expect(count).toBe(0);
     expect(new Set(bodies).size).toBe(1);
+  });
+
+  it('is found by GET with parameters that nobody knows, also more than one of a name', async () => {
+    const { countExecuted, metrics } = await startServer(LONG);
+    const asked = { query: '{ tokens { symbol } }', method: 'GET' };
+    await countExecuted(asked, asked);
+    for (const more of ['&x=1', '&x=1&x=2', '&__proto__=1', '&documentId=']) {
+      const path = `${pathOf(asked)}${more}`;
+      const others = Array.from({ length: 3 }, () => ({ method: 'GET', path }));
+      const { count, bodies } = await countExecuted(...others);
+      // Once, since its text is new.
+      expect(count, more).toBe(1);
+      expect(bodies[0]).toContain('"data"');
+    }
+    expect((await metrics.expose()).text).toContain('gateway_response_cache_entries 1');
   });
 
   it.each<[string, Asked]>([
@@ -239,6 +256,51 @@ describe('a cached response', () => {
         return server.upstream.count('tokens');
       })
       .toBe(before + 1);
+  });
+
+  it('of old routes says how old they are at that moment', async () => {
+    const clock = stopClocks();
+    const server = await startServer({ config: { ...LONG.config, destinationsFreshMs: 60_000 } });
+    await server.ask(BASE);
+    server.upstream.plan('tokens', json({ tokens: [tokenRow('base', '0x1')] }, { age: '720' }));
+    const asked = { query: `{ destinations(${USDC}) { asOf } }` };
+    const { bodies } = await server.countExecuted(asked, asked, asked);
+    clock.advance(30_000);
+    const { count, bodies: later } = await server.countExecuted(asked);
+    expect(count).toBe(0);
+    expect(later[0]).toBe(bodies[0]);
+    const { headers } = await server.ask({ ...asked, method: 'GET' });
+    expect(headers['x-stale-listings']).toBe('routes;age=750');
+    expect(headers['cache-control']).toContain('max-age=0,');
+    expect(server.upstream.seen.filter(({ url }) => url.includes('srcToken'))).toHaveLength(1);
+  });
+
+  it('shows no older time of routes than a new one would; without the time it stays', async () => {
+    const server = await startServer({
+      config: { ...LONG.config, destinationsFreshMs: 3_600_000, maxRows: 1_000_000, maxCost: 10_000_000 },
+    });
+    await server.ask(BASE);
+    const large = Array.from({ length: 25_000 }, (_, nth) => tokenRow('base', `0x${nth + 1}`));
+    server.upstream.plan('tokens', (response, request, nth) =>
+      json({ tokens: request.url?.includes('ethereum') ? large.slice(0, 1) : large })(response, request, nth),
+    );
+    const timed = { query: `{ destinations(${USDC}) { asOf } }` };
+    const untimed = { query: `{ destinations(${USDC}) { chainKey } }` };
+    const { bodies } = await server.countExecuted(timed, untimed, timed, untimed);
+    expect((await server.countExecuted(timed, untimed)).count).toBe(0);
+    // Two large answers leave no room for the first.
+    const listed = demoTokens.filter(({ chainKey, isBridgeable }) => chainKey === 'base' && isBridgeable);
+    for (const { address } of listed.slice(0, 2))
+      await server.ask({
+        query: `{ destinations(srcChainKey: "base", srcToken: "${address}", includeSourceChain: true) { chainKey } }`,
+      });
+    const again = await server.countExecuted(untimed, timed, {
+      query: `{ other: destinations(${USDC}) { asOf } }`,
+    });
+    expect(again.count).toBe(2);
+    const asOf = (body = '') => /"asOf":"([^"]+)"/.exec(body)?.[1] ?? '';
+    expect(asOf(again.bodies[1])).toBe(asOf(again.bodies[2]));
+    expect(Date.parse(asOf(again.bodies[1]))).toBeGreaterThan(Date.parse(asOf(bodies[0])));
   });
 
   it('of no routes from a token that is not listed is sent until the listing is stale', async () => {

@@ -20,7 +20,7 @@ async function recordOf(count: number): Promise<Fetched<RouteMapRow>> {
   const [row] = (await ROUTES.parse([rowOf('b 0x1')], origin)).rows as readonly [Token];
   const map = new RouteMap();
   for (let nth = 0; nth < count; nth++) {
-    map.set({ chainKey: 'a', address: `0x${nth}` }, origin.takenAt, [['b 0x1', row]]);
+    map.set({ chainKey: 'a', address: `0x${nth}` }, origin, [['b 0x1', row]]);
   }
   const rows = rowsOfRouteMap(map, { startedAt: 1, failure: null });
   return ROUTE_MAP.parse(JSON.parse(JSON.stringify(rows)), origin);
@@ -46,6 +46,7 @@ it('a gateway offers the map that it has read from another one, and not only whe
     intervalMs: HOUR,
     listing: { source: 'v1' },
     tokens: () => undefined,
+    select: (rows) => rows,
     peers,
     disk: undefined,
     onAsked: undefined,

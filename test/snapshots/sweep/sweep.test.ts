@@ -98,6 +98,40 @@ describe('sources', () => {
     expect(await untilComplete(gateway)).toMatchObject({ asOf: firstAt });
   });
 
+  it('have the time of each answer less its Age, by one request for each token', async () => {
+    stopDate();
+    const upstream = await startSweptUpstream(NETWORK);
+    upstream.planRoutes((token) =>
+      json(
+        { tokens: (NETWORK[token] ?? []).map((destination) => rowOf(destination)) },
+        { age: token === 'a 0x1' ? '7200' : '60' },
+      ),
+    );
+    const gateway = await startSweeping(upstream);
+    await untilComplete(gateway);
+    await expect.poll(() => linesOf(gateway, 'has asked every'), { interval: 10 }).toHaveLength(1);
+    const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();
+    expect(
+      await gateway.query(
+        `{ sources(dstChainKey: "b", dstToken: "0x1") { asOf isComplete chains { chainKey asOf again: asOf } }
+          destinations(srcChainKey: "a", srcToken: "0x1") { asOf } }`,
+      ),
+    ).toEqual({
+      data: {
+        sources: {
+          asOf: ago(7_200),
+          isComplete: true,
+          chains: [
+            { chainKey: 'a', asOf: ago(7_200), again: ago(7_200) },
+            { chainKey: 'c', asOf: ago(60), again: ago(60) },
+          ],
+        },
+        destinations: [{ asOf: ago(7_200) }, { asOf: ago(7_200) }],
+      },
+    });
+    expect([...upstream.asked()].sort()).toEqual(TOKENS);
+  });
+
   it('are swept again after the interval, with what has changed', async () => {
     const date = stopDate();
     const upstream = await startSweptUpstream(NETWORK);

@@ -199,6 +199,30 @@ describe('limits on time', () => {
     expect(sentAt).toBeGreaterThanOrEqual(before);
     expect(Date.now() - sentAt).toBeGreaterThanOrEqual(45);
   });
+
+  const YEAR = 365 * 86_400;
+  it.each<[age: string | string[], seconds: number]>([
+    ['7200', 7200],
+    ['0', 0],
+    ['007', 7],
+    // RFC 9111: of several values the first one counts, and one that is invalid is ignored.
+    ['60, 7200', 60],
+    [['60', '7200'], 60],
+    ['-60', 0],
+    ['1.5', 0],
+    ['1e3', 0],
+    ['0x10', 0],
+    ['60 s', 0],
+    ['soon', 0],
+    ['soon, 60', 0],
+    ['', 0],
+    // Bounded: the time of an answer is a date that can be written.
+    ['315360000', YEAR],
+    ['9'.repeat(1_000), YEAR],
+  ])('takes an Age of %j for %d seconds', async (age, seconds) => {
+    const { getTokens } = await askFor(json({ tokens: [] }, { age }));
+    expect((await getTokens()).ageMs).toBe(seconds * 1000);
+  });
 });
 
 describe('the rate limiter', () => {

@@ -1,22 +1,42 @@
 import { GatewayError } from '../../../domain/errors.js';
+import { MAX_CONDITIONS, TEXT_LIMITS } from '../../../domain/text-limits.js';
 
 /**
- * Limits the length of an argument that is searched for, sent to the upstream or cached. Without it, only the size
- * of the request body limits variables.
+ * A text that is searched for, sent to the upstream or cached, if it is within its limit.
  *
  * @throws GatewayError BAD_USER_INPUT
  */
-export function atMost<Value extends string | readonly string[]>(
-  max: number,
+export function textWithin(
+  limit: keyof typeof TEXT_LIMITS,
   name: string,
-  value: Value | null | undefined,
-): Value | undefined {
-  if (value && value.length > max) {
-    const unit = typeof value === 'string' ? 'characters' : 'items';
-    throw new GatewayError(
-      'BAD_USER_INPUT',
-      `Expected at most ${max} ${unit} as "${name}", got ${value.length}.`,
-    );
-  }
-  return value ?? undefined;
+  text: string | null | undefined,
+): string | undefined {
+  if (text && text.length > TEXT_LIMITS[limit]) throw tooLong(limit, name, text.length);
+  return text ?? undefined;
+}
+
+/**
+ * The texts of a condition, if they and their number are within the limits.
+ *
+ * @throws GatewayError BAD_USER_INPUT
+ */
+export function textsWithin(
+  limit: keyof typeof TEXT_LIMITS,
+  name: string,
+  texts: readonly string[] | null | undefined,
+): readonly string[] | undefined {
+  if (!texts) return undefined;
+  if (texts.length > MAX_CONDITIONS)
+    throw badInput(`Expected at most ${MAX_CONDITIONS} items as "${name}", got ${texts.length}.`);
+  const long = texts.find(({ length }) => length > TEXT_LIMITS[limit]);
+  if (long !== undefined) throw tooLong(limit, `${name}[${texts.indexOf(long)}]`, long.length);
+  return texts;
+}
+
+function tooLong(limit: keyof typeof TEXT_LIMITS, name: string, length: number): GatewayError {
+  return badInput(`Expected at most ${TEXT_LIMITS[limit]} characters as "${name}", got ${length}.`);
+}
+
+function badInput(message: string): GatewayError {
+  return new GatewayError('BAD_USER_INPUT', message);
 }

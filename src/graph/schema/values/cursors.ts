@@ -1,9 +1,7 @@
 import { GatewayError } from '../../../domain/errors.js';
+import { TEXT_LIMITS } from '../../../domain/text-limits.js';
 import type { SortKey, TokenOrder } from '../../../search/order/token-order.js';
 import { decodeOpaque, encodeOpaque } from './opaque.js';
-
-/** Longer than any cursor that the gateway writes. */
-const MAX_CURSOR_LENGTH = 4096;
 
 export function encodeCursor({ order, value, tieBreaker }: SortKey): string {
   return encodeOpaque([order, value, ...tieBreaker]);
@@ -15,7 +13,7 @@ export function encodeCursor({ order, value, tieBreaker }: SortKey): string {
  * @throws GatewayError BAD_USER_INPUT for anything else, and for a cursor of another order
  */
 export function decodeCursor(cursor: string, order: TokenOrder): SortKey {
-  const parts = cursor.length <= MAX_CURSOR_LENGTH ? decodeOpaque(cursor) : undefined;
+  const parts = cursor.length <= TEXT_LIMITS.cursor ? decodeOpaque(cursor) : undefined;
   const [itsOrder, value, ...tieBreaker] = Array.isArray(parts) ? (parts as unknown[]) : [];
   if (typeof itsOrder !== 'string' || !isValueOf(itsOrder, value) || !isTieBreaker(tieBreaker)) {
     throw badCursor('one from an earlier page of this search', 'something else');

@@ -1,6 +1,7 @@
 import { partsOfTokenKey, tokenKey } from '../../../domain/addresses.js';
 import type { Chain, Token } from '../../../domain/listing.js';
-import { decodeOpaque, encodeOpaque } from './opaque.js';
+import { TEXT_LIMITS } from '../../../domain/text-limits.js';
+import { encodeOpaque, jsonOfOpaque } from './opaque.js';
 
 /** What an id refers to. */
 export type Identity =
@@ -14,7 +15,7 @@ export function idOfChain(chain: Chain): string {
   return remembered(chain, () => idOfChainKey(chain.chainKey));
 }
 
-/** Equal for all letter cases of a hex address. */
+/** Equal for all writings of an address. */
 export function idOfToken(token: Token): string {
   return remembered(token, () => idOfTokenKey(tokenKey(token.chainKey, token.address)));
 }
@@ -30,10 +31,19 @@ export function idOfTokenKey(key: string): string {
   return encodeOpaque(['Token', chainKey, address]);
 }
 
+/** The ids of each type begin alike: nine bytes are twelve characters of base64. */
+const STARTS = ['["Chain",', '["Token",'].map((start) => Buffer.from(start).toString('base64url'));
+/** JSON of an identity. A failure of JSON.parse would take ten times as long as all else. */
+const IDENTITY =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON has none in a text.
+  /^\["(?:Chain|Token)"(?:,"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"){1,2}\]$/;
+
 /** Decodes an id, whether or not the object is listed now; undefined if it is no id. */
 export function identityOf(id: string): Identity | undefined {
-  const parts = decodeOpaque(id);
-  if (!Array.isArray(parts) || !parts.every((part) => typeof part === 'string')) return undefined;
+  if (id.length > TEXT_LIMITS.id || !STARTS.some((start) => id.startsWith(start))) return undefined;
+  const json = jsonOfOpaque(id);
+  if (json === undefined || !IDENTITY.test(json)) return undefined;
+  const parts = JSON.parse(json) as readonly string[];
   const [type, chainKey = '', address = ''] = parts;
   if (type === 'Chain' && parts.length === 2) return { type, chainKey };
   return type === 'Token' && parts.length === 3 ? { type, chainKey, address } : undefined;

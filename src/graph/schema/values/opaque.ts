@@ -3,13 +3,18 @@ export function encodeOpaque(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-/** Decodes the output of {@link encodeOpaque}, also as plain base64 with padding; undefined for anything else. */
-export function decodeOpaque(text: string): unknown {
+/** The JSON in the output of {@link encodeOpaque}, also as plain base64 with padding; undefined for other texts. */
+export function jsonOfOpaque(text: string): string | undefined {
   const bytes = Buffer.from(text, 'base64url');
   // Node skips characters that are not base64, so accept only what it would write itself.
-  if (text !== bytes.toString('base64url') && text !== bytes.toString('base64')) return undefined;
+  const isWhole = text === bytes.toString('base64url') || text === bytes.toString('base64');
+  return isWhole ? bytes.toString() : undefined;
+}
+
+/** Decodes the output of {@link encodeOpaque}; undefined for anything else. */
+export function decodeOpaque(text: string): unknown {
   try {
-    return JSON.parse(bytes.toString());
+    return JSON.parse(jsonOfOpaque(text) ?? '');
   } catch {
     return undefined;
   }

@@ -9,7 +9,8 @@
  */
 
 /** @typedef {{ usd: number, asOf: string }} Price */
-/** @typedef {{ name: string, caip2: string | null }} TokenChain */
+/** @typedef {{ fact: string, served: string, upstream: string, since: string }} HeldBackFact */
+/** @typedef {{ name: string, caip2: string | null, heldBack: HeldBackFact[] }} TokenChain */
 /**
  * @typedef {object} Token
  * @property {string} id
@@ -22,6 +23,7 @@
  * @property {boolean} isNative
  * @property {string | null} logoUrl
  * @property {Price | null} price
+ * @property {HeldBackFact[]} heldBack
  * @property {TokenChain | null} chain
  */
 /** @typedef {{ nodes: Token[], pageInfo: { hasNextPage: boolean, endCursor: string | null }, totalCount: number, didYouMean: string[] }} TokenPage */
@@ -57,9 +59,21 @@ export const TOKENS = {
         usd
         asOf
       }
+      heldBack {
+        fact
+        served
+        upstream
+        since
+      }
       chain {
         name
         caip2
+        heldBack {
+          fact
+          served
+          upstream
+          since
+        }
       }
     }
     pageInfo {
@@ -94,16 +108,28 @@ export const DESTINATIONS = {
       name
       decimals
       logoUrl
+      heldBack {
+        fact
+        served
+        upstream
+        since
+      }
       chain {
         name
         caip2
+        heldBack {
+          fact
+          served
+          upstream
+          since
+        }
       }
     }
   }
 }`,
 };
 
-/** @typedef {{ chainKey: string, name: string, tokenCount: number | null }} Chain */
+/** @typedef {{ chainKey: string, name: string, tokenCount: number | null, heldBack: HeldBackFact[] }} Chain */
 
 /** @type {Query<{ chains: Chain[] | null }, { search: string }>} */
 export const CHAINS = {
@@ -113,6 +139,12 @@ export const CHAINS = {
     chainKey
     name
     tokenCount
+    heldBack {
+      fact
+      served
+      upstream
+      since
+    }
   }
 }`,
 };
@@ -140,16 +172,28 @@ export const CHOSEN_TOKEN = {
       usd
       asOf
     }
+    heldBack {
+      fact
+      served
+      upstream
+      since
+    }
     chain {
       name
       caip2
+      heldBack {
+        fact
+        served
+        upstream
+        since
+      }
     }
   }
 }`,
 };
 
 /** @typedef {{ code: string, message: string, at: string }} ListingFailure */
-/** @typedef {{ name: string, source: string, state: 'FRESH' | 'STALE' | 'EMPTY', takenAt: string | null, rows: number, rejectedRows: number, version: string | null, lastFailure: ListingFailure | null }} ListingStatus */
+/** @typedef {{ name: string, source: string, state: 'FRESH' | 'STALE' | 'EMPTY', takenAt: string | null, rows: number, rejectedRows: number, heldBackRows: number, version: string | null, lastFailure: ListingFailure | null }} ListingStatus */
 
 /** @type {Query<{ listings: ListingStatus[] }, {}>} */
 export const LISTINGS = {
@@ -162,6 +206,7 @@ export const LISTINGS = {
     takenAt
     rows
     rejectedRows
+    heldBackRows
     version
     lastFailure {
       code

@@ -2,6 +2,7 @@ import { isCancelled, isUnreachable, showError } from '../graph.js';
 import { addressField } from '../parts/address.js';
 import { age } from '../parts/clock.js';
 import { byId, listed, make } from '../parts/dom.js';
+import { heldBackOf } from '../parts/held-back.js';
 import { badges, priceOf } from '../parts/token-row.js';
 import { CHOSEN_TOKEN, DESTINATIONS } from '../queries.js';
 import { createDestinations } from './destinations.js';
@@ -81,6 +82,7 @@ export function createChosenToken({ ask, onOpened, onDestination }) {
     title.replaceChildren(listed(symbol || 'no symbol'), ...badges(token));
     const caip2 = chain?.caip2 ? [' ', make('code', {}, listed(chain.caip2))] : [];
     facts.replaceChildren(
+      ...heldBackOf(token),
       make(
         'dl',
         {},
@@ -154,12 +156,17 @@ export function createChosenToken({ ask, onOpened, onDestination }) {
       const before = chosen;
       const token = before && (await fetchToken(before).catch(() => undefined));
       if (!token || before !== chosen) return;
-      // The chain listing may have arrived after the token.
-      if (token.chain?.name !== before.chain?.name) showToken(token);
+      // The chain listing may have arrived after the token, or the upstream contradicts the token now.
+      if (JSON.stringify(factsOf(token)) !== JSON.stringify(factsOf(before))) showToken(token);
       chosen = token;
       facts.querySelector('dd:has(> .price)')?.replaceChildren(...priceAndAge(token));
     },
   };
+}
+
+/** @param {Token} token */
+function factsOf({ chain, heldBack }) {
+  return [chain, heldBack];
 }
 
 /** @param {Pick<Token, 'price'>} token */

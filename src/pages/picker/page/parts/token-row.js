@@ -1,9 +1,10 @@
 import { circle } from './circle.js';
 import { listed, make } from './dom.js';
+import { heldBackOf } from './held-back.js';
 import { priceText, shortAddress } from './text.js';
 
 /** @typedef {import('../queries.js').Token} Token */
-/** @typedef {Pick<Token, 'symbol' | 'name' | 'address' | 'chainKey' | 'chain' | 'logoUrl'>} NamedToken */
+/** @typedef {Pick<Token, 'symbol' | 'name' | 'address' | 'chainKey' | 'chain' | 'logoUrl' | 'heldBack'>} NamedToken */
 
 /**
  * Makes the row of a token, an option of a list box.
@@ -40,6 +41,7 @@ export function tokenRow(token, { id, index, count, isChosen, address, badges = 
     ),
     ' ',
     end,
+    ...heldBackOf(token).flatMap((line) => [' ', line]),
   );
 }
 

@@ -1,6 +1,7 @@
 import { showError } from '../graph.js';
 import { age } from '../parts/clock.js';
 import { byId, make } from '../parts/dom.js';
+import { countText } from '../parts/text.js';
 import { LISTINGS } from '../queries.js';
 
 const POLL_MS = 10_000;
@@ -71,14 +72,22 @@ export function watchListings(ask, onAnswer) {
  *
  * @param {ListingStatus} listing
  */
-function stateOf({ name, state, takenAt }) {
+function stateOf({ name, state, takenAt, heldBackRows }) {
   const title = name === 'tokens' ? 'Prices' : 'Chains';
-  if (!takenAt) return [make('span', { class: 'warned' }, `The listing of ${name} is not there yet. `)];
-  if (state === 'STALE')
-    return [
-      make('span', { class: 'warned' }, `Not up to date: ${title.toLowerCase()} from `, age(takenAt), '. '),
-    ];
-  return name === 'tokens' ? [make('span', {}, `${title} from `, age(takenAt)), ' '] : [];
+  if (!takenAt) return [warned(`The listing of ${name} is not there yet. `)];
+  const isFresh = state !== 'STALE';
+  return [
+    ...(isFresh ? [] : [warned(`Not up to date: ${title.toLowerCase()} from `, age(takenAt), '. ')]),
+    ...(isFresh && name === 'tokens' ? [make('span', {}, `${title} from `, age(takenAt)), ' '] : []),
+    ...(heldBackRows > 0
+      ? [warned(`The upstream contradicts ${countText(heldBackRows, name.slice(0, -1))}: see the marks. `)]
+      : []),
+  ];
+}
+
+/** @param {...(Node | string)} text */
+function warned(...text) {
+  return make('span', { class: 'warned' }, ...text);
 }
 
 /** @param {ListingStatus} listing */

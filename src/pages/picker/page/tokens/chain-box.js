@@ -1,11 +1,12 @@
 import { isCancelled, showError } from '../graph.js';
 import { byId, listed, make, say } from '../parts/dom.js';
+import { heldBackLines } from '../parts/held-back.js';
 import { createListKeys } from '../parts/list-keys.js';
 import { CHAINS } from '../queries.js';
 
 /** How long to wait after a key press before searching (milliseconds). */
 const TYPING_MS = 120;
-const ALL = { chainKey: '', name: 'All chains', tokenCount: null };
+const ALL = { chainKey: '', name: 'All chains', tokenCount: null, heldBack: [] };
 
 /** @typedef {import('../queries.js').Chain} Chain */
 
@@ -95,12 +96,13 @@ export function createChainBox({ ask, onChange }) {
    * @param {Chain} chain
    * @param {number} index
    */
-  function row({ chainKey, name, tokenCount }, index) {
+  function row({ chainKey, name, tokenCount, heldBack }, index) {
     return make(
       'div',
       { role: 'option', id: `chain-${index}`, 'aria-selected': String(chainKey === value) },
       make('span', {}, listed(name || chainKey)),
       ...(tokenCount === null ? [] : [' ', make('span', { class: 'count' }, String(tokenCount))]),
+      ...heldBackLines(heldBack),
     );
   }
 

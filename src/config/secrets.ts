@@ -1,0 +1,11 @@
+import type { Config } from '../config.js';
+
+/** The texts that the log must not show. */
+export function secretsOf({ upstreamHeaders, redisUrl, redisSecret }: Config): readonly string[] {
+  const inUrl = redisUrl === undefined ? [] : passwordsOf(new URL(redisUrl));
+  return [...Object.values(upstreamHeaders), ...inUrl, ...(redisSecret === undefined ? [] : [redisSecret])];
+}
+
+function passwordsOf({ password, searchParams }: URL): readonly string[] {
+  return [password, decodeURIComponent(password), ...searchParams.values()];
+}

@@ -1,0 +1,46 @@
+import { tokenKey } from '../domain/addresses.js';
+import { caip2Of } from '../domain/caip.js';
+import type { EmbeddedFacts } from '../domain/guarded-facts.js';
+import { type Chain, type GuardedFact, NOTHING_HELD_BACK } from '../domain/listing.js';
+import { readListing } from './listings.js';
+
+let known: EmbeddedFacts | undefined;
+
+/**
+ * What the embedded listing says of EVM chains and their tokens: public facts, with which a first listing is compared.
+ * Everything else in it is for demonstration. It is read once.
+ */
+export function readEmbeddedFacts(): EmbeddedFacts {
+  known ??= factsOf(
+    readListing<{ chains: readonly Omit<Chain, 'caip2' | 'heldBack'>[] }>('chains.json').chains,
+    readListing<{ tokens: readonly EmbeddedToken[] }>('tokens.json').tokens,
+  );
+  return known;
+}
+
+interface EmbeddedToken {
+  readonly chainKey: string;
+  readonly address: string;
+  readonly decimals: number;
+}
+
+function factsOf(
+  rows: readonly Omit<Chain, 'caip2' | 'heldBack'>[],
+  tokens: readonly EmbeddedToken[],
+): EmbeddedFacts {
+  const chains = rows.map((chain) => ({ ...chain, caip2: caip2Of(chain), heldBack: NOTHING_HELD_BACK }));
+  const evm = chains.filter(({ chainType }) => chainType === 'evm');
+  const evmKeys = new Set(evm.map(({ chainKey }) => chainKey));
+  return {
+    chains,
+    chainKeys: new Map(evm.map(({ caip2, chainKey }) => [caip2 ?? '', chainKey])),
+    tokens: new Map(
+      tokens
+        .filter(({ chainKey }) => evmKeys.has(chainKey))
+        .map(({ chainKey, address, decimals }) => {
+          const facts: ReadonlyMap<GuardedFact, string> = new Map([['decimals', String(decimals)]]);
+          return [tokenKey(chainKey, address), facts];
+        }),
+    ),
+  };
+}

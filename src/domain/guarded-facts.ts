@@ -1,0 +1,118 @@
+/*
+ * The facts of chains and tokens that do not change by themselves: a wrong one costs money. Here is how each is shown
+ * to people, when two rows agree on it, and which texts of an operator's rule are values of it.
+ */
+import { foldAddress } from './addresses.js';
+import type { Chain, GuardedFact, Token } from './listing.js';
+
+/** How to read one guarded fact of a row. */
+export interface FactOf<Row> {
+  readonly fact: GuardedFact;
+  /** The value in a form that people can read, such as `6` or `ETH 18 0xEeee…`. */
+  readonly of: (row: Row) => string;
+  /** Equal for two rows that agree on the fact. Not to be shown. */
+  readonly keyOf: (row: Row) => string;
+}
+
+export const CHAIN_FACTS: readonly FactOf<Chain>[] = [
+  asShown('chainId', ({ chainId }) => String(chainId)),
+  asShown('chainType', ({ chainType }) => chainType),
+  {
+    fact: 'nativeCurrency',
+    of: ({ nativeCurrency: { symbol, decimals, address } }) => `${symbol} ${decimals} ${address}`,
+    // The letter case of a hex address says nothing.
+    keyOf: ({ nativeCurrency: { symbol, decimals, address } }) =>
+      JSON.stringify([symbol, decimals, foldAddress(address)]),
+  },
+];
+
+export const TOKEN_FACTS: readonly FactOf<Token>[] = [
+  asShown('decimals', ({ decimals }) => String(decimals)),
+  asShown('symbol', ({ symbol }) => symbol),
+];
+
+/** The facts on which two rows with one key disagree, in the order of `facts`. */
+export function contradictedFacts<Row>(
+  facts: readonly FactOf<Row>[],
+  one: Row,
+  other: Row,
+): readonly FactOf<Row>[] {
+  return facts.filter(({ keyOf }) => keyOf(one) !== keyOf(other));
+}
+
+/** A fact that two rows agree on if it is shown equal for both. */
+function asShown<Row>(fact: GuardedFact, of: (row: Row) => string): FactOf<Row> {
+  return { fact, of, keyOf: of };
+}
+
+/** Facts of chains and tokens from the embedded listing. Its EVM rows are public facts. */
+export interface EmbeddedFacts {
+  readonly chains: readonly Chain[];
+  /** The key of the chain that has a CAIP-2 identifier. */
+  readonly chainKeys: ReadonlyMap<string, string>;
+  /** Guarded facts of tokens, by key. */
+  readonly tokens: ReadonlyMap<string, ReadonlyMap<GuardedFact, string>>;
+}
+
+/** The form in which people write the values of a fact. */
+interface FactForm {
+  /** The row that the fact belongs to. */
+  readonly of: 'token' | 'chain';
+  /** Completes "expected …". */
+  readonly expected: string;
+  readonly isValue: (text: string) => boolean;
+  /** Equal for values that mean the same; the same text unless given. */
+  readonly fold?: (value: string) => string;
+}
+
+const isDecimals = (text: string) => /^(?:0|[1-9]\d{0,2})$/.test(text) && Number(text) <= 255;
+
+/** Symbol, decimals and address. Only the symbol can have spaces. */
+export const NATIVE_CURRENCY = /^(.*) (\d+) (\S+)$/s;
+
+const FORMS: Readonly<Record<GuardedFact, FactForm>> = {
+  decimals: { of: 'token', expected: 'a whole number from 0 to 255', isValue: isDecimals },
+  symbol: { of: 'token', expected: 'a symbol', isValue: () => true },
+  address: { of: 'token', expected: 'an address', isValue: (text) => text !== '', fold: foldAddress },
+  chainId: {
+    of: 'chain',
+    expected: 'a whole number of at most 2^53 - 1',
+    isValue: (text) => /^(?:0|-?[1-9]\d{0,15})$/.test(text) && Number.isSafeInteger(Number(text)),
+  },
+  chainType: {
+    of: 'chain',
+    expected: 'a type of chain such as evm',
+    isValue: (text) => text !== '',
+    fold: (value) => value.toLowerCase(),
+  },
+  nativeCurrency: {
+    of: 'chain',
+    expected: 'symbol, decimals and address in one pair of quotes, such as "ETH 18 0xEeee…"',
+    isValue: (text) => isDecimals(NATIVE_CURRENCY.exec(text)?.[2] ?? ''),
+    fold: (value) =>
+      value.replace(
+        NATIVE_CURRENCY,
+        (_, symbol: string, decimals: string, address: string) =>
+          `${symbol} ${decimals} ${foldAddress(address)}`,
+      ),
+  },
+};
+
+/** The form of the values of a fact; undefined for a text that is not the name of a guarded fact. */
+export function formOf(fact: string): FactForm | undefined {
+  return isGuardedFact(fact) ? FORMS[fact] : undefined;
+}
+
+/** The names of the facts of tokens or of chains. */
+export function factsOf(row: 'token' | 'chain'): readonly string[] {
+  return Object.entries(FORMS).flatMap(([fact, form]) => (form.of === row ? [fact] : []));
+}
+
+export function isGuardedFact(text: string): text is GuardedFact {
+  return Object.hasOwn(FORMS, text);
+}
+
+/** Equal for two values of a fact that mean the same. */
+export function foldValue(fact: GuardedFact, value: string): string {
+  return FORMS[fact].fold?.(value) ?? value;
+}

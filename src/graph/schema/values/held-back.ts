@@ -1,0 +1,36 @@
+import type { HeldBackFact, Token } from '../../../domain/listing.js';
+import type { GatewayContext } from '../../context.js';
+import { RARE_ROWS, withCost } from '../../cost/cost.js';
+import { builder } from '../builder.js';
+
+const HeldBackFactType = builder.objectRef<HeldBackFact>('HeldBackFact').implement({
+  description:
+    'A fact of a chain or token on which the upstream contradicts what is served. Such a fact does not change by itself, and a wrong one costs money, so the last accepted value is served until the new one is confirmed: by the operator, or because the upstream repeats it for long enough (a day, unless the operator has set another time).',
+  fields: (t) => ({
+    fact: t.exposeString('fact', {
+      description:
+        'The name of the fact: "decimals", "symbol" or "address" of a token; "chainId", "chainType" or "nativeCurrency" of a chain. The set is open: treat a name that you do not know like these.',
+    }),
+    served: t.exposeString('served', {
+      description: 'The value that is served: the last accepted one. A number is written as text.',
+    }),
+    upstream: t.exposeString('upstream', {
+      description:
+        'The value that the upstream sends now. For "address", the address that took the place of this one. Show it to people, and calculate with neither value unasked.',
+    }),
+    since: t.expose('since', {
+      type: 'DateTime',
+      description: 'When the upstream first sent that value; another value in between starts it anew.',
+    }),
+  }),
+});
+
+/** The options of the field `heldBack`, beside its description. */
+export const heldBackField = {
+  type: [HeldBackFactType] as [typeof HeldBackFactType],
+  extensions: withCost(RARE_ROWS),
+  resolve({ heldBack }: Pick<Token, 'heldBack'>, _args: object, { cost }: GatewayContext) {
+    cost.countRows(heldBack.length);
+    return heldBack;
+  },
+};

@@ -1,0 +1,328 @@
+import {
+  type AcceptedBy,
+  type AcceptedChange,
+  EMPTY_GUARD,
+  type GuardRecord,
+  type HeldRow,
+} from '../../domain/guard-record.js';
+import { contradictedFacts, type FactOf } from '../../domain/guarded-facts.js';
+import { keyedRows } from '../../domain/keyed-rows.js';
+import {
+  type Fetched,
+  type GuardedFact,
+  type HeldBackFact,
+  NOTHING_HELD_BACK,
+  sentAtOf,
+} from '../../domain/listing.js';
+import { forEachChunk } from '../../scheduling/chunks.js';
+import type { ListingKind } from '../../upstream/listing-kinds.js';
+
+/*
+ * The guard of one listing, row by row. A row whose guarded facts contradict the last accepted ones is served as it was
+ * until every listing of the hold-back period had the same new values, or the operator decides. The guard has no state:
+ * everything is in the listing that is served and in its record, so a restart or another gateway continues it.
+ */
+
+/** What the operator says of guarded values. */
+export interface OperatorWord {
+  /** `accept`: take the change now; `keep`: never take it. */
+  verdictOn(key: string, fact: GuardedFact, served: string, upstream: string): 'accept' | 'keep' | undefined;
+  /** The values that the operator keeps for a row. */
+  keptFacts(key: string): ReadonlyMap<GuardedFact, string> | undefined;
+}
+
+export interface GuardOptions<Row> {
+  readonly kind: ListingKind<Row>;
+  /** How long every listing must have a new value until it is accepted, in milliseconds; infinite: never. */
+  readonly holdBackMs: number;
+  readonly rules: OperatorWord;
+  /** The facts that are known of a row that no listing has had yet; undefined: none. */
+  readonly baseline?: ((key: string) => ReadonlyMap<GuardedFact, string> | undefined) | undefined;
+}
+
+/** A listing whose rows may be served. Its record tells what the upstream sends in their place. */
+export interface GuardedListing<Row> extends Fetched<Row> {
+  readonly guard: GuardRecord<Row>;
+}
+
+/** A contradiction of one row. */
+export interface Contradiction<Row> {
+  readonly row: Row;
+  readonly facts: readonly HeldBackFact[];
+}
+
+export interface GuardResult<Row> {
+  readonly listing: GuardedListing<Row>;
+  /** Rows that have gone, since this listing with another one that waits to take their place. */
+  readonly waiting: readonly Contradiction<Row>[];
+  readonly accepted: readonly (Contradiction<Row> & { readonly by: AcceptedBy })[];
+}
+
+/** The most rows that are remembered after they have gone: five times what the services list. */
+const MAX_GONE = 10_000;
+/** The most new rows of one look that can take the place of an old one at a time; further ones wait. */
+const MAX_RIVALS = 10;
+/** The most accepted changes that gateways tell each other. */
+const MAX_ACCEPTED = 200;
+
+/**
+ * Guards the rows of a listing. It yields to requests.
+ *
+ * @param sent the listing as the upstream sends it
+ * @param before the guarded listing that is served; undefined for the first one
+ * @param peer the guarded listing of the gateway that shared `sent`: what it knows and accepted counts here, too
+ */
+export async function guardListing<Row>(
+  { kind, holdBackMs, rules, baseline }: GuardOptions<Row>,
+  sent: Fetched<Row>,
+  before: Fetched<Row> | undefined,
+  peer?: Fetched<Row>,
+): Promise<GuardResult<Row>> {
+  const { takenAt } = sent;
+  /** An answer that a cache has held does not make a clock begin before it was asked for. */
+  const sentAt = sentAtOf(sent);
+  const record: GuardRecord<Row> = before?.guard ?? EMPTY_GUARD;
+  const peers: GuardRecord<Row> = peer?.guard ?? EMPTY_GUARD;
+  const served = keyedRows(before?.rows ?? [], kind.keyOf);
+  const sentRows = keyedRows(sent.rows, kind.keyOf);
+  const [clocks, peerClocks] = [clocksOf(record), clocksOf(peers)];
+  /** Rows that a peer holds back, and that were never listed here: as if they had been, and had gone. */
+  const heldByPeer = [...keyedRows(peer?.rows ?? [], kind.keyOf)].flatMap(([key, row]) => {
+    const since = served.has(key) ? undefined : peerClocks.get(key)?.since;
+    return since === undefined ? [] : [{ row: kind.heldBack(row, NOTHING_HELD_BACK), at: since }];
+  });
+  const gone = new Map(
+    [...heldByPeer, ...peers.gone, ...record.gone].map((each) => [kind.keyOf(each.row), each]),
+  );
+  const isRecent = (at: number) => at > 0 && takenAt - at < holdBackMs;
+  const { lookalikeOf = () => undefined, addressOf = kind.keyOf } = kind;
+  const lookAmong = (among: ReadonlyMap<string, Row>) => (key: string) => {
+    const row = among.get(key);
+    return row && lookalikeOf(row);
+  };
+  const lookOfServed = lookAmong(served);
+  /** Of rows that are listed only because another one may not take their place yet. */
+  const contested = new Set(
+    record.held.filter((each) => each.rows.length === 0).map(({ key }) => lookOfServed(key)),
+  );
+  const arrived = new Map(
+    record.arrived.filter(
+      ([key, at]) => isRecent(at) || (contested.size > 0 && contested.has(lookOfServed(key))),
+    ),
+  );
+  const acceptedByPeer = new Map(
+    peers.accepted.filter(({ key }) => !peerClocks.has(key)).map((change) => [change.key, change]),
+  );
+
+  const rows = new Map<string, Row>();
+  const held = new Map<string, HeldRow<Row>>();
+  /** Rows that no listing has had before. In the very first listing none counts as new. */
+  const newcomers = new Set<string>();
+  /** Rows that were gone. */
+  const returned = new Set<string>();
+  const waiting: Contradiction<Row>[] = [];
+  const accepted: (Contradiction<Row> & AcceptedChange)[] = [];
+  const isFirst = before === undefined && gone.size === 0;
+  const factsKeyOf = (row: Row) => JSON.stringify(kind.guarded.map(({ keyOf }) => keyOf(row)));
+
+  /** The row with the facts that are known of it; undefined if rows contradict each other on facts that are not. */
+  function expectedRow(key: string, present: readonly [Row, ...Row[]]): Row | undefined {
+    const known = served.get(key) ?? gone.get(key)?.row;
+    // The address is the row's identity: a rule that keeps it is about rows that replace it.
+    const kept = [...(rules.keptFacts(key) ?? [])].filter(([fact]) => fact !== 'address');
+    const facts = new Map([...((!known && baseline?.(key)) || []), ...kept]);
+    const [first, ...others] = present;
+    const isUnknown = ({ fact }: FactOf<Row>) => !known && !facts.has(fact);
+    if (others.some((other) => contradictedFacts(kind.guarded, first, other).some(isUnknown)))
+      return undefined;
+    return [...facts].reduce(
+      (expected, [fact, value]) => kind.withFact(expected, fact, value),
+      known ?? first,
+    );
+  }
+
+  /** Since when every listing that is known here had these rows under this key. */
+  function sinceOf(key: string, present: readonly Row[]): number {
+    const values = JSON.stringify(present.map(factsKeyOf));
+    const sinceIn = (known: ReadonlyMap<string, HeldRow<Row>>) => {
+      const clock = known.get(key);
+      return clock && JSON.stringify(clock.rows.map(factsKeyOf)) === values ? clock.since : undefined;
+    };
+    const [own, ofPeer = 0] = [sinceIn(clocks), sinceIn(peerClocks)];
+    if (own !== undefined) return Math.min(sentAt, Math.max(own, ofPeer));
+    // The last listing here had something else.
+    return ofPeer > (before?.takenAt ?? 0) ? Math.min(sentAt, ofPeer) : sentAt;
+  }
+
+  /** Who accepts a contradiction now; undefined: nobody. */
+  function accepter(key: string, facts: readonly HeldBackFact[], value: string, since: number) {
+    const verdicts = facts.map((each) => rules.verdictOn(key, each.fact, each.served, each.upstream));
+    if (verdicts.includes('keep')) return undefined;
+    if (verdicts.every((verdict) => verdict === 'accept')) return 'operator';
+    const byPeer = acceptedByPeer.get(key);
+    if (byPeer?.value === value) return byPeer.by;
+    return takenAt - since >= holdBackMs ? 'time' : undefined;
+  }
+
+  function holdBack(
+    key: string,
+    row: Row,
+    facts: readonly HeldBackFact[],
+    present: readonly Row[],
+    since: number,
+  ) {
+    rows.set(key, kind.heldBack(row, facts));
+    held.set(key, { key, rows: present, since });
+  }
+
+  /** Decides on the rows that were sent under one key; more than one contradict each other. */
+  function admit(key: string, present: readonly [Row, ...Row[]]): void {
+    const [row] = present;
+    const expected = expectedRow(key, present);
+    if (expected === undefined) return;
+    if (present.length === 1 && !served.has(key)) {
+      if (served.size > 0 && gone.has(key)) returned.add(key);
+      else if (!isFirst && !gone.has(key)) newcomers.add(key);
+    }
+    const differing = new Set(present.flatMap((each) => contradictedFacts(kind.guarded, each, expected)));
+    if (differing.size === 0) {
+      rows.set(key, row);
+      return;
+    }
+    const since = sinceOf(key, present);
+    const facts = [...differing].map((fact) => heldFact(fact, expected, present, since));
+    const by = present.length === 1 ? accepter(key, facts, factsKeyOf(row), since) : undefined;
+    if (by === undefined) {
+      holdBack(key, expected, facts, present, since);
+      return;
+    }
+    accepted.push({ row, facts, key, value: factsKeyOf(row), by });
+    rows.set(key, row);
+  }
+
+  /**
+   * Rows that are no longer sent. One whose symbol moves to another address stays, and the new row waits: a chain's
+   * symbol at another address is more often a fault than a migration.
+   */
+  function settleDepartures(): void {
+    const lookOfSent = lookAmong(sentRows);
+    const departed = [...served].filter(([key]) => !rows.has(key));
+    const newByLook = groupBy(newcomers, lookOfSent);
+    // To where it was before, a symbol can move, too.
+    const comingByLook = returned.size === 0 ? newByLook : groupBy([...newcomers, ...returned], lookOfSent);
+    const recent =
+      departed.length === 0 ? [] : [...arrived.keys()].filter((key) => sentRows.has(key) && served.has(key));
+    const recentByLook = groupBy(recent, lookOfSent);
+    const waited = [...newcomers].filter((key) => clocks.has(key) || peerClocks.has(key));
+    const waitedByLook = groupBy(waited, lookOfSent);
+    const few = (keys: readonly string[] = []) => keys.slice(0, MAX_RIVALS);
+    const crowded = new Set<string>();
+    const waits = new Set<string>();
+    const taken = new Set<string>();
+    const settled = new Set<string>();
+    /** Whether the old row is not replaced yet. */
+    function stays(key: string, row: Row, goneAt?: number): boolean {
+      const look = lookalikeOf(row);
+      if (look === undefined) return false;
+      const news = goneAt === undefined ? comingByLook : isRecent(goneAt) ? newByLook : waitedByLook;
+      const rivals = few(news.get(look));
+      if (rivals.length === MAX_RIVALS) crowded.add(look);
+      if (goneAt === undefined) rivals.push(...few(recentByLook.get(look)));
+      const open: HeldBackFact[] = [];
+      for (const rivalKey of rivals) {
+        const rival = sentRows.get(rivalKey) as Row;
+        const isListed = served.has(rivalKey);
+        const since = isListed ? sinceOf(key, []) : sinceOf(rivalKey, [rival]);
+        const fact = heldFact({ fact: 'address', of: addressOf }, row, [rival], since);
+        const value = JSON.stringify([rivalKey, factsKeyOf(rival)]);
+        const by = accepter(key, [fact], value, since);
+        if (by === undefined) {
+          open.push(fact);
+          if (newcomers.has(rivalKey)) waits.add(rivalKey);
+        } else {
+          accepted.push({ row, facts: [fact], key, value, by });
+          taken.add(rivalKey);
+          settled.add(key);
+        }
+      }
+      const [fact] = open.sort((one, other) => one.since - other.since);
+      if (fact === undefined || open.length < rivals.length) return false;
+      // A returning row waits only while the old one stays: it is no rival of rows that have gone.
+      for (const rivalKey of rivals) if (returned.has(rivalKey)) waits.add(rivalKey);
+      if (goneAt === undefined) holdBack(key, row, [fact], [], sinceOf(key, []));
+      else if (fact.since === sentAt) waiting.push({ row, facts: [fact] });
+      return true;
+    }
+    // While a row's symbol is held back, no new row gets it.
+    const left = [...held.values()].map(({ key, rows: present }) => {
+      const look = lookalikeOf(rows.get(key) as Row);
+      return present.some((row) => lookalikeOf(row) === look) ? undefined : look;
+    });
+    for (const [key, { row, at }] of newcomers.size === 0 ? [] : gone) {
+      const isOpen = (isRecent(at) || waited.length > 0) && !rows.has(key);
+      if (isOpen && !stays(key, served.get(key) ?? row, at) && settled.has(key))
+        gone.set(key, { row, at: 0 });
+    }
+    for (const [key, row] of departed) {
+      const goneAt = gone.get(key)?.at;
+      if (goneAt === undefined && stays(key, row)) continue;
+      // A row that was never listed for long is not worth the place of one that was.
+      const isForgotten = arrived.delete(key) && gone.size >= MAX_GONE;
+      const at = settled.has(key) ? 0 : (goneAt ?? takenAt);
+      if (!isForgotten) gone.set(key, { row: kind.heldBack(row, NOTHING_HELD_BACK), at });
+    }
+    const ofLeft = [...new Set(left)].flatMap((look) => (look && newByLook.get(look)) || []);
+    const ofCrowded = [...crowded].flatMap((look) => newByLook.get(look)?.slice(MAX_RIVALS) ?? []);
+    for (const key of [...waits, ...ofLeft, ...ofCrowded]) {
+      if (taken.has(key)) continue;
+      const row = sentRows.get(key) as Row;
+      held.set(key, { key, rows: [row], since: sinceOf(key, [row]) });
+      rows.delete(key);
+    }
+    for (const key of [...newcomers, ...returned]) if (rows.has(key)) arrived.set(key, takenAt);
+    for (const key of rows.keys()) gone.delete(key);
+  }
+
+  await forEachChunk([...sentRows], (chunk) => {
+    for (const [key, row] of chunk) admit(key, [row]);
+  });
+  for (const [key, [first, ...others]] of sent.contradictory ?? []) if (first) admit(key, [first, ...others]);
+  settleDepartures();
+  const { unreadable: _unreadable, contradictory: _contradictory, ...facts } = sent;
+  const guard = {
+    ...record,
+    beganAt: before ? record.beganAt || before.takenAt : takenAt,
+    gone: [...gone.values()].slice(-MAX_GONE),
+    held: [...held.values()],
+    arrived: [...arrived].slice(-MAX_GONE),
+    accepted: [...record.accepted, ...accepted.map(({ key, value, by }) => ({ key, value, by }))].slice(
+      -MAX_ACCEPTED,
+    ),
+  };
+  return { listing: { ...facts, rows: Object.freeze([...rows.values()]), guard }, waiting, accepted };
+}
+
+/** What is held back, by key. */
+export function clocksOf<Row>({ held }: GuardRecord<Row>): ReadonlyMap<string, HeldRow<Row>> {
+  return new Map(held.map((each) => [each.key, each]));
+}
+
+function groupBy<Item, Group>(items: Iterable<Item>, groupOf: (item: Item) => Group): Map<Group, Item[]> {
+  const groups = new Map<Group, Item[]>();
+  for (const item of items) {
+    const group = groups.get(groupOf(item));
+    if (group) group.push(item);
+    else groups.set(groupOf(item), [item]);
+  }
+  return groups;
+}
+
+function heldFact<Row>(
+  { fact, of }: Pick<FactOf<Row>, 'fact' | 'of'>,
+  served: Row,
+  present: readonly Row[],
+  since: number,
+): HeldBackFact {
+  const upstream = [...new Set(present.map(of))].join(' and ');
+  return Object.freeze({ fact, served: of(served), upstream, since });
+}

@@ -1,0 +1,208 @@
+import { createHash } from 'node:crypto';
+import { keyedRows } from '../../domain/keyed-rows.js';
+import { type Fetched, type LargestListing, sentAtOf, type UnreadableRows } from '../../domain/listing.js';
+import { malformed, UpstreamError } from '../../domain/upstream-error.js';
+import type { ListingKind } from '../../upstream/listing-kinds.js';
+import { shortDigest } from '../short-digest.js';
+
+/** Which losses of rows are too large to accept the first time they appear. */
+export interface HoldBackRules {
+  /** The share of known rows, from 0 to 1, that a refresh may lose. */
+  readonly holdBackShrink: number;
+  /** A larger loss is accepted when it has come this often in a row. */
+  readonly holdBackTimes: number;
+}
+
+/** The loss that is held back, and how often it has come in a row. */
+export interface HeldBack {
+  /** A digest of the keys that are lost. */
+  readonly signature: string;
+  readonly times: number;
+}
+
+/** Why a whole listing is held back. A closed set: it is a label of a metric. */
+export type HoldBackReason = 'shrink' | 'rejected_rows';
+
+/** A listing that is held back whole. */
+export interface HeldListing {
+  readonly error: UpstreamError;
+  readonly reasons: readonly HoldBackReason[];
+}
+
+const DAY_MS = 86_400_000;
+/** A group of rows, such as a chain's tokens, that is as large as this does not vanish by itself. */
+const GROUP_ROWS = 5;
+/** The most rows that the detail of an error names. */
+const SHOWN = 20;
+
+/**
+ * Checks the very first listing. There is nothing to compare its number of rows with, so most of them have to be sound.
+ *
+ * @throws UpstreamError UPSTREAM_MALFORMED if fewer than half of its rows can be read
+ */
+export function checkFirstListing<Row>({ name }: ListingKind<Row>, { rows, unreadable }: Fetched<Row>): void {
+  if (!unreadable || unreadable.count <= rows.length) return;
+  const all = rows.length + unreadable.count;
+  throw malformed(
+    `expected at least half of the rows in "${name}" to have the specified form, as none are known yet, got ${rows.length} of ${all}`,
+  );
+}
+
+/**
+ * Creates the check of whole listings: one that loses too many of the known rows is more often a fault of the upstream
+ * than the truth. If it is the truth, the same rows are missing again and again, and the loss is accepted at last. Rows
+ * that cannot be read are never the truth, however often they come.
+ */
+export function createListingCheck<Row>(
+  kind: ListingKind<Row>,
+  { holdBackShrink, holdBackTimes }: HoldBackRules,
+) {
+  let heldBack: HeldBack | undefined;
+  let heldBackAt = 0;
+  /** Sizes of served listings, each smaller than the one before, with when each was last served. */
+  let sizes: readonly { readonly rows: number; readonly until: number }[] = [];
+
+  /**
+   * The largest listing that was served within the last day.
+   *
+   * @param servedRows how many rows are served now
+   */
+  function largest(servedRows: number): LargestListing {
+    const now = performance.now();
+    sizes = sizes.filter(({ until }) => until > now - DAY_MS);
+    const [before] = sizes;
+    if (!before || before.rows <= servedRows) return { rows: servedRows, at: Date.now() };
+    return { rows: before.rows, at: Date.now() - (now - before.until) };
+  }
+
+  /** The known rows that a listing lacks. */
+  function lossOf(served: Fetched<Row>, sent: Fetched<Row>) {
+    const known = keyedRows(served.rows, kind.keyOf);
+    const present = keyedRows(sent.rows, kind.keyOf);
+    const isLost = (key: string) => !present.has(key) && !sent.contradictory?.has(key);
+    const vanished = [...known.keys()].filter(isLost);
+    const since = Math.max(sentAtOf(sent) - DAY_MS, served.guard?.lossAcceptedAt ?? 0);
+    const lostBefore = (served.guard?.gone ?? [])
+      .filter(({ at }) => at > since)
+      .map(({ row }) => kind.keyOf(row))
+      .filter(isLost);
+    const groups = new Set(sent.rows.map(kind.groupOf));
+    const keysOfLost = new Map<string, string[]>();
+    for (const key of vanished) {
+      const group = kind.groupOf(known.get(key) as Row);
+      if (group === undefined || groups.has(group)) continue;
+      const keys = keysOfLost.get(group);
+      if (keys) keys.push(key);
+      else keysOfLost.set(group, [key]);
+    }
+    const lostGroups = [...keysOfLost].filter(([, keys]) => keys.length >= GROUP_ROWS);
+    return { vanished, lost: [...vanished, ...lostBefore], lostGroups };
+  }
+
+  /** The reasons to hold a listing back, each with a text that completes "The listing is held back: …". */
+  function reasonsOf(
+    served: Fetched<Row>,
+    sent: Fetched<Row>,
+    { vanished, lost, lostGroups }: ReturnType<typeof lossOf>,
+  ): ReadonlyMap<HoldBackReason, string> {
+    const reasons = new Map<HoldBackReason, string>();
+    const known = served.rows.length;
+    const ofDay = largest(known).rows;
+    const unreadIn = unreadableAmong(sent.unreadable);
+    const sentKeys = sent.rows.length + (sent.contradictory?.size ?? 0);
+    const lostOfDay = Math.max(lost.length, ofDay - sentKeys);
+    const isTooMuch = (ofKnown: number, ofLargest: number) =>
+      ofKnown > known * holdBackShrink || ofLargest > ofDay * holdBackShrink;
+    const unread = unreadIn(lost);
+    const isShrunk = isTooMuch(vanished.length, lostOfDay) || lostGroups.length > 0;
+    const isShrunkAnyway =
+      isTooMuch(vanished.length - unreadIn(vanished), lostOfDay - unread) ||
+      lostGroups.some(([, keys]) => unreadIn(keys) === 0);
+    const stillThere = ofDay - (lost.length - unread);
+    if (!isShrunk) return reasons;
+    reasons.set(
+      'shrink',
+      lostGroups.length > 0 && vanished.length <= known * holdBackShrink
+        ? // Not their keys: clients see this, and the operator may hide the chain.
+          `it lacks all ${kind.name} of ${lostGroups.length} of the known chains`
+        : vanished.length > known * holdBackShrink
+          ? `it lacks ${vanished.length} of ${known} known rows`
+          : `it lacks ${Math.min(lostOfDay, ofDay)} of the ${ofDay} rows of the last day's largest listing`,
+    );
+    if (unread > 0 && (!isShrunkAnyway || unread > stillThere * holdBackShrink)) {
+      reasons.set('rejected_rows', `${unread} of the rows that it lacks cannot be read`);
+    }
+    return reasons;
+  }
+
+  return {
+    /**
+     * Decides on a listing. One that is held back is counted once more.
+     *
+     * @returns the reasons to hold it back, or whether it brings a large loss that is accepted now
+     */
+    check(
+      served: Fetched<Row>,
+      sent: Fetched<Row>,
+    ): HeldListing | { readonly acceptedLoss: string | undefined } {
+      const loss = lossOf(served, sent);
+      const reasons = reasonsOf(served, sent, loss);
+      const text = [...reasons.values()].join(', and ');
+      if (text === '') return { acceptedLoss: undefined };
+      const mayBeTrue = !reasons.has('rejected_rows');
+      const signature = shortDigest(createHash('sha256').update(JSON.stringify(loss.lost.toSorted())));
+      const times = mayBeTrue ? (heldBack?.signature === signature ? heldBack.times : 0) + 1 : 0;
+      if (mayBeTrue && times >= holdBackTimes) return { acceptedLoss: text };
+      heldBack = { signature, times };
+      heldBackAt = sentAtOf(sent);
+      const outlook = mayBeTrue
+        ? `It is taken once the same rows have been missing ${holdBackTimes} times in a row (so far: ${times}).`
+        : 'It is not taken, however often it comes, until its rows can be read.';
+      const message = `The upstream's ${kind.name} listing is held back: ${text}. ${outlook}`;
+      const shown = [...(mayBeTrue ? [] : sent.rejected.first), ...loss.vanished];
+      const error = new UpstreamError('UPSTREAM_MALFORMED', message, {
+        detail: shown.slice(0, SHOWN).join('; '),
+      });
+      return { error, reasons: [...reasons.keys()] };
+    },
+    /**
+     * Remembers that a listing has taken the place of another.
+     *
+     * @param isLossAccepted whether later losses are measured by the new listing alone
+     */
+    remember(before: Fetched<Row> | undefined, isLossAccepted: boolean): void {
+      heldBack = undefined;
+      if (isLossAccepted || !before) {
+        sizes = isLossAccepted ? [] : sizes;
+        return;
+      }
+      const rows = before.rows.length;
+      largest(rows);
+      sizes = [...sizes.filter((size) => size.rows > rows), { rows, until: performance.now() }];
+    },
+    /** Takes over what peers have held back; undefined changes nothing. */
+    adoptPeerState(others: HeldBack | undefined): void {
+      heldBack = others ?? heldBack;
+    },
+    /** Takes over the largest listing that an earlier process has served. */
+    restore({ rows, at }: LargestListing): void {
+      const until = performance.now() - Math.max(0, Date.now() - at);
+      if (until > performance.now() - DAY_MS) sizes = [{ rows, until }];
+    },
+    largest,
+    /** The loss that is held back; undefined after a listing was accepted. */
+    get heldBack() {
+      return heldBack;
+    },
+    /** When the last listing was requested that was held back (milliseconds since 1970); 0 before. */
+    get heldBackAt() {
+      return heldBackAt;
+    },
+  };
+}
+
+/** Counts how many of these keys may belong to rows that cannot be read. */
+function unreadableAmong(unreadable: UnreadableRows | undefined): (keys: readonly string[]) => number {
+  const { keys: known = new Set<string>(), unnamed = 0 } = unreadable ?? {};
+  return (keys) => Math.min(keys.length, unnamed + keys.filter((key) => known.has(key)).length);
+}

@@ -1,0 +1,77 @@
+import type { DoubtedPrice } from '../../domain/guard-record.js';
+import { keyedRows } from '../../domain/keyed-rows.js';
+import type { Fetched, Token } from '../../domain/listing.js';
+import { forEachChunk } from '../../scheduling/chunks.js';
+import { TOKENS } from '../../upstream/listing-kinds.js';
+import type { GuardedListing } from './guard.js';
+
+/** A price that differs this many times from the one before, or from those of its symbol, is doubted. */
+const DOUBTED_TIMES = 10;
+/** A doubted price is served once it has come for this long, in milliseconds. */
+const DOUBTED_MS = 600_000;
+
+/**
+ * Hides prices that are probably wrong: those that differ ten times from the one before, or from the median of their
+ * symbol in the same answer, until they have come for ten minutes. It yields to requests.
+ *
+ * @param listing rows with the upstream's prices
+ * @param before the listing that is served; undefined for the first one
+ */
+export async function guardPrices(
+  listing: GuardedListing<Token>,
+  before: Fetched<Token> | undefined,
+): Promise<GuardedListing<Token>> {
+  const { takenAt } = listing;
+  const served = keyedRows(before?.rows ?? [], TOKENS.keyOf);
+  const doubts = new Map(before?.guard?.prices.map((doubt) => [doubt.key, doubt]));
+  const medians = mediansBySymbol(listing.rows);
+  const prices: DoubtedPrice[] = [];
+  const rows: Token[] = [];
+
+  function guarded(key: string, token: Token): Token {
+    const doubt = doubts.get(key);
+    // The same listing again is compared with what it was compared with.
+    const compared = before?.takenAt === takenAt ? doubt?.before : undefined;
+    const last = compared ?? served.get(key)?.price?.usd ?? doubt?.before ?? null;
+    const usd = token.price?.usd ?? null;
+    if (usd === null) {
+      // A price that comes back is compared with the last one.
+      if (last !== null) prices.push({ key, before: last, usd, since: takenAt });
+      return token;
+    }
+    const others = medians.get(token.symbol.toLowerCase()) ?? [];
+    if (![last ?? usd, ...others].some((other) => isFarFrom(usd, other))) return token;
+    const isSame = doubt?.usd != null && !isFarFrom(usd, doubt.usd);
+    const since = isSame ? doubt.since : takenAt;
+    prices.push({ key, before: last, usd, since });
+    return takenAt - since >= DOUBTED_MS ? token : TOKENS.withPrice(token, null, takenAt);
+  }
+
+  await forEachChunk([...keyedRows(listing.rows, TOKENS.keyOf)], (chunk) => {
+    for (const [key, token] of chunk) rows.push(guarded(key, token));
+  });
+  return { ...listing, rows: Object.freeze(rows), guard: { ...listing.guard, prices } };
+}
+
+function isFarFrom(one: number, other: number): boolean {
+  return Math.max(one, other) >= DOUBTED_TIMES * Math.min(one, other);
+}
+
+/** The lower and the upper median of the prices of each symbol: of two that disagree, neither is to be believed. */
+function mediansBySymbol(tokens: readonly Token[]): ReadonlyMap<string, readonly [number, number]> {
+  const bySymbol = new Map<string, number[]>();
+  for (const { symbol, price } of tokens) {
+    if (price === null) continue;
+    const name = symbol.toLowerCase();
+    const known = bySymbol.get(name);
+    if (known) known.push(price.usd);
+    else bySymbol.set(name, [price.usd]);
+  }
+  return new Map(
+    [...bySymbol].map(([name, usd]) => {
+      const sorted = Float64Array.from(usd).sort();
+      const last = sorted.length - 1;
+      return [name, [sorted[last >> 1] ?? 0, sorted[(last + 1) >> 1] ?? 0]];
+    }),
+  );
+}

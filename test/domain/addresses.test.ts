@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { foldAddress, isNativePlaceholder } from '../../src/domain/addresses.js';
+import { identifierOf } from '../../src/search/query/identifiers.js';
+
+it('the usual writing of an address folds to its lower case, so that keys and ids stay', () => {
+  for (const address of [
+    '0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85',
+    '0x04718f5a0fc34cc1af16a1cdee98ffb20c31f5cd61d6ab07201858f4287c938d',
+    '0x1::aptos_coin::aptos',
+    `0x${'0f'.repeat(32)}::usdc::usdc`,
+  ]) {
+    expect(foldAddress(address)).toBe(address.toLowerCase());
+  }
+});
+
+it('folding twice is folding once', () => {
+  for (const address of ['0x1', '0X00Ab', 'e'.repeat(40), '0x0001::a::B<0x02::c::D>', '0x', 'Base58'])
+    expect(foldAddress(foldAddress(address))).toBe(foldAddress(address));
+});
+
+describe('an address takes time by its length, also one of a megabyte', () => {
+  const MEGABYTE = 2 ** 20;
+  it.each([
+    ['zeros', `0x${'0'.repeat(MEGABYTE)}`],
+    ['zeros and a letter', `0x${'0'.repeat(MEGABYTE)}g`],
+    ['digits and a colon', `0x${'e'.repeat(MEGABYTE)}:`],
+    ['accounts of Move', '0x1::'.repeat(MEGABYTE / 5)],
+    ['accounts without a module', `0x1::${'0x10'.repeat(MEGABYTE / 4)}`],
+    ['words and dots', `0x${'a.'.repeat(MEGABYTE / 2)}`],
+    ['dots', `0x8335${'.'.repeat(MEGABYTE)}`],
+  ])('%s', (_what, text) => {
+    const before = process.cpuUsage().user;
+    foldAddress(text);
+    isNativePlaceholder(text);
+    identifierOf(`${text}a`);
+    expect(process.cpuUsage().user - before).toBeLessThan(500_000);
+  });
+});

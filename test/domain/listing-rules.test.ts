@@ -1,0 +1,217 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { NATIVE_PLACEHOLDER, tokenKey } from '../../src/domain/addresses.js';
+import { caip2Of, caip19Of } from '../../src/domain/caip.js';
+import type { Chain, Token } from '../../src/domain/listing.js';
+import { NO_RULES } from '../../src/domain/listing-rules.js';
+import { parseListingRules } from '../../src/domain/rule-text.js';
+import { parseChains, parseTokens } from '../../src/upstream/rows.js';
+import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+
+const ORIGIN = { source: 'v1', takenAt: 0 };
+const { rows: chains } = await parseChains(demoChains, ORIGIN);
+const { rows: tokens } = await parseTokens(demoTokens, ORIGIN, false);
+/** The rules, where all chains are known. */
+const resolved = (text: string, known = chains) => parseListingRules(text).resolve(() => known);
+const noRules = NO_RULES.resolve(() => chains);
+const USDC_ON_BASE = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
+
+const keysOf = (rows: readonly { readonly chainKey: string }[]) => [
+  ...new Set(rows.map(({ chainKey }) => chainKey)),
+];
+
+describe('rules', () => {
+  it('that change nothing give back the same arrays', () => {
+    const all = `chains ${chains.map(({ chainKey }) => chainKey).join(' ')}`;
+    for (const rules of [noRules, resolved('hide nowhere\nhide base:0x1'), resolved(all)]) {
+      expect(rules.selectChains(chains)).toBe(chains);
+    }
+    expect(noRules.selectTokens(tokens)).toBe(tokens);
+    expect(resolved('hide nowhere').selectTokens(tokens)).toBe(tokens);
+    expect(noRules.keptFacts('base')).toBeUndefined();
+  });
+
+  it('select and order chains, and their tokens with them, in any letter case and by CAIP-2', () => {
+    const rules = resolved('chains BASE eip155:1\nchains Solana base tron:728126428 nowhere');
+    expect(rules.selectChains(chains).map(({ chainKey }) => chainKey)).toEqual([
+      'base',
+      'ethereum',
+      'solana',
+      'tron',
+    ]);
+    const selected = rules.selectTokens(tokens);
+    expect(keysOf(selected)).toEqual(['base', 'ethereum', 'solana', 'tron']);
+    for (const chain of ['base', 'ethereum']) {
+      const on = (rows: readonly Token[]) => rows.filter(({ chainKey }) => chainKey === chain);
+      expect(on(selected)).toEqual(on(tokens));
+    }
+    expect(rules.hides({ chainKey: 'Base', address: '0x1' })).toBe(false);
+    expect(rules.hides({ chainKey: 'celo', address: '0x1' })).toBe(true);
+  });
+
+  it.each(['hide gnosis', 'hide eip155:100', 'hide EIP155:100', 'hide Gnosis'])(
+    '"%s" hides a chain and its tokens, and keeps the order of the others',
+    (text) => {
+      const rules = resolved(text);
+      expect(rules.selectChains(chains)).toEqual(chains.filter(({ chainKey }) => chainKey !== 'gnosis'));
+      expect(rules.selectTokens(tokens)).toEqual(tokens.filter(({ chainKey }) => chainKey !== 'gnosis'));
+      expect(rules.hides({ chainKey: 'GNOSIS', address: '0x1' })).toBe(true);
+    },
+  );
+
+  it.each([
+    `hide base:${USDC_ON_BASE}`,
+    `hide Base:${USDC_ON_BASE.toUpperCase().replace('0X', '0x')}`,
+    `hide eip155:8453/erc20:${USDC_ON_BASE.toLowerCase()}`,
+  ])('"%s" hides a token', (text) => {
+    const rules = resolved(text);
+    const hidden = tokens.filter((token) => !rules.selectTokens(tokens).includes(token));
+    expect(hidden.map(({ chainKey, symbol }) => ({ chainKey, symbol }))).toEqual([
+      { chainKey: 'base', symbol: 'USDC' },
+    ]);
+    expect(rules.selectChains(chains)).toBe(chains);
+    expect(rules.hides({ chainKey: 'base', address: USDC_ON_BASE.toLowerCase() })).toBe(true);
+    expect(rules.hides({ chainKey: 'ethereum', address: USDC_ON_BASE })).toBe(false);
+  });
+
+  it('tell tokens from identifiers of chains, and keep the letter case of addresses that need it', () => {
+    const mint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+    const type = '0x1::aptos_coin::AptosCoin';
+    const rules = resolved(`hide solana:${mint}\nhide aptos:${type}`);
+    expect(rules.hides({ chainKey: 'solana', address: mint })).toBe(true);
+    expect(rules.hides({ chainKey: 'solana', address: mint.toLowerCase() })).toBe(false);
+    expect(rules.hides({ chainKey: 'aptos', address: type })).toBe(true);
+    expect(rules.hides({ chainKey: 'solana', address: '0x1' })).toBe(false);
+    const all = resolved('hide solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp\nhide aptos:1');
+    expect(all.hides({ chainKey: 'solana', address: '0x1' })).toBe(true);
+    expect(all.hides({ chainKey: 'aptos', address: '0x1' })).toBe(true);
+  });
+
+  it('hide the native asset by the zero address, too', () => {
+    const rules = resolved(`hide ethereum:0x${'0'.repeat(40)}`);
+    expect(rules.hides({ chainKey: 'ethereum', address: NATIVE_PLACEHOLDER })).toBe(true);
+  });
+
+  it('hide tokens of chains that the chain listing does not have', async () => {
+    const { rows } = await parseTokens([tokenRow('lost', '0x1'), tokenRow('base', '0x2')], ORIGIN, false);
+    expect(resolved('hide lost').selectTokens(rows)).toEqual([rows[1]]);
+    expect(resolved('chains base').selectTokens(rows)).toEqual([rows[1]]);
+    expect(resolved('chains base', []).selectTokens(rows)).toEqual([rows[1]]);
+  });
+
+  it('by CAIP are about the chains that are known', async () => {
+    const rules = parseListingRules('hide eip155:77');
+    const token = { chainKey: 'a', address: '0x1' };
+    const of = async (...rows: unknown[]) =>
+      rules.resolve(
+        (
+          (known) => () =>
+            known
+        )((await parseChains(rows, ORIGIN)).rows),
+      );
+    const none = rules.resolve(() => []);
+    const one = await of(chainRow('a', { chainId: 77 }));
+    const other = await of(chainRow('a', { chainId: 78 }), chainRow('b', { chainId: 77 }));
+    expect(none.hides(token)).toBe(false);
+    expect(one.hides(token)).toBe(true);
+    expect(other.hides(token)).toBe(false);
+    expect(new Set([none, one, other].map(({ rows }) => rows)).size).toBe(3);
+    expect((await of(chainRow('a', { chainId: 77 }), chainRow('c'))).rows).toBe(one.rows);
+    // The number alone decides nothing where the family of the chain is another.
+    expect((await of(chainRow('a', { chainId: 77, chainType: 'solana' }))).hides(token)).toBe(false);
+    // The last of two chains with one number counts.
+    const twins = await of(chainRow('a', { chainId: 77 }), chainRow('c', { chainId: 77 }));
+    expect(twins.hides(token)).toBe(false);
+    expect(twins.hides({ ...token, chainKey: 'c' })).toBe(true);
+  });
+
+  it('say of a change whether it is right, wrong or not known', () => {
+    const rules = resolved(`
+      accept base:${USDC_ON_BASE} decimals 6 18
+      keep eip155:8453/erc20:${USDC_ON_BASE} symbol USDC
+      keep ethereum chainId 1
+      accept eip155:1 nativeCurrency "ETH 18 ${NATIVE_PLACEHOLDER}" "ETH 18 0xAB"`);
+    const usdc = tokenKey('base', USDC_ON_BASE);
+    expect(rules.verdictOn(usdc, 'decimals', '6', '18')).toBe('accept');
+    expect(rules.verdictOn(tokenKey('Base', USDC_ON_BASE), 'decimals', '6', '18')).toBe('accept');
+    expect(rules.verdictOn(usdc, 'decimals', '6', '9')).toBeUndefined();
+    expect(rules.verdictOn(usdc, 'decimals', '18', '6')).toBeUndefined();
+    expect(rules.verdictOn(usdc, 'symbol', 'USDC', 'usdc')).toBe('keep');
+    // A change back to the value that is kept.
+    expect(rules.verdictOn(usdc, 'symbol', 'usdc', 'USDC')).toBe('accept');
+
+    expect(rules.verdictOn('ethereum', 'chainId', '1', '5')).toBe('keep');
+    expect(rules.verdictOn('Ethereum', 'chainId', '1', '5')).toBe('keep');
+    expect(rules.verdictOn('base', 'chainId', '8453', '5')).toBeUndefined();
+    const zero = `ETH 18 0x${'0'.repeat(40)}`;
+    expect(rules.verdictOn('ethereum', 'nativeCurrency', zero, 'ETH 18 0xab')).toBe('accept');
+    expect(rules.verdictOn('ethereum', 'nativeCurrency', zero, 'ETH 6 0xab')).toBeUndefined();
+    expect(rules.keptFacts(usdc)).toEqual(new Map([['symbol', 'USDC']]));
+    expect(rules.keptFacts('ethereum')).toEqual(new Map([['chainId', '1']]));
+    expect(rules.keptFacts('base')).toBeUndefined();
+  });
+
+  it('that contradict each other only by CAIP take no change', () => {
+    const rules = resolved('accept eip155:1 chainId 1 5\nkeep ethereum chainId 1');
+    expect(rules.verdictOn('ethereum', 'chainId', '1', '5')).toBe('keep');
+  });
+});
+
+describe('any rules', () => {
+  const someChains = chains.slice(0, 6);
+  const someTokens = tokens.filter(({ chainKey }) => someChains.some((chain) => chain.chainKey === chainKey));
+  const chainWord = fc
+    .constantFrom(...someChains)
+    .chain((chain) => fc.constantFrom(chain.chainKey, chain.chainKey.toUpperCase(), caip2Of(chain) ?? ''))
+    .filter((word) => word !== '');
+  const tokenWord = fc
+    .constantFrom(...someTokens)
+    .chain((token) =>
+      fc.constantFrom(
+        `${token.chainKey}:${token.address}`,
+        `${token.chainKey}:${token.address.toLowerCase()}`,
+        caip19Of(chainOf(token.chainKey), token) ?? '',
+      ),
+    )
+    .filter((word) => word !== '');
+
+  function chainOf(chainKey: string): Chain | undefined {
+    return someChains.find((chain) => chain.chainKey === chainKey);
+  }
+  function isChain(word: string, chainKey: string): boolean {
+    const chain = chainOf(chainKey);
+    return word.toLowerCase() === chainKey || (chain !== undefined && word === caip2Of(chain));
+  }
+  function isToken(word: string, { chainKey, address }: Token): boolean {
+    const folded = address.toLowerCase();
+    const caip19 = caip19Of(chainOf(chainKey), { address })?.toLowerCase();
+    return word.toLowerCase() === `${chainKey}:${folded}` || word.toLowerCase() === caip19;
+  }
+
+  it('hide what they name, and order what is left as they say', () => {
+    fc.assert(
+      fc.property(
+        fc.option(fc.array(chainWord, { minLength: 1 })),
+        fc.array(fc.oneof(chainWord, tokenWord), { maxLength: 4 }),
+        (order, hidden) => {
+          const text = [order ? `chains ${order.join(' ')}` : '', ...hidden.map((word) => `hide ${word}`)];
+          const rules = resolved(text.join('\n'), someChains);
+          const rankOf = (chainKey: string) => order?.findIndex((word) => isChain(word, chainKey)) ?? 0;
+          const isShown = (chainKey: string) =>
+            rankOf(chainKey) >= 0 && !hidden.some((word) => isChain(word, chainKey));
+          const byRank = (a: { chainKey: string }, b: { chainKey: string }) =>
+            rankOf(a.chainKey) - rankOf(b.chainKey);
+          expect(rules.selectChains(someChains)).toEqual(
+            someChains.filter(({ chainKey }) => isShown(chainKey)).toSorted(byRank),
+          );
+          const isShownToken = (token: Token) =>
+            isShown(token.chainKey) && !hidden.some((word) => isToken(word, token));
+          expect(rules.selectTokens(someTokens)).toEqual(someTokens.filter(isShownToken).toSorted(byRank));
+          for (const token of someTokens) expect(rules.hides(token)).toBe(!isShownToken(token));
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});

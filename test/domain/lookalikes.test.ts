@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { lookalikeKey } from '../../src/domain/lookalikes.js';
+import { demoTokens } from '../fixtures/demo.js';
+
+describe('two symbols are alike', () => {
+  it.each([
+    ['a Cyrillic С', 'USD\u0421', 'USDC'],
+    ['a Cyrillic Ѕ', 'U\u0405DC', 'USDC'],
+    ['only Greek letters', '\u0395\u03a4\u0397', 'ETH'],
+    ['a small Cyrillic т, which looks like its capital', 'USD\u0442', 'USDT'],
+    ['a Cyrillic letter with an accent', 'W\u0401TH', 'WETH'],
+    ['the sign of the tugrik', 'USD\u20ae', 'USDT'],
+    ['full-width letters', '\uff35\uff33\uff24\uff23', 'usdc'],
+    ['Greek letters of mathematics', '\u{1d6ac}\u{1d6bb}\u{1d6ae}', 'ETH'],
+    ['an accent', 'ÚSDC', 'USDC'],
+    ['a zero-width space', 'US\u200bDC', 'USDC'],
+    ['a filler of Hangul', 'USDC\u3164', 'USDC'],
+    ['white space around it', ' USDC\u00a0', 'USDC'],
+    ['a zero for an O', 'W00', 'WOO'],
+    ['a small L for an I', 'UNl', 'UNI'],
+    ['a Cyrillic palochka for an I', 'UN\u04c0', 'UNI'],
+    ['a one for an L', 'SO1', 'SOL'],
+  ])('if one has %s', (_what, one, other) => {
+    expect(lookalikeKey(one)).toBe(lookalikeKey(other));
+  });
+});
+
+describe('two symbols are not alike', () => {
+  it.each([
+    ['USDC', 'USDT'],
+    ['USDC', 'USDC.e'],
+    ['USDT', 'USDT0'],
+    ['ETH', 'WETH'],
+    ['\u0429\u0416', 'USDC'],
+    ['', 'USDC'],
+    ['🐶', '🐱'],
+  ])('%s and %s', (one, other) => {
+    expect(lookalikeKey(one)).not.toBe(lookalikeKey(other));
+  });
+
+  it('if the demo listing has them on one chain, but for letter case and accents', () => {
+    const symbols = new Map<string, Set<string>>();
+    for (const { chainKey, symbol } of demoTokens) {
+      const key = `${chainKey} ${lookalikeKey(symbol)}`;
+      symbols.set(key, (symbols.get(key) ?? new Set()).add(symbol.toLowerCase()));
+    }
+    expect([...symbols.values()].filter(({ size }) => size > 1).map((each) => [...each])).toEqual([]);
+  });
+});
+
+it('the longest symbol of a row takes no time', () => {
+  const before = process.cpuUsage().user;
+  for (const letter of ['\u0421', '\u0301', '\u200b', 'ﷺ', 'A']) lookalikeKey(letter.repeat(256));
+  expect(process.cpuUsage().user - before).toBeLessThan(100_000);
+});

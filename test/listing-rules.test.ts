@@ -1,0 +1,639 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  buildClientSchema,
+  type GraphQLSchema,
+  getIntrospectionQuery,
+  getNamedType,
+  type IntrospectionQuery,
+  isCompositeType,
+  isInterfaceType,
+  isObjectType,
+  isUnionType,
+} from 'graphql';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { parseListingRules } from '../src/domain/rule-text.js';
+import { TOOLS } from '../src/mcp/tools.js';
+import { chainRow, tokenRow } from './fixtures/rows.js';
+import { callOf } from './mcp/support.js';
+import { type Answer, type FakeUpstream, json, startFakeUpstream, status } from './support/fake-upstream.js';
+import { open, post } from './support/open-gateway.js';
+import { createTestGateway, type TestGateway, type TestGatewayOptions } from './support/test-gateway.js';
+
+const address = (digits: string) => `0x${digits.padStart(40, '0')}`;
+const NATIVE = '0xEeeeeEeeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
+
+/** What rules hide has a word of these in each of its texts. */
+const HIDDEN = ['xanadu', 'concealed'];
+const HIDDEN_CHAIN = { id: 100_100, key: 'xanadu' };
+const SHOWN = address('b1');
+const HIDDEN_BY_KEY = address('c0ffee01');
+const HIDDEN_BY_CAIP = address('c0ffee02');
+/** Only routes have these. */
+const UNLISTED = address('f1');
+const HIDDEN_UNLISTED = address('c0ffee03');
+const HIDDEN_ADDRESSES = [
+  HIDDEN_BY_KEY,
+  HIDDEN_BY_CAIP,
+  HIDDEN_UNLISTED,
+  address('c0ffee04'),
+  address('c0ffee05'),
+];
+
+const chains = [
+  chainRow('xanadu', { chainId: HIDDEN_CHAIN.id }),
+  chainRow('arbitrum', { chainId: 42_161 }),
+  chainRow('ethereum', { chainId: 1 }),
+  chainRow('base', { chainId: 8_453 }),
+];
+const concealed = { symbol: 'CONCEALED', name: 'Concealed coin' };
+const tokens = [
+  tokenRow('xanadu', address('c0ffee04'), { symbol: 'XANADU', name: 'Xanadu coin' }),
+  tokenRow('xanadu', NATIVE, { symbol: 'XANADUETH', name: 'Xanadu ether', decimals: 18 }),
+  tokenRow('arbitrum', address('a1'), { symbol: 'ARBONE', name: 'Arb coin' }),
+  tokenRow('ethereum', address('e1'), { symbol: 'MAINNET', name: 'Main coin' }),
+  tokenRow('ethereum', HIDDEN_BY_CAIP, { ...concealed, symbol: 'CONCEALED2' }),
+  tokenRow('base', HIDDEN_BY_KEY, concealed),
+  tokenRow('base', SHOWN, { symbol: 'BASED', name: 'Base coin' }),
+  tokenRow('base', NATIVE, { symbol: 'ETH', name: 'Ether', decimals: 18 }),
+];
+/** The routes from each token: every listed one, and some that no listing has. */
+const routes = [
+  ...tokens,
+  tokenRow('base', UNLISTED, { symbol: 'UNLISTED' }),
+  tokenRow('base', HIDDEN_UNLISTED, { ...concealed, symbol: 'CONCEALED3' }),
+  tokenRow('nowhere', address('c0ffee05'), { ...concealed, symbol: 'CONCEALED4' }),
+];
+const ORDER = ['base', 'ethereum', 'arbitrum'];
+const RULES = `
+chains base ethereum xanadu eip155:42161
+hide eip155:${HIDDEN_CHAIN.id}
+hide base:${HIDDEN_BY_KEY.toUpperCase()}
+hide eip155:1/erc20:${HIDDEN_BY_CAIP}
+hide base:${HIDDEN_UNLISTED}`;
+
+/** Answers requests for routes with these rows, and the others as a plan says. */
+function withRoutes(listing: Answer, rows: readonly object[] = routes): Answer {
+  const answer = json({ tokens: rows });
+  return (response, request, nth) =>
+    (request.url?.includes('srcToken') ? answer : listing)(response, request, nth);
+}
+
+async function startUpstream(): Promise<FakeUpstream> {
+  const upstream = await startFakeUpstream({ chains, tokens });
+  upstream.plan('tokens', withRoutes(json({ tokens })));
+  return upstream;
+}
+
+function fileWith(text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'rules-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, 'rules.txt');
+  writeFileSync(path, text);
+  return path;
+}
+
+/** Refreshes only when a test says so, and has no limits that the walk could reach. */
+const SELDOM = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, upstreamRetries: 0 };
+const NO_LIMITS = { maxRoutesPerOperation: 1000, maxDepth: 100, maxAliases: 10_000 };
+
+async function start(rules: string, options: TestGatewayOptions = {}): Promise<TestGateway> {
+  return createTestGateway({
+    firstPauseMs: 10,
+    ...options,
+    upstream: options.upstream ?? (await startUpstream()),
+    config: { ...SELDOM, ...NO_LIMITS, listingRules: fileWith(rules), ...options.config },
+  });
+}
+
+const apply = ({ snapshots }: TestGateway, rules: string) => snapshots.applyRules(parseListingRules(rules));
+
+interface Rows {
+  readonly chains: readonly { readonly chainKey: string }[] | null;
+  readonly tokens: readonly { readonly address: string; readonly decimals: number }[];
+}
+
+const served = async (gateway: TestGateway) =>
+  (await gateway.query<Rows>('{ tokens { address decimals } }')).data?.tokens.map((token) => token.address);
+const servedChains = async (gateway: TestGateway) =>
+  (await gateway.query<Rows>('{ chains { chainKey } }')).data?.chains?.map((chain) => chain.chainKey);
+const refreshed = async ({ snapshots }: TestGateway) => {
+  const before = snapshots.status(Date.now());
+  snapshots.refreshNow();
+  await expect
+    .poll(() => snapshots.status(Date.now()).every(({ takenAt }, at) => takenAt !== before[at]?.takenAt))
+    .toBe(true);
+};
+
+const idOf = (...parts: string[]) => Buffer.from(JSON.stringify(parts)).toString('base64url');
+const HIDDEN_IDS = [
+  idOf('Chain', 'xanadu'),
+  ...[HIDDEN_BY_KEY, HIDDEN_UNLISTED].map((on) => idOf('Token', 'base', on)),
+  idOf('Token', 'ethereum', HIDDEN_BY_CAIP),
+  idOf('Token', 'xanadu', address('c0ffee04')),
+];
+const KEYS = [
+  { chainKey: 'base', address: HIDDEN_BY_KEY },
+  { chainKey: 'ethereum', address: HIDDEN_BY_CAIP },
+  { chainKey: 'xanadu', address: NATIVE },
+  { chainKey: 'base', address: SHOWN },
+];
+const CAIP19S = [
+  `eip155:8453/erc20:${HIDDEN_BY_KEY}`,
+  `eip155:1/erc20:${HIDDEN_BY_CAIP}`,
+  `eip155:100100/erc20:${address('c0ffee04')}`,
+  `eip155:8453/erc20:${SHOWN}`,
+];
+const pairs = (chain: string, token: string) =>
+  [...KEYS, { chainKey: 'base', address: UNLISTED }].map((key) => ({
+    [chain]: key.chainKey,
+    [token]: key.address,
+  }));
+const TYPED = ['xanadu', 'concealed', 'concaeled', 'xandau', 'concealed base', 'eip155:100100', '100100'];
+
+/** The arguments with which the walk asks each root field; most of them name what is hidden. */
+const WALK: Readonly<Record<string, readonly object[]>> = {
+  chain: ['xanadu', 'XANADU', 'base'].map((chainKey) => ({ chainKey })),
+  chains: [{}, ...TYPED.map((search) => ({ search })), { chainTypes: ['evm'] }],
+  chainsByKey: [{ chainKeys: ['xanadu', 'base'] }],
+  chainsByCaip2: [{ caip2s: ['eip155:100100', 'eip155:8453'] }],
+  token: KEYS,
+  tokens: [
+    {},
+    { srcChainKey: 'xanadu' },
+    { srcChainKey: 'base' },
+    ...pairs('srcChainKey', 'srcToken'),
+    { srcToken: SHOWN },
+  ],
+  tokensByKey: [{ keys: KEYS }],
+  tokensByCaip19: [{ caip19s: CAIP19S }],
+  tokenSearch: [
+    ...['', ...TYPED, ...HIDDEN_ADDRESSES, ...CAIP19S, address('c0ffee').slice(0, 36)].map((query) => ({
+      query,
+    })),
+    ...['SYMBOL', 'NAME', 'PRICE_ASC'].map((orderBy) => ({ orderBy })),
+    { filter: { chainKeys: ['xanadu', 'base'] } },
+    { filter: { symbols: ['CONCEALED', 'BASED'] } },
+    { filter: { isNative: true } },
+  ],
+  node: [...HIDDEN_IDS, idOf('Token', 'base', SHOWN)].map((id) => ({ id })),
+  nodes: [{ ids: [...HIDDEN_IDS, idOf('Chain', 'base')] }],
+  destinations: pairs('srcChainKey', 'srcToken').flatMap((pair) => [
+    pair,
+    { ...pair, includeSourceChain: true },
+  ]),
+  sources: pairs('dstChainKey', 'dstToken'),
+  tokenChanges: [{}],
+  chainChanges: [{}],
+  listings: [{}],
+  _entities: [
+    {
+      representations: [
+        ...['xanadu', 'base'].map((chainKey) => ({ __typename: 'Chain', chainKey })),
+        ...['eip155:100100', 'eip155:8453'].map((caip2) => ({ __typename: 'Chain', caip2 })),
+        ...KEYS.map((key) => ({ __typename: 'Token', ...key })),
+        ...CAIP19S.map((caip19) => ({ __typename: 'Token', caip19 })),
+        ...HIDDEN_IDS.map((id) => ({ __typename: id === HIDDEN_IDS[0] ? 'Chain' : 'Token', id })),
+      ],
+    },
+  ],
+};
+/** Root fields that have no rows. */
+const WITHOUT_ROWS = ['_sdl', '_service'];
+/** All fields that give chains or tokens below the root fields: the walk selects each, with everything below it. */
+const WITH_ROWS = [
+  'Chain.tokens',
+  'ChainChanges.changed',
+  'ChainDestinations.chain',
+  'ChainDestinations.tokens',
+  'Token.chain',
+  'Token.destinations',
+  'TokenChanges.changed',
+  'TokenConnection.edges',
+  'TokenConnection.nodes',
+  'TokenEdge.node',
+  'TokenSources.chains',
+];
+const ROWS = ['Chain', 'Token', 'ChainDestinations', 'TokenEdge'];
+
+/** All fields of a type without arguments, down to this depth. */
+function selectionOf(schema: GraphQLSchema, typeName: string, depth: number): string {
+  const type = schema.getType(typeName);
+  if (isInterfaceType(type) || isUnionType(type)) {
+    const possible = schema.getPossibleTypes(type);
+    return `__typename ${possible.map(({ name }) => `... on ${name} { ${selectionOf(schema, name, depth)} }`).join(' ')}`;
+  }
+  if (!isObjectType(type)) throw new Error(`Expected a type with fields, got ${typeName}`);
+  const fields = Object.values(type.getFields()).flatMap((field) => {
+    const named = getNamedType(field.type);
+    if (!isCompositeType(named)) return [field.name];
+    return depth > 0 ? [`${field.name} { ${selectionOf(schema, named.name, depth - 1)} }`] : [];
+  });
+  return ['__typename', ...fields].join(' ');
+}
+
+async function readSchema({ query }: TestGateway): Promise<GraphQLSchema> {
+  const { data } = await query<IntrospectionQuery>(getIntrospectionQuery());
+  if (!data) throw new Error('Expected a schema, got none');
+  return buildClientSchema(data);
+}
+
+/** Fails if an answer has anything of what is hidden. */
+function expectNothingHidden(text: string, where: string): void {
+  const shown = text.toLowerCase();
+  for (const word of [...HIDDEN, ...HIDDEN_ADDRESSES, 'c0ffee']) expect(shown, where).not.toContain(word);
+  for (const id of HIDDEN_IDS) expect(text, where).not.toContain(id);
+}
+
+/** Fails if the chains of these rows do not come in the operator's order. */
+function expectOrder(rows: readonly { readonly chainKey: string }[] | undefined, where: string): void {
+  const keys = [...new Set(rows?.map(({ chainKey }) => chainKey))];
+  expect(keys.length, where).toBeGreaterThan(1);
+  expect(keys, where).toEqual(ORDER.filter((key) => keys.includes(key)));
+}
+
+describe('what the rules hide, and the order that they give, hold', () => {
+  it('in every field that gives chains or tokens', async () => {
+    const gateway = await start(RULES, { config: { routesSweepMs: 200 } });
+    const { query, snapshots, upstream } = gateway;
+    snapshots.start();
+    await expect.poll(() => snapshots.sweepStatus?.()).toMatchObject({ known: 4, left: 0 });
+    const schema = await readSchema(gateway);
+    const root = schema.getQueryType()?.getFields() ?? {};
+    expect(Object.keys(root).sort()).toEqual([...Object.keys(WALK), ...WITHOUT_ROWS].sort());
+    const withRows = Object.values(schema.getTypeMap())
+      .filter((type) => isObjectType(type) && type !== schema.getQueryType() && !type.name.startsWith('__'))
+      .flatMap((type) =>
+        isObjectType(type)
+          ? Object.values(type.getFields())
+              .filter((field) => ROWS.includes(getNamedType(field.type).name))
+              .map((field) => `${type.name}.${field.name}`)
+          : [],
+      );
+    expect(withRows.sort()).toEqual(WITH_ROWS);
+    for (const [name, variants] of Object.entries(WALK)) {
+      const field = root[name];
+      if (!field) throw new Error(`Expected the field ${name}`);
+      const selection = selectionOf(schema, getNamedType(field.type).name, 4);
+      let shown = '';
+      for (const variables of variants) {
+        const given = field.args.filter((arg) => arg.name in variables);
+        const declared = given.map((arg) => `$${arg.name}: ${String(arg.type)}`).join(', ');
+        const passed = given.map((arg) => `${arg.name}: $${arg.name}`).join(', ');
+        const document = `query ${declared && `(${declared})`} { ${name}${passed && `(${passed})`} { ${selection} } }`;
+        const answer = await query(document, variables);
+        const where = `${name} ${JSON.stringify(variables)}`;
+        expect(answer.errors, where).toBeUndefined();
+        expectNothingHidden(JSON.stringify(answer), where);
+        shown += JSON.stringify(answer.data);
+      }
+      if (name !== 'listings') expect(shown, name).toContain('"chainKey":"base"');
+    }
+    // Neither the sweep nor the walk has asked for the routes of anything hidden.
+    for (const { url } of upstream.seen) expectNothingHidden(url, url);
+  });
+
+  it('wherever chains are listed or group tokens', async () => {
+    const gateway = await start(RULES, { config: { routesSweepMs: 200 } });
+    const { query, snapshots } = gateway;
+    snapshots.start();
+    await expect.poll(() => snapshots.sweepStatus?.()).toMatchObject({ known: 4, left: 0 });
+    type Listed = readonly { readonly chainKey: string }[];
+    const { data } = await query<Record<string, Listed> & { sources: { chains: Listed } }>(`{
+      chains { chainKey tokenCount }
+      evm: chains(chainTypes: ["evm"]) { chainKey }
+      found: chains(search: "chain") { chainKey }
+      tokens { chainKey }
+      routes: tokens(srcChainKey: "base", srcToken: "${SHOWN}") { chainKey }
+      destinations(srcChainKey: "base", srcToken: "${SHOWN}", includeSourceChain: true) { chainKey }
+      sources(dstChainKey: "base", dstToken: "${SHOWN}") { chains { chainKey } }
+      listings { rows heldBackRows lastFailure { message } }
+    }`);
+    for (const name of ['chains', 'evm', 'found', 'tokens', 'routes', 'destinations'])
+      expectOrder(data?.[name], name);
+    expectOrder(data?.sources.chains, 'sources');
+    expect(data?.chains).toEqual([
+      { chainKey: 'base', tokenCount: 2 },
+      { chainKey: 'ethereum', tokenCount: 1 },
+      { chainKey: 'arbitrum', tokenCount: 1 },
+    ]);
+    expect(data?.listings).toEqual([3, 4].map((rows) => ({ rows, heldBackRows: 0, lastFailure: null })));
+    // What no listing has is served, too, unless a rule hides it.
+    const { data: known } = await query<{ tokens: { address: string }[] }>(
+      `{ tokens(srcChainKey: "base", srcToken: "${SHOWN}") { address } }`,
+    );
+    expect(known?.tokens.map((token) => token.address)).toContain(UNLISTED);
+  });
+
+  it('in the token list, in the tools for agents, and in the metrics', async () => {
+    const gateway = await start(RULES);
+    const { fetch, metrics, query } = gateway;
+    await query('{ chains { id } tokens { id } }');
+    const list = await (await fetch('/tokenlist.json')).text();
+    expectNothingHidden(list, 'token list');
+    // It is in the order of chainId, whatever the order of the listing.
+    const { tokens: listed } = JSON.parse(list) as { tokens: { chainId: number }[] };
+    expect(listed.map(({ chainId }) => chainId)).toEqual([1, 8453, 42161]);
+    expect((await fetch('/tokenlist.json?chainKey=xanadu')).status).toBe(404);
+    const calls: Readonly<Record<string, readonly object[]>> = {
+      find_tokens: TYPED.map((text) => ({ query: text })),
+      get_token: KEYS,
+      list_chains: [{}, { search: 'xanadu' }],
+      get_destinations: pairs('srcChainKey', 'srcToken'),
+      listing_status: [{}],
+    };
+    expect(Object.keys(calls)).toEqual(TOOLS.map(({ name }) => name));
+    for (const [name, variants] of Object.entries(calls)) {
+      for (const variables of variants) {
+        const response = await fetch('/mcp', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+          body: callOf(name, variables),
+        });
+        expect(response.status).toBe(200);
+        expectNothingHidden(await response.text(), `${name} ${JSON.stringify(variables)}`);
+      }
+    }
+    expectNothingHidden((await metrics.expose()).text, 'metrics');
+  });
+
+  it('for routes from a hidden token while there is no fresh listing: the upstream is not asked', async () => {
+    const gateway = await start(RULES, { config: { tokensFreshMs: 1 } });
+    const { query, upstream } = gateway;
+    await servedChains(gateway);
+    upstream.plan('tokens', withRoutes(status(500)));
+    const ask = (token: string) =>
+      query(`{ destinations(srcChainKey: "base", srcToken: "${token}") { tokens { address } } }`);
+    const asked = () => upstream.seen.filter(({ url }) => url.includes('srcToken')).length;
+    expect((await ask(HIDDEN_BY_KEY)).data).toEqual({ destinations: [] });
+    upstream.plan('tokens', withRoutes(json({ tokens })));
+    await expect.poll(() => served(gateway)).toHaveLength(4);
+    upstream.plan('tokens', withRoutes(status(500)));
+    await expect.poll(() => gateway.snapshots.status(Date.now())[1].state).toBe('STALE');
+    expect((await ask(HIDDEN_BY_KEY)).data).toEqual({ destinations: [] });
+    expect(asked()).toBe(0);
+    // An unknown token that no rule hides is asked for.
+    await ask(address('77'));
+    expect(asked()).toBe(1);
+  });
+});
+
+describe('a change of the rules', () => {
+  it('is an event for those who keep copies', async () => {
+    const gateway = await start('');
+    const { query } = gateway;
+    const since = async (cursors: { tokens?: string; chains?: string } = {}) => {
+      const { data } = await query<Record<'tokens' | 'chains', { cursor: string; isReset: boolean }>>(
+        `query ($tokens: String, $chains: String) {
+          tokens: tokenChanges(since: $tokens) { cursor isReset changed { id } removedIds }
+          chains: chainChanges(since: $chains) { cursor isReset changed { id } removedIds }
+        }`,
+        cursors,
+      );
+      if (!data) throw new Error('Expected changes, got none');
+      return { ...data, cursors: { tokens: data.tokens.cursor, chains: data.chains.cursor } };
+    };
+    const { cursors: before } = await since();
+    await apply(gateway, RULES);
+    const hidden = await since(before);
+    expect(hidden.tokens).toMatchObject({ isReset: false, changed: [] });
+    expect(hidden.chains).toMatchObject({ isReset: false, changed: [], removedIds: [HIDDEN_IDS[0]] });
+    expect(hidden.tokens).toMatchObject({
+      removedIds: expect.arrayContaining([idOf('Token', 'base', HIDDEN_BY_KEY)]),
+    });
+    await apply(gateway, '');
+    const shown = await since(hidden.cursors);
+    expect(shown.chains).toMatchObject({ isReset: false, changed: [{ id: HIDDEN_IDS[0] }], removedIds: [] });
+    expect(shown.tokens).toMatchObject({ isReset: false, removedIds: [] });
+    expect(shown.cursors).toEqual(before);
+  });
+
+  it('that hides nine of ten rows is no shrinking, and neither is one that shows them again', async () => {
+    const many = Array.from({ length: 40 }, (_, at) =>
+      tokenRow(at < 4 ? 'base' : 'ethereum', address(String(at + 1)), { symbol: `T${at}` }),
+    );
+    const upstream = await startFakeUpstream({ chains, tokens: many });
+    const gateway = await start('', { upstream });
+    await servedChains(gateway);
+    expect(await served(gateway)).toHaveLength(40);
+    for (const [rules, rows] of [
+      ['chains base', 4],
+      ['', 40],
+      [`chains base\nhide base:${address('1')}`, 3],
+    ] as const) {
+      await apply(gateway, rules);
+      expect(await served(gateway)).toHaveLength(rows);
+      await refreshed(gateway);
+      expect(await served(gateway)).toHaveLength(rows);
+      expect(gateway.snapshots.status(Date.now())).toMatchObject([
+        { lastFailure: null, isHeldBack: false },
+        { lastFailure: null, isHeldBack: false },
+      ]);
+    }
+  });
+
+  it('does not let the upstream be asked sooner or later', async () => {
+    const upstream = await startUpstream();
+    const gateway = await start(`hide eip155:${HIDDEN_CHAIN.id}`, {
+      upstream,
+      config: { chainsFreshMs: 20, tokensFreshMs: 400, holdBackMs: 0, holdBackShrink: 1 },
+    });
+    gateway.snapshots.start();
+    // The identifier goes from chain to chain, so that the rules are about other rows again and again.
+    upstream.plan('chains', (response, request, nth) =>
+      json({ chains: [...chains.slice(1), chainRow(`swap-${nth}`, { chainId: HIDDEN_CHAIN.id })] })(
+        response,
+        request,
+        nth,
+      ),
+    );
+    await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(5);
+  });
+
+  it('holds for routes that came while there is no token listing', async () => {
+    const upstream = await startUpstream();
+    upstream.plan('tokens', withRoutes(status(500)));
+    const gateway = await start('', { upstream });
+    const ask = async () =>
+      JSON.stringify(
+        await gateway.query(
+          `{ destinations(srcChainKey: "base", srcToken: "${SHOWN}") { tokens { address } } }`,
+        ),
+      );
+    expect(await ask()).toContain(HIDDEN_BY_CAIP);
+    await apply(gateway, `hide ethereum:${HIDDEN_BY_CAIP}`);
+    expect(await ask()).toContain(address('e1'));
+    expect(await ask()).not.toContain(HIDDEN_BY_CAIP);
+  });
+});
+
+describe('rules by CAIP', () => {
+  it('hold before there is a chain listing, by the embedded one', async () => {
+    const upstream = await startUpstream();
+    upstream.plan('chains', status(500));
+    upstream.plan(
+      'tokens',
+      json({
+        tokens: [
+          tokenRow('gnosis', address('9')),
+          tokenRow('base', SHOWN),
+          tokenRow('base', HIDDEN_BY_KEY, { symbol: 'X' }),
+        ],
+      }),
+    );
+    const gateway = await start(`hide eip155:100\nhide eip155:8453/erc20:${HIDDEN_BY_KEY}`, { upstream });
+    expect(await served(gateway)).toEqual([SHOWN]);
+  });
+
+  it('hold for a chain that is not embedded as soon as its listing is there', async () => {
+    const upstream = await startUpstream();
+    upstream.plan('chains', status(500));
+    const gateway = await start(RULES, { upstream });
+    await served(gateway);
+    upstream.plan('chains', json({ chains }));
+    await expect.poll(() => servedChains(gateway)).toEqual(ORDER);
+    await expect.poll(() => served(gateway)).toHaveLength(4);
+    expectNothingHidden(String(await served(gateway)), 'tokens');
+  });
+
+  it('hold for a chain that the upstream no longer lists, also after a restart', async () => {
+    const snapshotDir = mkdtempSync(join(tmpdir(), 'rules-disk-'));
+    onTestFinished(() => rmSync(snapshotDir, { recursive: true, force: true }));
+    const upstream = await startUpstream();
+    const config = { snapshotDir };
+    const hide = `hide eip155:${HIDDEN_CHAIN.id}`;
+    const gateway = await start(hide, { upstream, config });
+    await servedChains(gateway);
+    expect(await served(gateway)).not.toContain(address('c0ffee04'));
+    upstream.plan('chains', json({ chains: chains.slice(1) }));
+    await refreshed(gateway);
+    await apply(gateway, `${hide}\n# the same`);
+    expect(await servedChains(gateway)).toEqual(['arbitrum', 'ethereum', 'base']);
+    expect(await served(gateway)).not.toContain(address('c0ffee04'));
+    const next = await start(hide, { upstream, config });
+    expect(await served(next)).not.toContain(address('c0ffee04'));
+    expect(await served(next)).toContain(SHOWN);
+  });
+});
+
+describe('what the operator says of a guarded value', () => {
+  const sending = (decimals: number) =>
+    withRoutes(json({ tokens: tokens.map((row) => (row.address === SHOWN ? { ...row, decimals } : row)) }));
+  const token = async ({ query }: TestGateway) =>
+    (
+      await query<{ token: unknown }>(
+        `{ token(chainKey: "base", address: "${SHOWN}") { decimals heldBack { served upstream } } }`,
+      )
+    ).data?.token;
+
+  it('accepts a change at once', async () => {
+    const gateway = await start('');
+    expect(await token(gateway)).toEqual({ decimals: 6, heldBack: [] });
+    gateway.upstream.plan('tokens', sending(18));
+    await servedChains(gateway);
+    await refreshed(gateway);
+    expect(await token(gateway)).toEqual({ decimals: 6, heldBack: [{ served: '6', upstream: '18' }] });
+    // The line to paste is in the log.
+    const line = gateway.logged.map(({ msg }) => /LISTING_RULES: (accept .*)$/.exec(msg)?.[1]).find(Boolean);
+    expect(line).toBe(`accept base:${SHOWN} decimals 6 18`);
+    await apply(gateway, line ?? '');
+    expect(await token(gateway)).toEqual({ decimals: 18, heldBack: [] });
+  });
+
+  it.each([`base:${SHOWN}`, `eip155:8453/erc20:${SHOWN}`])(
+    'keeps a value (%s), also in the first listing',
+    async (place) => {
+      const upstream = await startUpstream();
+      upstream.plan('tokens', sending(18));
+      const gateway = await start(`keep ${place} decimals 6`, { upstream, config: { holdBackMs: 0 } });
+      const kept = { decimals: 6, heldBack: [{ served: '6', upstream: '18' }] };
+      expect(await token(gateway)).toEqual(kept);
+      await servedChains(gateway);
+      await refreshed(gateway);
+      expect(await token(gateway)).toEqual(kept);
+    },
+  );
+});
+
+describe('rules that hide everything', () => {
+  it('are served as they are, with a warning', async () => {
+    const gateway = await start('chains nowhere');
+    const { query, fetch, logged, upstream } = gateway;
+    const { data, errors } = await query(`{
+      chains { id }
+      tokens { id }
+      found: tokenSearch(query: "base") { totalCount didYouMean nodes { id } }
+      all: tokenSearch { totalCount }
+      destinations(srcChainKey: "base", srcToken: "${SHOWN}") { chainKey }
+      tokenChanges { changed { id } }
+      chainChanges { changed { id } }
+      listings { rows state }
+    }`);
+    expect(errors).toBeUndefined();
+    expect(data).toEqual({
+      chains: [],
+      tokens: [],
+      found: { totalCount: 0, didYouMean: [], nodes: [] },
+      all: { totalCount: 0 },
+      destinations: [],
+      tokenChanges: { changed: [] },
+      chainChanges: { changed: [] },
+      listings: [
+        { rows: 0, state: 'FRESH' },
+        { rows: 0, state: 'FRESH' },
+      ],
+    });
+    expect(upstream.count()).toBe(2);
+    expect((await fetch('/tokenlist.json')).status).toBe(404);
+    expect((await fetch('/ready')).status).toBe(200);
+    await refreshed(gateway);
+    const warnings = logged.filter(({ msg }) => msg.startsWith('LISTING_RULES hides every row'));
+    expect(warnings.map(({ listing }) => listing).sort()).toEqual(['chains', 'tokens']);
+    await apply(gateway, '');
+    expect(await served(gateway)).toHaveLength(tokens.length);
+  });
+});
+
+describe('the file of rules of a gateway inside another server', () => {
+  it('is followed, in cached answers and cached routes, too', async () => {
+    const upstream = await startUpstream();
+    onTestFinished(upstream.close);
+    const path = fileWith('');
+    const gateway = await open({ ...SELDOM, listingRules: path }, upstream);
+    const ask = async <Data>(query: string) =>
+      ((await (await gateway.fetch(post(query))).json()) as { data: Data }).data;
+    const destinations = `{ destinations(srcChainKey: "ethereum", srcToken: "${address('e1')}", includeSourceChain: true) { tokens { address } } }`;
+    const routed = async () =>
+      (await ask<{ destinations: { tokens: { address: string }[] }[] }>(destinations)).destinations.flatMap(
+        (group) => group.tokens.map((each) => each.address),
+      );
+    const names = async () =>
+      (await ask<{ chains: { chainKey: string }[] }>('{ chains { chainKey } }')).chains.map(
+        (each) => each.chainKey,
+      );
+    const versions = async () => (await ask<{ listings: unknown }>('{ listings { version } }')).listings;
+    for (let times = 0; times < 3; times++) {
+      expect(await routed()).toContain(HIDDEN_UNLISTED);
+      expect(await names()).toEqual(['xanadu', 'arbitrum', 'ethereum', 'base']);
+    }
+    const before = await versions();
+    const asked = upstream.count();
+    // No listing has it, so that the listings stay as they are.
+    writeFileSync(path, `hide base:${HIDDEN_UNLISTED}`);
+    await expect.poll(routed).not.toContain(HIDDEN_UNLISTED);
+    expect(await versions()).toEqual(before);
+    writeFileSync(path, RULES);
+    await expect.poll(names).toEqual(ORDER);
+    await expect.poll(async () => (await routed()).some((each) => each.includes('c0ffee'))).toBe(false);
+    writeFileSync(path, 'hidee base');
+    await expect
+      .poll(() => gateway.lines.join(''))
+      .toContain('LISTING_RULES is not taken, and the rules before stay: line 1');
+    expect(await names()).toEqual(ORDER);
+    writeFileSync(path, '');
+    await expect.poll(names).toEqual(['xanadu', 'arbitrum', 'ethereum', 'base']);
+    await expect.poll(routed).toContain(HIDDEN_UNLISTED);
+    expect(upstream.count()).toBe(asked);
+  });
+});

@@ -1,0 +1,205 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { createClientLimit } from '../../../src/scheduling/client-limit.js';
+import { demoTokens } from '../../fixtures/demo.js';
+import { stopClocks } from '../../support/clock.js';
+import { AT, open, post } from '../../support/open-gateway.js';
+import { type Asked, type Received, refreshWith, startServer } from '../../support/test-server.js';
+
+const HIT = 'gateway; hit';
+const MISS = 'gateway; fwd=miss';
+const LONG = { chainsFreshMs: 3_600_000, tokensFreshMs: 600_000 };
+const TOKENS = '{ tokens { symbol } }';
+
+const statusOf = ({ headers }: Received) => headers['cache-status'];
+
+/** How long a cache keeps a response, by RFC 9111: in seconds. */
+function keptFor({ headers }: Received): number {
+  return Number(/max-age=(\d+)/.exec(headers['cache-control'] ?? '')?.[1]) - Number(headers.age);
+}
+
+describe('Cache-Status', () => {
+  it.each<[string, Asked]>([
+    ['GET', { query: TOKENS, method: 'GET' }],
+    ['GET, compressed', { query: TOKENS, method: 'GET', headers: { 'accept-encoding': 'gzip' } }],
+    ['HEAD', { query: TOKENS, method: 'HEAD' }],
+    ['POST', { query: TOKENS }],
+  ])('says whether the response to %s was stored', async (_name, asked) => {
+    const { ask, executed } = await startServer({ config: LONG });
+    for (const [expected, times] of [
+      [MISS, 1],
+      [MISS, 2],
+      [HIT, 2],
+      [HIT, 2],
+    ] as const) {
+      const answer = await ask(asked);
+      expect([answer.status, statusOf(answer), executed()]).toEqual([200, expected, times]);
+      expect(answer.headers['access-control-expose-headers']).toContain('cache-status');
+      expect(answer.headers['access-control-expose-headers']).toContain('age');
+    }
+  });
+
+  it('says the same with 304', async () => {
+    const { ask } = await startServer({ config: LONG });
+    const { etag = '' } = (await ask({ query: TOKENS, method: 'GET' })).headers;
+    const asked = { query: TOKENS, method: 'GET', headers: { 'if-none-match': etag } };
+    const answers = [await ask(asked), await ask(asked)];
+    expect(answers.map((answer) => [answer.status, statusOf(answer)])).toEqual([
+      [304, MISS],
+      [304, HIT],
+    ]);
+    expect(answers[1]?.headers.age).toBe('0');
+  });
+
+  it.each<[string, number, Asked]>([
+    ['an error of validation', 200, { query: '{ nothing }' }],
+    [
+      'an error of validation, by the newer type',
+      400,
+      { query: '{ nothing }', headers: { accept: 'application/graphql-response+json' } },
+    ],
+    ['a syntax error', 200, { query: '{' }],
+    ['an error of a field', 200, { query: '{ tokenSearch(first: 0) { totalCount } }' }],
+    ['what holds for this moment only', 200, { query: '{ listings { ageSeconds } }' }],
+    ['no query', 200, { method: 'GET', path: '/graphql' }],
+    ['another method', 405, { method: 'PUT', path: '/graphql' }],
+    ['a preflight request', 204, { method: 'OPTIONS', path: '/graphql' }],
+    ['the playground', 200, { method: 'GET', path: '/graphql', headers: { accept: 'text/html' } }],
+    ['a body that is too large', 413, { body: ' '.repeat(1_100_000) }],
+    ['a body of another type', 415, { body: '{}', headers: { 'content-type': 'text/plain' } }],
+    ['an encoded body', 415, { body: '{}', headers: { 'content-encoding': 'gzip' } }],
+    ['an expectation', 417, { body: '{}', headers: { expect: 'nothing' } }],
+    ['a stream', 200, { query: TOKENS, headers: { accept: 'text/event-stream' } }],
+  ])('says so with %s', async (_name, status, asked) => {
+    const { ask } = await startServer({ config: LONG });
+    for (let time = 0; time < 3; time++) {
+      const answer = await ask(asked);
+      expect([answer.status, statusOf(answer)]).toEqual([status, MISS]);
+    }
+  });
+
+  it('says so with a refusal of the limit of its client, and hits are not limited', async () => {
+    const clientLimit = createClientLimit({ perSecond: 0.001, burst: 2 });
+    const { ask } = await startServer({ config: LONG, clientLimit });
+    const answers = [];
+    for (const query of [TOKENS, TOKENS, TOKENS, '{ chains { name } }']) answers.push(await ask({ query }));
+    expect(answers.map((answer) => [answer.status, statusOf(answer)])).toEqual([
+      [200, MISS],
+      [200, MISS],
+      [200, HIT],
+      [429, MISS],
+    ]);
+    expect(answers[3]?.headers['access-control-expose-headers']).toContain('cache-status');
+  });
+
+  it('says so where the target of the request is a whole address, or no path', async () => {
+    const { address } = await startServer({ config: LONG });
+    const { hostname, port } = new URL(address);
+    for (const target of [`http://${hostname}:${port}/graphql?query={__typename}`, 'example.org:443']) {
+      const socket = connect(Number(port), hostname);
+      socket.write(`GET ${target} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nConnection: close\r\n\r\n`);
+      expect(await text(socket)).toMatch(/\r\ncache-status: gateway; fwd=miss\r\n/i);
+    }
+  });
+
+  it('is no header of other paths', async () => {
+    const { ask } = await startServer({ config: LONG });
+    for (const path of ['/', '/live', '/tokenlist.json', '/nothing', '/graphqlx'])
+      expect(statusOf(await ask({ method: 'GET', path })), path).toBeUndefined();
+  });
+
+  it('is the same for a gateway in another server', async () => {
+    const { fetch } = await open({ tokensFreshMs: 600_000 });
+    const got = async (request: Request) => {
+      const { headers } = await fetch(request);
+      return [headers.get('cache-status'), headers.get('age')];
+    };
+    expect(await got(post(TOKENS))).toEqual([MISS, null]);
+    expect(await got(post(TOKENS))).toEqual([MISS, null]);
+    expect(await got(post(TOKENS))).toEqual([HIT, '0']);
+    expect(await got(post('{ nothing }'))).toEqual([MISS, null]);
+    expect(await got(new Request(AT, { method: 'DELETE' }))).toEqual([MISS, null]);
+    const encoded = { 'content-type': 'application/json', 'content-encoding': 'br' };
+    expect(await got(post(TOKENS, { headers: encoded }))).toEqual([MISS, null]);
+  });
+});
+
+describe('the age of a stored response', () => {
+  /** Its listings are there, and the response is stored at this moment. */
+  async function startWith(asked: Asked) {
+    const clock = stopClocks();
+    const server = await startServer({ config: LONG });
+    await server.query('{ chains { name } tokens { symbol } }');
+    await server.countExecuted(asked, asked);
+    return { clock, ...server };
+  }
+
+  it.each(['GET', 'POST'])('by %s is counted from when it was made', async (method) => {
+    const asked = { query: TOKENS, method };
+    const { clock, ask, countExecuted } = await startWith(asked);
+    for (const [ms, age] of [
+      [900, '0'],
+      [1_200, '2'],
+      [57_900, '60'],
+      [240_000, '300'],
+    ] as const) {
+      clock.advance(ms);
+      const answer = await ask(asked);
+      expect([statusOf(answer), answer.headers.age]).toEqual([HIT, age]);
+      // The listing is refreshed when it is 600 seconds old.
+      if (method === 'GET') expect(Math.abs(keptFor(answer) - (600 - Number(age)))).toBeLessThanOrEqual(1);
+      else expect(answer.headers['cache-control']).toBeUndefined();
+    }
+    expect((await countExecuted(asked)).count).toBe(0);
+  });
+
+  it('that was made from an older listing is its own, and it is not kept any longer for that', async () => {
+    const asked = { query: TOKENS, method: 'GET' };
+    const clock = stopClocks();
+    const { ask, query, countExecuted } = await startServer({ config: LONG });
+    await query('{ tokens { symbol } }');
+    clock.advance(500_000);
+    await countExecuted(asked, asked);
+    for (const [ms, age, left] of [
+      [0, 0, 100],
+      [40_000, 40, 60],
+      [59_000, 99, 1],
+    ] as const) {
+      clock.advance(ms);
+      const answer = await ask(asked);
+      expect(answer.headers.age).toBe(String(age));
+      // Rounded down.
+      expect(keptFor(answer)).toBeOneOf([left, left - 1]);
+    }
+    // Without any time left no cache may keep it, also one that does not look at its age.
+    clock.advance(2_000);
+    const stale = await ask(asked);
+    expect([statusOf(stale), stale.headers.age]).toEqual([HIT, '101']);
+    expect(stale.headers['cache-control']).toMatch(/^public, max-age=0,/);
+  });
+
+  it('begins again when a refresh has brought the same rows', async () => {
+    const asked = { query: TOKENS, method: 'GET' };
+    const { clock, ask, countExecuted, ...server } = await startWith(asked);
+    clock.advance(300_000);
+    expect((await ask(asked)).headers.age).toBe('300');
+    await refreshWith(server, demoTokens);
+    clock.advance(50_000);
+    const answer = await ask(asked);
+    expect([statusOf(answer), answer.headers.age]).toEqual([HIT, '50']);
+    expect(keptFor(answer)).toBeOneOf([549, 550]);
+  });
+
+  it('ends after five minutes for one without listings, which a release may change', async () => {
+    const asked = { query: '{ __schema { queryType { name } } }', method: 'GET' };
+    const { clock, ask, countExecuted } = await startWith(asked);
+    clock.advance(299_000);
+    const last = await ask(asked);
+    expect([statusOf(last), last.headers.age, keptFor(last)]).toEqual([HIT, '299', 1]);
+    clock.advance(2_000);
+    expect((await countExecuted(asked)).count).toBe(1);
+    const next = await ask(asked);
+    expect([statusOf(next), next.headers.age, keptFor(next)]).toEqual([HIT, '0', 300]);
+  });
+});

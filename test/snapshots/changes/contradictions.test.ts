@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import { startGuarded } from '../../support/guarded-gateway.js';
+
+const USDC = '0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85';
+/** Of the embedded listing, where it has 6 decimals. */
+const EMBEDDED = '0xA0b86991c6218b36c1d19d4a2e9eb0ce3606eb48';
+const CHAINS = [chainRow('a'), chainRow('ethereum', { chainId: 1 })];
+const GOOD = [tokenRow('a', '0x2', { symbol: 'GOOD' }), tokenRow('a', '0x3', { symbol: 'FINE' })];
+const right = tokenRow('a', USDC, { price: { usd: 1 } });
+const wrong = { ...right, decimals: 18 };
+const METRIC = 'gateway_contradictory_rows_total{listing="tokens"}';
+
+describe('equal keys with other decimals in one answer', () => {
+  it.each([
+    ['in this order', [right, wrong]],
+    ['in the reverse order', [wrong, right]],
+    ['neither of them right', [wrong, { ...right, decimals: 7 }]],
+    ['under another letter case of the chain', [right, { ...wrong, chainKey: 'A' }]],
+    ['without 0x', [right, { ...wrong, address: USDC.slice(2) }]],
+    [
+      'without the zero that the address begins with',
+      [right, { ...wrong, address: USDC.replace('0x0', '0x') }],
+    ],
+  ])('give the guarded row, without a price, and said: %s', async (_what, both) => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: [right, ...GOOD] });
+    expect(await gateway.sample(METRIC)).toBe(0);
+    for (const counted of [1, 2]) {
+      await gateway.bring({ tokens: [...both, ...GOOD] });
+      const served = await gateway.tokens();
+      expect(served.map(({ decimals, price }) => [decimals, price?.usd ?? null])).toEqual(
+        expect.arrayContaining([
+          [6, null],
+          [6, 0.9998],
+        ]),
+      );
+      expect(served).toHaveLength(3);
+      expect(served.find(({ address }) => address === USDC)).toMatchObject({
+        decimals: 6,
+        heldBack: [
+          { fact: 'decimals', served: '6', upstream: both.map(({ decimals }) => decimals).join(' and ') },
+        ],
+      });
+      expect(gateway.snapshots.status(Date.now())[1]).toMatchObject({ rejectedRows: 2, heldBackRows: 1 });
+      expect(await gateway.sample(METRIC)).toBe(counted);
+    }
+    expect(gateway.logged.filter(({ msg }) => msg.startsWith('Left out bad rows'))).not.toEqual([]);
+    // No rule could accept two values at once.
+    expect(gateway.ruleInLog()).toBeUndefined();
+    expect(gateway.heldBackLines()).toHaveLength(1);
+  });
+
+  it.each([
+    ['in this order', [right, wrong]],
+    ['in the reverse order', [wrong, right]],
+  ])('give no row where none is guarded, and are never accepted by time: %s', async (_what, both) => {
+    const gateway = await startGuarded(
+      { chains: CHAINS, tokens: [...both, ...GOOD] },
+      { config: { holdBackMs: 0 } },
+    );
+    for (let times = 0; times < 2; times++) {
+      expect((await gateway.tokens()).map(({ address }) => address)).toEqual(['0x2', '0x3']);
+      expect(gateway.snapshots.status(Date.now())[1]).toMatchObject({ rejectedRows: 2, heldBackRows: 0 });
+      await gateway.bring({});
+    }
+    expect(await gateway.sample(METRIC)).toBe(3);
+  });
+
+  it('give the row with the decimals of the embedded listing in the first answer', async () => {
+    const both = [18, 6].map((decimals) => tokenRow('ethereum', EMBEDDED, { decimals }));
+    const gateway = await startGuarded({ chains: CHAINS, tokens: [...both, ...GOOD] });
+    expect((await gateway.tokens()).find(({ address }) => address === EMBEDDED)).toMatchObject({
+      decimals: 6,
+      price: null,
+      heldBack: [{ fact: 'decimals', served: '6', upstream: '18 and 6' }],
+    });
+    // Other facts are not known of it: then the order would decide.
+    const symbols = ['USDC', 'EVIL'].map((symbol) => tokenRow('ethereum', EMBEDDED, { symbol }));
+    const other = await startGuarded(
+      { chains: CHAINS, tokens: [...symbols, ...GOOD] },
+      { clock: gateway.clock },
+    );
+    expect(await other.tokens()).toHaveLength(2);
+  });
+
+  it('of two symbols give no rule to paste, either', async () => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: [right, ...GOOD] });
+    await gateway.bring({ tokens: [right, { ...right, symbol: 'EVIL' }, ...GOOD] });
+    expect(gateway.heldBackLines()).toHaveLength(1);
+    expect(gateway.ruleInLog()).toBeUndefined();
+  });
+
+  it('of a chain give the guarded chain', async () => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
+    await gateway.bring({ chains: [chainRow('A', { chainId: 1 }), ...CHAINS] });
+    expect(await gateway.chains()).toContainEqual(
+      expect.objectContaining({
+        chainKey: 'a',
+        chainId: 7,
+        heldBack: [expect.objectContaining({ fact: 'chainId', upstream: '1 and 7' })],
+      }),
+    );
+    expect(await gateway.sample('gateway_contradictory_rows_total{listing="chains"}')).toBe(1);
+  });
+});
+
+describe('second writings of one key', () => {
+  it.each([
+    ['in another letter case (Ethereum)', { chainKey: 'Ethereum', address: EMBEDDED }],
+    ['without 0x', { chainKey: 'ethereum', address: EMBEDDED.slice(2) }],
+    ['as a long address', { chainKey: 'ethereum', address: `0x${EMBEDDED.slice(2).padStart(64, '0')}` }],
+  ])('%s are one token: nothing is served twice, and other decimals are held back', async (_what, place) => {
+    const known = tokenRow('ethereum', EMBEDDED);
+    const gateway = await startGuarded({ chains: CHAINS, tokens: [known, ...GOOD] });
+    await gateway.bring({ tokens: [known, { ...known, ...place }, ...GOOD] });
+    expect(await gateway.tokens()).toHaveLength(3);
+    expect(gateway.heldBackRows()).toEqual([0, 0]);
+    await gateway.bring({ tokens: [{ ...known, ...place, decimals: 18 }, ...GOOD] });
+    expect((await gateway.tokens())[0]).toMatchObject({
+      decimals: 6,
+      price: null,
+      heldBack: [{ upstream: '18' }],
+    });
+  });
+
+  it('a long 0x1 and a short one are one key, too', async () => {
+    const [short, long] = ['0x1', `0x${'1'.padStart(64, '0')}`].map((address) => tokenRow('a', address));
+    const gateway = await startGuarded({ chains: CHAINS, tokens: [short, ...GOOD] });
+    await gateway.bring({ tokens: [{ ...long, decimals: 18 }, ...GOOD] });
+    const served = await gateway.tokens();
+    expect(served).toHaveLength(3);
+    expect(served[0]).toMatchObject({ address: '0x1', decimals: 6, heldBack: [{ upstream: '18' }] });
+  });
+
+  it('with a space at the end are no token: the row is rejected, and the guarded one is not replaced', async () => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: [right, ...GOOD] });
+    const spaced = { ...wrong, address: `${USDC} ` };
+    await gateway.bring({ tokens: [right, spaced, ...GOOD] });
+    expect(await gateway.tokens()).toHaveLength(3);
+    expect(gateway.snapshots.status(Date.now())[1]).toMatchObject({ rejectedRows: 1, heldBackRows: 0 });
+  });
+});

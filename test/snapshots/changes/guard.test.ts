@@ -1,0 +1,269 @@
+import { describe, expect, it } from 'vitest';
+import { parseListingRules } from '../../../src/domain/rule-text.js';
+import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import type { FakeListings } from '../../support/fake-upstream.js';
+import { DAY, HOUR, MINUTE, startGuarded } from '../../support/guarded-gateway.js';
+
+const NATIVE = { chainKey: 'a', name: 'Ether', symbol: 'ETH', decimals: 18, address: '0xEe' };
+const CHAIN = chainRow('a', { nativeCurrency: NATIVE });
+const CHAINS = [CHAIN, chainRow('b', { chainId: 9 })];
+const token = (number: number, changes: object = {}) =>
+  tokenRow('a', `0x${number.toString(16)}`, { symbol: `S${number}`, price: { usd: number }, ...changes });
+const rows = (count: number, from = 1) => Array.from({ length: count }, (_, index) => token(index + from));
+const [ONE, TWO, ...REST] = rows(10);
+const TOKENS = [ONE, TWO, ...REST];
+const wrong = (decimals = 18) => ({ ...ONE, decimals });
+const asFact = (fact: string, served: string, upstream: string) =>
+  expect.objectContaining({ fact, served, upstream });
+
+describe('steady wrong decimals of a token', () => {
+  it('are never served within HOLD_BACK_MS: the row is served as before, without a price, and says so', async () => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
+    const since = new Date(Date.now() + MINUTE / 2).toISOString();
+    for (let minutes = 0; minutes < 30; minutes++) {
+      const prices = TOKENS.map((row, index) => ({ ...row, price: { usd: index + 1 + minutes / 100 } }));
+      await gateway.bring({ tokens: [{ ...prices[0], decimals: 18, name: 'Wrong' }, ...prices.slice(1)] });
+      const [first, ...others] = await gateway.tokens();
+      expect(first).toMatchObject({
+        decimals: 6,
+        price: null,
+        heldBack: [{ fact: 'decimals', served: '6', upstream: '18', since }],
+      });
+      expect(others.map(({ price, heldBack }) => [price?.usd, heldBack])).toEqual(
+        prices.slice(1).map(({ price }) => [price.usd, []]),
+      );
+    }
+    expect(gateway.heldBackRows()).toEqual([0, 1]);
+    expect(gateway.snapshots.status(Date.now())[1]).toMatchObject({ isHeldBack: false, lastFailure: null });
+    expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(1);
+    expect(await gateway.sample('gateway_held_back_oldest_seconds{listing="tokens"}')).toBe(29 * 30);
+    expect(gateway.heldBackLines()).toEqual([
+      'Held back in the tokens listing: 6 is served as decimals, and the upstream sends 18 since this listing. If the upstream is right, add this line to LISTING_RULES: accept a:0x1 decimals 6 18',
+    ]);
+  });
+
+  it('are accepted when every listing of HOLD_BACK_MS had them, and not before', async () => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
+    await gateway.bring({ tokens: [wrong(), TWO, ...REST] });
+    await gateway.bring({}, DAY - 1);
+    expect((await gateway.tokens())[0]).toMatchObject({ decimals: 6, price: null });
+    const accepted = 'gateway_accepted_changes_total{listing="tokens",fact="decimals",by="time"}';
+    expect(await gateway.sample(accepted)).toBe(0);
+    await gateway.bring({}, 1);
+    expect((await gateway.tokens())[0]).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
+    expect(await gateway.sample(accepted)).toBe(1);
+    expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(0);
+    expect(await gateway.sample('gateway_held_back_oldest_seconds{listing="tokens"}')).toBe(0);
+    expect(gateway.heldBackRows()).toEqual([0, 0]);
+    expect(gateway.logged.map(({ msg }) => msg)).toContain(
+      'Accepted in the tokens listing: 18 in place of 6 as decimals, because every listing of the hold-back period had it',
+    );
+    // What was accepted is guarded from then on.
+    await gateway.bring({ tokens: TOKENS });
+    expect((await gateway.tokens())[0]).toMatchObject({
+      decimals: 18,
+      heldBack: [asFact('decimals', '18', '6')],
+    });
+  });
+
+  it.each<[string, readonly unknown[]]>([
+    ['another wrong value', [wrong(7)]],
+    ['the value that is served', [ONE]],
+    ['no such row', []],
+    ['a row that cannot be read', [{ ...ONE, decimals: '18' }]],
+    ['two that contradict each other', [wrong(18), wrong(6)]],
+  ])('that are interrupted by %s wait anew, that row alone', async (_what, between) => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
+    const both = [wrong(), { ...TWO, decimals: 18 }, ...REST];
+    await gateway.bring({ tokens: both });
+    await gateway.bring({ tokens: [...between, ...both.slice(1)] }, HOUR);
+    await gateway.bring({ tokens: both }, HOUR);
+    await gateway.bring({}, DAY - 2 * HOUR);
+    const decimals = async () =>
+      Object.fromEntries((await gateway.tokens()).map((row) => [row.address, row.decimals]));
+    expect(await decimals()).toMatchObject({ '0x1': 6, '0x2': 18 });
+    await gateway.bring({}, 2 * HOUR - 1);
+    expect(await decimals()).toMatchObject({ '0x1': 6 });
+    await gateway.bring({}, 1);
+    expect(await decimals()).toMatchObject({ '0x1': 18 });
+  });
+
+  it('are never accepted where HOLD_BACK_MS is never, and at once where it is 0', async () => {
+    const never = await startGuarded(
+      { chains: CHAINS, tokens: TOKENS },
+      { config: { holdBackMs: Number.POSITIVE_INFINITY } },
+    );
+    await never.bring({ tokens: [wrong(), TWO, ...REST] });
+    await never.bring({}, 1000 * DAY);
+    expect((await never.tokens())[0]?.decimals).toBe(6);
+    const atOnce = await startGuarded(
+      { chains: CHAINS, tokens: TOKENS },
+      { clock: never.clock, config: { holdBackMs: 0 } },
+    );
+    await atOnce.bring({ tokens: [wrong(), TWO, ...REST] });
+    expect((await atOnce.tokens())[0]?.decimals).toBe(18);
+  });
+
+  it('in an answer that a cache has held are no older than the first request that brought them', async () => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
+    await gateway.bring({ tokens: [wrong(), TWO, ...REST] }, 2 * DAY, { age: String(1.5 * 86_400) });
+    const since = new Date(Date.now()).toISOString();
+    expect((await gateway.tokens())[0]).toMatchObject({ decimals: 6, heldBack: [{ since }] });
+    await gateway.bring({ tokens: [wrong(), TWO, ...REST] });
+    expect((await gateway.tokens())[0]?.decimals).toBe(6);
+  });
+});
+
+describe('one disputed row', () => {
+  it('does not freeze the others, whose changes do not restart its clock', async () => {
+    // So many that those that go are no shrinking.
+    const steady = [TWO, ...rows(60, 3)];
+    const gateway = await startGuarded({ chains: CHAINS, tokens: [ONE, ...steady] });
+    for (let hours = 0; hours <= 24; hours++) {
+      expect((await gateway.tokens())[0]?.decimals).toBe(6);
+      const others = rows(4, 100 + hours).map((row) => ({ ...row, name: `${hours}` }));
+      const usd = 1 + hours / 100;
+      await gateway.bring(
+        { tokens: [wrong(), { ...TWO, price: { usd } }, ...steady.slice(1), ...others] },
+        HOUR,
+      );
+      const served = await gateway.tokens();
+      expect(served.map(({ address }) => address)).toEqual([
+        ...[ONE, ...steady].map((row) => row?.address),
+        ...others.map(({ address }) => address),
+      ]);
+      expect(served[1]?.price).toEqual({ usd });
+    }
+    expect((await gateway.tokens())[0]?.decimals).toBe(18);
+  });
+});
+
+describe('a guarded value that changes is held back, said, and taken by the rule that the log gives:', () => {
+  type Case = [
+    what: string,
+    listings: FakeListings,
+    row: 0 | 1,
+    fact: string,
+    served: string,
+    upstream: string,
+  ];
+  const chainCase = (what: string, changes: object, fact: string, served: string, upstream: string): Case => [
+    what,
+    { chains: [{ ...CHAIN, ...changes }, CHAINS[1]] },
+    0,
+    fact,
+    served,
+    upstream,
+  ];
+  it.each<Case>([
+    ['decimals', { tokens: [wrong(), TWO, ...REST] }, 1, 'decimals', '6', '18'],
+    ['symbol', { tokens: [{ ...ONE, symbol: 'OTHER' }, TWO, ...REST] }, 1, 'symbol', 'S1', 'OTHER'],
+    [
+      'symbol, with a space',
+      { tokens: [{ ...ONE, symbol: 'U "S' }, TWO, ...REST] },
+      1,
+      'symbol',
+      'S1',
+      'U "S',
+    ],
+    ['symbol, now empty', { tokens: [{ ...ONE, symbol: '' }, TWO, ...REST] }, 1, 'symbol', 'S1', ''],
+    [
+      'address behind a symbol',
+      { tokens: [token(99, { symbol: 'S1' }), TWO, ...REST] },
+      1,
+      'address',
+      '0x1',
+      '0x63',
+    ],
+    chainCase('chainId', { chainId: 8 }, 'chainId', '7', '8'),
+    chainCase('chainType', { chainType: 'solana' }, 'chainType', 'evm', 'solana'),
+    chainCase(
+      'symbol of the native currency',
+      { nativeCurrency: { ...NATIVE, symbol: 'ETC' } },
+      'nativeCurrency',
+      'ETH 18 0xEe',
+      'ETC 18 0xEe',
+    ),
+    chainCase(
+      'address of the native currency',
+      { nativeCurrency: { ...NATIVE, address: '0xEf' } },
+      'nativeCurrency',
+      'ETH 18 0xEe',
+      'ETH 18 0xEf',
+    ),
+    chainCase(
+      'decimals of the native currency',
+      { nativeCurrency: { ...NATIVE, decimals: 6 } },
+      'nativeCurrency',
+      'ETH 18 0xEe',
+      'ETH 6 0xEe',
+    ),
+  ])('%s', async (_what, listings, listing, fact, served, upstream) => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
+    const name = listing === 0 ? 'chains' : 'tokens';
+    const all = async () => (listing === 0 ? gateway.chains() : gateway.tokens());
+    const before = await all();
+    await gateway.bring(listings);
+    const after = await all();
+    const held = after.find(({ heldBack }) => (heldBack as readonly unknown[]).length > 0);
+    expect(held).toMatchObject({
+      ...before[0],
+      ...(listing === 1 ? { price: null } : {}),
+      heldBack: [{ fact, served, upstream }],
+    });
+    expect(after).toHaveLength(before.length);
+    expect(gateway.heldBackRows()[listing]).toBe(1);
+    expect(await gateway.sample(`gateway_held_back_rows{listing="${name}",fact="${fact}"}`)).toBe(1);
+    expect(gateway.heldBackLines()).toHaveLength(1);
+    await gateway.snapshots.applyRules(parseListingRules(gateway.ruleInLog() ?? ''));
+    expect((await all()).flatMap(({ heldBack }) => heldBack)).toEqual([]);
+    expect(await all()).not.toEqual(before);
+    const accepted = `gateway_accepted_changes_total{listing="${name}",fact="${fact}",by="operator"}`;
+    expect(await gateway.sample(accepted)).toBe(1);
+    expect(gateway.heldBackRows()[listing]).toBe(0);
+  });
+
+  it.each<[string, FakeListings]>([
+    [
+      'prices, names, bridgeability and the order',
+      { tokens: TOKENS.map((row) => ({ ...row, name: 'N', isBridgeable: false })).toReversed() },
+    ],
+    [
+      'another writing of an address',
+      {
+        tokens: TOKENS.map((row) => ({
+          ...row,
+          address: String(row?.address).toUpperCase().replace('X', 'x'),
+        })),
+      },
+    ],
+    ['names of a chain', { chains: [{ ...CHAIN, name: 'N', shortName: 'n' }, CHAINS[1]] }],
+    ['another letter case of a type', { chains: [{ ...CHAIN, chainType: 'EVM' }, CHAINS[1]] }],
+    [
+      'another writing of a native address',
+      { chains: [{ ...CHAIN, nativeCurrency: { ...NATIVE, address: '0xEE', name: 'n' } }, CHAINS[1]] },
+    ],
+    ['new rows', { tokens: [...TOKENS, token(77)], chains: [...CHAINS, chainRow('c', { chainId: 11 })] }],
+  ])('not %s', async (_what, listings) => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
+    await gateway.bring(listings);
+    expect(gateway.heldBackRows()).toEqual([0, 0]);
+    expect(gateway.heldBackLines()).toEqual([]);
+  });
+});
+
+describe('a row that was gone', () => {
+  it('comes back as it was: with other decimals it is held back, however long it was gone', async () => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
+    await gateway.bring({ tokens: [TWO, ...REST] });
+    expect(await gateway.tokens()).toHaveLength(9);
+    await gateway.bring({}, 100 * DAY);
+    await gateway.bring({ tokens: [wrong(), TWO, ...REST] });
+    expect((await gateway.tokens())[0]).toMatchObject({
+      decimals: 6,
+      heldBack: [asFact('decimals', '6', '18')],
+    });
+    await gateway.bring({ tokens: TOKENS });
+    expect((await gateway.tokens())[0]).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
+  });
+});

@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest';
+import { chainRow, successorChain, successorToken, tokenRow } from '../../fixtures/rows.js';
+import { startFakeSuccessor } from '../../support/fake-successor.js';
+import { json, startFakeUpstream, status } from '../../support/fake-upstream.js';
+import {
+  DAY,
+  type GuardedGateway,
+  HOUR,
+  startGuarded,
+  stopGuarded,
+  temporaryDirectory,
+  until,
+} from '../../support/guarded-gateway.js';
+
+const USDC = '0xA0b86991c6218b36c1d19d4a2e9eb0ce3606eb48';
+const CHAINS = [chainRow('ethereum', { chainId: 1 }), chainRow('a')];
+const usdc = (decimals: number) => tokenRow('ethereum', USDC, { decimals, price: { usd: 1 } });
+const token = (number: number, changes: object = {}) =>
+  tokenRow('a', `0x${number.toString(16)}`, { symbol: `S${number}`, ...changes });
+const REST = Array.from({ length: 20 }, (_, index) => token(index + 1));
+const [ONE, ...OTHERS] = REST;
+const held = (served: string, upstream: string) => [
+  expect.objectContaining({ fact: 'decimals', served, upstream }),
+];
+const rowOf = async (gateway: GuardedGateway, wanted: string) =>
+  (await gateway.tokens()).find(({ address }) => address === wanted);
+
+describe('the first listing, without any record', () => {
+  it('is compared with the embedded listing: 18 for USDC on ethereum is served as 6, and said', async () => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: [usdc(18), ...REST] });
+    expect(await rowOf(gateway, USDC)).toMatchObject({ decimals: 6, price: null, heldBack: held('6', '18') });
+    expect(gateway.heldBackRows()).toEqual([0, 1]);
+    expect(gateway.ruleInLog()).toBe(`accept ethereum:${USDC} decimals 6 18`);
+    await gateway.bring({}, DAY - 1);
+    expect(await rowOf(gateway, USDC)).toMatchObject({ decimals: 6 });
+    await gateway.bring({}, 1);
+    expect(await rowOf(gateway, USDC)).toMatchObject({ decimals: 18, heldBack: [], price: { usd: 1 } });
+  });
+
+  it('is not older because a cache says so: a second one does not confirm it', async () => {
+    const upstream = await startFakeUpstream({ chains: CHAINS });
+    upstream.plan('tokens', json({ tokens: [usdc(18), ...REST] }, { age: String(2 * 86_400) }));
+    const gateway = await startGuarded({}, { upstream });
+    await gateway.bring({ tokens: [usdc(18), ...REST] });
+    expect(await rowOf(gateway, USDC)).toMatchObject({ decimals: 6, heldBack: held('6', '18') });
+  });
+
+  it('a new row of a later listing is compared with it, too, and nothing else is', async () => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: REST });
+    await gateway.bring({ tokens: [usdc(18), token(99, { decimals: 3 }), ...REST] });
+    expect(await rowOf(gateway, USDC)).toMatchObject({ decimals: 6, heldBack: held('6', '18') });
+    expect(await rowOf(gateway, '0x63')).toMatchObject({ decimals: 3, heldBack: [] });
+  });
+});
+
+/** Ends a gateway, and starts another one on the same disk and clock. */
+async function restart(before: GuardedGateway, snapshotDir: string, options = {}, config = {}) {
+  await stopGuarded(before, snapshotDir);
+  const { upstream, clock } = before;
+  return startGuarded({}, { upstream, clock, ...options, config: { snapshotDir, ...config } });
+}
+
+describe('with SNAPSHOT_DIR, a restart', () => {
+  it('keeps the clock of a row that is held back', async () => {
+    const snapshotDir = temporaryDirectory();
+    const before = await startGuarded({ chains: CHAINS, tokens: REST }, { config: { snapshotDir } });
+    await before.bring({ tokens: [{ ...ONE, decimals: 18 }, ...OTHERS] });
+    const shown = await rowOf(before, '0x1');
+    before.clock.advance(12 * HOUR);
+    const after = await restart(before, snapshotDir);
+    expect(await rowOf(after, '0x1')).toEqual(shown);
+    expect(after.heldBackRows()).toEqual([0, 1]);
+    await after.bring({}, 12 * HOUR - 1);
+    expect(await rowOf(after, '0x1')).toMatchObject({ decimals: 6 });
+    await after.bring({}, 1);
+    expect(await rowOf(after, '0x1')).toMatchObject({ decimals: 18, heldBack: [] });
+    expect(
+      await after.sample('gateway_accepted_changes_total{listing="tokens",fact="decimals",by="time"}'),
+    ).toBe(1);
+  });
+
+  it('keeps rows that are gone: back with other decimals they are held back', async () => {
+    const snapshotDir = temporaryDirectory();
+    const before = await startGuarded({ chains: CHAINS, tokens: REST }, { config: { snapshotDir } });
+    await before.bring({ tokens: OTHERS });
+    const after = await restart(before, snapshotDir);
+    expect(await rowOf(after, '0x1')).toBeUndefined();
+    await after.bring({ tokens: [{ ...ONE, decimals: 18 }, ...OTHERS] });
+    expect(await rowOf(after, '0x1')).toMatchObject({ decimals: 6, price: null, heldBack: held('6', '18') });
+  });
+
+  it('keeps a new address waiting', async () => {
+    const snapshotDir = temporaryDirectory();
+    const before = await startGuarded({ chains: CHAINS, tokens: REST }, { config: { snapshotDir } });
+    await before.bring({ tokens: [token(99, { symbol: 'S1' }), ...OTHERS] });
+    const after = await restart(before, snapshotDir);
+    await after.bring({}, DAY - 1);
+    expect(await rowOf(after, '0x63')).toBeUndefined();
+    await after.bring({}, 1);
+    expect(await rowOf(after, '0x63')).toMatchObject({ heldBack: [] });
+    expect(await rowOf(after, '0x1')).toBeUndefined();
+  });
+});
+
+describe('a change of the upstream by hand, with the disk kept', () => {
+  const AS_SUCCESSOR = (rows: readonly ReturnType<typeof token>[]) => rows.map(successorToken);
+
+  it.each([
+    ['UPSTREAM_PROFILE, at another address', true],
+    ['UPSTREAM_PROFILE, at the same address', false],
+  ])('of %s: what was accepted is still guarded', async (_what, isOther) => {
+    const snapshotDir = temporaryDirectory();
+    // Of a token that the embedded listing does not know.
+    const before = await startGuarded({ chains: CHAINS, tokens: REST }, { config: { snapshotDir } });
+    const upstream = isOther ? await startFakeSuccessor() : before.upstream;
+    upstream.plan(
+      'chains',
+      json({
+        chains: [{ ...CHAINS[0] }, { ...CHAINS[1], chainId: 8 }].map((row) => successorChain(row as never)),
+      }),
+    );
+    upstream.plan('tokens', json({ tokens: AS_SUCCESSOR([{ ...token(1), decimals: 18 }, ...OTHERS]) }));
+    const after = await restart(before, snapshotDir, { upstream }, { upstreamProfile: 'value-transfer' });
+    expect(await rowOf(after, '0x1')).toMatchObject({ decimals: 6, price: null, heldBack: held('6', '18') });
+    expect(await after.chains()).toContainEqual(
+      expect.objectContaining({
+        chainKey: 'a',
+        chainId: 7,
+        caip2: 'eip155:7',
+        heldBack: [expect.objectContaining({ fact: 'chainId', upstream: '8' })],
+      }),
+    );
+    expect(after.snapshots.status(Date.now())[1].source).toBe('value-transfer');
+    const compared = 'The first tokens listing is compared with what earlier gateways have served';
+    expect(after.logged.map(({ msg }) => msg)).toContain(compared);
+  });
+
+  it('of UPSTREAM_URL, and back: what the other one has shown is guarded, too', async () => {
+    const snapshotDir = temporaryDirectory();
+    const first = await startGuarded({ chains: CHAINS, tokens: OTHERS }, { config: { snapshotDir } });
+    first.clock.advance(HOUR);
+    const other = await startFakeUpstream({ chains: CHAINS, tokens: REST });
+    const second = await restart(first, snapshotDir, { upstream: other });
+    expect(await rowOf(second, '0x1')).toMatchObject({ decimals: 6, heldBack: [] });
+    const third = await restart(second, snapshotDir, { upstream: first.upstream });
+    await third.bring({ tokens: [{ ...ONE, decimals: 18 }, ...OTHERS] });
+    expect(await rowOf(third, '0x1')).toMatchObject({ decimals: 6, price: null, heldBack: held('6', '18') });
+  });
+
+  it('to one with far fewer rows is no shrinking, and holds nothing up', async () => {
+    const snapshotDir = temporaryDirectory();
+    const before = await startGuarded({ chains: CHAINS, tokens: REST }, { config: { snapshotDir } });
+    const upstream = await startFakeUpstream({ chains: CHAINS, tokens: REST.slice(0, 4) });
+    const after = await restart(before, snapshotDir, { upstream });
+    for (let usd = 1; usd < 4; usd++) {
+      await after.bring({ tokens: REST.slice(0, 4).map((row) => ({ ...row, price: { usd } })) });
+      expect(after.snapshots.status(Date.now())[1]).toMatchObject({ rows: 4, isHeldBack: false });
+      expect((await rowOf(after, '0x1'))?.price).toEqual({ usd });
+    }
+  });
+});
+
+describe('UPSTREAM_PROFILE=auto', () => {
+  it('guards what v1 has shown when its successor takes over', async () => {
+    const successor = await startFakeSuccessor({
+      chains: [successorChain(CHAINS[0] as never), successorChain({ ...CHAINS[1], chainId: 8 } as never)],
+      tokens: [{ ...token(1), symbol: 'OTHER' }, ...OTHERS].map(successorToken),
+    });
+    const config = { upstreamProfile: 'auto' as const, upstreamSuccessorUrl: successor.url };
+    const { upstream, snapshots, clock, ...gateway } = await startGuarded(
+      { chains: CHAINS, tokens: REST },
+      { config },
+    );
+    for (const name of ['chains', 'tokens'] as const) upstream.plan(name, status(410));
+    clock.advance(HOUR);
+    snapshots.refreshNow();
+    await until(async () => snapshots.status(Date.now()).every(({ source }) => source === 'value-transfer'));
+    expect((await gateway.tokens())[0]).toMatchObject({
+      symbol: 'S1',
+      heldBack: [{ fact: 'symbol', served: 'S1', upstream: 'OTHER' }],
+    });
+    expect(gateway.heldBackRows()).toEqual([1, 1]);
+    await successor.close();
+  });
+});

@@ -1,0 +1,276 @@
+import { describe, expect, it } from 'vitest';
+import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import { status } from '../../support/fake-upstream.js';
+import {
+  DAY,
+  type GuardedGateway,
+  HOUR,
+  startGuarded,
+  stopGuarded,
+  temporaryDirectory,
+} from '../../support/guarded-gateway.js';
+
+const CHAINS = [chainRow('a')];
+const token = (number: number, changes: object = {}) =>
+  tokenRow('a', `0x${number.toString(16)}`, { symbol: `S${number}`, ...changes });
+const tokens = (count: number, from = 1) => Array.from({ length: count }, (_, index) => token(index + from));
+const start = (count: number, config = {}) =>
+  startGuarded({ chains: CHAINS, tokens: tokens(count) }, { config });
+
+const statusOf = ({ snapshots }: GuardedGateway) => snapshots.status(Date.now())[1];
+/** Has one refresh bring these tokens. */
+async function bring(gateway: GuardedGateway, rows: readonly unknown[], afterMs?: number) {
+  await gateway.bring({ tokens: rows }, afterMs);
+  return statusOf(gateway);
+}
+/** The reasons to hold a listing back that were counted. */
+async function reasons({ metrics }: GuardedGateway) {
+  const { text } = await metrics.expose();
+  return [...text.matchAll(/^gateway_listing_hold_backs_total\{listing="\w+",reason="(\w+)"\} \d+$/gm)]
+    .map(([, reason]) => reason)
+    .sort();
+}
+
+describe('a refresh that loses more than half of the rows', () => {
+  it('is held back whole, said, and taken when it has come three times in a row', async () => {
+    const gateway = await start(10);
+    for (const times of [1, 2]) {
+      expect(await bring(gateway, tokens(4))).toMatchObject({
+        rows: 10,
+        isHeldBack: true,
+        lastFailure: {
+          code: 'UPSTREAM_MALFORMED',
+          message: `The upstream's tokens listing is held back: it lacks 6 of 10 known rows. It is taken once the same rows have been missing 3 times in a row (so far: ${times}).`,
+        },
+      });
+      expect(await gateway.sample('gateway_listing_held_back{listing="tokens"}')).toBe(1);
+      expect(await gateway.tokens()).toHaveLength(10);
+    }
+    expect(await reasons(gateway)).toEqual(['shrink']);
+    expect(await bring(gateway, tokens(4))).toMatchObject({ rows: 4, isHeldBack: false });
+    expect(await gateway.sample('gateway_listing_held_back{listing="tokens"}')).toBe(0);
+    const taking = 'Taking the tokens listing that was held back: it lacks 6 of 10 known rows';
+    expect(gateway.logged.map(({ msg }) => msg)).toContain(taking);
+    // Rows that went so are no change of a guarded value.
+    expect(gateway.heldBackRows()).toEqual([0, 0]);
+  });
+
+  it.each<[string, number, object]>([
+    ['half of the rows', 5, {}],
+    ['more, where more may go', 1, { holdBackShrink: 0.9 }],
+    ['more, where it need come only once', 1, { holdBackTimes: 1 }],
+  ])('is not one that loses %s', async (_name, left, config) => {
+    const gateway = await start(10, config);
+    expect(await bring(gateway, tokens(left))).toMatchObject({ rows: left, isHeldBack: false });
+  });
+
+  it('is any loss where none may go', async () => {
+    const gateway = await start(10, { holdBackShrink: 0 });
+    expect((await bring(gateway, tokens(9))).lastFailure?.message).toContain('it lacks 1 of 10');
+  });
+
+  it('is counted by the rows that are lost, however many others come', async () => {
+    const gateway = await start(10);
+    const { rows, lastFailure } = await bring(gateway, tokens(10, 101));
+    expect(lastFailure?.message).toContain('it lacks 10 of 10 known rows');
+    expect(rows).toBe(10);
+  });
+
+  it('is counted anew when another comes between, and when a good one does', async () => {
+    const gateway = await start(10, { holdBackTimes: 4 });
+    for (const left of [4, 4, 3, 4, 4, 4, 10, 4, 4, 4]) {
+      expect((await bring(gateway, tokens(left))).rows).toBe(10);
+    }
+    expect((await bring(gateway, tokens(4))).rows).toBe(4);
+  });
+
+  it('is counted on through refreshes that fail, and whatever its other rows and values are', async () => {
+    const gateway = await start(10);
+    const left = (nth: number) => [...tokens(4).map((row) => ({ ...row, name: `${nth}` })), token(20 + nth)];
+    await bring(gateway, left(1));
+    gateway.upstream.plan('tokens', status(500));
+    await gateway.bring({});
+    expect(await bring(gateway, left(2))).toMatchObject({ rows: 10 });
+    expect(await bring(gateway, left(3))).toMatchObject({ rows: 5 });
+  });
+
+  it('without any row is never taken', async () => {
+    const gateway = await start(10, { holdBackShrink: 1, holdBackTimes: 1, holdBackMs: 0 });
+    for (let times = 0; times < 4; times++) {
+      expect(await bring(gateway, [])).toMatchObject({
+        rows: 10,
+        isHeldBack: false,
+        lastFailure: { code: 'UPSTREAM_MALFORMED' },
+      });
+    }
+  });
+});
+
+describe('a loss of rows', () => {
+  it('in halvings is measured against the largest listing of the last day', async () => {
+    const gateway = await start(64);
+    expect(await bring(gateway, tokens(32))).toMatchObject({ rows: 32, isHeldBack: false });
+    expect((await bring(gateway, tokens(31))).lastFailure?.message).toContain(
+      "it lacks 33 of the 64 rows of the last day's largest listing",
+    );
+    expect((await bring(gateway, tokens(16))).rows).toBe(32);
+    // A day later the smaller one is the measure.
+    await bring(gateway, tokens(32), DAY + HOUR);
+    expect(await bring(gateway, tokens(20))).toMatchObject({ rows: 20, isHeldBack: false });
+  });
+
+  it('is one, too, where as many others come', async () => {
+    const gateway = await start(60);
+    expect((await bring(gateway, tokens(60, 21))).isHeldBack).toBe(false);
+    expect((await bring(gateway, tokens(60, 41))).isHeldBack).toBe(true);
+  });
+
+  it('is measured by that also after a restart from disk', async () => {
+    const snapshotDir = temporaryDirectory();
+    const before = await startGuarded({ chains: CHAINS, tokens: tokens(64) }, { config: { snapshotDir } });
+    expect((await bring(before, tokens(32))).rows).toBe(32);
+    await stopGuarded(before, snapshotDir);
+    const after = await startGuarded(
+      {},
+      { upstream: before.upstream, clock: before.clock, config: { snapshotDir } },
+    );
+    expect(statusOf(after).rows).toBe(32);
+    expect((await bring(after, tokens(31))).lastFailure?.message).toContain(
+      "it lacks 33 of the 64 rows of the last day's largest listing",
+    );
+  });
+
+  it('that is the truth becomes the new measure', async () => {
+    const gateway = await start(64);
+    await bring(gateway, tokens(32));
+    for (const _ of [1, 2, 3]) await bring(gateway, tokens(16));
+    expect(await bring(gateway, tokens(8))).toMatchObject({ rows: 8, isHeldBack: false });
+    expect((await bring(gateway, tokens(4))).isHeldBack).toBe(true);
+  });
+
+  it('is over where the rows are back', async () => {
+    const gateway = await start(64);
+    for (const count of [40, 64, 40, 64, 40]) {
+      expect(await bring(gateway, tokens(count))).toMatchObject({ rows: count, isHeldBack: false });
+    }
+  });
+});
+
+describe('all tokens of a chain of five or more that are gone at once', () => {
+  const ofChain = (chainKey: string, count: number) =>
+    tokens(count, 1000).map((row) => ({ ...row, chainKey }));
+  const REST = tokens(100);
+  const serveChain = (count: number) =>
+    startGuarded({ chains: CHAINS, tokens: [...REST, ...ofChain('b', count), ...ofChain('c', 1)] });
+
+  it('count as shrunk: they stay, and go when they were missing three times in a row', async () => {
+    const gateway = await serveChain(5);
+    for (const _ of [1, 2]) {
+      const { rows, lastFailure } = await bring(gateway, [...REST, ...ofChain('c', 1)]);
+      expect(lastFailure?.message).toContain(
+        'is held back: it lacks all tokens of 1 of the known chains. It is taken once',
+      );
+      expect(rows).toBe(106);
+    }
+    expect(await reasons(gateway)).toEqual(['shrink']);
+    expect(await bring(gateway, [...REST, ...ofChain('c', 1)])).toMatchObject({
+      rows: 101,
+      isHeldBack: false,
+    });
+  });
+
+  it('may go if they were four, or if one of them is left', async () => {
+    const four = await serveChain(4);
+    expect(await bring(four, [...REST, ...ofChain('c', 1)])).toMatchObject({ rows: 101, isHeldBack: false });
+    const gateway = await startGuarded(
+      { chains: CHAINS, tokens: [...REST, ...ofChain('b', 5)] },
+      { clock: four.clock },
+    );
+    expect(await bring(gateway, [...REST, ...ofChain('b', 1)])).toMatchObject({
+      rows: 101,
+      isHeldBack: false,
+    });
+  });
+
+  it('never go where their rows are there and cannot be read', async () => {
+    const gateway = await serveChain(5);
+    const broken = ofChain('b', 5).map((row) => ({ ...row, decimals: '6' }));
+    for (let times = 0; times < 5; times++) {
+      expect(await bring(gateway, [...REST, ...broken, ...ofChain('c', 1)])).toMatchObject({
+        rows: 106,
+        isHeldBack: true,
+      });
+    }
+    expect(await reasons(gateway)).toEqual(['rejected_rows', 'shrink']);
+  });
+});
+
+describe('rows that cannot be read', () => {
+  const unreadable = (row: object) => ({ ...row, decimals: '6' });
+  const half = (from: number, count = 10) =>
+    tokens(count).map((row, index) => (index < from ? row : unreadable(row)));
+
+  it('are never the truth, however often they come', async () => {
+    const gateway = await start(10);
+    for (let times = 0; times < 7; times++) {
+      expect(await bring(gateway, half(4))).toMatchObject({
+        rows: 10,
+        isHeldBack: true,
+        lastFailure: {
+          code: 'UPSTREAM_MALFORMED',
+          message:
+            "The upstream's tokens listing is held back: it lacks 6 of 10 known rows, and 6 of the rows that it lacks cannot be read. It is not taken, however often it comes, until its rows can be read.",
+        },
+      });
+    }
+    expect(await reasons(gateway)).toEqual(['rejected_rows', 'shrink']);
+    const [detail] = gateway.logged.flatMap((line) => (line.heldBackFor ? String(line.detail) : []));
+    expect(detail).toContain('tokens[4]: decimals');
+    // What is left of them is the truth only where it comes without them, from the first time on.
+    for (const isHeldBack of [true, true, false]) {
+      expect(await bring(gateway, tokens(4))).toMatchObject({ isHeldBack });
+    }
+  });
+
+  it('are not, either, where they do not say which rows they are', async () => {
+    const gateway = await start(10);
+    const rows = [...tokens(4), ...Array.from({ length: 6 }, () => ({ decimals: 6 }))];
+    for (let times = 0; times < 5; times++) {
+      expect(await bring(gateway, rows)).toMatchObject({ rows: 10, isHeldBack: true });
+    }
+  });
+
+  it('are not, either, where they become more step by step', async () => {
+    const gateway = await start(10);
+    expect(await bring(gateway, half(6))).toMatchObject({ rows: 6, rejectedRows: 4, isHeldBack: false });
+    for (let times = 0; times < 5; times++) {
+      expect(await bring(gateway, half(4))).toMatchObject({ rows: 6, isHeldBack: true });
+    }
+    expect(await bring(gateway, tokens(10))).toMatchObject({ rows: 10, isHeldBack: false });
+  });
+
+  it('are harmless where they are few', async () => {
+    expect(await bring(await start(10), half(5))).toMatchObject({
+      rows: 5,
+      rejectedRows: 5,
+      isHeldBack: false,
+    });
+  });
+
+  it('do not keep a true loss from being taken, where they are few of what is left', async () => {
+    const gateway = await start(40);
+    const left = [...tokens(10), unreadable(token(11)), null];
+    for (const isHeldBack of [true, true, false]) {
+      expect((await bring(gateway, left)).isHeldBack).toBe(isHeldBack);
+    }
+  });
+
+  it('of which none was known are no loss', async () => {
+    const strange = Array.from({ length: 300 }, (_, index) => unreadable(token(index + 100)));
+    expect(await bring(await start(10), [...tokens(10), ...strange])).toMatchObject({
+      rows: 10,
+      rejectedRows: 300,
+      isHeldBack: false,
+    });
+  });
+});

@@ -1,0 +1,108 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import {
+  DAY,
+  type GuardedGateway,
+  startGuarded,
+  temporaryDirectory,
+  until,
+} from '../../support/guarded-gateway.js';
+
+const CHAINS = [chainRow('a')];
+const token = (number: number, changes: object = {}) =>
+  tokenRow('a', `0x${number.toString(16)}`, { symbol: `S${number}`, price: { usd: 1 }, ...changes });
+const REST = Array.from({ length: 10 }, (_, index) => token(index + 10));
+const RIGHT = [token(1), ...REST];
+const WRONG = [token(1, { decimals: 18 }), ...REST];
+const LISTINGS = { chains: CHAINS, tokens: RIGHT };
+const first = async (gateway: GuardedGateway) => (await gateway.tokens())[0];
+
+/** A gateway with a file of rules, and how to write other ones. */
+async function serve(text: string, listings = LISTINGS) {
+  const listingRules = join(temporaryDirectory(), 'rules');
+  writeFileSync(listingRules, text);
+  const gateway = await startGuarded(listings, { config: { listingRules } });
+  const write = async (rules: string) => {
+    writeFileSync(listingRules, rules);
+    const changes = () => gateway.logged.filter(({ msg }) => msg.startsWith('LISTING_RULES has changed'));
+    const before = changes().length;
+    await until(async () => changes().length > before);
+  };
+  return { ...gateway, write };
+}
+
+describe('a rule of LISTING_RULES', () => {
+  it('accept takes a change when it comes, also one that is held back already, without a refresh', async () => {
+    const gateway = await serve('accept a:0x1 decimals 6 18 # right\n');
+    await gateway.bring({ tokens: WRONG });
+    expect(await first(gateway)).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
+
+    const later = await serve('');
+    await later.bring({ tokens: WRONG });
+    expect(await first(later)).toMatchObject({ decimals: 6 });
+    const asked = later.upstream.count('tokens');
+    await later.write(`# pasted\n${later.ruleInLog()}\n`);
+    await until(async () => (await first(later))?.decimals === 18);
+    expect(await first(later)).toMatchObject({ price: { usd: 1 }, heldBack: [] });
+    expect(later.upstream.count('tokens')).toBe(asked);
+    expect(later.heldBackRows()).toEqual([0, 0]);
+    const by = 'gateway_accepted_changes_total{listing="tokens",fact="decimals",by="operator"}';
+    expect(await later.sample(by)).toBe(1);
+    // It stays accepted without the rule.
+    await later.write('');
+    await later.bring({});
+    expect(await first(later)).toMatchObject({ decimals: 18, heldBack: [] });
+  });
+
+  it('accept takes that change and no other', async () => {
+    const gateway = await serve('accept a:0x1 decimals 6 8\naccept a:0x2 decimals 6 18\n');
+    await gateway.bring({ tokens: WRONG });
+    expect(await first(gateway)).toMatchObject({ decimals: 6 });
+    // Of two facts of a row, both have to be right.
+    await gateway.bring({ tokens: [token(1, { decimals: 8, symbol: 'X' }), ...REST] });
+    expect(await first(gateway)).toMatchObject({ decimals: 6, symbol: 'S1' });
+  });
+
+  it('keep never takes a change, however long it comes, and says so all the time', async () => {
+    const gateway = await serve('keep a:0x1 decimals 6\n');
+    await gateway.bring({ tokens: WRONG });
+    await gateway.bring({}, 100 * DAY);
+    expect(await first(gateway)).toMatchObject({ decimals: 6, price: null, heldBack: [{ upstream: '18' }] });
+    expect(gateway.heldBackRows()).toEqual([0, 1]);
+    expect(await gateway.sample('gateway_held_back_oldest_seconds{listing="tokens"}')).toBe(100 * 86_400);
+    await gateway.bring({ tokens: RIGHT });
+    expect(await first(gateway)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
+  });
+
+  it('keep holds in the first listing, and mends what was accepted', async () => {
+    const gateway = await serve('keep a:0x1 decimals 6\n', { ...LISTINGS, tokens: WRONG });
+    expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ served: '6', upstream: '18' }] });
+    const later = await serve('', { ...LISTINGS, tokens: WRONG });
+    expect(await first(later)).toMatchObject({ decimals: 18 });
+    await later.write('keep a:0x1 decimals 6\n');
+    await until(async () => (await first(later))?.decimals === 6);
+    await later.bring({ tokens: RIGHT });
+    expect(await first(later)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
+  });
+
+  it('of a chain holds for chains', async () => {
+    const gateway = await serve('keep a chainId 7\n');
+    await gateway.bring({ chains: [chainRow('a', { chainId: 8 })] });
+    await gateway.bring({}, 2 * DAY);
+    expect(await gateway.chains()).toMatchObject([{ chainId: 7, heldBack: [{ upstream: '8' }] }]);
+  });
+
+  it('that hides a row hides what is held back of it, and is no shrinking', async () => {
+    const gateway = await serve('hide a:0x1\n');
+    await gateway.bring({ tokens: WRONG });
+    expect(await gateway.tokens()).toHaveLength(10);
+    expect(gateway.heldBackRows()).toEqual([0, 0]);
+    expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(0);
+    // It is guarded all the same.
+    await gateway.write('');
+    await until(async () => (await gateway.tokens()).length === 11);
+    expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ upstream: '18' }] });
+  });
+});

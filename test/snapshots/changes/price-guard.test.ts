@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import {
+  type GuardedGateway,
+  MINUTE,
+  startGuarded,
+  stopGuarded,
+  temporaryDirectory,
+} from '../../support/guarded-gateway.js';
+
+const CHAINS = [chainRow('a')];
+const token = (number: number, usd: number | null, symbol = `S${number}`) =>
+  tokenRow('a', `0x${number.toString(16)}`, { symbol, price: usd === null ? null : { usd } });
+const tokens = (price: (number: number) => number | null) =>
+  Array.from({ length: 10 }, (_, index) => token(index + 1, price(index + 1)));
+const GOOD = tokens((number) => number);
+const sentIn = (rows: typeof GOOD) => rows.map(({ price }) => (price as { usd: number }).usd);
+const pricesOf = async (gateway: GuardedGateway) =>
+  (await gateway.tokens()).map(({ price }) => price?.usd ?? null);
+const NONE = GOOD.map(() => null);
+
+describe('prices that are a thousand times as high in one refresh', () => {
+  it('are null until they have come for ten minutes', async () => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
+    const high = tokens((number) => number * 1000);
+    await gateway.bring({ tokens: high });
+    expect(await pricesOf(gateway)).toEqual(NONE);
+    await gateway.bring({}, 5 * MINUTE);
+    await gateway.bring({}, 5 * MINUTE - 1);
+    expect(await pricesOf(gateway)).toEqual(NONE);
+    await gateway.bring({}, 1);
+    expect(await pricesOf(gateway)).toEqual(sentIn(high));
+    // Decimals and the rest were never in doubt.
+    expect(gateway.heldBackRows()).toEqual([0, 0]);
+  });
+
+  it('are null until then where they move within the ten minutes, and wait anew after other ones', async () => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
+    await gateway.bring({ tokens: tokens((number) => number * 1000) });
+    await gateway.bring({ tokens: tokens((number) => number * 1100) }, 6 * MINUTE);
+    await gateway.bring({ tokens: tokens((number) => number * 900) }, 4 * MINUTE);
+    expect(await pricesOf(gateway)).toEqual(sentIn(tokens((number) => number * 900)));
+    await gateway.bring({ tokens: GOOD });
+    await gateway.bring({ tokens: tokens((number) => number / 100) }, 6 * MINUTE);
+    await gateway.bring({ tokens: GOOD }, 6 * MINUTE);
+    expect(await pricesOf(gateway)).toEqual(NONE);
+  });
+
+  it('are served at once as they were when they are back', async () => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
+    await gateway.bring({ tokens: tokens((number) => number * 1000) });
+    await gateway.bring({ tokens: GOOD });
+    expect(await pricesOf(gateway)).toEqual(sentIn(GOOD));
+  });
+
+  it('are compared with the last ones also after refreshes without prices, and after a restart', async () => {
+    const snapshotDir = temporaryDirectory();
+    const config = { snapshotDir };
+    const before = await startGuarded({ chains: CHAINS, tokens: GOOD }, { config });
+    await before.bring({ tokens: tokens(() => null) });
+    await before.bring({ tokens: tokens((number) => number * 1000) });
+    expect(await pricesOf(before)).toEqual(NONE);
+    await stopGuarded(before, snapshotDir);
+    const after = await startGuarded({}, { upstream: before.upstream, clock: before.clock, config });
+    expect(await pricesOf(after)).toEqual(NONE);
+    // The ten minutes go on.
+    await after.bring({}, 10 * MINUTE - 1);
+    expect(await pricesOf(after)).toEqual(NONE);
+    await after.bring({}, 1);
+    expect((await pricesOf(after))[0]).toBe(1000);
+  });
+});
+
+describe('a price', () => {
+  it.each([
+    ['of nothing', 0],
+    ['of 1e308', 1e308],
+    ['of more than a billion', 1_000_000_001],
+    ['below nothing', -1],
+  ])('%s is null at once and for ever, also in the first listing', async (_what, usd) => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: [token(1, usd), token(2, 1)] });
+    for (let times = 0; times < 3; times++) {
+      expect(await pricesOf(gateway)).toEqual([null, 1]);
+      await gateway.bring({}, 11 * MINUTE);
+    }
+  });
+
+  it('that is nine times higher or lower is served', async () => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
+    for (const factor of [9, 1]) {
+      const moved = tokens((number) => number * factor);
+      await gateway.bring({ tokens: moved });
+      expect(await pricesOf(gateway)).toEqual(sentIn(moved));
+    }
+  });
+
+  it('of one USDC at 2,500 beside others at 1 is null in the first listing, and the others are served', async () => {
+    const usdc = [1, 0.999, 2500, 1.001, 1].map((usd, index) => token(index + 1, usd, 'USDC'));
+    const gateway = await startGuarded({ chains: CHAINS, tokens: [...usdc, token(9, 2500, 'ETH')] });
+    expect(await pricesOf(gateway)).toEqual([1, 0.999, null, 1.001, 1, 2500]);
+    await gateway.bring({}, 10 * MINUTE - 1);
+    expect((await pricesOf(gateway))[2]).toBeNull();
+    await gateway.bring({}, 1);
+    expect((await pricesOf(gateway))[2]).toBe(2500);
+  });
+
+  it('of one symbol in another letter case is compared, too', async () => {
+    const mixed = [token(1, 1, 'USDC'), token(2, 1, 'usdc'), token(3, 2500, 'UsdC')];
+    expect(await pricesOf(await startGuarded({ chains: CHAINS, tokens: mixed }))).toEqual([1, 1, null]);
+  });
+
+  it('of two that disagree is null for both: neither is to be believed', async () => {
+    const two = [token(1, 1, 'USDC'), token(2, 2500, 'USDC')];
+    expect(await pricesOf(await startGuarded({ chains: CHAINS, tokens: two }))).toEqual([null, null]);
+  });
+});

@@ -1,0 +1,141 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { stopClock } from '../support/clock.js';
+import { type Answer, first, json, startFakeUpstream } from '../support/fake-upstream.js';
+import { createTestGateway, type TestGateway, type TestGatewayOptions } from '../support/test-gateway.js';
+
+const TOKENS = '{ tokens { price { usd asOf } } listings { state takenAt ageSeconds lastFailure { code } } }';
+
+interface Data {
+  readonly tokens: readonly { readonly price: { readonly usd: number; readonly asOf: string } | null }[];
+  readonly listings: readonly {
+    readonly state: string;
+    readonly takenAt: string;
+    readonly ageSeconds: number;
+    readonly lastFailure: object | null;
+  }[];
+}
+
+/** Answers with one token at this price. */
+const listingAt = (usd: number, age?: number) =>
+  json({ tokens: [tokenRow('a', '0x1', { price: { usd } })] }, age === undefined ? {} : { age: `${age}` });
+
+async function serve(tokens: Answer, config: TestGatewayOptions['config'] = {}): Promise<TestGateway> {
+  const upstream = await startFakeUpstream({ chains: [chainRow('a')] });
+  upstream.plan('tokens', tokens);
+  return createTestGateway({ upstream, config: { tokensFreshMs: 300_000, ...config } });
+}
+
+async function seenBy({ query }: TestGateway) {
+  const { data } = await query<Data>(TOKENS);
+  return { price: data?.tokens[0]?.price, listing: data?.listings[1] };
+}
+
+/** Refreshes, and waits until the answer of the upstream was looked at. */
+async function refresh({ snapshots, metrics }: TestGateway): Promise<void> {
+  const ended = async () =>
+    (await metrics.expose()).text.match(/^gateway_listing_refreshes_total\{listing="tokens".*$/gm)?.join();
+  const before = await ended();
+  snapshots.refreshNow();
+  await expect.poll(ended, { interval: 5 }).not.toBe(before);
+}
+
+const linesOf = ({ logged }: TestGateway, text: string) => logged.filter(({ msg }) => msg.includes(text));
+
+describe('an answer that a cache has held for two hours', () => {
+  it('is two hours old: the listing is stale and its prices are not shown', async () => {
+    const gateway = await serve(listingAt(1, 7_200));
+    const { price, listing } = await seenBy(gateway);
+    expect(price).toBeNull();
+    expect(listing).toMatchObject({ state: 'STALE', lastFailure: null });
+    expect(listing?.ageSeconds).toBeGreaterThanOrEqual(7_200);
+    expect(Date.now() - Date.parse(listing?.takenAt ?? '')).toBeGreaterThanOrEqual(7_200_000);
+    const response = await gateway.fetch(`/graphql?query=${encodeURIComponent('{ tokens { name } }')}`);
+    expect(response.headers.get('x-stale-listings')).toMatch(/^tokens;age=72\d\d$/);
+  });
+
+  it('has prices of that time where they may be so old', async () => {
+    const before = Date.now();
+    const { price } = await seenBy(await serve(listingAt(1, 7_200), { priceMaxAgeMs: 86_400_000 }));
+    const asOf = Date.parse(price?.asOf ?? '') + 7_200_000;
+    expect(asOf).toBeGreaterThanOrEqual(before);
+    expect(asOf).toBeLessThanOrEqual(Date.now());
+  });
+
+  it('is asked for no more often than a fresh one, and the log says once why it is old', async () => {
+    const gateway = await serve(listingAt(1, 7_200), { tokensFreshMs: 600 });
+    gateway.snapshots.start();
+    await expect.poll(() => gateway.upstream.count('tokens'), { timeout: 10_000 }).toBe(4);
+    const at = gateway.upstream.seen.filter(({ path }) => path === 'tokens').map((request) => request.at);
+    // Half of the interval would be the pause after an answer that was slow.
+    for (const [index, time] of at.slice(1).entries()) expect(time - (at[index] ?? 0)).toBeGreaterThan(400);
+    expect(linesOf(gateway, 'carries "Age: 7200"')).toEqual([
+      expect.objectContaining({ level: 40, listing: 'tokens', upstreamAgeSeconds: 7_200 }),
+    ]);
+  });
+
+  it('that says ten years is served, with a date', async () => {
+    const gateway = await serve(listingAt(1, 315_360_000), { tokensFreshMs: 600 });
+    const { price, listing } = await seenBy(gateway);
+    expect(price).toBeNull();
+    expect(listing?.state).toBe('STALE');
+    expect(listing?.ageSeconds).toBeGreaterThanOrEqual(365 * 86_400);
+    expect(new Date(listing?.takenAt ?? '').getTime()).toBeGreaterThan(0);
+    await expect.poll(() => gateway.upstream.count('tokens')).toBe(3);
+  });
+});
+
+describe('an answer that is older than the listing that is served', () => {
+  it('does not replace it, is no failure, and is said in the log', async () => {
+    const gateway = await serve(first(1, listingAt(1), listingAt(2, 60)));
+    const before = await seenBy(gateway);
+    await refresh(gateway);
+    expect(await seenBy(gateway)).toEqual({
+      ...before,
+      listing: { ...before.listing, ageSeconds: expect.any(Number) },
+    });
+    expect(linesOf(gateway, 'Kept the tokens listing')).toEqual([
+      expect.objectContaining({ level: 30, upstreamAgeSeconds: 60 }),
+    ]);
+    expect((await gateway.metrics.expose()).text).toContain(
+      'gateway_listing_refreshes_total{listing="tokens",outcome="older"} 1',
+    );
+    gateway.upstream.plan('tokens', listingAt(3, 0));
+    await refresh(gateway);
+    expect((await seenBy(gateway)).price?.usd).toBe(3);
+  });
+
+  it('is followed by the next refresh after the usual interval', async () => {
+    const gateway = await serve(first(1, listingAt(1), listingAt(2, 60)), { tokensFreshMs: 600 });
+    gateway.snapshots.start();
+    await expect.poll(() => gateway.upstream.count('tokens'), { timeout: 10_000 }).toBe(4);
+    const at = gateway.upstream.seen.filter(({ path }) => path === 'tokens').map((request) => request.at);
+    for (const [index, time] of at.slice(1).entries()) expect(time - (at[index] ?? 0)).toBeGreaterThan(400);
+    expect((await seenBy(gateway)).price?.usd).toBe(1);
+    expect((await seenBy(gateway)).listing?.state).toBe('STALE');
+  });
+
+  it('is taken once the listing that is served is older still', async () => {
+    const gateway = await serve(first(1, listingAt(1), listingAt(2, 60)));
+    await seenBy(gateway);
+    const clock = stopClock();
+    clock.advance(40_000);
+    await refresh(gateway);
+    expect((await seenBy(gateway)).price?.usd).toBe(1);
+    clock.advance(25_000);
+    await refresh(gateway);
+    expect((await seenBy(gateway)).price?.usd).toBe(2);
+  });
+
+  it('is not each answer after the clock was set back', async () => {
+    const monotonic = stopClock();
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 7_200_000);
+    onTestFinished(() => clock.mockRestore());
+    const gateway = await serve(first(1, listingAt(1), listingAt(2, 5)));
+    await seenBy(gateway);
+    clock.mockRestore();
+    monotonic.advance(30_000);
+    await refresh(gateway);
+    expect((await seenBy(gateway)).price?.usd).toBe(2);
+  });
+});

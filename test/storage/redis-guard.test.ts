@@ -1,0 +1,155 @@
+import { describe, expect, it, vi } from 'vitest';
+import { fingerprint } from '../../src/domain/fingerprint.js';
+import { encodeRecord } from '../../src/storage/record.js';
+import { TOKENS } from '../../src/upstream/listing-kinds.js';
+import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
+import { stopClocks } from '../support/clock.js';
+import { startFakeSuccessor } from '../support/fake-successor.js';
+import {
+  DAY,
+  type GuardedGateway,
+  HOUR,
+  startGuarded,
+  stopGuarded,
+  temporaryDirectory,
+  until,
+} from '../support/guarded-gateway.js';
+import { prefixOf } from '../support/peers.js';
+import { isRedisMissing, startRedis } from '../support/redis.js';
+
+const CHAINS = [chainRow('a')];
+const token = (number: number, changes: object = {}) =>
+  tokenRow('a', `0x${number.toString(16)}`, { symbol: `S${number}`, price: { usd: 1 }, ...changes });
+const REST = Array.from({ length: 10 }, (_, index) => token(index + 10));
+const RIGHT = [token(1), ...REST];
+const WRONG = [token(1, { decimals: 18 }), ...REST];
+const LISTINGS = { chains: CHAINS, tokens: RIGHT };
+const rowOf = async (gateway: GuardedGateway) =>
+  (await gateway.tokens()).find(({ address }) => address === '0x1');
+const accepted = (gateway: GuardedGateway) =>
+  gateway.sample('gateway_accepted_changes_total{listing="tokens",fact="decimals",by="time"}');
+const takenAtOf = ({ snapshots }: GuardedGateway) => snapshots.status(Date.now())[1].takenAt;
+/** Redis takes nothing from the future of its own clock: the tests move in the last days. */
+function stopPastClocks() {
+  const clock = stopClocks();
+  vi.setSystemTime(Date.now() - 20 * DAY);
+  return clock;
+}
+/** Waits until both serve the same listing. */
+const untilEqual = (one: GuardedGateway, other: GuardedGateway) =>
+  until(async () => takenAtOf(one) === takenAtOf(other));
+
+describe.skipIf(isRedisMissing)('gateways that share', () => {
+  it('guard what a peer shares: a wrong listing of one that guards nothing is held back here', async () => {
+    const redis = await startRedis();
+    const gateway = await startGuarded(LISTINGS, {
+      clock: stopPastClocks(),
+      config: { redisUrl: redis.url },
+    });
+    await until(
+      async () => (await redis.client.exists(`${prefixOf(gateway.upstream.url)}tokens:snapshot`)) === 1,
+    );
+    gateway.clock.advance(HOUR);
+    // As gateways of the version before wrote it.
+    const taken = await TOKENS.parse(WRONG, { source: 'v1', takenAt: Date.now() });
+    const services = { v1: fingerprint(gateway.upstream.url) };
+    const text = Buffer.concat(await encodeRecord(TOKENS, taken, services));
+    const key = prefixOf(gateway.upstream.url);
+    await redis.client.hset(`${key}tokens:snapshot`, { takenAt: taken.takenAt, text });
+    await redis.client.publish(`${key}news`, 'tokens');
+    await until(async () => takenAtOf(gateway) === taken.takenAt);
+    expect(await rowOf(gateway)).toMatchObject({
+      decimals: 6,
+      price: null,
+      heldBack: [{ fact: 'decimals', served: '6', upstream: '18' }],
+    });
+    expect(gateway.heldBackRows()).toEqual([0, 1]);
+    expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(1);
+  });
+
+  it('accept what a peer has accepted after the time', async () => {
+    const redis = await startRedis();
+    const config = { redisUrl: redis.url };
+    const one = await startGuarded(LISTINGS, { clock: stopPastClocks(), config });
+    const { clock, upstream } = one;
+    const patient = await startGuarded({}, { clock, upstream, config: { ...config, holdBackMs: 10 * DAY } });
+    await one.bring({ tokens: WRONG });
+    await untilEqual(one, patient);
+    expect(await rowOf(patient)).toMatchObject({ decimals: 6, price: null });
+    await one.bring({}, DAY - 1);
+    await untilEqual(one, patient);
+    expect([await rowOf(one), await rowOf(patient)]).toMatchObject([{ decimals: 6 }, { decimals: 6 }]);
+    await one.bring({}, 1);
+    await untilEqual(one, patient);
+    const served = { decimals: 18, price: { usd: 1 }, heldBack: [] };
+    expect([await rowOf(one), await rowOf(patient)]).toMatchObject([served, served]);
+    expect([await accepted(one), await accepted(patient)]).toEqual([1, 1]);
+    expect(patient.heldBackRows()).toEqual([0, 0]);
+    expect(upstream.count('tokens')).toBe(4);
+  });
+
+  it('take over the clock of a peer that has seen the change first', async () => {
+    const redis = await startRedis();
+    const snapshotDir = temporaryDirectory();
+    // It has served the right value, and is away when the wrong one comes.
+    const before = await startGuarded(LISTINGS, { clock: stopPastClocks(), config: { snapshotDir } });
+    await stopGuarded(before, snapshotDir);
+    const { clock, upstream } = before;
+    const config = { redisUrl: redis.url };
+    const peer = await startGuarded({}, { clock, upstream, config });
+    await peer.bring({ tokens: WRONG });
+    const since = new Date(takenAtOf(peer) ?? 0).toISOString();
+    await peer.bring({}, 12 * HOUR);
+    const after = await startGuarded({}, { clock, upstream, config: { ...config, snapshotDir } });
+    after.snapshots.start();
+    await untilEqual(after, peer);
+    expect(await rowOf(after)).toMatchObject({ decimals: 6, heldBack: [{ since }] });
+    await peer.bring({}, 12 * HOUR);
+    await untilEqual(after, peer);
+    expect(await rowOf(after)).toMatchObject({ decimals: 18, heldBack: [] });
+  });
+
+  it('go on after a restart of all of them: clocks, and rows that are gone', async () => {
+    const redis = await startRedis();
+    const config = { redisUrl: redis.url };
+    const before = await startGuarded(LISTINGS, { clock: stopPastClocks(), config });
+    await before.bring({ tokens: [...WRONG.slice(0, 10)] });
+    const key = `${prefixOf(before.upstream.url)}tokens:snapshot`;
+    await until(async () => Number(await redis.client.hget(key, 'takenAt')) === takenAtOf(before));
+    before.snapshots.stop();
+    const { clock, upstream } = before;
+    const after = await startGuarded({}, { clock, upstream, config });
+    await after.bring({ tokens: [...WRONG.slice(0, 10), { ...REST.at(-1), decimals: 3 }] }, DAY);
+    const served = await after.tokens();
+    expect(served[0]).toMatchObject({ decimals: 18, heldBack: [] });
+    expect(served.at(-1)).toMatchObject({
+      address: REST.at(-1)?.address,
+      decimals: 6,
+      heldBack: [{ upstream: '3' }],
+    });
+  });
+
+  it('guard what they have accepted also after a change of UPSTREAM_PROFILE and UPSTREAM_URL', async () => {
+    const redis = await startRedis();
+    const config = { redisUrl: redis.url };
+    const before = await startGuarded(LISTINGS, { clock: stopPastClocks(), config });
+    const key = `${prefixOf(before.upstream.url)}tokens:snapshot`;
+    await until(async () => Number(await redis.client.hget(key, 'takenAt')) === takenAtOf(before));
+    before.snapshots.stop();
+    before.clock.advance(HOUR);
+    const upstream = await startFakeSuccessor({
+      chains: CHAINS.map((row) => successorChain(row)),
+      tokens: WRONG.map(successorToken),
+    });
+    const after = await startGuarded(
+      {},
+      { clock: before.clock, upstream, config: { ...config, upstreamProfile: 'value-transfer' } },
+    );
+    expect(await rowOf(after)).toMatchObject({
+      decimals: 6,
+      price: null,
+      heldBack: [{ fact: 'decimals', served: '6', upstream: '18' }],
+    });
+    expect(after.snapshots.status(Date.now())[1]).toMatchObject({ source: 'value-transfer', rows: 11 });
+  });
+});

@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createClientLimit } from '../../src/scheduling/client-limit.js';
+import { createSharedClientLimit } from '../../src/storage/redis/client-limit.js';
+import { startFakeUpstream } from '../support/fake-upstream.js';
+import { createTestGateway, createTestLog, type TestGateway } from '../support/test-gateway.js';
+
+/** What a server on the address of Redis does with a packet. */
+type Reaction = (socket: Socket, nth: number) => unknown;
+
+const USDC = 'srcChainKey: "ethereum", srcToken: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"';
+
+/** Starts a server that is no Redis; returns its address, and how often it was connected to. */
+async function startOddServer(react: Reaction) {
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections++;
+    sockets.add(socket);
+    let nth = 0;
+    socket.on('error', () => {});
+    socket.once('close', () => sockets.delete(socket));
+    socket.on('data', () => react(socket, nth++));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `redis://127.0.0.1:${port}`, connections: () => connections };
+}
+
+const reply =
+  (text: string): Reaction =>
+  (socket) =>
+    socket.write(text);
+
+const ODD: Readonly<Record<string, Reaction>> = {
+  'a number': reply(':1\r\n'),
+  'two numbers': reply(':1\r\n:1\r\n'),
+  OK: reply('+OK\r\n'),
+  null: reply('_\r\n'),
+  'two nulls of RESP2': reply('$-1\r\n$-1\r\n'),
+  'an error': reply('-ERR no\r\n'),
+  'an error of HELLO': reply("-ERR unknown command 'HELLO'\r\n"),
+  'an empty array': reply('*0\r\n'),
+  'an array of nulls': reply('*3\r\n_\r\n_\r\n_\r\n'),
+  'an array of numbers': reply('*3\r\n:1\r\n:2\r\n:3\r\n'),
+  'an empty map': reply('%0\r\n'),
+  'a push of nothing': reply('>1\r\n_\r\n'),
+  'a subscription to nothing': reply('>1\r\n$9\r\nsubscribe\r\n'),
+  'a message of nothing': reply('>2\r\n$7\r\nmessage\r\n_\r\n'),
+  'arrays in arrays': reply('*1\r\n'.repeat(100_000)),
+  'a longer array than there can be': reply('*99999999999\r\n'),
+  'an unknown type': reply('?1\r\n'),
+  'a page': reply('HTTP/1.1 400 Bad Request\r\n\r\n'),
+  'random bytes': (socket) => socket.write(randomBytes(200)),
+  nothing: () => {},
+  'its end': (socket) => socket.end(),
+};
+
+/** Sends this for ever, as fast as it is read; notes how much was taken of each connection. */
+function endless(head: string, piece: string) {
+  const sent: number[] = [];
+  const react: Reaction = (socket, nth) => {
+    if (nth > 0) return;
+    const mine = sent.push(0) - 1;
+    const more = () => {
+      while (!socket.destroyed && socket.write(piece)) sent[mine] = (sent[mine] ?? 0) + piece.length;
+    };
+    socket.on('drain', more);
+    socket.write(head);
+    more();
+  };
+  return { react, most: () => Math.max(...sent), connections: () => sent.length };
+}
+
+/** A gateway that is to share through the server at this address. */
+async function startGateway(redisUrl: string) {
+  const upstream = await startFakeUpstream();
+  const config = { redisUrl, upstreamMaxBytes: 1_000_000 };
+  const gateway = await createTestGateway({ upstream, config, redisTimeoutMs: 300 });
+  gateway.snapshots.start();
+  return gateway;
+}
+
+async function expectAnswers({ query, upstream }: TestGateway): Promise<void> {
+  const { data } = await query<{ chains: unknown[]; destinations: unknown[] }>(
+    `{ chains { name } destinations(${USDC}) { chainKey } }`,
+  );
+  expect(data?.chains.length).toBeGreaterThan(0);
+  expect(data?.destinations).toBeInstanceOf(Array);
+  // Both listings and the routes.
+  expect(upstream.count()).toBe(3);
+}
+
+describe('a server that is no Redis, and answers every packet with', () => {
+  // An error that nobody can catch ends the process; here it fails the run.
+  it.each(Object.entries(ODD))('%s, is left alone', async (_name, react) => {
+    const { url, connections } = await startOddServer(react);
+    const gateway = await startGateway(url);
+    const startedAt = performance.now();
+    await expectAnswers(gateway);
+    // To wait for places that such a server does not give would take ten seconds.
+    expect(performance.now() - startedAt).toBeLessThan(8_000);
+    await expect.poll(() => gateway.logged.map(({ msg }) => msg).join()).toContain('Redis cannot be used');
+    await sleep(500);
+    expect(connections()).toBeLessThan(30);
+    expect(gateway.logged.some(({ msg }) => msg.includes('Sharing'))).toBe(false);
+  });
+
+  it.each([
+    ['a text', '$99999999999\r\n'],
+    ['a line', '+'],
+    ['a text in an array', '*2\r\n:1\r\n$99999999999\r\n'],
+  ])('%s without an end, is read up to the length of a record', async (_name, head) => {
+    const { react, most, connections } = endless(head, 'x'.repeat(65_536));
+    const { url } = await startOddServer(react);
+    await expectAnswers(await startGateway(url));
+    await expect.poll(connections).toBeGreaterThan(2);
+    // A record may have 18 MB here. The rest was on its way, in the buffers of both ends.
+    expect(most()).toBeLessThan(32_000_000);
+  });
+
+  it('other replies to RATE_LIMIT, leaves each client what this gateway allows', async () => {
+    for (const react of [reply(':1\r\n'), reply('$-1\r\n$-1\r\n'), reply('>1\r\n_\r\n')]) {
+      const { url } = await startOddServer(react);
+      const { log } = await createTestLog();
+      const rate = { perSecond: 1, burst: 3 };
+      const limit = createSharedClientLimit({ url, local: createClientLimit(rate), log, timeoutMs: 200 });
+      onTestFinished(() => limit.close());
+      await sleep(300);
+      const waits = [];
+      for (let nth = 0; nth < 4; nth++) waits.push(await limit.take('192.0.2.1'));
+      expect(waits.map((ms) => ms > 0)).toEqual([false, false, false, true]);
+    }
+  });
+});

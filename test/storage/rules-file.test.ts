@@ -1,0 +1,277 @@
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { ListingRules } from '../../src/domain/listing-rules.js';
+import { openRulesFile } from '../../src/storage/rules-file.js';
+import { spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
+import { open } from '../support/open-gateway.js';
+import { createTestLog } from '../support/test-gateway.js';
+
+const POLL_MS = 10;
+/** Long enough for some looks at the file. */
+const SOME_LOOKS_MS = 300;
+
+function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'rules-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function fileWith(text: string): string {
+  const path = join(makeFolder(), 'rules.txt');
+  writeFileSync(path, text);
+  return path;
+}
+
+/** The chains of these that the rules hide. */
+const hiddenBy = (rules: ListingRules) =>
+  ['a', 'b', 'c'].filter((chainKey) => rules.resolve(() => []).hides({ chainKey, address: '0x1' }));
+
+async function watch(path: string) {
+  const { log, logged } = await createTestLog();
+  const changes: string[][] = [];
+  const file = await openRulesFile({
+    path,
+    pollMs: POLL_MS,
+    onChange: (rules) => changes.push([...hiddenBy(rules)]),
+    log,
+  });
+  onTestFinished(file.close);
+  return { file, changes, hidden: () => hiddenBy(file.rules), logged };
+}
+
+describe('a file of rules', () => {
+  it('is read at once, and again when it is written', async () => {
+    const path = fileWith('hide a');
+    const { hidden, changes, logged } = await watch(path);
+    expect(hidden()).toEqual(['a']);
+    writeFileSync(path, 'hide b\nhide c');
+    await expect.poll(() => changes).toEqual([['b', 'c']]);
+    expect(hidden()).toEqual(['b', 'c']);
+    writeFileSync(path, '');
+    await expect.poll(() => changes).toEqual([['b', 'c'], []]);
+    expect(logged.map(({ level, msg, rules }) => ({ level, msg, rules }))).toEqual([
+      { level: 30, msg: expect.stringMatching(/^LISTING_RULES has changed/), rules: 2 },
+      { level: 30, msg: expect.stringMatching(/^LISTING_RULES has changed/), rules: 0 },
+    ]);
+  });
+
+  it('is read again when another file takes its place, as editors do it', async () => {
+    const path = fileWith('hide a');
+    const { changes } = await watch(path);
+    for (const key of ['b', 'c', 'a']) {
+      writeFileSync(`${path}.new`, `hide ${key}`);
+      // The same time and the same length: only the file itself is another one.
+      utimesSync(`${path}.new`, 1, 1);
+      renameSync(`${path}.new`, path);
+      await expect.poll(() => changes.at(-1)).toEqual([key]);
+    }
+    expect(changes).toHaveLength(3);
+  });
+
+  it('is read again when a link on its path leads elsewhere, as Kubernetes does it', async () => {
+    const folder = makeFolder();
+    const put = (version: string, text: string) => {
+      mkdirSync(join(folder, version));
+      writeFileSync(join(folder, version, 'rules.txt'), text);
+      symlinkSync(version, join(folder, '..data.new'));
+      renameSync(join(folder, '..data.new'), join(folder, '..data'));
+    };
+    put('..1', 'hide a');
+    symlinkSync('..data/rules.txt', join(folder, 'rules.txt'));
+    const { changes, hidden } = await watch(join(folder, 'rules.txt'));
+    expect(hidden()).toEqual(['a']);
+    put('..2', 'hide b');
+    await expect.poll(() => changes).toEqual([['b']]);
+    rmSync(join(folder, '..1'), { recursive: true });
+    put('..3', 'hide c');
+    await expect.poll(() => changes).toEqual([['b'], ['c']]);
+  });
+
+  it('is not taken while it is being written', async () => {
+    const path = fileWith('hide a');
+    const { changes } = await watch(path);
+    truncateSync(path);
+    for (let written = 0; written < 50; written++) {
+      appendFileSync(path, '# a comment\n');
+      await sleep(POLL_MS / 5);
+    }
+    appendFileSync(path, 'hide b\nhide c\n');
+    await expect.poll(() => changes).toEqual([['b', 'c']]);
+  });
+
+  it('changes nothing when it is touched', async () => {
+    const path = fileWith('hide a');
+    const { changes, logged } = await watch(path);
+    utimesSync(path, 1, 1);
+    await sleep(SOME_LOOKS_MS);
+    expect({ changes, logged }).toEqual({ changes: [], logged: [] });
+  });
+
+  it.each<[string, RegExp, (path: string) => unknown]>([
+    [
+      'with a broken line',
+      /line 2: expected a rule .*; got "broken \\u202e"$/,
+      (path) => writeFileSync(path, 'hide b\nbroken \u202e'),
+    ],
+    [
+      'that contradicts itself',
+      /contradiction of line 1/,
+      (path) => {
+        writeFileSync(path, 'keep a chainId 1\nkeep a chainId 2');
+      },
+    ],
+    ['that is gone', /ENOENT/, (path) => rmSync(path)],
+    [
+      'that is a directory',
+      /it is no regular file/,
+      (path) => {
+        rmSync(path);
+        mkdirSync(path);
+      },
+    ],
+    [
+      'that is a FIFO',
+      /it is no regular file/,
+      (path) => {
+        rmSync(path);
+        execFileSync('mkfifo', [path]);
+      },
+    ],
+    [
+      'that is a device without end',
+      /it is no regular file/,
+      (path) => {
+        rmSync(path);
+        symlinkSync('/dev/zero', path);
+      },
+    ],
+    [
+      'that is too large',
+      /it is larger \(1048577 bytes\) than the 1048576 bytes/,
+      (path) => {
+        truncateSync(path, 1_048_577);
+      },
+    ],
+    [
+      'that is a link to nowhere',
+      /a link that leads nowhere/,
+      (path) => {
+        rmSync(path);
+        symlinkSync('/nowhere', path);
+      },
+    ],
+  ])('%s leaves the rules before, with one line in the log', async (_name, reason, spoil) => {
+    const path = fileWith('hide a');
+    const { hidden, changes, logged } = await watch(path);
+    spoil(path);
+    await expect.poll(() => logged).toHaveLength(1);
+    await sleep(SOME_LOOKS_MS);
+    expect(logged).toEqual([
+      expect.objectContaining({
+        level: 50,
+        file: path,
+        reason: expect.stringMatching(reason),
+        msg: expect.stringMatching(/^LISTING_RULES is not taken, and the rules before stay: /),
+      }),
+    ]);
+    expect({ hidden: hidden(), changes }).toEqual({ hidden: ['a'], changes: [] });
+    rmSync(path, { recursive: true, force: true });
+    writeFileSync(path, 'hide c');
+    await expect.poll(() => changes).toEqual([['c']]);
+    expect(logged.at(-1)).toMatchObject({ level: 30, msg: expect.stringMatching(/has changed/) });
+  });
+
+  it('says each distinct error once, and that it is over', async () => {
+    const path = fileWith('hide a');
+    const { changes, logged } = await watch(path);
+    const errors = () => logged.filter(({ level }) => level === 50).length;
+    writeFileSync(path, 'broken');
+    await expect.poll(errors).toBe(1);
+    // The same error in another file.
+    writeFileSync(path, 'broken\n# comment');
+    await sleep(SOME_LOOKS_MS);
+    expect(errors()).toBe(1);
+    writeFileSync(path, 'worse');
+    await expect.poll(errors).toBe(2);
+    writeFileSync(path, 'hide a');
+    await expect
+      .poll(() => logged.at(-1)?.msg)
+      .toBe('LISTING_RULES has no error any more, and the same rules');
+    expect(changes).toEqual([]);
+  });
+
+  it('is not looked at after the end', async () => {
+    const path = fileWith('hide a');
+    const { file, changes, logged } = await watch(path);
+    file.close();
+    writeFileSync(path, 'hide b');
+    await sleep(SOME_LOOKS_MS);
+    expect({ changes, logged, hidden: hiddenBy(file.rules) }).toEqual({
+      changes: [],
+      logged: [],
+      hidden: ['a'],
+    });
+  });
+
+  it('survives a receiver that throws, which the log says', async () => {
+    const path = fileWith('hide a');
+    const { log, logged } = await createTestLog();
+    const onChange = () => {
+      throw new Error('of the receiver');
+    };
+    const file = await openRulesFile({ path, pollMs: POLL_MS, onChange, log });
+    onTestFinished(file.close);
+    const internal = () => logged.filter(({ msg }) => msg.startsWith('Internal error')).length;
+    writeFileSync(path, 'hide b');
+    await expect.poll(internal).toBe(1);
+    writeFileSync(path, 'hide c');
+    await expect.poll(internal).toBe(2);
+  });
+
+  it('with an error rejects the opening', async () => {
+    const { log } = await createTestLog();
+    const opened = (path: string) => openRulesFile({ path, onChange: () => {}, log });
+    await expect(opened(fileWith('broken'))).rejects.toThrow(/^line 1: expected a rule/);
+    await expect(opened('/nowhere/at-all')).rejects.toThrow(/ENOENT/);
+  });
+});
+
+describe('LISTING_RULES', () => {
+  it('with an error ends the process with status 1, beside the errors of other settings', async () => {
+    const path = fileWith('chains base\nhide\n');
+    const { output, exited } = spawnGateway({ LISTING_RULES: path, MAX_DEPTH: '0' });
+    expect(await exited).toBe(1);
+    expect(output().split('\n')).toEqual([
+      'The gateway did not start. Correct these settings:',
+      `  LISTING_RULES: expected a text file of rules about the listings, got "${path}" with this error: line 2: expected one chain (key or CAIP-2) or token (chain:address or CAIP-19) after "hide"; got "hide"`,
+      '  MAX_DEPTH: expected a whole number from 1 to 1000, got "0"',
+      '',
+    ]);
+  });
+
+  it('without an error lets the process start', async () => {
+    const { output } = await startGatewayProcess({ LISTING_RULES: fileWith('hide gnosis') });
+    expect(output()).toContain('Listening');
+  });
+
+  it('is an option of the library, too: the path of the file', async () => {
+    await open({ listingRules: fileWith('hide gnosis') });
+    await expect(open({ listingRules: fileWith('broken'), maxDepth: 0 })).rejects.toThrow(
+      /listingRules: expected a text file of rules .* with this error: line 1: .*; maxDepth: expected/,
+    );
+  });
+});

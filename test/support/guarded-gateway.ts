@@ -1,0 +1,147 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import { type StoppedClock, stopClocks } from './clock.js';
+import { type FakeListings, json, startFakeUpstream } from './fake-upstream.js';
+import { createTestGateway, type TestGateway, type TestGatewayOptions } from './test-gateway.js';
+
+export const MINUTE = 60_000;
+export const HOUR = 3_600_000;
+export const DAY = 86_400_000;
+
+/** A token or a chain, as a client sees what is guarded of it. */
+export interface GuardedRow {
+  readonly chainKey: string;
+  readonly address: string;
+  readonly decimals: number;
+  readonly price: { readonly usd: number } | null;
+  readonly heldBack: readonly { readonly fact: string; readonly since: string }[];
+}
+
+/** A gateway that asks its upstream for listings only when a test says so. */
+export interface GuardedGateway extends TestGateway {
+  readonly clock: StoppedClock;
+  /** Has one refresh of both listings bring these rows, half a minute after the one before unless given. */
+  bring(listings: FakeListings, afterMs?: number, headers?: Record<string, string>): Promise<void>;
+  tokens(): Promise<readonly GuardedRow[]>;
+  chains(): Promise<readonly Record<string, unknown>[]>;
+  /** The value of a series of the metrics. */
+  sample(series: string): Promise<number | undefined>;
+  /** What the log says of guarded values that are held back. */
+  heldBackLines(): readonly string[];
+  /** The last rule that the log gives for pasting. */
+  ruleInLog(): string | undefined;
+  /** How many rows are held back, as clients see it. */
+  heldBackRows(): readonly [chains: number, tokens: number];
+}
+
+export interface GuardedOptions extends TestGatewayOptions {
+  /** Another gateway's clock. */
+  readonly clock?: StoppedClock;
+}
+
+/** Almost as long as a timer of Node can wait. */
+const LONG = 20 * DAY;
+const SELDOM = { chainsFreshMs: LONG, tokensFreshMs: LONG, upstreamRetries: 0 };
+
+/** Starts a gateway with both listings. The time of this process stands still, but for what its refreshes take. */
+export async function startGuarded(
+  listings: FakeListings,
+  options: GuardedOptions = {},
+): Promise<GuardedGateway> {
+  const { clock = stopClocks(), upstream = await startFakeUpstream(listings), config, ...others } = options;
+  const gateway = await createTestGateway({
+    ...others,
+    upstream,
+    config: { ...SELDOM, ...config },
+    firstPauseMs: LONG,
+  });
+  const { query, snapshots, metrics, logged } = gateway;
+  await query('{ chains { chainKey } tokens { address } }');
+
+  async function refreshes(): Promise<readonly number[]> {
+    const { text } = await metrics.expose();
+    return ['chains', 'tokens'].map((name) => {
+      const counts = text.matchAll(
+        new RegExp(`^gateway_listing_refreshes_total{listing="${name}".*} (\\d+)$`, 'gm'),
+      );
+      return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+    });
+  }
+  return {
+    ...gateway,
+    clock,
+    async bring(rows, afterMs = MINUTE / 2, headers) {
+      const before = await refreshes();
+      clock.advance(afterMs);
+      for (const name of ['chains', 'tokens'] as const) {
+        const sent = rows[name];
+        if (sent) upstream.plan(name, json({ [name]: sent }, headers));
+      }
+      snapshots.refreshNow();
+      await until(async () => (await refreshes()).every((count, index) => count > (before[index] ?? 0)));
+    },
+    async tokens() {
+      const { data } = await query<{ tokens: readonly GuardedRow[] }>(
+        '{ tokens { chainKey address symbol decimals price { usd } heldBack { fact served upstream since } } }',
+      );
+      return data?.tokens ?? [];
+    },
+    async chains() {
+      const { data } = await query<{ chains: readonly Record<string, unknown>[] }>(
+        `{ chains { chainKey chainId chainType caip2 nativeCurrency { symbol decimals address }
+          heldBack { fact served upstream since } } }`,
+      );
+      return data?.chains ?? [];
+    },
+    async sample(series) {
+      const { text } = await metrics.expose();
+      const line = text.split('\n').find((each) => each.startsWith(`${series} `));
+      return line === undefined ? undefined : Number(line.slice(series.length + 1));
+    },
+    heldBackLines: () => logged.map(({ msg }) => msg).filter((msg) => msg.startsWith('Held back in the ')),
+    ruleInLog() {
+      const lines = logged.flatMap(({ msg }) => / add this line to LISTING_RULES: (.*)$/.exec(msg) ?? []);
+      return lines.at(-1);
+    },
+    heldBackRows() {
+      const [chains, tokens] = snapshots.status(Date.now());
+      return [chains.heldBackRows, tokens.heldBackRows];
+    },
+  };
+}
+
+/** A directory for `SNAPSHOT_DIR`, and for other files; the test's end removes it. */
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'guarded-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** Ends a gateway as the end of its process would, once what it serves is on disk. */
+export async function stopGuarded({ snapshots }: GuardedGateway, directory: string): Promise<void> {
+  const served = snapshots.status(Date.now()).map(({ takenAt }) => takenAt);
+  const kept = () =>
+    ['chains', 'tokens'].map((name) => {
+      const files = readdirSync(directory).filter((file) =>
+        new RegExp(`^${name}-\\w+\\.snapshot$`).test(file),
+      );
+      const times = files.map((file) => {
+        const [, json = '{}'] = readFileSync(join(directory, file), 'utf8').split('\n');
+        return Number((JSON.parse(json) as { takenAt: number }).takenAt);
+      });
+      return Math.max(...times);
+    });
+  await until(async () => kept().every((takenAt, index) => takenAt === served[index]));
+  snapshots.stop();
+}
+
+/** Waits in real time: `expect.poll` moves a clock that is stopped. */
+export async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (let times = 0; !(await isSo()); times++) {
+    if (times > 5_000) throw new Error('Expected it within 5,000 looks');
+    await sleep(2);
+  }
+}

@@ -1,0 +1,193 @@
+import {
+  type GraphQLArgument,
+  type GraphQLField,
+  type GraphQLInputType,
+  getNamedType,
+  isInputObjectType,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+} from 'graphql';
+import { withFederation } from '../../src/graph/federation/federated.js';
+import { schema as ownSchema } from '../../src/graph/schema/index.js';
+
+/** An operation that has a long text in one place, and what it must not be dearer than. */
+export interface LongRequest {
+  /** The place and what is there, such as `tokenSearch.filter.symbols[]: marks`. */
+  readonly name: string;
+  readonly body: { readonly query: string; readonly variables?: Readonly<Record<string, unknown>> };
+  /** A request of the same size whose text stands where nobody reads it. */
+  readonly control: object;
+}
+
+/** What a text can be made of. */
+export interface Material {
+  readonly name: string;
+  readonly start: string;
+  readonly part: string;
+}
+
+export const MATERIALS: readonly Material[] = [
+  { name: 'letters', start: '', part: 'aB' },
+  { name: 'words', start: '', part: 'a ' },
+  { name: 'punctuation', start: '', part: 'a-.:/' },
+  { name: 'marks', start: 'a', part: '\u0301\u0323\u05b0' },
+  { name: 'an id', start: Buffer.from('["Token",').toString('base64url'), part: 'ImEi' },
+  { name: 'hex', start: '0x', part: 'fE' },
+];
+
+/** A text of so many bytes in UTF-8, or a few less. */
+function textOf({ start, part }: Material, bytes: number): string {
+  return start + part.repeat(Math.max(0, bytes - start.length) / Buffer.byteLength(part));
+}
+
+/** Puts texts into one place of an argument. */
+interface Place {
+  readonly path: string;
+  /** A value with long texts of so many bytes in all. */
+  fill(material: Material, bytes: number): unknown;
+}
+
+/** Every place of this type where a text fits, and every list, with very many items. */
+function placesIn(type: GraphQLInputType, path: string): readonly Place[] {
+  if (isNonNullType(type)) return placesIn(type.ofType, path);
+  if (isListType(type)) {
+    return placesIn(type.ofType, `${path}[]`).flatMap(({ path: inner, fill }) => [
+      { path: inner, fill: (material, bytes) => [fill(material, bytes)] },
+      { path: `${inner} by the thousand`, fill: (material, bytes) => manyOf(fill, material, bytes) },
+    ]);
+  }
+  if (isInputObjectType(type)) {
+    return Object.values(type.getFields()).flatMap((field) =>
+      placesIn(field.type, `${path}.${field.name}`).map(({ path: inner, fill }) => ({
+        path: inner,
+        fill: (material: Material, bytes: number) => ({
+          ...(smallestOf(type) as object),
+          [field.name]: fill(material, bytes),
+        }),
+      })),
+    );
+  }
+  if (type.name === '_Any') return representationPlaces(path);
+  return [{ path, fill: textOf }];
+}
+
+/** Short items that are all different. */
+function manyOf(fill: Place['fill'], material: Material, bytes: number): readonly unknown[] {
+  const item = (nth: number) =>
+    fill({ ...material, start: material.start + nth.toString(36), part: 'a' }, material.start.length + 4);
+  const count = Math.floor(bytes / (Buffer.byteLength(JSON.stringify(item(100_000))) + 1));
+  return Array.from({ length: count }, (_nothing, nth) => item(nth));
+}
+
+function representationPlaces(path: string): readonly Place[] {
+  const keys = ['__typename', 'chainKey', 'address', 'id', 'caip2', 'caip19', 'nope'];
+  const places = ['Chain', 'Token'].flatMap((__typename) =>
+    keys.map((key) => ({
+      path: `${path} ${__typename}.${key}`,
+      fill(material: Material, bytes: number) {
+        const text = textOf(material, bytes);
+        const beside = key === 'address' ? { chainKey: 'a' } : key === 'chainKey' ? { address: 'a' } : {};
+        return { __typename, ...beside, [key]: text };
+      },
+    })),
+  );
+  return [...places, { path, fill: textOf }];
+}
+
+/** The shortest valid value. */
+function smallestOf(type: GraphQLInputType): unknown {
+  if (isNonNullType(type)) return smallestOf(type.ofType);
+  if (isListType(type)) return [];
+  if (isInputObjectType(type)) {
+    const required = Object.values(type.getFields()).filter((field) => isNonNullType(field.type));
+    return Object.fromEntries(required.map((field) => [field.name, smallestOf(field.type)]));
+  }
+  return 'a';
+}
+
+/** A value as a document writes it. The material that {@link VARIABLE} is becomes a variable. */
+function literalOf(value: unknown): string {
+  if (value === VARIABLE.start) return '$v';
+  if (Array.isArray(value)) return `[${value.map(literalOf).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  return `{ ${Object.entries(value)
+    .map(([name, inner]) => `${name}: ${literalOf(inner)}`)
+    .join(', ')} }`;
+}
+
+const VARIABLE: Material = { name: 'a variable', start: '<v>', part: 'a' };
+/** How often one variable stands in a list, so that the document has fewer than MAX_QUERY_TOKENS. */
+const REPEATED = 120;
+
+/**
+ * Operations with a long text in every place of every argument in the graph where a text fits, as a variable and as a
+ * literal; with one variable in many places, and with lists of very many short texts.
+ *
+ * @param bytes of the texts of one request
+ */
+export function* longRequests(materials: readonly Material[], bytes: number): Generator<LongRequest> {
+  for (const { field, argument } of allArguments()) {
+    for (const { path, fill } of placesIn(argument.type, `${field.name}.${argument.name}`)) {
+      for (const material of materials) {
+        const value = fill(material, bytes);
+        const name = `${path}: ${material.name}`;
+        const call = callOf(field, argument, '$v');
+        yield request(name, `($v: ${argument.type}) { ${call} }`, { v: value });
+        const aliases = Array.from({ length: 30 }, (_nothing, nth) => `a${nth}: ${call}`).join(' ');
+        yield request(`${name}, thirty times`, `($v: ${argument.type}) { ${aliases} }`, { v: value });
+        if (path.includes('thousand') || !isText(argument.type)) continue;
+        yield request(`${name}, as a literal`, `{ ${callOf(field, argument, literalOf(value))} }`);
+        const list = fill(VARIABLE, VARIABLE.start.length);
+        if (!Array.isArray(list)) continue;
+        const repeated = literalOf(Array.from({ length: REPEATED }, () => list[0]));
+        const text = textOf(material, bytes);
+        const type = getNamedType(argument.type).name === 'ID' ? 'ID!' : 'String!';
+        yield request(
+          `${name}, one variable again and again`,
+          `($v: ${type}) { ${callOf(field, argument, repeated)} }`,
+          { v: text },
+        );
+      }
+    }
+  }
+}
+
+/** Whether graphql-js takes a text for it: its messages show what it does not take. */
+function isText(type: GraphQLInputType): boolean {
+  const named = getNamedType(type);
+  return isInputObjectType(named) || ['String', 'ID', '_Any'].includes(named.name);
+}
+
+function request(name: string, document: string, variables?: Readonly<Record<string, unknown>>): LongRequest {
+  const query = `query ${document}`;
+  const control = variables
+    ? { query: '{ __typename }', extensions: { ignored: variables } }
+    : { query: `{ __typename }`, extensions: { ignored: query } };
+  return { name, body: variables ? { query, variables } : { query }, control };
+}
+
+function callOf(field: GraphQLField<unknown, unknown>, argument: GraphQLArgument, value: string): string {
+  const others = field.args
+    .filter((other) => other !== argument && isNonNullType(other.type))
+    .map((other) => `${other.name}: ${literalOf(smallestOf(other.type))}, `);
+  const selection = isLeafType(getNamedType(field.type)) ? '' : ' { __typename }';
+  return `${field.name}(${others.join('')}${argument.name}: ${value})${selection}`;
+}
+
+/** @throws if a field below the root has arguments: requests for it are to be added then */
+function allArguments() {
+  const schema = withFederation(ownSchema);
+  const query = schema.getQueryType();
+  const below = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) && type !== query);
+  for (const type of below) {
+    if (type.name.startsWith('__') || !isObjectType(type)) continue;
+    const [withArguments] = Object.values(type.getFields()).filter(({ args }) => args.length > 0);
+    if (withArguments)
+      throw new Error(`Expected no arguments below Query: ${type.name}.${withArguments.name}`);
+  }
+  return Object.values(query?.getFields() ?? {}).flatMap((field) =>
+    field.args.map((argument) => ({ field, argument })),
+  );
+}
