@@ -1,4 +1,5 @@
 import type { Chain, Token, TokenFilter } from './listing.js';
+import { MAX_LENGTHS } from './text-limits.js';
 
 /** The address that stands for a chain's native asset in listings, as it is most often written. */
 export const NATIVE_PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
@@ -23,9 +24,10 @@ const PLACEHOLDERS = /^(?:0x0*(?:0|e{40})|0{40}|e{40})$/i;
  * - Hex is a number: letter case, a missing `0x` before 40 digits, and zeros at its start make no difference.
  * - In a type of Move this is true of its addresses; names of modules and types are case-sensitive.
  * - The zero address, which some services use for native assets, becomes the placeholder.
- * - Everything else, such as base58, stays as it is.
+ * - Everything else, such as base58, stays as it is; so does a text that is longer than any address.
  */
 export function foldAddress(address: string): string {
+  if (address.length > MAX_LENGTHS.address) return address;
   const digits = BARE_HEX.test(address) ? address : HEX.exec(address)?.[1];
   if (digits !== undefined)
     return isNativePlaceholder(address) ? FOLDED_PLACEHOLDER : foldDigits(digits, SHORT_DIGITS);
@@ -53,10 +55,10 @@ export function isNativeOf(chain: Chain | null | undefined, { address }: Pick<To
 
 /**
  * The key of a chain as it is compared and looked up: keys that differ only in letter case are one key. Rows have it in
- * this form; a client may write it otherwise.
+ * this form; a client may write it otherwise. A text that is longer than any key stays as it is.
  */
 export function foldChainKey(chainKey: string): string {
-  return chainKey.toLowerCase();
+  return chainKey.length > MAX_LENGTHS.chainKey ? chainKey : chainKey.toLowerCase();
 }
 
 /** The identity of a token as one string: its folded chain key and its folded address. */

@@ -177,7 +177,10 @@ export async function createTokenSnapshot(
     ageAt: agingFrom(fetched.takenAt, before),
     rowsByChain: new Map([...byChain].map(([chainKey, ofChain]) => [chainKey, ofChain.length])),
     byChain: (chainKey) => byChain.get(foldChainKey(chainKey)) ?? NONE,
-    byAddress: (chainKey, address) => addresses.find(rows, foldChainKey(chainKey), address),
+    byAddress(chainKey, address) {
+      if (chainKey.length > TEXT_LIMITS.chainKey || address.length > TEXT_LIMITS.address) return undefined;
+      return addresses.find(rows, foldChainKey(chainKey), address);
+    },
     addresses,
     unlisted: unlistedRows(TOKENS, fetched),
     indexes,
