@@ -82,6 +82,8 @@ const SEARCH = `query Search($query: String, $filter: TokenFilter, $after: Strin
   tokenSearch(query: $query, filter: $filter, first: ${PAGE}, after: $after) {
     totalCount pageInfo { hasNextPage endCursor __typename } edges { cursor node ${LIST_FIELDS} __typename } __typename } }`;
 
+const SPACES = 80;
+
 /** A search with several pages, for {@link searchMix}. */
 export const pagedSearches: readonly string[] = ['tok1', 'tok57', 'lu', 'chain-7', 'vas', 'ethereum', 'ra'];
 
@@ -136,9 +138,11 @@ export function searchMix(laterPages: readonly LaterPage[]): NewQuestions {
       return () => {
         const kind = at(kinds, asked++ % kinds.length);
         const variables: SearchVariables = { filter: null, after: null, ...kind() };
-        let query = inCase(variables.query, below(2 ** 30));
-        // As if a space was typed behind it, which changes nothing in what is found.
-        while (typed.has(query)) query += ' ';
+        const text = inCase(variables.query, below(2 ** 30));
+        let query = text;
+        // As if spaces were typed around it, which changes nothing in what is found; few, since a search has a limit.
+        for (let nth = 1; typed.has(query); nth++)
+          query = ' '.repeat(nth % SPACES) + text + ' '.repeat(nth / SPACES);
         typed.add(query);
         return ask({ ...variables, query });
       };
