@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,7 +29,13 @@ export async function installPacked(atEnd: AtEnd): Promise<string | undefined> {
     const { stdout } = await run('npm', ['pack', '--pack-destination', folder, '--json'], { cwd: ROOT });
     const packed: unknown = JSON.parse(stdout);
     const [file] = Array.isArray(packed) ? packed : Object.values(packed as object);
-    await run('npm', ['install', ...QUIET, `./${(file as { filename: string }).filename}`], { cwd: folder });
+    const { filename } = file as { filename: string };
+    // Alone, as a library's user who refuses packages that the running Node is too old for.
+    const alone = join(folder, 'alone');
+    mkdirSync(alone);
+    writeFileSync(join(alone, 'package.json'), '{ "private": true }');
+    await run('npm', ['install', '--engine-strict', '--dry-run', ...QUIET, `../${filename}`], { cwd: alone });
+    await run('npm', ['install', ...QUIET, `./${filename}`], { cwd: folder });
   } catch (error) {
     if (process.env.CI || !/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH/.test(String(error)))
       throw error;
