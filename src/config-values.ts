@@ -29,7 +29,7 @@ export function integer(min: number, max: number): Parse<number> {
 
 /** A time in milliseconds, up to ten years; infinite for `never`. */
 export function timeOrNever(text: string): number {
-  if (text === 'never') return Number.POSITIVE_INFINITY;
+  if (text.toLowerCase() === 'never') return Number.POSITIVE_INFINITY;
   if (/^\d{1,12}$/.test(text) && Number(text) <= 315_360_000_000) return Number(text);
   throw new SettingError('a whole number of milliseconds from 0 to 315360000000, or never');
 }
@@ -52,16 +52,17 @@ export function fraction(text: string): number {
   throw new SettingError('a number from 0 to 1, such as 0.5');
 }
 
-/** `true` or `false`. */
+/** `true` or `false`, in any letter case. */
 export function boolean(text: string): boolean {
-  if (text === 'true' || text === 'false') return text === 'true';
+  const value = text.toLowerCase();
+  if (value === 'true' || value === 'false') return value === 'true';
   throw new SettingError('true or false');
 }
 
-/** One of these words. */
+/** One of these words, in any letter case. */
 export function oneOf<Value extends string>(values: readonly Value[]): Parse<Value> {
   return (text) => {
-    const value = values.find((candidate) => candidate === text);
+    const value = values.find((candidate) => candidate === text.toLowerCase());
     if (value !== undefined) return value;
     throw new SettingError(`one of ${values.join(', ')}`);
   };

@@ -1,4 +1,5 @@
 import { listingRulesFile } from './config/listing-rules.js';
+import { fileVariable, readSecret, SECRET_SETTINGS } from './config/secret-files.js';
 import { type DocumentManifest, documentManifest } from './config-documents.js';
 import {
   baseUrl,
@@ -58,13 +59,13 @@ export const SETTINGS = {
     'UPSTREAM_URL',
     undefined,
     baseUrl,
-    'Base address of the upstream with its version segment. Without it, the embedded demo listing is used.',
+    'Base address of the upstream with its version segment.',
   ),
-  requireUpstream: setting(
-    'REQUIRE_UPSTREAM',
-    false,
+  demo: setting<boolean | undefined>(
+    'DEMO',
+    undefined,
     boolean,
-    'Whether the process ends with status 1 without `UPSTREAM_URL`, so that demo data is never served.',
+    'Whether the embedded demo listing is served in place of an upstream. Unset, it is served where there is no `UPSTREAM_URL`, but not with `NODE_ENV=production`: there the process ends with status 1.',
   ),
   upstreamProfile: setting<UpstreamProfile>(
     'UPSTREAM_PROFILE',
@@ -255,34 +256,50 @@ export type Config = {
 /** The settings, or one message for each error: the name, the expected value and the actual one. */
 export type ConfigOrErrors = { readonly config: Config } | { readonly errors: readonly string[] };
 
-/** Reads the settings from environment variables; one that is unset or empty has its default. */
+/**
+ * Reads the settings from environment variables; one that is unset or empty has its default. The value of a setting
+ * that holds a secret can stand in a file, named by the same variable with `_FILE` behind it.
+ */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): ConfigOrErrors {
   const errors = new Map<string, string>();
   const values = Object.entries(SETTINGS).map(([key, { name, fallback, parse }]) => {
-    const text = env[name]?.trim();
-    if (!text) return [key, fallback];
+    const inFile = SECRET_SETTINGS.includes(name) ? env[fileVariable(name)]?.trim() : undefined;
+    const given = env[name]?.trim();
+    if (inFile && given) errors.set(name, `expected either ${name} or ${fileVariable(name)}, got both`);
+    let text = given;
     try {
-      return [key, parse(text)];
+      if (inFile && !given) text = readSecret(name, inFile);
+      return [key, text ? parse(text) : fallback];
     } catch (error) {
       if (!(error instanceof SettingError)) throw error;
-      const actual = error.shown?.(text) ?? JSON.stringify(text.slice(0, 100));
+      const actual = error.shown?.(text ?? '') ?? JSON.stringify((text ?? '').slice(0, 100));
       errors.set(name, `expected ${error.message}, got ${actual}`);
       return [key, fallback];
     }
   });
   const config = Object.fromEntries(values) as Config;
-  for (const [name, message] of crossChecks(config)) if (!errors.has(name)) errors.set(name, message);
+  const mayBeDemo = env.NODE_ENV !== 'production';
+  for (const [name, message] of crossChecks(config, mayBeDemo))
+    if (!errors.has(name)) errors.set(name, message);
   if (errors.size === 0) return { config };
   return { errors: [...errors].map(([name, message]) => `${name}: ${message}`) };
 }
 
-/** Errors between settings that are valid on their own, by the name of the setting. */
-export function crossChecks(config: Config): ReadonlyMap<string, string> {
-  const { upstreamProfile, upstreamUrl, upstreamSuccessorUrl, requireUpstream } = config;
+/**
+ * Errors between settings that are valid on their own, by the name of the setting.
+ *
+ * @param mayBeDemo whether demo data is served without a word about it, where there is no upstream
+ */
+export function crossChecks(config: Config, mayBeDemo: boolean): ReadonlyMap<string, string> {
+  const { upstreamProfile, upstreamUrl, upstreamSuccessorUrl, demo } = config;
   const errors = new Map<string, string>();
-  if (requireUpstream && upstreamUrl === undefined) {
-    errors.set('UPSTREAM_URL', 'expected a base address because of REQUIRE_UPSTREAM=true, got none');
+  if (upstreamUrl === undefined && !(demo ?? mayBeDemo)) {
+    errors.set(
+      'UPSTREAM_URL',
+      'expected the base address of an upstream, got none (DEMO=true serves demo data)',
+    );
   }
+  if (upstreamUrl !== undefined && demo) errors.set('DEMO', 'expected false beside UPSTREAM_URL, got true');
   if (upstreamProfile !== 'v1' && upstreamUrl === undefined) {
     errors.set('UPSTREAM_URL', `expected a base address for UPSTREAM_PROFILE=${upstreamProfile}, got none`);
   }

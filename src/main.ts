@@ -10,6 +10,8 @@ process.on('SIGINT', (signal) => stop(signal));
 // A closed terminal, or a supervisor that asks for new settings, is no reason to stop.
 process.on('SIGHUP', () => {});
 
+// The settings see NODE_ENV as it was given: where it is unset, this may be somebody's laptop.
+const env = { ...process.env };
 // Otherwise graphql-js repeats many checks that only help during development.
 process.env.NODE_ENV ??= 'production';
 // Collect garbage earlier than V8 does by default. Refreshes and long responses make much of it; this saves a third
@@ -31,7 +33,7 @@ if (options.length > 0) {
 } else {
   // From the bundle, which `npm run dev` does without.
   const { start } = await import('#start');
-  start((gracefulStop) => {
+  start(env, (gracefulStop) => {
     stop = gracefulStop;
   });
 }

@@ -165,7 +165,7 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
 }
 
 const DEMO_WARNING =
-  'DEMO DATA: prices and routes are made up, because UPSTREAM_URL is not set. Set it, and REQUIRE_UPSTREAM=true wherever real money moves';
+  'DEMO DATA: prices and routes are made up, because UPSTREAM_URL is not set. Set it, and DEMO=false wherever real money moves';
 
 const DEMO_NOTE = `: DEMO DATA, prices are made up
             To use a real API, restart with UPSTREAM_URL=https://example.org/v1`;
@@ -215,14 +215,14 @@ function explain(error: unknown, { host, port, adminPort, snapshotDir }: Config)
   return ['The gateway could not start.', String(error instanceof Error ? error.stack : error)];
 }
 
-/** Starts the gateway with the settings in the environment. Invalid ones end the process with status 1. */
-export function start(onSignal: OnSignal): void {
-  const settings = readConfig(process.env);
+/** Starts the gateway with the settings in an environment. Invalid ones end the process with status 1. */
+export function start(env: NodeJS.ProcessEnv, onSignal: OnSignal): void {
+  const settings = readConfig(env);
   if ('errors' in settings) {
     endWith([
       'The gateway did not start. Correct these settings:',
       ...settings.errors.map((error) => `  ${error}`),
-      ...mistypedNames(process.env).map((mistyped) => `  ${mistypedText(mistyped)}`),
+      ...mistypedNames(env).map((mistyped) => `  ${mistypedText(mistyped)}`),
     ]);
   }
   const { config } = settings;

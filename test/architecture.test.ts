@@ -160,6 +160,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'command-line',
     'config-documents',
     'config/listing-rules',
+    'config/secret-files',
     'demo',
     'logger',
     'mcp/load-protocol',

@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { readConfig, SETTINGS } from '../src/config.js';
 import { spawnGateway } from './support/gateway-process.js';
 
@@ -15,7 +18,7 @@ describe('settings', () => {
         port: 4000,
         drainMs: 1500,
         upstreamUrl: undefined,
-        requireUpstream: false,
+        demo: undefined,
         upstreamProfile: 'v1',
         upstreamSuccessorUrl: undefined,
         upstreamHeaders: {},
@@ -97,7 +100,7 @@ describe('settings', () => {
     ['PORT', '-1', 'a whole number from 0 to 65535, got "-1"'],
     ['PORT', '4e3', 'a whole number'],
     ['DRAIN_MS', '10s', 'a whole number from 0 to 600000'],
-    ['REQUIRE_UPSTREAM', 'yes', 'true or false, got "yes"'],
+    ['DEMO', 'yes', 'true or false, got "yes"'],
     ['UPSTREAM_URL', 'example.org/v1', 'an address such as https://example.org/v1, got "example.org/v1"'],
     ['UPSTREAM_URL', 'ftp://example.org/v1', 'an address that begins with http:// or https://'],
     [
@@ -199,6 +202,51 @@ describe('settings', () => {
     }
   });
 
+  it('may have words in any letter case', () => {
+    const settings = readConfig({
+      MCP: 'FALSE',
+      LOG_LEVEL: 'Warn',
+      UPSTREAM_PROFILE: 'V1',
+      HOLD_BACK_MS: 'Never',
+    });
+    expect(settings).toMatchObject({
+      config: { mcp: false, logLevel: 'warn', upstreamProfile: 'v1', holdBackMs: Number.POSITIVE_INFINITY },
+    });
+  });
+
+  it('that hold secrets can stand in files, which errors do not quote', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-secrets-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = (content: string) => {
+      const path = join(folder, String(Math.random()));
+      writeFileSync(path, content);
+      return path;
+    };
+    expect(readConfig({ REDIS_URL_FILE: file('redis://:secret@127.0.0.1:6379\n') })).toMatchObject({
+      config: { redisUrl: 'redis://:secret@127.0.0.1:6379' },
+    });
+    expect(readConfig({ UPSTREAM_HEADERS_FILE: file('{"x-api-key":"key"}') })).toMatchObject({
+      config: { upstreamHeaders: { 'x-api-key': 'key' } },
+    });
+    const redisUrl = 'redis://127.0.0.1:6379';
+    expect(errorsOf({ REDIS_URL: redisUrl, REDIS_URL_FILE: file(redisUrl) })).toEqual([
+      'REDIS_URL: expected either REDIS_URL or REDIS_URL_FILE, got both',
+    ]);
+    const [wrong = ''] = errorsOf({ REDIS_URL_FILE: file('secret') });
+    expect(wrong).toMatch(/^REDIS_URL: expected an address such as .* got 6 other characters$/);
+    for (const [path, fault] of [
+      [join(folder, 'none'), 'which cannot be read (ENOENT)'],
+      [folder, 'which is no regular file'],
+      [file(' \n'), 'which is empty'],
+      [file('x'.repeat(70_000)), 'which has 70000 bytes and may have 65536'],
+    ] as const) {
+      expect(errorsOf({ REDIS_URL_FILE: path })).toEqual([
+        expect.stringMatching(/^REDIS_URL: expected a file with the value as REDIS_URL_FILE, got "/),
+      ]);
+      expect(errorsOf({ REDIS_URL_FILE: path })[0]).toContain(fault);
+    }
+  });
+
   it('must agree with each other', () => {
     expect(errorsOf({ TRUSTED_DOCUMENTS_ONLY: 'true' })).toEqual([
       'TRUSTED_DOCUMENTS: expected a file of documents for TRUSTED_DOCUMENTS_ONLY=true, got none',
@@ -207,10 +255,16 @@ describe('settings', () => {
       'UPSTREAM_URL: expected a base address for UPSTREAM_PROFILE=auto, got none',
       'UPSTREAM_SUCCESSOR_URL: expected the base address to change over to for UPSTREAM_PROFILE=auto, got none',
     ]);
-    expect(errorsOf({ REQUIRE_UPSTREAM: 'true' })).toEqual([
-      'UPSTREAM_URL: expected a base address because of REQUIRE_UPSTREAM=true, got none',
+    const missing = [
+      'UPSTREAM_URL: expected the base address of an upstream, got none (DEMO=true serves demo data)',
+    ];
+    expect(errorsOf({ DEMO: 'false' })).toEqual(missing);
+    expect(errorsOf({ NODE_ENV: 'production' })).toEqual(missing);
+    expect(errorsOf({ NODE_ENV: 'production', DEMO: 'TRUE' })).toEqual([]);
+    expect(errorsOf({ DEMO: 'false', UPSTREAM_URL: 'https://example.org/v1' })).toEqual([]);
+    expect(errorsOf({ DEMO: 'true', UPSTREAM_URL: 'https://example.org/v1' })).toEqual([
+      'DEMO: expected false beside UPSTREAM_URL, got true',
     ]);
-    expect(errorsOf({ REQUIRE_UPSTREAM: 'true', UPSTREAM_URL: 'https://example.org/v1' })).toEqual([]);
     expect(errorsOf({ UPSTREAM_PROFILE: 'value-transfer', UPSTREAM_URL: 'nowhere', PORT: 'x' })).toEqual([
       expect.stringMatching(/^PORT: /),
       expect.stringMatching(/^UPSTREAM_URL: expected an address/),

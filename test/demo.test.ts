@@ -108,16 +108,20 @@ describe('without UPSTREAM_URL', () => {
       { source: 'demo', rejectedRows: 0 },
     ]);
     expect(output()).toContain('"isDemo":true');
-    expect(output()).toMatch(/"level":40,.*"msg":"DEMO DATA.* REQUIRE_UPSTREAM=true/);
+    expect(output()).toMatch(/"level":40,.*"msg":"DEMO DATA.* DEMO=false/);
     expect(await (await fetch(`${address}/ready`)).json()).toEqual({ ready: true, source: 'demo' });
     const metrics = await (await fetch(`${address}/metrics`)).text();
     expect(metrics.match(/^\w*listing_source\{.*source="demo".*\} 1$/gm)).toHaveLength(2);
   });
 
-  it('and with REQUIRE_UPSTREAM=true the gateway does not start, and says what to set', async () => {
-    const { output, exited } = spawnGateway({ REQUIRE_UPSTREAM: 'true' });
+  it.each([
+    ['DEMO=false', { DEMO: 'false' }],
+    ['NODE_ENV=production', { NODE_ENV: 'production' }],
+  ])('is not served with %s: the gateway does not start, and says what to set', async (_name, settings) => {
+    const { output, exited } = spawnGateway(settings);
     expect(await exited).toBe(1);
-    expect(output()).toContain('UPSTREAM_URL: expected a base address');
+    expect(output()).toContain('UPSTREAM_URL: expected the base address of an upstream');
+    expect(output()).toContain('DEMO=true');
   });
 
   it('refreshes show new prices', async () => {

@@ -1,5 +1,6 @@
 import { SETTINGS } from '../config.js';
 import { isOneSlip } from '../domain/fold-text.js';
+import { fileVariable, SECRET_SETTINGS } from './secret-files.js';
 
 /** A variable of the environment whose name resembles that of a setting. */
 export interface MistypedName {
@@ -16,7 +17,7 @@ const PLAIN_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
  * is between the words. They are not read; what is set there is not looked at, as it can be a secret.
  */
 export function mistypedNames(env: Readonly<Record<string, string | undefined>>): readonly MistypedName[] {
-  const known = Object.values(SETTINGS).map(({ name }) => name);
+  const known = [...Object.values(SETTINGS).map(({ name }) => name), ...SECRET_SETTINGS.map(fileVariable)];
   const mistyped: MistypedName[] = [];
   for (const [name, text] of Object.entries(env)) {
     if (!text?.trim() || !PLAIN_NAME.test(name) || known.includes(name)) continue;

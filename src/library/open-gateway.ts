@@ -81,7 +81,8 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
     ...(logTo ? { destination: logTo } : {}),
   });
   const isDemo = config.upstreamUrl === undefined;
-  if (isDemo) log.warn('Without upstreamUrl this gateway serves demo data, with prices that are made up');
+  if (isDemo)
+    log.warn('With demo: true this gateway serves demo data, with prices and routes that are made up');
   const metrics = createMetrics({ version: VERSION, ofProcess: false });
   const { snapshots, giveUp, close } = await openSnapshots({
     ...config,

@@ -43,7 +43,7 @@ export function checkSettings(given: Readonly<Record<string, unknown>>): Config 
     }
   });
   const config = Object.fromEntries(values) as Config;
-  for (const [name, message] of crossChecks(config)) errors.push(withKeys(`${name}: ${message}`));
+  for (const [name, message] of crossChecks(config, false)) errors.push(withKeys(`${name}: ${message}`));
   if (errors.length > 0) throw new TypeError(`The gateway did not open. ${errors.join('; ')}`);
   return config;
 }

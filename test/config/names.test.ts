@@ -42,10 +42,10 @@ describe('a name that is no setting', () => {
   it('stands beside the errors that keep the process from starting', async () => {
     const { output, exited } = spawnGateway({
       UPSTREAM_ULR: 'https://example.org',
-      REQUIRE_UPSTREAM: 'true',
+      DEMO: 'false',
     });
     expect(await exited).toBe(1);
-    expect(output()).toContain('  UPSTREAM_URL: expected a base address');
+    expect(output()).toContain('  UPSTREAM_URL: expected the base address');
     expect(output()).toContain(
       '  UPSTREAM_ULR is not a setting, and is not read. Did you mean UPSTREAM_URL?\n',
     );

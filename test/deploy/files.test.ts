@@ -53,7 +53,7 @@ describe('settings', () => {
     expect(names.length).toBeGreaterThan(3);
     expect(names.filter((name) => !settingNames.has(name))).toEqual([]);
     const config = configOf({ UPSTREAM_URL: 'https://example.org/v1', ...settings });
-    expect([config.host, config.port, config.adminPort, config.requireUpstream]).toEqual([
+    expect([config.host, config.port, config.adminPort, config.upstreamUrl !== undefined]).toEqual([
       '0.0.0.0',
       4000,
       4001,

@@ -206,7 +206,7 @@ describe('the packed gateway, installed into an empty project', () => {
   it('ends with the process once it is closed', async ({ skip }) => {
     if (folder === undefined) return skip();
     const code = `import { openGateway } from 'chains-and-tokens-gateway';
-      const gateway = await openGateway({ logLevel: 'silent' });
+      const gateway = await openGateway({ demo: true, logLevel: 'silent' });
       const asked = () => gateway.fetch(new Request('http://gateway/graphql?query={tokens{symbol}}'));
       for (let time = 0; time < 3; time++) console.log((await asked()).status);
       await gateway.close();`;

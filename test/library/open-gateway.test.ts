@@ -223,6 +223,11 @@ describe('an option', () => {
     ['of another type', { graphiql: 'yes' }, /graphiql: expected true or false/],
     ['without another', { upstreamProfile: 'auto' }, /upstreamUrl: expected .* for upstreamProfile=auto/],
     ['without an origin', { corsOrigins: [] }, /corsOrigins: expected another value/],
+    [
+      'missing: an upstream, or a word for demo data',
+      { upstreamUrl: undefined },
+      /upstreamUrl: expected the base address of an upstream, got none \(demo=true/,
+    ],
     ['that is no path', { path: 'graphql' }, /path: expected a path such as \/graphql/],
     ['that is the path of a probe', { path: '/ready' }, /path: expected/],
     ['that ends with a slash', { path: '/graphql/' }, /path: expected/],

@@ -12,7 +12,7 @@ export async function open(options: OpenGatewayOptions = {}, upstream?: FakeUpst
     path: '/api/graphql',
     // A busy machine must not make the gateway refuse operations.
     maxWaitMs: 600_000,
-    ...(upstream ? { upstreamUrl: upstream.url } : {}),
+    ...(upstream ? { upstreamUrl: upstream.url } : options.upstreamUrl === undefined ? { demo: true } : {}),
     logTo: { write: (line) => lines.push(line) },
     ...options,
   });

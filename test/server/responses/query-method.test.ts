@@ -173,7 +173,7 @@ describe('the endpoint', () => {
 
 describe('a QUERY request to a gateway inside another server', () => {
   it('is answered by fetch and by the handler of node:http, from the cache and with 304', async () => {
-    const gateway = await openGateway({ path: '/api/graphql', logTo: { write: () => {} } });
+    const gateway = await openGateway({ demo: true, path: '/api/graphql', logTo: { write: () => {} } });
     onTestFinished(gateway.close);
     const host = createServer(gateway.handler).listen(0, '127.0.0.1');
     await once(host, 'listening');
