@@ -1,3 +1,5 @@
+import { firstIndex } from './order/token-order.js';
+
 /** A position in an order: tokens with a larger key come after it, and those with this key from this place on. */
 export interface Position {
   readonly key: number;
@@ -6,52 +8,40 @@ export interface Position {
 
 /** The tokens of one page, in order, and how many of those found come before it. */
 export interface FoundPage {
-  readonly places: readonly number[];
-  readonly keys: readonly number[];
+  readonly picked: readonly Position[];
   readonly before: number;
 }
+
+const START: Position = { key: Number.NEGATIVE_INFINITY, place: 0 };
 
 /**
  * Picks the first `size` tokens after a position, by key and then by place, in one pass and without sorting the others.
  *
- * @param keys the keys of the tokens found, by index
+ * @param places those of the tokens found, ascending
  */
 export function pageOf(
-  { count, places }: { readonly count: number; readonly places: Uint32Array },
-  keys: Float64Array,
+  places: readonly number[],
+  keyAt: (place: number) => number,
   size: number,
-  after: Position | undefined,
+  after = START,
 ): FoundPage {
-  const pagePlaces: number[] = [];
-  const pageKeys: number[] = [];
-  const afterKey = after?.key ?? Number.NEGATIVE_INFINITY;
-  const afterPlace = after?.place ?? 0;
+  const picked: Position[] = [];
   let before = 0;
-  let length = 0;
   let lastKey = Number.POSITIVE_INFINITY;
-  let lastPlace = Number.POSITIVE_INFINITY;
-  for (let index = 0; index < count; index++) {
-    const key = keys[index] ?? 0;
-    const place = places[index] ?? 0;
-    if (key < afterKey || (key === afterKey && place < afterPlace)) {
+  for (const place of places) {
+    const key = keyAt(place);
+    if (key < after.key || (key === after.key && place < after.place)) {
       before++;
       continue;
     }
-    if (length === size && (key > lastKey || (key === lastKey && place > lastPlace))) continue;
-    let slot = length < size ? length++ : size - 1;
-    for (; slot > 0; slot--) {
-      const otherKey = pageKeys[slot - 1] ?? 0;
-      const otherPlace = pagePlaces[slot - 1] ?? 0;
-      if (otherKey < key || (otherKey === key && otherPlace < place)) break;
-      pageKeys[slot] = otherKey;
-      pagePlaces[slot] = otherPlace;
+    if (picked.length === size) {
+      // Places ascend: of equal keys, the earlier one stays.
+      if (key >= lastKey) continue;
+      picked.pop();
     }
-    pageKeys[slot] = key;
-    pagePlaces[slot] = place;
-    if (length === size) {
-      lastKey = pageKeys[size - 1] ?? 0;
-      lastPlace = pagePlaces[size - 1] ?? 0;
-    }
+    const slot = firstIndex(picked.length, (index) => (picked[index]?.key ?? 0) > key);
+    picked.splice(slot, 0, { key, place });
+    if (picked.length === size) lastKey = picked[size - 1]?.key ?? 0;
   }
-  return { places: pagePlaces, keys: pageKeys, before };
+  return { picked, before };
 }
