@@ -13,11 +13,12 @@ export interface FoundPage {
 }
 
 const START: Position = { key: Number.NEGATIVE_INFINITY, place: 0 };
+const END: Position = { key: Number.POSITIVE_INFINITY, place: Number.POSITIVE_INFINITY };
 
 /**
  * Picks the first `size` tokens after a position, by key and then by place, in one pass and without sorting the others.
  *
- * @param places those of the tokens found, ascending
+ * @param places those of the tokens found, in any order
  */
 export function pageOf(
   places: readonly number[],
@@ -27,21 +28,19 @@ export function pageOf(
 ): FoundPage {
   const picked: Position[] = [];
   let before = 0;
-  let lastKey = Number.POSITIVE_INFINITY;
+  let last: Position = END;
   for (const place of places) {
     const key = keyAt(place);
     if (key < after.key || (key === after.key && place < after.place)) {
       before++;
       continue;
     }
-    if (picked.length === size) {
-      // Places ascend: of equal keys, the earlier one stays.
-      if (key >= lastKey) continue;
-      picked.pop();
-    }
-    const slot = firstIndex(picked.length, (index) => (picked[index]?.key ?? 0) > key);
+    if (key > last.key || (key === last.key && place > last.place)) continue;
+    const isBehind = (other: Position) => other.key > key || (other.key === key && other.place > place);
+    const slot = firstIndex(picked.length, (index) => isBehind(picked[index] ?? END));
     picked.splice(slot, 0, { key, place });
-    if (picked.length === size) lastKey = picked[size - 1]?.key ?? 0;
+    if (picked.length > size) picked.pop();
+    if (picked.length === size) last = picked.at(-1) ?? END;
   }
   return { picked, before };
 }

@@ -2,7 +2,6 @@ import { foldAddress, foldChainKey, isNativePlaceholder } from '../domain/addres
 import type { Chain, Token } from '../domain/listing.js';
 import { foldSymbol } from './text.js';
 import type { Places, TokenIndexes } from './token-indexes.js';
-import { NO_MATCH } from './word-scores.js';
 
 /** Tokens must match every condition given; an omitted condition matches everything. */
 export interface TokenSearchFilter {
@@ -34,12 +33,10 @@ interface Filtered {
   readonly chains: ChainsByKey | undefined;
 }
 
-/** By place, 0 for each token that matches the filter, else {@link NO_MATCH}. */
-export function allowedTokens(filter: TokenSearchFilter, filtered: Filtered): Uint8Array {
+/** By place, 1 for each token that matches the filter; undefined for a filter that matches all. */
+export function allowedTokens(filter: TokenSearchFilter, filtered: Filtered): Uint8Array | undefined {
+  if (Object.values(filter).every((condition) => condition === undefined)) return undefined;
   const { tokens, indexes, prices, chains } = filtered;
-  const allowed = new Uint8Array(tokens.length);
-  if (Object.values(filter).every((condition) => condition === undefined)) return allowed;
-
   const { symbols, chainKeys, chainTypes, isBridgeable, isNative, hasPrice } = filter;
   const { minPriceUsd = Number.NEGATIVE_INFINITY, maxPriceUsd = Number.POSITIVE_INFINITY } = filter;
   const needsPrice = filter.minPriceUsd !== undefined || filter.maxPriceUsd !== undefined;
@@ -56,6 +53,7 @@ export function allowedTokens(filter: TokenSearchFilter, filtered: Filtered): Ui
   const onChain = chainKeys && marked(chainKeys.map((key) => placesOn(foldChainKey(key))));
   const ofType = keysOfTypes && marked(keysOfTypes.map(placesOn));
   const native = isNative === undefined ? undefined : marked(nativesOf(filtered));
+  const allowed = new Uint8Array(tokens.length);
   for (let place = 0; place < allowed.length; place++) {
     const price = prices[place] ?? Number.NaN;
     const isAllowed =
@@ -66,7 +64,7 @@ export function allowedTokens(filter: TokenSearchFilter, filtered: Filtered): Ui
       (isBridgeable === undefined || indexes.isBridgeable[place] === Number(isBridgeable)) &&
       (hasPrice === undefined || Number.isNaN(price) !== hasPrice) &&
       (!needsPrice || (price >= minPriceUsd && price <= maxPriceUsd));
-    if (!isAllowed) allowed[place] = NO_MATCH;
+    allowed[place] = Number(isAllowed);
   }
   return allowed;
 }

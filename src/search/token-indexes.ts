@@ -8,7 +8,7 @@ import { WordList } from './suggestions/word-list.js';
 import { foldSymbol, keyStarts, nameStarts, symbolStarts } from './text.js';
 import { MARK, type WordStarts, wordStartsSteps } from './word-starts.js';
 
-/** Tokens, each meant by its **place**: its number in the order by symbol, chain and address. Ascending. */
+/** Tokens, each meant by its **place**: its number in the order by symbol, chain and address. */
 export type Places = readonly number[];
 
 /** The tokens that have a text. */

@@ -6,8 +6,8 @@ import { orderOf } from './orders.js';
 import { type Position, pageOf } from './page.js';
 import { type Interpretation, interpretationsOf } from './text.js';
 import { allowedTokens, type ChainsByKey, type TokenSearchFilter } from './token-filter.js';
-import type { TokenIndexes } from './token-indexes.js';
-import { NO_MATCH, scoresOf } from './word-scores.js';
+import type { Places, TokenIndexes } from './token-indexes.js';
+import { NO_MATCH, scoresOf, type WordScores } from './word-scores.js';
 
 export interface TokenSearchRequest {
   /** As typed by a person; blank finds all. */
@@ -57,18 +57,19 @@ export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes)
   const { isBridgeable, rarities } = indexes;
   const tokens = Array.from(indexes.rowAt, (row) => rows[row] as Token);
   const listedPrices = Float64Array.from(tokens, ({ price }) => price?.usd ?? Number.NaN);
+  const all = tokens.map((_token, place) => place);
   const noPrices = new Float64Array(tokens.length).fill(Number.NaN);
 
   return (request, chains) => {
     const prices = request.pricesUsable ? listedPrices : noPrices;
     const allowed = allowedTokens(request.filter, { tokens, indexes, prices, chains });
     const interpretations = interpretationsOf(request.query);
-    /** The scores of each word, by place. */
-    let scores: readonly Uint8Array[] = [];
-    let found: readonly number[] = [];
+    let scored: readonly WordScores[] = [];
+    let found: Places = [];
     for (const { words, byCurrency } of interpretations.length > 0 ? interpretations : [BLANK]) {
-      scores = words.map((word) => scoresOf(word, indexes, chains, byCurrency));
-      found = placesIn([...scores, allowed]);
+      scored = words.map((word) => scoresOf(word, indexes, chains, byCurrency));
+      found = matchedByAll(scored, all);
+      if (allowed) found = found.filter((place) => allowed[place] === 1);
       if (found.length > 0) break;
     }
 
@@ -76,11 +77,11 @@ export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes)
       const isPriced = !Number.isNaN(prices[place]);
       const state = (isBridgeable[place] === 1 ? 0 : STATE.notBridgeable) + (isPriced ? 0 : STATE.notPriced);
       const rarity = rarities[place] ?? 0;
-      if (scores.length === 0) return blankRankOf(state, rarity);
+      if (scored.length === 0) return blankRankOf(state, rarity);
       let symbolMatch: number = NO_SYMBOL_MATCH;
       let sum = 0;
-      for (let nth = 0; nth < scores.length; nth++) {
-        const score = scores[nth]?.[place] ?? 0;
+      for (let nth = 0; nth < scored.length; nth++) {
+        const score = scored[nth]?.scores[place] ?? 0;
         symbolMatch = Math.min(symbolMatch, symbolMatchOf(score, nth));
         sum += score;
       }
@@ -100,10 +101,8 @@ export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes)
   };
 }
 
-/** The places that match in each of these columns, ascending. */
-function placesIn([column = new Uint8Array(), ...others]: readonly Uint8Array[]): readonly number[] {
-  let found: number[] = [];
-  for (let place = 0; place < column.length; place++) if (column[place] !== NO_MATCH) found.push(place);
-  for (const other of others) found = found.filter((place) => other[place] !== NO_MATCH);
-  return found;
+/** The places that all words match. @param all what no words match */
+function matchedByAll(words: readonly WordScores[], all: Places): Places {
+  const [fewest = all] = words.map(({ places }) => places).sort((a, b) => a.length - b.length);
+  return words.reduce((found, { scores }) => found.filter((place) => scores[place] !== NO_MATCH), fewest);
 }

@@ -8,8 +8,16 @@ import { MATCH, type Match } from './word-starts.js';
 /** Exceeds every score. */
 export const NO_MATCH = 255;
 
+/** How well one word matches the tokens. */
+export interface WordScores {
+  /** The best score of each token, by place; {@link NO_MATCH} for one that does not match. */
+  readonly scores: Uint8Array;
+  /** The tokens that match, in no order. */
+  readonly places: Places;
+}
+
 /**
- * The best score of a word for each token, by place; {@link NO_MATCH} for tokens that it does not match.
+ * Scores one word.
  *
  * @param byCurrency whether the symbol of its native currency also names a chain
  */
@@ -18,11 +26,16 @@ export function scoresOf(
   indexes: TokenIndexes,
   chains: ChainNames | undefined,
   byCurrency: boolean,
-): Uint8Array {
+): WordScores {
   const { letters, folded, addresses, identifier: { addressOn, addressStart, addressEnd = '' } = {} } = word;
   const scores = new Uint8Array(indexes.rowAt.length).fill(NO_MATCH);
+  const matching: number[] = [];
   const improve = (places: Places, score: number) => {
-    for (const place of places) if (score < (scores[place] ?? 0)) scores[place] = score;
+    for (const place of places) {
+      const before = scores[place] ?? 0;
+      if (before === NO_MATCH) matching.push(place);
+      if (score < before) scores[place] = score;
+    }
   };
   const improveChain = (chain: ChainPlaces | undefined, match: Match) => {
     if (!chain) return;
@@ -49,5 +62,5 @@ export function scoresOf(
   indexes.addressStarts.find(addressStart ?? '', ([address, places]) => {
     if (address.toLowerCase().endsWith(addressEnd)) improve(places, SCORES.address);
   });
-  return scores;
+  return { scores, places: matching };
 }
