@@ -1,12 +1,14 @@
 import type { Chain } from '../domain/listing.js';
 import { runAtOnce } from '../scheduling/chunks.js';
-import { foldSymbol, nameLines, type SearchWord } from './text.js';
-import { createMatches, MATCH, type Match, textIndexSteps } from './text-index.js';
+import { WordList } from './suggestions/word-list.js';
+import { foldSymbol, nameStarts, type SearchWord } from './text.js';
+import { append } from './token-indexes.js';
+import { MATCH, type Match, wordStartsSteps } from './word-starts.js';
 
 /** Finds chains by their names and identifiers. */
 export interface ChainNames {
-  /** All names, as they are written. */
-  readonly texts: readonly string[];
+  /** The words of all names. */
+  readonly words: WordList;
   /**
    * The keys of the chains that have a name that this word is, or a word of which it is the start, each with its best
    * match. The `chainId` and the CAIP-2 identifier of a chain are names of it, too.
@@ -36,65 +38,35 @@ const NICKNAMES: ReadonlyMap<string, readonly string[]> = new Map([
 
 /** Indexes the names of chains: keys, short and full names, nicknames; each also written as one word. */
 export function createChainNames(chains: readonly Chain[]): ChainNames {
-  const names = chains.flatMap(({ chainKey, shortName, name }) =>
-    [...new Set([chainKey, shortName, name, ...(NICKNAMES.get(chainKey) ?? [])])].map((text) => ({
-      chainKey,
-      text,
-    })),
-  );
-  const index = runAtOnce(
-    textIndexSteps([
-      {
-        count: names.length,
-        linesOf: (number) => nameLines(names[number]?.text ?? ''),
-        isFoundInside: false,
-      },
-    ]),
-  );
-  const matches = createMatches(names.length, names.length);
-  const byCurrencySymbol = keysBy(chains, ({ nativeCurrency }) => foldSymbol(nativeCurrency.symbol));
-  const byChainId = keysBy(chains, ({ chainId }) => String(chainId));
-  const byCaip2 = keysBy(chains, ({ caip2 }) => caip2?.toLowerCase());
+  const names: { readonly chainKey: string; readonly text: string }[] = [];
+  const words = new WordList();
+  /** By `chainId` and by CAIP-2 identifier: no text is both. */
+  const identified = new Map<string, string[]>();
+  const byCurrencySymbol = new Map<string, string[]>();
+  for (const { chainKey, shortName, name, chainId, caip2, nativeCurrency } of chains) {
+    for (const text of new Set([chainKey, shortName, name, ...(NICKNAMES.get(chainKey) ?? [])])) {
+      names.push({ chainKey, text });
+      words.add(text);
+    }
+    append(identified, String(chainId), chainKey);
+    if (caip2 !== null) append(identified, caip2.toLowerCase(), chainKey);
+    append(byCurrencySymbol, foldSymbol(nativeCurrency.symbol), chainKey);
+  }
+  const starts = runAtOnce(wordStartsSteps(names, ({ text }) => nameStarts(text)));
+  const identifiedBy = (text: string) => identified.get(text) ?? [];
 
   return {
-    texts: names.map(({ text }) => text),
-    named(word, byCurrency) {
+    words,
+    named({ letters, folded, identifier }, byCurrency) {
       const found = new Map<string, Match>();
-      index.find(word.letters, matches);
-      for (const number of matches.texts.subarray(0, matches.count)) {
-        const chainKey = names[number]?.chainKey;
-        if (chainKey === undefined) continue;
-        const match = matches.best[number] as Match;
-        const known = found.get(chainKey);
-        if (known === undefined || match < known) found.set(chainKey, match);
-      }
-      const { folded, identifier } = word;
-      const caip2 = identifier ? identifier.caip2 : folded;
-      if (caip2 !== undefined) addWhole(found, byCaip2.get(caip2));
-      if (identifier) return found;
-      addWhole(found, byChainId.get(folded));
-      if (byCurrency) addWhole(found, byCurrencySymbol.get(folded));
+      starts.find(letters, ({ chainKey }, match) => {
+        if (match < (found.get(chainKey) ?? MATCH.inside)) found.set(chainKey, match);
+      });
+      const whole = identifiedBy(identifier ? (identifier.caip2 ?? '') : folded);
+      const ofCurrency = byCurrency && !identifier ? byCurrencySymbol.get(folded) : undefined;
+      for (const chainKey of [...whole, ...(ofCurrency ?? [])]) found.set(chainKey, MATCH.firstWord);
       return found;
     },
-    identifiedBy: (caip2) => byCaip2.get(caip2) ?? [],
+    identifiedBy,
   };
-}
-
-function addWhole(found: Map<string, Match>, chainKeys: readonly string[] | undefined): void {
-  if (chainKeys === undefined) return;
-  for (const chainKey of chainKeys) found.set(chainKey, MATCH.firstWord);
-}
-
-/** The keys of the chains, grouped by a text of theirs. */
-function keysBy(
-  chains: readonly Chain[],
-  textOf: (chain: Chain) => string | undefined,
-): ReadonlyMap<string, readonly string[]> {
-  const keys = new Map<string, string[]>();
-  for (const chain of chains) {
-    const text = textOf(chain);
-    if (text === undefined) continue;
-    keys.set(text, [...(keys.get(text) ?? []), chain.chainKey]);
-  }
-  return keys;
 }

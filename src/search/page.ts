@@ -1,3 +1,5 @@
+import { firstIndex } from './order/token-order.js';
+
 /** A position in an order: tokens with a larger key come after it, and those with this key from this place on. */
 export interface Position {
   readonly key: number;
@@ -6,52 +8,39 @@ export interface Position {
 
 /** The tokens of one page, in order, and how many of those found come before it. */
 export interface FoundPage {
-  readonly places: readonly number[];
-  readonly keys: readonly number[];
+  readonly picked: readonly Position[];
   readonly before: number;
 }
+
+const START: Position = { key: Number.NEGATIVE_INFINITY, place: 0 };
+const END: Position = { key: Number.POSITIVE_INFINITY, place: Number.POSITIVE_INFINITY };
 
 /**
  * Picks the first `size` tokens after a position, by key and then by place, in one pass and without sorting the others.
  *
- * @param keys the keys of the tokens found, by index
+ * @param places those of the tokens found, in any order
  */
 export function pageOf(
-  { count, places }: { readonly count: number; readonly places: Uint32Array },
-  keys: Float64Array,
+  places: readonly number[],
+  keyAt: (place: number) => number,
   size: number,
-  after: Position | undefined,
+  after = START,
 ): FoundPage {
-  const pagePlaces: number[] = [];
-  const pageKeys: number[] = [];
-  const afterKey = after?.key ?? Number.NEGATIVE_INFINITY;
-  const afterPlace = after?.place ?? 0;
+  const picked: Position[] = [];
   let before = 0;
-  let length = 0;
-  let lastKey = Number.POSITIVE_INFINITY;
-  let lastPlace = Number.POSITIVE_INFINITY;
-  for (let index = 0; index < count; index++) {
-    const key = keys[index] ?? 0;
-    const place = places[index] ?? 0;
-    if (key < afterKey || (key === afterKey && place < afterPlace)) {
+  let last: Position = END;
+  for (const place of places) {
+    const key = keyAt(place);
+    if (key < after.key || (key === after.key && place < after.place)) {
       before++;
       continue;
     }
-    if (length === size && (key > lastKey || (key === lastKey && place > lastPlace))) continue;
-    let slot = length < size ? length++ : size - 1;
-    for (; slot > 0; slot--) {
-      const otherKey = pageKeys[slot - 1] ?? 0;
-      const otherPlace = pagePlaces[slot - 1] ?? 0;
-      if (otherKey < key || (otherKey === key && otherPlace < place)) break;
-      pageKeys[slot] = otherKey;
-      pagePlaces[slot] = otherPlace;
-    }
-    pageKeys[slot] = key;
-    pagePlaces[slot] = place;
-    if (length === size) {
-      lastKey = pageKeys[size - 1] ?? 0;
-      lastPlace = pagePlaces[size - 1] ?? 0;
-    }
+    if (key > last.key || (key === last.key && place > last.place)) continue;
+    const isBehind = (other: Position) => other.key > key || (other.key === key && other.place > place);
+    const slot = firstIndex(picked.length, (index) => isBehind(picked[index] ?? END));
+    picked.splice(slot, 0, { key, place });
+    if (picked.length > size) picked.pop();
+    if (picked.length === size) last = picked.at(-1) ?? END;
   }
-  return { places: pagePlaces, keys: pageKeys, before };
+  return { picked, before };
 }

@@ -1,19 +1,14 @@
 import { GatewayError } from '../domain/errors.js';
 import { foldText, narrowText } from '../domain/fold-text.js';
-import type { Line } from './columns/lines.js';
-import {
-  type Identifier,
-  identifierOf,
-  withoutPunctuationAround,
-  withWholeTypes,
-} from './query/identifiers.js';
+import { type Identifier, identifierOf, withoutPunctuationAround, withWholeTypes } from './identifiers.js';
+import { MARK } from './word-starts.js';
 
 /** One word of what a person typed. */
 export interface SearchWord {
   /** Folded as symbols are, to be compared with them. */
   readonly folded: string;
   /**
-   * Its letters and digits, or the whole word if it has none: the form that a `TextIndex` finds. Empty for an
+   * Its letters and digits, or the whole word if it has none: the form in which texts are searched. Empty for an
    * identifier, which matches no text.
    */
   readonly letters: string;
@@ -31,6 +26,8 @@ export interface Interpretation {
 
 /** Each word costs a look-up in all texts, and no person types more. */
 export const MAX_WORDS = 8;
+/** Of one text, so many letters of a symbol or parts of a name are indexed. Only a hostile text has more. */
+const MAX_STARTS = 64;
 /** Filler words, ignored in the looser interpretations. */
 export const FILLERS: ReadonlySet<string> = new Set(
   'a and at chain coin coins for from in mainnet native network of on the to token tokens via with'.split(
@@ -78,24 +75,45 @@ export function foldSymbol(symbol: string): string {
   return foldText(symbol).trim();
 }
 
-/** The words of a symbol: only their letters and digits. */
-export function symbolLines(text: string): readonly Line[] {
-  return [{ words: wordsOf(text).map((word) => [lettersOf(word)]), isJoined: false }];
+/** A symbol is found by its words, and by letters anywhere in them. */
+export function symbolStarts(symbol: string): readonly string[] {
+  const starts: string[] = [];
+  for (const [nth, word] of lettersOfWords(symbol).entries()) {
+    for (let from = 0; from < word.length && starts.length < MAX_STARTS; from++) {
+      starts.push((from > 0 ? MARK.rest : nth > 0 ? MARK.other : MARK.first) + word.slice(from));
+    }
+  }
+  return starts;
+}
+
+/** The key of a chain is found by its words. */
+export function keyStarts(chainKey: string): readonly string[] {
+  const words = lettersOfWords(chainKey).slice(0, MAX_STARTS);
+  return words.map((word, nth) => (nth > 0 ? MARK.other : MARK.first) + word);
 }
 
 /**
- * The words of a name, each in its parts, which begin behind punctuation and at capitals: "finance" finds
- * "yearn.finance", and "zero" finds "LayerZero". A name is also found as one word: "usdcoin" finds "USD Coin".
+ * A name is found by the parts of its words, which begin behind punctuation and at capitals: "finance" finds
+ * "yearn.finance", and "zero" finds "LayerZero". It is also found as one word: "usdcoin" finds "USD Coin".
  */
-export function nameLines(name: string): readonly Line[] {
+export function nameStarts(name: string): readonly string[] {
   const text = name.replace(BEFORE_CAPITAL, MARK_OF_PART);
-  const words = wordsOf(text).map(partsOf);
   const oneWord = text.replace(/\s+/g, '');
-  if (oneWord === text) return [{ words, isJoined: false }];
-  const written = wordsOf(oneWord).map((word) => [lettersOf(word)]);
-  // One line serves both ways to write it, unless its words have other letters then, as those of "S & P".
-  if (written.length === 1 && written[0]?.[0] === words.flat().join('')) return [{ words, isJoined: true }];
-  return [words, written].map((line) => ({ words: line, isJoined: false }));
+  const starts: string[] = [];
+  for (const [nth, parts] of wordsOf(text).map(partsOf).entries()) {
+    let rest = parts.join('');
+    for (const [from, part] of parts.entries()) {
+      if (starts.length === MAX_STARTS) break;
+      starts.push((nth > 0 || from > 0 ? MARK.other : MARK.first) + rest);
+      rest = rest.slice(part.length);
+    }
+  }
+  return oneWord === text ? starts : [...starts, ...keyStarts(oneWord)];
+}
+
+/** The words of a text: only their letters and digits. */
+function lettersOfWords(text: string): readonly string[] {
+  return wordsOf(text).map(lettersOf);
 }
 
 function wordsOf(text: string): readonly string[] {

@@ -1,64 +1,52 @@
 import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
 import type { Token } from '../domain/listing.js';
 import { runInSteps, type Steps } from '../scheduling/chunks.js';
-import { foldedSymbolSteps, rarityColumnSteps } from './columns/rarities.js';
-import { STATE } from './order/ranks.js';
+import { raritiesOf } from './order/ranks.js';
 import { sortSteps } from './order/sort-steps.js';
-import { compare, compareByChainAndAddress, textKey } from './order/token-order.js';
-import { indexedStart } from './query/identifiers.js';
-import { type StringTable, stringTableSteps } from './string-table.js';
-import { nameLines, symbolLines } from './text.js';
-import { type TextIndex, textIndexSteps } from './text-index.js';
+import { compare, compareTieBreakers, type TieBreaker, textKey, tieBreakerOf } from './order/token-order.js';
+import { WordList } from './suggestions/word-list.js';
+import { foldSymbol, keyStarts, nameStarts, symbolStarts } from './text.js';
+import { MARK, type WordStarts, wordStartsSteps } from './word-starts.js';
 
-/**
- * What a search needs besides prices, in columns. A token is meant by its **place** in the order by symbol. Symbols,
- * names and chain keys are meant by one numbering of their distinct texts: first symbols, then names, then chain keys.
- *
- * It holds no rows and hardly any strings, so that old rows can be freed: what is found is compared with the current
- * rows.
- */
+/** Tokens, each meant by its **place**: its number in the order by symbol, chain and address. */
+export type Places = readonly number[];
+
+/** The tokens that have a text. */
+export type TextPlaces = readonly [text: string, places: Places];
+
+/** The tokens of one chain. */
+export interface ChainPlaces {
+  readonly all: Places;
+  /** Those whose address is the placeholder of native assets. */
+  readonly natives: Places;
+}
+
+/** What a search needs besides prices. It holds no rows, so that old ones can be freed. */
 export interface TokenIndexes {
   /** The number of the row in the listing, by place. */
   readonly rowAt: Uint32Array;
-  /** Texts below it are symbols. */
-  readonly symbolCount: number;
-  /** The first text that is a chain key; the texts before it, from `symbolCount` on, are names. */
-  readonly firstChain: number;
-  readonly textCount: number;
-  /** The texts of each token, by place. */
-  readonly symbolAt: Uint32Array;
+  /** By the symbol as symbols are compared. */
+  readonly symbols: ReadonlyMap<string, Places>;
+  readonly symbolStarts: WordStarts<TextPlaces>;
+  readonly nameStarts: WordStarts<TextPlaces>;
+  readonly chains: ReadonlyMap<string, ChainPlaces>;
+  readonly chainKeyStarts: WordStarts<readonly [chainKey: string, ChainPlaces]>;
+  /** By folded address. */
+  readonly addresses: ReadonlyMap<string, Places>;
+  /** By the folded address in lower case. */
+  readonly addressStarts: WordStarts<TextPlaces>;
+  /** What names are ordered by, in order; and by place, the index of its own. */
+  readonly nameKeys: readonly string[];
   readonly nameAt: Uint32Array;
-  readonly chainAt: Uint32Array;
-  /** The places of all texts, one text after the other, each ascending: those of `text` end where those of the next start. */
-  readonly places: Uint32Array;
-  readonly placesFrom: Uint32Array;
-  readonly textIndex: TextIndex;
-  readonly chainTexts: ReadonlyMap<string, number>;
-  /** Places by folded address. */
-  readonly addresses: StringTable;
-  /** Places by the {@link indexedStart} of the address. */
-  readonly addressStarts: StringTable;
-  /** Symbols by how they are compared. */
-  readonly symbols: StringTable;
-  /** The rank of each name in the order by name, from `symbolCount` on; equal if the names are equal in it. */
-  readonly nameRanks: Uint32Array;
-  /** A place of each rank. */
-  readonly placeOfNameRank: Uint32Array;
-  /** By place: 1 if the address is the placeholder of native assets. */
-  readonly isPlaceholder: Uint8Array;
+  /** By place: 1 for bridgeable tokens. */
+  readonly isBridgeable: Uint8Array;
   /** How rare each token is, by place. */
   readonly rarities: Uint16Array;
+  /** The words of chain keys and names, to mend slips. */
+  readonly words: WordList;
 }
 
-/** The columns that depend on prices, by place. */
-export interface PriceColumns {
-  /** The price in US dollars; NaN for none. */
-  readonly prices: Float64Array;
-  /** Each token's {@link STATE}. */
-  readonly states: Uint8Array;
-}
-
-const STEP_ROWS = 256;
+const STEP_ROWS = 128;
 
 /** Makes the indexes of these rows in steps, so that requests are answered in between. */
 export function createTokenIndexes(rows: readonly Token[]): Promise<TokenIndexes> {
@@ -66,170 +54,104 @@ export function createTokenIndexes(rows: readonly Token[]): Promise<TokenIndexes
 }
 
 function* indexSteps(rows: readonly Token[]): Steps<TokenIndexes> {
-  const count = rows.length;
-  const rowAt = yield* symbolOrderSteps(rows);
-  const tokenAt = (place: number): Token => at(rows, at(rowAt, place));
-
-  const texts: string[] = [];
-  const symbolAt = yield* textColumnSteps(count, (place) => tokenAt(place).symbol, texts);
-  const symbolCount = texts.length;
-  const nameAt = yield* textColumnSteps(count, (place) => tokenAt(place).name, texts);
-  const firstChain = texts.length;
-  const chainAt = yield* textColumnSteps(count, (place) => tokenAt(place).chainKey, texts);
-
-  const isPlaceholder = new Uint8Array(count);
-  for (let place = 0; place < count; place++) {
-    isPlaceholder[place] = Number(isNativePlaceholder(tokenAt(place).address));
+  const rowAt = yield* placeSteps(rows);
+  const tokens = Array.from(rowAt, (row) => rows[row] as Token);
+  const bySymbol = new Map<string, number[]>();
+  const symbols = new Map<string, number[]>();
+  const byName = new Map<string, number[]>();
+  const byChain = new Map<string, { readonly all: number[]; readonly natives: number[] }>();
+  const addresses = new Map<string, number[]>();
+  for (const [place, { symbol, name, chainKey, address }] of tokens.entries()) {
+    append(bySymbol, symbol, place);
+    append(symbols, foldSymbol(symbol), place);
+    append(byName, name, place);
+    append(addresses, foldAddress(address), place);
+    const chain = byChain.get(chainKey) ?? { all: [], natives: [] };
+    byChain.set(chainKey, chain);
+    chain.all.push(place);
+    if (isNativePlaceholder(address)) chain.natives.push(place);
     if (place % STEP_ROWS === 0) yield;
   }
-
-  const linesOfNames = (text: number) => (text < firstChain ? nameLines : symbolLines)(at(texts, text));
-  const foldedSymbols = yield* foldedSymbolSteps(texts.slice(0, symbolCount));
-  const counted = {
-    firstChain,
-    textCount: texts.length,
-    symbolAt,
-    chainAt,
-    ...(yield* placesOfTextsSteps(texts.length, [symbolAt, nameAt, chainAt])),
-    symbols: yield* stringTableSteps(symbolCount, (text) => at(foldedSymbols, text)),
-  };
   return {
-    ...counted,
     rowAt,
-    symbolCount,
-    nameAt,
-    textIndex: yield* textIndexSteps([
-      {
-        count: symbolCount,
-        linesOf: (symbol) => symbolLines(at(texts, symbol)),
-        isFoundInside: true,
-      },
-      {
-        count: texts.length - symbolCount,
-        linesOf: (number) => linesOfNames(symbolCount + number),
-        isFoundInside: false,
-      },
-    ]),
-    chainTexts: new Map(texts.slice(firstChain).map((chainKey, index) => [chainKey, firstChain + index])),
-    addresses: yield* stringTableSteps(count, (place) => foldAddress(tokenAt(place).address)),
-    addressStarts: yield* stringTableSteps(
-      count,
-      (place) => indexedStart(foldAddress(tokenAt(place).address)) ?? '',
+    symbols,
+    symbolStarts: yield* wordStartsSteps([...bySymbol], ([symbol]) => symbolStarts(symbol)),
+    nameStarts: yield* wordStartsSteps([...byName], ([name]) => nameStarts(name)),
+    chains: byChain,
+    chainKeyStarts: yield* wordStartsSteps([...byChain], ([chainKey]) => keyStarts(chainKey)),
+    addresses,
+    addressStarts: yield* wordStartsSteps([...addresses], ([address]) =>
+      address.startsWith('0x') ? [MARK.first + address.toLowerCase()] : [],
     ),
-    ...(yield* nameOrderSteps(texts.slice(symbolCount, firstChain), symbolCount, nameAt)),
-    isPlaceholder,
-    rarities: yield* rarityColumnSteps(counted, foldedSymbols, (place) => tokenAt(place).isBridgeable),
+    ...(yield* nameOrderSteps([...byName], rows.length)),
+    isBridgeable: Uint8Array.from(tokens, ({ isBridgeable }) => Number(isBridgeable)),
+    rarities: yield* raritySteps(tokens, symbols, byChain),
+    words: yield* wordListSteps(rows),
   };
 }
 
-/** Reads prices. @param tokenAt the token at a place */
-export function* priceColumnsSteps(count: number, tokenAt: (place: number) => Token): Steps<PriceColumns> {
-  const prices = new Float64Array(count);
-  const states = new Uint8Array(count);
-  for (let place = 0; place < count; place++) {
-    const { price, isBridgeable } = tokenAt(place);
-    prices[place] = price?.usd ?? Number.NaN;
-    states[place] = (isBridgeable ? 0 : STATE.notBridgeable) + (price ? 0 : STATE.notPriced);
-    if (place % STEP_ROWS === 0) yield;
+/** The rows in the order of their tie-breakers. */
+function* placeSteps(rows: readonly Token[]): Steps<Uint32Array> {
+  const tieBreakers: TieBreaker[] = [];
+  for (const row of rows) {
+    tieBreakers.push(tieBreakerOf(row));
+    if (tieBreakers.length % STEP_ROWS === 0) yield;
   }
-  return { prices, states };
+  const at = (row: number) => tieBreakers[row] as TieBreaker;
+  return yield* sortSteps(rows.length, (a, b) => compareTieBreakers(at(a), at(b)));
 }
 
-/** How many tokens have this text. */
-export function placeCountOf({ placesFrom }: TokenIndexes, text: number): number {
-  return (placesFrom[text + 1] ?? 0) - (placesFrom[text] ?? 0);
-}
-
-/** The rows in the order of their tie-breakers, which begin with the symbol. */
-function* symbolOrderSteps(rows: readonly Token[]): Steps<Uint32Array> {
-  const keys: string[] = [];
-  for (const { symbol } of rows) {
-    keys.push(textKey(symbol));
-    if (keys.length % STEP_ROWS === 0) yield;
+/** Orders names; those that are equal in this order have one key. */
+function* nameOrderSteps(names: readonly TextPlaces[], count: number) {
+  const keys = names.map(([name]) => textKey(name));
+  const nameKeys: string[] = [];
+  const nameAt = new Uint32Array(count);
+  for (const name of yield* sortSteps(keys.length, (a, b) => compare(keys[a] ?? '', keys[b] ?? ''))) {
+    const key = keys[name] ?? '';
+    if (key !== nameKeys.at(-1)) nameKeys.push(key);
+    for (const place of names[name]?.[1] ?? []) nameAt[place] = nameKeys.length - 1;
   }
-  return yield* sortSteps(
-    keys.length,
-    (a, b) => compare(at(keys, a), at(keys, b)) || compareByChainAndAddress(at(rows, a), at(rows, b)),
-  );
+  return { nameKeys, nameAt };
 }
 
-/** Numbers the distinct texts of a column, appends them to `texts`, and returns the number of each place's text. */
-function* textColumnSteps(
-  count: number,
-  textOf: (place: number) => string,
-  texts: string[],
-): Steps<Uint32Array> {
-  const column = new Uint32Array(count);
-  const numbers = new Map<string, number>();
-  for (let place = 0; place < count; place++) {
-    const text = textOf(place);
-    const known = numbers.get(text);
-    column[place] = known ?? texts.length;
-    if (known === undefined) {
-      numbers.set(text, texts.length);
-      texts.push(text);
-    }
-    if (place % STEP_ROWS === 0) yield;
-  }
-  return column;
-}
-
-/** A counting sort of places by text. */
-function* placesOfTextsSteps(textCount: number, columns: readonly Uint32Array[]) {
-  const placesFrom = new Uint32Array(textCount + 1);
-  for (const column of columns) {
-    for (const text of column) placesFrom[text + 1] = (placesFrom[text + 1] ?? 0) + 1;
+/** Counts how many bridgeable tokens each chain has, and on how many chains each symbol is listed. */
+function* raritySteps(
+  tokens: readonly Token[],
+  symbols: ReadonlyMap<string, Places>,
+  chains: ReadonlyMap<string, ChainPlaces>,
+): Steps<Uint16Array> {
+  const bridgeableOn = new Map<string, number>();
+  for (const [chainKey, { all }] of chains) {
+    bridgeableOn.set(chainKey, all.filter((place) => tokens[place]?.isBridgeable).length);
     yield;
   }
-  for (let text = 0; text < textCount; text++) {
-    placesFrom[text + 1] = (placesFrom[text + 1] ?? 0) + (placesFrom[text] ?? 0);
-  }
-  const free = placesFrom.slice();
-  const places = new Uint32Array(placesFrom[textCount] ?? 0);
-  for (const column of columns) {
-    yield;
-    for (let place = 0; place < column.length; place++) {
-      const text = column[place] ?? 0;
-      const index = free[text] ?? 0;
-      places[index] = place;
-      free[text] = index + 1;
+  const rarities = new Uint16Array(tokens.length);
+  for (const places of symbols.values()) {
+    const chainKeys = places.map((place) => tokens[place]?.chainKey ?? '');
+    const chainCount = new Set(chainKeys).size;
+    for (const [nth, place] of places.entries()) {
+      rarities[place] = raritiesOf(bridgeableOn.get(chainKeys[nth] ?? '') ?? 0, chainCount);
     }
+    yield;
   }
-  return { places, placesFrom };
+  return rarities;
 }
 
-/** Ranks names; names that are equal in the order by name have equal ranks. */
-function* nameOrderSteps(names: readonly string[], firstName: number, nameAt: Uint32Array) {
-  const keys: string[] = [];
-  for (const name of names) {
-    keys.push(textKey(name));
-    if (keys.length % STEP_ROWS === 0) yield;
+/** In the order of the rows: near words that are equally likely are suggested in it. */
+function* wordListSteps(rows: readonly Token[]): Steps<WordList> {
+  const words = new WordList();
+  const texts = new Set(rows.map(({ chainKey }) => chainKey));
+  for (const { name } of rows) texts.add(name);
+  for (const text of texts) {
+    words.add(text);
+    yield;
   }
-  const order = yield* sortSteps(keys.length, (a, b) => compare(at(keys, a), at(keys, b)));
-  const nameRanks = new Uint32Array(keys.length);
-  let rank = -1;
-  let before: string | undefined;
-  for (let index = 0; index < order.length; index++) {
-    const name = at(order, index);
-    const key = at(keys, name);
-    if (key !== before) rank++;
-    before = key;
-    nameRanks[name] = rank;
-    if (index % STEP_ROWS === 0) yield;
-  }
-  const placeOfNameRank = new Uint32Array(rank + 1);
-  for (let place = 0; place < nameAt.length; place++) {
-    placeOfNameRank[at(nameRanks, at(nameAt, place) - firstName)] = place;
-  }
-  return { nameRanks, placeOfNameRank };
+  return words;
 }
 
-/** The item at this index. @throws Error if there is none */
-export function at<Item>(
-  items: { readonly [index: number]: Item; readonly length: number },
-  index: number,
-): Item {
-  const item = items[index];
-  if (item === undefined) throw new Error(`Expected an index below ${items.length}, got ${index}`);
-  return item;
+/** Adds an item to the list at this key. */
+export function append<Item>(lists: Map<string, Item[]>, key: string, item: Item): void {
+  const list = lists.get(key);
+  if (list) list.push(item);
+  else lists.set(key, [item]);
 }

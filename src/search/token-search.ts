@@ -1,19 +1,13 @@
 import type { Token } from '../domain/listing.js';
-import { runInSteps, type Steps } from '../scheduling/chunks.js';
 import type { ChainNames } from './chain-names.js';
-import { NO_SYMBOL_MATCH } from './order/ranks.js';
+import { blankRankOf, NO_SYMBOL_MATCH, rankOf, STATE, symbolMatchOf } from './order/ranks.js';
 import type { SortKey, TokenOrder } from './order/token-order.js';
-import { createOrders } from './orders.js';
-import { pageOf } from './page.js';
-import { interpretationsOf } from './text.js';
-import {
-  type ChainsByKey,
-  createTokenFilters,
-  type ReadyFilter,
-  type TokenSearchFilter,
-} from './token-filter.js';
-import { at, placeCountOf, priceColumnsSteps, type TokenIndexes } from './token-indexes.js';
-import { type Candidates, createWordScorer, type ScoredWord } from './word-scores.js';
+import { orderOf } from './orders.js';
+import { type Position, pageOf } from './page.js';
+import { type Interpretation, interpretationsOf } from './text.js';
+import { allowedTokens, type ChainsByKey, type TokenSearchFilter } from './token-filter.js';
+import type { Places, TokenIndexes } from './token-indexes.js';
+import { NO_MATCH, scoresOf, type WordScores } from './word-scores.js';
 
 export interface TokenSearchRequest {
   /** As typed by a person; blank finds all. */
@@ -55,97 +49,60 @@ export function needsChains({ query, filter }: Pick<TokenSearchRequest, 'query' 
  */
 export type TokenSearch = (request: TokenSearchRequest, chains: KnownChains | undefined) => TokenPage;
 
-/** Makes the search of a listing in steps. The rows may differ in prices from those that the indexes were made of. */
-export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes): Promise<TokenSearch> {
-  return runInSteps(searchSteps(rows, indexes));
-}
+/** A query without words finds all. */
+const BLANK: Interpretation = { words: [], byCurrency: false };
 
-function* searchSteps(rows: readonly Token[], indexes: TokenIndexes): Steps<TokenSearch> {
-  const { rowAt, placesFrom } = indexes;
-  const count = rows.length;
-  const tokenAt = (place: number): Token => at(rows, at(rowAt, place));
-  const columns = yield* priceColumnsSteps(count, tokenAt);
-  const filters = createTokenFilters(indexes, columns, tokenAt);
-  const scoreWords = createWordScorer(indexes, tokenAt);
-  const orders = createOrders(indexes, columns, tokenAt);
-
-  /** Reused by every search, as a search never awaits. */
-  const found: Candidates = {
-    isBlank: true,
-    count: 0,
-    places: new Uint32Array(count),
-    symbolMatches: new Uint8Array(count),
-    sums: new Uint16Array(count),
-  };
-  const keys = new Float64Array(count);
-
-  function find({ query, filter, pricesUsable }: TokenSearchRequest, chains: KnownChains | undefined): void {
-    const ready = filters(filter, pricesUsable, chains);
-    const interpretations = interpretationsOf(query);
-    found.isBlank = interpretations.length === 0;
-    if (found.isBlank) {
-      findCandidates(ready, []);
-      return;
-    }
-    found.count = 0;
-    const scores = scoreWords(chains);
-    for (const interpretation of interpretations) {
-      const words = scores.of(interpretation);
-      if (!words) continue;
-      findCandidates(ready, words);
-      for (const [nth, word] of words.entries()) word.score(found, nth);
-      if (found.count > 0) return;
-    }
-  }
-
-  /** Finds the tokens that match the filter in the shortest list that has all tokens that the words match. */
-  function findCandidates(filter: ReadyFilter, words: readonly ScoredWord[]): void {
-    const { places } = found;
-    let least = count;
-    let write = writeAllPlaces;
-    for (const word of words) {
-      if (!word.isListed || word.tokenCount >= least) continue;
-      least = word.tokenCount;
-      write = (out) => word.writePlaces(out);
-    }
-    for (const texts of filter.textLists) {
-      const tokenCount = texts.reduce((sum, text) => sum + placeCountOf(indexes, text), 0);
-      if (tokenCount >= least) continue;
-      least = tokenCount;
-      write = (out) => writePlacesOf(texts, out);
-    }
-    found.count = filter.keep(places, write(places));
-    found.symbolMatches.fill(NO_SYMBOL_MATCH, 0, found.count);
-    found.sums.fill(0, 0, found.count);
-  }
-
-  function writePlacesOf(texts: readonly number[], out: Uint32Array): number {
-    let written = 0;
-    for (const text of texts) {
-      const from = at(placesFrom, text);
-      const length = placeCountOf(indexes, text);
-      for (let index = 0; index < length; index++) out[written++] = indexes.places[from + index] ?? 0;
-    }
-    return written;
-  }
-
-  function writeAllPlaces(out: Uint32Array): number {
-    for (let place = 0; place < count; place++) out[place] = place;
-    return count;
-  }
+/** Makes the search of a listing. The rows may differ in prices from those that the indexes were made of. */
+export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes): TokenSearch {
+  const { isBridgeable, rarities } = indexes;
+  const tokens = Array.from(indexes.rowAt, (row) => rows[row] as Token);
+  const listedPrices = Float64Array.from(tokens, ({ price }) => price?.usd ?? Number.NaN);
+  const all = tokens.map((_token, place) => place);
+  const noPrices = new Float64Array(tokens.length).fill(Number.NaN);
 
   return (request, chains) => {
+    const prices = request.pricesUsable ? listedPrices : noPrices;
+    const allowed = allowedTokens(request.filter, { tokens, indexes, prices, chains });
+    const interpretations = interpretationsOf(request.query);
+    let scored: readonly WordScores[] = [];
+    let found: Places = [];
+    for (const { words, byCurrency } of interpretations.length > 0 ? interpretations : [BLANK]) {
+      scored = words.map((word) => scoresOf(word, indexes, chains, byCurrency));
+      found = matchedByAll(scored, all);
+      if (allowed) found = found.filter((place) => allowed[place] === 1);
+      if (found.length > 0) break;
+    }
+
+    function rankAt(place: number): number {
+      const isPriced = !Number.isNaN(prices[place]);
+      const state = (isBridgeable[place] === 1 ? 0 : STATE.notBridgeable) + (isPriced ? 0 : STATE.notPriced);
+      const rarity = rarities[place] ?? 0;
+      if (scored.length === 0) return blankRankOf(state, rarity);
+      let symbolMatch: number = NO_SYMBOL_MATCH;
+      let sum = 0;
+      for (let nth = 0; nth < scored.length; nth++) {
+        const score = scored[nth]?.scores[place] ?? 0;
+        symbolMatch = Math.min(symbolMatch, symbolMatchOf(score, nth));
+        sum += score;
+      }
+      return rankOf(symbolMatch, state, sum, rarity);
+    }
+
+    const order = orderOf(request.order, { tokens, indexes, prices, rankAt });
     const { first, after } = request;
-    find(request, chains);
-    orders.writeKeys(request, found, keys);
-    const page = pageOf(found, keys, first, after && orders.positionOf(request, after));
-    const totalCount = found.count;
+    const { picked, before } = pageOf(found, order.keyAt, first, after && order.positionAfter(after));
     return {
-      tokens: page.places.map(tokenAt),
-      sortKeyOf: (index) => orders.sortKeyOf(request, at(page.places, index), at(page.keys, index)),
-      totalCount,
-      hasPrevious: page.before > 0,
-      hasNext: page.before + page.places.length < totalCount,
+      tokens: picked.map(({ place }) => tokens[place] as Token),
+      sortKeyOf: (index) => order.sortKeyOf(picked[index] as Position),
+      totalCount: found.length,
+      hasPrevious: before > 0,
+      hasNext: before + picked.length < found.length,
     };
   };
+}
+
+/** The places that all words match. @param all what no words match */
+function matchedByAll(words: readonly WordScores[], all: Places): Places {
+  const [fewest = all] = words.map(({ places }) => places).sort((a, b) => a.length - b.length);
+  return words.reduce((found, { scores }) => found.filter((place) => scores[place] !== NO_MATCH), fewest);
 }

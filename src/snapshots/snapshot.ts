@@ -1,18 +1,16 @@
 import { createHash } from 'node:crypto';
-import { foldChainKey } from '../domain/addresses.js';
+import { foldChainKey, tokenKey } from '../domain/addresses.js';
 import type { ListingHistory, TokenListState } from '../domain/history.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, Token } from '../domain/listing.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
-import { forEachChunk, runInSteps } from '../scheduling/chunks.js';
+import { forEachChunk } from '../scheduling/chunks.js';
 import { createChainNames } from '../search/chain-names.js';
 import { type AskingSearch, withDidYouMean } from '../search/suggestions/did-you-mean.js';
-import { type WordList, wordListSteps } from '../search/suggestions/word-list.js';
 import { interpretationsOf } from '../search/text.js';
 import { createTokenIndexes, type TokenIndexes } from '../search/token-indexes.js';
 import { createTokenSearch, type KnownChains } from '../search/token-search.js';
 import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
-import { type AddressTable, addressTableSteps } from './address-table.js';
 import { unlistedRows } from './changes/unguarded.js';
 import { changesSince, type ListingChanges, nextChangeLog } from './history/change-log.js';
 import { evmChainsOf } from './history/token-list.js';
@@ -59,9 +57,6 @@ export interface TokenSnapshot extends Snapshot<Token> {
   readonly search: AskingSearch;
   /** The indexes of the search. */
   readonly indexes: TokenIndexes;
-  /** The words of names and chain keys. */
-  readonly nameWords: WordList;
-  readonly addresses: AddressTable;
   /** What the guard knows of tokens that are not listed: the last accepted row, or null for one that waits. */
   readonly unlisted: ReadonlyMap<string, Token | null>;
 }
@@ -91,9 +86,7 @@ export function createChainSnapshot(fetched: Fetched<Chain>, before?: ChainSnaps
       return byCaip2.get(caip2);
     },
     byKey: (chainKey) => byKey.get(foldChainKey(chainKey)),
-    texts: names.texts,
-    named: names.named,
-    identifiedBy: names.identifiedBy,
+    ...names,
     matching(search, chainTypes) {
       const types = chainTypes && new Set(chainTypes.map((type) => type.toLowerCase()));
       const candidates = types ? rows.filter(({ chainType }) => types.has(chainType)) : rows;
@@ -136,12 +129,10 @@ export async function createTokenSnapshot(
   const rowsDigest = createHash('sha256');
   const pricesDigest = createHash('sha256');
   const byChain = new Map<string, Token[]>();
-  const names = new Set<string>();
   await forEachChunk(rows, (chunk) => {
     rowsDigest.update(JSON.stringify(chunk.map(({ price, ...row }) => row)));
     pricesDigest.update(JSON.stringify(chunk.map(({ price }) => price?.usd)));
     for (const token of chunk) {
-      names.add(token.name);
       const ofChain = byChain.get(token.chainKey);
       if (ofChain) ofChain.push(token);
       else byChain.set(token.chainKey, [token]);
@@ -164,10 +155,7 @@ export async function createTokenSnapshot(
       isKnown,
     ));
   const indexes = isKnown ? before.indexes : await createTokenIndexes(rows);
-  const nameWords = isKnown
-    ? before.nameWords
-    : await runInSteps(wordListSteps([...byChain.keys(), ...names]));
-  const addresses = isKnown ? before.addresses : await runInSteps(addressTableSteps(rows));
+  const byKey = keyedRows(rows, TOKENS.keyOf);
   return {
     ...fetched,
     history: { changes, tokenList },
@@ -179,13 +167,11 @@ export async function createTokenSnapshot(
     byChain: (chainKey) => byChain.get(foldChainKey(chainKey)) ?? NONE,
     byAddress(chainKey, address) {
       if (chainKey.length > TEXT_LIMITS.chainKey || address.length > TEXT_LIMITS.address) return undefined;
-      return addresses.find(rows, foldChainKey(chainKey), address);
+      return byKey.get(tokenKey(chainKey, address));
     },
-    addresses,
     unlisted: unlistedRows(TOKENS, fetched),
     indexes,
-    nameWords,
-    search: withDidYouMean(await createTokenSearch(rows, indexes), indexes, nameWords),
+    search: withDidYouMean(createTokenSearch(rows, indexes), indexes),
   };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { foldAddress, isNativePlaceholder } from '../../src/domain/addresses.js';
-import { identifierOf } from '../../src/search/query/identifiers.js';
+import { identifierOf } from '../../src/search/identifiers.js';
 
 it('the usual writing of an address folds to its lower case, so that keys and ids stay', () => {
   for (const address of [

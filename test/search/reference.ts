@@ -179,6 +179,9 @@ const nicknamesOf = (chainKey: string) =>
 const caip2Of = (chain: Chain | undefined) =>
   chain?.chainType === 'evm' ? `eip155:${chain.chainId}` : undefined;
 
+/** In so many letters of a symbol, and parts of a name, a match may begin. */
+const MAX_STARTS = 64;
+
 /**
  * 0: the first word, 1: its start, 2: another word, 3: its start; in symbols also 4: inside a word. A word is given in
  * its parts, and letters may start at each, or span all words of a line if they start the first.
@@ -193,11 +196,14 @@ function matchOf(
     words.flatMap((parts, nth) => {
       const word = parts.join('');
       const later = nth === 0 ? 0 : 2;
-      return parts.map((_part, from) => {
+      const before = words.slice(0, nth).flat();
+      const left = MAX_STARTS - (inside ? before.join('') : before).length;
+      return parts.slice(0, Math.max(0, left)).map((_part, from) => {
         const rest = parts.slice(from).join('');
         if (rest === letters) return from === 0 ? later : 2;
         if (rest.startsWith(letters)) return from === 0 ? later + 1 : 3;
-        return inside && word.includes(letters) ? 4 : Number.POSITIVE_INFINITY;
+        const isInside = inside && word.slice(0, left - 1 + letters.length).includes(letters);
+        return isInside ? 4 : Number.POSITIVE_INFINITY;
       });
     }),
   );

@@ -63,7 +63,7 @@ describe('a search finds what a plain search finds', () => {
     );
   });
 
-  // Long enough for an index by trigrams.
+  // More than are sorted in one step.
   it('in a long listing of mostly different texts', async () => {
     const rows = fc.sample(listingOf(1500, 1500), { numRuns: 1, seed: 1 })[0] ?? [];
     const snapshot = await createTokenSnapshot(fetched(rows));

@@ -1,5 +1,5 @@
 import { MAX_WORDS } from '../text.js';
-import { MATCH, type Match } from '../text-index.js';
+import { MATCH, type Match } from '../word-starts.js';
 
 /** How well a word matches a token, by its best match; lower is better. */
 export const SCORES = {

@@ -3,8 +3,8 @@ import type { Token } from '../../domain/listing.js';
 import { FILLERS } from '../text.js';
 import type { TokenIndexes } from '../token-indexes.js';
 import type { KnownChains, TokenPage, TokenSearch, TokenSearchRequest } from '../token-search.js';
-import { createWordMender } from './mended-words.js';
-import { WORD_LENGTH, type WordList } from './word-list.js';
+import { mendedWords } from './mended-words.js';
+import { WORD_LENGTH } from './word-list.js';
 
 /** What a search has found, with a question in place of what it has not. */
 export interface FoundTokens extends TokenPage {
@@ -28,65 +28,40 @@ const MAX_TRIED = 6;
 const MAX_WORDS_TRIED = 12;
 const BETWEEN_WORDS = /[^\p{L}\p{N}]+/u;
 const MARKS = /([^\p{L}\p{N}]+)/u;
+/** To find out whether a word finds anything at all. */
+const EVERYTHING = { filter: {}, order: 'SYMBOL', first: 1, pricesUsable: false } as const;
 const LETTERS_ONLY = /^[\p{L}\p{N}]+$/u;
 const HAS_LETTERS = /[\p{L}\p{N}]/u;
 const HAS_LETTER = /\p{L}/u;
 /** A whole address, the start of one, or a text in which one may be. */
 const LIKE_ADDRESS = /0x[0-9a-f]{4}|^(?=[^\d]*\d)[0-9a-f]{6,}$/i;
 
-/** Adds the question to a search. @param nameWords the words of names and chain keys in the listing */
-export function withDidYouMean(
-  search: TokenSearch,
-  indexes: TokenIndexes,
-  nameWords: WordList,
-): AskingSearch {
-  const mend = createWordMender(indexes, nameWords);
-
-  function findsAnything(word: string, chains: KnownChains | undefined): boolean {
-    const everything = { filter: {}, order: 'SYMBOL', first: 1, pricesUsable: false } as const;
-    return search({ ...everything, query: word }, chains).totalCount > 0;
-  }
-
-  /** What may be meant by a piece of a word, which is itself if it is right; none if it cannot be mended. */
-  function meantByPiece(
-    piece: string,
-    isWhole: boolean,
-    chains: KnownChains | undefined,
-  ): readonly Mending[] {
-    const isRight =
-      piece.length < WORD_LENGTH.min ||
-      !LETTERS_ONLY.test(piece) ||
-      FILLERS.has(piece) ||
-      (!isWhole && findsAnything(piece, chains));
-    if (isRight) return [{ text: piece, words: [] }];
-    if (!HAS_LETTER.test(piece)) return [];
-    return mend(piece, chains).map((text) => ({ text, words: [text] }));
-  }
-
+/** Adds the question to a search. */
+export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): AskingSearch {
   /** The queries that may be meant, the most likely first. */
   function meantBy(query: string, chains: KnownChains | undefined): readonly Mending[] {
     const typed = narrowText(query).split(/\s+/).filter(Boolean);
     if (typed.some(isLikeAddress)) return [];
+    const words = new Map(typed.toReversed().map((word) => [foldText(word), word]));
     // A word or a piece of one can be there again and again, and is looked up once.
-    const seen = new Set<string>();
-    const ofPieces = new Map<string, readonly Mending[]>();
+    const isRight = remembered(
+      (text) =>
+        text.length < WORD_LENGTH.min ||
+        !HAS_LETTERS.test(text) ||
+        FILLERS.has(text) ||
+        search({ ...EVERYTHING, query: words.get(text) ?? text }, chains).totalCount > 0,
+    );
+    const meantByPiece = remembered((piece): readonly Mending[] => {
+      if (isRight(piece)) return [{ text: piece, words: [] }];
+      if (!HAS_LETTER.test(piece)) return [];
+      return mendedWords(piece, indexes, chains).map((text) => ({ text, words: [text] }));
+    });
     let ways: readonly Mending[] = [{ text: '', words: [] }];
-    for (const word of typed) {
-      const folded = foldText(word);
-      if (seen.has(folded)) continue;
-      seen.add(folded);
-      const isRight =
-        folded.length < WORD_LENGTH.min ||
-        !HAS_LETTERS.test(folded) ||
-        FILLERS.has(folded) ||
-        findsAnything(word, chains);
-      const pieces = isRight ? [] : folded.split(MARKS);
-      let meant: readonly Mending[] = [{ text: isRight ? word : '', words: [] }];
-      for (const piece of pieces) {
-        const ofPiece = ofPieces.get(piece) ?? meantByPiece(piece, pieces.length === 1, chains);
-        ofPieces.set(piece, ofPiece);
-        meant = combined(meant, ofPiece, '');
-      }
+    for (const folded of new Set(typed.map(foldText))) {
+      const isMeant = isRight(folded);
+      let meant: readonly Mending[] = [{ text: isMeant ? (words.get(folded) ?? '') : '', words: [] }];
+      for (const piece of isMeant ? [] : folded.split(MARKS))
+        meant = combined(meant, meantByPiece(piece), '');
       ways = combined(ways, meant, ' ');
     }
     return ways.filter(({ words }) => words.length > 0);
@@ -119,6 +94,16 @@ export function withDidYouMean(
         return suggestions;
       },
     };
+  };
+}
+
+/** Calls the function once for each text. */
+function remembered<Result>(make: (text: string) => Result): (text: string) => Result {
+  const made = new Map<string, Result>();
+  return (text) => {
+    const result = made.has(text) ? (made.get(text) as Result) : make(text);
+    made.set(text, result);
+    return result;
   };
 }
 

@@ -3,11 +3,11 @@ import { type Goal, shown, table } from '../report.js';
 import { tell } from '../rounds.js';
 import type { Part } from './bench.js';
 
-const GOALS_MICROS: ReadonlyMap<number, number> = new Map([
-  [10_000, 60],
-  [100_000, 450],
+/** The mean of all kinds of searches, and the longest block while tokens are indexed. A listing of 100,000 must only not stop the gateway. */
+const GOALS: ReadonlyMap<number, { readonly micros: number; readonly blockMs: number }> = new Map([
+  [5_000, { micros: 60, blockMs: 15 }],
+  [100_000, { micros: 2_000, blockMs: 250 }],
 ]);
-const GOAL_BLOCK_MS = 15;
 const ROUNDS = 5;
 const REQUESTS_OF_A_KIND = 40;
 
@@ -37,7 +37,7 @@ const BUILT = new URL('../../../../dist/snapshots/snapshot.js', import.meta.url)
 export const search: Part = async () => {
   const snapshots = (await import(BUILT)) as Snapshots;
   const columns: { readonly micros: ReadonlyMap<string, number>; readonly blockMs: number }[] = [];
-  for (const listed of GOALS_MICROS.keys()) {
+  for (const listed of GOALS.keys()) {
     tell(`Searches of ${listed} tokens`);
     columns.push(await measure(snapshots, listed));
   }
@@ -48,7 +48,7 @@ export const search: Part = async () => {
   return {
     title: 'Searches in process',
     text: table(
-      ['CPU µs', ...[...GOALS_MICROS.keys()].map((listed) => `${shown(listed, 0)} tokens`)],
+      ['CPU µs', ...[...GOALS.keys()].map((listed) => `${shown(listed, 0)} tokens`)],
       [
         ...lines.map((kind) => [
           kind,
@@ -59,7 +59,7 @@ export const search: Part = async () => {
       ],
       1,
     ),
-    goals: [...GOALS_MICROS].flatMap(([listed, micros], nth): Goal[] => {
+    goals: [...GOALS].flatMap(([listed, { micros, blockMs }], nth): Goal[] => {
       const column = columns[nth];
       if (!column) return [];
       const mean = meanOf(column.micros);
@@ -70,9 +70,9 @@ export const search: Part = async () => {
           isMet: mean <= micros,
         },
         {
-          goal: `indexing ${shown(listed, 0)} tokens blocks for at most ${GOAL_BLOCK_MS} ms`,
+          goal: `indexing ${shown(listed, 0)} tokens blocks for at most ${blockMs} ms`,
           measured: `${shown(column.blockMs, 1)} ms`,
-          isMet: column.blockMs <= GOAL_BLOCK_MS,
+          isMet: column.blockMs <= blockMs,
         },
       ];
     }),

@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isOneSlip } from '../../../src/domain/fold-text.js';
-import { runAtOnce } from '../../../src/scheduling/chunks.js';
 import { withDidYouMean } from '../../../src/search/suggestions/did-you-mean.js';
-import { wordListSteps } from '../../../src/search/suggestions/word-list.js';
 import { createTokenIndexes } from '../../../src/search/token-indexes.js';
 import { createTokenSearch, type TokenSearch } from '../../../src/search/token-search.js';
 import { parseTokens } from '../../../src/upstream/rows.js';
@@ -239,15 +237,14 @@ describe('a hostile query', () => {
     const origin = { source: 'demo', takenAt: 1_700_000_000_000 };
     const { rows } = await parseTokens(tokens, origin, false);
     const indexes = await createTokenIndexes(rows);
-    const plainSearch = await createTokenSearch(rows, indexes);
+    const plainSearch = createTokenSearch(rows, indexes);
     let searches = 0;
     const counted: TokenSearch = (...args) => {
       searches++;
       return plainSearch(...args);
     };
-    const nameWords = runAtOnce(wordListSteps(rows.map(({ name }) => name)));
     const asked = { query, filter: {}, order: 'RELEVANCE', first: 20, pricesUsable: true } as const;
-    const found = withDidYouMean(counted, indexes, nameWords)(asked, undefined);
+    const found = withDidYouMean(counted, indexes)(asked, undefined);
     expect([found.totalCount, searches]).toEqual([0, 1]);
     expect(found.didYouMean().length).toBeLessThanOrEqual(3);
     expect(searches - 1).toBeLessThanOrEqual(most);

@@ -33,8 +33,6 @@ const BETWEEN_PUNCTUATION = /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/su;
 
 /** How many hex digits an address must begin with to be found by them. Fewer would find addresses by chance. */
 const MIN_START_DIGITS = 6;
-/** How many digits the index of starts looks at: those that a shortened address has. */
-const INDEXED_DIGITS = 4;
 /** Fewer are no whole address: one of 20 bytes that lost the zeros at its start has more, but for one in 2^32. */
 const MIN_WHOLE_DIGITS = 32;
 const PREFIX_LENGTH = '0x'.length;
@@ -66,12 +64,6 @@ export function identifierOf(typed: string): Identifier | undefined {
   if (within) return { addresses: [within] };
   const whole = [typed, bare].filter((text) => isAddress(text));
   return whole.length > 0 ? { addresses: [...new Set(whole)] } : undefined;
-}
-
-/** The part by which an address is indexed to be found by its start; undefined for one that is not. */
-export function indexedStart(foldedAddress: string): string | undefined {
-  if (!foldedAddress.startsWith('0x')) return undefined;
-  return foldedAddress.slice(0, PREFIX_LENGTH + INDEXED_DIGITS).toLowerCase();
 }
 
 /** Puts together what white space within the parameters of a type of Move has split: `0x1::a::A<0x2::b::B, u8>`. */

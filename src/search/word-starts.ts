@@ -1,0 +1,67 @@
+import type { Steps } from '../scheduling/chunks.js';
+import { sortSteps } from './order/sort-steps.js';
+import { compare, firstIndex } from './order/token-order.js';
+
+/**
+ * How well a word matches a text; lower is better. It is the first word of the text, or the start of the
+ * first word; another word, or the start of one; or inside a word.
+ */
+export const MATCH = { firstWord: 0, start: 1, word: 2, wordStart: 3, inside: 4 } as const;
+
+/** One of {@link MATCH}. */
+export type Match = (typeof MATCH)[keyof typeof MATCH];
+
+/** Stands before the first word of a text, before each other word, and before the rest of a word from within it. */
+export const MARK = { first: '\n', other: ' ', rest: '' } as const;
+
+/** Each mark, with the match of letters that are a whole word with this mark, and of letters that begin one. */
+const MATCHES: readonly (readonly [mark: string, whole: Match, start: Match])[] = [
+  [MARK.first, MATCH.firstWord, MATCH.start],
+  [MARK.other, MATCH.word, MATCH.wordStart],
+  [MARK.rest, MATCH.inside, MATCH.inside],
+];
+
+/** Finds texts by the starts of their words. */
+export interface WordStarts<Text> {
+  /** Passes on each text with a word that these letters begin; a text comes again for each such word. */
+  find(letters: string, found: (text: Text, match: Match) => void): void;
+}
+
+const STEP_TEXTS = 128;
+
+/**
+ * Sorts the words of all texts, so that the words with one start are neighbours.
+ *
+ * @param wordsOf the words of a text, each with its {@link MARK} before it
+ */
+export function* wordStartsSteps<Text>(
+  texts: readonly Text[],
+  wordsOf: (text: Text) => readonly string[],
+): Steps<WordStarts<Text>> {
+  const words: string[] = [];
+  const textOf: Text[] = [];
+  for (const [nth, text] of texts.entries()) {
+    for (const word of wordsOf(text)) {
+      words.push(word);
+      textOf.push(text);
+    }
+    if (nth % STEP_TEXTS === 0) yield;
+  }
+  const order = yield* sortSteps(words.length, (a, b) => compare(words[a] ?? '', words[b] ?? ''));
+  const sorted = Array.from(order, (index) => words[index] ?? '');
+  yield;
+  const textAt = Array.from(order, (index) => textOf[index] as Text);
+
+  return {
+    find(letters, found) {
+      if (letters === '') return;
+      for (const [mark, whole, start] of MATCHES) {
+        const wanted = mark + letters;
+        let at = firstIndex(sorted.length, (index) => (sorted[index] ?? '') >= wanted);
+        for (let word = sorted[at]; word?.startsWith(wanted); word = sorted[++at]) {
+          found(textAt[at] as Text, word.length === wanted.length ? whole : start);
+        }
+      }
+    },
+  };
+}
