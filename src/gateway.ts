@@ -126,6 +126,8 @@ export function createGateway(options: GatewayOptions): Gateway {
         if (error instanceof OperationLimitError) return undefined;
         throw error;
       }
+      // Nobody may wait for it in the end, and an unhandled rejection would end the process.
+      arrival?.catch(() => {});
       return arrival ? undefined : context;
     });
     if (!body || !context) return arrival;

@@ -261,6 +261,16 @@ describe('the walls', () => {
     expect(touching.map(({ name }) => name)).toEqual(['main', 'start']);
   });
 
+  it('resolvers read all but rows through the context, which notes it for the JSON that is kept', () => {
+    const CLOCK = /Date\.now|new Date\(\)|performance\.|Math\.random/;
+    const SNAPSHOTS = /^import (?!type ).*'(\.\.\/)+snapshots\//m;
+    const reading = files.filter(
+      ({ name, text }) =>
+        /^graph\/(schema|federation)\//.test(name) && (CLOCK.test(text) || SNAPSHOTS.test(text)),
+    );
+    expect(reading.map(({ name }) => name)).toEqual([]);
+  });
+
   it("the picker's page makes no markup of text", () => {
     const making = files.filter(({ text }) =>
       /innerHTML|outerHTML|insertAdjacent|document\.write/.test(text),

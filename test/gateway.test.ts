@@ -3,6 +3,8 @@ import { demoChains, demoTokens } from './fixtures/demo.js';
 import { chainRow, tokenRow } from './fixtures/rows.js';
 import { first, json, late, startFakeUpstream, status } from './support/fake-upstream.js';
 import { codesOf, createTestGateway } from './support/test-gateway.js';
+import { startServer } from './support/test-server.js';
+import { collectUnhandledRejections } from './support/unhandled-rejections.js';
 
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
@@ -416,6 +418,16 @@ describe('when something fails', () => {
     }
     expect(JSON.stringify(logged)).toContain(`${upstream.url}/chains: HTTP 500 secret-body`);
     expect(JSON.stringify(logged)).not.toContain('secret-key');
+  });
+
+  it('ends no process by an operation that turns out too large when the first listing arrives', async () => {
+    const unhandled = collectUnhandledRejections();
+    const upstream = await startFakeUpstream();
+    upstream.plan('tokens', late(50, json({ tokens: demoTokens })));
+    const { ask } = await startServer({ upstream, config: { maxRows: 5 } });
+    const { body } = await ask({ query: '{ tokens { name } }' });
+    expect(codesOf(JSON.parse(body.toString()))).toEqual(['LIMIT_EXCEEDED']);
+    expect(await unhandled()).toEqual([]);
   });
 
   it('masks an error of its own, and logs it with the id of the request', async () => {

@@ -4,12 +4,15 @@ import {
   type GraphQLField,
   type GraphQLSchema,
   getOperationAST,
+  Kind,
   type OperationDefinitionNode,
+  OperationTypeNode,
 } from 'graphql';
 import type { Documents } from './documents.js';
-import { planOperation } from './operation-plan.js';
-import { createPlanCache } from './plan-cache.js';
-import { FieldArguments } from './planning/arguments.js';
+import { Execution, type ExecutionContext } from './execution.js';
+import type { Memory } from './kept-json.js';
+import { Plan } from './plan.js';
+import { argumentsOf, coerceVariables, type Variables } from './variables.js';
 
 /** The parameters of a GraphQL request, of any form. Other members are ignored. */
 export interface OperationParameters {
@@ -24,17 +27,15 @@ export interface PreparedOperation {
   readonly schema: GraphQLSchema;
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
-  readonly variables: Readonly<Record<string, unknown>>;
+  readonly variables: Variables;
   /** Whether the document has come before. Results for a document that may never come again are not kept. */
   readonly isLasting: boolean;
-  /** The arguments of a field, for a document that comes again. It throws as `getArgumentValues`. */
-  readonly argumentsOf:
-    | ((field: GraphQLField<unknown, unknown>, node: FieldNode) => Readonly<Record<string, unknown>>)
-    | undefined;
+  /** The arguments of a field. It throws as `getArgumentValues`. */
+  readonly argumentsOf: (field: GraphQLField<unknown, unknown>, node: FieldNode) => Variables;
 }
 
 /**
- * Writes the response body of operations, if nothing but a complete answer comes of them.
+ * Writes the response body of an operation, if the operation succeeds synchronously and without errors.
  *
  * @param prepare makes the context of the operation, which is executed in part even if it is not answered; undefined if
  *   the operation may not be executed, or not yet
@@ -43,7 +44,7 @@ export interface PreparedOperation {
  */
 export type OperationWriter = (
   parameters: OperationParameters,
-  prepare: (operation: PreparedOperation) => object | undefined,
+  prepare: (operation: PreparedOperation) => ExecutionContext | undefined,
 ) => readonly Buffer[] | undefined;
 
 /** Makes a writer for operations on one schema. */
@@ -51,36 +52,84 @@ export function createOperationWriter(
   schema: GraphQLSchema,
   documents: Pick<Documents, 'accepted'>,
 ): OperationWriter {
-  const plans = createPlanCache(schema);
-  const fieldArguments = new FieldArguments();
+  const plans = new Plans(schema);
 
   return (parameters, prepare) => {
-    const { query, operationName: name = null, variables = null } = parameters;
+    const { query, operationName: name = null, variables: given = null } = parameters;
     // Whatever is unusual or wrong is left to GraphQL Yoga, with its checks and messages.
     if (typeof query !== 'string' || !(name === null || (typeof name === 'string' && name !== '')))
       return undefined;
-    if (!isObjectOrNull(variables) || isPersisted(parameters)) return undefined;
+    if (!isObjectOrNull(given) || isPersisted(parameters)) return undefined;
     const accepted = documents.accepted(query);
     if (!accepted) return undefined;
     const { document, isLasting } = accepted;
     const operation = getOperationAST(document, name);
-    if (!operation) return undefined;
-    const plan = isLasting ? plans.planFor(document, operation) : planOperation(schema, document, operation);
-    const coerced = plan?.coerce(variables ?? {});
-    if (!plan || !coerced) return undefined;
-    const argumentsOf: PreparedOperation['argumentsOf'] = isLasting
-      ? (field, node) => fieldArguments.of(field, node, coerced)
-      : undefined;
-    const context = prepare({ schema, document, operation, variables: coerced, isLasting, argumentsOf });
-    return context && plan.write(context, coerced);
+    if (operation?.operation !== OperationTypeNode.QUERY) return undefined;
+    const variables = coerceVariables(schema, operation, given ?? {});
+    if (!variables) return undefined;
+    const context = prepare({
+      schema,
+      document,
+      operation,
+      variables,
+      isLasting,
+      argumentsOf: (field, node) => argumentsOf(field, node, variables),
+    });
+    if (!context) return undefined;
+    const plan = isLasting
+      ? plans.planFor(document, operation, variables)
+      : new Plan(schema, document, operation, { bytes: 0, maxBytes: 0 });
+    return plan.write(new Execution(context, variables, isLasting));
   };
 }
 
-function isObjectOrNull(value: unknown): value is Readonly<Record<string, unknown>> | null {
+function isObjectOrNull(value: unknown): value is Variables | null {
   return typeof value === 'object' && !Array.isArray(value);
 }
 
 /** Whether the extensions are anything but facts about the client, such as its name. */
 function isPersisted({ extensions = null }: OperationParameters): boolean {
   return !isObjectOrNull(extensions) || (extensions !== null && 'persistedQuery' in extensions);
+}
+
+/** Limit on the plans of all operations together with the JSON that they keep. */
+const MAX_BYTES = 41_943_040;
+
+/** Plans of operations that come again, kept as long as their documents. Beyond the limit all of them begin anew. */
+export class Plans {
+  /** By operation, and by the values of the variables that its `@skip` and `@include` can depend on. */
+  private plans = new WeakMap<OperationDefinitionNode, Map<string, Plan>>();
+  private memory: Memory;
+
+  constructor(
+    private readonly schema: GraphQLSchema,
+    maxBytes = MAX_BYTES,
+  ) {
+    this.memory = { bytes: 0, maxBytes };
+  }
+
+  /** @param variables coerced */
+  planFor(document: DocumentNode, operation: OperationDefinitionNode, variables: Variables): Plan {
+    if (this.memory.bytes > this.memory.maxBytes) {
+      this.plans = new WeakMap();
+      this.memory = { ...this.memory, bytes: 0 };
+    }
+    const plans = this.plans.get(operation) ?? new Map<string, Plan>();
+    this.plans.set(operation, plans);
+    const conditions = conditionsOf(operation, variables);
+    const plan = plans.get(conditions) ?? new Plan(this.schema, document, operation, this.memory);
+    plans.set(conditions, plan);
+    return plan;
+  }
+}
+
+function conditionsOf({ variableDefinitions = [] }: OperationDefinitionNode, variables: Variables): string {
+  let values = '';
+  for (const { variable, type } of variableDefinitions) {
+    const named = type.kind === Kind.NON_NULL_TYPE ? type.type : type;
+    if (named.kind !== Kind.NAMED_TYPE || named.name.value !== 'Boolean') continue;
+    const { value: name } = variable.name;
+    values += `${Object.hasOwn(variables, name) ? variables[name] : ''},`;
+  }
+  return values;
 }

@@ -1,4 +1,4 @@
-import { quote } from './writing/leaves.js';
+import { quote } from './leaf-json.js';
 
 /** Whether the JSON of an execution result takes more bytes than this. It makes no JSON, and stops at the limit. */
 export function exceedsBytes(result: unknown, max: number): boolean {

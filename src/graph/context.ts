@@ -3,14 +3,9 @@ import type { Logger } from '../logger.js';
 import type { ListingStatus, StaleListing } from '../snapshots/freshness.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import { type CostMeter, createCostMeter } from './cost/cost-meter.js';
-import {
-  createDependencyTracker,
-  type Dependencies,
-  type DependencyTracker,
-  dependenciesOf,
-} from './dependencies.js';
+import { type Dependencies, dependenciesOf } from './dependencies.js';
+import { DependencyTracker } from './dependency-tracker.js';
 import { createLoaders, type Loaders, type LoadersOptions } from './loaders.js';
-import { ReadRecorder } from './read-recorder.js';
 
 /** Everything that resolvers may use, made anew for every operation. */
 export interface GatewayContext {
@@ -25,8 +20,6 @@ export interface GatewayContext {
   readonly maxResponseBytes: () => number;
   /** Collects what the response depends on beside rows. */
   readonly tracker: DependencyTracker;
-  /** Records what is read while a part of the response is made. */
-  readonly recorder: ReadRecorder;
   /** Whether clients may read the schema. */
   readonly introspection: boolean;
   /** The status of both listings at the time of this operation. */
@@ -68,15 +61,6 @@ export function createContext(options: ContextOptions, operation: OperationFacts
   const { client, requestId, nextTurn, refuseToWait } = operation;
   const view = snapshots.view(client);
   const now = view.now();
-  const tracker = createDependencyTracker();
-  const isPriceFresh = (asOf: number): boolean => {
-    if (asOf < now - priceMaxAgeMs) {
-      tracker.times = true;
-      return false;
-    }
-    tracker.pricesGoodUntil = Math.min(tracker.pricesGoodUntil, asOf + priceMaxAgeMs);
-    return true;
-  };
   const { maxRows, maxCost, unitsOfWholeToken, maxRoutesPerOperation: maxRoutes } = options;
   const maxBytes = () => maxResponseBytes(view.untracked().tokens?.rows.length ?? 0);
   const cost = createCostMeter({
@@ -87,20 +71,26 @@ export function createContext(options: ContextOptions, operation: OperationFacts
     view,
     nextTurn,
   });
+  const tracker = new DependencyTracker(view, cost, now);
+  const isPriceFresh = (asOf: number): boolean => {
+    const isFresh = asOf >= now - priceMaxAgeMs;
+    if (isFresh) tracker.notePriceGoodUntil(asOf + priceMaxAgeMs);
+    else tracker.notePriceTime();
+    return isFresh;
+  };
   return {
-    loaders: createLoaders({ view, isPriceFresh, maxRoutes, cost, nextTurn, refuseToWait }),
+    loaders: createLoaders({ view, tracker, isPriceFresh, maxRoutes, cost, nextTurn, refuseToWait }),
     cost,
     log: () => log.child({ requestId: requestId?.() }),
     isPriceFresh,
     maxResponseBytes: maxBytes,
     tracker,
-    recorder: new ReadRecorder(view, tracker, now),
     introspection,
     listings() {
-      tracker.status = true;
+      tracker.noteFreshness();
       return snapshots.status(now);
     },
     staleListings: () => view.staleReads(now),
-    dependencies: () => dependenciesOf(view.readSnapshots(), tracker),
+    dependencies: () => dependenciesOf(view.readSnapshots(), tracker.reads),
   };
 }

@@ -1,6 +1,7 @@
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { RouteMapVersion } from '../snapshots/sweep/reverse-routes.js';
 import type { ReadSnapshots, ServedState } from '../snapshots/view/operation-view.js';
+import type { TrackedReads } from './dependency-tracker.js';
 
 /*
  * Dependencies: what a response was made from. They are tracked while an operation runs, kept with its cached
@@ -37,44 +38,20 @@ export interface CacheableResult {
   readonly operation: string | undefined;
 }
 
-/** Collects what an operation reads beside rows. Resolvers set these fields. */
-export interface DependencyTracker {
-  /** True once a price was read or used to filter or order tokens. */
-  prices: boolean;
-  /** True if the response shows a price's time or hides a price as too old; both change at every refresh. */
-  times: boolean;
-  /** True once the status of the listings was read, which changes every second. */
-  status: boolean;
-  /** True if the response shows when routes were fetched. */
-  routeTimes: boolean;
-  /** When the first price that was read becomes too old (milliseconds since 1970). */
-  pricesGoodUntil: number;
-}
-
-export function createDependencyTracker(): DependencyTracker {
-  return {
-    prices: false,
-    times: false,
-    status: false,
-    routeTimes: false,
-    pricesGoodUntil: Number.POSITIVE_INFINITY,
-  };
-}
-
 /** The dependencies of a response; undefined if it holds for this moment only. */
-export function dependenciesOf(read: ReadSnapshots, tracker: DependencyTracker): Dependencies | undefined {
+export function dependenciesOf(read: ReadSnapshots, tracked: TrackedReads): Dependencies | undefined {
   const { chains, tokens, isMissing, routes, routeMap } = read;
-  if (tracker.status || isMissing) return undefined;
+  if (tracked.freshness || isMissing) return undefined;
   return {
     chains: chains?.version,
-    tokens: tracker.prices ? tokens?.version : tokens?.rowsVersion,
-    hasPrices: tracker.prices,
-    takenAt: tracker.times ? tokens?.takenAt : undefined,
-    goodUntil: Math.min(routes?.goodUntil ?? Number.POSITIVE_INFINITY, tracker.pricesGoodUntil),
-    pricesGoodUntil: tracker.pricesGoodUntil,
-    routeMap: routeMap && (tracker.routeTimes ? routeMap : { version: routeMap.version }),
+    tokens: tracked.prices ? tokens?.version : tokens?.rowsVersion,
+    hasPrices: tracked.prices,
+    takenAt: tracked.priceTimes ? tokens?.takenAt : undefined,
+    goodUntil: Math.min(routes?.goodUntil ?? Number.POSITIVE_INFINITY, tracked.pricesGoodUntil),
+    pricesGoodUntil: tracked.pricesGoodUntil,
+    routeMap: routeMap && (tracked.routeTimes ? routeMap : { version: routeMap.version }),
     routesTakenAt: routes?.takenAt,
-    routeEvictions: tracker.routeTimes ? routes?.evictions : undefined,
+    routeEvictions: tracked.routeTimes ? routes?.evictions : undefined,
     rules: routes?.rules,
   };
 }

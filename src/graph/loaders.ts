@@ -7,6 +7,7 @@ import type { RouteAnswer } from '../snapshots/routes/routes.js';
 import type { ChainSnapshot, TokenSnapshot } from '../snapshots/snapshot.js';
 import type { TokenSources } from '../snapshots/sweep/reverse-routes.js';
 import type { View } from '../snapshots/view/operation-view.js';
+import type { DependencyTracker } from './dependency-tracker.js';
 import { LateReads } from './late-reads.js';
 import { type MaybePromise, WOULD_WAIT, whenReady } from './maybe-promise.js';
 import { type RouteFilter, RouteReads, type RouteReadsOptions } from './route-reads.js';
@@ -14,6 +15,7 @@ import { type RouteFilter, RouteReads, type RouteReadsOptions } from './route-re
 export interface LoadersOptions extends RouteReadsOptions {
   /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. */
   readonly isPriceFresh: (asOf: number) => boolean;
+  readonly tracker: Pick<DependencyTracker, 'noteRoutes'>;
 }
 
 /**
@@ -79,6 +81,7 @@ class OperationLoaders implements Loaders {
   }
 
   routesFrom(filter: RouteFilter): MaybePromise<RouteAnswer> {
+    this.options.tracker.noteRoutes();
     this.madeRouteReads ??= new RouteReads(this.options);
     return this.madeRouteReads.routesFrom(filter);
   }
@@ -135,6 +138,7 @@ class OperationLoaders implements Loaders {
 
   sourcesOf(chainKey: string, address: string): MaybePromise<TokenSources | null> {
     const { view } = this;
+    this.options.tracker.noteRoutes();
     return view.isSwept ? this.readTokens((tokens) => view.sources(tokens, chainKey, address)) : null;
   }
 

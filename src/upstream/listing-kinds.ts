@@ -61,7 +61,11 @@ export const CHAINS: ListingKind<Chain> = {
     };
   },
   heldBack: (chain, heldBack) =>
-    Object.freeze({ ...chain, nativeCurrency: Object.freeze(chain.nativeCurrency), heldBack }),
+    Object.freeze({
+      ...chain,
+      nativeCurrency: Object.freeze(chain.nativeCurrency),
+      heldBack: Object.freeze(heldBack),
+    }),
   heldBackOf: ({ heldBack }) => heldBack,
   withPrice: (chain) => chain,
   placeOf: ({ chainKey }) => ({ chainKey }),
@@ -76,7 +80,7 @@ export const TOKENS: ListingKind<Token> = {
   guarded: TOKEN_FACTS,
   withFact: (token, fact, value) =>
     fact === 'decimals' ? { ...token, decimals: Number(value) } : { ...token, symbol: value },
-  heldBack: (token, heldBack) => tokenWith(token, null, heldBack),
+  heldBack: (token, heldBack) => tokenWith(token, null, Object.freeze(heldBack)),
   heldBackOf: ({ heldBack }) => heldBack,
   withPrice: (token, usd, asOf) =>
     tokenWith(token, usd === null ? null : Object.freeze({ usd, asOf }), token.heldBack),

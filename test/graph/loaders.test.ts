@@ -7,6 +7,7 @@ import { createTestGateway } from '../support/test-gateway.js';
 
 const LIMITS = {
   isPriceFresh: () => true,
+  tracker: { noteRoutes() {} },
   maxRoutes: 10,
   cost: { spend() {} },
   nextTurn: async () => {},
@@ -61,6 +62,16 @@ describe('loaders', () => {
     const asked = [filter, { ...filter }, { srcToken: '0x1' }];
     await Promise.all(asked.map((one) => loaders.routesFrom(one)));
     expect(routesAsked).toEqual([filter, { srcToken: '0x1' }]);
+  });
+
+  it('note routes as read each time, also those that are at hand', () => {
+    const { view } = createColdView();
+    let noted = 0;
+    const tracker = { noteRoutes: () => noted++ };
+    const cachedRoutes = () => ({ rows: [], takenAt: 0 });
+    const loaders = createLoaders({ ...LIMITS, view: { ...view, cachedRoutes }, tracker });
+    for (let nth = 0; nth < 3; nth++) loaders.routesFrom({ srcChainKey: 'a', srcToken: '0x1' });
+    expect(noted).toBe(3);
   });
 
   it('answer without a promise if there is a snapshot', async () => {

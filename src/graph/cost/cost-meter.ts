@@ -23,6 +23,8 @@ export interface CostMeterOptions {
 
 /** Adds up the cost of one operation, before and during its execution. Make a new one for every operation. */
 export interface CostMeter {
+  /** The cost so far. */
+  readonly spent: Readonly<Cost>;
   /**
    * Adds the cost that is known before execution. Waits only for a listing that has no snapshot yet.
    *
@@ -52,6 +54,12 @@ export interface CostMeter {
    * @throws OperationLimitError
    */
   spend(units: number): void;
+  /**
+   * Adds what a part of another operation cost, which is used again.
+   *
+   * @throws OperationLimitError
+   */
+  add(cost: Readonly<Cost>): void;
 }
 
 /** For `tokenChanges` and its four fields, one of which is the list of all tokens. */
@@ -64,7 +72,7 @@ export function createCostMeter(options: CostMeterOptions): CostMeter {
 
 /** A class, since one is made for every operation. */
 class OperationMeter implements CostMeter, ListingSizes {
-  private readonly total: Cost = { units: 0, rows: 0, bytes: 0 };
+  readonly spent: Cost = { units: 0, rows: 0, bytes: 0 };
   /** Listings whose size was asked for and is not known yet. */
   private missing: Set<ListingName> | undefined;
 
@@ -107,17 +115,17 @@ class OperationMeter implements CostMeter, ListingSizes {
     rows: readonly Row[],
     info: GraphQLResolveInfo,
   ): readonly Row[] {
-    if (this.isTooMuch(this.total)) return [];
+    if (this.isTooMuch(this.spent)) return [];
     this.add(costOfRows(countByChain(rows.map(({ chainKey }) => chainKey)), info, this));
     return rows;
   }
 
   countRows(count: number): void {
-    if (count > 0 && !this.isTooMuch(this.total)) this.add({ units: 0, rows: count, bytes: 0 });
+    if (count > 0 && !this.isTooMuch(this.spent)) this.add({ units: 0, rows: count, bytes: 0 });
   }
 
   spend(units: number): void {
-    if (!this.isTooMuch(this.total)) this.add({ units, rows: 0, bytes: 0 });
+    if (!this.isTooMuch(this.spent)) this.add({ units, rows: 0, bytes: 0 });
   }
 
   private sizeOf(
@@ -143,8 +151,8 @@ class OperationMeter implements CostMeter, ListingSizes {
     return bytes > MIN_RESPONSE_LIMIT && bytes > this.options.maxResponseBytes();
   }
 
-  private add({ units, rows, bytes }: Cost): void {
-    const { total } = this;
+  add({ units, rows, bytes }: Readonly<Cost>): void {
+    const { spent: total } = this;
     const { maxRows } = this.options;
     total.units += units;
     total.rows += rows;

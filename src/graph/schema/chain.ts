@@ -1,5 +1,4 @@
 import type { Chain, NativeCurrency } from '../../domain/listing.js';
-import { FROM_ROW_ONLY } from '../../domain/row-fields.js';
 import { countByChain, countLookUps, NO_ROWS, searchUnits, totalRows, withCost } from '../cost/cost.js';
 import { whenReady } from '../maybe-promise.js';
 import { builder } from './builder.js';
@@ -33,7 +32,6 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
     id: t.id({
       description:
         'Opaque, stable id, unique in the whole graph. Caches use it as a key, and `node` looks it up.',
-      extensions: FROM_ROW_ONLY,
       resolve: idOfChain,
     }),
     chainKey: t.exposeString('chainKey', {
@@ -58,7 +56,6 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
       nullable: true,
       description:
         'CAIP-2 identifier, such as `eip155:1` or `solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp`; null if no registered namespace follows from the data. Compare it exactly, with letter case.',
-      extensions: FROM_ROW_ONLY,
       resolve: ({ caip2 }) => caip2,
     }),
     heldBack: t.field({

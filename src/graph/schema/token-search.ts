@@ -159,7 +159,7 @@ builder.queryField('tokenSearch', (t) =>
     }),
     resolve(_query, { query, filter, orderBy, first, after }, { loaders, tracker }) {
       // Relevance, orders by price and filters on prices read prices; the others are not worth a case of their own.
-      tracker.prices = true;
+      tracker.notePrice();
       const order = orderBy ?? 'RELEVANCE';
       return loaders.tokenSearch({
         query: textWithin('search', 'query', query) ?? '',

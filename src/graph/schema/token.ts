@@ -1,7 +1,6 @@
 import { isNativeOf, isNativePlaceholder } from '../../domain/addresses.js';
 import { caip19Of, parseCaip19 } from '../../domain/caip.js';
 import type { Price, Token } from '../../domain/listing.js';
-import { FROM_LISTINGS, FROM_ROW_ONLY } from '../../domain/row-fields.js';
 import type { RouteAnswer } from '../../snapshots/routes/routes.js';
 import type { GatewayContext } from '../context.js';
 import { countByChain, countLookUps, NO_ROWS, tokensOfChains, withCost } from '../cost/cost.js';
@@ -23,9 +22,8 @@ const PriceType = builder.objectRef<Price>('Price').implement({
       type: 'DateTime',
       description:
         "When the gateway fetched the price, less the time that caches in front of the upstream had held it. The upstream's own time of the price is not known.",
-      extensions: FROM_LISTINGS,
       resolve({ asOf }, _args, { tracker }) {
-        tracker.times = true;
+        tracker.notePriceTime();
         return asOf;
       },
     }),
@@ -40,7 +38,6 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
     id: t.id({
       description:
         'Opaque, stable id, unique in the whole graph. It does not depend on how the upstream writes a hex address.',
-      extensions: FROM_ROW_ONLY,
       resolve: idOfToken,
     }),
     isBridgeable: t.exposeBoolean('isBridgeable', {
@@ -64,9 +61,8 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
       type: PriceType,
       nullable: true,
       description: 'Price with its time; null if it is unknown or too old to be trusted.',
-      extensions: FROM_LISTINGS,
       resolve({ price }, _args, { tracker, isPriceFresh }) {
-        tracker.prices = true;
+        tracker.notePrice();
         return price && isPriceFresh(price.asOf) ? price : null;
       },
     }),
@@ -80,7 +76,6 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
       nullable: true,
       description:
         'The chain that the token is on. Null if the chain listing does not contain its `chainKey`; null with an error until there is a snapshot of the chain listing.',
-      extensions: FROM_LISTINGS,
       resolve: ({ chainKey }, _args, { loaders }) => loaders.chainByKey(chainKey),
     }),
     logoUrl: t.exposeString('logoUrl', {
@@ -98,7 +93,6 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
     isNative: t.boolean({
       description:
         "Whether it is its chain's native asset: its address is the placeholder or the address of the chain's `nativeCurrency`. Until there is a snapshot of the chain listing, only the placeholder counts.",
-      extensions: FROM_LISTINGS,
       resolve(token, _args, { loaders }) {
         if (isNativePlaceholder(token.address)) return true;
         const chain = loaders.chainByKey(token.chainKey);
@@ -125,7 +119,6 @@ builder.objectFields(ChainType, (t) => ({
     nullable: true,
     description:
       'Number of listed tokens on this chain. Null with an error until there is a snapshot of the token listing.',
-    extensions: FROM_LISTINGS,
     resolve: ({ chainKey }, _args, { loaders }) => loaders.tokenCountByChain(chainKey),
   }),
 }));

@@ -3,9 +3,8 @@ import { isIdentifiedBy, parseCaip19 } from '../../../src/domain/caip.js';
 import type { Chain, Fetched, Token } from '../../../src/domain/listing.js';
 import type { GatewayContext } from '../../../src/graph/context.js';
 import { createCostMeter } from '../../../src/graph/cost/cost-meter.js';
-import { createDependencyTracker } from '../../../src/graph/dependencies.js';
+import { DependencyTracker } from '../../../src/graph/dependency-tracker.js';
 import type { Loaders } from '../../../src/graph/loaders.js';
-import { ReadRecorder } from '../../../src/graph/read-recorder.js';
 import { createChainSnapshot, createTokenSnapshot } from '../../../src/snapshots/snapshot.js';
 import type { View } from '../../../src/snapshots/view/operation-view.js';
 
@@ -37,27 +36,29 @@ export async function createContexts(
     tokenByAddress: (chainKey: string, address: string) => tokenSnapshot.byAddress(chainKey, address) ?? null,
     tokensListed: (chainKey: string | undefined) =>
       chainKey === undefined ? tokens.rows : tokenSnapshot.byChain(chainKey),
-    // Routes from some tokens have to be waited for.
-    routesFrom: ({ srcToken }: { srcToken: string }) =>
-      isNativePlaceholder(srcToken) ? Promise.resolve(destinations) : destinations,
     tokensByChain: (chainKey: string) => tokenSnapshot.byChain(chainKey),
     tokenCountByChain: (chainKey: string) => tokenSnapshot.byChain(chainKey).length,
     tokenSearch: (request: Parameters<Loaders['tokenSearch']>[0]) =>
       tokenSnapshot.search({ ...request, pricesUsable: true }, chainSnapshot),
   } as unknown as Loaders;
   return () => {
-    const tracker = createDependencyTracker();
+    const cost = createCostMeter({
+      view,
+      maxCost: 1e9,
+      maxRows: 1e6,
+      unitsOfWholeToken: 30,
+      maxResponseBytes: () => 1e9,
+      nextTurn: async () => {},
+    });
+    const tracker = new DependencyTracker(view, cost, 0);
+    const routesFrom: Loaders['routesFrom'] = ({ srcToken }) => {
+      tracker.noteRoutes();
+      // Routes from some tokens have to be waited for.
+      return isNativePlaceholder(srcToken) ? Promise.resolve(destinations) : destinations;
+    };
     return {
-      recorder: new ReadRecorder(view, tracker, 0),
-      loaders,
-      cost: createCostMeter({
-        view,
-        maxCost: 1e9,
-        maxRows: 1e6,
-        unitsOfWholeToken: 30,
-        maxResponseBytes: () => 1e9,
-        nextTurn: async () => {},
-      }),
+      loaders: { ...loaders, routesFrom },
+      cost,
       isPriceFresh: () => true,
       tracker,
       introspection: true,

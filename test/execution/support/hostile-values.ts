@@ -1,7 +1,7 @@
 import { GraphQLList, GraphQLNonNull, type GraphQLOutputType } from 'graphql';
 
 /*
- * Everything that a resolver can return. A value depends on its field and on the seed of its
+ * Everything that a resolver can return. A value depends on the world, its field and the seed of its
  * object alone, so that two executions of an operation meet the same values in any order.
  */
 
@@ -11,19 +11,21 @@ export interface World {
   readonly evil: number;
   /** Of 100 values, how many are null. */
   readonly nulls: number;
+  /** Worlds that differ in it have other values for equal seeds. */
+  readonly luck: number;
   /** Differs from one execution to the next, and is part of some values. */
   readonly stamp: number;
 }
 
 /** The world of the execution that runs: getters see it, too. */
-export const now: { world: World } = { world: { evil: 0, nulls: 0, stamp: 0 } };
+export const now: { world: World } = { world: { evil: 0, nulls: 0, luck: 0, stamp: 0 } };
 
 export function enterWorld(world: World): void {
   now.world = world;
 }
 
 export function hash(seed: number, text: string): number {
-  let mixed = seed ^ 0x9e3779b9;
+  let mixed = seed ^ now.world.luck ^ 0x9e3779b9;
   for (let index = 0; index < text.length; index++)
     mixed = Math.imul(mixed ^ text.charCodeAt(index), 0x85ebca6b);
   mixed ^= mixed >>> 15;
@@ -168,11 +170,12 @@ function usualOf(type: GraphQLOutputType, seed: number, name: string, depth: num
     return dice % 3 === 0 ? Object.freeze(items) : items;
   }
   const pool = poolOf(type);
-  if (pool === 'Color') return dice % 3 === 0 ? COLOR_OBJECT : POOLS.Color?.[dice % 2];
+  if (pool === 'Color') return now.world.evil > 0 && dice % 3 === 0 ? COLOR_OBJECT : POOLS.Color?.[dice % 2];
   if (pool === 'When') return dice % 1000;
-  const values = POOLS[pool];
+  // The writer leaves objects that stand for scalars to graphql-js.
+  const values = POOLS[pool]?.filter((value) => now.world.evil > 0 || typeof value !== 'object');
   if (values) return values[(dice >>> 5) % values.length];
-  if (pool === 'Row') return rows[dice % rows.length];
+  if (pool === 'Row') return rows[dice % (now.world.evil > 0 ? rows.length : 5)];
   return beingOf(pool, dice);
 }
 

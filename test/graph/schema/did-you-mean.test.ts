@@ -1,9 +1,9 @@
-import { type ExecutionResult, execute, getOperationAST, parse } from 'graphql';
+import { type ExecutionResult, execute, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { planOperation } from '../../../src/execution/operation-plan.js';
 import { schema } from '../../../src/graph/schema/index.js';
 import { parseChains, parseTokens } from '../../../src/upstream/rows.js';
 import { createContexts } from '../../execution/support/gateway-context.js';
+import { createWriter } from '../../execution/support/writer.js';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
 import { tokenRow } from '../../fixtures/rows.js';
 import { startFakeUpstream } from '../../support/fake-upstream.js';
@@ -41,9 +41,7 @@ describe('TokenConnection.didYouMean', () => {
         await parseTokens(demoTokens, origin, false),
       );
       const document = parse(searchFor(text, 'totalCount didYouMean again: didYouMean nodes { symbol }'));
-      const operation = getOperationAST(document);
-      const plan = operation && planOperation(schema, document, operation);
-      const written = plan?.write(createContext(), {});
+      const written = createWriter(schema, document).write(createContext());
       const wanted = execute({ schema, document, contextValue: createContext() }) as ExecutionResult;
       expect(String(written)).toBe(JSON.stringify(wanted));
     },

@@ -1,0 +1,234 @@
+import {
+  type DocumentNode,
+  defaultFieldResolver,
+  defaultTypeResolver,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLAbstractType,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLResolveInfo,
+  type GraphQLSchema,
+  getNullableType,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+} from 'graphql';
+// Not in graphql's index, but the function of its executor: selections are merged here as they are there.
+import { collectSubfields } from 'graphql/execution/collectFields.js';
+import { assertSynchronous, type Execution, fallBack, type Write } from './execution.js';
+import { kept, type Memory } from './kept-json.js';
+import { leafJsonOf } from './leaf-json.js';
+import { argumentsOf, type Variables } from './variables.js';
+
+type Fragments = Record<string, FragmentDefinitionNode>;
+
+/** The field that a value comes from. */
+interface Place {
+  readonly nodes: readonly FieldNode[];
+  readonly infoOf: (execution: Execution) => GraphQLResolveInfo;
+}
+
+const NO_ARGUMENTS: Variables = Object.freeze({});
+/** Rough sizes in memory. */
+const BYTES_OF_PLAN = 2_000;
+const BYTES_OF_FIELD = 1_000;
+
+/**
+ * The plan of a query: functions that write the JSON of its parts. They call the resolvers as graphql-js does, and fall
+ * back where it would wait, report an error, or do anything else than write a value.
+ */
+export class Plan {
+  private readonly fragments: Fragments = Object.create(null);
+  private readonly root: Write;
+
+  /** @param memory counts what the plan takes, as it grows */
+  constructor(
+    private readonly schema: GraphQLSchema,
+    document: DocumentNode,
+    private readonly operation: OperationDefinitionNode,
+    private readonly memory: Memory,
+  ) {
+    memory.bytes += BYTES_OF_PLAN;
+    for (const definition of document.definitions) {
+      if (definition.kind === Kind.FRAGMENT_DEFINITION) this.fragments[definition.name.value] = definition;
+    }
+    // Nothing of the nodes is read but their selections.
+    this.root = this.fields(schema.getQueryType() as GraphQLObjectType, [operation as unknown as FieldNode]);
+  }
+
+  /**
+   * Writes the whole response body `{"data":{…}}` as JSON in UTF-8. It does not throw, whatever resolvers do.
+   *
+   * @param execution the variables of `@skip` and `@include` must have the same values in all executions of a plan
+   * @returns parts that must not be changed; undefined if graphql-js has to execute the operation
+   */
+  write(execution: Execution): readonly Buffer[] | undefined {
+    try {
+      execution.text = '{"data":';
+      this.root(undefined, execution);
+      execution.text += '}';
+      return execution.hasFallenBack ? undefined : execution.finish();
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Fields are planned when the first object of their type is met: there may be none. */
+  private fields(type: GraphQLObjectType, nodes: readonly FieldNode[]): Write {
+    let writes: readonly Write[] | undefined;
+    const plan = (variables: Variables) => {
+      const collected = collectSubfields(this.schema, this.fragments, variables, type, nodes);
+      const planned = [...collected].map(([key, ofKey], nth) =>
+        this.field(type, `${nth === 0 ? '{' : ','}"${key}":`, ofKey),
+      );
+      this.memory.bytes += planned.length * BYTES_OF_FIELD;
+      return planned;
+    };
+    return (source, execution) => {
+      writes ??= plan(execution.variables);
+      for (const write of writes) write(source, execution);
+      execution.text += writes.length > 0 ? '}' : '{}';
+    };
+  }
+
+  /** @param start is written before the value */
+  private field(parent: GraphQLObjectType, start: string, nodes: readonly FieldNode[]): Write {
+    const [node] = nodes as readonly [FieldNode, ...FieldNode[]];
+    const name = node.name.value;
+    if (name === '__typename') {
+      return (_source, execution) => {
+        execution.text += `${start}"${parent.name}"`;
+      };
+    }
+    const field = parent.getFields()[name];
+    // Introspection of the schema.
+    if (!field) return fallBack();
+    const { args, type, resolve = defaultFieldResolver } = field;
+    const { schema, fragments, operation } = this;
+    const infoOf = (execution: Execution) =>
+      new Info(execution, schema, fragments, operation, parent, name, type, nodes);
+    const write = this.value(type, { nodes, infoOf });
+    if (resolve === defaultFieldResolver && args.length === 0) {
+      return (source, execution) => {
+        execution.text += start;
+        write(propertyOf(source, name), execution);
+      };
+    }
+    const argumentsIn = (execution: Execution) => {
+      if (args.length === 0) return NO_ARGUMENTS;
+      execution.usesVariables = true;
+      return argumentsOf(field, node, execution.variables);
+    };
+    return (source, execution) => {
+      execution.text += start;
+      const info = infoOf(execution);
+      write(resolve(source, argumentsIn(execution), execution.context, info), execution);
+    };
+  }
+
+  private value(type: GraphQLOutputType, place: Place): Write {
+    const isNonNull = isNonNullType(type);
+    const write = this.valueNotNull(getNullableType(type), place);
+    return (value, execution) => {
+      if (value !== null && value !== undefined) write(value, execution);
+      else if (isNonNull) fallBack();
+      else execution.text += 'null';
+    };
+  }
+
+  private valueNotNull(type: GraphQLOutputType, place: Place): Write {
+    if (isListType(type)) return kept(this.list(type.ofType, place), this.memory);
+    if (isObjectType(type)) return kept(this.object(type, place), this.memory);
+    if (!isLeafType(type)) return this.abstract(type as GraphQLAbstractType, place);
+    const jsonOf = leafJsonOf(type);
+    return (value, execution) => {
+      execution.text += jsonOf(value);
+    };
+  }
+
+  private list(itemType: GraphQLOutputType, place: Place): Write {
+    const writeItem = this.value(itemType, place);
+    return (value, execution) => {
+      // Promises, and other iterables.
+      if (!Array.isArray(value) || value[Symbol.iterator] !== Array.prototype[Symbol.iterator])
+        return fallBack(value);
+      const list: readonly unknown[] = value;
+      try {
+        execution.text += '[';
+        for (let index = 0; index < list.length; index++) {
+          if (index > 0) execution.text += ',';
+          writeItem(list[index], execution);
+          execution.flushIfLong();
+        }
+        execution.text += ']';
+      } catch {
+        fallBack(list);
+      }
+    };
+  }
+
+  private object(type: GraphQLObjectType, { nodes, infoOf }: Place): Write {
+    const write = this.fields(type, nodes);
+    return (value, execution) => {
+      assertSynchronous(value);
+      if (type.isTypeOf) {
+        const isOfType: unknown = type.isTypeOf(value, execution.context, infoOf(execution));
+        if (isOfType !== true) fallBack(isOfType);
+      }
+      write(value, execution);
+    };
+  }
+
+  private abstract(type: GraphQLAbstractType, place: Place): Write {
+    const resolveType = type.resolveType ?? defaultTypeResolver;
+    const writes = new Map<unknown, Write>();
+    return (value, execution) => {
+      assertSynchronous(value);
+      const name: unknown = resolveType(value, execution.context, place.infoOf(execution), type);
+      let write = writes.get(name);
+      if (!write) {
+        const named = typeof name === 'string' ? this.schema.getType(name) : undefined;
+        if (!isObjectType(named) || !this.schema.isSubType(type, named)) return fallBack(name);
+        write = this.valueNotNull(named, place);
+        writes.set(name, write);
+      }
+      write(value, execution);
+    };
+  }
+}
+
+/** The fourth argument of a resolver. A class: an object literal with getters takes ten times as long to make. */
+class Info implements GraphQLResolveInfo {
+  readonly rootValue = undefined;
+
+  constructor(
+    private readonly execution: Execution,
+    readonly schema: GraphQLSchema,
+    readonly fragments: Fragments,
+    readonly operation: OperationDefinitionNode,
+    readonly parentType: GraphQLObjectType,
+    readonly fieldName: string,
+    readonly returnType: GraphQLOutputType,
+    readonly fieldNodes: readonly FieldNode[],
+  ) {}
+
+  get path(): never {
+    this.execution.hasFallenBack = true;
+    return fallBack();
+  }
+
+  get variableValues() {
+    this.execution.usesVariables = true;
+    return this.execution.variables as Record<string, unknown>;
+  }
+}
+
+/** What the default resolver returns; it would call functions. */
+function propertyOf(source: unknown, name: string): unknown {
+  const value = typeof source === 'object' ? (source as Variables | null)?.[name] : undefined;
+  return typeof value === 'function' ? fallBack() : value;
+}

@@ -1,0 +1,382 @@
+import { buildSchema, type GraphQLObjectType } from 'graphql';
+import { describe, expect, it } from 'vitest';
+import type { Tracker } from '../../src/execution/execution.js';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { stopClocks } from '../support/clock.js';
+import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { withHeldBack } from '../support/held-back.js';
+import { codesOf } from '../support/test-gateway.js';
+import { refreshWith, startServer, type TestServer } from '../support/test-server.js';
+import { createWriter } from './support/writer.js';
+
+/** A state that a field of rows reads. */
+interface World {
+  state: string;
+  /** How often the field was resolved. */
+  resolved: number;
+}
+
+/** A context through which the field notes what it reads. */
+class Context implements Tracker {
+  noted = '';
+  readonly tracker = this;
+
+  constructor(readonly world: World) {}
+
+  track(write: () => void) {
+    write();
+    return { state: this.world.state };
+  }
+
+  repeat(reads: object): boolean {
+    const { state } = reads as { state: string };
+    if (state !== this.world.state) return false;
+    this.noted = state;
+    return true;
+  }
+}
+
+const ROWS: readonly { readonly a: string; readonly b: number }[] = Object.freeze(
+  Array.from({ length: 20 }, (_, nth) => Object.freeze({ a: `row ${nth}`, b: nth })),
+);
+
+interface Options {
+  readonly rows?: () => readonly (typeof ROWS)[number][];
+  readonly maxBytes?: number;
+  readonly fails?: () => boolean;
+}
+
+function writerOf(text: string, { rows = () => ROWS, maxBytes = 1e6, fails = () => false }: Options = {}) {
+  const schema = buildSchema(
+    'type Query { rows: [Row] } type Row { a: String b: Int state(add: String): String plain: String variables: Boolean }',
+  );
+  const resolve = (
+    type: string,
+    name: string,
+    resolver: (row: unknown, args: object, context: Context) => unknown,
+  ) =>
+    Object.assign((schema.getType(type) as GraphQLObjectType).getFields()[name] ?? {}, { resolve: resolver });
+  resolve('Query', 'rows', () => rows());
+  const state = (_row: unknown, _args: object, context: Context) => {
+    const { world } = context;
+    world.resolved++;
+    context.noted = world.state;
+    if (fails()) throw new Error('It fails');
+    return world.state;
+  };
+  resolve('Row', 'state', state);
+  resolve('Row', 'plain', state);
+  return createWriter(schema, text, { maxBytes });
+}
+
+/** Writes an operation over rows. @returns how many calls of the field it makes in a world */
+function callsOf(text: string, options: Options = {}): (world: World) => number {
+  const { write } = writerOf(text, options);
+  const { rows = () => ROWS } = options;
+  return (world) => {
+    const before = world.resolved;
+    const context = new Context(world);
+    const written = write(context);
+    if (written) {
+      const expected = rows().map(({ a, b }) => ({ a, b, plain: world.state }));
+      for (const list of Object.values(JSON.parse(Buffer.concat(written).toString()).data))
+        expect(list).toEqual(expected);
+      expect(context.noted).toBe(world.state);
+    }
+    return world.resolved - before;
+  };
+}
+
+const world = (): World => ({ state: 'one', resolved: 0 });
+
+describe('kept JSON', () => {
+  it('is used from the second time on, and made anew where something else is read', () => {
+    const calls = callsOf('{ rows { a b plain } }');
+    const here = world();
+    expect([calls(here), calls(here), calls(here)]).toEqual([20, 0, 0]);
+    here.state = 'two';
+    expect([calls(here), calls(here)]).toEqual([20, 0]);
+  });
+
+  it('becomes a part of each response as it is, if it is long', () => {
+    const rows = Object.freeze(
+      Array.from({ length: 500 }, (_, nth) => Object.freeze({ a: `row ${nth}`, b: nth })),
+    );
+    const { write } = writerOf('{ rows { a b plain } __typename }', { rows: () => rows });
+    const here = world();
+    const [first = [], second = [], third = []] = [1, 2, 3].map(() => write(new Context(here)) ?? []);
+    const data = { rows: rows.map((row) => ({ ...row, plain: 'one' })), __typename: 'Query' };
+    for (const parts of [first, second, third])
+      expect(Buffer.concat(parts).toString()).toBe(JSON.stringify({ data }));
+    expect(second).toHaveLength(3);
+    expect(second[1]?.length).toBeGreaterThan(10_000);
+    expect(third[1]).toBe(second[1]);
+  });
+
+  it.each<[string, string, Options]>([
+    ['a field with arguments', '{ rows { a b plain: state(add: "x") } }', {}],
+    [
+      'rows that can change',
+      '{ rows { a b plain } }',
+      { rows: () => Object.freeze(ROWS.map((row) => ({ ...row }))) },
+    ],
+    ['rows beyond the bound', '{ rows { a b plain } }', { rows: () => [...ROWS], maxBytes: 100 }],
+  ])('is not used for %s', (_name, text, options) => {
+    const calls = callsOf(text, options);
+    const here = world();
+    const [first, ...others] = [calls(here), calls(here), calls(here)];
+    expect(first).toBe(20);
+    expect(Math.min(...others)).toBeGreaterThan(18);
+  });
+
+  it('is that of each row where the list can change, or is too long to be kept', () => {
+    let rows = [...ROWS];
+    const calls = callsOf('{ rows { a b plain } }', { rows: () => rows });
+    const here = world();
+    expect(calls(here)).toBe(20);
+    rows.reverse();
+    expect(calls(here)).toBe(0);
+    rows = [...rows.slice(0, 9), Object.freeze({ a: 'row 99', b: 99 })];
+    expect([calls(here), calls(here)]).toEqual([1, 0]);
+    here.state = 'two';
+    expect([calls(here), calls(here)]).toEqual([10, 0]);
+    const long = callsOf('{ rows { a b plain } }', { maxBytes: 40_000, rows: () => MANY });
+    expect([long(here), long(here), long(here)]).toEqual([100, 100, 0]);
+  });
+
+  it('is not kept of a list that was not finished', () => {
+    let left = 10;
+    const calls = callsOf('{ rows { a b plain } }', { fails: () => left-- <= 0 });
+    const here = world();
+    expect(calls(here)).toBe(11);
+    left = Number.POSITIVE_INFINITY;
+    expect([calls(here), calls(here)]).toEqual([20, 0]);
+  });
+
+  it('begins anew where all of it together is larger than may be kept', () => {
+    const lists = Array.from({ length: 20 }, () => Object.freeze([...ROWS]));
+    let rows: readonly (typeof ROWS)[number][] = ROWS;
+    const calls = callsOf('{ rows { a b plain } }', { maxBytes: 12_000, rows: () => rows });
+    const here = world();
+    for (rows of lists) expect(calls(here)).toBe(20);
+    const again = lists.map((list) => {
+      rows = list;
+      return calls(here);
+    });
+    expect(again).toContain(20);
+  });
+});
+
+const MANY = Object.freeze(
+  Array.from({ length: 100 }, (_, nth) => Object.freeze({ a: `row ${nth} ${'x'.repeat(100)}`, b: nth })),
+);
+
+describe('a list with other variables each time', () => {
+  const ROW_COUNT = 30;
+  const upstreamRows = (usd: number) => {
+    const tokens = Array.from({ length: ROW_COUNT }, (_, nth) =>
+      tokenRow('ethereum', `0x${String(nth + 1).padStart(40, '0')}`, { symbol: `T${nth}`, price: { usd } }),
+    );
+    return { chains: [chainRow('ethereum')], tokens };
+  };
+  const QUERY =
+    'query ($other: String!) { tokens(srcChainKey: "ethereum") { symbol price { usd } chain { name } } other: chain(chainKey: $other) { name } }';
+
+  it('has the same body and headers each time, and those of the present listings after a refresh', async () => {
+    const upstream = await startFakeUpstream(upstreamRows(1));
+    const server = await startServer({ upstream, config: LONG });
+    let other = 0;
+    const ask = async () => {
+      const { headers, body } = await server.ask({
+        query: QUERY,
+        variables: { other: `other-${other++}` },
+        method: 'GET',
+      });
+      const { date: _date, age: _age, 'x-request-id': _id, 'cache-control': control, ...same } = headers;
+      return { body: JSON.parse(String(body)), headers: same, control: control?.replace(/\d+/g, '') };
+    };
+    const expectAnswers = async (usd: number, name: string) => {
+      const first = await ask();
+      const tokens = Array.from({ length: ROW_COUNT }, (_, nth) => {
+        return { symbol: `T${nth}`, price: { usd }, chain: { name } };
+      });
+      expect(first.body).toEqual({ data: { tokens, other: null } });
+      for (let nth = 0; nth < 3; nth++) expect(await ask()).toEqual(first);
+    };
+    await server.ask({ query: '{ chains { name } tokens { name } }' });
+    await expectAnswers(1, 'The ethereum chain');
+    await refreshWith(server, upstreamRows(2).tokens, [chainRow('ethereum')]);
+    await expectAnswers(2, 'The ethereum chain');
+    await refreshWith(server, upstreamRows(2).tokens, [chainRow('ethereum', { name: 'Ether' })]);
+    await expectAnswers(2, 'Ether');
+  });
+
+  it('shows no price that has become too old', async () => {
+    const clock = stopClocks();
+    const upstream = await startFakeUpstream(upstreamRows(1));
+    const server = await startServer({ upstream, config: { ...LONG, priceMaxAgeMs: 60_000 } });
+    await server.ask({ query: '{ chains { name } tokens { name } }' });
+    let other = 0;
+    const prices = async () => {
+      const { body, headers } = await server.ask({
+        query: QUERY,
+        variables: { other: `other-${other++}` },
+        method: 'GET',
+      });
+      const { tokens } = JSON.parse(String(body)).data as { tokens: { price: { usd: number } | null }[] };
+      return [
+        new Set(tokens.map(({ price }) => price?.usd)),
+        /max-age=(\d+)/.exec(headers['cache-control'] ?? '')?.[1],
+      ];
+    };
+    for (let nth = 0; nth < 3; nth++) {
+      const [shown, maxAge] = await prices();
+      expect(shown).toEqual(new Set([1]));
+      expect(Number(maxAge)).toBeGreaterThan(50);
+    }
+    clock.advance(59_000);
+    const [shown, maxAge] = await prices();
+    expect(shown).toEqual(new Set([1]));
+    expect(Number(maxAge)).toBeLessThanOrEqual(1);
+    clock.advance(1_100);
+    for (let nth = 0; nth < 3; nth++) expect((await prices())[0]).toEqual(new Set([undefined]));
+  });
+
+  it('is answered anew after a change of the chains that only its list reads', async () => {
+    const upstream = await startFakeUpstream(upstreamRows(1));
+    const server = await startServer({ upstream, config: LONG });
+    await server.ask({ query: '{ chains { name } tokens { name } }' });
+    const query = 'query ($key: String) { tokens(srcChainKey: $key) { symbol chain { name } } }';
+    const ask = async () => String((await server.ask({ query, variables: { key: 'ethereum' } })).body);
+    // The third time it is given from the response cache, whose entry was made with the kept list.
+    for (let nth = 0; nth < 2; nth++) await server.ask({ query, variables: { key: `no-${nth}` } });
+    for (let nth = 0; nth < 4; nth++) expect(await ask()).toContain('The ethereum chain');
+    await refreshWith(server, upstreamRows(1).tokens, [chainRow('ethereum', { name: 'Ether' })]);
+    for (let nth = 0; nth < 4; nth++) expect(await ask()).not.toContain('The ethereum chain');
+  });
+});
+
+/** Has a refresh bring one listing, while that of the other one fails. */
+async function refreshOnly({ snapshots, upstream }: TestServer, name: 'chains' | 'tokens', rows: object[]) {
+  upstream.plan(name, json({ [name]: rows }));
+  upstream.plan(name === 'chains' ? 'tokens' : 'chains', status(404));
+  const before = snapshots.current();
+  await new Promise((resolve) => setTimeout(resolve, 2));
+  snapshots.refreshNow();
+  await expect.poll(() => snapshots.current()[name], { interval: 2 }).not.toBe(before[name]);
+  const other = name === 'chains' ? 'tokens' : 'chains';
+  expect(snapshots.current()[other]).toBe(before[other]);
+}
+
+describe('JSON that was kept of one listing', () => {
+  const ROWS_OF_UPSTREAM = { chains: [chainRow('ethereum')], tokens: [tokenRow('ethereum', '0x1')] };
+  const TOKEN = `0x${'1'.repeat(40)}`;
+
+  /** Starts a gateway that has kept the JSON of this field. @returns it, and how the field is asked for again */
+  async function startWith(field: string) {
+    const upstream = await startFakeUpstream({
+      ...ROWS_OF_UPSTREAM,
+      tokens: [tokenRow('ethereum', TOKEN)],
+    });
+    const server = await startServer({ upstream, config: LONG });
+    await server.ask({ query: '{ chains { name } tokens { name } }' });
+    let other = 0;
+    const ask = async () => {
+      const variables = { other: `other-${other++}` };
+      const query = `query ($other: String!) { shown: ${field} other: chain(chainKey: $other) { name } }`;
+      return JSON.stringify(JSON.parse(String((await server.ask({ query, variables })).body)).data.shown);
+    };
+    const first = await ask();
+    for (let nth = 0; nth < 3; nth++) expect(await ask()).toBe(first);
+    return { server, ask, first };
+  }
+
+  it.each([
+    ['a list of tokens', 'tokens(srcChainKey: "ethereum") { chain { name } }'],
+    ['a token', `token(chainKey: "ethereum", address: "${TOKEN}") { chain { name } }`],
+  ])('changes with the chain listing alone, if %s shows chains', async (_name, field) => {
+    const { server, ask, first } = await startWith(field);
+    expect(first).toContain('The ethereum chain');
+    await refreshOnly(server, 'chains', [chainRow('ethereum', { name: 'Ether' })]);
+    for (let nth = 0; nth < 3; nth++) expect(await ask()).toBe(first.replace('The ethereum chain', 'Ether'));
+  });
+
+  it('changes with the token listing alone, if a chain shows tokens', async () => {
+    const { server, ask, first } = await startWith(
+      'chain(chainKey: "ethereum") { tokenCount tokens { name } }',
+    );
+    expect(first).toBe('{"tokenCount":1,"tokens":[{"name":"USD Coin"}]}');
+    const tokens = [
+      tokenRow('ethereum', TOKEN),
+      tokenRow('ethereum', `0x${'2'.repeat(40)}`, { name: 'Two' }),
+    ];
+    await refreshOnly(server, 'tokens', tokens);
+    for (let nth = 0; nth < 3; nth++)
+      expect(await ask()).toBe('{"tokenCount":2,"tokens":[{"name":"USD Coin"},{"name":"Two"}]}');
+  });
+
+  it('changes with the time of the token listing alone, if a chain shows that', async () => {
+    const { server, ask, first } = await startWith(
+      'chain(chainKey: "ethereum") { tokens { price { asOf } } }',
+    );
+    await refreshOnly(server, 'tokens', [tokenRow('ethereum', TOKEN)]);
+    const { takenAt = 0 } = server.snapshots.current().tokens ?? {};
+    const now = `{"tokens":[{"price":{"asOf":"${new Date(takenAt).toISOString()}"}}]}`;
+    expect(now).not.toBe(first);
+    for (let nth = 0; nth < 3; nth++) expect(await ask()).toBe(now);
+  });
+});
+
+describe('JSON that is used again', () => {
+  it('counts as many rows as when it was made', async () => {
+    const tokens = Array.from({ length: 4 }, (_, nth) => tokenRow('ethereum', `0x${nth + 1}`));
+    const upstream = await startFakeUpstream({ chains: [chainRow('ethereum')], tokens });
+    const decorate = withHeldBack({
+      USDC: [{ fact: 'decimals', served: '6', upstream: '7', since: 1 }],
+    });
+    // Eight rows each time: four tokens, and one fact of each.
+    const server = await startServer({ upstream, decorate, config: { ...LONG, maxRows: 15 } });
+    const field = 'tokens { symbol heldBack { fact } }';
+    for (let nth = 0; nth < 4; nth++) {
+      const asked = {
+        query: `query ($o: String!) { ${field} again: ${field} o: chain(chainKey: $o) { name } }`,
+      };
+      const { body } = await server.ask({ ...asked, variables: { o: `${nth}` } });
+      expect(codesOf(JSON.parse(String(body)))).toEqual(['LIMIT_EXCEEDED']);
+    }
+  });
+
+  it('has no routes that have expired since, even if it got them from another field', async () => {
+    const [from, to, later] = ['1', '2', '3'].map((digit) => `0x${digit.repeat(40)}`);
+    const tokens = [from, to, later].map((address, nth) =>
+      tokenRow(nth === 0 ? 'a' : `b${nth}`, address ?? ''),
+    );
+    const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens });
+    const clock = stopClocks();
+    const server = await startServer({ upstream, config: { ...LONG, destinationsFreshMs: 60_000 } });
+    await server.ask({ query: '{ chains { name } tokens { name } }' });
+    const query = `query ($from: String!, $other: String!) {
+      first: destinations(srcChainKey: "a", srcToken: $from) { chainKey }
+      token(chainKey: "a", address: $from) { destinations { chainKey } }
+      other: chain(chainKey: $other) { name }
+    }`;
+    const expectRoutes = async (chainKey: string, times: number) => {
+      for (let nth = 0; nth < 4; nth++) {
+        const { body } = await server.ask({ query, variables: { from, other: `${times}-${nth}` } });
+        const routes = [{ chainKey }];
+        expect(JSON.parse(String(body)).data).toEqual({
+          first: routes,
+          token: { destinations: routes },
+          other: null,
+        });
+      }
+    };
+    upstream.plan('tokens', json({ tokens: [tokens[1]] }));
+    await expectRoutes('b1', 1);
+    upstream.plan('tokens', json({ tokens: [tokens[2]] }));
+    clock.advance(120_000);
+    await expectRoutes('b2', 2);
+  });
+});
+
+const LONG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };

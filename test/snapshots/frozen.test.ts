@@ -1,0 +1,104 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
+import { json } from '../support/fake-upstream.js';
+import { startGuarded, stopGuarded, temporaryDirectory } from '../support/guarded-gateway.js';
+import { startSweeping, startSweptUpstream, untilComplete } from '../support/sweep.js';
+
+/*
+ * The JSON of frozen rows and lists is kept and sent again (src/execution/kept-json.ts), so whatever is frozen must be so
+ * all the way down.
+ */
+
+/** The paths of objects that can change, within frozen ones. */
+function changeable(value: unknown, path: string, isWithinFrozen = false): readonly string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const isFrozen = Object.isFrozen(value);
+  const within = Object.entries(Object.getOwnPropertyDescriptors(value)).flatMap(
+    ([name, { get, value: inner }]) =>
+      get ? [`${path}.${name}`] : changeable(inner, `${path}.${name}`, isWithinFrozen || isFrozen),
+  );
+  return isWithinFrozen && !isFrozen ? [path, ...within] : within;
+}
+
+const address = (digit: number) => `0x${String(digit).repeat(40)}`;
+const CHAINS = [chainRow('ethereum'), chainRow('base')];
+const TOKENS = [1, 2, 3, 4].map((nth) => ({
+  ...tokenRow('ethereum', address(nth), { symbol: `T${nth}` }),
+  logoUrl: 'https://pictures.test/a.png',
+}));
+const CURRENCY = chainRow('base').nativeCurrency as object;
+/** One contradicts what was listed before, one has another address, and one a price that is ten times off. */
+const CONTRADICTORY = {
+  chains: [
+    chainRow('ethereum', { chainId: 8 }),
+    chainRow('base', { nativeCurrency: { ...CURRENCY, decimals: 6 } }),
+  ],
+  tokens: [
+    { ...TOKENS[0], decimals: 7 },
+    tokenRow('ethereum', address(5), { symbol: 'T2' }),
+    { ...TOKENS[2], price: { usd: 100 } },
+    TOKENS[3],
+  ],
+};
+
+type Guarded = Awaited<ReturnType<typeof startGuarded>>;
+
+function expectFrozen({ snapshots }: Pick<Guarded, 'snapshots'>): void {
+  const { chains, tokens } = snapshots.current();
+  if (!chains || !tokens) throw new Error('Expected both listings');
+  for (const rows of [
+    chains.rows,
+    tokens.rows,
+    tokens.byChain('ethereum'),
+    chains.changesSince(undefined).changed,
+  ])
+    expect(changeable(rows, 'rows')).toEqual([]);
+  expect([...chains.rows, ...tokens.rows].every(Object.isFrozen)).toBe(true);
+}
+
+it('rows of the upstream are frozen all the way down, also those that are held back, and those from a disk', async () => {
+  const snapshotDir = temporaryDirectory();
+  const rules = join(snapshotDir, 'rules');
+  writeFileSync(rules, 'chains base ethereum\nhide ethereum:0x4444444444444444444444444444444444444444\n');
+  const gateway = await startGuarded(
+    { chains: CHAINS, tokens: TOKENS },
+    { config: { snapshotDir, listingRules: rules } },
+  );
+  expectFrozen(gateway);
+  await gateway.bring(CONTRADICTORY);
+  expect(gateway.heldBackRows().every((count) => count > 1)).toBe(true);
+  expectFrozen(gateway);
+  await stopGuarded(gateway, snapshotDir);
+  const { clock, upstream } = gateway;
+  const again = await startGuarded({}, { clock, upstream, config: { snapshotDir } });
+  expect(again.heldBackRows()).toEqual(gateway.heldBackRows());
+  expectFrozen(again);
+});
+
+it('rows of the value-transfer service are frozen all the way down', async () => {
+  const chains = CHAINS.map(successorChain);
+  const tokens = TOKENS.map(successorToken);
+  expectFrozen(await startGuarded({ chains, tokens }, { config: { upstreamProfile: 'value-transfer' } }));
+});
+
+it('routes are frozen all the way down', async () => {
+  const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
+  gateway.upstream.plan('tokens', json({ tokens: [...TOKENS, tokenRow('base', address(9))] }));
+  const request = { srcChainKey: 'ethereum', srcToken: address(1) };
+  expect(
+    (await gateway.query(`{ tokens(srcChainKey: "ethereum", srcToken: "${address(1)}") { name } }`)).errors,
+  ).toBeUndefined();
+  expect(changeable(gateway.snapshots.view().cachedRoutes(request)?.rows, 'routes')).toEqual([]);
+});
+
+it('sources are frozen all the way down', async () => {
+  const upstream = await startSweptUpstream({ 'a 0x1': [], 'b 0x2': ['a 0x1'] });
+  const gateway = await startSweeping(upstream);
+  await untilComplete(gateway);
+  const view = gateway.snapshots.view();
+  const sources = view.sources(await view.tokens(), 'a', '0x1')?.rows();
+  expect(sources).toHaveLength(1);
+  expect(sources?.flatMap((row) => changeable(row, 'row'))).toEqual([]);
+});
