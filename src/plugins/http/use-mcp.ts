@@ -47,7 +47,7 @@ export function useMcp({
   ): Promise<Response> {
     const refusal = refusalOf(request, corsOrigins);
     if (refusal) return refusalResponse(refusal, { Response: ResponseClass });
-    const body = request.body ? await readUpTo(maxBodyBytes, request.body) : Buffer.of();
+    const { body } = await readUpTo(maxBodyBytes, request.body);
     if (!body) return refusalResponse(tooLarge(maxBodyBytes), { Response: ResponseClass });
     const read = messageIn(body.toString());
     if (read.error) return new ResponseClass(read.error, { status: 400, headers: JSON_HEADERS });

@@ -28,7 +28,7 @@ export function useBodyLimit({ maxBodyBytes }: BodyLimitOptions): Plugin<BodyLim
     onRequestParse({ request, serverContext, requestParser, setRequestParser, endResponse, fetchAPI }) {
       const { url, method, headers, body } = request;
       if (serverContext.bodyBytes !== undefined || !body || !requestParser) return undefined;
-      return readUpTo(maxBodyBytes, body).then((read) => {
+      return readUpTo(maxBodyBytes, body).then(({ body: read }) => {
         if (!read) endResponse(refusalResponse(refusal('more'), fetchAPI));
         else
           setRequestParser(() => requestParser(new fetchAPI.Request(url, { method, headers, body: read })));
