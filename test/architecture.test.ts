@@ -50,7 +50,6 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'mcp/mcp-handler',
     'observability',
     'pages/static-page',
-    'token-list',
   ],
   mcp: [],
   'token-list': ['domain', 'graph/dependencies', 'http', 'scheduling', 'snapshots'],

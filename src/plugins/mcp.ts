@@ -1,10 +1,10 @@
 import type { Plugin } from 'graphql-yoga';
-import type { ErrorCode } from '../../domain/errors.js';
-import { type CorsOrigins, isForeignOrigin } from '../../http/cors.js';
-import { exceededLimit } from '../../http/json-limits.js';
-import { readUpTo } from '../../http/read-up-to.js';
-import { type Refusal, refusalResponse, shown } from '../../http/refusal.js';
-import type { ToolFacts } from '../../mcp/mcp-handler.js';
+import type { ErrorCode } from '../domain/errors.js';
+import { type CorsOrigins, isForeignOrigin } from '../http/cors.js';
+import { exceededLimit } from '../http/json-limits.js';
+import { readUpTo } from '../http/read-up-to.js';
+import { type Refusal, refusalResponse, shown } from '../http/refusal.js';
+import type { ToolFacts } from '../mcp/mcp-handler.js';
 
 /** Answers a message whose body was read and parsed. */
 export type AnswerMessage = (
