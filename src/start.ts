@@ -7,9 +7,9 @@ import { startDemoUpstream } from './demo/upstream.js';
 import { GRAPHQL_PATH } from './http/paths.js';
 import { openLogDestination } from './logger/destination.js';
 import { createLogger } from './logger.js';
-import { VERSION } from './metrics/version.js';
-import { createMetrics } from './metrics.js';
+import { createMetrics } from './observability/metrics.js';
 import { createMonitoring } from './observability/monitoring.js';
+import { VERSION } from './observability/version.js';
 import { createAdminServer } from './server/admin-server.js';
 import { createGatewayServer } from './server/server.js';
 

@@ -11,11 +11,15 @@ import { LLMS_PATH, MCP_PATH, SCHEMA_PATH, TOKEN_LIST_PATH } from './http/paths.
 import type { Logger } from './logger.js';
 import type { OwnOperation } from './mcp/call-tool.js';
 import { createMcp } from './mcp/mcp-handler.js';
-import { VERSION } from './metrics/version.js';
-import type { Metrics } from './metrics.js';
-import { createMonitoring, MONITORING_PATHS, PUBLIC_PATHS } from './observability/monitoring.js';
-import { notReadyReason } from './observability/readiness.js';
+import type { Metrics } from './observability/metrics.js';
+import {
+  createMonitoring,
+  MONITORING_PATHS,
+  notReadyReason,
+  PUBLIC_PATHS,
+} from './observability/monitoring.js';
 import { createRequestLog, type LogRequests } from './observability/request-log.js';
+import { VERSION } from './observability/version.js';
 import { llmsText } from './pages/llms-text.js';
 import { createPicker } from './pages/picker/picker.js';
 import { createPlayground } from './pages/playground/playground.js';

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../domain/errors.js';
 import type { Logger } from '../../logger.js';
-import type { ClientSource, RateLimitMetrics } from '../../metrics/rate-limit.js';
+import type { ClientSource, RateLimitMetrics } from '../../observability/metrics.js';
 import type { ClientLimit } from '../../scheduling/client-limit.js';
 import type { ServerRefusal } from '../refusals.js';
 import type { Exchange } from './exchange.js';
