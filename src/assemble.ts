@@ -6,7 +6,6 @@ import type { Metrics } from './observability/metrics.js';
 import { notReadyReason } from './observability/monitoring.js';
 import { type OpenOptions, openSnapshots } from './open-snapshots.js';
 import type { ClientLimit } from './scheduling/client-limit.js';
-import { openClientLimit } from './storage/open-client-limit.js';
 
 export interface AssembleOptions {
   readonly config: Config;
@@ -70,7 +69,7 @@ export async function assemble(options: AssembleOptions): Promise<Assembled> {
     isDemo,
     isStopping: () => isStopping,
   });
-  const clientLimit = await openClientLimit({ ...config, log });
+  const clientLimit = await openClientLimit(config, log);
   let loading: NodeJS.Timeout | undefined;
   return {
     gateway,
@@ -95,4 +94,17 @@ export async function assemble(options: AssembleOptions): Promise<Assembled> {
       await close();
     },
   };
+}
+
+/** Makes the limit on the operations of each client, whose packages are loaded only if there is one. */
+async function openClientLimit(
+  { rateLimit, redisUrl }: Config,
+  log: Logger,
+): Promise<ClientLimit | undefined> {
+  if (rateLimit === undefined) return undefined;
+  const { createClientLimit } = await import('./scheduling/client-limit.js');
+  const local = createClientLimit(rateLimit);
+  if (redisUrl === undefined) return local;
+  const { createSharedClientLimit } = await import('./storage/redis/client-limit.js');
+  return createSharedClientLimit({ url: redisUrl, local, log });
 }

@@ -109,7 +109,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'open-snapshots',
     'pages/page-documents',
     'scheduling',
-    'storage/open-client-limit',
+    'storage/redis/client-limit',
   ],
   'open-snapshots': ['demo', 'domain', 'logger', 'observability', 'snapshots', 'storage', 'upstream'],
   // A gateway inside another server: all parts without the process and its port.
@@ -144,7 +144,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'graphql-yoga': ['plugins', 'yoga'],
   dataloader: ['graph'],
   http: ['demo', 'http', 'library', 'server'],
-  net: ['config-values', 'demo', 'library/fetch-client', 'logger', 'server', 'upstream/logo-url'],
+  net: ['config-values', 'demo', 'library/fetch-exchange', 'logger', 'server', 'upstream/logo-url'],
   'fs/promises': ['storage/disk', 'storage/read-regular', 'storage/rules-file'],
   fs: [
     'command-line',

@@ -12,8 +12,7 @@ import { TOO_MANY_REQUEST_BYTES } from '../server/refusals.js';
 import { createRequestObserver } from '../server/request-observer.js';
 import { toCacheableRequest } from '../server/responses/cacheable-request.js';
 import { createResponder } from '../server/responses/responder.js';
-import { fetchClient } from './fetch-client.js';
-import { FetchExchange, partsOf } from './fetch-exchange.js';
+import { FetchExchange, fetchClient, partsOf } from './fetch-exchange.js';
 import { checkPath, checkSettings, type GatewaySettings } from './options.js';
 import { createBodyReader, type NodeRequest, readRequest } from './request-bodies.js';
 
