@@ -15,6 +15,7 @@ import { type Dependencies, staleListingsHeader } from './graph/dependencies.js'
 import { withFederation } from './graph/federation/federated.js';
 import { schema } from './graph/schema/index.js';
 import type { CorsOrigins } from './http/cors.js';
+import { createOperationCheck, type RequestHead } from './http/operations.js';
 import { GRAPHQL_PATH, MCP_PATH } from './http/paths.js';
 import { requestIdOf } from './http/request-ids.js';
 import { QueueFullError } from './scheduling/fair-queue.js';
@@ -48,42 +49,37 @@ export type Answer = { readonly written: WrittenResponse } | { readonly response
 /** The parameters of a request, with any others that it has. */
 export type RequestParameters = OperationParameters & Readonly<Record<string, unknown>>;
 
-/** Makes a request for GraphQL Yoga, with the class that it processes fastest. */
-export type ToRequest = (RequestClass: typeof Request) => Request;
+/** A request to be answered. */
+export interface GatewayRequest {
+  /** Whether it asks to execute an operation, which has to wait for its turn. */
+  readonly isOperation: boolean;
+  /** Reads its parameters, in the operation's turn. Absent, or without a result, for a request that only Yoga can answer. */
+  readonly parameters?: (() => RequestParameters | undefined) | undefined;
+  /** Makes a request for GraphQL Yoga, with the class that it processes fastest. */
+  toRequest(RequestClass: typeof Request): Request;
+}
 
-/** A handler of requests in the form of `fetch`; it opens no port. */
+/** Answers requests; it opens no port. */
 export interface Gateway {
   /** The path of the GraphQL endpoint, such as `/graphql`. */
   readonly path: string;
-  /** The paths whose requests are executed in turns: the endpoint, and that of the Model Context Protocol. */
-  readonly operationPaths: readonly string[];
+  /** Whether a request asks to execute an operation, at the endpoint or by the Model Context Protocol. */
+  readonly isOperation: (head: RequestHead) => boolean;
   /** The origins whose pages may read responses. */
   readonly corsOrigins: CorsOrigins;
   /** Present if clients may ask for documents by their ids. */
   readonly trusted?: TrustedDocuments | undefined;
   /** Loads GraphQL Yoga, which takes a third of the time of a start. Otherwise the first request that needs it does. */
   load(): Promise<void>;
-  fetch(request: Request | ToRequest, serverContext: ServerContext): Promise<Response>;
   /**
-   * Writes the response to an operation at once, from the snapshots alone. Promises would be a quarter of its time.
+   * Answers a request: from the snapshots alone where that is possible, otherwise by GraphQL Yoga. Most of the time of an
+   * operation by Yoga goes into the request and response objects of `fetch`.
    *
-   * @returns `not its turn` for an operation that has to wait, and `not writable` for one that `fetch` has to answer
+   * @returns without a promise if the response was written at once: a promise would be a quarter of its time
    */
-  write(
-    parameters: () => RequestParameters | undefined,
-    client: string | undefined,
-  ): WrittenResponse | 'not its turn' | 'not writable';
-  /**
-   * Answers a request to the GraphQL endpoint: from the snapshots alone where that is possible, otherwise as `fetch`
-   * does. Most of the time of an operation goes into the request and response objects of `fetch`.
-   *
-   * @param parameters read from the request in the operation's turn; undefined for an unusual request
-   */
-  answer(
-    parameters: () => RequestParameters | undefined,
-    request: ToRequest,
-    serverContext: ServerContext,
-  ): Promise<Answer>;
+  respond(request: GatewayRequest, serverContext: ServerContext): Answer | Promise<Answer>;
+  /** Answers a request by GraphQL Yoga. */
+  fetch(request: Request, serverContext: ServerContext): Promise<Response>;
 }
 
 /** The schema with the fields for federation; it depends on no setting. */
@@ -94,12 +90,10 @@ const unitsOfWholeToken = isObjectType(tokenType) ? unitsOfWholeObject(tokenType
 /** Wires the graph to the snapshots. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { path = GRAPHQL_PATH } = options;
-  const operationPaths = options.mcp ? [path, MCP_PATH] : [path];
+  const isOperation = createOperationCheck(options.mcp ? [path, MCP_PATH] : [path], options.graphiql);
   const turns = createTurns(options);
 
   const tracing = currentTracing();
-  /** A turn begins in a queue, outside of the span of its request. */
-  const inSpan = <Result>(task: () => Result) => tracing?.bind(task) ?? task;
   const documents = createDocuments({ ...options, schema: graph });
   const trusted = createTrustedDocuments(options);
   if (options.trustedDocuments) reportInvalidDocuments(options.trustedDocuments, documents, options.log);
@@ -108,29 +102,41 @@ export function createGateway(options: GatewayOptions): Gateway {
   const nextTurn = (client: string | undefined) => turns.next(client).catch(refuseInMidOperation);
   const writeOperation = createOperationWriter(graph, documents);
 
-  /** @returns undefined if GraphQL Yoga has to answer; a promise if that may change when the promise is settled */
-  function write(
-    parameters: OperationParameters,
+  /** The parameters with the document that they stand for; undefined if GraphQL Yoga has to answer. */
+  function prepare({ parameters }: GatewayRequest): RequestParameters | undefined {
+    const given = parameters?.();
+    const resolved = given && trusted ? trusted.resolve(given) : given;
+    return resolved instanceof DocumentRefusal ? undefined : resolved;
+  }
+
+  /**
+   * Executes an operation from the snapshots alone, in a turn that has begun.
+   *
+   * @returns undefined if GraphQL Yoga has to; a promise if the operation needs a listing whose first snapshot is awaited
+   */
+  function execute(
+    parameters: OperationParameters | undefined,
     client: string | undefined,
   ): WrittenResponse | Promise<unknown> | undefined {
+    if (!parameters) return undefined;
     let context: GatewayContext | undefined;
-    let arrival: Promise<unknown> | undefined;
-    const refuseToWait = (its: Promise<unknown> | undefined) => {
-      arrival = its;
+    let pendingListing: Promise<unknown> | undefined;
+    const refuseToWait = (listing: Promise<unknown> | undefined) => {
+      pendingListing = listing;
     };
     const body = writeOperation(parameters, (operation) => {
       context = createContext(contextOptions, { client, nextTurn: () => nextTurn(client), refuseToWait });
       try {
-        arrival = context.cost.admitOperation(operation);
+        pendingListing = context.cost.admitOperation(operation);
       } catch (error) {
         if (error instanceof OperationLimitError) return undefined;
         throw error;
       }
       // Nobody may wait for it in the end, and an unhandled rejection would end the process.
-      arrival?.catch(() => {});
-      return arrival ? undefined : context;
+      pendingListing?.catch(() => {});
+      return pendingListing ? undefined : context;
     });
-    if (!body || !context) return arrival;
+    if (!body || !context) return pendingListing;
     const { staleListings, dependencies } = context;
     const { operationName } = parameters;
     const operation = typeof operationName === 'string' ? operationName.slice(0, 100) : undefined;
@@ -142,63 +148,62 @@ export function createGateway(options: GatewayOptions): Gateway {
     };
   }
 
-  /** The parameters with the document that they stand for; undefined if GraphQL Yoga has to answer. */
-  function resolvedParameters(
-    parameters: () => RequestParameters | undefined,
-  ): RequestParameters | undefined {
-    const given = parameters();
-    const resolved = given && trusted ? trusted.resolve(given) : given;
-    return resolved instanceof DocumentRefusal ? undefined : resolved;
-  }
-
-  /** As `write`, after waiting for the first snapshots of both listings if it needs them. */
-  async function writeLater(
-    arrival: Promise<unknown>,
-    parameters: OperationParameters,
-    client: string | undefined,
-  ): Promise<WrittenResponse | undefined> {
-    let written: WrittenResponse | Promise<unknown> | undefined = arrival;
-    for (let times = 0; times < 2 && written instanceof Promise; times++) {
-      await written.catch(() => {});
-      await turns.next(client);
-      written = write(parameters, client);
-    }
-    return written instanceof Promise ? undefined : written;
-  }
-
-  async function answerByYoga(
-    request: ToRequest,
+  async function respondByYoga(
+    { toRequest }: Pick<GatewayRequest, 'toRequest'>,
     serverContext: ServerContext,
-    isOverloaded: boolean,
+    isOverloaded = false,
   ): Promise<Answer> {
     const { Request, handleRequest } = await getYoga();
-    return { response: await handleRequest(request(Request), { ...serverContext, isOverloaded }) };
+    return { response: await handleRequest(toRequest(Request), { ...serverContext, isOverloaded }) };
   }
 
-  async function answerLater(
-    arrival: Promise<unknown>,
-    read: OperationParameters,
-    request: ToRequest,
-    serverContext: ServerContext,
-  ): Promise<Answer> {
-    try {
-      const written = await writeLater(arrival, read, serverContext.client);
-      return written ? { written } : answerByYoga(request, serverContext, false);
-    } catch (error) {
-      if (error instanceof QueueFullError) return answerByYoga(request, serverContext, true);
-      throw error;
-    }
-  }
-
-  /** Answers in a turn that has begun. @param read undefined if GraphQL Yoga has to answer */
-  function answerNow(
-    read: RequestParameters | undefined,
-    request: ToRequest,
+  /** Responds in a turn that has begun. */
+  function respondInTurn(
+    parameters: RequestParameters | undefined,
+    request: Pick<GatewayRequest, 'toRequest'>,
     serverContext: ServerContext,
   ): Answer | Promise<Answer> {
-    const written = read && write(read, serverContext.client);
-    if (!read || !written) return answerByYoga(request, serverContext, false);
-    return written instanceof Promise ? answerLater(written, read, request, serverContext) : { written };
+    const result = execute(parameters, serverContext.client);
+    if (result instanceof Promise) return respondLater(result, parameters, request, serverContext);
+    return result ? { written: result } : respondByYoga(request, serverContext);
+  }
+
+  /** Responds once there are the first snapshots of both listings, if the operation needs them. */
+  async function respondLater(
+    pendingListing: Promise<unknown>,
+    parameters: RequestParameters | undefined,
+    request: Pick<GatewayRequest, 'toRequest'>,
+    serverContext: ServerContext,
+  ): Promise<Answer> {
+    const { client } = serverContext;
+    let result: WrittenResponse | Promise<unknown> | undefined = pendingListing;
+    try {
+      for (let times = 0; times < 2 && result instanceof Promise; times++) {
+        await result.catch(() => {});
+        await turns.next(client);
+        result = execute(parameters, client);
+      }
+    } catch (error) {
+      if (error instanceof QueueFullError) return respondByYoga(request, serverContext, true);
+      throw error;
+    }
+    return !result || result instanceof Promise ? respondByYoga(request, serverContext) : { written: result };
+  }
+
+  function respond(request: GatewayRequest, serverContext: ServerContext): Answer | Promise<Answer> {
+    if (!request.isOperation) return respondByYoga(request, serverContext);
+    const { client } = serverContext;
+    const now = request.parameters && turns.runNow(() => execute(prepare(request), client));
+    if (now?.result && !(now.result instanceof Promise)) return { written: now.result };
+    const isForYoga = now !== undefined && now.result === undefined;
+    const inTurn = () =>
+      isForYoga
+        ? respondByYoga(request, serverContext)
+        : respondInTurn(prepare(request), request, serverContext);
+    // A turn begins in a queue, outside of the span of its request.
+    return turns.run(client, tracing?.bind(inTurn) ?? inTurn, () =>
+      respondByYoga(request, serverContext, true),
+    );
   }
 
   async function executeOwn(
@@ -206,14 +211,14 @@ export function createGateway(options: GatewayOptions): Gateway {
     { signal }: Request,
     client: string | undefined,
   ): Promise<string> {
-    const toRequest: ToRequest = (RequestClass) =>
+    const toRequest = (RequestClass: typeof Request) =>
       new RequestClass(`http://gateway${path}`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', accept: 'application/json' },
         body: JSON.stringify(operation),
         signal,
       });
-    const answer = await answerNow(operation, toRequest, { client, outcome: {}, isOwn: true });
+    const answer = await respondInTurn(operation, { toRequest }, { client, outcome: {}, isOwn: true });
     return 'written' in answer ? Buffer.concat(answer.written.body).toString() : answer.response.text();
   }
 
@@ -242,50 +247,24 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   return {
     path,
-    operationPaths,
+    isOperation,
     corsOrigins: options.corsOrigins,
     trusted,
+    respond,
     async load() {
       await getYoga();
     },
-    async fetch(given, serverContext) {
-      const { Request, handleRequest } = await getYoga();
-      const request = typeof given === 'function' ? given(Request) : given;
-      const handle = (isOverloaded: boolean) => handleRequest(request, { ...serverContext, isOverloaded });
-      if (!isOperation(request, operationPaths, options.graphiql)) return handle(false);
-      return turns.run(
-        serverContext.client,
-        inSpan(() => handle(false)),
-        () => handle(true),
+    async fetch(request, serverContext) {
+      const { method, url, headers } = request;
+      const head = { method, url, accept: headers.get('accept') };
+      const answer = await respond(
+        { isOperation: isOperation(head), toRequest: () => request },
+        serverContext,
       );
-    },
-    write(parameters, client) {
-      const turn = turns.runNow(() => {
-        const read = resolvedParameters(parameters);
-        return read && write(read, client);
-      });
-      // A promise: it waits for the first snapshot of a listing.
-      if (!turn || turn.result instanceof Promise) return 'not its turn';
-      return turn.result ?? 'not writable';
-    },
-    answer(parameters, request, serverContext) {
-      return turns.run(
-        serverContext.client,
-        inSpan(() => answerNow(resolvedParameters(parameters), request, serverContext)),
-        () => answerByYoga(request, serverContext, true),
-      );
+      if ('written' in answer) throw new TypeError('Expected a response of GraphQL Yoga');
+      return answer.response;
     },
   };
-}
-
-/** False for preflight requests and the playground, which need no turn. */
-function isOperation(
-  { method, url, headers }: Request,
-  paths: readonly string[],
-  hasPlayground: boolean,
-): boolean {
-  if (method === 'OPTIONS' || !paths.includes(new URL(url).pathname)) return false;
-  return !hasPlayground || method !== 'GET' || !headers.get('accept')?.includes('text/html');
 }
 
 function refuseInMidOperation(): never {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readEmbeddedFacts } from './demo/known-facts.js';
 import type { Listing } from './domain/listing.js';
 import type { Logger } from './logger.js';
-import type { Metrics } from './metrics.js';
+import type { Metrics } from './observability/metrics.js';
 import { createSnapshots, type Snapshots, type SnapshotsOptions } from './snapshots/snapshots.js';
 import { openDiskStore } from './storage/disk.js';
 import { maxRecordBytes } from './storage/record.js';

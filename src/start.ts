@@ -1,21 +1,17 @@
 import closeWithGrace from 'close-with-grace';
+import { assemble } from './assemble.js';
 import { mistypedNames, mistypedText } from './config/names.js';
 import { secretsOf } from './config/secrets.js';
 import { type Config, readConfig } from './config.js';
 import { startDemoUpstream } from './demo/upstream.js';
-import { createGateway } from './gateway.js';
-import { createDependencyCheck } from './graph/dependencies.js';
 import { GRAPHQL_PATH } from './http/paths.js';
 import { openLogDestination } from './logger/destination.js';
 import { createLogger } from './logger.js';
-import { VERSION } from './metrics/version.js';
-import { createMetrics } from './metrics.js';
+import { createMetrics } from './observability/metrics.js';
 import { createMonitoring } from './observability/monitoring.js';
-import { notReadyReason } from './observability/readiness.js';
-import { openSnapshots } from './open-snapshots.js';
+import { VERSION } from './observability/version.js';
 import { createAdminServer } from './server/admin-server.js';
 import { createGatewayServer } from './server/server.js';
-import { openClientLimit } from './storage/open-client-limit.js';
 
 /** How long after the port closes requests that still wait for the upstream get an error. */
 const GIVE_UP_UPSTREAM_AFTER_MS = 6_000;
@@ -28,9 +24,6 @@ const SAME_SIGNAL_MS = 1_000;
 
 /** How long a slow reader of the log may take for the last lines. With the cut-off, less than `STOP_WITHIN_MS`. */
 const FLUSH_LOG_WITHIN_MS = 500;
-
-/** When the parts are loaded that the first answers do without. */
-const LOAD_AFTER_MS = 1_000;
 
 /** File handles reserved for snapshots, logs, Redis, modules that are loaded late, and Node itself. */
 const OWN_FILE_HANDLES = 48;
@@ -55,54 +48,29 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   const maxConnections = isShort ? forConnections : config.maxConnections;
   if (isShort) log.warn({ maxConnections }, 'The limit on open files (ulimit -n) is below MAX_CONNECTIONS');
   const demo = config.upstreamUrl === undefined ? await startDemoUpstream() : undefined;
-  const { snapshots, giveUp, close } = await openSnapshots({
-    ...config,
-    addresses: {
-      profile: config.upstreamProfile,
-      url: config.upstreamUrl ?? demo?.url ?? '',
-      successorUrl: config.upstreamSuccessorUrl,
-      isDemo: demo !== undefined,
-    },
-    metrics,
-    log,
-  });
-  metrics.watchListings(() => snapshots.status(Date.now()));
-  let stopping = false;
-  const pageDocuments = config.trustedDocumentsOnly
-    ? (await import('./pages/page-documents.js')).pageDocuments(config.graphiql)
-    : [];
-  const gateway = createGateway({
-    ...config,
-    pageDocuments,
-    snapshots,
-    metrics,
-    log,
-    isDemo: demo !== undefined,
-    isStopping: () => stopping,
-  });
-  const clientLimit = await openClientLimit({ ...config, log });
+  const parts = await assemble({ config, demoUrl: demo?.url ?? '', metrics, log });
+  const { gateway } = parts;
   const server = createGatewayServer({
     ...config,
-    gateway,
-    clientLimit,
-    checkDependencies: createDependencyCheck(snapshots),
+    ...parts,
     maxConnections,
     metrics,
     log,
   });
 
   const { adminPort } = config;
-  const notReady = () => notReadyReason(snapshots, stopping);
+  const { notReadyReason } = parts;
   const admin = createAdminServer(
-    createMonitoring({ notReadyReason: notReady, isDemo: demo !== undefined, metrics, log }),
+    createMonitoring({ notReadyReason, isDemo: demo !== undefined, metrics, log }),
     log,
   );
 
-  snapshots.start();
+  parts.start();
   const adminAddress = adminPort === undefined ? undefined : await admin.listen(config.host, adminPort);
   // Loading opens hundreds of files at once, which connections could take away later.
   if (isShort) await gateway.load();
   const address = await server.listen(config.host, config.port);
+  let stopping = false;
   let signal: NodeJS.Signals | undefined;
   let stoppingSince = 0;
   const { close: stop } = closeWithGrace(
@@ -117,16 +85,15 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
       else log.info({ signal: signal ?? reason.signal }, 'Stopping: open requests are still answered');
       stopping = true;
       stoppingSince = performance.now();
-      snapshots.stop();
+      parts.stop();
       // Ctrl-C comes from a terminal, where no load balancer needs notice.
       const drainMs = signal === 'SIGINT' ? 0 : config.drainMs;
-      const givingUp = setTimeout(giveUp, drainMs + GIVE_UP_UPSTREAM_AFTER_MS);
+      const givingUp = setTimeout(parts.giveUp, drainMs + GIVE_UP_UPSTREAM_AFTER_MS);
       await server.drain(drainMs, drainMs + CUT_OFF_AFTER_MS);
       clearTimeout(givingUp);
       // Probes read until now that the gateway is stopping.
       await admin.close();
-      clientLimit?.close();
-      await close();
+      await parts.close();
       await demo?.close();
       log.info('Stopped');
       await destination?.flush(FLUSH_LOG_WITHIN_MS);
@@ -142,12 +109,6 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
       process.exit(130);
     }
   });
-
-  // Not before: it would delay the first answers, which need the snapshots alone.
-  setTimeout(
-    () => gateway.load().catch((err) => log.error({ err }, 'GraphQL Yoga could not be loaded')),
-    LOAD_AFTER_MS,
-  ).unref();
 
   const successor = config.upstreamProfile === 'auto' ? `, then ${config.upstreamSuccessorUrl}` : '';
   const upstream = demo ? 'the embedded demo listing' : `${config.upstreamUrl}${successor}`;

@@ -11,45 +11,46 @@ import { LLMS_PATH, MCP_PATH, SCHEMA_PATH, TOKEN_LIST_PATH } from './http/paths.
 import type { Logger } from './logger.js';
 import type { OwnOperation } from './mcp/call-tool.js';
 import { createMcp } from './mcp/mcp-handler.js';
-import { VERSION } from './metrics/version.js';
-import type { Metrics } from './metrics.js';
-import { createMonitoring, MONITORING_PATHS, PUBLIC_PATHS } from './observability/monitoring.js';
-import { notReadyReason } from './observability/readiness.js';
+import type { Metrics } from './observability/metrics.js';
+import {
+  createMonitoring,
+  MONITORING_PATHS,
+  notReadyReason,
+  PUBLIC_PATHS,
+} from './observability/monitoring.js';
 import { createRequestLog, type LogRequests } from './observability/request-log.js';
+import { VERSION } from './observability/version.js';
 import { llmsText } from './pages/llms-text.js';
 import { createPicker } from './pages/picker/picker.js';
 import { createPlayground } from './pages/playground/playground.js';
 import { createTextFile, type Encoded } from './pages/static-page.js';
-import { useCostLimit } from './plugins/execution/use-cost-limit.js';
-import { useDependencies } from './plugins/execution/use-dependencies.js';
-import { useErrorCodes } from './plugins/execution/use-error-codes.js';
-import { useGraphqlJs } from './plugins/execution/use-graphql-js.js';
-import { useResponseLimit } from './plugins/execution/use-response-limit.js';
-import { useShortMessages } from './plugins/execution/use-short-messages.js';
-import { useStaleHeader } from './plugins/execution/use-stale-header.js';
-import { useCacheStatus } from './plugins/http/use-cache-status.js';
-import { useCors } from './plugins/http/use-cors.js';
-import { useFiles } from './plugins/http/use-files.js';
-import { type AnswerMessage, useMcp } from './plugins/http/use-mcp.js';
-import { useMonitoring } from './plugins/http/use-monitoring.js';
-import { useNoSniffing } from './plugins/http/use-no-sniffing.js';
-import { useNotAcceptable } from './plugins/http/use-not-acceptable.js';
-import { useNotFound } from './plugins/http/use-not-found.js';
-import { usePages } from './plugins/http/use-pages.js';
-import { type RequestFacts, useRequestLog } from './plugins/http/use-request-log.js';
-import { useTokenList } from './plugins/http/use-token-list.js';
+import {
+  type OwnOperationContext,
+  usePersistedQueries,
+  useTrustedDocuments,
+  useValidation,
+} from './plugins/documents.js';
+import { useErrorCodes, useShortMessages } from './plugins/errors.js';
+import { useHeaders } from './plugins/headers.js';
+import {
+  type OverloadContext,
+  type OverloadOptions,
+  useCostLimit,
+  useOverload,
+  useResponseLimit,
+} from './plugins/limits.js';
+import { type AnswerMessage, useMcp } from './plugins/mcp.js';
 import {
   type BodyLimitContext,
   type BodyLimitOptions,
   useBodyLimit,
-} from './plugins/request/use-body-limit.js';
-import { useKnownMembers } from './plugins/request/use-known-members.js';
-import { type OverloadContext, type OverloadOptions, useOverload } from './plugins/request/use-overload.js';
-import { useParameters } from './plugins/request/use-parameters.js';
-import { usePersistedQueries } from './plugins/request/use-persisted-queries.js';
-import { useQueryMethod } from './plugins/request/use-query-method.js';
-import { type OwnOperationContext, useTrustedDocuments } from './plugins/request/use-trusted-documents.js';
-import { useValidation } from './plugins/request/use-validation.js';
+  useKnownMembers,
+  useParameters,
+  useQueryMethod,
+} from './plugins/parameters.js';
+import { useAnswers, useFiles, useNotFound, usePages } from './plugins/paths.js';
+import { type RequestFacts, useRequestLog } from './plugins/request-log.js';
+import { useResults } from './plugins/results.js';
 import type { Snapshots } from './snapshots/snapshots.js';
 import { createTokenListAnswer } from './token-list/answer.js';
 
@@ -149,6 +150,8 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
   const files = filesOf(options);
   const links = [...files.keys()].map((file) => ({ path: file, label: LABELS[file] ?? file }));
   const reason = () => notReadyReason(snapshots, isStopping());
+  const monitoring = createMonitoring({ notReadyReason: reason, isDemo, metrics, log }, paths);
+  const tokenList = createTokenListAnswer({ snapshots, metrics });
   const yoga = createYoga<ServerContext & OverloadContext, GatewayContext>({
     schema,
     graphqlEndpoint: path,
@@ -163,12 +166,9 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
       useQueryMethod(path),
       // For every response, including refusals.
       useRequestLog(createRequestLog(log, options.logRequests)),
-      useNoSniffing(),
-      useNotAcceptable(),
-      useCors(options.corsOrigins),
-      useCacheStatus(path),
+      useHeaders(path, options.corsOrigins),
       // Requests that are answered without GraphQL.
-      useMonitoring(createMonitoring({ notReadyReason: reason, isDemo, metrics, log }, paths)),
+      useAnswers(({ method }, { pathname }) => monitoring(method, pathname)),
       usePages([
         {
           path: '/',
@@ -187,7 +187,9 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
           : []),
       ]),
       useFiles(files),
-      useTokenList(createTokenListAnswer({ snapshots, metrics })),
+      useAnswers((request, { pathname, searchParams }) =>
+        pathname === TOKEN_LIST_PATH ? tokenList(request, searchParams) : undefined,
+      ),
       useNotFound(
         [path, ...(options.mcp ? [MCP_PATH] : []), TOKEN_LIST_PATH, ...files.keys(), ...paths],
         ['/'],
@@ -207,11 +209,9 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
       useErrorCodes(),
       useShortMessages(),
       useResponseLimit(),
-      useStaleHeader(),
-      useDependencies(),
+      useResults(),
       // After useErrorCodes, which sets the codes of its refusals.
       useCostLimit(),
-      useGraphqlJs(),
     ],
     // Masks errors that useErrorCodes does not see, whatever NODE_ENV is.
     maskedErrors: { isDev: false },

@@ -1,22 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { assemble } from '../assemble.js';
 import { secretsOf } from '../config/secrets.js';
 import { createDemoHttp } from '../demo/listings.js';
-import { createGateway } from '../gateway.js';
-import { createDependencyCheck } from '../graph/dependencies.js';
 import { clientOf } from '../http/client-address.js';
 import { createLogger } from '../logger.js';
-import { VERSION } from '../metrics/version.js';
-import { createMetrics } from '../metrics.js';
-import { openSnapshots } from '../open-snapshots.js';
+import { createMetrics } from '../observability/metrics.js';
+import { VERSION } from '../observability/version.js';
 import { createClientFinder } from '../server/forwarded-client.js';
 import { NodeExchange } from '../server/node-exchange.js';
 import { TOO_MANY_REQUEST_BYTES } from '../server/refusals.js';
 import { createRequestObserver } from '../server/request-observer.js';
 import { toCacheableRequest } from '../server/responses/cacheable-request.js';
 import { createResponder } from '../server/responses/responder.js';
-import { openClientLimit } from '../storage/open-client-limit.js';
-import { fetchClient } from './fetch-client.js';
-import { FetchExchange, partsOf } from './fetch-exchange.js';
+import { FetchExchange, fetchClient, partsOf } from './fetch-exchange.js';
 import { checkPath, checkSettings, type GatewaySettings } from './options.js';
 import { createBodyReader, type NodeRequest, readRequest } from './request-bodies.js';
 
@@ -59,9 +55,6 @@ export interface OpenedGateway {
   readonly close: () => Promise<void>;
 }
 
-/** When the parts are loaded that the first answers do without. */
-const LOAD_AFTER_MS = 1_000;
-
 const isPortClosed = () => false;
 
 /**
@@ -84,52 +77,20 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
   if (isDemo)
     log.warn('With demo: true this gateway serves demo data, with prices and routes that are made up');
   const metrics = createMetrics({ version: VERSION, ofProcess: false });
-  const { snapshots, giveUp, close } = await openSnapshots({
-    ...config,
-    ...(isDemo ? { http: createDemoHttp() } : {}),
-    addresses: {
-      profile: config.upstreamProfile,
-      url: config.upstreamUrl ?? 'demo',
-      successorUrl: config.upstreamSuccessorUrl,
-      isDemo,
-    },
-    metrics,
-    log,
-  });
-  metrics.watchListings(() => snapshots.status(Date.now()));
-  let stopping = false;
-  const pageDocuments = config.trustedDocumentsOnly
-    ? (await import('../pages/page-documents.js')).pageDocuments(config.graphiql)
-    : [];
-  const gateway = createGateway({
-    ...config,
+  const parts = await assemble({
+    config,
     path,
-    pageDocuments,
-    snapshots,
+    demoUrl: 'demo',
+    ...(isDemo ? { http: createDemoHttp() } : {}),
     metrics,
     log,
-    isDemo,
-    isStopping: () => stopping,
   });
   const observer = createRequestObserver({ ...config, metrics, log });
-  const clientLimit = await openClientLimit({ ...config, log });
-  const respond = createResponder({
-    ...config,
-    gateway,
-    clientLimit,
-    checkDependencies: createDependencyCheck(snapshots),
-    observer,
-    metrics,
-    log,
-  });
+  const respond = createResponder({ ...config, ...parts, observer, metrics, log });
   const { maxBodyBytes, corsOrigins } = config;
   const findClient = createClientFinder(config.trustedProxies);
   const readBody = createBodyReader(maxBodyBytes);
-  snapshots.start();
-  const loading = setTimeout(
-    () => gateway.load().catch((err) => log.error({ err }, 'GraphQL Yoga could not be loaded')),
-    LOAD_AFTER_MS,
-  ).unref();
+  parts.start();
 
   return {
     async fetch(request, context) {
@@ -164,12 +125,9 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
       });
     },
     async close() {
-      stopping = true;
-      clearTimeout(loading);
-      snapshots.stop();
-      clientLimit?.close();
-      await giveUp();
-      await close();
+      parts.stop();
+      await parts.giveUp();
+      await parts.close();
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { clientOf } from '../http/client-address.js';
+import { readUpTo } from '../http/read-up-to.js';
 import { type ByteBudget, createByteBudget } from '../server/connections/byte-budget.js';
 import { type ReadBody, readBody } from '../server/connections/read-body.js';
 import type { ServerRefusal } from '../server/refusals.js';
@@ -15,26 +16,8 @@ export interface NodeRequest extends IncomingMessage {
 /** Reads the body of a request of `fetch`, and hardly more of it than the limit. */
 export async function readRequest(request: Request, maxBodyBytes: number): Promise<ReadBody> {
   if (request.method === 'GET' || request.method === 'HEAD') return { bytes: 0 };
-  const reader = request.body?.getReader();
-  if (!reader) return { body: '', bytes: 0 };
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for (;;) {
-    const { value } = await reader.read();
-    if (!value) return { body: textOf(chunks), bytes };
-    bytes += value.byteLength;
-    if (bytes > maxBodyBytes) {
-      await reader.cancel().catch(() => {});
-      return { bytes };
-    }
-    chunks.push(value);
-  }
-}
-
-function textOf(chunks: readonly Uint8Array[]): string {
-  const [first] = chunks;
-  if (chunks.length !== 1 || !first) return Buffer.concat(chunks).toString();
-  return Buffer.from(first.buffer, first.byteOffset, first.byteLength).toString();
+  const { body, bytes } = await readUpTo(maxBodyBytes, request.body);
+  return body ? { body: body.toString(), bytes } : { bytes };
 }
 
 /** For all bodies that arrive in parts, as in the server. */
@@ -103,7 +86,8 @@ class TooLong extends Error {
 /** @throws TooLong; anything else if it is nested too deeply or circular, or no JSON for another reason */
 function textOfParsed(parsed: unknown, maxBytes: number): string {
   if (typeof parsed === 'string') return parsed;
-  if (parsed instanceof Uint8Array) return textOf([parsed]);
+  if (parsed instanceof Uint8Array)
+    return Buffer.from(parsed.buffer, parsed.byteOffset, parsed.byteLength).toString();
   /** The text is no shorter than this: each value takes a character, and the next one a comma. */
   let leastBytes = 0;
   const json = JSON.stringify(parsed, (_name, value: unknown) => {

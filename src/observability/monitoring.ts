@@ -1,6 +1,7 @@
 import { type Refusal, refusalBody, refusalHeaders } from '../http/refusal.js';
 import type { Logger } from '../logger.js';
-import type { Metrics } from '../metrics.js';
+import type { Snapshots } from '../snapshots/snapshots.js';
+import type { Metrics } from './metrics.js';
 
 export interface MonitoringOptions {
   /** Why this process should get no traffic now; undefined if it should. */
@@ -70,4 +71,18 @@ function respond(body: string, type = JSON_TYPE, status = 200): MonitoringRespon
 
 function refused(refusal: Refusal): MonitoringResponse {
   return { status: refusal.status, headers: refusalHeaders(refusal), body: refusalBody(refusal) };
+}
+
+/** Why this process should get no traffic now; undefined if it should. */
+export function notReadyReason(snapshots: Snapshots, stopping: boolean): string | undefined {
+  if (stopping) return 'The gateway is stopping.';
+  const missing = snapshots.status(Date.now()).filter(({ state }) => state === 'EMPTY');
+  if (missing.length === 0) return undefined;
+  return missing
+    .map(({ name, lastFailure }) =>
+      lastFailure
+        ? `There is no snapshot of the ${name} listing yet: ${lastFailure.code}: ${lastFailure.message}`
+        : `The first snapshot of the ${name} listing is being fetched.`,
+    )
+    .join(' ');
 }

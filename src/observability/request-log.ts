@@ -1,5 +1,5 @@
 import type { Logger } from '../logger.js';
-import type { CacheResult } from '../metrics/requests.js';
+import type { CacheResult } from './request-metrics.js';
 
 /** Which requests get a line in the log. `errors`: those with errors, refused ones, and slow ones. */
 export const LOG_REQUESTS = ['all', 'errors', 'none'] as const;

@@ -1,3 +1,5 @@
+import { clientWithMost } from './client-with-most.js';
+
 export interface FairQueueOptions {
   /** How many tasks run at once. */
   readonly concurrency: number;
@@ -89,7 +91,7 @@ export function createFairQueue(options: FairQueueOptions) {
     if (lowest > priority) return false;
     const lines = linesOf[lowest];
     const ownCount = lines.get(client)?.length ?? 0;
-    const [longestOf, longest] = longestLineIn(lines);
+    const [longestOf, longest = []] = clientWithMost(lines, ({ length }) => length) ?? [];
     if (lowest === priority && longest.length - ownCount < 2) return false;
     const newest = longest.at(-1);
     if (!newest) return false;
@@ -204,10 +206,4 @@ export function createFairQueue(options: FairQueueOptions) {
       });
     },
   };
-}
-
-function longestLineIn(lines: Lines): readonly [client: string | undefined, line: readonly WaitingTask[]] {
-  let longest: [string | undefined, WaitingTask[]] = [undefined, []];
-  for (const entry of lines) if (entry[1].length > longest[1].length) longest = entry;
-  return longest;
 }

@@ -1,19 +1,10 @@
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import type { Logger } from '../logger.js';
 import type { Monitoring, MonitoringResponse } from '../observability/monitoring.js';
-import { createHttpServer, type ServerExchange } from './http-server.js';
-import { addressOf } from './server-address.js';
+import { createHttpServer, type HttpServer, type ServerExchange } from './http-server.js';
 
 /** A port for operators alone, beside the public one. */
-export interface AdminServer {
-  /**
-   * Opens the port; 0 takes a free one.
-   *
-   * @returns its address, such as `http://127.0.0.1:9090`
-   * @throws what `node:net` throws, such as EADDRINUSE
-   */
-  listen(host: string, port: number): Promise<string>;
+export interface AdminServer extends Pick<HttpServer, 'listen'> {
   /** Closes the port and all its connections. */
   close(): Promise<void>;
 }
@@ -25,7 +16,7 @@ const MAX_BODY_BYTES = 1_024;
 /** Creates the server, bounded like the public one; it answers the monitoring paths. */
 export function createAdminServer(monitoring: Monitoring, log: Logger): AdminServer {
   const options = { maxBodyBytes: MAX_BODY_BYTES, maxConnections: MAX_CONNECTIONS, corsOrigins: [], log };
-  const { server } = createHttpServer(options, (_read, exchange) => {
+  const { server, listen } = createHttpServer(options, (_read, exchange) => {
     const { method = 'GET', url = '/' } = exchange.request;
     const [path = '/'] = url.split('?');
     const answer = monitoring(method, path);
@@ -34,10 +25,7 @@ export function createAdminServer(monitoring: Monitoring, log: Logger): AdminSer
     else send(exchange, answer);
   });
   return {
-    async listen(host, port) {
-      await once(server.listen(port, host), 'listening');
-      return addressOf(host, server.address() as AddressInfo);
-    },
+    listen,
     async close() {
       if (!server.listening) return;
       const closed = once(server, 'close');

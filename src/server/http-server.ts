@@ -1,11 +1,16 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { CorsOrigins } from '../http/cors.js';
 import { hasOneHost } from '../http/request-target.js';
 import type { Logger } from '../logger.js';
 import { createByteBudget } from './connections/byte-budget.js';
-import { type Connection, createConnections } from './connections/connections.js';
-import { type CutCounter, createCutReport } from './connections/cut-report.js';
+import {
+  type Connection,
+  type CutCounter,
+  createConnections,
+  createCutReport,
+} from './connections/connections.js';
 import { type ReadBody, readBody } from './connections/read-body.js';
 import { type BodySender, createBodySender } from './connections/send-body.js';
 import { type ClientFinder, createClientFinder } from './forwarded-client.js';
@@ -37,6 +42,13 @@ export interface HttpServerOptions {
 /** A server that bounds the connections, time and memory that its clients can take. */
 export interface HttpServer {
   readonly server: Server;
+  /**
+   * Opens the port; 0 takes a free one.
+   *
+   * @returns the address to open, such as `http://127.0.0.1:4000`
+   * @throws what `node:net` throws, such as EADDRINUSE
+   */
+  listen(host: string, port: number): Promise<string>;
   /** Closes connections that have not sent a whole request head yet. */
   closeSilent(): void;
 }
@@ -171,5 +183,14 @@ export function createHttpServer(
   // For example too many open files. Without a listener, the event would end the process.
   server.on('error', (err) => onCut('accept_failed', { err }));
   server.once('close', () => sender.close());
-  return { server, closeSilent: connections.closeSilent };
+  return {
+    server,
+    closeSilent: connections.closeSilent,
+    async listen(host, port) {
+      await once(server.listen(port, host), 'listening');
+      const shownHost = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
+      const { port: opened } = server.address() as AddressInfo;
+      return `http://${shownHost.includes(':') ? `[${shownHost}]` : shownHost}:${opened}`;
+    },
+  };
 }

@@ -1,8 +1,8 @@
 import { elapsedMs } from '../http/elapsed.js';
 import { requestIdFrom } from '../http/request-ids.js';
 import type { Logger } from '../logger.js';
-import { type CacheResult, outcomeOf, type RequestMetrics } from '../metrics/requests.js';
 import { createRequestLog, type LogRequests } from '../observability/request-log.js';
+import { type CacheResult, outcomeOf, type RequestMetrics } from '../observability/request-metrics.js';
 import type { TraceSpan } from '../tracing/tracing.js';
 import type { SentRefusal } from './refusals.js';
 import type { Exchange } from './responses/exchange.js';

@@ -1,13 +1,12 @@
 import { once } from 'node:events';
-import { type AddressInfo, Server as NetServer } from 'node:net';
+import { Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import type { Metrics } from '../metrics.js';
+import type { Metrics } from '../observability/metrics.js';
 import { currentTracing } from '../tracing/tracing.js';
-import { createHttpServer, type HttpServerOptions } from './http-server.js';
+import { createHttpServer, type HttpServer, type HttpServerOptions } from './http-server.js';
 import { createRequestObserver, type RequestObserverOptions } from './request-observer.js';
 import { toCacheableRequest } from './responses/cacheable-request.js';
 import { createResponder, type ResponderOptions } from './responses/responder.js';
-import { addressOf } from './server-address.js';
 
 export interface GatewayServerOptions
   extends Omit<HttpServerOptions, 'observer' | 'metrics'>,
@@ -17,14 +16,7 @@ export interface GatewayServerOptions
 }
 
 /** The HTTP server around a gateway. */
-export interface GatewayServer {
-  /**
-   * Opens the port; 0 takes a free one.
-   *
-   * @returns the address to open, such as `http://127.0.0.1:4000`
-   * @throws what `node:net` throws, such as EADDRINUSE
-   */
-  listen(host: string, port: number): Promise<string>;
+export interface GatewayServer extends Pick<HttpServer, 'listen'> {
   /**
    * Stops without losing a request. Serves as before for `lameDuckMs`. Then it closes the port, sends
    * `Connection: close` with each response, and resolves when all connections are closed. Connections that are
@@ -43,7 +35,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   const respond = createResponder({ ...options, observer });
   const tracing = currentTracing();
   const portClosed = () => isPortClosed;
-  const { server, closeSilent } = createHttpServer({ ...options, observer }, (read, exchange) => {
+  const { server, closeSilent, listen } = createHttpServer({ ...options, observer }, (read, exchange) => {
     const request = toCacheableRequest(exchange.request, read.body ?? '');
     if (!tracing) respond(request, read, exchange, portClosed);
     else
@@ -54,10 +46,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   });
 
   return {
-    async listen(host, port) {
-      await once(server.listen(port, host), 'listening');
-      return addressOf(host, server.address() as AddressInfo);
-    },
+    listen,
     async drain(lameDuckMs, withinMs) {
       const cutOff = setTimeout(() => server.closeAllConnections(), withinMs);
       await sleep(lameDuckMs);

@@ -40,8 +40,3 @@ export const LONGEST_PAUSE_MS = 3_600_000;
 export const STAND_BACK_MS = 1_000;
 /** The shortest time until the refresh that follows a snapshot of a peer or from disk. */
 export const LEAST_PAUSE_MS = 100;
-
-/** An exponential back-off with jitter, so that gateways do not retry at the same moment. */
-export function growingPause(firstMs: number, longestMs: number, failuresBefore: number): number {
-  return Math.min(firstMs * 2 ** failuresBefore, longestMs) * (0.5 + Math.random() / 2);
-}

@@ -2,6 +2,7 @@ import { type AcceptedBy, EMPTY_GUARD, type GuardRecord } from '../domain/guard-
 import { type Fetched, type GuardedFact, type Listing, sentAtOf } from '../domain/listing.js';
 import { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
+import { growingPause, withJitter } from '../scheduling/growing-pause.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 import type { GuardedListing, GuardResult } from './changes/guard.js';
 import {
@@ -16,7 +17,6 @@ import {
   delayFailure,
   type Failure,
   FIRST_PAUSE_MS,
-  growingPause,
   internalError,
   LEAST_PAUSE_MS,
   LONGEST_PAUSE_MS,
@@ -228,7 +228,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   function onError(reason: unknown, lease?: RefreshLease<Row>): UpstreamError {
     if (reason instanceof UpstreamError && recorded.has(reason)) return reason;
     const error = reason instanceof UpstreamError ? reason : internalError(reason);
-    const pauseMs = growingPause(firstPauseMs, maxPauseMs, failuresInARow++);
+    const pauseMs = withJitter(growingPause(firstPauseMs, maxPauseMs, failuresInARow++));
     return recordFailure(error, error.code, Math.max(pauseMs, error.retryAfterMs ?? 0), lease);
   }
 

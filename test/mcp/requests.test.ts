@@ -196,7 +196,7 @@ describe('a request to /mcp', () => {
     const response = await fetch('/mcp', { method: 'POST', body: LIST });
     expect(response.status).toBe(404);
     expect(await response.text()).not.toContain('/mcp');
-    expect(gateway.operationPaths).toEqual(['/graphql']);
+    expect(gateway.isOperation({ method: 'POST', url: '/mcp' })).toBe(false);
     expect(await (await fetch('/llms.txt')).text()).not.toContain('/mcp');
   });
 });

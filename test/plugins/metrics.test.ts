@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createMetrics } from '../../src/metrics.js';
+import { createMetrics } from '../../src/observability/metrics.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { createTestGateway, type TestGateway } from '../support/test-gateway.js';

@@ -14,12 +14,11 @@ async function startNoting(trustedProxies: readonly string[]) {
   const server = createGatewayServer({
     gateway: {
       path: '/graphql',
-      operationPaths: ['/graphql'],
+      isOperation: () => true,
       corsOrigins: '*',
-      write: () => 'not its turn',
       load: () => Promise.resolve(),
       fetch: async (_request, { client }) => note(client),
-      answer: async (_parameters, _request, { client }) => ({ response: note(client) }),
+      respond: async (_request, { client }) => ({ response: note(client) }),
     },
     checkDependencies: () => undefined,
     trustedProxies,

@@ -67,12 +67,11 @@ describe('an internal error', () => {
     const server = createGatewayServer({
       gateway: {
         path: '/graphql',
-        operationPaths: ['/graphql'],
+        isOperation: () => true,
         corsOrigins: '*',
         load: async () => {},
-        write: () => 'not writable',
         fetch: () => Promise.reject(new Error('secret-bug')),
-        answer: () => Promise.reject(new Error('secret-bug')),
+        respond: () => Promise.reject(new Error('secret-bug')),
       },
       checkDependencies: () => undefined,
       maxBodyBytes: 1000,

@@ -4,7 +4,7 @@ import { type Config, readConfig } from '../../src/config.js';
 import type { Listing } from '../../src/domain/listing.js';
 import { createGateway, type Gateway } from '../../src/gateway.js';
 import { createLogger, type Logger } from '../../src/logger.js';
-import { createMetrics, type Metrics } from '../../src/metrics.js';
+import { createMetrics, type Metrics } from '../../src/observability/metrics.js';
 import { openSnapshots } from '../../src/open-snapshots.js';
 import { pageDocuments } from '../../src/pages/page-documents.js';
 import type { Peers } from '../../src/snapshots/peers.js';

@@ -61,25 +61,15 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const server = createGatewayServer({
     gateway: {
       ...gateway.gateway,
-      fetch(asked, context) {
+      respond(...asked) {
         executions++;
-        return gateway.gateway.fetch(asked, context);
-      },
-      write(...asked) {
-        const written = gateway.gateway.write(...asked);
-        if (typeof written === 'object') executions++;
-        return written;
-      },
-      answer(...asked) {
-        executions++;
-        return gateway.gateway.answer(...asked);
+        return gateway.gateway.respond(...asked);
       },
     },
     checkDependencies: createDependencyCheck(gateway.snapshots),
     maxBodyBytes: 1_048_576,
     maxQueryTokens: 2_000,
     clientLimit: options.clientLimit,
-    graphiql: options.config?.graphiql,
     trustedProxies: options.config?.trustedProxies,
     ...(options.maxCacheBytes ? { maxCacheBytes: options.maxCacheBytes } : {}),
     metrics: gateway.metrics,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { UPSTREAM_PROFILES } from '../../src/config.js';
-import { createMetrics } from '../../src/metrics.js';
+import { createMetrics } from '../../src/observability/metrics.js';
 import { openSnapshots } from '../../src/open-snapshots.js';
 import { parseChains, parseTokens, rowsOf } from '../../src/upstream/rows.js';
 import type { CreateListing } from '../../src/upstream/service.js';

@@ -1,3 +1,5 @@
+import { clientWithMost } from '../../scheduling/client-with-most.js';
+
 /** Bytes that one client takes of a budget. */
 export interface Reservation {
   /** Changes its size after its buffer was replaced; only for a buffer that no other reservation shares. */
@@ -75,9 +77,7 @@ export function createByteBudget(maxBytes: number): ByteBudget {
   function enforce(newest: number): void {
     largest = Math.max(largest, newest);
     while (all.bytes > Math.max(maxBytes, LARGEST_ALWAYS_FIT * largest)) {
-      let most: Holder | undefined;
-      for (const holder of holders.values())
-        if (!most || holder.buffers.bytes > most.buffers.bytes) most = holder;
+      const [, most] = clientWithMost(holders, ({ buffers }) => buffers.bytes) ?? [];
       const [oldest] = most?.entries ?? [];
       if (!oldest) return;
       remove(oldest);

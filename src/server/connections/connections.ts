@@ -1,8 +1,9 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { clientOf } from '../../http/client-address.js';
+import type { Logger } from '../../logger.js';
+import { clientWithMost } from '../../scheduling/client-with-most.js';
 import type { ByteBudget, Reservation } from './byte-budget.js';
-import type { CutReason, CutReport } from './cut-report.js';
 
 /** All open connections. */
 export interface Connections {
@@ -44,8 +45,7 @@ export function createConnections(server: Server, maxConnections: number, onCut:
 
   /** Makes room for a connection of this client. */
   function evict(client: string): boolean {
-    let most: Set<Connection> | undefined;
-    for (const siblings of byClient.values()) if (!most || siblings.size > most.size) most = siblings;
+    const [, most] = clientWithMost(byClient, ({ size }) => size) ?? [];
     // With a difference of only one, two clients would evict each other in turn.
     if (!most || most.size <= (byClient.get(client)?.size ?? 0) + 1) return false;
     for (const connection of most) {
@@ -172,4 +172,49 @@ export class Connection {
   release(): void {
     for (const { release } of this.#reservations) release();
   }
+}
+
+/** Why the server cut a connection: closed it although its client would have kept it. */
+export type CutReason =
+  | 'too_many_connections'
+  | 'pipelining'
+  | 'slow_reader'
+  | 'response_bytes'
+  | 'request_bytes'
+  | 'accept_failed';
+
+/** Reports one cut; `detail` is only logged if this cut writes a line. */
+export type CutReport = (reason: CutReason, detail?: object) => void;
+
+export interface CutCounter {
+  connectionCut(reason: CutReason): void;
+}
+
+const MESSAGES: Readonly<Record<CutReason, string>> = {
+  too_many_connections: 'Closed connections beyond MAX_CONNECTIONS',
+  pipelining: 'Closed connections with too many unanswered requests',
+  slow_reader: 'Closed connections that did not read their response',
+  response_bytes: 'Closed connections: unread responses took too much memory',
+  request_bytes: 'Refused requests: unfinished ones took too much memory',
+  accept_failed: 'Could not accept connections',
+};
+const LOG_EVERY_MS = 60_000;
+
+/**
+ * Counts every cut, and logs at most one line a minute for each reason, so that an attack does not fill the log. The
+ * line has the number of cuts since the last line.
+ */
+export function createCutReport(log: Logger, counter?: CutCounter): CutReport {
+  const unlogged = new Map<CutReason, { count: number; loggedAt: number }>();
+  return (reason, detail) => {
+    counter?.connectionCut(reason);
+    const state = unlogged.get(reason) ?? { count: 0, loggedAt: Number.NEGATIVE_INFINITY };
+    unlogged.set(reason, state);
+    state.count++;
+    const now = performance.now();
+    if (now - state.loggedAt < LOG_EVERY_MS) return;
+    log.warn({ reason, count: state.count, ...detail }, MESSAGES[reason]);
+    state.count = 0;
+    state.loggedAt = now;
+  };
 }

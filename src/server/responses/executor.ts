@@ -1,4 +1,4 @@
-import type { Gateway, RequestParameters, ToRequest, WrittenResponse } from '../../gateway.js';
+import type { Answer, Gateway, WrittenResponse } from '../../gateway.js';
 import type { DependencyCheck, ResponseInfo } from '../../graph/dependencies.js';
 import { totalBytes } from '../../http/total-bytes.js';
 import type { OperationOutcome } from '../../yoga.js';
@@ -7,7 +7,7 @@ import { type CacheableRequest, parametersOf } from './cacheable-request.js';
 import { CompleteResponse } from './complete-response.js';
 import type { Exchange } from './exchange.js';
 import type { ResponseCache } from './response-cache.js';
-import { createResponseHeaders, type KnownHeaders } from './response-headers.js';
+import { createResponseHeaders, headersOf, type KnownHeaders } from './response-headers.js';
 
 export interface ExecutorOptions {
   readonly gateway: Gateway;
@@ -46,7 +46,7 @@ export type Executor = (
 export function createExecutor(options: ExecutorOptions): Executor {
   const { gateway, checkDependencies, cache } = options;
   const { path } = gateway;
-  const headersOf = createResponseHeaders(gateway.corsOrigins);
+  const headersFor = createResponseHeaders(gateway.corsOrigins);
 
   /** A response that was written without GraphQL Yoga. It is cached from its second time on. */
   function ofWritten(
@@ -75,7 +75,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
   ): Promise<Executed> {
     const { cacheable } = outcome;
     if (!cacheable || !isSingleJson(response)) return { response, outcome };
-    const headers = headersOf.learn(request, response);
+    const headers = headersOf(response);
     const { dependencies, operation } = cacheable;
     const key = givenKey ?? cache.cacheKey(request);
     const info = checkDependencies(dependencies);
@@ -90,36 +90,24 @@ export function createExecutor(options: ExecutorOptions): Executor {
 
   return (key, request, read, exchange) => {
     const { client } = exchange;
-    const headers = isOperation(request, path) ? headersOf.written(request) : undefined;
-    const parameters = () => parametersOf(request, path);
-    const written = headers ? gateway.write(parameters, client) : 'not writable';
-    if (headers && typeof written === 'object') return ofWritten(key, written, headers);
-    return executeLater(headers && written === 'not its turn' ? { headers, parameters } : undefined);
-
-    function executeLater(writable: Writable | undefined): Promise<Executed> {
-      const outcome: OperationOutcome = {};
-      const context = { client, bodyBytes: read.bytes, outcome };
-      const toRequest: ToRequest = (RequestClass) => exchange.toRequest(RequestClass, request, read.body);
-      const fromYoga = (response: Response) => ofYoga(key, request, response, outcome);
-      if (!writable) return gateway.fetch(toRequest, context).then(fromYoga);
-      return gateway
-        .answer(writable.parameters, toRequest, context)
-        .then((answer) =>
-          'written' in answer ? ofWritten(key, answer.written, writable.headers) : fromYoga(answer.response),
-        );
-    }
+    const isOperation = gateway.isOperation(request);
+    const headers = isOperation ? headersFor(request) : undefined;
+    const outcome: OperationOutcome = {};
+    const answer = gateway.respond(
+      {
+        isOperation,
+        parameters: headers && (() => parametersOf(request, path)),
+        toRequest: (RequestClass) => exchange.toRequest(RequestClass, request, read.body),
+      },
+      { client, bodyBytes: read.bytes, outcome },
+    );
+    const executed = (given: Answer) => {
+      if ('response' in given) return ofYoga(key, request, given.response, outcome);
+      if (!headers) throw new TypeError('Expected a response of GraphQL Yoga');
+      return ofWritten(key, given.written, headers);
+    };
+    return answer instanceof Promise ? answer.then(executed) : executed(answer);
   };
-}
-
-/** A request that waits for its turn. */
-interface Writable {
-  readonly headers: KnownHeaders;
-  readonly parameters: () => RequestParameters | undefined;
-}
-
-/** Whether the request is for the GraphQL endpoint. */
-export function isOperation({ url }: CacheableRequest, path: string): boolean {
-  return url === path || url.startsWith(`${path}?`);
 }
 
 /** A copy in one piece, which keeps no other memory alive. */

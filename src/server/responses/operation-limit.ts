@@ -1,23 +1,15 @@
 import type { ErrorCode } from '../../domain/errors.js';
 import type { Logger } from '../../logger.js';
-import type { ClientSource, RateLimitMetrics } from '../../metrics/rate-limit.js';
+import type { ClientSource, RateLimitMetrics } from '../../observability/metrics.js';
 import type { ClientLimit } from '../../scheduling/client-limit.js';
 import type { ServerRefusal } from '../refusals.js';
-import type { CacheableRequest } from './cacheable-request.js';
 import type { Exchange } from './exchange.js';
 
 /** Counts an operation that is about to be executed; the refusal if its client has had too many. */
-export type OperationLimit = (
-  request: CacheableRequest,
-  exchange: Exchange,
-) => Promise<ServerRefusal | undefined>;
+export type OperationLimit = (exchange: Exchange) => Promise<ServerRefusal | undefined>;
 
 export interface OperationLimitOptions {
   readonly limit: ClientLimit;
-  /** The paths of operations, such as that of the GraphQL endpoint. */
-  readonly paths: readonly string[];
-  /** Whether the endpoint answers browsers with a page. */
-  readonly hasPlayground: boolean;
   /** Counts refused operations. */
   readonly metrics?: RateLimitMetrics | undefined;
   readonly log: Pick<Logger, 'warn'>;
@@ -26,12 +18,9 @@ export interface OperationLimitOptions {
 /** The name of the one policy in the headers. */
 const POLICY = '"operations"';
 
-/**
- * Limits the operations that each client may have executed. Cached responses do not get here; pages, health checks,
- * metrics and preflight requests are not counted.
- */
+/** Limits the operations that each client may have executed. Cached responses do not get here. */
 export function createOperationLimit(options: OperationLimitOptions): OperationLimit {
-  const { limit, paths, hasPlayground, metrics, log } = options;
+  const { limit, metrics, log } = options;
   const warned = new Set<ClientSource>();
 
   /** Warns only once of each, because any client can send the header. */
@@ -42,15 +31,7 @@ export function createOperationLimit(options: OperationLimitOptions): OperationL
     log.warn({ client }, warning);
   }
 
-  function isOperation({ method, url, accept }: CacheableRequest): boolean {
-    // Also a whole address as the target of the request.
-    const [target = ''] = url.replace(/^https?:\/\/[^/?#]*/i, '').split('?', 1);
-    if (method === 'OPTIONS' || !paths.includes(target)) return false;
-    return !hasPlayground || method !== 'GET' || !accept?.includes('text/html');
-  }
-
-  return async (request, exchange) => {
-    if (!isOperation(request)) return undefined;
+  return async (exchange) => {
     const waitMs = await limit.take(exchange.client ?? '');
     if (waitMs <= 0) return undefined;
     const { client } = exchange;

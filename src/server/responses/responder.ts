@@ -2,11 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gateway } from '../../gateway.js';
 import { ageOf, type DependencyCheck } from '../../graph/dependencies.js';
 import { isIdentity } from '../../http/encodings.js';
+import { pathIn } from '../../http/operations.js';
 import { isAskedByBody } from '../../http/query-method.js';
 import { requestIdFrom } from '../../http/request-ids.js';
 import type { Logger } from '../../logger.js';
-import type { RateLimitMetrics } from '../../metrics/rate-limit.js';
-import type { CacheResult, CacheSize } from '../../metrics/requests.js';
+import type { RateLimitMetrics } from '../../observability/metrics.js';
+import type { CacheResult, CacheSize } from '../../observability/request-metrics.js';
 import type { ClientLimit } from '../../scheduling/client-limit.js';
 import type { OperationOutcome } from '../../yoga.js';
 import type { ReadBody } from '../connections/read-body.js';
@@ -29,8 +30,6 @@ export interface ResponderOptions {
   readonly maxCacheBytes?: number;
   /** Limits what each client may have executed; there is no limit unless given. */
   readonly clientLimit?: ClientLimit | undefined;
-  /** Whether the endpoint answers browsers with a page, which is not limited; it does unless given. */
-  readonly graphiql?: boolean | undefined;
   /** Gets each request once. */
   readonly observer: RequestObserver;
   /** Shows the size of the response cache, and counts operations that `clientLimit` refuses. */
@@ -67,13 +66,11 @@ interface Received {
 /** Creates the responder with an empty cache of responses. */
 export function createResponder(options: ResponderOptions): Responder {
   const { gateway, checkDependencies, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, log } = options;
-  const { path, operationPaths: paths } = gateway;
+  const { path } = gateway;
   const cache = createResponseCache(maxCacheBytes, path, maxQueryTokens, gateway.trusted);
-  const { observer, metrics, clientLimit, graphiql: hasPlayground = true } = options;
+  const { observer, metrics, clientLimit } = options;
   metrics?.watchCache(cache.size);
-  const limit =
-    clientLimit &&
-    createOperationLimit({ limit: clientLimit, paths, hasPlayground, metrics: metrics?.rateLimit, log });
+  const limit = clientLimit && createOperationLimit({ limit: clientLimit, metrics: metrics?.rateLimit, log });
   const execute = createExecutor({ gateway, checkDependencies, cache });
   /** The executions under way, by cache key. */
   const executing = new Map<string, Promise<void>>();
@@ -125,7 +122,7 @@ export function createResponder(options: ResponderOptions): Responder {
       await Promise.race([sameRequest, sleep(COALESCE_WITHIN_MS, undefined, { ref: false })]);
       if (sendFromCache(key, received)) return;
     }
-    const refusal = limit && (await limit(request, exchange));
+    const refusal = gateway.isOperation(request) ? await limit?.(exchange) : undefined;
     if (refusal) {
       refuse(exchange, { ...refusal, isLast: received.isPortClosed() || read.isCutOff === true });
       return;
@@ -215,18 +212,16 @@ export function createResponder(options: ResponderOptions): Responder {
   };
 }
 
-/** A page, a preflight request, a health check or a message that calls no tool is no operation. */
+/** A message of the Model Context Protocol that calls no tool is no operation. */
 function cacheResultOf(
-  { method, url, accept }: CacheableRequest,
-  { path, operationPaths }: Pick<Gateway, 'path' | 'operationPaths'>,
+  request: CacheableRequest,
+  { path, isOperation }: Pick<Gateway, 'path' | 'isOperation'>,
   status: number,
   { isRefused = false, operation }: OperationOutcome,
 ): CacheResult {
-  const [target = ''] = url.split('?', 1);
-  const isPage = !isAskedByBody(method) && (method !== 'GET' || accept?.includes('text/html') === true);
-  if (isPage || !operationPaths.includes(target)) return 'none';
+  if (!isOperation(request)) return 'none';
   if (isRefused || (status >= 400 && status !== 500)) return 'refused';
-  return target !== path && operation === undefined ? 'none' : 'miss';
+  return pathIn(request.url) !== path && operation === undefined ? 'none' : 'miss';
 }
 
 const MAX_REFUSAL_BYTES = 4_096;

@@ -26,14 +26,12 @@ export interface ResponseCache {
   /** Whether a request with this text has come before, lately. */
   hasSeen(request: CacheableRequest): boolean;
   get(key: string): CachedResponse | undefined;
-  set(key: string, cached: CachedResponse): void;
-  delete(key: string): void;
+  set(key: string, cached: CachedResponse): unknown;
+  delete(key: string): unknown;
   /** Of the responses, and of the texts by which they are found. */
   size(): { readonly bytes: number; readonly entries: number };
 }
 
-/** Larger responses are in an LRU list of their own, so that they cannot evict the small ones. */
-const SMALL_BYTES = 65_536;
 /** The key of a longer text is computed each time. */
 const MAX_TEXT_LENGTH = 16_384;
 /** A longer request is not cached: keys are computed before an operation waits for its turn, so they must be cheap. */
@@ -74,16 +72,14 @@ export function createResponseCache(
   maxQueryTokens: number,
   trusted?: TrustedDocuments,
 ): ResponseCache {
-  const createList = (fraction: number) =>
-    new LRUCache<string, CachedResponse>({
-      maxSize: Math.ceil(maxBytes * fraction),
-      maxEntrySize: Math.ceil((maxBytes * fraction) / 1.5),
-      // Includes the compressed bodies.
-      sizeCalculation: ({ response: { byteLength } }, key) =>
-        ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * byteLength),
-    });
-  const small = createList(0.28);
-  const large = createList(0.56);
+  const maxResponseBytes = Math.ceil(maxBytes * 0.84);
+  const responses = new LRUCache<string, CachedResponse>({
+    maxSize: maxResponseBytes,
+    maxEntrySize: Math.ceil(maxResponseBytes / 2),
+    // Includes the compressed bodies.
+    sizeCalculation: ({ response: { byteLength } }, key) =>
+      ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * byteLength),
+  });
   const variantsByText = new LRUCache<string, readonly Variant[]>({
     maxSize: Math.ceil(maxBytes * 0.16),
     sizeCalculation: (variants, text) => ENTRY_BYTES * (1 + variants.length) + 2 * text.length,
@@ -119,20 +115,13 @@ export function createResponseCache(
       }
       return key;
     },
-    get: (key) => small.get(key) ?? large.get(key),
-    set(key, cached) {
-      const [list, other] = cached.response.byteLength <= SMALL_BYTES ? [small, large] : [large, small];
-      other.delete(key);
-      list.set(key, cached);
-    },
+    get: (key) => responses.get(key),
+    set: (key, cached) => responses.set(key, cached),
+    delete: (key) => responses.delete(key),
     size: () => ({
-      bytes: small.calculatedSize + large.calculatedSize + variantsByText.calculatedSize,
-      entries: small.size + large.size,
+      bytes: responses.calculatedSize + variantsByText.calculatedSize,
+      entries: responses.size,
     }),
-    delete(key) {
-      small.delete(key);
-      large.delete(key);
-    },
   };
 }
 
@@ -142,8 +131,8 @@ function textOf({ method, url, body }: CacheableRequest): string {
 }
 
 /**
- * The same key for requests that differ only in white space, the order of members, and members that are ignored. Undefined for an unusual
- * request, which is then executed each time.
+ * The same key for requests that differ only in white space, the order of members, and members that are ignored.
+ * Undefined for an unusual request, which is then executed each time.
  */
 function canonicalKey(
   request: CacheableRequest,

@@ -5,104 +5,65 @@ import { QUERY_TYPE } from '../../http/query-method.js';
 import type { CacheableRequest } from './cacheable-request.js';
 
 /** The headers of a response without errors: names and values in turn, without those of one response alone. */
-type HeaderList = readonly string[];
-
-/** The headers of a response. */
 export interface KnownHeaders {
   /** If it holds for this moment only. */
-  readonly plain: HeaderList;
+  readonly plain: readonly string[];
   /** If caches may keep it: with those that it varies by. */
-  readonly varying: HeaderList;
-}
-
-/** Gives a response that is written without GraphQL Yoga the headers that Yoga would give it. */
-export interface ResponseHeaders {
-  /** The headers of a response to this request; undefined if they are not known. */
-  written(request: CacheableRequest): KnownHeaders | undefined;
-  /** The headers of a response by Yoga, which are known from now on. */
-  learn(request: CacheableRequest, response: Response): KnownHeaders;
+  readonly varying: readonly string[];
 }
 
 /** Headers that are set for each response. */
 const OF_ONE_RESPONSE = new Set([CACHE_STATUS, 'x-request-id', 'x-stale-listings', 'content-length']);
-const JSON_TYPE = 'application/json; charset=utf-8';
-const GRAPHQL_TYPE = 'application/graphql-response+json; charset=utf-8';
-/** The type that Yoga gives, by the Accept header; for those that most clients send. Others are learned. */
-const TYPES: ReadonlyMap<string, string> = new Map([
-  ['', JSON_TYPE],
-  ['*/*', JSON_TYPE],
-  ['application/json', JSON_TYPE],
-  ['application/json, application/graphql-response+json', JSON_TYPE],
-  ['application/graphql-response+json', GRAPHQL_TYPE],
-  ['application/graphql-response+json, application/json', GRAPHQL_TYPE],
-  // Apollo Client.
-  ['application/graphql-response+json,application/json;q=0.9', GRAPHQL_TYPE],
-  // urql.
-  [
-    'application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed',
-    GRAPHQL_TYPE,
-  ],
-  // The executor of GraphQL Tools, for stitched graphs and Hive Gateway.
-  ['application/graphql-response+json, application/json, multipart/mixed', GRAPHQL_TYPE],
-]);
-/** Pages and programs of one kind send equal headers. */
-const MAX_LEARNED = 100;
+/** Accept headers whose type is remembered; programs of one kind send equal ones. */
+const MAX_KNOWN = 100;
+/** A response to a longer Accept header is left to GraphQL Yoga. */
+const MAX_ACCEPT_LENGTH = 500;
 
-export function createResponseHeaders(corsOrigins: CorsOrigins): ResponseHeaders {
-  const known = new LRUCache<string, KnownHeaders>({ max: MAX_LEARNED });
+/**
+ * Makes the function that gives a response that is written without GraphQL Yoga the headers that Yoga would give it:
+ * undefined if only Yoga knows them.
+ */
+export function createResponseHeaders(
+  corsOrigins: CorsOrigins,
+): (request: Pick<CacheableRequest, 'accept' | 'origin'>) => KnownHeaders | undefined {
+  const types = new LRUCache<string, { readonly type: string | undefined }>({
+    max: MAX_KNOWN,
+    memoMethod: (accept) => ({ type: typeFor(accept) }),
+  });
   /** Most requests are like the one before. */
-  let last: { readonly request: Parts; readonly headers: KnownHeaders } | undefined;
-
-  function common({ accept = '', origin }: CacheableRequest): KnownHeaders | undefined {
-    const type = TYPES.get(accept);
+  let last: { accept: string; origin: string | undefined; headers: KnownHeaders } | undefined;
+  return ({ accept = '', origin }) => {
+    if (last?.accept === accept && last.origin === origin) return last.headers;
+    const type = accept.length > MAX_ACCEPT_LENGTH ? undefined : types.memo(accept).type;
     if (type === undefined) return undefined;
-    return withVarying([
-      'content-type',
-      type,
-      'x-content-type-options',
-      'nosniff',
-      'accept-query',
-      QUERY_TYPE,
-      ...corsHeaders(corsOrigins, origin).flat(),
-    ]);
-  }
-
-  return {
-    written(request) {
-      if (last && isAlike(last.request, request)) return last.headers;
-      const key = keyOf(request);
-      const headers = known.get(key) ?? common(request);
-      if (!headers) return undefined;
-      known.set(key, headers);
-      last = { request: partsOf(request), headers };
-      return headers;
-    },
-    learn(request, response) {
-      const headers = withVarying(
-        [...response.headers].filter(([name]) => !OF_ONE_RESPONSE.has(name)).flat(),
-      );
-      known.set(keyOf(request), headers);
-      last = undefined;
-      return headers;
-    },
+    const common = ['content-type', type, 'x-content-type-options', 'nosniff', 'accept-query', QUERY_TYPE];
+    const headers = withVarying([...common, ...corsHeaders(corsOrigins, origin).flat()]);
+    last = { accept, origin, headers };
+    return headers;
   };
 }
 
-function withVarying(plain: HeaderList): KnownHeaders {
+/** The headers of a response by GraphQL Yoga. */
+export function headersOf(response: Response): KnownHeaders {
+  return withVarying([...response.headers].filter(([name]) => !OF_ONE_RESPONSE.has(name)).flat());
+}
+
+/**
+ * The type that Yoga gives to a response: of those that it can write, the one that comes first in the Accept header. It
+ * reads no quality values. Undefined for event streams, multipart responses and what is not acceptable.
+ */
+function typeFor(accept: string): string | undefined {
+  for (const range of (accept || '*/*').toLowerCase().replace(/\s/g, '').split(',')) {
+    const [type = '', ...parameters] = range.split(';');
+    const charset = parameters.find((parameter) => parameter.includes('charset='));
+    if (charset !== undefined && charset !== 'charset=utf-8') continue;
+    if (/^(\*|application)\/(\*|json)$/.test(type)) return 'application/json; charset=utf-8';
+    if (/^(\*|application)\/graphql-response\+json$/.test(type))
+      return 'application/graphql-response+json; charset=utf-8';
+  }
+  return undefined;
+}
+
+function withVarying(plain: readonly string[]): KnownHeaders {
   return { plain, varying: [...plain, 'vary', 'Accept, Accept-Encoding'] };
-}
-
-/** The headers of a response depend on nothing else. */
-type Parts = Pick<CacheableRequest, 'method' | 'accept' | 'origin'>;
-
-function partsOf({ method, accept, origin }: CacheableRequest): Parts {
-  return { method, accept, origin };
-}
-
-function isAlike(one: Parts, other: Parts): boolean {
-  return one.method === other.method && one.accept === other.accept && one.origin === other.origin;
-}
-
-function keyOf({ method, accept = '', origin = '' }: Parts): string {
-  return `${method}\n${accept}\n${origin}`;
 }

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { UpstreamError } from '../../domain/upstream-error.js';
+import { growingPause } from '../../scheduling/growing-pause.js';
 
 interface Failed {
   readonly error: UpstreamError;
@@ -32,7 +33,7 @@ export function createRouteFailures() {
     /** Adds one more failure in a row. */
     add(key: string, error: UpstreamError): void {
       const inARow = (failures.get(key)?.inARow ?? 0) + 1;
-      const pauseMs = inARow === 1 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (inARow - 2), MAX_PAUSE_MS);
+      const pauseMs = inARow === 1 ? 0 : growingPause(FIRST_PAUSE_MS, MAX_PAUSE_MS, inARow - 2);
       const askedMs = Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
       failures.set(key, { error, inARow, until: performance.now() + Math.max(pauseMs, askedMs) });
     },

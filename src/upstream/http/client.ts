@@ -4,7 +4,7 @@ import { Agent, fetch, Headers } from 'undici';
 import type { ListingSource, RequestDelay, RouteClients } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger.js';
-import { currentTracing } from '../../tracing/tracing.js';
+import { currentTracing, type TraceSpan } from '../../tracing/tracing.js';
 import { createAdmission, pauseKey } from './admission.js';
 import { createBackoff, LANES, type Lane } from './backoff.js';
 import type { BreakerState } from './circuit-breaker.js';
@@ -137,19 +137,19 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     const { path, first, clients } = request;
     const lane = laneOf(request);
     const moreAttempts = lane === 'sweep' ? 0 : retries;
-    for (let attempt = 0; ; attempt++) {
+    for (let failures = 0; ; failures++) {
       // Further attempts fail at once if the breaker is open: the caller tries again after a pause.
-      const admitted = { url, lane, waits: first && attempt === 0, clients };
-      const begin = () => traced(path, url);
+      const admitted = { url, lane, waits: first && failures === 0, clients };
+      const begin = () => attempt(path, url);
       const { answer } = await admit(admitted, tracing?.bind(begin) ?? begin);
       try {
         return await answer;
       } catch (thrown) {
         const error = stoppingError(thrown);
-        const pauseMs = retryDelay(attempt, error);
-        if (closing.signal.aborted || attempt >= moreAttempts || pauseMs === undefined) throw error;
+        const pauseMs = retryDelay(failures, error);
+        if (closing.signal.aborted || failures >= moreAttempts || pauseMs === undefined) throw error;
         log.debug(
-          { url, attempt, pauseMs, code: error.code, detail: error.detail },
+          { url, attempt: failures, pauseMs, code: error.code, detail: error.detail },
           'Retrying a request to the upstream',
         );
         await sleep(pauseMs, undefined, { signal: closing.signal }).catch((reason) => {
@@ -159,38 +159,29 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     }
   }
 
-  async function traced(path: string, url: string): Promise<UpstreamAnswer> {
+  /** One attempt, which is counted, and has a span of its own if the request is traced. */
+  function attempt(path: string, url: string): Promise<UpstreamAnswer> {
     if (!tracing) return observed(path, url);
-    return tracing.inAttempt(
-      { 'gateway.upstream': service, 'gateway.path': path },
-      async (span, traceHeaders) => {
-        let failure: string | undefined;
-        try {
-          return await observed(path, url, traceHeaders);
-        } catch (error) {
-          failure = error instanceof UpstreamError ? error.code : 'INTERNAL_SERVER_ERROR';
-          throw error;
-        } finally {
-          span.end({}, failure);
-        }
-      },
-    );
+    const attributes = { 'gateway.upstream': service, 'gateway.path': path };
+    return tracing.inAttempt(attributes, (span, headers) => observed(path, url, span, headers));
   }
 
   async function observed(
     path: string,
     url: string,
+    span?: TraceSpan,
     traceHeaders?: Readonly<Record<string, string>>,
   ): Promise<UpstreamAnswer> {
     const startedAt = performance.now();
-    let outcome = 'ok';
+    let failure: string | undefined;
     try {
       return await send(url, traceHeaders);
     } catch (error) {
-      if (error instanceof UpstreamError) outcome = error.code;
+      failure = error instanceof UpstreamError ? error.code : 'INTERNAL_SERVER_ERROR';
       throw error;
     } finally {
-      onAttempt(path, outcome, (performance.now() - startedAt) / 1000);
+      onAttempt(path, failure ?? 'ok', (performance.now() - startedAt) / 1000);
+      span?.end({}, failure);
     }
   }
 

@@ -1,4 +1,5 @@
 import { malformed, UpstreamError, type UpstreamErrorOptions } from '../../domain/upstream-error.js';
+import { growingPause, withJitter } from '../../scheduling/growing-pause.js';
 
 const FIRST_RETRY_PAUSE_MS = 200;
 /** No request waits longer than this before it is sent or sent again: its caller decides when to try again. */
@@ -79,7 +80,7 @@ export function retryDelay(
     (code === 'UPSTREAM_RATE_LIMITED' && status === 429) ||
     (code === 'UPSTREAM_STATUS' && status !== undefined && status >= 500);
   if (!isTransient || retryAfterMs > MAX_WAIT_MS) return undefined;
-  const pauseMs = FIRST_RETRY_PAUSE_MS * 2 ** attempt * (0.5 + Math.random() / 2);
+  const pauseMs = withJitter(growingPause(FIRST_RETRY_PAUSE_MS, MAX_WAIT_MS, attempt));
   return Math.max(pauseMs, retryAfterMs);
 }
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { readDemoListings } from '../../../src/demo/listings.js';
-import type { WrittenResponse } from '../../../src/gateway.js';
 import { demoTokens, type RawToken } from '../../fixtures/demo.js';
 import { json, startFakeUpstream } from '../../support/fake-upstream.js';
 import {
@@ -24,10 +23,6 @@ const NETWORK: Network = {
 const OF_B = { query: SOURCES, variables: { dstChainKey: 'b', dstToken: '0X1' } };
 
 const nameOf = ({ chainKey, address }: Pick<RawToken, 'chainKey' | 'address'>) => `${chainKey} ${address}`;
-
-function bytesOf(written: WrittenResponse | string): string {
-  return typeof written === 'object' ? Buffer.concat(written.body).toString() : written;
-}
 
 describe('sources', () => {
   it('of every demo token are the destinations of all turned round', async () => {
@@ -72,20 +67,16 @@ describe('sources', () => {
     stopDate();
     const gateway = await startSweeping(await startSweptUpstream(NETWORK));
     await untilComplete(gateway);
-    let written: ReturnType<typeof gateway.gateway.write> = 'not its turn';
-    await expect
-      .poll(() => {
-        written = gateway.gateway.write(() => OF_B, undefined);
-        return written;
-      })
-      .toBeTypeOf('object');
+    const toRequest = () => expect.fail('GraphQL Yoga is asked');
+    const request = { isOperation: true, parameters: () => OF_B, toRequest };
+    const answer = await gateway.gateway.respond(request, {});
     const response = await gateway.fetch('/graphql', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(OF_B),
     });
     const body = await response.text();
-    expect(bytesOf(written)).toBe(body);
+    expect('written' in answer && Buffer.concat(answer.written.body).toString()).toBe(body);
     expect(JSON.parse(body)).toMatchObject({
       data: { sources: { chains: [{ tokens: [{ address: '0x1' }] }] } },
     });

@@ -1,7 +1,7 @@
 import type { Plugin } from 'graphql-yoga';
-import { elapsedMs } from '../../http/elapsed.js';
-import { requestIdOf } from '../../http/request-ids.js';
-import type { RequestLog } from '../../observability/request-log.js';
+import { elapsedMs } from '../http/elapsed.js';
+import { requestIdOf } from '../http/request-ids.js';
+import type { RequestLog } from '../observability/request-log.js';
 
 /** What the HTTP server learns of an operation that GraphQL Yoga executes. */
 export interface RequestFacts {

@@ -1,3 +1,5 @@
+/** Refusals of operations that are too much: for now, or in all. */
+
 import {
   type ExecutionResult,
   GraphQLError,
@@ -7,8 +9,38 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-import { type ErrorCode, OperationLimitError } from '../../domain/errors.js';
-import type { GatewayContext } from '../../graph/context.js';
+import { type ErrorCode, OperationLimitError, responseTooLong } from '../domain/errors.js';
+import { exceedsBytes } from '../execution/result-bytes.js';
+import type { GatewayContext } from '../graph/context.js';
+import { refusalResponse } from '../http/refusal.js';
+
+export interface OverloadOptions {
+  /** How long an operation may wait for its turn, in milliseconds. */
+  readonly maxWaitMs: number;
+}
+
+export interface OverloadContext {
+  /** Whether to refuse the request because the gateway is busy. */
+  readonly isOverloaded?: boolean | undefined;
+}
+
+/** A refused client may try again after this many seconds. */
+const RETRY_AFTER_SECONDS = 1;
+
+/** Refuses an operation that would wait too long for its turn with HTTP 503, before it is parsed. */
+export function useOverload({ maxWaitMs }: OverloadOptions): Plugin<OverloadContext, OverloadContext> {
+  const refusal = {
+    status: 503,
+    message: `The gateway is busy: this operation would have waited longer than ${maxWaitMs} ms (MAX_WAIT_MS) and was not executed. Send it again in ${RETRY_AFTER_SECONDS} s.`,
+    code: 'OVERLOADED' satisfies ErrorCode,
+    headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
+  };
+  return {
+    onRequest({ serverContext, endResponse, fetchAPI }) {
+      if (serverContext.isOverloaded) endResponse(refusalResponse(refusal, fetchAPI));
+    },
+  };
+}
 
 /** Each error message quotes the invalid value, which can be as long as the request body. */
 const MAX_VARIABLE_ERRORS = 10;
@@ -86,4 +118,19 @@ function refusal(error: unknown): ExecutionResult {
   if (!(error instanceof OperationLimitError)) throw error;
   const extensions = { code: error.code satisfies ErrorCode, http: { spec: true, status: 400 } };
   return { errors: [new GraphQLError(error.message, { extensions })] };
+}
+
+/** Refuses a response that would be longer than its limit, before any of its bytes are made. */
+export function useResponseLimit(): Plugin<GatewayContext> {
+  return {
+    onExecute: () => ({
+      onExecuteDone({ result, setResult, args: { contextValue } }) {
+        const max = contextValue.maxResponseBytes();
+        if (Symbol.asyncIterator in result || !exceedsBytes(result, max)) return;
+        const { message, code } = responseTooLong(max);
+        const extensions = { code, http: { spec: true, status: 400 } };
+        setResult({ errors: [new GraphQLError(message, { extensions })] });
+      },
+    }),
+  };
 }

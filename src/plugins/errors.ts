@@ -1,8 +1,10 @@
+/** What a client sees of errors. */
+
 import { type ExecutionResult, GraphQLError, type GraphQLErrorExtensions } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-import { type ErrorCode, GatewayError, OperationLimitError } from '../../domain/errors.js';
-import type { GatewayContext } from '../../graph/context.js';
-import type { Logger } from '../../logger.js';
+import { type ErrorCode, GatewayError, OperationLimitError } from '../domain/errors.js';
+import type { GatewayContext } from '../graph/context.js';
+import type { Logger } from '../logger.js';
 
 /**
  * Decides what a client sees of an error in an operation: the code and message of a GatewayError; of any other error
@@ -72,4 +74,32 @@ function causeOf(error: GraphQLError | undefined): unknown {
   let cause: unknown = error;
   while (cause instanceof GraphQLError) cause = cause.originalError;
   return cause ?? undefined;
+}
+
+/** Longer messages of errors are cut. */
+const MAX_LENGTH = 2_000;
+/** How much of the beginning and of the end is left: the end often says what was expected. */
+const HALF = 900;
+
+/**
+ * Cuts messages of errors that repeat long texts of the client. GraphQL repeats names and values whole, and the same one
+ * in each of several errors.
+ */
+export function useShortMessages(): Plugin {
+  return {
+    onResultProcess({ result }) {
+      if (Symbol.asyncIterator in result) return;
+      for (const each of Array.isArray(result) ? result : [result]) {
+        for (const error of each.errors ?? []) {
+          const { message } = error;
+          if (message.length > MAX_LENGTH) error.message = shortened(message);
+        }
+      }
+    },
+  };
+}
+
+function shortened(message: string): string {
+  const left = `${message.length - 2 * HALF} characters left out`;
+  return `${message.slice(0, HALF)} … (${left}) … ${message.slice(-HALF)}`;
 }

@@ -1,10 +1,9 @@
 import type { Plugin } from 'graphql-yoga';
-import type { ErrorCode } from '../../domain/errors.js';
-import { type CorsOrigins, isForeignOrigin } from '../../http/cors.js';
-import { exceededLimit } from '../../http/json-limits.js';
-import { readUpTo } from '../../http/read-up-to.js';
-import { type Refusal, refusalResponse, shown } from '../../http/refusal.js';
-import type { ToolFacts } from '../../mcp/mcp-handler.js';
+import { type CorsOrigins, isForeignOrigin } from '../http/cors.js';
+import { exceededLimit } from '../http/json-limits.js';
+import { readUpTo } from '../http/read-up-to.js';
+import { bodyTooLarge, type Refusal, refusalResponse, shown } from '../http/refusal.js';
+import type { ToolFacts } from '../mcp/mcp-handler.js';
 
 /** Answers a message whose body was read and parsed. */
 export type AnswerMessage = (
@@ -47,8 +46,8 @@ export function useMcp({
   ): Promise<Response> {
     const refusal = refusalOf(request, corsOrigins);
     if (refusal) return refusalResponse(refusal, { Response: ResponseClass });
-    const body = request.body ? await readUpTo(maxBodyBytes, request.body) : Buffer.of();
-    if (!body) return refusalResponse(tooLarge(maxBodyBytes), { Response: ResponseClass });
+    const { body } = await readUpTo(maxBodyBytes, request.body);
+    if (!body) return refusalResponse(bodyTooLarge(maxBodyBytes, 'more'), { Response: ResponseClass });
     const read = messageIn(body.toString());
     if (read.error) return new ResponseClass(read.error, { status: 400, headers: JSON_HEADERS });
     const response = await answer(request, read.message, client, outcome);
@@ -80,11 +79,6 @@ function refusalOf({ method, headers }: Request, corsOrigins: CorsOrigins): Refu
   if (/^application\/json\s*(;|$)/i.test(type)) return undefined;
   const message = `Expected the Content-Type application/json, got ${type ? shown(type) : 'none'}.`;
   return { status: 415, message };
-}
-
-function tooLarge(maxBodyBytes: number): Refusal {
-  const message = `A request body may have at most ${maxBodyBytes} bytes (MAX_BODY_BYTES); this one has more.`;
-  return { status: 413, message, code: 'LIMIT_EXCEEDED' satisfies ErrorCode };
 }
 
 const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };

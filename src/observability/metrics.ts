@@ -1,0 +1,416 @@
+import { LRUCache } from 'lru-cache';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { AcceptedBy } from '../domain/guard-record.js';
+import type { GuardedFact } from '../domain/listing.js';
+import type { ListingState, ListingStatus } from '../snapshots/freshness.js';
+import { type CacheSize, createRequestMetrics, type RequestMetrics } from './request-metrics.js';
+
+/** The rows of one listing that are held back now. */
+export interface HeldBackCount {
+  readonly listing: string;
+  /** Rows by guarded fact; a row with two facts counts for both. */
+  readonly rowsByFact: ReadonlyMap<string, number>;
+  /** When the oldest of them began (milliseconds since 1970); undefined without one. */
+  readonly oldestSince: number | undefined;
+}
+
+/**
+ * How a client is known that `RATE_LIMIT` refused. `known`: by its connection or a trusted proxy. `forwarded`: the
+ * request has `X-Forwarded-For` and came through no trusted proxy, so that the client may be many. `unknown`: the server
+ * around the gateway did not name it, so that all such requests are one client.
+ */
+export type ClientSource = (typeof SOURCES)[number];
+
+const SOURCES = ['known', 'forwarded', 'unknown'] as const;
+
+/** Counts the operations that `RATE_LIMIT` refuses. */
+export interface RateLimitMetrics {
+  /** @param client as `RATE_LIMIT` counts it; it is no label */
+  refused(client: string, source: ClientSource): void;
+}
+
+/** What is known of the routes of all bridgeable tokens now. */
+export interface SweepFacts {
+  /** Tokens with an answer. */
+  readonly known: number;
+  /** Bridgeable tokens that the present sweep has still to ask. */
+  readonly left: number;
+  readonly pairs: number;
+  /** The age of the oldest answer, in milliseconds; undefined without one. */
+  readonly ageMs: number | undefined;
+}
+
+/** The metrics of the sweep of routes. */
+export interface SweepMetrics {
+  /** Sets the function that returns the facts; it is called at each scrape. */
+  watch(facts: () => SweepFacts): void;
+  /** One token was asked: `ok`, or the code of the error. */
+  asked(outcome: string): void;
+}
+
+/**
+ * The counters and gauges of this gateway. Every label value is from a small set that the gateway itself defines,
+ * never from a client: each new value is kept as long as the process runs.
+ */
+export interface Metrics {
+  /** Requests of clients. */
+  readonly requests: RequestMetrics;
+  /** Operations that `RATE_LIMIT` refuses. */
+  readonly rateLimit: RateLimitMetrics;
+  /** The sweep of routes. Its metrics are absent while nothing is said of it. */
+  readonly sweep: SweepMetrics;
+  /** A line of the log was dropped because its reader is too slow. */
+  logLineDropped(): void;
+  /** Sets the function that returns the size of the response cache; it is called at each scrape. */
+  watchCache(size: () => CacheSize): void;
+  /** One attempt at the upstream: the service, the operation, 'ok' or the error's code, the duration in seconds. */
+  upstreamRequest(upstream: string, path: string, outcome: string, seconds: number): void;
+  /** The state of a circuit breaker: that of a service's listings, or one of the three of its routes. */
+  breaker(
+    upstream: string,
+    state: (typeof BREAKER_STATES)[number],
+    requests?: 'listings' | keyof typeof ROUTE_BREAKERS,
+  ): void;
+  /** Rows of routes that were left out because the token listing has other decimals for the same tokens. */
+  conflictingRouteRows(count: number): void;
+  /**
+   * The end of one refresh.
+   *
+   * @param outcome 'taken' (from the upstream), 'shared' (from another gateway), 'older' (not used), 'held_back', or an error's code
+   * @param heldBackFor the reasons why it is held back, from a closed set; empty for other outcomes
+   */
+  refresh(listing: string, outcome: string, heldBackFor?: readonly string[]): void;
+  /** Fields of upstream rows that were never seen before, or that always came before and are now missing. */
+  fieldDrift(listing: string, drift: 'appeared' | 'missing', fields: number): void;
+  /** How many rows the token list of all chains leaves out. */
+  tokenListOmitted(rows: number): void;
+  /** A change from one service to its successor. */
+  changedOver(from: string, to: string): void;
+  /** Whether snapshots are shared with other gateways now. Never called if sharing is not configured. */
+  sharing(isShared: boolean): void;
+  /** A connection that was cut, or a request that was refused for lack of memory. */
+  connectionCut(reason: string): void;
+  /** Sets the function that returns the status of the listings; it is called at each scrape. */
+  watchListings(status: () => readonly ListingStatus[]): void;
+  /** Sets the function that returns the rows that are held back; it is called at each scrape. */
+  watchHeldBack(heldBack: () => readonly HeldBackCount[]): void;
+  /** A guarded fact of one row was changed to what the upstream sends. */
+  acceptedChange(listing: string, fact: GuardedFact, by: AcceptedBy): void;
+  /** Rows that were left out because the same answer has their keys with other guarded facts, too. */
+  contradictoryRows(listing: string, count: number): void;
+  /** All metrics in the exposition format; rejects if a function that they watch throws. */
+  expose(): Promise<{ contentType: string; text: string }>;
+}
+
+/** The guarded facts of each listing, in the order of their importance. */
+const FACTS = {
+  chains: ['chainId', 'chainType', 'nativeCurrency'],
+  tokens: ['decimals', 'symbol', 'address'],
+} as const satisfies Record<string, readonly GuardedFact[]>;
+const ACCEPTED_BY: readonly AcceptedBy[] = ['time', 'operator'];
+const LISTING_STATES: readonly ListingState[] = ['FRESH', 'STALE', 'EMPTY'];
+const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
+/** The label of each breaker of routes. */
+const ROUTE_BREAKERS = { routes: 'listed', unlisted: 'unlisted', sweep: 'sweep' } as const;
+
+/** Name and help of each gauge of the sweep, which reads its value at each scrape. */
+const SWEEP_GAUGES: readonly (readonly [string, string, (facts: SweepFacts) => number | undefined])[] = [
+  ['gateway_sweep_tokens_known', 'Tokens whose routes are known.', ({ known }) => known],
+  [
+    'gateway_sweep_tokens_left',
+    'Bridgeable tokens that the present sweep has not asked yet; 0 between two sweeps.',
+    ({ left }) => left,
+  ],
+  ['gateway_sweep_pairs', 'Pairs of a token and a destination that are held.', ({ pairs }) => pairs],
+  [
+    'gateway_sweep_age_seconds',
+    'Age of the oldest answer that is held. Absent without one.',
+    ({ ageMs }) => ageMs && ageMs / 1000,
+  ],
+];
+
+/** How long a client counts as refused after its last refusal. */
+const RECENT_MS = 60_000;
+/** How many refused clients the gauge counts at most. They take about 2 MB. */
+const MAX_CLIENTS = 10_000;
+
+/** In seconds: from a response out of a cache nearby to an attempt that reaches any sensible timeout. */
+const DURATION_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** What a gauge shows of one listing. */
+type Sample = { readonly value: number } & Partial<Pick<ListingStatus, 'state' | 'source'>>;
+
+/** Name and help of each gauge of the listings, and its samples for one listing, which it reads at each scrape. */
+const LISTING_GAUGES: readonly (readonly [string, string, (status: ListingStatus) => readonly Sample[]])[] = [
+  [
+    'gateway_listing_state',
+    'State of a listing by its age: 1 for its current state (FRESH, STALE or EMPTY), 0 for the others.',
+    ({ state }) => LISTING_STATES.map((each) => ({ state: each, value: state === each ? 1 : 0 })),
+  ],
+  [
+    'gateway_listing_age_seconds',
+    'Age of the snapshot that is served. Absent while the listing is EMPTY.',
+    ({ ageMs }) => (ageMs === null ? [] : [{ value: ageMs / 1000 }]),
+  ],
+  [
+    'gateway_listing_rows',
+    'Rows of the snapshot that is served; 0 while the listing is EMPTY.',
+    ({ rows }) => [{ value: rows }],
+  ],
+  [
+    'gateway_listing_rejected_rows',
+    'Rows that were left out of the snapshot that is served, as malformed or duplicate.',
+    ({ rejectedRows }) => [{ value: rejectedRows }],
+  ],
+  [
+    'gateway_listing_source',
+    'The service that the rows are from: 1 for that one, the others absent.',
+    ({ source }) => [{ source, value: 1 }],
+  ],
+  [
+    'gateway_listing_held_back',
+    'Whether a whole refresh is being held back (1), while the last good snapshot is served.',
+    ({ isHeldBack }) => [{ value: isHeldBack ? 1 : 0 }],
+  ],
+];
+
+/**
+ * Creates the metrics of one gateway, in their own registry.
+ *
+ * @param version of the gateway
+ * @param ofProcess whether they include those of the process, such as its memory
+ */
+export function createMetrics({ version = 'unknown', ofProcess = true } = {}): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
+    new Counter({ name, help, labelNames, registers });
+  const gauge = <Label extends string>(
+    name: string,
+    help: string,
+    labelNames: Label[] = [],
+    collect?: (gauge: Gauge<Label>) => void,
+  ) =>
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      ...(collect
+        ? {
+            collect() {
+              collect(this);
+            },
+          }
+        : {}),
+    });
+
+  let listings: () => readonly ListingStatus[] = () => [];
+  for (const [name, help, samplesOf] of LISTING_GAUGES) {
+    gauge(name, help, ['listing', 'state', 'source'], (listingGauge) => {
+      listingGauge.reset();
+      for (const status of listings())
+        for (const { value, ...labels } of samplesOf(status))
+          listingGauge.set({ listing: status.name, ...labels }, value);
+    });
+  }
+  const refreshes = counter(
+    'gateway_listing_refreshes_total',
+    'Refreshes that ended: taken from the upstream, shared by another gateway, held_back, or failed with this code.',
+    ['listing', 'outcome'],
+  );
+  const holdBacks = counter(
+    'gateway_listing_hold_backs_total',
+    'Refreshes that were held back whole, by reason: shrink or rejected_rows. One refresh can have both.',
+    ['listing', 'reason'],
+  );
+  const drifts = counter(
+    'gateway_upstream_field_drift_total',
+    'Fields of upstream rows that were in no row before (appeared), or in every row before and now not (missing). Each field counts once for each.',
+    ['listing', 'drift'],
+  );
+
+  let heldBack: () => readonly HeldBackCount[] = () => [];
+  const heldBackOf = (listing: string) => heldBack().find((each) => each.listing === listing);
+  gauge(
+    'gateway_held_back_rows',
+    'Rows that are served as they were last accepted because the upstream contradicts them, by the guarded fact.',
+    ['listing', 'fact'],
+    (rowsGauge) => {
+      for (const [listing, facts] of Object.entries(FACTS)) {
+        const rows = heldBackOf(listing)?.rowsByFact;
+        for (const fact of facts) rowsGauge.set({ listing, fact }, rows?.get(fact) ?? 0);
+      }
+    },
+  );
+  gauge(
+    'gateway_held_back_oldest_seconds',
+    'How long the oldest held-back row of the listing has been held back; 0 without one.',
+    ['listing'],
+    (ageGauge) => {
+      const now = Date.now();
+      for (const listing of Object.keys(FACTS)) {
+        const since = heldBackOf(listing)?.oldestSince ?? now;
+        ageGauge.set({ listing }, Math.max(0, now - since) / 1000);
+      }
+    },
+  );
+  const accepted = counter(
+    'gateway_accepted_changes_total',
+    'Changes of guarded facts that were accepted: by time (the upstream repeated them for HOLD_BACK_MS) or by the operator (LISTING_RULES).',
+    ['listing', 'fact', 'by'],
+  );
+  const contradictory = counter(
+    'gateway_contradictory_rows_total',
+    'Rows that were left out because one answer has their key more than once with unequal guarded facts. Each refresh counts them again.',
+    ['listing'],
+  );
+  // Each series is there from the start, so that alerts see the first change.
+  for (const [listing, facts] of Object.entries(FACTS)) {
+    contradictory.inc({ listing }, 0);
+    for (const fact of facts) for (const by of ACCEPTED_BY) accepted.inc({ listing, fact, by }, 0);
+  }
+
+  const attempts = counter(
+    'gateway_upstream_requests_total',
+    'Attempts at the upstream, including retries, by outcome: ok, or the code of the error.',
+    ['upstream', 'path', 'outcome'],
+  );
+  const durations = new Histogram({
+    name: 'gateway_upstream_request_duration_seconds',
+    help: 'Duration of one attempt at the upstream, until its response was read or it failed.',
+    labelNames: ['upstream', 'path', 'outcome'],
+    buckets: DURATION_BUCKETS,
+    registers,
+  });
+  const breakers = gauge(
+    'gateway_upstream_breaker_state',
+    'The circuit breaker of the upstream: 1 for its current state, 0 for the others. Failed listing requests open it; while it is open, nothing is requested.',
+    ['upstream', 'state'],
+  );
+  const routeBreakers = gauge(
+    'gateway_upstream_route_breaker_state',
+    'The circuit breakers for routes, which failed route requests open: 1 for the current state, 0 for the others. While the one for listed tokens is open, no routes are requested, but listings are; the one for unlisted tokens and the one of the sweep only stop their own.',
+    ['upstream', 'tokens', 'state'],
+  );
+  const changeovers = counter(
+    'gateway_upstream_changeovers_total',
+    'Changes from one service to its successor that this gateway detected first.',
+    ['from', 'to'],
+  );
+  const conflicts = counter(
+    'gateway_route_rows_conflicting_total',
+    'Rows of routes that were left out because the token listing has other decimals for the same token.',
+  );
+
+  let sweepRequests: Counter<'outcome'> | undefined;
+  function watchSweep(facts: () => SweepFacts): void {
+    sweepRequests = counter(
+      'gateway_sweep_requests_total',
+      'Requests of the sweep of routes that this gateway sent, by outcome: ok, or the code of the error.',
+      ['outcome'],
+    );
+    for (const [name, help, read] of SWEEP_GAUGES) {
+      gauge(name, help, [], (sweepGauge) => {
+        const value = read(facts());
+        if (value === undefined) sweepGauge.remove();
+        else sweepGauge.set(value);
+      });
+    }
+  }
+
+  const limited = counter(
+    'gateway_rate_limited_operations_total',
+    'Operations refused by RATE_LIMIT, by how their client is known: known, forwarded (has X-Forwarded-For from a proxy that is not trusted) or unknown.',
+    ['client'],
+  );
+  for (const client of SOURCES) limited.inc({ client }, 0);
+  const limitedClients = new LRUCache<string, true>({ max: MAX_CLIENTS, ttl: RECENT_MS });
+  gauge(
+    'gateway_rate_limited_clients',
+    `Clients of which RATE_LIMIT has refused operations in the last minute; ${MAX_CLIENTS} at most.`,
+    [],
+    (clientsGauge) => {
+      limitedClients.purgeStale();
+      clientsGauge.set(limitedClients.size);
+    },
+  );
+  const cuts = counter(
+    'gateway_http_connections_cut_total',
+    'Connections that the server closed early, by reason: too_many_connections, pipelining, slow_reader, response_bytes, request_bytes (or only the request refused, for lack of memory), accept_failed.',
+    ['reason'],
+  );
+  let cacheSize = (): CacheSize => ({ bytes: 0, entries: 0 });
+  const requests = createRequestMetrics(registry, () => cacheSize());
+  let omittedRows: Gauge | undefined;
+  let redisConnected: Gauge | undefined;
+  const droppedLines = counter(
+    'gateway_log_lines_dropped_total',
+    'Lines of the log that were dropped because its reader is too slow.',
+  );
+  gauge('gateway_build_info', 'Always 1; the version of the gateway is a label.', ['version']).set(
+    { version },
+    1,
+  );
+  if (ofProcess) collectDefaultMetrics({ register: registry });
+
+  return {
+    requests,
+    rateLimit: {
+      refused(client, source) {
+        limited.inc({ client: source });
+        limitedClients.set(client, true);
+      },
+    },
+    sweep: { watch: watchSweep, asked: (outcome) => sweepRequests?.inc({ outcome }) },
+    watchHeldBack(count) {
+      heldBack = count;
+    },
+    acceptedChange: (listing, fact, by) => accepted.inc({ listing, fact, by }),
+    contradictoryRows: (listing, count) => contradictory.inc({ listing }, count),
+    logLineDropped: () => droppedLines.inc(),
+    watchCache(size) {
+      cacheSize = size;
+    },
+    upstreamRequest(upstream, path, outcome, seconds) {
+      const labels = { upstream, path, outcome };
+      attempts.inc(labels);
+      durations.observe(labels, seconds);
+    },
+    breaker(upstream, state, lane = 'listings') {
+      for (const each of BREAKER_STATES) {
+        const value = each === state ? 1 : 0;
+        if (lane === 'listings') breakers.set({ upstream, state: each }, value);
+        else routeBreakers.set({ upstream, tokens: ROUTE_BREAKERS[lane], state: each }, value);
+      }
+    },
+    conflictingRouteRows: (count) => conflicts.inc(count),
+    refresh(listing, outcome, heldBackFor = []) {
+      refreshes.inc({ listing, outcome });
+      for (const reason of heldBackFor) holdBacks.inc({ listing, reason });
+    },
+    fieldDrift: (listing, drift, fields) => drifts.inc({ listing, drift }, fields),
+    tokenListOmitted(rows) {
+      omittedRows ??= gauge(
+        'gateway_token_list_omitted_rows',
+        'Listed tokens of EVM chains that /tokenlist.json leaves out because its schema does not allow them; natives do not count. Absent until the list is first asked for.',
+      );
+      omittedRows.set(rows);
+    },
+    changedOver: (from, to) => changeovers.inc({ from, to }),
+    sharing(isShared) {
+      redisConnected ??= gauge(
+        'gateway_redis_connected',
+        'Whether snapshots are shared with other gateways now (1), or this one works alone (0). Absent if sharing is not configured.',
+      );
+      redisConnected.set(isShared ? 1 : 0);
+    },
+    connectionCut: (reason) => cuts.inc({ reason }),
+    watchListings(status) {
+      listings = status;
+    },
+    async expose() {
+      return { contentType: registry.contentType, text: await registry.metrics() };
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import type { Plugin } from 'graphql-yoga';
+import { CACHE_STATUS, MISS } from '../http/caching.js';
+import { type CorsOrigins, corsHeaders } from '../http/cors.js';
+import { QUERY } from '../http/query-method.js';
+
+const METHODS = `GET, POST, ${QUERY}, OPTIONS`;
+const PREFLIGHT_SECONDS = '86400';
+
+/**
+ * Sets the headers of every response, and answers preflight requests.
+ *
+ * - No browser guesses another content type.
+ * - Pages of the given origins may read responses; never with credentials, because the gateway has none. Yoga's own CORS
+ *   repeats the request's origin even if all are allowed, so that a shared cache could not share.
+ * - A response of the endpoint was not in the cache of responses, which is asked before.
+ *
+ * @param path the path of the GraphQL endpoint
+ */
+export function useHeaders(path: string, origins: CorsOrigins): Plugin {
+  return {
+    onRequest({ request, endResponse, fetchAPI }) {
+      if (request.method === 'OPTIONS') endResponse(new fetchAPI.Response(null, { status: 204 }));
+    },
+    onResponse({ request, response: { status, headers } }) {
+      headers.set('x-content-type-options', 'nosniff');
+      if (new URL(request.url).pathname === path) headers.set(CACHE_STATUS, MISS);
+      // GraphQL Yoga repeats all types that could be accepted for each type in the Accept header.
+      const types = status === 406 ? headers.get('accept') : null;
+      if (types !== null) headers.set('accept', [...new Set(types.split(', '))].join(', '));
+      for (const [name, value] of corsHeaders(origins, request.headers.get('origin'))) {
+        if (name === 'vary') headers.append(name, value);
+        else headers.set(name, value);
+      }
+      if (request.method !== 'OPTIONS' || !headers.has('access-control-allow-origin')) return;
+      headers.set('access-control-allow-methods', METHODS);
+      headers.set('access-control-max-age', PREFLIGHT_SECONDS);
+      const wanted = request.headers.get('access-control-request-headers');
+      if (!wanted) return;
+      headers.set('access-control-allow-headers', wanted);
+      headers.append('vary', 'Access-Control-Request-Headers');
+    },
+  };
+}

@@ -1,0 +1,126 @@
+/** How the parameters of a request are read. */
+
+import { GraphQLError } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import type { ErrorCode } from '../domain/errors.js';
+import { QUERY, QUERY_TYPE } from '../http/query-method.js';
+import { readUpTo } from '../http/read-up-to.js';
+import { bodyTooLarge, type Refusal, refusalResponse, shown } from '../http/refusal.js';
+
+const JSON_TYPE = /^application\/json *(;|$)/i;
+
+/**
+ * Lets clients ask by QUERY (RFC 10008): GraphQL Yoga gets such a request as a POST. It must be the first plugin, since
+ * the others know a request by its identity.
+ *
+ * @param path the path of the GraphQL endpoint
+ */
+export function useQueryMethod(path: string): Plugin {
+  return {
+    onRequest({ request, url, setRequest, endResponse, fetchAPI }) {
+      if (request.method !== QUERY || url.pathname !== path) return;
+      const type = request.headers.get('content-type');
+      if (!type || !JSON_TYPE.test(type)) {
+        endResponse(refusalResponse(type ? wrongType(type) : MISSING_TYPE, fetchAPI));
+        return;
+      }
+      const headers = new fetchAPI.Headers(request.headers);
+      headers.set('content-type', QUERY_TYPE);
+      const { body, signal } = request;
+      const init = { method: 'POST', headers, body, signal, duplex: 'half' };
+      setRequest(new fetchAPI.Request(request.url, init));
+    },
+    onResponse({ request, response, setResponse, fetchAPI }) {
+      if (new URL(request.url).pathname !== path) return;
+      response.headers.set('accept-query', QUERY_TYPE);
+      if (response.status !== 405) return;
+      // Yoga's header "Allow" would stay beside a new value, since its response tells letter cases apart.
+      const others = [...response.headers].filter(([name]) => name.toLowerCase() !== 'allow');
+      const headers = { ...Object.fromEntries(others), allow: `GET, HEAD, POST, ${QUERY}, OPTIONS` };
+      setResponse(new fetchAPI.Response(response.body, { status: 405, headers }));
+    },
+  };
+}
+
+const EXPECTED = `Expected a QUERY request to have the Content-Type ${QUERY_TYPE}`;
+const MISSING_TYPE: Refusal = { status: 400, message: `${EXPECTED}, got none.`, code: 'BAD_REQUEST' };
+
+function wrongType(type: string): Refusal {
+  return {
+    status: 415,
+    message: `${EXPECTED}, got ${shown(type)}.`,
+    code: 'BAD_REQUEST',
+  };
+}
+
+export interface BodyLimitOptions {
+  readonly maxBodyBytes: number;
+}
+
+export interface BodyLimitContext {
+  /** How many bytes of body the HTTP server received; undefined if nobody has counted them. */
+  readonly bodyBytes?: number | undefined;
+}
+
+/** Refuses a larger request body with HTTP 413, and reads hardly more of it than the limit. */
+export function useBodyLimit({ maxBodyBytes }: BodyLimitOptions): Plugin<BodyLimitContext, BodyLimitContext> {
+  return {
+    onRequest({ request, serverContext, endResponse, fetchAPI }) {
+      const declared = Number(request.headers.get('content-length')) || 0;
+      const bytes = Math.max(declared, serverContext.bodyBytes ?? 0);
+      if (bytes > maxBodyBytes) endResponse(refusalResponse(bodyTooLarge(maxBodyBytes, bytes), fetchAPI));
+    },
+    onRequestParse({ request, serverContext, requestParser, setRequestParser, endResponse, fetchAPI }) {
+      const { url, method, headers, body } = request;
+      if (serverContext.bodyBytes !== undefined || !body || !requestParser) return undefined;
+      return readUpTo(maxBodyBytes, body).then(({ body: read }) => {
+        if (!read) endResponse(refusalResponse(bodyTooLarge(maxBodyBytes, 'more'), fetchAPI));
+        else
+          setRequestParser(() => requestParser(new fetchAPI.Request(url, { method, headers, body: read })));
+      });
+    },
+  };
+}
+
+/**
+ * Corrects how GraphQL Yoga reads the parameters of a request, which would answer 500 in two cases: parameters in a
+ * URL or a form that are not valid JSON (now 400), and a JSON body with a member `then`, which it takes for a promise.
+ */
+export function useParameters(): Plugin {
+  return {
+    onRequestParse({ requestParser, setRequestParser }) {
+      if (!requestParser) return;
+      setRequestParser(async (request) => {
+        const json = async (): Promise<unknown> => JSON.parse(await request.text());
+        Object.defineProperty(request, 'json', { value: json, configurable: true });
+        try {
+          return await requestParser(request);
+        } catch (error) {
+          if (!(error instanceof SyntaxError)) throw error;
+          throw new GraphQLError(
+            `Expected "variables" and "extensions" to be JSON, got something else: ${error.message}.`,
+            { extensions: { code: 'BAD_USER_INPUT' satisfies ErrorCode, http: { status: 400 } } },
+          );
+        }
+      });
+    },
+  };
+}
+
+/**
+ * Ignores members of a request that the gateway does not know (GraphQL over HTTP); GraphQL Yoga would refuse the request.
+ * It comes after the plugins that read members of their own.
+ */
+export function useKnownMembers(): Plugin {
+  return {
+    onParams({ params, setParams }) {
+      // Not validated yet: the client can send any value.
+      const given: unknown = params;
+      if (typeof given !== 'object' || given === null || Array.isArray(given)) return;
+      const { query, operationName, variables, extensions } = params;
+      // Without a query it is refused in any case, and then the name of the other member helps: it may be a misspelt one.
+      if ((query ?? null) === null) return;
+      setParams({ query, operationName, variables, extensions } as typeof params);
+    },
+  };
+}
