@@ -4,6 +4,8 @@ import { MAX_LENGTHS } from './text-limits.js';
 /** The address that stands for a chain's native asset in listings, as it is most often written. */
 export const NATIVE_PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 
+/** 20 bytes that do not begin with a zero, as most addresses are. */
+const USUAL = /^0x[1-9a-f][0-9a-f]{39}$/i;
 const HEX = /^0x([0-9a-f]+)$/i;
 /** 20 bytes without `0x`. */
 const BARE_HEX = /^[0-9a-f]{40}$/i;
@@ -28,6 +30,7 @@ const PLACEHOLDERS = /^(?:0x0*(?:0|e{40})|0{40}|e{40})$/i;
  */
 export function foldAddress(address: string): string {
   if (address.length > MAX_LENGTHS.address) return address;
+  if (USUAL.test(address)) return address.toLowerCase();
   const digits = BARE_HEX.test(address) ? address : HEX.exec(address)?.[1];
   if (digits !== undefined)
     return isNativePlaceholder(address) ? FOLDED_PLACEHOLDER : foldDigits(digits, SHORT_DIGITS);
