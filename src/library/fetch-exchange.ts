@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import { clientOf } from '../http/client-address.js';
 import type { CorsOrigins } from '../http/cors.js';
-import { answeredAs } from '../http/query-method.js';
 import { totalBytes } from '../http/total-bytes.js';
 import type { ClientFinder } from '../server/forwarded-client.js';
 import { refusalMessage, type SentRefusal, type ServerRefusal } from '../server/refusals.js';
@@ -82,24 +81,6 @@ export class FetchExchange implements Exchange {
   destroy(error: Error): void {
     this.reject(error);
   }
-}
-
-/** The parts of a request on which its response depends. */
-export function partsOf({ method, url, headers }: Request, body: string): CacheableRequest {
-  const { pathname, search } = new URL(url);
-  const header = (name: string) => headers.get(name) ?? undefined;
-  return {
-    method: answeredAs(method),
-    url: pathname + search,
-    accept: header('accept'),
-    origin: header('origin'),
-    contentType: header('content-type'),
-    contentEncoding: header('content-encoding'),
-    acceptEncoding: header('accept-encoding'),
-    ifNoneMatch: header('if-none-match'),
-    requestId: header('x-request-id'),
-    body,
-  };
 }
 
 /** The client of a request of `fetch`. */

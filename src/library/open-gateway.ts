@@ -12,7 +12,7 @@ import { TOO_MANY_REQUEST_BYTES } from '../server/refusals.js';
 import { createRequestObserver } from '../server/request-observer.js';
 import { toCacheableRequest } from '../server/responses/cacheable-request.js';
 import { createResponder } from '../server/responses/responder.js';
-import { FetchExchange, fetchClient, partsOf } from './fetch-exchange.js';
+import { FetchExchange, fetchClient } from './fetch-exchange.js';
 import { checkPath, checkSettings, type GatewaySettings } from './options.js';
 import { createBodyReader, type NodeRequest, readRequest } from './request-bodies.js';
 
@@ -96,8 +96,10 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
     async fetch(request, context) {
       const read = await readRequest(request, maxBodyBytes);
       return new Promise((resolve, reject) => {
-        const parts = partsOf(request, read.body ?? '');
-        const { url } = parts;
+        const { pathname, search } = new URL(request.url);
+        const url = pathname + search;
+        const header = (name: string) => request.headers.get(name);
+        const parts = toCacheableRequest(request.method, url, header, read.body ?? '');
         const { client, isForwarded } = fetchClient(request, context?.client, findClient);
         const exchange = new FetchExchange(request, url, client, isForwarded, corsOrigins, resolve, reject);
         respond(parts, read, exchange, isPortClosed);
@@ -118,10 +120,9 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
           if (sent) observer.refused(exchange, sent);
           return;
         }
-        const parts = toCacheableRequest(request, read.body ?? '');
-        const { url } = exchange;
-        const isAsSent = parts.url === url && !read.replaced;
-        respond(isAsSent ? parts : { ...parts, url, ...read.replaced }, read, exchange, isPortClosed);
+        const { method, url } = exchange;
+        const parts = toCacheableRequest(method, url, (name) => request.headers[name], read.body ?? '');
+        respond(read.replaced ? { ...parts, ...read.replaced } : parts, read, exchange, isPortClosed);
       });
     },
     async close() {

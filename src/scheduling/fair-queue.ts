@@ -46,12 +46,15 @@ export function createFairQueue(options: FairQueueOptions) {
   let running = 0;
   let isStarting = false;
 
-  function remove(lines: Lines, client: string | undefined, task: WaitingTask): void {
+  /** Takes a task out of the queue; false if it does not wait. */
+  function remove(lines: Lines, client: string | undefined, task: WaitingTask): boolean {
     const line = lines.get(client) ?? [];
-    if (line[0] === task) line.shift();
-    else line.splice(line.indexOf(task), 1);
+    const at = line.indexOf(task);
+    if (at < 0) return false;
+    line.splice(at, 1);
     waiting--;
     if (line.length === 0) lines.delete(client);
+    return true;
   }
 
   function startNext(): void {
@@ -176,7 +179,6 @@ export function createFairQueue(options: FairQueueOptions) {
       signal?: AbortSignal,
     ): Promise<Result> {
       return new Promise((resolve, reject) => {
-        if (signal?.aborted) return reject(signal.reason);
         const run = async () => {
           running++;
           try {
@@ -186,23 +188,16 @@ export function createFairQueue(options: FairQueueOptions) {
           }
           defer(end);
         };
-        if (running < concurrency && waiting === 0) return void run();
-        const waitingTask: WaitingTask = {
-          run() {
-            signal?.removeEventListener('abort', abort);
-            run();
-          },
-          refuse(reason) {
-            signal?.removeEventListener('abort', abort);
-            reject(reason);
-          },
-        };
-        const abort = () => {
-          remove(linesOf[priority], client, waitingTask);
-          reject(signal?.reason);
-        };
-        signal?.addEventListener('abort', abort, { once: true });
-        wait(client, priority, waitingTask);
+        if (signal?.aborted) reject(signal.reason);
+        else if (running < concurrency && waiting === 0) run();
+        else {
+          const waitingTask: WaitingTask = { run, refuse: reject };
+          const abort = () => {
+            if (remove(linesOf[priority], client, waitingTask)) reject(signal?.reason);
+          };
+          signal?.addEventListener('abort', abort, { once: true });
+          wait(client, priority, waitingTask);
+        }
       });
     },
   };

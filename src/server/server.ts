@@ -36,10 +36,12 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   const tracing = currentTracing();
   const portClosed = () => isPortClosed;
   const { server, closeSilent, listen } = createHttpServer({ ...options, observer }, (read, exchange) => {
-    const request = toCacheableRequest(exchange.request, read.body ?? '');
+    const { method, url } = exchange;
+    const { headers } = exchange.request;
+    const request = toCacheableRequest(method, url, (name) => headers[name], read.body ?? '');
     if (!tracing) respond(request, read, exchange, portClosed);
     else
-      tracing.inRequest('request', exchange.request.headers, (span) => {
+      tracing.inRequest('request', headers, (span) => {
         exchange.span = span;
         respond(request, read, exchange, portClosed);
       });

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { RequestParameters } from '../../gateway.js';
 import { answeredAs, isAskedByBody } from '../../http/query-method.js';
 
@@ -20,28 +19,29 @@ export interface CacheableRequest {
   readonly body: string;
 }
 
-/** Picks these parts from a request. */
+/** Picks these parts from a request. @param header reads a header; one that was sent more than once is a list */
 export function toCacheableRequest(
-  { method = 'GET', url = '/', headers }: IncomingMessage,
+  method: string,
+  url: string,
+  header: (name: string) => string | string[] | null | undefined,
   body: string,
 ): CacheableRequest {
+  const text = (name: string) => {
+    const value = header(name) ?? undefined;
+    return typeof value === 'object' ? value.join(', ') : value;
+  };
   return {
     method: answeredAs(method),
     url,
-    accept: headers.accept,
-    origin: headers.origin,
-    contentType: headers['content-type'],
-    contentEncoding: joined(headers['content-encoding']),
-    acceptEncoding: joined(headers['accept-encoding']),
-    ifNoneMatch: headers['if-none-match'],
-    requestId: joined(headers['x-request-id']),
+    accept: text('accept'),
+    origin: text('origin'),
+    contentType: text('content-type'),
+    contentEncoding: text('content-encoding'),
+    acceptEncoding: text('accept-encoding'),
+    ifNoneMatch: text('if-none-match'),
+    requestId: text('x-request-id'),
     body,
   };
-}
-
-/** Joins a header that was sent more than once. */
-function joined(values: string | string[] | undefined): string | undefined {
-  return typeof values === 'object' ? values.join(', ') : values;
 }
 
 /** Others are ignored. */
