@@ -58,6 +58,8 @@ export interface OpenSnapshots {
   close(): Promise<void>;
 }
 
+/** The sweep over the embedded listing, where `ROUTES_SWEEP_MS` is not set: about two requests a second. */
+const DEMO_SWEEP_MS = 180_000;
 /** How long `close` waits for listings that are still being written to disk. */
 const WRITTEN_WITHIN_MS = 1_000;
 
@@ -117,6 +119,7 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
   });
   const snapshots = createSnapshots({
     ...options,
+    routesSweepMs: options.routesSweepMs ?? (addresses.isDemo ? DEMO_SWEEP_MS : undefined),
     listing: decorate?.(upstream.listing) ?? upstream.listing,
     peers: redisPeers ?? options.peers,
     disk,

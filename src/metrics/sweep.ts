@@ -1,37 +1,45 @@
+/** The metrics of the sweep of routes. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 /** What is known of the routes of all bridgeable tokens now. */
 export interface SweepFacts {
   /** Tokens with an answer. */
   readonly known: number;
-  /** Bridgeable tokens that the present sweep has still to ask. */
+  /** Bridgeable tokens without one. */
   readonly left: number;
   readonly pairs: number;
   /** The age of the oldest answer, in milliseconds; undefined without one. */
   readonly ageMs: number | undefined;
 }
 
-/** The metrics of the sweep of routes. */
-export interface SweepMetrics {
-  /** Sets the function that returns the facts; it is called at each scrape. */
-  watch(facts: () => SweepFacts): void;
-  /** One token was asked: `ok`, or the code of the error. */
-  asked(outcome: string): void;
-}
+export type SweepMetrics = ReturnType<typeof createSweepMetrics>;
+
+/** Name and help of each gauge, and its value. */
+const GAUGES: readonly (readonly [string, string, (facts: SweepFacts) => number | undefined])[] = [
+  ['gateway_sweep_tokens_known', 'Tokens whose routes are known.', ({ known }) => known],
+  ['gateway_sweep_tokens_left', 'Bridgeable tokens whose routes are not known yet.', ({ left }) => left],
+  ['gateway_sweep_pairs', 'Pairs of a token and a destination that are held.', ({ pairs }) => pairs],
+  [
+    'gateway_sweep_age_seconds',
+    'Age of the oldest answer that is held. Absent without one.',
+    ({ ageMs }) => ageMs && ageMs / 1000,
+  ],
+];
 
 /** Makes the metrics, which are registered when there is something to say. */
-export function createSweepMetrics(registry: Registry): SweepMetrics {
+export function createSweepMetrics(registry: Registry) {
   const registers = [registry];
   let requests: Counter<'outcome'> | undefined;
   return {
-    watch(facts) {
+    /** Sets the function that returns the facts; it is called at each scrape. */
+    watch(facts: () => SweepFacts): void {
       requests = new Counter({
         name: 'gateway_sweep_requests_total',
         help: 'Requests of the sweep of routes that this gateway sent, by outcome: ok, or the code of the error.',
         labelNames: ['outcome'],
         registers,
       });
-      const gauge = (name: string, help: string, read: (facts: SweepFacts) => number | undefined) =>
+      for (const [name, help, read] of GAUGES) {
         new Gauge({
           name,
           help,
@@ -42,19 +50,9 @@ export function createSweepMetrics(registry: Registry): SweepMetrics {
             else this.set(value);
           },
         });
-      gauge('gateway_sweep_tokens_known', 'Tokens whose routes are known.', ({ known }) => known);
-      gauge(
-        'gateway_sweep_tokens_left',
-        'Bridgeable tokens that the present sweep has not asked yet; 0 between two sweeps.',
-        ({ left }) => left,
-      );
-      gauge('gateway_sweep_pairs', 'Pairs of a token and a destination that are held.', ({ pairs }) => pairs);
-      gauge(
-        'gateway_sweep_age_seconds',
-        'Age of the oldest answer that is held. Absent without one.',
-        ({ ageMs }) => ageMs && ageMs / 1000,
-      );
+      }
     },
-    asked: (outcome) => requests?.inc({ outcome }),
+    /** One token was asked for: `ok`, or the code of the error. */
+    asked: (outcome: string) => requests?.inc({ outcome }),
   };
 }

@@ -6,7 +6,6 @@ import type { LeaseResult, Peers, RefreshLease, SharedFailure } from '../../snap
 import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
 import type { StoredKind } from '../../upstream/listing-kinds.js';
 import { bytesOf, decodeRecord, encodeRecord, InvalidRecord, RECORD_FORMAT } from '../record.js';
-import { createLead } from './lead.js';
 import { createRedisLink, type RedisLinkOptions } from './link.js';
 import { createSharedRateLimiter } from './rate-limit.js';
 import {
@@ -123,7 +122,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     kind: StoredKind<Row>,
     fetched: Fetched<Row>,
     keepMs: number,
-    { endsLease = false, onlyAsHolder = false } = {},
+    endsLease = false,
   ): Promise<void> {
     const written = encodeRecord(kind, fetched, services, seal.digestFor(topic))
       .then(async (record) => {
@@ -133,15 +132,13 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
           log[mayLog() ? 'warn' : 'debug']({ topic, bytes, maxRecordBytes }, message);
           return;
         }
-        const [snapshot = '', , , leaseKey = ''] = keysOf(topic);
-        const ofWriter = [gateway, sentAtOf(fetched), Number(onlyAsHolder)];
-        const isWanted = (await run(IS_WANTED, [snapshot, leaseKey], ofWriter)) === 1;
+        const isWanted = (await run(IS_WANTED, keysOf(topic).slice(0, 1), [sentAtOf(fetched)])) === 1;
         if (!isWanted && !endsLease) return;
         const uploaded = `${prefix}${seal.keyPart}:${topic}:upload:${randomUUID()}`;
         if (isWanted && !(await upload(run, uploaded, record))) return;
         const args = [gateway, sentAtOf(fetched), isWanted ? bytes : NOTHING, keepMs, channel, topic];
         const keys = [...keysOf(topic), uploaded];
-        const outcome = await run(WRITE, keys, [...args, Number(endsLease), Number(onlyAsHolder)]);
+        const outcome = await run(WRITE, keys, [...args, Number(endsLease)]);
         if (isWanted && fetched.guard) await run(REMEMBER_SCOPE, [scopeKey(topic)], [scope, KEEP_MS]);
         if (outcome === 'lost') {
           const message =
@@ -203,7 +200,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
       is: 'ours',
       peerFailure,
       succeed(fetched, keepMs = KEEP_MS) {
-        return write(topic, kind, fetched, keepMs, { endsLease: true }).finally(() => clearInterval(renewal));
+        return write(topic, kind, fetched, keepMs, true).finally(() => clearInterval(renewal));
       },
       async fail(failure, retryInMs = 1) {
         clearInterval(renewal);
@@ -262,22 +259,8 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     return ourLease(topic, kind, undefined);
   }
 
-  const askToLead = createLead({
-    run,
-    onConnection: link.onConnection,
-    gateway,
-    keysOf: (topic) => keysOf(topic).slice(1),
-    endArgs: (topic) => [channel, topic],
-  });
-
   return {
     lease,
-    async lead<Row>(topic: string, kind: StoredKind<Row>) {
-      await link.isTried;
-      return askToLead(topic, (fetched: Fetched<Row>) =>
-        write(topic, kind, fetched, KEEP_MS, { onlyAsHolder: true }),
-      );
-    },
     async newest(topic, kind, newerThan) {
       if (!reads.mayRead(topic)) return undefined;
       const reply = await runForBytes(NEWEST, keysOf(topic).slice(0, 1), [newerThan, maxRecordBytes]);

@@ -92,16 +92,6 @@ end
 return { 'theirs' }
 `;
 
-/** Takes a lease that is free, or this gateway's. KEYS lease; ARGV gateway, lease in ms. Returns 1 if it has it, or 0. */
-export const TAKE = `${HELPERS}
-local holder = text(KEYS[1])
-local lease = redis.call('PTTL', KEYS[1])
-if lease == -1 or lease > ${LONGEST_LEASE_MS} then redis.call('UNLINK', KEYS[1]) end
-if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
-if holder == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return 0
-`;
-
 /** KEYS lease; ARGV gateway, lease in ms. Returns 1 if the lease is the gateway's, otherwise 0. */
 export const RENEW = `${HELPERS}
 if text(KEYS[1]) ~= ARGV[1] then return 0 end
@@ -111,12 +101,11 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 /**
  * Whether a snapshot would be written: unless there is a newer one. One from the future counts as none.
  *
- * KEYS snapshot, lease; ARGV gateway, takenAt, whether only the holder of the lease may write (1 or 0). Returns 1 or 0.
+ * KEYS snapshot; ARGV takenAt. Returns 1 or 0.
  */
 export const IS_WANTED = `${HELPERS}
-if ARGV[3] == '1' and text(KEYS[2]) ~= ARGV[1] then return 0 end
 local at = takenAt(KEYS[1])
-return (not at or at < tonumber(ARGV[2]) or at > now()) and 1 or 0
+return (not at or at < tonumber(ARGV[1]) or at > now()) and 1 or 0
 `;
 
 /** Appends to an upload. KEYS upload; ARGV piece, ms until it expires. Returns its length. */
@@ -132,15 +121,13 @@ return length
  * counts as none.
  *
  * KEYS snapshot, setback, pause, lease, upload; ARGV gateway, takenAt, length of the upload (negative if there is none),
- * ms until the snapshot expires, channel, topic, whether it ends a lease (1 or 0), whether only the holder of the lease
- * may write (1 or 0). Returns `lost` if the upload is not whole.
+ * ms until the snapshot expires, channel, topic, whether it ends a lease (1 or 0). Returns `lost` if the upload is not whole.
  */
 export const WRITE = `${HELPERS}
 expect(KEYS[5], 'string')
 local isWhole = redis.call('STRLEN', KEYS[5]) == tonumber(ARGV[3])
 local uploaded = isWhole and redis.call('GET', KEYS[5])
 redis.call('UNLINK', KEYS[5])
-if ARGV[8] == '1' and text(KEYS[4]) ~= ARGV[1] then return end
 local at = takenAt(KEYS[1])
 local isNew = isWhole and (not at or at < tonumber(ARGV[2]) or at > now())
 if isNew then
