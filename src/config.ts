@@ -13,7 +13,6 @@ import {
   type Parse,
   path,
   rate,
-  redisSecret,
   redisUrl,
   SettingError,
   timeOrNever,
@@ -134,12 +133,6 @@ export const SETTINGS = {
     undefined,
     redisUrl,
     'Address of a Redis server through which gateways share listings and routes.',
-  ),
-  redisSecret: setting<string | undefined>(
-    'REDIS_SECRET',
-    undefined,
-    redisSecret,
-    'Secret of the gateways that share through Redis: what they write carries an HMAC, and records without it are refused.',
   ),
   holdBackShrink: setting(
     'HOLD_BACK_SHRINK',

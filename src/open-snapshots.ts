@@ -40,8 +40,6 @@ export interface OpenOptions
   readonly listingRules: string | undefined;
   /** The Redis server through which gateways share snapshots; undefined: they do not. */
   readonly redisUrl: string | undefined;
-  /** The secret of the gateways that share. Without one, anybody who can write to Redis is believed. */
-  readonly redisSecret: string | undefined;
   /** How long a Redis command may take, in milliseconds; a second unless given. */
   readonly redisTimeoutMs?: number | undefined;
   readonly metrics: Omit<Metrics, 'connectionCut' | 'watchListings' | 'expose'>;
@@ -74,7 +72,6 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
     snapshotDir,
     listingRules,
     redisUrl,
-    redisSecret,
     upstreamRequestsPerSecond,
     metrics,
     decorate,
@@ -93,9 +90,7 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
         (await import('./storage/redis/peers.js')).createRedisPeers({
           url: redisUrl,
           scope: peerScope(addresses),
-          secret: redisSecret,
           timeoutMs: options.redisTimeoutMs,
-          maxRecordBytes: maxBytes,
           services,
           onSharing: metrics.sharing,
           log,
