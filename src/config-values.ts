@@ -105,15 +105,6 @@ export function redisUrl(text: string): string {
   );
 }
 
-/** A secret that is hard to guess. Error messages show nothing of it. */
-export function redisSecret(text: string): string {
-  if (/^[!-~]{16,1024}$/.test(text)) return text;
-  throw new SettingError(
-    '16 to 1024 letters, digits and signs of ASCII without white space, such as "openssl rand -hex 32" writes',
-    () => `${text.length} other characters`,
-  );
-}
-
 /** A path in the file system. */
 export function path(text: string): string {
   if (!text.includes('\0')) return text;

@@ -14,7 +14,6 @@ import {
   type Parse,
   path,
   rate,
-  redisSecret,
   redisUrl,
   SettingError,
   timeOrNever,
@@ -121,7 +120,7 @@ export const SETTINGS = {
     'ROUTES_SWEEP_MS',
     undefined,
     integer(1, MAX_MS),
-    'In this time the routes of all bridgeable tokens are asked for in the background, for `sources`: one request for each token. Without it, `sources` is null.',
+    'In this time the routes of all bridgeable tokens are asked for in the background, for `sources`: one request for each token, by each gateway. Without it, `sources` is null, except for demo data.',
   ),
   priceMaxAgeMs: setting('PRICE_MAX_AGE_MS', 3_600_000, integer(0, MAX_MS), 'An older price is null.'),
   snapshotDir: setting<string | undefined>(
@@ -135,12 +134,6 @@ export const SETTINGS = {
     undefined,
     redisUrl,
     'Address of a Redis server through which gateways share listings and routes.',
-  ),
-  redisSecret: setting<string | undefined>(
-    'REDIS_SECRET',
-    undefined,
-    redisSecret,
-    'Secret of the gateways that share through Redis: what they write carries an HMAC, and records without it are refused.',
   ),
   holdBackShrink: setting(
     'HOLD_BACK_SHRINK',

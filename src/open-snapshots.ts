@@ -40,8 +40,6 @@ export interface OpenOptions
   readonly listingRules: string | undefined;
   /** The Redis server through which gateways share snapshots; undefined: they do not. */
   readonly redisUrl: string | undefined;
-  /** The secret of the gateways that share. Without one, anybody who can write to Redis is believed. */
-  readonly redisSecret: string | undefined;
   /** How long a Redis command may take, in milliseconds; a second unless given. */
   readonly redisTimeoutMs?: number | undefined;
   readonly metrics: Omit<Metrics, 'connectionCut' | 'watchListings' | 'expose'>;
@@ -58,6 +56,8 @@ export interface OpenSnapshots {
   close(): Promise<void>;
 }
 
+/** The sweep over the embedded listing, where `ROUTES_SWEEP_MS` is not set: about two requests a second. */
+const DEMO_SWEEP_MS = 180_000;
 /** How long `close` waits for listings that are still being written to disk. */
 const WRITTEN_WITHIN_MS = 1_000;
 
@@ -72,7 +72,6 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
     snapshotDir,
     listingRules,
     redisUrl,
-    redisSecret,
     upstreamRequestsPerSecond,
     metrics,
     decorate,
@@ -91,9 +90,7 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
         (await import('./storage/redis/peers.js')).createRedisPeers({
           url: redisUrl,
           scope: peerScope(addresses),
-          secret: redisSecret,
           timeoutMs: options.redisTimeoutMs,
-          maxRecordBytes: maxBytes,
           services,
           onSharing: metrics.sharing,
           log,
@@ -117,6 +114,7 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
   });
   const snapshots = createSnapshots({
     ...options,
+    routesSweepMs: options.routesSweepMs ?? (addresses.isDemo ? DEMO_SWEEP_MS : undefined),
     listing: decorate?.(upstream.listing) ?? upstream.listing,
     peers: redisPeers ?? options.peers,
     disk,

@@ -112,7 +112,7 @@ describe('the commands', () => {
     const copy = copyProject();
     const port = await freePort();
     const env = { PORT: String(port), npm_config_prefer_offline: 'true', NO_COLOR: '1' };
-    const started = run(blockOf(README, 'start'), copy, { ...env, ROUTES_SWEEP_MS: '60000' });
+    const started = run(blockOf(README, 'start'), copy, env);
     await expect.poll(started.output, { timeout: 900_000 }).toContain('"msg":"Listening"');
     expect(started.output()).not.toMatch(/npm warn (?!Unknown \w+ config)|EBADENGINE|deprecated/i);
     await expect.poll(async () => (await fetch(`http://127.0.0.1:${port}/ready`)).status).toBe(200);

@@ -1,9 +1,9 @@
 import type { Config } from '../config.js';
 
 /** The texts that the log must not show. */
-export function secretsOf({ upstreamHeaders, redisUrl, redisSecret }: Config): readonly string[] {
+export function secretsOf({ upstreamHeaders, redisUrl }: Config): readonly string[] {
   const inUrl = redisUrl === undefined ? [] : passwordsOf(new URL(redisUrl));
-  return [...Object.values(upstreamHeaders), ...inUrl, ...(redisSecret === undefined ? [] : [redisSecret])];
+  return [...Object.values(upstreamHeaders), ...inUrl];
 }
 
 function passwordsOf({ password, searchParams }: URL): readonly string[] {

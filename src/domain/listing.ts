@@ -165,10 +165,8 @@ export interface RouteClients {
   readonly isListed: boolean;
   /** Calls the listener with each client that waits, and with each client that joins later. */
   watch(listener: (client: RouteClient) => void): void;
-  /** Whether no client waits for the answer. Such a request goes after those of all clients, and is not repeated. */
+  /** Whether no client waits for the answer. Such a request is sent only if no other one waits, and is not repeated. */
   readonly isForNobody?: boolean;
-  /** Called when the request is about to be sent; false if it is no longer wanted. */
-  onSend?(): boolean;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Snapshots } from '../snapshots/snapshots.js';
-import type { RouteMapVersion } from '../snapshots/sweep/reverse-routes.js';
+import type { RouteMapVersion } from '../snapshots/sources/sources.js';
 import type { ReadSnapshots, ServedState } from '../snapshots/view/operation-view.js';
 import type { TrackedReads } from './dependency-tracker.js';
 

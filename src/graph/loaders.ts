@@ -5,7 +5,7 @@ import { needsChains, type TokenSearchRequest } from '../search/token-search.js'
 import type { ListingChanges } from '../snapshots/history/change-log.js';
 import type { RouteAnswer } from '../snapshots/routes/routes.js';
 import type { ChainSnapshot, TokenSnapshot } from '../snapshots/snapshot.js';
-import type { TokenSources } from '../snapshots/sweep/reverse-routes.js';
+import type { TokenSources } from '../snapshots/sources/sources.js';
 import type { View } from '../snapshots/view/operation-view.js';
 import type { DependencyTracker } from './dependency-tracker.js';
 import { LateReads } from './late-reads.js';

@@ -33,7 +33,7 @@ export interface RateLimitMetrics {
 export interface SweepFacts {
   /** Tokens with an answer. */
   readonly known: number;
-  /** Bridgeable tokens that the present sweep has still to ask. */
+  /** Bridgeable tokens without one. */
   readonly left: number;
   readonly pairs: number;
   /** The age of the oldest answer, in milliseconds; undefined without one. */
@@ -116,11 +116,7 @@ const ROUTE_BREAKERS = { routes: 'listed', unlisted: 'unlisted', sweep: 'sweep' 
 /** Name and help of each gauge of the sweep, which reads its value at each scrape. */
 const SWEEP_GAUGES: readonly (readonly [string, string, (facts: SweepFacts) => number | undefined])[] = [
   ['gateway_sweep_tokens_known', 'Tokens whose routes are known.', ({ known }) => known],
-  [
-    'gateway_sweep_tokens_left',
-    'Bridgeable tokens that the present sweep has not asked yet; 0 between two sweeps.',
-    ({ left }) => left,
-  ],
+  ['gateway_sweep_tokens_left', 'Bridgeable tokens whose routes are not known yet.', ({ left }) => left],
   ['gateway_sweep_pairs', 'Pairs of a token and a destination that are held.', ({ pairs }) => pairs],
   [
     'gateway_sweep_age_seconds',

@@ -37,15 +37,6 @@ export interface BackOff {
   readonly leftMs: number;
 }
 
-/** The right to do one long work for all gateways, until it ends or is lost. No method rejects. */
-export interface Leadership<Row> {
-  /** Whether it is still ours. A gateway that was held up, or that lost Redis, may have lost it. */
-  isOurs(): boolean;
-  /** Shares what has come of the work so far; nothing is written if another gateway leads by now. */
-  share(fetched: Fetched<Row>): Promise<void>;
-  end(): Promise<void>;
-}
-
 /** The gateways that share snapshots, routes and the right to ask the upstream for them. Nothing rejects. */
 export interface Peers {
   /**
@@ -61,8 +52,6 @@ export interface Peers {
     newerThan: number,
     withinMs?: number,
   ): Promise<LeaseResult<Row>>;
-  /** Asks for the leadership of a long work, without waiting; `unknown` while nobody can say who has it. */
-  lead<Row>(topic: string, kind: StoredKind<Row>): Promise<Leadership<Row> | 'theirs' | 'unknown'>;
   /** The newest snapshot of a peer, if it was requested after this (milliseconds since 1970). */
   newest<Row>(topic: string, kind: StoredKind<Row>, newerThan: number): Promise<Fetched<Row> | undefined>;
   /** The last listing that gateways with another upstream have shared: not to be served, but its facts are known. */
@@ -81,7 +70,6 @@ export const NO_PEERS: Peers = {
     succeed: async () => {},
     fail: async () => {},
   }),
-  lead: async () => ({ isOurs: () => true, share: async () => {}, end: async () => {} }),
   newest: async () => undefined,
   readOthers: async () => [],
   subscribe() {},

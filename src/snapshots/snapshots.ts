@@ -27,15 +27,15 @@ import {
   withChainHistory,
 } from './snapshot.js';
 import {
-  createReverseRoutes,
-  type ReverseRoutesOptions,
+  createSources,
   type RouteMapVersion,
+  type SourcesOptions,
   type SweepStatus,
-} from './sweep/reverse-routes.js';
+} from './sources/sources.js';
 import { OperationView, type ServedSnapshots, type ServedState, type View } from './view/operation-view.js';
 
 /** Times are in milliseconds. */
-export interface SnapshotsOptions extends RefreshOptions, Pick<ReverseRoutesOptions, 'routeMapLimits'> {
+export interface SnapshotsOptions extends RefreshOptions, Pick<SourcesOptions, 'routeMapLimits'> {
   readonly listing: Listing;
   readonly chainsFreshMs: number;
   readonly tokensFreshMs: number;
@@ -46,9 +46,9 @@ export interface SnapshotsOptions extends RefreshOptions, Pick<ReverseRoutesOpti
   readonly embedded?: (() => EmbeddedFacts) | undefined;
   /** What the operator says of the listings; nothing unless given. */
   readonly rules?: ListingRules | undefined;
-  /** In this time the routes of all bridgeable tokens are swept; undefined: never. */
+  /** In this time the routes of all bridgeable tokens are asked for in the background; undefined: never. */
   readonly routesSweepMs?: number | undefined;
-  /** Called when the sweep has asked a token: `ok`, or the code of the error. */
+  /** Called when the sweep has asked for a token: `ok`, or the code of the error. */
   readonly onSwept?: (outcome: string) => void;
   /** Called with the number of routes that were left out because they disagree with the token listing. */
   readonly onConflictingRouteRows?: (count: number) => void;
@@ -140,26 +140,30 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       createTokenSnapshot(fetched, before, chains.snapshot),
     freshMs: tokensFreshMs,
     onPublished() {
-      reverse?.wake();
+      sources?.wake();
       if (!areCompared && chains.guarded) void tokens.applyRules();
     },
   });
   const both = [chains, tokens];
   const freshMs = { chains: options.chainsFreshMs, tokens: tokensFreshMs };
   const { routesSweepMs: intervalMs } = options;
-  const reverse =
+  const sources =
     intervalMs === undefined
       ? undefined
-      : createReverseRoutes({
+      : createSources({
           ...options,
           intervalMs,
-          peers,
-          disk: options.disk,
           tokens: () => tokens.snapshot,
           select: (rows) => operator.selectTokens(rows),
           onAsked: options.onSwept,
         });
-  const routes = createRoutes({ listing, peers, freshMs: destinationsFreshMs, known: reverse?.known, log });
+  const routes = createRoutes({
+    listing,
+    peers,
+    freshMs: destinationsFreshMs,
+    onAnswer: sources?.enter,
+    log,
+  });
   const reconcile = createReconcile({
     mayServe,
     operator: () => operator,
@@ -167,7 +171,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     log,
   });
   const ofAllRoutes = { listing, tokensFreshMs, routes, reconcile, operator: () => operator, now, log };
-  const held = { chains, tokens, reverse, ofAllRoutes, now, freshness };
+  const held = { chains, tokens, sources, ofAllRoutes, now, freshness };
 
   /**
    * Identifiers by CAIP mean the listed chains, then those that have gone, then those of an answer that is not listed
@@ -214,11 +218,11 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
 
   return {
     async restore() {
-      await Promise.all([...both.map((refresher) => refresher.restore()), reverse?.restore()]);
+      await Promise.all(both.map((refresher) => refresher.restore()));
     },
     start() {
       for (const refresher of both) refresher.start();
-      reverse?.start(routes);
+      sources?.start(routes);
     },
     refreshNow() {
       for (const refresher of both) refresher.refreshNow();
@@ -232,9 +236,9 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     now,
     view: (client) => new OperationView(held, client),
     current,
-    routeMap: () => reverse?.version(),
+    routeMap: () => sources?.version(),
     routeEvictions: routes.evictions,
-    sweepStatus: reverse?.status,
+    sweepStatus: sources?.status,
     freshness: (read, now) => freshness(current(), read, now),
     status: (now) => [
       statusOf('chains', chains, freshMs.chains, listing.source, now),
@@ -246,7 +250,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     ],
     stop() {
       for (const refresher of both) refresher.stop();
-      reverse?.close();
+      sources?.close();
     },
   };
 }

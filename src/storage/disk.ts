@@ -26,7 +26,7 @@ const MAX_SWEPT = 10_000;
 /** The most listings of other services that are read for their facts. */
 const MAX_OTHERS = 3;
 const RECORD = /^(chains|tokens)-\w+\.snapshot$/;
-const TEMPORARY = /^(chains|tokens|route-map)-\w+\.snapshot\.[0-9a-f]{16}\.tmp$/;
+const TEMPORARY = /^(chains|tokens)-\w+\.snapshot\.[0-9a-f]{16}\.tmp$/;
 
 /**
  * Opens the store. A directory that cannot be used yet is logged, and tried again at each write.

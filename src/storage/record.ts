@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import * as v from 'valibot';
 import type { ServiceFingerprints } from '../domain/fingerprint.js';
 import type { GuardRecord, HeldRow } from '../domain/guard-record.js';
@@ -10,13 +10,6 @@ import type { StoredKind } from '../upstream/listing-kinds.js';
 /** A text is no record, or one that may not be served. The message completes "… is refused: ". */
 export class InvalidRecord extends Error {
   override readonly name = 'InvalidRecord';
-  /** Whether it may be valid later, because its clock is ahead of ours. */
-  readonly isEarly: boolean;
-
-  constructor(reason: string, isEarly = false) {
-    super(reason);
-    this.isEarly = isEarly;
-  }
 }
 
 /** The number of the format. It changes when older gateways can no longer read what newer ones write. */
@@ -79,20 +72,6 @@ const content = v.object({
   rows: v.custom<readonly unknown[]>(Array.isArray),
 });
 
-/** The digest in a record's first line, which shows that the record is whole. */
-export interface RecordDigest {
-  /** Begins the digest of JSON without white space. */
-  start(): { update(part: Uint8Array | string): unknown; digest(encoding: 'hex'): string };
-  /** Why a record with another digest is refused. */
-  readonly misfit: string;
-}
-
-/** A digest that anybody can make: it shows damage, not forgery. */
-export const SHA256: RecordDigest = {
-  start: () => createHash('sha256'),
-  misfit: 'its digest does not fit: it is half written or altered',
-};
-
 /**
  * The bound on a record's length, in bytes.
  *
@@ -126,7 +105,8 @@ async function encodeRows(rows: readonly unknown[]): Promise<readonly Buffer[]> 
 }
 
 /**
- * Encodes a listing for storage: a line with the format and a digest, then JSON. It yields to requests.
+ * Encodes a listing for storage: a line with the format and a digest, which shows that it is whole, then JSON. It yields
+ * to requests.
  *
  * @returns the record in parts of some kilobytes, to be written one after the other. To copy a record of 100,000 rows
  *   into one buffer would block requests for 50 ms.
@@ -135,7 +115,6 @@ export async function encodeRecord<Row>(
   kind: StoredKind<Row>,
   fetched: Fetched<Row>,
   services: ServiceFingerprints,
-  digest: RecordDigest = SHA256,
 ): Promise<readonly Buffer[]> {
   const { source, takenAt, upstreamAgeMs, rejected, largest, history, guard, rows } = fetched;
   const facts = JSON.stringify({
@@ -151,7 +130,7 @@ export async function encodeRecord<Row>(
   });
   const before = Buffer.from(`${facts.slice(0, -1)},"rows":[`);
   const json = [before, ...(await encodeOnce(kind.name, rows)), Buffer.from(']}')];
-  const hash = digest.start();
+  const hash = createHash('sha256');
   for (const part of json) await yieldThen(() => hash.update(part));
   return [Buffer.from(`${HEAD}${hash.digest('hex')}\n`), ...json];
 }
@@ -174,16 +153,15 @@ export async function decodeRecord<Row>(
   record: Buffer,
   services: ServiceFingerprints | undefined,
   now: number,
-  digest: RecordDigest = SHA256,
 ): Promise<Fetched<Row>> {
   if (!record.subarray(0, HEAD.length).equals(Buffer.from(HEAD)))
     throw new InvalidRecord('it is not a record of this gateway, or of another format');
   const end = record.subarray(0, MAX_LINE).indexOf('\n');
   const json = record.subarray(end + 1);
-  const hash = digest.start();
+  const hash = createHash('sha256');
   await forEachPiece(json, (piece) => hash.update(piece));
-  if (end < 0 || !isEqualText(record.toString('latin1', HEAD.length, end), hash.digest('hex')))
-    throw new InvalidRecord(digest.misfit);
+  if (end < 0 || record.toString('latin1', HEAD.length, end) !== hash.digest('hex'))
+    throw new InvalidRecord('its digest does not fit: it is half written or altered');
   const { success, output } = v.safeParse(content, await parseJson(json));
   if (!success) throw new InvalidRecord('it does not have the form of a record');
   const { name, source, service, takenAt, upstreamAgeMs, rejected, largest, history, guard, rows } = output;
@@ -192,7 +170,7 @@ export async function decodeRecord<Row>(
   if (services && service !== services[source]) throw new InvalidRecord('it is of another upstream');
   const earlyMs = sentAtOf(output) - now;
   if (earlyMs > MAX_EARLY_MS) {
-    throw new InvalidRecord(`it is dated ${Math.round(earlyMs / 1000)} s in the future`, true);
+    throw new InvalidRecord(`it is dated ${Math.round(earlyMs / 1000)} s in the future`);
   }
   const origin = { source, takenAt, upstreamAgeMs };
   const { unreadable: _none, contradictory: _neither, ...fetched } = await parseAll(kind, rows, origin);
@@ -254,10 +232,4 @@ async function parseJson(bytes: Buffer): Promise<unknown> {
 async function forEachPiece(bytes: Buffer, each: (piece: Buffer) => void): Promise<void> {
   for (let from = 0; from < bytes.length; from += PIECE_BYTES)
     await yieldThen(() => each(bytes.subarray(from, from + PIECE_BYTES)));
-}
-
-/** Compares in constant time: how long it takes does not tell where two texts differ. */
-export function isEqualText(one: string, other: string): boolean {
-  const [bytes, otherBytes] = [Buffer.from(one), Buffer.from(other)];
-  return bytes.length === otherBytes.length && timingSafeEqual(bytes, otherBytes);
 }

@@ -11,7 +11,7 @@ describe('a name that is no setting', () => {
     ['UPSTREAMURL', 'UPSTREAM_URL'],
     ['upstream_url', 'UPSTREAM_URL'],
     ['upstream-url', 'UPSTREAM_URL'],
-    ['REDIS_SECRETT', 'REDIS_SECRET'],
+    ['REDIS_URLL', 'REDIS_URL'],
     ['MAX_ROW', 'MAX_ROWS'],
     ['PROT', 'PORT'],
   ])('and resembles one is told: %s', (name, meant) => {

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createSharedRateLimiter } from '../../src/storage/redis/rate-limit.js';
-import { createSeal } from '../../src/storage/redis/seal.js';
 import { createRateLimiter } from '../../src/upstream/http/rate-limit.js';
 import { isRedisMissing, startRedis, type TestRedis } from '../support/redis.js';
 
@@ -12,8 +11,7 @@ function createGatewayLimit({ client }: TestRedis) {
   const limiter = createSharedRateLimiter({
     local: createRateLimiter(PER_SECOND),
     requestsPerSecond: PER_SECOND,
-    link: { run: async (script, keys, args) => client.eval(script, keys.length, ...keys, ...args) },
-    seal: createSeal(undefined, 'scope'),
+    link: { call: (command, ...args) => client.callBuffer(command, ...args) },
     prefix: 'x',
   });
   return async (isListing: boolean): Promise<void> => {

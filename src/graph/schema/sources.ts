@@ -1,12 +1,14 @@
-import type { TokenSources } from '../../snapshots/sweep/reverse-routes.js';
+import type { TokenSources } from '../../snapshots/sources/sources.js';
 import { NO_ROWS, withCost } from '../cost/cost.js';
 import { whenReady } from '../maybe-promise.js';
 import { builder } from './builder.js';
 import { ChainDestinationsType, groupByChain } from './destinations.js';
 import { textWithin } from './values/arguments.js';
 
-/** To find and to order one token takes about a microsecond. */
+/** To order one token takes about a microsecond, */
 const UNITS_OF_SOURCE = 3;
+/** and so does looking at so many pairs of a token and a destination. */
+const PAIRS_LOOKED_AT = 1_000;
 
 const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').implement({
   description:
@@ -18,8 +20,10 @@ const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').impleme
         'The listed, bridgeable tokens that have it among their destinations, grouped by chain, in the order that the operator gives the chains, then of `chainKey` and `address`; empty if none is known. Tokens on its own chain are included.',
       extensions: withCost({ rows: () => NO_ROWS }),
       resolve(sources, _args, { cost }, info) {
-        cost.spend(UNITS_OF_SOURCE * sources.count());
-        return cost.admitRows(groupByChain(sources.rows(), sources.oldestOf), info);
+        cost.spend(UNITS_OF_SOURCE * Math.ceil(sources.pairs / PAIRS_LOOKED_AT));
+        const rows = sources.rows();
+        cost.spend(UNITS_OF_SOURCE * rows.length);
+        return cost.admitRows(groupByChain(rows, sources.oldestOf), info);
       },
     }),
     isComplete: t.exposeBoolean('isComplete', {

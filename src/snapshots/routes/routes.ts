@@ -5,6 +5,7 @@ import { fingerprint } from '../../domain/fingerprint.js';
 import {
   type Fetched,
   type Listing,
+  type RouteClients,
   type RowsAge,
   sentAtOf,
   type Token,
@@ -23,8 +24,8 @@ export interface RoutesOptions {
   readonly peers: Peers;
   /** How long routes are cached, in milliseconds. */
   readonly freshMs: number;
-  /** The answers that are kept beyond that time; none unless given. */
-  readonly known?: KnownRoutes | undefined;
+  /** Called with each new answer. */
+  readonly onAnswer?: ((filter: TokenFilter, fetched: Fetched<Token>) => void) | undefined;
   readonly log: Logger;
 }
 
@@ -33,25 +34,17 @@ export interface RouteAnswer extends RowsAge {
   readonly rows: readonly Token[];
 }
 
-/** Answers that are kept for longer, in less memory. */
-export interface KnownRoutes {
-  /** The last answer, however old. */
-  find(filter: TokenFilter): (RowsAge & { rows(): readonly Token[] }) | undefined;
-  enter(filter: TokenFilter, fetched: Fetched<Token>): void;
-}
-
-/** A request that no client waits for. */
-interface BackgroundRequest {
-  readonly answer: Promise<Fetched<Token>>;
-  isSent: boolean;
-  /** Gives it up before it is sent. */
-  withdraw(): void;
-}
-
 interface RouteRequest {
   readonly filter: TokenFilter;
   readonly clients: RouteClientGroup;
 }
+
+/** Of a request that no client waits for. */
+const NOBODY: RouteClients = {
+  isListed: true,
+  isForNobody: true,
+  watch: (listener) => listener({ client: undefined, refuse() {} }),
+};
 
 /** How long to wait for a peer that asks for the same routes. */
 const MAX_WAIT_MS = 2_000;
@@ -64,27 +57,27 @@ const ENTRY_BYTES = 2000;
 export type Routes = ReturnType<typeof createRoutes>;
 
 /** Creates a bounded cache of routes. All operations share one. */
-export function createRoutes({ listing, peers, freshMs, known, log }: RoutesOptions) {
+export function createRoutes({ listing, peers, freshMs, onAnswer, log }: RoutesOptions) {
   const failures = createRouteFailures();
   /** The clients that wait for requests under way, by the keys of the filters. */
   const waiting = new Map<string, RouteClientGroup>();
   /** The requests under way that no client waits for, by the keys of the filters. */
-  const background = new Map<string, BackgroundRequest>();
+  const background = new Map<string, Promise<RouteAnswer>>();
 
-  async function fetch(key: string, { filter, clients }: RouteRequest): Promise<Fetched<Token>> {
-    const inBackground = background.get(key);
-    // A client's request goes before it, and brings the answer for both.
-    if (!inBackground?.isSent) inBackground?.withdraw();
-    else {
-      const answer = await inBackground.answer.catch(() => undefined);
-      if (answer) return answer;
-    }
-    const lease = await peers.lease(`route:${fingerprint(key)}`, ROUTES, Date.now() - freshMs, MAX_WAIT_MS);
-    if (lease.is === 'fetched') return lease.fetched;
+  /** Asks a peer or the upstream. @param maxAgeMs answers that are older are of no use */
+  async function fetch(
+    key: string,
+    filter: TokenFilter,
+    clients: RouteClients,
+    maxAgeMs: number,
+  ): Promise<{ readonly fetched: Fetched<Token>; readonly isFromPeer: boolean }> {
+    const newerThan = Date.now() - maxAgeMs;
+    const lease = await peers.lease(`route:${fingerprint(key)}`, ROUTES, newerThan, MAX_WAIT_MS);
+    if (lease.is === 'fetched') return { fetched: lease.fetched, isFromPeer: true };
     try {
       const fetched = await listing.tokens(filter, clients);
       if (lease.is === 'ours') lease.succeed(fetched, freshMs);
-      return fetched;
+      return { fetched, isFromPeer: false };
     } catch (error) {
       // A peer may be luckier.
       if (lease.is === 'ours') lease.fail();
@@ -108,6 +101,18 @@ export function createRoutes({ listing, peers, freshMs, known, log }: RoutesOpti
   /** How long routes stay cached, counted from their request. Those from a peer are as old as they are there. */
   const ttlOf = (age: RowsAge) => Math.min(freshMs, sentAtOf(age) + freshMs - Date.now());
 
+  /** Notes a new answer. @returns what is cached of it, and for how long in milliseconds */
+  function received(key: string, filter: TokenFilter, fetched: Fetched<Token>) {
+    const { rows, rejected, takenAt, upstreamAgeMs } = fetched;
+    failures.delete(key);
+    onAnswer?.(filter, fetched);
+    if (rejected.count > 0) {
+      const counts = { ...filter, rows: rows.length, rejectedRows: rejected.count };
+      log.warn({ ...counts, rejected: rejected.first }, 'Left out bad rows of the routes from a token');
+    }
+    return { answer: { rows, takenAt, upstreamAgeMs }, ttl: Math.max(1, ttlOf(fetched)) };
+  }
+
   const cache = new LRUCache<string, RouteAnswer, RouteRequest>({
     maxSize: MAX_BYTES,
     // A longer answer takes all of the cache, where it would be refused and each client would ask the upstream again.
@@ -126,16 +131,10 @@ export function createRoutes({ listing, peers, freshMs, known, log }: RoutesOpti
       if (failed) throw failed;
       waiting.set(key, context.clients);
       try {
-        const fetched = await fetch(key, context);
-        const { rows, rejected, takenAt, upstreamAgeMs } = fetched;
-        failures.delete(key);
-        known?.enter(filter, fetched);
-        entry.ttl = Math.max(1, ttlOf(fetched));
-        if (rejected.count > 0) {
-          const counts = { ...filter, rows: rows.length, rejectedRows: rejected.count };
-          log.warn({ ...counts, rejected: rejected.first }, 'Left out bad rows of the routes from a token');
-        }
-        return { rows, takenAt, upstreamAgeMs };
+        const { fetched } = await fetch(key, filter, context.clients, freshMs);
+        const { answer, ttl } = received(key, filter, fetched);
+        entry.ttl = ttl;
+        return answer;
       } catch (error) {
         // The client has to change an unsupported filter; old routes would hide that.
         if (error instanceof GatewayError && error.code === 'BAD_USER_INPUT') throw error;
@@ -150,51 +149,11 @@ export function createRoutes({ listing, peers, freshMs, known, log }: RoutesOpti
   });
 
   /** Not `get` alone, which drops routes that are no longer fresh. They are served if the upstream fails. */
-  function freshRoutes(key: string, filter: TokenFilter): RouteAnswer | undefined {
-    if (cache.has(key)) return cache.get(key);
-    const kept = known?.find(filter);
-    const ttl = kept ? ttlOf(kept) : 0;
-    if (!kept || ttl < 1) return undefined;
-    const { takenAt, upstreamAgeMs } = kept;
-    const answer = { rows: Object.freeze(kept.rows()), takenAt, upstreamAgeMs };
-    cache.set(key, answer, { ttl });
-    return answer;
-  }
-
-  /** Sends a request after those of all clients. */
-  async function fetchInBackground(key: string, filter: TokenFilter): Promise<Fetched<Token>> {
-    const withdrawal = new AbortController();
-    const withdrawn = new Promise<never>((_resolve, reject) => {
-      withdrawal.signal.addEventListener('abort', () => reject(new WithdrawnError()));
-    });
-    const request: BackgroundRequest = {
-      isSent: false,
-      withdraw: () => withdrawal.abort(),
-      answer: Promise.race([
-        withdrawn,
-        listing.tokens(filter, {
-          isListed: true,
-          isForNobody: true,
-          watch: (listener) => listener({ client: undefined, refuse() {} }),
-          onSend() {
-            if (withdrawal.signal.aborted) return false;
-            request.isSent = true;
-            return true;
-          },
-        }),
-      ]),
-    };
-    background.set(key, request);
-    try {
-      return await request.answer;
-    } finally {
-      background.delete(key);
-    }
-  }
+  const freshRoutes = (key: string) => (cache.has(key) ? cache.get(key) : undefined);
 
   return {
     /** The routes if they are cached, so that they cost the upstream nothing. */
-    cached: (filter: TokenFilter) => freshRoutes(tokenFilterKey(filter), filter),
+    cached: (filter: TokenFilter) => freshRoutes(tokenFilterKey(filter)),
     /** Until when the routes stay cached (milliseconds since 1970); now, if they are not. */
     goodUntil: (filter: TokenFilter) => Date.now() + cache.getRemainingTTL(tokenFilterKey(filter)),
     /** While it is the same, cached routes are replaced only when they cease to be good. */
@@ -210,7 +169,9 @@ export function createRoutes({ listing, peers, freshMs, known, log }: RoutesOpti
      */
     async tokens(filter: TokenFilter, client: string | undefined, isListed: boolean): Promise<RouteAnswer> {
       const key = tokenFilterKey(filter);
-      const cached = freshRoutes(key, filter);
+      // It is sent at once or not at all, so a client need not go before it.
+      const shared = await background.get(key)?.catch(() => undefined);
+      const cached = shared ?? freshRoutes(key);
       if (cached) return cached;
       const clients = waiting.get(key) ?? createRouteClients(isListed);
       const fetched = cache.fetch(key, { context: { filter, clients } });
@@ -219,23 +180,29 @@ export function createRoutes({ listing, peers, freshMs, known, log }: RoutesOpti
       return answer;
     },
     /**
-     * Asks the upstream after all clients have their answers, without a further attempt.
+     * Asks for routes that no client waits for, whether they are cached or not. It is sent only if no other request
+     * waits, and once.
      *
-     * @throws UpstreamError; WithdrawnError if a client asks for the same before it is sent
+     * @param maxAgeMs the age up to which the answer of a peer will do, in milliseconds
+     * @returns whether the upstream was asked; no if a peer has the answer, or a client's request is under way
+     * @throws UpstreamError
      */
-    async tokensInBackground(filter: TokenFilter): Promise<Fetched<Token>> {
+    async askInBackground(filter: TokenFilter, maxAgeMs: number): Promise<boolean> {
       const key = tokenFilterKey(filter);
-      if (waiting.has(key)) throw new WithdrawnError();
-      return fetchInBackground(key, filter);
+      if (waiting.has(key)) return false;
+      let isSent = false;
+      const asked = fetch(key, filter, NOBODY, Math.min(freshMs, maxAgeMs)).then(
+        ({ fetched, isFromPeer }) => {
+          isSent = !isFromPeer;
+          const { answer, ttl } = received(key, filter, fetched);
+          // Cached routes are replaced only when they cease to be good.
+          if (!cache.has(key)) cache.set(key, answer, { ttl });
+          return answer;
+        },
+      );
+      background.set(key, asked);
+      await asked.finally(() => background.delete(key));
+      return isSent;
     },
   };
-}
-
-/** A request in the background is not sent, because a client's request for the same is under way. */
-export class WithdrawnError extends Error {
-  override readonly name = 'WithdrawnError';
-
-  constructor() {
-    super('A client asks for the same routes');
-  }
 }

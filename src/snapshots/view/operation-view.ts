@@ -2,7 +2,7 @@ import type { TokenFilter } from '../../domain/listing.js';
 import type { Freshness, ListingName, ListingReads, Reads, StaleListing } from '../freshness.js';
 import type { Refresher } from '../refresher.js';
 import type { ChainSnapshot, TokenSnapshot } from '../snapshot.js';
-import type { ReverseRoutes, RouteMapVersion, TokenSources } from '../sweep/reverse-routes.js';
+import type { RouteMapVersion, Sources, TokenSources } from '../sources/sources.js';
 import { PinnedSnapshot } from './pinned-snapshot.js';
 import { createRouteView, type RoutesRead, type RouteView, type RouteViewOptions } from './route-view.js';
 
@@ -70,7 +70,7 @@ export interface ViewSources {
   readonly chains: Refresher<ChainSnapshot>;
   readonly tokens: Refresher<TokenSnapshot>;
   /** Undefined if routes are not swept. */
-  readonly reverse: ReverseRoutes | undefined;
+  readonly sources: Sources | undefined;
   /** The options that the routes of all operations share. */
   readonly ofAllRoutes: Omit<RouteViewOptions, 'pinnedTokens' | 'client'>;
   /** The present (milliseconds since 1970). */
@@ -96,7 +96,7 @@ export class OperationView implements View {
   }
 
   get isSwept(): boolean {
-    return this.held.reverse !== undefined;
+    return this.held.sources !== undefined;
   }
 
   now(): number {
@@ -112,10 +112,10 @@ export class OperationView implements View {
   }
 
   sources(tokens: TokenSnapshot, chainKey: string, address: string): TokenSources | null {
-    const { reverse } = this.held;
-    if (!reverse) return null;
-    this.routeMapRead ??= reverse.version();
-    return reverse.sourcesOf(tokens, chainKey, address);
+    const { sources } = this.held;
+    if (!sources) return null;
+    this.routeMapRead ??= sources.version();
+    return sources.sourcesOf(tokens, chainKey, address);
   }
 
   untracked(): ServedSnapshots {

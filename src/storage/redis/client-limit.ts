@@ -2,7 +2,6 @@ import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { Logger } from '../../logger.js';
 import { type ClientLimit, refusedMs, windowSeconds } from '../../scheduling/client-limit.js';
 import { openConnection } from './connection.js';
-import { createAllowance } from './throttle.js';
 
 export interface SharedClientLimitOptions {
   readonly url: string;
@@ -16,8 +15,6 @@ export interface SharedClientLimitOptions {
 const TIMEOUT_MS = 50;
 /** After a failure Redis is not asked for this time. */
 const AWAY_MS = 1_000;
-/** A count is a few bytes; the longest reply is the description of the server at the beginning. */
-const MAX_REPLY_BYTES = 262_144;
 
 /** As the library's own script, with windows that are not whole seconds. ARGV: points, seconds rounded down, limit, seconds. */
 const COUNT = `
@@ -36,7 +33,6 @@ export function createSharedClientLimit(options: SharedClientLimitOptions): Clie
     commandTimeout: timeoutMs,
     socketTimeout: 20 * timeoutMs,
     connectTimeout: 2_000,
-    maxReplyBytes: MAX_REPLY_BYTES,
   });
   // Failed commands report themselves, and the link that shares listings logs failed connections.
   client.on('error', () => {});
@@ -47,20 +43,23 @@ export function createSharedClientLimit(options: SharedClientLimitOptions): Clie
     duration: windowSeconds(rate),
     customIncrTtlLuaScript: COUNT,
   });
-  const mayLog = createAllowance(5, 60_000);
   let awayUntil = Number.NEGATIVE_INFINITY;
+  /** Whether the last use failed; repeated failures are not logged again. */
+  let isFailing = false;
 
   async function takeShared(asking: string): Promise<number> {
     try {
       await shared.consume(asking);
+      isFailing = false;
       return 0;
     } catch (error) {
       if (!(error instanceof Error)) return refusedMs(error, rate);
       awayUntil = performance.now() + AWAY_MS;
-      log[mayLog() ? 'warn' : 'debug'](
+      log[isFailing ? 'debug' : 'warn'](
         { reason: error.message },
         'RATE_LIMIT counts at this gateway alone until Redis can be used again',
       );
+      isFailing = true;
       return 0;
     }
   }

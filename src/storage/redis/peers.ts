@@ -1,41 +1,21 @@
+/** Gateways that share listings, routes and the right to ask for them through one Redis. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import * as v from 'valibot';
 import type { ServiceFingerprints } from '../../domain/fingerprint.js';
 import { type Fetched, sentAtOf } from '../../domain/listing.js';
+import { UPSTREAM_ERROR_CODES } from '../../domain/upstream-error.js';
 import type { LeaseResult, Peers, RefreshLease, SharedFailure } from '../../snapshots/peers.js';
 import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
 import type { StoredKind } from '../../upstream/listing-kinds.js';
-import { bytesOf, decodeRecord, encodeRecord, InvalidRecord, RECORD_FORMAT } from '../record.js';
-import { createLead } from './lead.js';
+import { decodeRecord, encodeRecord, InvalidRecord, RECORD_FORMAT } from '../record.js';
 import { createRedisLink, type RedisLinkOptions } from './link.js';
 import { createSharedRateLimiter } from './rate-limit.js';
-import {
-  DISCARD,
-  FAIL,
-  FORGET,
-  IS_WANTED,
-  LAST_SCOPE,
-  LEASE,
-  NEWEST,
-  REMEMBER_SCOPE,
-  RENEW,
-  REQUEST,
-  WRITE,
-} from './scripts.js';
-import { createSeal } from './seal.js';
-import { decodeSharedFailure, encodeSharedFailure } from './shared-failure.js';
-import { createAllowance, createThrottle } from './throttle.js';
-import { createPatience, createReadBackoff } from './trust.js';
-import { upload } from './upload.js';
 
 export interface RedisPeersOptions extends Omit<RedisLinkOptions, 'channel'> {
   /** Only gateways with the same scope share: a fingerprint of the upstream and its profile. */
   readonly scope: string;
-  /** With a secret everything that steers a gateway carries an HMAC; anything without a valid one is refused. */
-  readonly secret?: string | undefined;
   readonly services: ServiceFingerprints;
-  /** Longer records are neither written nor read. */
-  readonly maxRecordBytes: number;
 }
 
 /** The gateways that share through one Redis. While Redis is not available, each is on its own. */
@@ -59,95 +39,138 @@ const POLL_MS = 250;
 /** How long a listing waits for a peer that hangs; the jitter keeps gateways from giving up at the same moment. */
 const WAIT_MS = MAX_LEASE_MS + LEASE_MS + 1_000;
 const WAIT_JITTER_MS = 8_000;
-/** A requested snapshot is written at most once in this time. */
-const OFFER_EVERY_MS = 1_000;
-/** How long peers can keep this gateway from an attempt of its own. */
-const OBEYED_MS = 3_600_000;
-/** Newer than any snapshot, so that none is read. */
-const NEVER = Number.MAX_SAFE_INTEGER;
-/** The length of an upload that was not made. */
-const NOTHING = -1;
 /** Snapshots that nobody renews expire after this. */
 const KEEP_MS = 30 * 86_400_000;
 const KEEP_FAILURE_MS = 3_600_000;
 /** How long `close` waits for writes. */
 const WRITTEN_WITHIN_MS = 1_000;
 
+/*
+ * Scripts, each of which is atomic. The keys of a topic are its snapshot (a hash with the text of the record, and with
+ * `takenAt`, which is when it was requested), the last failure, the pause after it, and the lease.
+ */
+
+/**
+ * KEYS as above; ARGV gateway, lease in ms, newer than. Returns one of `['newer', text, takenAt]`, `['early', failure, ms left]`,
+ * `['ours', failure]`, `['theirs']`.
+ */
+const LEASE = `
+local at = tonumber(redis.call('HGET', KEYS[1], 'takenAt') or '')
+if at and at > tonumber(ARGV[3]) then return { 'newer', unpack(redis.call('HMGET', KEYS[1], 'text', 'takenAt')) } end
+local left = redis.call('PTTL', KEYS[3])
+if left > 0 then return { 'early', redis.call('GET', KEYS[2]), left } end
+local isOurs = redis.call('SET', KEYS[4], ARGV[1], 'NX', 'PX', ARGV[2]) or redis.call('GET', KEYS[4]) == ARGV[1]
+return isOurs and { 'ours', redis.call('GET', KEYS[2]) } or { 'theirs' }
+`;
+
+/** Deletes a snapshot that is refused, unless there is another by now. KEYS snapshot; ARGV takenAt. */
+const DISCARD = `if redis.call('HGET', KEYS[1], 'takenAt') == ARGV[1] then redis.call('UNLINK', KEYS[1]) end`;
+
+/** KEYS lease; ARGV gateway, lease in ms. */
+const RENEW = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`;
+
+/**
+ * Writes a snapshot unless there is a newer one; one from the future counts as none. KEYS as above; ARGV text, takenAt,
+ * ms until it expires, channel, topic, the gateway whose lease it ends, or nothing.
+ */
+const PUT = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local at = tonumber(redis.call('HGET', KEYS[1], 'takenAt') or '')
+local isNew = not (at and at >= tonumber(ARGV[2]) and at <= now)
+if isNew then
+  redis.call('HSET', KEYS[1], 'text', ARGV[1], 'takenAt', ARGV[2])
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+end
+if ARGV[6] ~= '' then
+  redis.call('DEL', KEYS[2], KEYS[3])
+  if redis.call('GET', KEYS[4]) == ARGV[6] then redis.call('DEL', KEYS[4]) end
+end
+if isNew then redis.call('PUBLISH', ARGV[4], ARGV[5]) end
+`;
+
+/**
+ * Ends a lease without a snapshot, unless it has expired. KEYS as above; ARGV gateway, channel, topic, failure or
+ * nothing, ms until that expires, ms until the next attempt.
+ */
+const FAIL = `
+if redis.call('GET', KEYS[4]) ~= ARGV[1] then return end
+if ARGV[4] ~= '' then
+  redis.call('SET', KEYS[2], ARGV[4], 'PX', ARGV[5])
+  redis.call('SET', KEYS[3], '1', 'PX', ARGV[6])
+end
+redis.call('DEL', KEYS[4])
+redis.call('PUBLISH', ARGV[2], ARGV[3])
+`;
+
+const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const failureJson = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.object({
+    code: v.picklist(UPSTREAM_ERROR_CODES),
+    message: v.string(),
+    at: v.pipe(count, v.maxValue(8.64e15)),
+    failuresInARow: count,
+    heldBack: v.optional(v.object({ signature: v.string(), times: count })),
+  }),
+);
+
+/** Reads a failure of a peer; undefined if there is none, or none that can be read. */
+function readFailure(text: unknown): SharedFailure | undefined {
+  const { success, output } = v.safeParse(failureJson, String(text));
+  return success ? { ...output, heldBack: output.heldBack } : undefined;
+}
+
 /** Connects, and reconnects until it is closed. */
 export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
-  const { scope, secret, services, maxRecordBytes, log } = options;
+  const { scope, services, log } = options;
   const gateway = randomUUID();
   // The braces are a hash tag: they keep the keys on one node of a cluster.
   const prefixOf = (ofScope: string) => `{chains-and-tokens-gateway:${RECORD_FORMAT}:${ofScope}}`;
   const prefix = prefixOf(scope);
+  const channel = `${prefix}:news`;
   /** Where the last scope is remembered, whatever the upstream: its facts outlive a change of the upstream. */
   const scopeKey = (topic: string) => `chains-and-tokens-gateway:${RECORD_FORMAT}:last-scope:${topic}`;
-  const seal = createSeal(secret, scope);
-  const channel = `${prefix}${seal.keyPart}:news`;
-  const offered = new Map<string, () => Promise<unknown>>();
-  const throttleOffer = createThrottle(OFFER_EVERY_MS);
-  const reads = createReadBackoff();
-  const pauses = createPatience(OBEYED_MS);
-  // Bounds the log: bad records can be written faster than a log is read.
-  const mayLog = createAllowance(10, 60_000);
-  const link = createRedisLink({ ...options, channel });
-  const { run, runForBytes } = link;
-  link.onConnection(() => {
-    // Redis may have lost the snapshots.
-    for (const topic of offered.keys()) writeOffer(topic);
-  });
-  // Either connection may be ready first, and snapshots are read over the one for commands.
-  link.onConnection(notifyAll);
-  link.onSubscription(notifyAll);
-
   const keysOf = (topic: string) =>
-    ['snapshot', 'setback', 'pause', 'lease'].map((part) => `${prefix}${seal.keyPart}:${topic}:${part}`);
-
-  /** Looks for newer snapshots on all topics: messages may have been missed. */
-  function notifyAll(): void {
-    for (const topic of offered.keys()) link.notify(topic);
-  }
-
-  /** Writes the snapshot that is served here, for peers that have none. */
-  function writeOffer(topic: string): void {
-    throttleOffer(topic, () => offered.get(topic)?.());
-  }
-
+    ['snapshot', 'failure', 'pause', 'lease'].map((part) => `${prefix}:${topic}:${part}`);
+  const link = createRedisLink({ ...options, channel });
+  /** The snapshots that are served here, and what to call at news, by topic. */
+  const offered = new Map<string, () => Promise<void>>();
+  const listeners = new Map<string, () => void>();
   /** Writes that are under way: the end of the process waits for them. */
   const writes = new Set<Promise<void>>();
   let hasGivenUp = false;
+  link.onConnection(() => {
+    // Redis may have lost the snapshots, and this gateway may have missed others.
+    for (const offer of offered.values()) offer();
+    for (const listen of listeners.values()) listen();
+  });
 
-  /** Writes a snapshot to Redis. It never rejects. */
-  function write<Row>(
+  const run = (script: string, keys: readonly string[], ...args: readonly (string | number | Buffer)[]) =>
+    link.call('EVAL', script, keys.length, ...keys, ...args);
+
+  /** Writes a snapshot. It never rejects. @param holder the gateway whose lease it ends, or nothing */
+  function put<Row>(
     topic: string,
     kind: StoredKind<Row>,
     fetched: Fetched<Row>,
     keepMs: number,
-    { endsLease = false, onlyAsHolder = false } = {},
+    holder = '',
   ): Promise<void> {
-    const written = encodeRecord(kind, fetched, services, seal.digestFor(topic))
+    const written = encodeRecord(kind, fetched, services)
       .then(async (record) => {
-        const bytes = bytesOf(record);
-        if (bytes > maxRecordBytes) {
-          const message = 'A snapshot is too large to be shared: raise UPSTREAM_MAX_BYTES';
-          log[mayLog() ? 'warn' : 'debug']({ topic, bytes, maxRecordBytes }, message);
-          return;
-        }
-        const [snapshot = '', , , leaseKey = ''] = keysOf(topic);
-        const ofWriter = [gateway, sentAtOf(fetched), Number(onlyAsHolder)];
-        const isWanted = (await run(IS_WANTED, [snapshot, leaseKey], ofWriter)) === 1;
-        if (!isWanted && !endsLease) return;
-        const uploaded = `${prefix}${seal.keyPart}:${topic}:upload:${randomUUID()}`;
-        if (isWanted && !(await upload(run, uploaded, record))) return;
-        const args = [gateway, sentAtOf(fetched), isWanted ? bytes : NOTHING, keepMs, channel, topic];
-        const keys = [...keysOf(topic), uploaded];
-        const outcome = await run(WRITE, keys, [...args, Number(endsLease), Number(onlyAsHolder)]);
-        if (isWanted && fetched.guard) await run(REMEMBER_SCOPE, [scopeKey(topic)], [scope, KEEP_MS]);
-        if (outcome === 'lost') {
-          const message =
-            'Redis has lost a snapshot before it was whole: look at its memory and its eviction policy';
-          log[mayLog() ? 'warn' : 'debug']({ topic, bytes }, message);
-        }
+        await run(
+          PUT,
+          keysOf(topic),
+          Buffer.concat(record),
+          sentAtOf(fetched),
+          keepMs,
+          channel,
+          topic,
+          holder,
+        );
+        if (fetched.guard) await link.call('SET', scopeKey(topic), scope, 'PX', KEEP_MS);
       })
       .catch((err) => log.error({ err, topic }, 'A snapshot could not be encoded for other gateways'))
       .finally(() => writes.delete(written));
@@ -155,35 +178,22 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     return written;
   }
 
-  /** Decodes a reply. An invalid record is logged, and deleted unless it is only too early. */
+  /** Reads a record whole; undefined if there is none, or if it is refused. */
   async function read<Row>(
-    topic: string,
     kind: StoredKind<Row>,
     text: unknown,
-    dated: unknown,
-  ): Promise<Fetched<Row> | 'early' | undefined> {
-    const now = Date.now();
+    of: ServiceFingerprints | undefined,
+  ): Promise<Fetched<Row> | undefined> {
+    if (!Buffer.isBuffer(text)) return undefined;
     try {
-      if (!Buffer.isBuffer(text) || text.length === 0)
-        throw new InvalidRecord('it is empty, or larger than an answer of the upstream may be');
-      const fetched = await decodeRecord(kind, text, services, now, seal.digestFor(topic));
-      // Peers find it by the one time and serve it with the other.
-      if (sentAtOf(fetched) !== Number(dated))
-        throw new InvalidRecord('its time is not the one that Redis gives for it');
-      if (sentAtOf(fetched) < now - KEEP_MS) throw new InvalidRecord('it is older than snapshots are stored');
-      reads.good(topic);
-      pauses.reset(topic);
-      return fetched;
+      return await decodeRecord(kind, text, of, Date.now());
     } catch (error) {
       if (!(error instanceof InvalidRecord)) throw error;
       const reason = error.message;
-      reads.refused(topic);
-      log[mayLog() ? 'warn' : 'debug'](
-        { topic, reason },
+      log.warn(
+        { listing: kind.name, reason },
         `What Redis holds of the ${kind.name} listing is refused: ${reason}`,
       );
-      if (error.isEarly && Number(dated) > now) return 'early';
-      await run(DISCARD, keysOf(topic), [String(dated)]);
       return undefined;
     }
   }
@@ -195,23 +205,21 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
   ): RefreshLease<Row> {
     const keys = keysOf(topic);
     const until = performance.now() + MAX_LEASE_MS;
-    pauses.reset(topic);
     const renewal = setInterval(() => {
-      if (performance.now() < until) run(RENEW, keys.slice(3), [gateway, LEASE_MS]);
+      if (performance.now() < until) run(RENEW, keys.slice(3), gateway, LEASE_MS);
     }, LEASE_MS / 3).unref();
     return {
       is: 'ours',
       peerFailure,
-      succeed(fetched, keepMs = KEEP_MS) {
-        return write(topic, kind, fetched, keepMs, { endsLease: true }).finally(() => clearInterval(renewal));
-      },
+      succeed: (fetched, keepMs = KEEP_MS) =>
+        put(topic, kind, fetched, keepMs, gateway).finally(() => clearInterval(renewal)),
       async fail(failure, retryInMs = 1) {
         clearInterval(renewal);
-        const text = failure ? encodeSharedFailure(seal, topic, failure, retryInMs) : '';
-        const keepMs = retryInMs + KEEP_FAILURE_MS;
-        await run(FAIL, keys.slice(1), [gateway, text, keepMs, Math.max(1, retryInMs), channel, topic]);
+        const text = failure ? JSON.stringify(failure) : '';
+        const pauseMs = Math.max(1, Math.ceil(retryInMs));
+        await run(FAIL, keys, gateway, channel, topic, text, pauseMs + KEEP_FAILURE_MS, pauseMs);
         // Redis may have lost the snapshot, and no refresh will write a new one for now.
-        writeOffer(topic);
+        await offered.get(topic)?.();
       },
     };
   }
@@ -225,97 +233,72 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     await link.isTried;
     const keys = keysOf(topic);
     const until = performance.now() + withinMs;
-    let newerThan = knownAt;
     let hasRequested = false;
-    let ignoresPause = false;
     while (!hasGivenUp && performance.now() < until) {
-      const readsFrom = reads.mayRead(topic) ? newerThan : NEVER;
-      const args = [gateway, LEASE_MS, readsFrom, maxRecordBytes, ignoresPause ? 1 : 0];
-      const reply = await runForBytes(LEASE, keys, args);
-      const [found, first, second] = Array.isArray(reply) ? (reply as unknown[]) : [];
-      const is = String(found);
-      if (is === 'newer') {
-        const fetched = await read(topic, kind, first, second);
-        // A record from the future stays in Redis, and is not read again.
-        if (fetched === 'early') newerThan = Number(second);
-        else if (fetched) return { is: 'fetched', fetched };
-      } else if (is === 'early') {
-        const dated = decodeSharedFailure(seal, topic, String(first));
-        if (knownAt === 0 && !hasRequested) {
+      const reply = await run(LEASE, keys, gateway, LEASE_MS, knownAt);
+      const [is, text, number] = Array.isArray(reply) ? (reply as unknown[]) : [];
+      const outcome = String(is);
+      if (outcome === 'newer') {
+        const fetched = await read(kind, text, services);
+        if (fetched && sentAtOf(fetched) > knownAt) return { is: 'fetched', fetched };
+        await run(DISCARD, keys.slice(0, 1), String(number));
+      } else if (outcome === 'early') {
+        const peerFailure = readFailure(text);
+        if (!peerFailure) {
+          await link.call('DEL', ...keys.slice(1, 3));
+        } else if (knownAt === 0 && !hasRequested) {
           hasRequested = true;
-          run(REQUEST, [], [channel, topic]);
+          link.call('PUBLISH', channel, topic);
           await link.nextNews(topic, REQUEST_MS);
-          continue;
+        } else {
+          return { is: 'too early', peerFailure, leftMs: Number(number) };
         }
-        const leftMs = Math.min(Number(second), dated?.pauseMs ?? 0, pauses.leftMs(topic));
-        if (dated && leftMs > 0) return { is: 'too early', peerFailure: dated.failure, leftMs };
-        // The pause has no readable reason, or has lasted too long: ignore it.
-        ignoresPause = true;
-        if (!dated) await run(FORGET, keys.slice(1, 3), []);
-      } else if (is === 'theirs') {
+      } else if (outcome === 'theirs') {
         await link.nextNews(topic, POLL_MS);
       } else {
-        const dated = is === 'ours' ? decodeSharedFailure(seal, topic, String(first)) : undefined;
-        return ourLease(topic, kind, dated?.failure);
+        return ourLease(topic, kind, readFailure(text));
       }
     }
     return ourLease(topic, kind, undefined);
   }
 
-  const askToLead = createLead({
-    run,
-    onConnection: link.onConnection,
-    gateway,
-    keysOf: (topic) => keysOf(topic).slice(1),
-    endArgs: (topic) => [channel, topic],
-  });
+  /** When the snapshot that Redis has was requested (milliseconds since 1970); 0 without one. */
+  async function heldAt(topic: string): Promise<number | undefined> {
+    const reply = await link.call('HGET', `${prefix}:${topic}:snapshot`, 'takenAt');
+    return reply === undefined ? undefined : Number(reply ?? 0);
+  }
 
   return {
     lease,
-    async lead<Row>(topic: string, kind: StoredKind<Row>) {
-      await link.isTried;
-      return askToLead(topic, (fetched: Fetched<Row>) =>
-        write(topic, kind, fetched, KEEP_MS, { onlyAsHolder: true }),
-      );
-    },
     async newest(topic, kind, newerThan) {
-      if (!reads.mayRead(topic)) return undefined;
-      const reply = await runForBytes(NEWEST, keysOf(topic).slice(0, 1), [newerThan, maxRecordBytes]);
-      if (String(reply) === 'none') writeOffer(topic);
-      if (!Array.isArray(reply)) return undefined;
-      const [text, dated] = reply as unknown[];
-      const fetched = await read(topic, kind, text, dated);
-      return fetched === 'early' ? undefined : fetched;
+      const at = await heldAt(topic);
+      if (at === 0) offered.get(topic)?.();
+      if (at === undefined || at <= newerThan) return undefined;
+      const fetched = await read(
+        kind,
+        await link.call('HGET', `${prefix}:${topic}:snapshot`, 'text'),
+        services,
+      );
+      return fetched && sentAtOf(fetched) > newerThan ? fetched : undefined;
     },
     async readOthers<Row>(topic: string, kind: StoredKind<Row>) {
       await link.isTried;
-      const other = String((await run(LAST_SCOPE, [scopeKey(topic)], [])) ?? '');
+      const other = String((await link.call('GET', scopeKey(topic))) ?? '');
       if (other === '' || other === scope) return [];
-      const otherSeal = createSeal(secret, other);
-      const reply = await runForBytes(
-        NEWEST,
-        [`${prefixOf(other)}${otherSeal.keyPart}:${topic}:snapshot`],
-        [0, maxRecordBytes],
-      );
-      const [text] = Array.isArray(reply) ? (reply as unknown[]) : [];
-      if (!Buffer.isBuffer(text)) return [];
-      try {
-        return [await decodeRecord<Row>(kind, text, undefined, Date.now(), otherSeal.digestFor(topic))];
-      } catch (error) {
-        if (!(error instanceof InvalidRecord)) throw error;
-        log[mayLog() ? 'warn' : 'debug'](
-          { topic, reason: error.message },
-          'What Redis holds of another upstream is refused',
-        );
-        return [];
-      }
+      const text = await link.call('HGET', `${prefixOf(other)}:${topic}:snapshot`, 'text');
+      return [await read<Row>(kind, text, undefined)].filter((fetched) => fetched !== undefined);
     },
-    subscribe: link.subscribe,
+    subscribe(topic, listener) {
+      listeners.set(topic, listener);
+      link.onNews(topic, listener);
+    },
     offer(topic, kind, fetched) {
-      offered.set(topic, () => write(topic, kind, fetched, KEEP_MS));
+      offered.set(topic, async () => {
+        const at = await heldAt(topic);
+        if (at !== undefined && at < sentAtOf(fetched)) await put(topic, kind, fetched, KEEP_MS);
+      });
     },
-    share: (local, requestsPerSecond) =>
-      createSharedRateLimiter({ local, requestsPerSecond, link, seal, prefix }),
+    share: (local, requestsPerSecond) => createSharedRateLimiter({ local, requestsPerSecond, link, prefix }),
     giveUp() {
       hasGivenUp = true;
     },

@@ -35,14 +35,14 @@ const TURN_POLL_MS = 20;
  * longer waits for something else, such as the routes of other gateways.
  */
 const ROUTES_TURN_MS = 3_000;
-/** How much longer the sweep waits for a slot: clients of other gateways, whose requests wait for it, too, go first. */
+/** How long the sweep leaves the slots to clients of other gateways, too, when there was none for it. */
 const SWEEP_STANDS_BACK_MS = 100;
 
 /**
  * Makes the admission to one service, which decides which request is sent next. Each lane goes before the lanes after
  * it, except that after a listing's request the next slot is left to a waiting route: listings that are refreshed
  * without a pause would take all slots. Within a lane the clients take turns, so that a client with many requests
- * delays only its own.
+ * delays only its own. A request of the sweep is sent at once or refused.
  */
 export function createAdmission(options: AdmissionOptions) {
   const { service, backoff, rateLimiter, maxWaiting, maxRouteWaitMs, closing } = options;
@@ -88,8 +88,8 @@ export function createAdmission(options: AdmissionOptions) {
         if (waitMs > MAX_WAIT_MS) throw pausedByPeers(waitMs);
         // No slot takes so long to come: this is a pause.
         if (waitMs > ROUTES_TURN_MS) ready.delete(lane);
-        const standBackMs = lane === 'sweep' ? SWEEP_STANDS_BACK_MS : 0;
-        await sleep(waitMs + standBackMs, undefined, { signal: ending });
+        if (lane === 'sweep') throw othersFirst(waitMs + SWEEP_STANDS_BACK_MS);
+        await sleep(waitMs, undefined, { signal: ending });
       }
     } finally {
       ready.delete(lane);
@@ -137,7 +137,6 @@ export function createAdmission(options: AdmissionOptions) {
         entries.abort();
         try {
           await untilFree(request, ending.signal);
-          if (clients.onSend?.() === false) throw unwanted();
           const answer = backoff.run(url, lane, send);
           // The caller handles a failure, but only after this promise has resolved.
           answer.catch(() => {});
@@ -189,9 +188,11 @@ function waitedTooLong(waitedMs: number): UpstreamError {
   );
 }
 
-/** The error for a request that nobody wants any more; no client sees it. */
-function unwanted(): UpstreamError {
-  return new UpstreamError('UPSTREAM_TIMEOUT', 'The request is no longer needed.', { notSent: true });
+/** The error for a request in the background, which never waits: a client that needs its answer must not wait with it. */
+function othersFirst(retryAfterMs: number): UpstreamError {
+  const message =
+    'The gateway asks for these routes in the background, after all other requests. Try again in a few seconds.';
+  return new UpstreamError('UPSTREAM_TIMEOUT', message, { retryAfterMs, notSent: true });
 }
 
 /** The error for a request that is not sent because another gateway was answered with Retry-After. */

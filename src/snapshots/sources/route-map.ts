@@ -1,0 +1,158 @@
+/** The known routes of many tokens in little memory: forwards as the upstream answers them, and turned round by a scan. */
+import { type RowsAge, sentAtOf, type Token } from '../../domain/listing.js';
+
+/** Bounds on the memory of the map. */
+export interface RouteMapLimits {
+  readonly pairs: number;
+  readonly destinations: number;
+}
+
+/** 8 MB for the pairs, and about as much for the names of the destinations. */
+const LIMITS: RouteMapLimits = { pairs: 2_000_000, destinations: 50_000 };
+
+interface Answer {
+  readonly takenAt: number;
+  readonly sentAt: number;
+  /** The numbers of its destinations. */
+  readonly destinations: Uint32Array;
+}
+
+/**
+ * The last answer for each source token, by its key. Destinations are numbered, so that a pair takes four bytes: a scan
+ * of 800,000 pairs takes a millisecond or two, and needs no second index. Rows that differ in decimals are different
+ * destinations, although they are of one token.
+ */
+export class RouteMap {
+  private readonly answers = new Map<string, Answer>();
+  private readonly numbers = new Map<string, number>();
+  /** The number of pairs. */
+  pairs = 0;
+  /** Changes whenever a source token comes or goes, or its destinations change. */
+  version = 0;
+  /** Changes with each answer, even if the routes are as before. */
+  answerCount = 0;
+
+  constructor(private readonly limits: RouteMapLimits = LIMITS) {}
+
+  /** How many source tokens have an answer. */
+  get size(): number {
+    return this.answers.size;
+  }
+
+  /** When the oldest of all answers was taken (milliseconds since 1970); undefined if there is none. */
+  get oldestAt(): number | undefined {
+    let oldest: number | undefined;
+    for (const { takenAt } of this.answers.values()) {
+      if (oldest === undefined || takenAt < oldest) oldest = takenAt;
+    }
+    return oldest;
+  }
+
+  has(key: string): boolean {
+    return this.answers.has(key);
+  }
+
+  /** When the answer for a source token was taken (milliseconds since 1970); undefined without one. */
+  takenAt(key: string): number | undefined {
+    return this.answers.get(key)?.takenAt;
+  }
+
+  /** When it was asked for (milliseconds since 1970); undefined without an answer. */
+  sentAt(key: string): number | undefined {
+    return this.answers.get(key)?.sentAt;
+  }
+
+  /**
+   * Enters the answer for a source token, unless one is known that was requested later.
+   *
+   * @param rows the destinations, by key
+   * @returns false if it does not fit within the limits; the map is unchanged then
+   */
+  set(key: string, age: RowsAge, rows: ReadonlyMap<string, Pick<Token, 'decimals'>>): boolean {
+    const known = this.answers.get(key);
+    const sentAt = sentAtOf(age);
+    if (known && known.sentAt >= sentAt) return true;
+    const before = known?.destinations ?? NONE;
+    const pairs = this.pairs - before.length + rows.size;
+    const names = Array.from(rows, ([destination, { decimals }]) => nameOf(destination, decimals));
+    if (pairs > this.limits.pairs || !this.hasRoomFor(names)) return false;
+    const destinations = Uint32Array.from(names, (name) => this.numberOf(name));
+    this.answers.set(key, { takenAt: age.takenAt, sentAt, destinations });
+    this.pairs = pairs;
+    this.answerCount++;
+    if (!known || !isSame(before, destinations)) this.version++;
+    return true;
+  }
+
+  /** Removes the source tokens whose keys fail the test. */
+  removeUnless(isKept: (key: string) => boolean): void {
+    for (const [key, { destinations }] of this.answers) {
+      if (isKept(key)) continue;
+      this.answers.delete(key);
+      this.pairs -= destinations.length;
+      this.version++;
+      this.answerCount++;
+    }
+  }
+
+  /**
+   * The keys of the source tokens with a route to this destination, in no order.
+   *
+   * @param decimals only routes to a row with these decimals; all if undefined
+   */
+  sourcesOf(key: string, decimals: number | undefined): readonly string[] {
+    const found: string[] = [];
+    for (const number of this.numbersOf(key, decimals)) {
+      for (const [source, { destinations }] of this.answers) {
+        if (destinations.includes(number)) found.push(source);
+      }
+    }
+    return found;
+  }
+
+  private numbersOf(key: string, decimals: number | undefined): readonly number[] {
+    if (decimals === undefined) {
+      const start = nameOf(key, '');
+      return [...this.numbers].flatMap(([name, number]) => (name.startsWith(start) ? [number] : []));
+    }
+    const number = this.numbers.get(nameOf(key, decimals));
+    return number === undefined ? [] : [number];
+  }
+
+  private numberOf(name: string): number {
+    const known = this.numbers.get(name);
+    if (known !== undefined) return known;
+    const number = this.numbers.size;
+    this.numbers.set(name, number);
+    return number;
+  }
+
+  private hasRoomFor(names: readonly string[]): boolean {
+    const isWithin = () =>
+      this.numbers.size + names.filter((name) => !this.numbers.has(name)).length <= this.limits.destinations;
+    if (isWithin()) return true;
+    this.renumber();
+    return isWithin();
+  }
+
+  /** Forgets the destinations that no answer has any more. */
+  private renumber(): void {
+    const names = [...this.numbers.keys()];
+    this.numbers.clear();
+    for (const [key, answer] of this.answers) {
+      const destinations = answer.destinations.map((number) => this.numberOf(names[number] ?? ''));
+      this.answers.set(key, { ...answer, destinations });
+    }
+  }
+}
+
+const NONE = new Uint32Array(0);
+
+/** Keys of tokens have no white space at their end, so the start of a name is one key's alone. */
+function nameOf(key: string, decimals: number | ''): string {
+  return `${key} ${decimals}`;
+}
+
+function isSame(one: Uint32Array, other: Uint32Array): boolean {
+  return one.length === other.length && one.every((number, index) => number === other[index]);
+}

@@ -1,0 +1,304 @@
+/** What can be moved to a token: the routes of all bridgeable tokens, asked for in the background and turned round. */
+import { tokenKey } from '../../domain/addresses.js';
+import { keyedRows } from '../../domain/keyed-rows.js';
+import type { Fetched, Listing, Token, TokenFilter } from '../../domain/listing.js';
+import { UpstreamError } from '../../domain/upstream-error.js';
+import type { Logger } from '../../logger.js';
+import { TOKENS } from '../../upstream/listing-kinds.js';
+import { internalError } from '../failures.js';
+import type { Routes } from '../routes/routes.js';
+import type { TokenSnapshot } from '../snapshot.js';
+import { RouteMap, type RouteMapLimits } from './route-map.js';
+
+export interface SourcesOptions {
+  /** The time in which the routes of each bridgeable token are asked for once, in milliseconds. */
+  readonly intervalMs: number;
+  readonly listing: Pick<Listing, 'source'>;
+  /** The token listing that is served; undefined before the first. */
+  readonly tokens: () => TokenSnapshot | undefined;
+  /** The rows that the operator does not hide, in the operator's order of chains. */
+  readonly select: (rows: readonly Token[]) => readonly Token[];
+  /** Called when a token was asked for: `ok`, or the code of the error. */
+  readonly onAsked: ((outcome: string) => void) | undefined;
+  /** Bounds on what is held, for tests. */
+  readonly routeMapLimits?: RouteMapLimits | undefined;
+  readonly log: Logger;
+}
+
+/** What can be moved to one token, as far as the upstream's answers are known. Times are in milliseconds since 1970. */
+export interface TokenSources {
+  /** Whether every bridgeable token has an answer: otherwise there may be more. */
+  readonly isComplete: boolean;
+  /** When the oldest of all answers was taken; null if there is no token to ask for. */
+  readonly asOf: number | null;
+  /** How many pairs `rows` looks at. */
+  readonly pairs: number;
+  /** The listed tokens with a route to it, by the operator's order of chains, then by chain keys and addresses. */
+  rows(): readonly Token[];
+  /** When the oldest answer for these sources was taken; null if there is none. */
+  oldestOf(sources: readonly Token[]): number | null;
+}
+
+/** The state of the map of routes. */
+export interface RouteMapVersion {
+  /** Changes with the routes. */
+  readonly version: number;
+  /** Changes with each answer, and so with the time of the oldest. */
+  readonly answers: number;
+}
+
+/** How much of the map is there. */
+export interface SweepStatus {
+  /** Tokens with an answer. */
+  readonly known: number;
+  /** Bridgeable tokens without one. */
+  readonly left: number;
+  readonly pairs: number;
+  /** The age of the oldest answer, in milliseconds; undefined without one. */
+  readonly ageMs: number | undefined;
+}
+
+/** The last failed attempt to ask for the routes of a token. */
+interface Failure {
+  /** When it failed (milliseconds since 1970). */
+  readonly at: number;
+  /** Whether it is asked for once more, after the others, before an interval has passed. */
+  readonly isFirst: boolean;
+}
+
+/** Before all times. */
+const NEVER = Number.NEGATIVE_INFINITY;
+/** How often to look whether there is something to do. */
+const IDLE_MS = 5_000;
+/** The shortest pause between two tokens. */
+const LEAST_PAUSE_MS = 10;
+/** The pause after an answer with status 429 that does not say how long. */
+const RATE_LIMITED_MS = 60_000;
+/** A longer Retry-After is cut to this. */
+const MAX_PAUSE_MS = 3_600_000;
+
+export type Sources = ReturnType<typeof createSources>;
+
+/** Makes the sources; nothing is known or asked for before `start`. */
+export function createSources(options: SourcesOptions) {
+  const { intervalMs, listing, tokens, select, onAsked, log } = options;
+  const map = new RouteMap(options.routeMapLimits);
+  const failures = new Map<string, Failure>();
+  let routes: Pick<Routes, 'askInBackground'> | undefined;
+  let lastError: UpstreamError | undefined;
+  /** When the next token may be asked for, on the monotonic clock. */
+  let nextAt = 0;
+  /** Why none is: until when on the monotonic clock, and the service that was asked. */
+  let stop: { readonly until: number; readonly source: string } | undefined;
+  let isFull = false;
+  /** The indexes of the listing that the map was cleaned with; they change with its tokens. */
+  let followed: TokenSnapshot['indexes'] | undefined;
+  let hasBegun = false;
+  let wasComplete = false;
+  let timer: NodeJS.Timeout | undefined;
+  let isStepping = false;
+  let isClosed = false;
+
+  /** How many bridgeable tokens have no answer. */
+  function countMissing({ rows }: TokenSnapshot): number {
+    let count = 0;
+    for (const [key, { isBridgeable }] of keyedRows(rows, TOKENS.keyOf)) {
+      if (isBridgeable && !map.has(key)) count++;
+    }
+    return count;
+  }
+
+  /**
+   * The bridgeable token to ask for now, if any, and how many there are. Tokens without an answer come first, then those
+   * with the oldest. A token whose request has failed comes after them, and is asked for once more.
+   */
+  function findDue({ rows }: TokenSnapshot): { readonly token: Token | undefined; readonly count: number } {
+    const now = Date.now();
+    let token: Token | undefined;
+    let oldest = Number.POSITIVE_INFINITY;
+    let count = 0;
+    for (const [key, row] of keyedRows(rows, TOKENS.keyOf)) {
+      if (!row.isBridgeable) continue;
+      count++;
+      const failure = failures.get(key);
+      const askedAt = Math.max(map.sentAt(key) ?? NEVER, failure?.at ?? NEVER);
+      // A clock that was set back counts as time that has passed.
+      const isDue = failure?.isFirst || Math.abs(now - askedAt) >= intervalMs;
+      if (!isDue || askedAt >= oldest) continue;
+      oldest = askedAt;
+      token = row;
+    }
+    return { token, count };
+  }
+
+  function stopFor(ms: number, reason: string, facts: object): void {
+    stop = { until: performance.now() + ms, source: listing.source };
+    const howLong = Number.isFinite(ms)
+      ? `for ${Math.ceil(ms / 1000)} seconds`
+      : 'until a restart or a change of service';
+    const counts = { known: map.size, pairs: map.pairs };
+    log.warn({ ...facts, ...counts }, `The sweep of routes stops ${howLong}; what is known stays. ${reason}`);
+  }
+
+  function onFailure(token: Token, error: UpstreamError): void {
+    const { code, status, detail, retryAfterMs, notSent, message } = error;
+    lastError = error;
+    if (notSent) {
+      // Other requests go first, the upstream has asked for a pause, or a circuit breaker is open.
+      nextAt = performance.now() + Math.min(retryAfterMs ?? IDLE_MS, MAX_PAUSE_MS);
+      return;
+    }
+    onAsked?.(code);
+    if (code === 'UPSTREAM_GONE') {
+      stopFor(Number.POSITIVE_INFINITY, message, { code, detail });
+    } else if (status === 429) {
+      stopFor(Math.min(retryAfterMs ?? RATE_LIMITED_MS, MAX_PAUSE_MS), message, { code, detail });
+    } else {
+      const key = TOKENS.keyOf(token);
+      failures.set(key, { at: Date.now(), isFirst: !failures.get(key)?.isFirst });
+      const facts = { ...token, price: undefined, code, detail };
+      log.debug(facts, 'The sweep could not have the routes of a token');
+    }
+  }
+
+  /** Asks for the routes of a token. The answer comes to `enter`, as those for clients do. */
+  async function ask(token: Token, by: Pick<Routes, 'askInBackground'>, pauseMs: number): Promise<void> {
+    const filter = { srcChainKey: token.chainKey, srcToken: token.address };
+    const from = performance.now();
+    nextAt = from + Math.max(LEAST_PAUSE_MS, pauseMs);
+    try {
+      if (await by.askInBackground(filter, intervalMs)) onAsked?.('ok');
+      else nextAt = from + LEAST_PAUSE_MS;
+    } catch (thrown) {
+      if (isClosed) return;
+      if (!(thrown instanceof UpstreamError)) {
+        log.error({ ...filter, err: thrown }, 'Internal error while routes were swept');
+      }
+      onFailure(token, thrown instanceof UpstreamError ? thrown : internalError(thrown));
+    }
+  }
+
+  /** Does one thing. @returns how long to wait before the next, in milliseconds */
+  async function step(): Promise<number> {
+    const listed = tokens();
+    if (!listed || !routes || isFull) return IDLE_MS;
+    if (followed !== listed.indexes) {
+      followed = listed.indexes;
+      const rows = keyedRows(listed.rows, TOKENS.keyOf);
+      map.removeUnless((key) => rows.get(key)?.isBridgeable === true);
+      for (const key of failures.keys()) if (!rows.has(key)) failures.delete(key);
+    }
+    const now = performance.now();
+    if (stop && (now >= stop.until || stop.source !== listing.source)) stop = undefined;
+    const waitMs = Math.max(nextAt, stop?.until ?? 0) - now;
+    if (waitMs > 0) return waitMs;
+    const { token, count } = findDue(listed);
+    if (!token) return IDLE_MS;
+    if (!hasBegun)
+      log.info({ tokens: count, intervalMs }, 'A sweep of the routes of all bridgeable tokens begins');
+    hasBegun = true;
+    await ask(token, routes, intervalMs / count);
+    if (!wasComplete && map.size >= count && countMissing(listed) === 0) {
+      wasComplete = true;
+      log.info({ known: map.size, pairs: map.pairs }, 'The routes of all bridgeable tokens are known');
+    }
+    return nextAt - performance.now();
+  }
+
+  async function run(): Promise<void> {
+    isStepping = true;
+    const indexes = tokens()?.indexes;
+    let waitMs = IDLE_MS;
+    try {
+      waitMs = await step();
+    } catch (err) {
+      log.error({ err }, 'Internal error in the sweep of routes');
+    }
+    isStepping = false;
+    // A listing that came meanwhile is looked at now.
+    schedule(tokens()?.indexes === indexes ? waitMs : 0);
+  }
+
+  function schedule(ms: number): void {
+    clearTimeout(timer);
+    // Tokens become due while nobody looks.
+    const longestMs = Math.max(LEAST_PAUSE_MS, Math.min(IDLE_MS, intervalMs));
+    if (!isClosed) timer = setTimeout(run, Math.max(0, Math.min(ms, longestMs))).unref();
+  }
+
+  function wake(): void {
+    if (routes && !isStepping) schedule(0);
+  }
+
+  return {
+    /** Enters an answer, whoever has asked for it. */
+    enter({ srcChainKey, srcToken }: TokenFilter, fetched: Fetched<Token>): void {
+      if (isFull || srcChainKey === undefined || srcToken === undefined) return;
+      const token = tokens()?.byAddress(srcChainKey, srcToken);
+      // Nobody would ask for it again: it would stay as it is.
+      if (!token?.isBridgeable) return;
+      const key = TOKENS.keyOf(token);
+      failures.delete(key);
+      if (map.set(key, fetched, keyedRows(fetched.rows, TOKENS.keyOf))) return;
+      isFull = true;
+      stopFor(Number.POSITIVE_INFINITY, 'The map of routes is full.', {});
+    },
+    /** Starts to ask, by these routes. */
+    start(by: Pick<Routes, 'askInBackground'>): void {
+      routes = by;
+      wake();
+    },
+    /** Call it when there is another token listing. */
+    wake,
+    version: (): RouteMapVersion => ({ version: map.version, answers: map.answerCount }),
+    /**
+     * The sources of a token.
+     *
+     * @throws UpstreamError while nothing is known: the one of the last failed request, if any
+     */
+    sourcesOf(listed: TokenSnapshot, chainKey: string, address: string): TokenSources {
+      const isComplete = countMissing(listed) === 0;
+      const asOf = map.oldestAt ?? null;
+      if (asOf === null && !isComplete) throw lastError ?? nothingYet();
+      return {
+        isComplete,
+        asOf,
+        pairs: map.pairs,
+        rows() {
+          const rows = keyedRows(listed.rows, TOKENS.keyOf);
+          // As for destinations, a row of a route that gives a listed token other decimals is no route.
+          const { decimals } = listed.byAddress(chainKey, address) ?? {};
+          const found = map
+            .sourcesOf(tokenKey(chainKey, address), decimals)
+            .flatMap((key) => rows.get(key) ?? []);
+          return select(found.filter(({ isBridgeable }) => isBridgeable).sort(byPlace));
+        },
+        oldestOf(sources) {
+          const times = sources.flatMap((source) => map.takenAt(TOKENS.keyOf(source)) ?? []);
+          return times.length === 0 ? null : times.reduce((one, other) => Math.min(one, other));
+        },
+      };
+    },
+    status(): SweepStatus {
+      const listed = tokens();
+      const { size: known, pairs, oldestAt } = map;
+      const ageMs = oldestAt === undefined ? undefined : Date.now() - oldestAt;
+      return { known, left: listed ? countMissing(listed) : 0, pairs, ageMs };
+    },
+    close(): void {
+      isClosed = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+function nothingYet(): UpstreamError {
+  const message =
+    'The gateway has begun to ask for the routes of all tokens, and has no answer of the upstream yet. Try again in a few seconds.';
+  return new UpstreamError('UPSTREAM_TIMEOUT', message, { notSent: true });
+}
+
+function byPlace(one: Token, other: Token): number {
+  if (one.chainKey !== other.chainKey) return one.chainKey < other.chainKey ? -1 : 1;
+  return one.address < other.address ? -1 : 1;
+}
