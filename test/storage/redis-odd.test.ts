@@ -38,7 +38,6 @@ const reply =
 
 const ODD: Readonly<Record<string, Reaction>> = {
   'a number': reply(':1\r\n'),
-  'two numbers': reply(':1\r\n:1\r\n'),
   OK: reply('+OK\r\n'),
   null: reply('_\r\n'),
   'an error': reply('-ERR no\r\n'),
