@@ -1,46 +1,43 @@
-import type { ListingReads } from '../snapshots/freshness.js';
+import type { ListingName, ListingReads } from '../snapshots/freshness.js';
 import type { View } from '../snapshots/view/operation-view.js';
 import type { Cost, CostMeter } from './cost.js';
 
-/** What an operation, or a part of it, has read beside rows. Times are in milliseconds since 1970. */
+/** What can be read beside rows. */
 export interface TrackedReads {
   /** True once a price was read or used to filter or order tokens. */
-  readonly prices: boolean;
+  prices: boolean;
   /** True if the response shows a price's time or hides a price as too old; both change at every refresh. */
-  readonly priceTimes: boolean;
-  /** When the first price that was read becomes too old. */
-  readonly pricesGoodUntil: number;
+  priceTimes: boolean;
   /** True once the status of the listings was read, which changes every second. */
-  readonly freshness: boolean;
+  freshness: boolean;
   /** True once routes were read, which have lifetimes of their own. */
-  readonly routes: boolean;
+  routes: boolean;
   /** True if the response shows when routes were fetched. */
-  readonly routeTimes: boolean;
+  routeTimes: boolean;
+  /** When the first price that was read becomes too old (milliseconds since 1970). */
+  pricesGoodUntil: number;
 }
 
-/** What a part of a response was made from, beside rows. While it is the same, so is that part. */
-interface ReadsOfPart extends TrackedReads {
-  /** The version of the chain listing; undefined if it was not read. */
-  readonly chains: string | undefined;
-  /** The version of the token listing and its `takenAt`, which prices show; undefined if it was not read. */
-  readonly tokens: string | undefined;
-  readonly tokensTakenAt: number | undefined;
-  /** What the part cost while it was made. */
-  readonly cost: Cost;
-}
+type Flag = Exclude<keyof TrackedReads, 'pricesGoodUntil'>;
 
-type Mutable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
-
-const NO_LISTINGS: ListingReads = { chains: false, tokens: false };
-
-const noReads = (): Mutable<TrackedReads> => ({
+const noReads = (): TrackedReads => ({
   prices: false,
   priceTimes: false,
-  pricesGoodUntil: Number.POSITIVE_INFINITY,
   freshness: false,
   routes: false,
   routeTimes: false,
+  pricesGoodUntil: Number.POSITIVE_INFINITY,
 });
+const FLAGS = Object.keys(noReads()).filter((name) => name !== 'pricesGoodUntil') as Flag[];
+const LISTINGS: readonly ListingName[] = ['chains', 'tokens'];
+const NO_LISTINGS: ListingReads = { chains: false, tokens: false };
+
+/** What a part of a response was made from, beside rows, and what it cost. While it is the same, so is that part. */
+interface ReadsOfPart extends TrackedReads, Cost {
+  /** The state of each listing; undefined if it was not read. */
+  readonly chains: string | undefined;
+  readonly tokens: string | undefined;
+}
 
 /** The reads of the last part. Those of most parts are equal: as one object, they are compared and noted once. */
 let last: ReadsOfPart | undefined;
@@ -61,33 +58,18 @@ export class DependencyTracker {
   ) {}
 
   /** Everything that was read so far. */
-  get reads(): TrackedReads {
+  get reads(): Readonly<TrackedReads> {
     return this.noted;
   }
 
-  notePrice(): void {
-    this.noted.prices = true;
+  /** Notes it as read. Routes each time, also those at hand: their listing may have been noted elsewhere. */
+  note(flag: Flag): void {
+    this.noted[flag] = true;
   }
 
-  notePriceTime(): void {
-    this.noted.priceTimes = true;
-  }
-
+  /** Notes that a price was read which is too old from this time on. */
   notePriceGoodUntil(time: number): void {
     if (time < this.noted.pricesGoodUntil) this.noted.pricesGoodUntil = time;
-  }
-
-  noteFreshness(): void {
-    this.noted.freshness = true;
-  }
-
-  /** Also for routes that are at hand: their listing may have been noted elsewhere. */
-  noteRoutes(): void {
-    this.noted.routes = true;
-  }
-
-  noteRouteTime(): void {
-    this.noted.routeTimes = true;
   }
 
   /**
@@ -96,29 +78,24 @@ export class DependencyTracker {
    * @returns what was read meanwhile; undefined if the part holds for this operation only
    */
   track(write: () => void): ReadsOfPart | undefined {
-    const { view, noted, cost } = this;
-    const { units, rows, bytes } = cost.spent;
+    const { view, noted } = this;
+    const { spent } = this.cost;
+    const before = { ...spent };
     const listingsBefore = view.swapReads(NO_LISTINGS);
     this.noted = noReads();
     write();
     const listings = view.swapReads(listingsBefore);
-    const { chains, tokens } = view.untracked();
     const reads: ReadsOfPart = {
       ...this.noted,
-      chains: listings.chains ? chains?.version : undefined,
-      tokens: listings.tokens ? tokens?.version : undefined,
-      tokensTakenAt: listings.tokens ? tokens?.takenAt : undefined,
-      cost: {
-        units: cost.spent.units - units,
-        rows: cost.spent.rows - rows,
-        bytes: cost.spent.bytes - bytes,
-      },
+      chains: listings.chains ? this.stateOf('chains') : undefined,
+      tokens: listings.tokens ? this.stateOf('tokens') : undefined,
+      units: spent.units - before.units,
+      rows: spent.rows - before.rows,
+      bytes: spent.bytes - before.bytes,
     };
     this.noted = noted;
-    if (listings.chains) view.chains();
-    if (listings.tokens) view.tokens();
-    this.noteAll(reads);
-    const isMissing = (listings.chains && !chains) || (listings.tokens && !tokens);
+    this.noteAll(reads, listings);
+    const isMissing = LISTINGS.some((name) => listings[name] && reads[name] === undefined);
     if (reads.freshness || reads.routes || isMissing) return undefined;
     if (!last || !isEqual(last, reads)) last = reads;
     return last;
@@ -132,44 +109,31 @@ export class DependencyTracker {
    */
   repeat(reads: ReadsOfPart): boolean {
     if (reads !== this.repeated) {
-      const { chains, tokens } = this.view.untracked();
+      const listings = { chains: reads.chains !== undefined, tokens: reads.tokens !== undefined };
       if (this.now >= reads.pricesGoodUntil) return false;
-      if (reads.chains !== undefined && reads.chains !== chains?.version) return false;
-      if (reads.tokens !== undefined) {
-        if (reads.tokens !== tokens?.version || reads.tokensTakenAt !== tokens.takenAt) return false;
-        this.view.tokens();
-      }
-      if (reads.chains !== undefined) this.view.chains();
-      this.noteAll(reads);
+      if (LISTINGS.some((name) => listings[name] && reads[name] !== this.stateOf(name))) return false;
+      this.noteAll(reads, listings);
       this.repeated = reads;
     }
-    this.cost.add(reads.cost);
+    this.cost.add(reads);
     return true;
   }
 
-  private noteAll(reads: TrackedReads): void {
-    const { noted } = this;
-    noted.prices ||= reads.prices;
-    noted.priceTimes ||= reads.priceTimes;
-    noted.freshness ||= reads.freshness;
-    noted.routes ||= reads.routes;
-    noted.routeTimes ||= reads.routeTimes;
+  private noteAll(reads: TrackedReads, listings: ListingReads): void {
+    for (const name of LISTINGS) if (listings[name]) this.view[name]();
+    for (const flag of FLAGS) if (reads[flag]) this.note(flag);
     this.notePriceGoodUntil(reads.pricesGoodUntil);
+  }
+
+  /** The version of a listing and its `takenAt`, which prices show; undefined if there is no snapshot. */
+  private stateOf(name: ListingName): string | undefined {
+    const snapshot = this.view.untracked()[name];
+    return snapshot && `${snapshot.version} ${snapshot.takenAt}`;
   }
 }
 
-/** For reads of parts that can be used again. */
+const KEYS = ['chains', 'tokens', 'units', 'rows', 'bytes', 'pricesGoodUntil', ...FLAGS] as const;
+
 function isEqual(one: ReadsOfPart, other: ReadsOfPart): boolean {
-  return (
-    one.prices === other.prices &&
-    one.priceTimes === other.priceTimes &&
-    one.pricesGoodUntil === other.pricesGoodUntil &&
-    one.routeTimes === other.routeTimes &&
-    one.chains === other.chains &&
-    one.tokens === other.tokens &&
-    one.tokensTakenAt === other.tokensTakenAt &&
-    one.cost.units === other.cost.units &&
-    one.cost.rows === other.cost.rows &&
-    one.cost.bytes === other.cost.bytes
-  );
+  return KEYS.every((key) => one[key] === other[key]);
 }

@@ -34,7 +34,7 @@ const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').impleme
       description:
         'When the oldest of the answers was fetched that this is made from, less the time that caches in front of the upstream had held it; null if there is no bridgeable token.',
       resolve({ asOf }, _args, { tracker }) {
-        tracker.noteRouteTime();
+        tracker.note('routeTimes');
         return asOf;
       },
     }),

@@ -152,7 +152,7 @@ builder.queryField('tokenSearch', (t) =>
     },
     resolve(_query, { query, filter, orderBy, first, after }, { loaders, tracker, cost }) {
       // Relevance, orders by price and filters on prices read prices; the others are not worth a case of their own.
-      tracker.notePrice();
+      tracker.note('prices');
       const order = orderBy ?? 'RELEVANCE';
       const symbols = textsWithin('symbol', 'filter.symbols', filter?.symbols);
       // Each character is folded, as a combining mark is.
