@@ -1,8 +1,8 @@
 import type { TokenSources } from '../../snapshots/sources/sources.js';
 import { whenReady } from '../maybe-promise.js';
+import { textWithin } from './arguments.js';
 import { builder } from './builder.js';
 import { ChainDestinationsType, groupByChain } from './destinations.js';
-import { textWithin } from './values/arguments.js';
 
 /** To order one token takes about a microsecond, */
 const UNITS_OF_SOURCE = 3;

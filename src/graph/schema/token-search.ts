@@ -5,10 +5,10 @@ import type { TokenOrder } from '../../search/order/token-order.js';
 import type { FoundTokens } from '../../search/suggestions/did-you-mean.js';
 import type { TokenPage } from '../../search/token-search.js';
 import { searchUnits } from '../cost.js';
+import { textsWithin, textWithin } from './arguments.js';
 import { builder } from './builder.js';
+import { decodeCursor, encodeCursor } from './ids.js';
 import { TokenType } from './token.js';
-import { textsWithin, textWithin } from './values/arguments.js';
-import { decodeCursor, encodeCursor } from './values/cursors.js';
 
 const TokenOrderType = builder.enumType('TokenOrder', {
   description:

@@ -5,12 +5,12 @@ import type { RouteAnswer } from '../../snapshots/routes/routes.js';
 import type { GatewayContext } from '../context.js';
 import { type MaybePromise, whenReady } from '../maybe-promise.js';
 import { NO_ROUTES } from '../route-reads.js';
+import { textWithin } from './arguments.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
+import { heldBackField } from './held-back.js';
+import { idOfToken } from './ids.js';
 import { NodeType } from './node.js';
-import { textWithin } from './values/arguments.js';
-import { heldBackField } from './values/held-back.js';
-import { idOfToken } from './values/ids.js';
 
 const PriceType = builder.objectRef<Price>('Price').implement({
   description:
