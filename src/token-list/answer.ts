@@ -3,8 +3,7 @@ import { hasTag } from '../http/caching.js';
 import { encodingFor } from '../http/encodings.js';
 import { type Refusal, refusalBody, refusalHeaders, shown } from '../http/refusal.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
-import type { TokenListDocument } from './document.js';
-import { createTokenListDocuments } from './documents.js';
+import { createTokenListDocuments, type TokenListDocument } from './documents.js';
 
 export interface TokenListOptions {
   readonly snapshots: Pick<Snapshots, 'current' | 'freshness'>;
@@ -29,24 +28,18 @@ export type TokenListAnswer = (
  * lists, all of them or, with `?chainKey=`, those of one chain.
  */
 export function createTokenListAnswer({ snapshots, metrics }: TokenListOptions): TokenListAnswer {
-  const documents = createTokenListDocuments(({ omitted }) => metrics.tokenListOmitted(omitted));
+  const find = createTokenListDocuments(({ omitted }) => metrics.tokenListOmitted(omitted));
 
   function headersFor({ omitted }: TokenListDocument): Record<string, string> {
     const now = Date.now();
     // Stored rows can be served before the chain listing is there.
     const read = { chains: snapshots.current().chains !== undefined, tokens: true };
     const { stale, freshForMs, takenAt } = snapshots.freshness(read, now);
-    const info = {
-      now,
-      staleListings: undefined,
-      freshForMs,
-      pricesGoodForMs: Number.POSITIVE_INFINITY,
-      takenAt,
-    };
-    const caching = cachingHeaders(info, 0);
+    const staleListings = staleListingsHeader(stale);
+    const pricesGoodForMs = Number.POSITIVE_INFINITY;
+    const caching = cachingHeaders({ now, staleListings, freshForMs, pricesGoodForMs, takenAt }, 0);
     const headers: Record<string, string> = {};
     for (let nth = 0; nth < caching.length; nth += 2) headers[caching[nth] ?? ''] = caching[nth + 1] ?? '';
-    const staleListings = staleListingsHeader(stale);
     return {
       'content-type': 'application/json; charset=utf-8',
       ...headers,
@@ -65,13 +58,12 @@ export function createTokenListAnswer({ snapshots, metrics }: TokenListOptions):
     if (other !== undefined) return refused(400, `Expected no parameter but chainKey, got ${shown(other)}.`);
     if (names.length > 1) return refused(400, `Expected one chainKey, got ${names.length}.`);
     const chainKey = params.get('chainKey') ?? undefined;
-    const served = snapshots.current();
-    const finding = chainKey === undefined ? documents.whole(served) : documents.ofChain(served, chainKey);
+    const finding = find(snapshots.current(), chainKey);
     if (finding === undefined) {
       const message = 'There is no snapshot of both listings yet. Ask again in 1 s.';
       return refused(503, message, { 'retry-after': '1' });
     }
-    const document = finding === 'unknown' ? undefined : await finding;
+    const document = await finding;
     // The schema does not allow an empty list.
     if (!document?.count) {
       return refused(
