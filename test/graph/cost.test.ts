@@ -24,7 +24,7 @@ const EVERY_FIELD = `{
     nativeCurrency { chainKey name symbol decimals address } }
 }`;
 
-/** Executes an operation without limits. @returns the units that it cost, with its data */
+/** Executes an operation without limits. @returns what it cost, with its data */
 async function execution({ snapshots }: TestGateway, query: string, variables: object = {}, name?: string) {
   const { log } = await createTestLog();
   const limits = { maxCost: 1e9, maxRows: 1e7, unitsOfWholeToken: 30 };
@@ -42,7 +42,7 @@ async function execution({ snapshots }: TestGateway, query: string, variables: o
     variableValues: { ...variables },
     contextValue: context,
   });
-  return { units: context.cost.spent.units, data };
+  return { ...context.cost.spent, data };
 }
 
 /** The units of a response: members of objects, and objects in lists. */
@@ -164,6 +164,50 @@ describe('MAX_COST', () => {
     const { units } = await execution(gateway, '{ tokens { chain { tokens { symbol } } } }');
     // The root field; each token with its chain and that chain's list; each token below, with its symbol.
     expect(units).toBe(1 + 3 * demoTokens.length + 2 * squares);
+  });
+});
+
+describe('MAX_ROWS', () => {
+  const on = (chainKey: string) => demoTokens.filter((token) => token.chainKey === chainKey).length;
+  const five = (text: string) => `[${Array(5).fill(text)}]`;
+  const CAIP19 = `"eip155:1/erc20:0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"`;
+  const KEY = '{ chainKey: "ethereum", address: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48" }';
+
+  it.each<[field: string, rows: number]>([
+    ['chain(chainKey: "base") { name nativeCurrency { name } }', 0],
+    ['chains { name tokenCount }', demoChains.length],
+    ['chains { tokens { id } }', demoChains.length + demoTokens.length],
+    ['tokens { id chain { name } }', demoTokens.length],
+    ['tokens(srcChainKey: "Base") { id }', on('base')],
+    ['chain(chainKey: "BASE") { tokens { id } }', on('base')],
+    ['chainsByKey(chainKeys: ["base", "Base", "nope"]) { tokens { id } }', 3 + 2 * on('base')],
+    [`tokensByKey(keys: ${five(KEY)}) { chain { tokens { id } } }`, 5 + 5 * on('ethereum')],
+    [`chainsByCaip2(caip2s: ${five('"eip155:1"')}) { tokens { id } }`, 5 + 5 * on('ethereum')],
+    [`tokensByCaip19(caip19s: ${five(CAIP19)}) { chain { tokens { id } } }`, 5 + 5 * on('ethereum')],
+    ['nodes(ids: ["x", "y"]) { id }', 2],
+    [
+      '_entities(representations: [{ __typename: "Chain", chainKey: "Base" }]) { ... on Chain { tokens { id } } }',
+      1 + on('base'),
+    ],
+    [
+      `_entities(representations: ${five(`{ __typename: "Token", caip19: ${CAIP19} }`)}) { ... on Token { chain { tokens { id } } } }`,
+      5 + 5 * on('ethereum'),
+    ],
+    ['tokenSearch { nodes { id } edges { cursor } totalCount }', 40],
+    ['tokenChanges { changed { id } }', demoTokens.length],
+    ['chainChanges { changed { tokens { id } } removedIds }', demoChains.length + demoTokens.length],
+    ['listings { name }', 2],
+  ])('counts the rows of %s', async (field, rows) => {
+    const gateway = await createTestGateway();
+    await gateway.query('{ chains { name } tokens { symbol } }');
+    expect((await execution(gateway, `{ ${field} }`)).rows).toBe(rows);
+    const fitting = await createTestGateway({ config: { maxRows: Math.max(1, rows) } });
+    expect(codesOf(await fitting.query(`{ ${field} }`))).toEqual([]);
+    if (rows < 2) return;
+    const small = await createTestGateway({ config: { maxRows: rows - 1 } });
+    const refused = await small.query(`{ ${field} }`);
+    expect(codesOf(refused)).toEqual(['LIMIT_EXCEEDED']);
+    expect(refused).not.toHaveProperty('data');
   });
 });
 

@@ -49,20 +49,6 @@ describe('the key of a chain', () => {
     expect(codesOf(answer)).toEqual([]);
   });
 
-  it('counts the same rows in any letter case', async () => {
-    const { query } = await createTestGateway({ config: { maxRows: 30 } });
-    for (const key of ['ethereum', 'Ethereum']) {
-      expect(codesOf(await query(`{ tokens(srcChainKey: "${key}") { id } }`))).toEqual(['LIMIT_EXCEEDED']);
-      expect(codesOf(await query(`{ chain(chainKey: "${key}") { tokens { id } } }`))).toEqual([
-        'LIMIT_EXCEEDED',
-      ]);
-      const entities = `_entities(representations: [{ __typename: "Chain", chainKey: "${key}" }])`;
-      expect(codesOf(await query(`{ ${entities} { ... on Chain { tokens { id } } } }`))).toEqual([
-        'LIMIT_EXCEEDED',
-      ]);
-    }
-  });
-
   it('is one key where an upstream writes it in several letter cases', async () => {
     const upstream = await startFakeUpstream({
       chains: [chainRow('Twin'), chainRow('twin'), chainRow('Upper')],

@@ -21,14 +21,6 @@ describe('TokenConnection.nodes', () => {
     expect(data?.tokenSearch.nodes).toHaveLength(20);
     expect(data?.tokenSearch.nodes).toEqual(data?.tokenSearch.edges.map(({ node }) => node));
   });
-
-  it('count as rows, as those of the edges do', async () => {
-    const { query } = await createTestGateway({ config: { maxRows: 30 } });
-    expect(codesOf(await query(searchFor('usdc', 'nodes { id }')))).toEqual([]);
-    expect(codesOf(await query(searchFor('usdc', 'nodes { id } edges { cursor }')))).toEqual([
-      'LIMIT_EXCEEDED',
-    ]);
-  });
 });
 
 describe('TokenConnection.didYouMean', () => {

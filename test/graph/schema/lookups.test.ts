@@ -139,32 +139,6 @@ describe('chainsByKey and tokensByKey', () => {
     expect(upstream.count()).toBe(2);
   });
 
-  it('accept thousands of keys, and count them as rows of the operation', async () => {
-    const { query } = await createTestGateway({ config: { maxRows: 5000 } });
-    const asked = (count: number) => ({
-      keys: Array.from({ length: count }, (_nothing, row) => demoTokens[row % demoTokens.length]).map(
-        (token) => ({
-          chainKey: token?.chainKey,
-          address: token?.address,
-        }),
-      ),
-    });
-    const document = 'query ($keys: [TokenKey!]!) { tokensByKey(keys: $keys) { address } }';
-    const { data } = await query<{ tokensByKey: { address: string }[] }>(document, asked(5000));
-    expect(data?.tokensByKey.map(({ address }) => address)).toEqual(
-      asked(5000).keys.map(({ address }) => address),
-    );
-    const refused = await query(document, asked(5001));
-    expect(refused.data).toBeUndefined();
-    expect(codesOf(refused)).toEqual(['LIMIT_EXCEEDED']);
-    const ids = { ids: Array(5001).fill('x') };
-    expect(codesOf(await query(NODES, ids))).toEqual(['LIMIT_EXCEEDED']);
-    const chainKeys = { keys: Array(5001).fill('x') };
-    expect(
-      codesOf(await query('query ($keys: [String!]!) { chainsByKey(chainKeys: $keys) { id } }', chainKeys)),
-    ).toEqual(['LIMIT_EXCEEDED']);
-  });
-
   it('lose only the items whose listing fails', async () => {
     const upstream = await startFakeUpstream({
       chains: [chainRow('base')],

@@ -4,7 +4,7 @@ import { demoChains, demoTokens } from '../../fixtures/demo.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { stopClock } from '../../support/clock.js';
 import { json, startFakeUpstream, status } from '../../support/fake-upstream.js';
-import { type Answered, codesOf, createTestGateway, type TestGateway } from '../../support/test-gateway.js';
+import { type Answered, createTestGateway, type TestGateway } from '../../support/test-gateway.js';
 
 interface FoundToken {
   readonly symbol: string;
@@ -425,33 +425,6 @@ describe('a query as a person types it', () => {
   });
 });
 
-describe('chains(search:) finds the chain that a wrong key means', () => {
-  it.each([
-    ['kaia', 'klaytn'],
-    ['bnb', 'bsc'],
-    ['BNB Chain', 'bsc'],
-    ['bnbchain', 'bsc'],
-    ['hyperevm', 'hyperliquid'],
-    ['vana', 'islander'],
-    ['0g', 'og'],
-    ['zksync-era', 'zksync'],
-    ['op', 'optimism'],
-    ['opmainnet', 'optimism'],
-    ['avax', 'avalanche'],
-    ['matic', 'polygon'],
-    ['xdai', 'gnosis'],
-    ['ftm', 'fantom'],
-    ['viction', 'tomo'],
-  ])('"%s" finds %s', async (search, chainKey) => {
-    const { data } = await gateway.query<{ chain: null; chains: { chainKey: string }[] }>(
-      'query ($search: String!) { chain(chainKey: $search) { name } chains(search: $search) { chainKey } }',
-      { search },
-    );
-    expect(data?.chain).toBeNull();
-    expect(data?.chains).toContainEqual({ chainKey });
-  });
-});
-
 describe('without a chain listing', () => {
   it('tokens are found by the keys of their chains, and a filter by type is an error', async () => {
     const upstream = await startFakeUpstream({
@@ -562,11 +535,5 @@ describe('the result of a search is cached', () => {
     expect(await count()).toBe(demoTokens.length);
     clock.advance(60_001);
     expect(await count()).toBe(0);
-  });
-
-  it('and counts as rows of an operation', async () => {
-    const { query } = await createTestGateway({ config: { maxRows: 30 } });
-    const answer = await query('{ a: tokenSearch { edges { cursor } } b: tokenSearch { edges { cursor } } }');
-    expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
   });
 });
