@@ -71,7 +71,8 @@ export class RouteMap {
   set(key: string, age: RowsAge, rows: ReadonlyMap<string, Pick<Token, 'decimals'>>): boolean {
     const known = this.answers.get(key);
     const sentAt = sentAtOf(age);
-    if (known && known.sentAt >= sentAt) return true;
+    // Without the second condition a clock that was set back would keep all answers out.
+    if (known && known.sentAt >= sentAt && known.sentAt <= Date.now()) return true;
     const before = known?.destinations ?? NONE;
     const pairs = this.pairs - before.length + rows.size;
     const names = Array.from(rows, ([destination, { decimals }]) => nameOf(destination, decimals));

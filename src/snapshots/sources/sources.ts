@@ -181,7 +181,7 @@ export function createSources(options: SourcesOptions) {
   /** Does one thing. @returns how long to wait before the next, in milliseconds */
   async function step(): Promise<number> {
     const listed = tokens();
-    if (!listed || !routes || isFull) return IDLE_MS;
+    if (!listed || !routes) return IDLE_MS;
     if (followed !== listed.indexes) {
       followed = listed.indexes;
       const rows = keyedRows(listed.rows, TOKENS.keyOf);
@@ -189,7 +189,10 @@ export function createSources(options: SourcesOptions) {
       for (const key of failures.keys()) if (!rows.has(key)) failures.delete(key);
     }
     const now = performance.now();
-    if (stop && (now >= stop.until || stop.source !== listing.source)) stop = undefined;
+    if (stop && (now >= stop.until || stop.source !== listing.source)) {
+      stop = undefined;
+      isFull = false;
+    }
     const waitMs = Math.max(nextAt, stop?.until ?? 0) - now;
     if (waitMs > 0) return waitMs;
     const { token, count } = findDue(listed);
