@@ -103,7 +103,7 @@ export function createSources(options: SourcesOptions) {
   function countMissing({ rows }: TokenSnapshot): number {
     let count = 0;
     for (const [key, { isBridgeable }] of keyedRows(rows, TOKENS.keyOf)) {
-      if (isBridgeable && !map.has(key)) count++;
+      if (isBridgeable && !map.get(key)) count++;
     }
     return count;
   }
@@ -121,7 +121,7 @@ export function createSources(options: SourcesOptions) {
       if (!row.isBridgeable) continue;
       count++;
       const failure = failures.get(key);
-      const askedAt = Math.max(map.sentAt(key) ?? NEVER, failure?.at ?? NEVER);
+      const askedAt = Math.max(map.get(key)?.sentAt ?? NEVER, failure?.at ?? NEVER);
       // A clock that was set back counts as time that has passed.
       const isDue = failure?.isFirst || Math.abs(now - askedAt) >= intervalMs;
       if (!isDue || askedAt >= oldest) continue;
@@ -277,7 +277,7 @@ export function createSources(options: SourcesOptions) {
           return select(found.filter(({ isBridgeable }) => isBridgeable).sort(byPlace));
         },
         oldestOf(sources) {
-          const times = sources.flatMap((source) => map.takenAt(TOKENS.keyOf(source)) ?? []);
+          const times = sources.flatMap((source) => map.get(TOKENS.keyOf(source))?.takenAt ?? []);
           return times.length === 0 ? null : times.reduce((one, other) => Math.min(one, other));
         },
       };
