@@ -54,6 +54,10 @@ const MAX_BYTES = 24 * 2 ** 20;
 const TOKEN_BYTES = 600;
 const ENTRY_BYTES = 2000;
 
+/** A longer answer takes all of the cache, where it would be refused and each client would ask the upstream again. */
+const sizeOf = ({ rows }: RouteAnswer, key: string) =>
+  Math.min(MAX_BYTES, ENTRY_BYTES + 2 * key.length + TOKEN_BYTES * rows.length);
+
 export type Routes = ReturnType<typeof createRoutes>;
 
 /** Creates a bounded cache of routes. All operations share one. */
@@ -115,9 +119,7 @@ export function createRoutes({ listing, peers, freshMs, onAnswer, log }: RoutesO
 
   const cache = new LRUCache<string, RouteAnswer, RouteRequest>({
     maxSize: MAX_BYTES,
-    // A longer answer takes all of the cache, where it would be refused and each client would ask the upstream again.
-    sizeCalculation: ({ rows }, key) =>
-      Math.min(MAX_BYTES, ENTRY_BYTES + 2 * key.length + TOKEN_BYTES * rows.length),
+    sizeCalculation: sizeOf,
     ttl: freshMs,
     dispose(_answer, _key, reason) {
       if (reason === 'evict') evictions++;
@@ -195,8 +197,9 @@ export function createRoutes({ listing, peers, freshMs, onAnswer, log }: RoutesO
         ({ fetched, isFromPeer }) => {
           isSent = !isFromPeer;
           const { answer, ttl } = received(key, filter, fetched);
-          // Cached routes are replaced only when they cease to be good.
-          if (!cache.has(key)) cache.set(key, answer, { ttl });
+          // Cached routes are replaced only when they cease to be good, and those of clients are not evicted for these.
+          const hasRoom = cache.calculatedSize + sizeOf(answer, key) <= MAX_BYTES;
+          if (hasRoom && !cache.has(key)) cache.set(key, answer, { ttl });
           return answer;
         },
       );
