@@ -43,8 +43,11 @@ const noReads = (): Mutable<TrackedReads> => ({
   routeTimes: false,
 });
 
-/** The reads of the last part. Those of most parts are equal: as one object, they are compared and noted once. */
-let last: ReadsOfPart | undefined;
+/** How many kinds of reads are shared, and how many are known to be noted. */
+const MAX_SHARED = 8;
+
+/** The latest reads of parts. Those of most parts are equal: as one object, they are compared and noted once. */
+const shared: ReadsOfPart[] = [];
 
 /**
  * Collects what one operation reads beside rows: resolvers and loaders note it. It also tells what was read for a part
@@ -52,7 +55,8 @@ let last: ReadsOfPart | undefined;
  */
 export class DependencyTracker {
   private noted = noReads();
-  private repeated: ReadsOfPart | undefined;
+  /** Reads that were repeated, and so need not be compared again. */
+  private readonly repeated: ReadsOfPart[] = [];
 
   /** @param now milliseconds since 1970, by the clock of the operation */
   constructor(
@@ -121,8 +125,7 @@ export class DependencyTracker {
     this.noteAll(reads);
     const isMissing = (listings.chains && !chains) || (listings.tokens && !tokens);
     if (reads.freshness || reads.routes || isMissing) return undefined;
-    if (!last || !isEqual(last, reads)) last = reads;
-    return last;
+    return sharedOf(reads);
   }
 
   /**
@@ -132,7 +135,7 @@ export class DependencyTracker {
    * @throws OperationLimitError
    */
   repeat(reads: ReadsOfPart): boolean {
-    if (reads !== this.repeated) {
+    if (!this.repeated.includes(reads)) {
       const { chains, tokens } = this.view.untracked();
       if (this.now >= reads.pricesGoodUntil) return false;
       if (reads.chains !== undefined && reads.chains !== chains?.version) return false;
@@ -142,7 +145,7 @@ export class DependencyTracker {
       }
       if (reads.chains !== undefined) this.view.chains();
       this.noteAll(reads);
-      this.repeated = reads;
+      if (this.repeated.length < MAX_SHARED) this.repeated.push(reads);
     }
     this.cost.add(reads.cost);
     return true;
@@ -157,6 +160,14 @@ export class DependencyTracker {
     noted.routeTimes ||= reads.routeTimes;
     this.notePriceGoodUntil(reads.pricesGoodUntil);
   }
+}
+
+function sharedOf(reads: ReadsOfPart): ReadsOfPart {
+  const known = shared.find((other) => isEqual(other, reads));
+  if (known) return known;
+  if (shared.length >= MAX_SHARED) shared.shift();
+  shared.push(reads);
+  return reads;
 }
 
 /** For reads of parts that can be used again. */

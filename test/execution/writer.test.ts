@@ -185,7 +185,7 @@ describe('the writer', () => {
     );
     await settled();
     expect(unhandled).toEqual([]);
-    expect(rejections.mock.calls.length).toBeGreaterThan(10);
+    expect(rejections.mock.calls.length).toBeGreaterThan(0);
     rejections.mockRestore();
   });
 });
