@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { SETTINGS } from '../src/config.js';
-import { ERROR_CODES } from '../src/domain/errors.js';
+import { ERROR_CODES } from '../src/domain/error-codes.js';
 import { startFakeSuccessor } from './support/fake-successor.js';
 import { startFakeUpstream, status } from './support/fake-upstream.js';
 import { freePort } from './support/free-port.js';

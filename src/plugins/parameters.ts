@@ -2,7 +2,7 @@
 
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-import type { ErrorCode } from '../domain/errors.js';
+import type { ErrorCode } from '../domain/error-codes.js';
 import { QUERY, QUERY_TYPE } from '../http/query-method.js';
 import { type Refusal, refusalResponse, shown } from '../http/refusal.js';
 

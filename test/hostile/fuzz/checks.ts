@@ -1,5 +1,5 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
-import { ERROR_CODES } from '../../../src/domain/errors.js';
+import { ERROR_CODES } from '../../../src/domain/error-codes.js';
 import type { Answer } from './answer-reader.js';
 
 /** Codes of the GraphQL server and of persisted queries; INTERNAL_SERVER_ERROR is a fault wherever it comes. */
