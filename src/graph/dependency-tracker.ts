@@ -20,43 +20,40 @@ export interface TrackedReads {
 }
 
 /** What a part of a response was made from, beside rows. While it is the same, so is that part. */
-interface ReadsOfPart extends TrackedReads {
+class Reads implements TrackedReads, Cost {
+  prices = false;
+  priceTimes = false;
+  pricesGoodUntil = Number.POSITIVE_INFINITY;
+  freshness = false;
+  routes = false;
+  routeTimes = false;
   /** The version of the chain listing; undefined if it was not read. */
-  readonly chains: string | undefined;
+  chains: string | undefined = undefined;
   /** The version of the token listing and its `takenAt`, which prices show; undefined if it was not read. */
-  readonly tokens: string | undefined;
-  readonly tokensTakenAt: number | undefined;
+  tokens: string | undefined = undefined;
+  tokensTakenAt: number | undefined = undefined;
   /** What the part cost while it was made. */
-  readonly cost: Cost;
+  units = 0;
+  rows = 0;
+  bytes = 0;
 }
 
-type Mutable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
-
 const NO_LISTINGS: ListingReads = { chains: false, tokens: false };
-
-const noReads = (): Mutable<TrackedReads> => ({
-  prices: false,
-  priceTimes: false,
-  pricesGoodUntil: Number.POSITIVE_INFINITY,
-  freshness: false,
-  routes: false,
-  routeTimes: false,
-});
 
 /** How many kinds of reads are shared, and how many are known to be noted. */
 const MAX_SHARED = 8;
 
 /** The latest reads of parts. Those of most parts are equal: as one object, they are compared and noted once. */
-const shared: ReadsOfPart[] = [];
+const shared: Reads[] = [];
 
 /**
  * Collects what one operation reads beside rows: resolvers and loaders note it. It also tells what was read for a part
  * of the response, so that the part can be used in other operations. A class, since one is made for every operation.
  */
 export class DependencyTracker {
-  private noted = noReads();
+  private noted = new Reads();
   /** Reads that were repeated, and so need not be compared again. */
-  private readonly repeated: ReadsOfPart[] = [];
+  private readonly repeated: Reads[] = [];
 
   /** @param now milliseconds since 1970, by the clock of the operation */
   constructor(
@@ -100,32 +97,31 @@ export class DependencyTracker {
    *
    * @returns what was read meanwhile; undefined if the part holds for this operation only
    */
-  track(write: () => void): ReadsOfPart | undefined {
+  track(write: () => void): Reads | undefined {
     const { view, noted, cost } = this;
     const { units, rows, bytes } = cost.spent;
     const listingsBefore = view.swapReads(NO_LISTINGS);
-    this.noted = noReads();
+    const reads = new Reads();
+    this.noted = reads;
     write();
-    const listings = view.swapReads(listingsBefore);
-    const { chains, tokens } = view.untracked();
-    const reads: ReadsOfPart = {
-      ...this.noted,
-      chains: listings.chains ? chains?.version : undefined,
-      tokens: listings.tokens ? tokens?.version : undefined,
-      tokensTakenAt: listings.tokens ? tokens?.takenAt : undefined,
-      cost: {
-        units: cost.spent.units - units,
-        rows: cost.spent.rows - rows,
-        bytes: cost.spent.bytes - bytes,
-      },
-    };
     this.noted = noted;
-    if (listings.chains) view.chains();
-    if (listings.tokens) view.tokens();
+    const { chains: readChains, tokens: readTokens } = view.swapReads(listingsBefore);
+    const { chains, tokens } = view.untracked();
+    if (readChains) {
+      reads.chains = chains?.version;
+      view.chains();
+    }
+    if (readTokens) {
+      reads.tokens = tokens?.version;
+      reads.tokensTakenAt = tokens?.takenAt;
+      view.tokens();
+    }
+    reads.units = cost.spent.units - units;
+    reads.rows = cost.spent.rows - rows;
+    reads.bytes = cost.spent.bytes - bytes;
     this.noteAll(reads);
-    const isMissing = (listings.chains && !chains) || (listings.tokens && !tokens);
-    if (reads.freshness || reads.routes || isMissing) return undefined;
-    return sharedOf(reads);
+    const isMissing = (readChains && !chains) || (readTokens && !tokens);
+    return reads.freshness || reads.routes || isMissing ? undefined : sharedOf(reads);
   }
 
   /**
@@ -134,7 +130,7 @@ export class DependencyTracker {
    * @returns false if this operation would read something else; nothing is noted then
    * @throws OperationLimitError
    */
-  repeat(reads: ReadsOfPart): boolean {
+  repeat(reads: Reads): boolean {
     if (!this.repeated.includes(reads)) {
       const { chains, tokens } = this.view.untracked();
       if (this.now >= reads.pricesGoodUntil) return false;
@@ -147,7 +143,7 @@ export class DependencyTracker {
       this.noteAll(reads);
       if (this.repeated.length < MAX_SHARED) this.repeated.push(reads);
     }
-    this.cost.add(reads.cost);
+    this.cost.add(reads);
     return true;
   }
 
@@ -162,16 +158,15 @@ export class DependencyTracker {
   }
 }
 
-function sharedOf(reads: ReadsOfPart): ReadsOfPart {
-  const known = shared.find((other) => isEqual(other, reads));
-  if (known) return known;
+function sharedOf(reads: Reads): Reads {
+  for (const known of shared) if (isEqual(known, reads)) return known;
   if (shared.length >= MAX_SHARED) shared.shift();
   shared.push(reads);
   return reads;
 }
 
 /** For reads of parts that can be used again. */
-function isEqual(one: ReadsOfPart, other: ReadsOfPart): boolean {
+function isEqual(one: Reads, other: Reads): boolean {
   return (
     one.prices === other.prices &&
     one.priceTimes === other.priceTimes &&
@@ -180,8 +175,8 @@ function isEqual(one: ReadsOfPart, other: ReadsOfPart): boolean {
     one.chains === other.chains &&
     one.tokens === other.tokens &&
     one.tokensTakenAt === other.tokensTakenAt &&
-    one.cost.units === other.cost.units &&
-    one.cost.rows === other.cost.rows &&
-    one.cost.bytes === other.cost.bytes
+    one.units === other.units &&
+    one.rows === other.rows &&
+    one.bytes === other.bytes
   );
 }
