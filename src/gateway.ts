@@ -10,7 +10,7 @@ import {
   type TrustedDocumentsOptions,
 } from './execution/trusted-documents.js';
 import { type ContextOptions, createContext, type GatewayContext } from './graph/context.js';
-import { unitsOfWholeObject } from './graph/cost/operation-cost.js';
+import { unitsOfWholeObject } from './graph/cost.js';
 import { type Dependencies, staleListingsHeader } from './graph/dependencies.js';
 import { withFederation } from './graph/federation/federated.js';
 import { schema } from './graph/schema/index.js';
@@ -21,7 +21,7 @@ import { requestIdOf } from './http/request-ids.js';
 import { QueueFullError } from './scheduling/fair-queue.js';
 import { createTurns } from './scheduling/turns.js';
 import { currentTracing } from './tracing/tracing.js';
-import type { ServerContext, YogaHandler, YogaOptions } from './yoga.js';
+import type { ServerContext, YogaContext, YogaHandler, YogaOptions } from './yoga.js';
 
 export interface GatewayOptions
   extends Omit<YogaOptions, 'schema' | 'documents' | 'trusted' | 'createContext' | 'executeOwn' | 'path'>,
@@ -43,6 +43,9 @@ export interface WrittenResponse {
   /** The value of `x-stale-listings`; undefined if everything that was read is fresh. */
   readonly staleListings: () => string | undefined;
 }
+
+/** What an operation comes to from the snapshots alone; a promise while a listing is awaited. */
+type Result = WrittenResponse | Promise<unknown> | OperationLimitError;
 
 export type Answer = { readonly written: WrittenResponse } | { readonly response: Response };
 
@@ -112,12 +115,13 @@ export function createGateway(options: GatewayOptions): Gateway {
   /**
    * Executes an operation from the snapshots alone, in a turn that has begun.
    *
-   * @returns undefined if GraphQL Yoga has to; a promise if the operation needs a listing whose first snapshot is awaited
+   * @returns undefined if GraphQL Yoga has to; a promise if the operation needs a listing whose first snapshot is awaited;
+   *   an error if it costs too much
    */
   function execute(
     parameters: OperationParameters | undefined,
     client: string | undefined,
-  ): WrittenResponse | Promise<unknown> | undefined {
+  ): Result | undefined {
     if (!parameters) return undefined;
     let context: GatewayContext | undefined;
     let pendingListing: Promise<unknown> | undefined;
@@ -127,16 +131,13 @@ export function createGateway(options: GatewayOptions): Gateway {
     const body = writeOperation(parameters, (operation) => {
       context = createContext(contextOptions, { client, nextTurn: () => nextTurn(client), refuseToWait });
       try {
-        pendingListing = context.cost.admitOperation(operation);
+        context.cost.admitOperation(operation);
       } catch (error) {
-        if (error instanceof OperationLimitError) return undefined;
-        throw error;
+        if (!context.cost.refusal) throw error;
       }
-      // Nobody may wait for it in the end, and an unhandled rejection would end the process.
-      pendingListing?.catch(() => {});
-      return pendingListing ? undefined : context;
+      return context.cost.refusal ? undefined : context;
     });
-    if (!body || !context) return pendingListing;
+    if (!body || !context) return context?.cost.refusal ?? pendingListing;
     const { staleListings, dependencies } = context;
     const { operationName } = parameters;
     const operation = typeof operationName === 'string' ? operationName.slice(0, 100) : undefined;
@@ -150,11 +151,10 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   async function respondByYoga(
     { toRequest }: Pick<GatewayRequest, 'toRequest'>,
-    serverContext: ServerContext,
-    isOverloaded = false,
+    context: YogaContext,
   ): Promise<Answer> {
     const { Request, handleRequest } = await getYoga();
-    return { response: await handleRequest(toRequest(Request), { ...serverContext, isOverloaded }) };
+    return { response: await handleRequest(toRequest(Request), { ...context }) };
   }
 
   /** Responds in a turn that has begun. */
@@ -165,7 +165,17 @@ export function createGateway(options: GatewayOptions): Gateway {
   ): Answer | Promise<Answer> {
     const result = execute(parameters, serverContext.client);
     if (result instanceof Promise) return respondLater(result, parameters, request, serverContext);
-    return result ? { written: result } : respondByYoga(request, serverContext);
+    return respondWith(result, request, serverContext);
+  }
+
+  /** Responds with a result, or by GraphQL Yoga where there is none. */
+  function respondWith(
+    result: Exclude<Result, Promise<unknown>> | undefined,
+    request: Pick<GatewayRequest, 'toRequest'>,
+    serverContext: ServerContext,
+  ): Answer | Promise<Answer> {
+    if (!(result instanceof OperationLimitError) && result) return { written: result };
+    return respondByYoga(request, { ...serverContext, costRefusal: result });
   }
 
   /** Responds once there are the first snapshots of both listings, if the operation needs them. */
@@ -176,7 +186,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     serverContext: ServerContext,
   ): Promise<Answer> {
     const { client } = serverContext;
-    let result: WrittenResponse | Promise<unknown> | undefined = pendingListing;
+    let result: Result | undefined = pendingListing;
     try {
       for (let times = 0; times < 2 && result instanceof Promise; times++) {
         await result.catch(() => {});
@@ -184,25 +194,27 @@ export function createGateway(options: GatewayOptions): Gateway {
         result = execute(parameters, client);
       }
     } catch (error) {
-      if (error instanceof QueueFullError) return respondByYoga(request, serverContext, true);
+      if (error instanceof QueueFullError)
+        return respondByYoga(request, { ...serverContext, isOverloaded: true });
       throw error;
     }
-    return !result || result instanceof Promise ? respondByYoga(request, serverContext) : { written: result };
+    return respondWith(result instanceof Promise ? undefined : result, request, serverContext);
   }
 
   function respond(request: GatewayRequest, serverContext: ServerContext): Answer | Promise<Answer> {
     if (!request.isOperation) return respondByYoga(request, serverContext);
     const { client } = serverContext;
     const now = request.parameters && turns.runNow(() => execute(prepare(request), client));
-    if (now?.result && !(now.result instanceof Promise)) return { written: now.result };
-    const isForYoga = now !== undefined && now.result === undefined;
+    const result = now?.result;
+    if (result && !(result instanceof Promise || result instanceof OperationLimitError))
+      return { written: result };
     const inTurn = () =>
-      isForYoga
-        ? respondByYoga(request, serverContext)
+      now && !(result instanceof Promise)
+        ? respondWith(result, request, serverContext)
         : respondInTurn(prepare(request), request, serverContext);
     // A turn begins in a queue, outside of the span of its request.
     return turns.run(client, tracing?.bind(inTurn) ?? inTurn, () =>
-      respondByYoga(request, serverContext, true),
+      respondByYoga(request, { ...serverContext, isOverloaded: true }),
     );
   }
 

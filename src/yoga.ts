@@ -32,8 +32,8 @@ import {
 import { useErrorCodes, useShortMessages } from './plugins/errors.js';
 import { useHeaders } from './plugins/headers.js';
 import {
-  type OverloadContext,
   type OverloadOptions,
+  type RefusalContext,
   useCostLimit,
   useOverload,
   useResponseLimit,
@@ -101,11 +101,14 @@ export interface ServerContext extends BodyLimitContext, OwnOperationContext {
   readonly outcome?: OperationOutcome;
 }
 
+/** The same for GraphQL Yoga, with why to refuse the request. */
+export type YogaContext = ServerContext & RefusalContext;
+
 /** GraphQL Yoga with everything that the gateway adds to it. */
 export interface YogaHandler {
   /** The Request class that it processes fastest. */
   readonly Request: typeof Request;
-  handleRequest(request: Request, context: ServerContext & OverloadContext): Promise<Response> | Response;
+  handleRequest(request: Request, context: YogaContext): Promise<Response> | Response;
 }
 
 /** How pages call the files for machines. */
@@ -149,7 +152,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
   const reason = () => notReadyReason(snapshots, isStopping());
   const monitoring = createMonitoring({ notReadyReason: reason, isDemo, metrics, log }, paths);
   const tokenList = createTokenListAnswer({ snapshots, metrics });
-  const yoga = createYoga<ServerContext & OverloadContext, GatewayContext>({
+  const yoga = createYoga<YogaContext, GatewayContext>({
     schema,
     graphqlEndpoint: path,
     parserAndValidationCache: {

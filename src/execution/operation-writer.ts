@@ -1,7 +1,5 @@
 import {
   type DocumentNode,
-  type FieldNode,
-  type GraphQLField,
   type GraphQLSchema,
   getOperationAST,
   Kind,
@@ -12,7 +10,7 @@ import type { Documents } from './documents.js';
 import { Execution, type ExecutionContext } from './execution.js';
 import type { Memory } from './kept-json.js';
 import { Plan } from './plan.js';
-import { argumentsOf, coerceVariables, type Variables } from './variables.js';
+import { coerceVariables, type Variables } from './variables.js';
 
 /** The parameters of a GraphQL request, of any form. Other members are ignored. */
 export interface OperationParameters {
@@ -28,10 +26,6 @@ export interface PreparedOperation {
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
   readonly variables: Variables;
-  /** Whether the document has come before. Results for a document that may never come again are not kept. */
-  readonly isLasting: boolean;
-  /** The arguments of a field. It throws as `getArgumentValues`. */
-  readonly argumentsOf: (field: GraphQLField<unknown, unknown>, node: FieldNode) => Variables;
 }
 
 /**
@@ -67,14 +61,7 @@ export function createOperationWriter(
     if (operation?.operation !== OperationTypeNode.QUERY) return undefined;
     const variables = coerceVariables(schema, operation, given ?? {});
     if (!variables) return undefined;
-    const context = prepare({
-      schema,
-      document,
-      operation,
-      variables,
-      isLasting,
-      argumentsOf: (field, node) => argumentsOf(field, node, variables),
-    });
+    const context = prepare({ schema, document, operation, variables });
     if (!context) return undefined;
     const plan = isLasting
       ? plans.planFor(document, operation, variables)

@@ -2,7 +2,7 @@ import { maxResponseBytes } from '../domain/text-limits.js';
 import type { Logger } from '../logger.js';
 import type { ListingStatus, StaleListing } from '../snapshots/freshness.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
-import { type CostMeter, createCostMeter } from './cost/cost-meter.js';
+import { type CostLimits, CostMeter } from './cost.js';
 import { type Dependencies, dependenciesOf } from './dependencies.js';
 import { DependencyTracker } from './dependency-tracker.js';
 import { createLoaders, type Loaders, type LoadersOptions } from './loaders.js';
@@ -31,15 +31,11 @@ export interface GatewayContext {
 }
 
 /** What is the same for all operations. */
-export interface ContextOptions {
+export interface ContextOptions extends Pick<CostLimits, 'maxRows' | 'maxCost' | 'unitsOfWholeToken'> {
   readonly snapshots: Snapshots;
   /** An older price is shown as null, in milliseconds. */
   readonly priceMaxAgeMs: number;
   readonly maxRoutesPerOperation: number;
-  readonly maxRows: number;
-  readonly maxCost: number;
-  /** Units for one token with every field and its chain. */
-  readonly unitsOfWholeToken: number;
   readonly introspection: boolean;
   readonly log: Logger;
 }
@@ -62,14 +58,14 @@ export function createContext(options: ContextOptions, operation: OperationFacts
   const view = snapshots.view(client);
   const now = view.now();
   const { maxRows, maxCost, unitsOfWholeToken, maxRoutesPerOperation: maxRoutes } = options;
-  const maxBytes = () => maxResponseBytes(view.untracked().tokens?.rows.length ?? 0);
-  const cost = createCostMeter({
+  const listedTokens = () => view.untracked().tokens?.rows.length ?? 0;
+  const maxBytes = () => maxResponseBytes(listedTokens());
+  const cost = new CostMeter({
     maxRows,
     maxCost,
     unitsOfWholeToken,
+    listedTokens,
     maxResponseBytes: maxBytes,
-    view,
-    nextTurn,
   });
   const tracker = new DependencyTracker(view, cost, now);
   const isPriceFresh = (asOf: number): boolean => {

@@ -1,7 +1,6 @@
 import type { ListingReads } from '../snapshots/freshness.js';
 import type { View } from '../snapshots/view/operation-view.js';
-import type { Cost } from './cost/cost.js';
-import type { CostMeter } from './cost/cost-meter.js';
+import type { Cost, CostMeter } from './cost.js';
 
 /** What an operation, or a part of it, has read beside rows. Times are in milliseconds since 1970. */
 export interface TrackedReads {

@@ -7,6 +7,7 @@ import type { RouteAnswer } from '../snapshots/routes/routes.js';
 import type { ChainSnapshot, TokenSnapshot } from '../snapshots/snapshot.js';
 import type { TokenSources } from '../snapshots/sources/sources.js';
 import type { View } from '../snapshots/view/operation-view.js';
+import { searchUnits } from './cost.js';
 import type { DependencyTracker } from './dependency-tracker.js';
 import { LateReads } from './late-reads.js';
 import { type MaybePromise, WOULD_WAIT, whenReady } from './maybe-promise.js';
@@ -43,8 +44,6 @@ export interface Loaders {
    * @throws GatewayError ROUTE_BUDGET_EXCEEDED, synchronously
    */
   routesFrom(filter: RouteFilter): MaybePromise<RouteAnswer>;
-  /** The listed tokens of one chain. */
-  tokensByChain(chainKey: string): MaybePromise<readonly Token[]>;
   /** How many tokens are listed on one chain. */
   tokenCountByChain(chainKey: string): MaybePromise<number>;
   tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): MaybePromise<FoundTokens>;
@@ -75,6 +74,7 @@ class OperationLoaders implements Loaders {
   tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): MaybePromise<FoundTokens> {
     const chains = this.chainsFor(request);
     return this.readTokens((tokens) => {
+      this.options.cost.spend(searchUnits(tokens.rows.length, request.query));
       const searchRequest = { ...request, pricesUsable: this.options.isPriceFresh(tokens.takenAt) };
       return whenReady(chains, (known) => tokens.search(searchRequest, known));
     });
@@ -87,7 +87,11 @@ class OperationLoaders implements Loaders {
   }
 
   chainsBySearch(search: string, chainTypes?: readonly string[]): MaybePromise<readonly Chain[]> {
-    return this.readChains((chains) => chains.matching(search, chainTypes));
+    return this.readChains((chains) => {
+      const isSearch = search !== '' || chainTypes !== undefined;
+      if (isSearch) this.options.cost.spend(searchUnits(chains.rows.length, search));
+      return chains.matching(search, chainTypes);
+    });
   }
 
   chainByKey(chainKey: string): MaybePromise<Chain | null> {
@@ -118,10 +122,6 @@ class OperationLoaders implements Loaders {
 
   tokensListed(chainKey: string | undefined): MaybePromise<readonly Token[]> {
     return this.readTokens((tokens) => (chainKey === undefined ? tokens.rows : tokens.byChain(chainKey)));
-  }
-
-  tokensByChain(chainKey: string): MaybePromise<readonly Token[]> {
-    return this.tokensListed(chainKey);
   }
 
   tokenCountByChain(chainKey: string): MaybePromise<number> {

@@ -3,8 +3,7 @@ import { tokenFilterKey } from '../domain/addresses.js';
 import { GatewayError, OperationLimitError } from '../domain/errors.js';
 import type { TokenFilter } from '../domain/listing.js';
 import type { RouteAnswer } from '../snapshots/routes/routes.js';
-import { ROUTE_UNITS } from './cost/cost.js';
-import type { CostMeter } from './cost/cost-meter.js';
+import { type CostMeter, ROUTE_UNITS } from './cost.js';
 import { inTurn, type LateReadsOptions } from './late-reads.js';
 import { type MaybePromise, WOULD_WAIT } from './maybe-promise.js';
 
@@ -52,8 +51,8 @@ export class RouteReads {
         throw WOULD_WAIT;
       }
       if (this.asked.size >= maxRoutes) return this.refuse();
-      cost.spend(ROUTE_UNITS);
       this.asked.add(key);
+      cost.spend(ROUTE_UNITS);
     }
     return this.loader().load(filter);
   }

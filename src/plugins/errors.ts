@@ -28,8 +28,10 @@ function withCodes(
   log: () => Logger,
 ): ExecutionResult {
   // First of all: there can be thousands of other errors, and none of them is shown then.
-  const refused = errors.find((error) => causeOf(error) instanceof OperationLimitError);
-  if (refused) return { errors: [withCode(refused, causeOf(refused))] };
+  for (const error of errors) {
+    const cause = causeOf(error);
+    if (cause instanceof OperationLimitError) return refusalOf(cause);
+  }
   const logged = new Set<unknown>();
   const coded = errors.map((error) => {
     const cause = causeOf(error);
@@ -41,6 +43,11 @@ function withCodes(
     return withCode(error, cause);
   });
   return { ...result, errors: coded };
+}
+
+/** The result of an operation that is refused as a whole. */
+function refusalOf({ code, message }: OperationLimitError): ExecutionResult {
+  return { errors: [new GraphQLError(message, { extensions: { code, http: { spec: true, status: 400 } } })] };
 }
 
 /** An error of the GraphQL server about variables, of the whole operation or of one field. */

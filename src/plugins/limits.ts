@@ -1,16 +1,16 @@
 /** Refusals of operations that are too much: for now, or in all. */
 
 import {
-  type ExecutionResult,
   GraphQLError,
   type GraphQLSchema,
   getOperationAST,
   getVariableValues,
+  locatedError,
   type OperationDefinitionNode,
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../domain/error-codes.js';
-import { OperationLimitError, responseTooLong } from '../domain/errors.js';
+import { type OperationLimitError, responseTooLong } from '../domain/errors.js';
 import { exceedsBytes } from '../execution/result-bytes.js';
 import type { GatewayContext } from '../graph/context.js';
 import { refusalResponse } from '../http/refusal.js';
@@ -20,16 +20,19 @@ export interface OverloadOptions {
   readonly maxWaitMs: number;
 }
 
-export interface OverloadContext {
-  /** Whether to refuse the request because the gateway is busy. */
-  readonly isOverloaded?: boolean | undefined;
+/** Why to refuse a request, if it is known before GraphQL Yoga gets it. */
+export interface RefusalContext {
+  /** Whether the gateway is busy. */
+  readonly isOverloaded?: boolean;
+  /** Present if the operation was executed in part, and costs too much. */
+  readonly costRefusal?: OperationLimitError | undefined;
 }
 
 /** A refused client may try again after this many seconds. */
 const RETRY_AFTER_SECONDS = 1;
 
 /** Refuses an operation that would wait too long for its turn with HTTP 503, before it is parsed. */
-export function useOverload({ maxWaitMs }: OverloadOptions): Plugin<OverloadContext, OverloadContext> {
+export function useOverload({ maxWaitMs }: OverloadOptions): Plugin<RefusalContext, RefusalContext> {
   const refusal = {
     status: 503,
     message: `The gateway is busy: this operation would have waited longer than ${maxWaitMs} ms (MAX_WAIT_MS) and was not executed. Send it again in ${RETRY_AFTER_SECONDS} s.`,
@@ -49,28 +52,27 @@ const MAX_VARIABLE_ERRORS = 10;
 const MAX_QUOTED_MEMBERS = 50;
 
 /**
- * Refuses an operation that has invalid variables or would cost too much, before it is executed.
+ * Refuses an operation that has invalid variables, or is known to cost too much, before it is executed.
  *
  * It coerces the variables itself to bound the number of errors, which the executor does not.
  */
-export function useCostLimit(): Plugin<GatewayContext> {
+export function useCostLimit(): Plugin<GatewayContext & RefusalContext> {
   return {
     onExecute({ args, setResultAndStopExecution }) {
       const { schema, document, operationName, variableValues, contextValue } = args;
       const operation = getOperationAST(document, operationName);
-      if (!operation) return undefined;
+      if (!operation) return;
       const { errors, coerced } = coercedVariables(schema, operation, variableValues ?? {});
       if (errors) {
         setResultAndStopExecution({ errors });
-        return undefined;
+        return;
       }
+      const { cost, costRefusal } = contextValue;
       try {
-        return contextValue.cost
-          .admitOperation({ schema, document, operation, variables: coerced })
-          ?.catch((error) => setResultAndStopExecution(refusal(error)));
+        if (costRefusal) throw costRefusal;
+        cost.admitOperation({ schema, document, operation, variables: coerced });
       } catch (error) {
-        setResultAndStopExecution(refusal(error));
-        return undefined;
+        setResultAndStopExecution({ errors: [locatedError(error, undefined)] });
       }
     },
   };
@@ -113,12 +115,6 @@ function mostMembersIn(variables: Variables): number {
 function tooManyMembers(count: number): GraphQLError {
   const message = `Expected objects of at most ${MAX_QUOTED_MEMBERS} members in the variables, which are invalid, got one of ${count}.`;
   return new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' satisfies ErrorCode } });
-}
-
-function refusal(error: unknown): ExecutionResult {
-  if (!(error instanceof OperationLimitError)) throw error;
-  const extensions = { code: error.code satisfies ErrorCode, http: { spec: true, status: 400 } };
-  return { errors: [new GraphQLError(error.message, { extensions })] };
 }
 
 /** Refuses a response that would be longer than its limit, before any of its bytes are made. */

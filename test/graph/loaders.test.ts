@@ -80,7 +80,7 @@ describe('loaders', () => {
     const loaders = createLoaders({ view: snapshots.view(), ...LIMITS });
     expect(loaders.chainByKey('base')).toMatchObject({ name: 'Base' });
     expect(loaders.chainByKey('nope')).toBeNull();
-    expect(loaders.tokensByChain('base')).toHaveLength(37);
+    expect(loaders.tokensListed('base')).toHaveLength(37);
     expect(loaders.tokenCountByChain('base')).toBe(37);
     expect(loaders.tokenByAddress('base', 'nope')).toBeNull();
   });

@@ -1,8 +1,9 @@
-import { parseCaip19 } from '../../domain/caip.js';
+import type { GraphQLResolveInfo } from 'graphql';
 import { GatewayError, OperationLimitError } from '../../domain/errors.js';
 import type { Chain, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
-import { type CostInput, countLookUps, idUnits, type ListingSizes } from '../cost/cost.js';
+import { ID_UNITS } from '../cost.js';
+import { objectOf } from '../schema/node.js';
 import { identityOf } from '../schema/values/ids.js';
 
 /** Each one adds an error to the response, which costs fifty times as much as an entity. */
@@ -19,10 +20,16 @@ type Entity = Chain | Token | null;
  */
 export function entitiesOf(
   representations: readonly unknown[],
-  loaders: Loaders,
+  { loaders, cost }: GatewayContext,
+  info: GraphQLResolveInfo,
 ): readonly (Entity | Promise<Entity> | GatewayError)[] {
+  const membersOf = (representation: unknown) => (representation ?? {}) as Representation;
+  cost.spend(ID_UNITS * representations.filter((each) => typeof membersOf(each).id === 'string').length);
+  const admitted = cost.admitRows(representations, info, (each) =>
+    membersOf(each).__typename === 'Token' ? 'Token' : 'Chain',
+  );
   let malformedCount = 0;
-  return representations.map((representation) => {
+  return admitted.map((representation) => {
     try {
       return entityOf(representation, loaders);
     } catch (error) {
@@ -39,47 +46,7 @@ export function entitiesOf(
   });
 }
 
-/** Counts the rows of the argument `representations` by type, for the cost of the operation. */
-export function rowsOfRepresentations({ args: { representations }, sizes }: CostInput) {
-  const all = membersOf(representations);
-  const ofType = (isToken: boolean) =>
-    countLookUps<Representation>(
-      all.filter(({ __typename }) => (__typename === 'Token') === isToken),
-      sizes,
-      (members) => chainKeyOf(members, sizes),
-    );
-  return { Chain: ofType(false), Token: ofType(true) };
-}
-
-/** Units for the ids among these representations. */
-export function unitsOfRepresentations({ args: { representations } }: CostInput): number {
-  let ids = 0;
-  for (const members of membersOf(representations)) if (typeof members.id === 'string') ids++;
-  return idUnits(ids);
-}
-
-function membersOf(representations: unknown): readonly Representation[] {
-  return (Array.isArray(representations) ? representations : []).map((each) => each ?? {});
-}
-
 type Representation = Readonly<Record<string, unknown>>;
-
-/** The `chainKey` of the entity; `''` if the representation identifies none. */
-function chainKeyOf(representation: Representation, sizes: ListingSizes): string {
-  const name = keyNameOf(representation);
-  const value = representation[name];
-  if (typeof value !== 'string') return '';
-  switch (name) {
-    case 'chainKey':
-      return value;
-    case 'id':
-      return identityOf(value)?.chainKey ?? '';
-    case 'caip2':
-      return sizes.chainKeyOfCaip2(value);
-    case 'caip19':
-      return sizes.chainKeyOfCaip2(parseCaip19(value)?.caip2 ?? '');
-  }
-}
 
 /** The key by which the entity is looked up: the first that is whole. */
 function keyNameOf(representation: Representation): 'chainKey' | 'id' | 'caip2' | 'caip19' {
@@ -107,21 +74,15 @@ function entityOf(representation: unknown, loaders: Loaders) {
       return __typename === 'Chain'
         ? loaders.chainByKey(key)
         : loaders.tokenByAddress(key, keyPart('address', address));
-    case 'id':
-      return entityById(__typename, key, loaders);
+    case 'id': {
+      const identity = identityOf(key);
+      return identity?.type === __typename ? objectOf(identity, loaders) : null;
+    }
     case 'caip2':
       return loaders.chainByCaip2(key);
     case 'caip19':
       return loaders.tokenByCaip19(key);
   }
-}
-
-function entityById(typeName: 'Chain' | 'Token', id: string, loaders: Loaders) {
-  const identity = identityOf(id);
-  if (identity?.type !== typeName) return null;
-  return identity.type === 'Chain'
-    ? loaders.chainByKey(identity.chainKey)
-    : loaders.tokenByAddress(identity.chainKey, identity.address);
 }
 
 function keyPart(name: string, value: unknown): string {

@@ -1,9 +1,8 @@
 import { extendSchema, type GraphQLSchema, isUnionType, parse } from 'graphql';
 import type { Chain, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
-import { withCost } from '../cost/cost.js';
 import { boundEnumValues } from '../schema/values/enums.js';
-import { entitiesOf, rowsOfRepresentations, unitsOfRepresentations } from './entities.js';
+import { entitiesOf } from './entities.js';
 import { stitchingSdlOf } from './stitching.js';
 import { subgraphSdlOf } from './subgraph.js';
 
@@ -44,9 +43,8 @@ export function withFederation(schema: GraphQLSchema): GraphQLSchema {
   if (!isUnionType(entity) || !_service || !_entities || !_sdl) throw new Error('Expected the extension');
   entity.resolveType = (row: Chain | Token) => ('nativeCurrency' in row ? 'Chain' : 'Token');
   _service.resolve = () => ({ sdl: sdl() });
-  _entities.extensions = withCost({ units: unitsOfRepresentations, rowsByType: rowsOfRepresentations });
-  _entities.resolve = (_query, { representations }, { loaders }: GatewayContext) =>
-    entitiesOf(representations, loaders);
+  _entities.resolve = (_query, { representations }, context: GatewayContext, info) =>
+    entitiesOf(representations, context, info);
   _sdl.resolve = (_query, _args, { introspection }: GatewayContext) =>
     introspection ? stitchingSdl() : null;
   return graph;

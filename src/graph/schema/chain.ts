@@ -1,5 +1,4 @@
 import type { Chain, NativeCurrency } from '../../domain/listing.js';
-import { countByChain, countLookUps, NO_ROWS, searchUnits, totalRows, withCost } from '../cost/cost.js';
 import { whenReady } from '../maybe-promise.js';
 import { builder } from './builder.js';
 import { NodeType } from './node.js';
@@ -82,17 +81,12 @@ builder.queryFields((t) => ({
           'Only chains of these families, such as ["evm"]. Letter case does not matter. Null matches all chains; an empty list matches none.',
       }),
     },
-    extensions: withCost({
-      rows: ({ args, sizes }) => (isWholeListing(args) ? sizes.chains() : NO_ROWS),
-      units: ({ args, sizes }) =>
-        isWholeListing(args) ? 0 : searchUnits(totalRows(sizes.chains()), args.search),
-    }),
     resolve(_query, args, { loaders, cost }, info) {
       const found = loaders.chainsBySearch(
         textWithin('search', 'search', args.search) ?? '',
         textsWithin('chainType', 'chainTypes', args.chainTypes),
       );
-      return isWholeListing(args) ? found : whenReady(found, (chains) => cost.admitRows(chains, info));
+      return whenReady(found, (chains) => cost.admitRows(chains, info));
     },
   }),
   chain: t.field({
@@ -106,7 +100,6 @@ builder.queryFields((t) => ({
           '`chainKey`, such as "ethereum"; letter case does not matter. For text that a person types, use `chains(search:)`.',
       }),
     },
-    extensions: withCost({ rows: ({ args }) => countByChain([String(args.chainKey)]) }),
     resolve: (_query, { chainKey }, { loaders }) => loaders.chainByKey(chainKey),
   }),
   chainsByKey: t.field({
@@ -120,11 +113,8 @@ builder.queryFields((t) => ({
         description: 'Whole keys, in any letter case; repeats are allowed.',
       }),
     },
-    extensions: withCost({
-      rows: ({ args, sizes }) => countLookUps<string>(args.chainKeys, sizes, (chainKey) => chainKey),
-    }),
-    resolve: (_query, { chainKeys }, { loaders }) =>
-      chainKeys.map((chainKey) => loaders.chainByKey(chainKey)),
+    resolve: (_query, { chainKeys }, { loaders, cost }, info) =>
+      cost.admitRows(chainKeys, info).map((chainKey) => loaders.chainByKey(chainKey)),
   }),
   chainsByCaip2: t.field({
     type: [ChainType],
@@ -137,15 +127,7 @@ builder.queryFields((t) => ({
         description: 'CAIP-2 identifiers, such as "eip155:8453"; repeats are allowed.',
       }),
     },
-    extensions: withCost({
-      rows: ({ args, sizes }) =>
-        countLookUps<string>(args.caip2s, sizes, (caip2) => sizes.chainKeyOfCaip2(caip2)),
-    }),
-    resolve: (_query, { caip2s }, { loaders }) => caip2s.map((caip2) => loaders.chainByCaip2(caip2)),
+    resolve: (_query, { caip2s }, { loaders, cost }, info) =>
+      cost.admitRows(caip2s, info).map((caip2) => loaders.chainByCaip2(caip2)),
   }),
 }));
-
-/** Only then is the number of rows known before the search. */
-function isWholeListing({ search, chainTypes }: Readonly<Record<string, unknown>>): boolean {
-  return (search ?? '') === '' && (chainTypes ?? undefined) === undefined;
-}

@@ -1,7 +1,6 @@
 import type { Chain, Token } from '../../domain/listing.js';
 import type { ListingChanges } from '../../snapshots/history/change-log.js';
-import { NO_ROWS, withCost } from '../cost/cost.js';
-import type { CostMeter } from '../cost/cost-meter.js';
+import type { CostMeter } from '../cost.js';
 import { type MaybePromise, whenReady } from '../maybe-promise.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
@@ -22,7 +21,6 @@ const ChainChangesType = builder.objectRef<ListingChanges<Chain>>('ChainChanges'
       type: [ChainType],
       description:
         'The chains that were added or changed, as they are now. A chain that changed and changed back may be among them.',
-      extensions: withCost({ rows: () => NO_ROWS }),
       resolve: ({ changed }, _args, { cost }, info) => cost.admitRows(changed, info),
     }),
     removedIds: t.idList({
@@ -42,7 +40,6 @@ const TokenChangesType = builder.objectRef<ListingChanges<Token>>('TokenChanges'
       type: [TokenType],
       description:
         'The tokens that were added or changed in anything but their price, as they are now. A token that changed and changed back may be among them. It counts as a list of so many rows: a reset needs room for the whole listing in MAX_ROWS.',
-      extensions: withCost({ rows: () => NO_ROWS }),
       resolve: ({ changed }, _args, { cost }, info) => cost.admitRows(changed, info),
     }),
     removedIds: t.idList({

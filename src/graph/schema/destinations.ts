@@ -1,6 +1,5 @@
 import { foldChainKey } from '../../domain/addresses.js';
 import type { Token } from '../../domain/listing.js';
-import { NO_ROWS, withCost } from '../cost/cost.js';
 import { whenReady } from '../maybe-promise.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
@@ -29,7 +28,6 @@ export const ChainDestinationsType = builder.objectRef<ChainDestinations>('Chain
     tokens: t.field({
       type: [TokenType],
       description: "At least one token. Destinations are in the upstream's order.",
-      extensions: withCost({ rows: () => NO_ROWS }),
       resolve: ({ tokens }, _args, { cost }, info) => cost.admitRows(tokens, info),
     }),
     asOf: t.field({
@@ -53,7 +51,6 @@ builder.objectField(TokenType, 'destinations', (t) =>
     type: [ChainDestinationsType],
     nullable: true,
     description: `The tokens on other chains that this token can be moved to, grouped by chain, as \`Query.destinations\` gives them. Select it on one chosen token, not on a list: every distinct token whose routes are not cached costs the upstream a request. One operation may cause only a few such requests; beyond them the field is null with the code ROUTE_BUDGET_EXCEEDED. ${OPTIMISTIC}`,
-    extensions: withCost({ rows: () => NO_ROWS, asksUpstream: true }),
     resolve: ({ chainKey, address }, _args, { loaders, cost }, info) =>
       whenReady(loaders.routesFrom({ srcChainKey: chainKey, srcToken: address }), ({ rows, takenAt }) =>
         cost.admitRows(
@@ -84,7 +81,6 @@ builder.queryField('destinations', (t) =>
         description: 'Whether to include tokens on the source chain itself; null means false.',
       }),
     },
-    extensions: withCost({ rows: () => NO_ROWS, asksUpstream: true }),
     resolve(_query, { srcChainKey, srcToken, includeSourceChain }, { loaders, cost }, info) {
       return whenReady(routesOfPair(srcChainKey, srcToken, loaders), ({ rows, takenAt }) => {
         const shown = includeSourceChain ? rows : elsewhere(srcChainKey, rows);

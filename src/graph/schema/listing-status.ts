@@ -1,5 +1,4 @@
 import type { ListingState, ListingStatus } from '../../snapshots/freshness.js';
-import { countByChain, withCost } from '../cost/cost.js';
 import { builder } from './builder.js';
 
 const ListingStateType = builder.enumType('ListingState', {
@@ -75,7 +74,6 @@ builder.queryField('listings', (t) =>
     type: [ListingStatusType],
     description:
       'Status of the two listings, first chains, then tokens: their age, and the last failure of each.',
-    extensions: withCost({ rows: () => countByChain(['', '']) }),
-    resolve: (_query, _args, { listings }) => [...listings()],
+    resolve: (_query, _args, { listings, cost }, info) => cost.admitRows([...listings()], info),
   }),
 );

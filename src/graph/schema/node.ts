@@ -1,8 +1,9 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import type { Chain, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
-import { countByChain, idUnits, withCost } from '../cost/cost.js';
+import { ID_UNITS } from '../cost.js';
 import { builder } from './builder.js';
-import { identityOf } from './values/ids.js';
+import { type Identity, identityOf } from './values/ids.js';
 
 export const NodeType = builder.interfaceRef<Chain | Token>('Node').implement({
   description: 'An object with an id of its own: caches use the id as a key, and `node` looks it up.',
@@ -18,11 +19,7 @@ builder.queryFields((t) => ({
     nullable: true,
     description: 'The chain or token with this id; null if it is unknown.',
     args: { id: t.arg.id({ required: true, description: 'The `id` of a Chain or a Token.' }) },
-    extensions: withCost({
-      units: () => idUnits(1),
-      rowsByType: ({ args }) => rowsOfIds([String(args.id)]),
-    }),
-    resolve: (_query, { id }, { loaders }) => nodeOf(id, loaders),
+    resolve: (_query, { id }, context, info) => nodesOf([id], context, info)[0],
   }),
   nodes: t.field({
     type: [NodeType],
@@ -32,31 +29,21 @@ builder.queryFields((t) => ({
     args: {
       ids: t.arg.idList({ required: true, description: 'Ids of chains and tokens; repeats are allowed.' }),
     },
-    extensions: withCost({
-      units: ({ args }) => idUnits(idsIn(args).length),
-      rowsByType: ({ args }) => rowsOfIds(idsIn(args)),
-    }),
-    resolve: (_query, { ids }, { loaders }) => ids.map((id) => nodeOf(id, loaders)),
+    resolve: (_query, { ids }, context, info) => [...nodesOf(ids, context, info)],
   }),
 }));
 
-function idsIn({ ids }: Readonly<Record<string, unknown>>): readonly string[] {
-  return (ids ?? []) as readonly string[];
-}
-
 /** An id of neither type counts as a row, too: it costs a look-up. */
-function rowsOfIds(ids: readonly string[]) {
-  const identities = ids.map((id) => identityOf(id) ?? { type: 'Chain', chainKey: '' });
-  const ofType = (type: string) =>
-    countByChain(identities.filter((each) => each.type === type).map(({ chainKey }) => chainKey));
-  return { Chain: ofType('Chain'), Token: ofType('Token') };
+function nodesOf(ids: readonly string[], { loaders, cost }: GatewayContext, info: GraphQLResolveInfo) {
+  cost.spend(ID_UNITS * ids.length);
+  return cost
+    .admitRows(ids.map(identityOf), info, (identity) => identity?.type ?? 'Chain')
+    .map((identity) => identity && objectOf(identity, loaders));
 }
 
-function nodeOf(id: string, loaders: GatewayContext['loaders']) {
-  const identity = identityOf(id);
-  if (!identity) return null;
-  const { chainKey } = identity;
+/** Looks up the chain or token that an id refers to. */
+export function objectOf(identity: Identity, loaders: GatewayContext['loaders']) {
   return identity.type === 'Chain'
-    ? loaders.chainByKey(chainKey)
-    : loaders.tokenByAddress(chainKey, identity.address);
+    ? loaders.chainByKey(identity.chainKey)
+    : loaders.tokenByAddress(identity.chainKey, identity.address);
 }

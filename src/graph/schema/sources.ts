@@ -1,5 +1,4 @@
 import type { TokenSources } from '../../snapshots/sources/sources.js';
-import { NO_ROWS, withCost } from '../cost/cost.js';
 import { whenReady } from '../maybe-promise.js';
 import { builder } from './builder.js';
 import { ChainDestinationsType, groupByChain } from './destinations.js';
@@ -18,7 +17,6 @@ const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').impleme
       type: [ChainDestinationsType],
       description:
         'The listed, bridgeable tokens that have it among their destinations, grouped by chain, in the order that the operator gives the chains, then of `chainKey` and `address`; empty if none is known. Tokens on its own chain are included.',
-      extensions: withCost({ rows: () => NO_ROWS }),
       resolve(sources, _args, { cost }, info) {
         cost.spend(UNITS_OF_SOURCE * Math.ceil(sources.pairs / PAIRS_LOOKED_AT));
         const rows = sources.rows();

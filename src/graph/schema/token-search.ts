@@ -4,7 +4,7 @@ import { TEXT_LIMITS } from '../../domain/text-limits.js';
 import type { TokenOrder } from '../../search/order/token-order.js';
 import type { FoundTokens } from '../../search/suggestions/did-you-mean.js';
 import type { TokenPage } from '../../search/token-search.js';
-import { foldingUnits, NO_ROWS, searchUnits, totalRows, withCost } from '../cost/cost.js';
+import { searchUnits } from '../cost.js';
 import { builder } from './builder.js';
 import { TokenType } from './token.js';
 import { textsWithin, textWithin } from './values/arguments.js';
@@ -94,14 +94,12 @@ const TokenConnectionType = builder.objectRef<FoundTokens>('TokenConnection').im
     edges: t.field({
       type: [TokenEdgeType],
       description: 'The tokens of this page in order, each with its cursor.',
-      extensions: withCost({ rows: () => NO_ROWS }),
       resolve: (page, _args, { cost }, info) =>
         cost.admitRows(page.tokens, info).map((node, index) => ({ page, index, node })),
     }),
     nodes: t.field({
       type: [TokenType],
       description: 'The tokens of this page in order: the nodes of `edges`, without cursors.',
-      extensions: withCost({ rows: () => NO_ROWS }),
       resolve: (page, _args, { cost }, info) => cost.admitRows(page.tokens, info),
     }),
     didYouMean: t.stringList({
@@ -152,21 +150,19 @@ builder.queryField('tokenSearch', (t) =>
           'Return tokens after this cursor, taken from an earlier page of the same search. A cursor from another search with the same `orderBy` is accepted, but can skip tokens. Null starts with the first page.',
       }),
     },
-    extensions: withCost({
-      units: ({ args: { query, filter }, sizes }) =>
-        searchUnits(totalRows(sizes.tokens()), query) +
-        foldingUnits((filter as { readonly symbols?: unknown } | null | undefined)?.symbols),
-    }),
-    resolve(_query, { query, filter, orderBy, first, after }, { loaders, tracker }) {
+    resolve(_query, { query, filter, orderBy, first, after }, { loaders, tracker, cost }) {
       // Relevance, orders by price and filters on prices read prices; the others are not worth a case of their own.
       tracker.notePrice();
       const order = orderBy ?? 'RELEVANCE';
+      const symbols = textsWithin('symbol', 'filter.symbols', filter?.symbols);
+      // Each character is folded, as a combining mark is.
+      cost.spend(symbols?.join('').length ?? 0);
       return loaders.tokenSearch({
         query: textWithin('search', 'query', query) ?? '',
         filter: {
           chainKeys: textsWithin('chainKey', 'filter.chainKeys', filter?.chainKeys),
           chainTypes: textsWithin('chainType', 'filter.chainTypes', filter?.chainTypes),
-          symbols: textsWithin('symbol', 'filter.symbols', filter?.symbols),
+          symbols,
           isBridgeable: filter?.isBridgeable ?? undefined,
           isNative: filter?.isNative ?? undefined,
           hasPrice: filter?.hasPrice ?? undefined,

@@ -1,9 +1,8 @@
 import { isNativeOf, isNativePlaceholder } from '../../domain/addresses.js';
-import { caip19Of, parseCaip19 } from '../../domain/caip.js';
+import { caip19Of } from '../../domain/caip.js';
 import type { Price, Token } from '../../domain/listing.js';
 import type { RouteAnswer } from '../../snapshots/routes/routes.js';
 import type { GatewayContext } from '../context.js';
-import { countByChain, countLookUps, NO_ROWS, tokensOfChains, withCost } from '../cost/cost.js';
 import { type MaybePromise, whenReady } from '../maybe-promise.js';
 import { NO_ROUTES } from '../route-reads.js';
 import { builder } from './builder.js';
@@ -112,8 +111,8 @@ builder.objectFields(ChainType, (t) => ({
     nullable: true,
     description:
       "The listed tokens on this chain, in the upstream's order; may be empty. Null with an error until there is a snapshot of the token listing.",
-    extensions: withCost({ rows: tokensOfChains }),
-    resolve: ({ chainKey }, _args, { loaders }) => loaders.tokensByChain(chainKey),
+    resolve: ({ chainKey }, _args, { loaders, cost }, info) =>
+      whenReady(loaders.tokensListed(chainKey), (tokens) => cost.admitRows(tokens, info)),
   }),
   tokenCount: t.int({
     nullable: true,
@@ -170,21 +169,13 @@ builder.queryFields((t) => ({
           'Address of a token: selects the tokens that have a route from it. An address can exist on several chains, so give `srcChainKey` too; a value-transfer upstream requires it, and leaving it out is then BAD_USER_INPUT. The set is optimistic: only a quote shows that a route works.',
       }),
     },
-    extensions: withCost({
-      asksUpstream: true,
-      rows(input) {
-        const { srcChainKey, srcToken } = input.args;
-        if (srcToken != null) return NO_ROWS;
-        if (srcChainKey == null) return input.sizes.tokens();
-        return tokensOfChains({ ...input, parents: countByChain([String(srcChainKey)]) });
-      },
-    }),
     resolve(_query, args, { loaders, cost }, info) {
       const srcChainKey = args.srcChainKey ?? undefined;
-      if (args.srcToken == null) return loaders.tokensListed(srcChainKey);
-      return whenReady(routesOfPair(srcChainKey, args.srcToken, loaders), ({ rows }) =>
-        cost.admitRows(rows, info),
-      );
+      const found =
+        args.srcToken == null
+          ? loaders.tokensListed(srcChainKey)
+          : whenReady(routesOfPair(srcChainKey, args.srcToken, loaders), ({ rows }) => rows);
+      return whenReady(found, (tokens) => cost.admitRows(tokens, info));
     },
   }),
   token: t.field({
@@ -202,7 +193,6 @@ builder.queryFields((t) => ({
           'Address of the token. Letter case and zeros at the start do not matter in hex. The zero address and the native placeholder (0xEeee…) are equal.',
       }),
     },
-    extensions: withCost({ rows: ({ args }) => countByChain([String(args.chainKey)]) }),
     resolve: (_query, { chainKey, address }, { loaders }) => loaders.tokenByAddress(chainKey, address),
   }),
   tokensByKey: t.field({
@@ -217,12 +207,8 @@ builder.queryFields((t) => ({
         description: 'Chain and address of each token; repeats are allowed.',
       }),
     },
-    extensions: withCost({
-      rows: ({ args, sizes }) =>
-        countLookUps<{ readonly chainKey: string }>(args.keys, sizes, ({ chainKey }) => chainKey),
-    }),
-    resolve: (_query, { keys }, { loaders }) =>
-      keys.map(({ chainKey, address }) => loaders.tokenByAddress(chainKey, address)),
+    resolve: (_query, { keys }, { loaders, cost }, info) =>
+      cost.admitRows(keys, info).map(({ chainKey, address }) => loaders.tokenByAddress(chainKey, address)),
   }),
   tokensByCaip19: t.field({
     type: [TokenType],
@@ -236,12 +222,7 @@ builder.queryFields((t) => ({
           'CAIP-19 identifiers, such as "eip155:1/erc20:0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"; repeats are allowed. Letter case does not matter in a hex address, and matters everywhere else.',
       }),
     },
-    extensions: withCost({
-      rows: ({ args, sizes }) =>
-        countLookUps<string>(args.caip19s, sizes, (caip19) =>
-          sizes.chainKeyOfCaip2(parseCaip19(caip19)?.caip2 ?? ''),
-        ),
-    }),
-    resolve: (_query, { caip19s }, { loaders }) => caip19s.map((caip19) => loaders.tokenByCaip19(caip19)),
+    resolve: (_query, { caip19s }, { loaders, cost }, info) =>
+      cost.admitRows(caip19s, info).map((caip19) => loaders.tokenByCaip19(caip19)),
   }),
 }));

@@ -2,7 +2,7 @@ import { isNativePlaceholder } from '../../../src/domain/addresses.js';
 import { isIdentifiedBy, parseCaip19 } from '../../../src/domain/caip.js';
 import type { Chain, Fetched, Token } from '../../../src/domain/listing.js';
 import type { GatewayContext } from '../../../src/graph/context.js';
-import { createCostMeter } from '../../../src/graph/cost/cost-meter.js';
+import { CostMeter } from '../../../src/graph/cost.js';
 import { DependencyTracker } from '../../../src/graph/dependency-tracker.js';
 import type { Loaders } from '../../../src/graph/loaders.js';
 import { createChainSnapshot, createTokenSnapshot } from '../../../src/snapshots/snapshot.js';
@@ -36,19 +36,17 @@ export async function createContexts(
     tokenByAddress: (chainKey: string, address: string) => tokenSnapshot.byAddress(chainKey, address) ?? null,
     tokensListed: (chainKey: string | undefined) =>
       chainKey === undefined ? tokens.rows : tokenSnapshot.byChain(chainKey),
-    tokensByChain: (chainKey: string) => tokenSnapshot.byChain(chainKey),
     tokenCountByChain: (chainKey: string) => tokenSnapshot.byChain(chainKey).length,
     tokenSearch: (request: Parameters<Loaders['tokenSearch']>[0]) =>
       tokenSnapshot.search({ ...request, pricesUsable: true }, chainSnapshot),
   } as unknown as Loaders;
   return () => {
-    const cost = createCostMeter({
-      view,
+    const cost = new CostMeter({
+      listedTokens: () => tokens.rows.length,
       maxCost: 1e9,
       maxRows: 1e6,
       unitsOfWholeToken: 30,
       maxResponseBytes: () => 1e9,
-      nextTurn: async () => {},
     });
     const tracker = new DependencyTracker(view, cost, 0);
     const routesFrom: Loaders['routesFrom'] = ({ srcToken }) => {

@@ -51,6 +51,7 @@ describe('TokenConnection.didYouMean', () => {
     const units = 2 * demoTokens.length;
     const whole = 1 + demoTokens.length;
     const { query } = await createTestGateway({ config: { maxCost: 1, maxAliases: 1000 } });
+    await query('{ tokens { symbol } }');
     const refused = await query(searchFor('usdcc', 'didYouMean '.concat(again(100))));
     const [, limit = ''] = /at most (\d+) units/.exec(refused.errors?.[0]?.message ?? '') ?? [];
     // The limit is what the whole listing costs.

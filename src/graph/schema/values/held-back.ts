@@ -1,6 +1,5 @@
 import type { HeldBackFact, Token } from '../../../domain/listing.js';
 import type { GatewayContext } from '../../context.js';
-import { RARE_ROWS, withCost } from '../../cost/cost.js';
 import { builder } from '../builder.js';
 
 const HeldBackFactType = builder.objectRef<HeldBackFact>('HeldBackFact').implement({
@@ -28,7 +27,6 @@ const HeldBackFactType = builder.objectRef<HeldBackFact>('HeldBackFact').impleme
 /** The options of the field `heldBack`, beside its description. */
 export const heldBackField = {
   type: [HeldBackFactType] as [typeof HeldBackFactType],
-  extensions: withCost(RARE_ROWS),
   resolve({ heldBack }: Pick<Token, 'heldBack'>, _args: object, { cost }: GatewayContext) {
     cost.countRows(heldBack.length);
     return heldBack;

@@ -1,0 +1,262 @@
+/*
+ * Cost: how much CPU time an operation takes, in units of about a third of a microsecond. Each field of each object
+ * counts 1 unit, and each row of a list 1 more. The fields of the root are counted before execution, and the rows of a
+ * list where its resolver has found them. What takes more than that, such as a search, is counted where it is done.
+ */
+import {
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLObjectType,
+  type GraphQLResolveInfo,
+  type GraphQLSchema,
+  getNamedType,
+  getNullableType,
+  isListType,
+  isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+} from 'graphql';
+// Not in graphql's index, but the function of its executor: selections are merged here as they are executed.
+import { collectSubfields } from 'graphql/execution/collectFields.js';
+import { OperationLimitError, responseTooLong } from '../domain/errors.js';
+import { MIN_RESPONSE_LIMIT } from '../domain/text-limits.js';
+
+/** The cost of an operation, or of a part of it. */
+export interface Cost {
+  units: number;
+  /** Rows of all lists of objects. */
+  rows: number;
+  /** Of the response, at the least: its names, without its values. */
+  bytes: number;
+}
+
+/** An operation before its execution. */
+export interface MeteredOperation {
+  readonly schema: GraphQLSchema;
+  readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
+  /** Coerced. */
+  readonly variables: Readonly<Record<string, unknown>>;
+}
+
+export interface CostLimits {
+  /** Limit on CPU time, in units. It grows with the token listing, which always fits whole. */
+  readonly maxCost: number;
+  /** Limit on the rows of all lists together, and so on the size of the response. It never grows. */
+  readonly maxRows: number;
+  /** Units for one token with every field and its chain. */
+  readonly unitsOfWholeToken: number;
+  /** How many tokens are listed now. */
+  readonly listedTokens: () => number;
+  /** Limit on the bytes of the response, at the present size of the token listing. */
+  readonly maxResponseBytes: () => number;
+}
+
+/** Units for the routes of one token that are not cached: they cost the upstream a request. */
+export const ROUTE_UNITS = 1_000;
+/** Units for reading one id. */
+export const ID_UNITS = 6;
+/** For `__schema` and `__type`, whatever is selected: the schema is small. */
+const INTROSPECTION_UNITS = 5_000;
+/** For `tokenChanges` and its four fields, one of which is the list of all tokens. */
+const UNITS_AROUND_LIST = 5;
+
+/** Adds up the cost of one operation. A class, since one is made for every operation. */
+export class CostMeter {
+  /** The cost so far. */
+  readonly spent: Cost = { units: 0, rows: 0, bytes: 0 };
+  /** Set once the operation is over a limit. None of its data is shown then. */
+  refusal: OperationLimitError | undefined;
+
+  constructor(private readonly limits: CostLimits) {}
+
+  /**
+   * Adds what the document alone says: the fields of the root, with the single objects below them.
+   *
+   * @throws OperationLimitError
+   */
+  admitOperation({ schema, document, operation, variables }: MeteredOperation): void {
+    const type = schema.getQueryType();
+    if (!type) return;
+    this.add(
+      known(operation, type, hasDirectives(operation), () => {
+        const fragments: Fragments = Object.create(null);
+        for (const definition of document.definitions) {
+          if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition;
+        }
+        // Nothing of a node is read but its selections.
+        return costOfObject(type, [operation as unknown as FieldNode], { schema, fragments, variables });
+      }),
+    );
+  }
+
+  /**
+   * Adds the cost of the objects of a field, with the fields selected on them and the single objects below. For look-ups
+   * the keys stand for the objects, so that none is read where there are too many.
+   *
+   * @param typeOf the object type of each, for a field of an abstract type
+   * @returns the objects; none once the operation is over a limit
+   * @throws OperationLimitError when it goes over a limit
+   */
+  admitRows<Row>(
+    rows: readonly Row[],
+    info: GraphQLResolveInfo,
+    typeOf?: (row: Row) => string,
+  ): readonly Row[] {
+    if (this.refusal) return [];
+    const count = rows.length;
+    if (count === 0) return rows;
+    if (isListType(getNullableType(info.returnType))) this.add({ units: count, rows: count, bytes: 0 });
+    if (!typeOf) this.addObjects(getNamedType(info.returnType).name, count, info);
+    else {
+      const counts = new Map<string, number>();
+      for (const name of rows.map(typeOf)) counts.set(name, (counts.get(name) ?? 0) + 1);
+      for (const [name, ofType] of counts) this.addObjects(name, ofType, info);
+    }
+    return rows;
+  }
+
+  /**
+   * Adds rows whose units do not count: an operation that is near the limit of units must not fail as soon as a fact is
+   * held back.
+   *
+   * @throws OperationLimitError when it goes over a limit
+   */
+  countRows(count: number): void {
+    if (count > 0 && !this.refusal) this.add({ units: 0, rows: count, bytes: 0 });
+  }
+
+  /**
+   * Adds units that belong to no rows, before what they are for is done.
+   *
+   * @throws OperationLimitError also if the operation was over a limit before
+   */
+  spend(units: number): void {
+    if (this.refusal) throw this.refusal;
+    this.add({ units, rows: 0, bytes: 0 });
+  }
+
+  /**
+   * Adds what a part of another operation cost, which is used again.
+   *
+   * @throws OperationLimitError
+   */
+  add({ units, rows, bytes }: Readonly<Cost>): void {
+    const { spent } = this;
+    spent.units += units;
+    spent.rows += rows;
+    spent.bytes += bytes;
+    const { maxCost, maxRows, maxResponseBytes } = this.limits;
+    if (spent.bytes > MIN_RESPONSE_LIMIT && spent.bytes > maxResponseBytes())
+      this.refuse(responseTooLong(maxResponseBytes()));
+    if (spent.rows > maxRows) {
+      this.refuse(
+        limitExceeded(
+          `The lists of an operation may have at most ${maxRows} rows in all (MAX_ROWS); these have ${spent.rows}. Nest fewer lists in each other, or ask for fewer rows at a time.`,
+        ),
+      );
+    }
+    if (spent.units > maxCost && spent.units > this.unitLimit()) {
+      this.refuse(
+        limitExceeded(
+          `An operation may cost at most ${this.unitLimit()} units (MAX_COST); this one costs ${spent.units}. Ask for fewer rows or fields at a time: each row is a unit, and so is each field of each row; a search costs a unit for each listed token, and another for each token and word.`,
+        ),
+      );
+    }
+  }
+
+  private addObjects(typeName: string, count: number, info: GraphQLResolveInfo): void {
+    const { schema, fragments, fieldNodes } = info;
+    const type = schema.getType(typeName);
+    if (!isObjectType(type)) return;
+    // graphql-js and the writer of responses use one list of nodes for all objects, with the same conditions.
+    const { units, bytes } = known(fieldNodes, type, false, () => {
+      // To read the variables would say that the response depends on them.
+      const variables = fieldNodes.some(hasDirectives) ? info.variableValues : {};
+      return costOfObject(type, fieldNodes, { schema, fragments, variables });
+    });
+    this.add({ units: units * count, rows: 0, bytes: bytes * count });
+  }
+
+  /** At least the cost of the whole token listing, whatever its size. */
+  private unitLimit(): number {
+    const { maxCost, unitsOfWholeToken, listedTokens } = this.limits;
+    return Math.max(maxCost, UNITS_AROUND_LIST + listedTokens() * (1 + unitsOfWholeToken));
+  }
+
+  private refuse(error: OperationLimitError): never {
+    this.refusal = error;
+    throw error;
+  }
+}
+
+function limitExceeded(message: string): OperationLimitError {
+  return new OperationLimitError('LIMIT_EXCEEDED', message);
+}
+
+type Fragments = Record<string, FragmentDefinitionNode>;
+type Selections = Pick<GraphQLResolveInfo, 'schema' | 'fragments'> & Pick<MeteredOperation, 'variables'>;
+
+/** Costs of one object, by the nodes with its selections and by its type. */
+const costs = new WeakMap<object, Map<GraphQLObjectType, Cost>>();
+
+function known(nodes: object, type: GraphQLObjectType, isVariable: boolean, make: () => Cost): Cost {
+  const byType = costs.get(nodes) ?? new Map<GraphQLObjectType, Cost>();
+  const cost = byType.get(type) ?? make();
+  if (!isVariable) costs.set(nodes, byType.set(type, cost));
+  return cost;
+}
+
+/** Whether the document of a node may have directives, such as `@skip`. */
+function hasDirectives({ loc }: FieldNode | OperationDefinitionNode): boolean {
+  return !loc || loc.source.body.includes('@');
+}
+
+/** The cost of one object with what is selected on it. Lists and objects of abstract types count where they are found. */
+function costOfObject(type: GraphQLObjectType, nodes: readonly FieldNode[], selections: Selections): Cost {
+  const cost = { units: 0, rows: 0, bytes: 0 };
+  for (const [key, nodesOfField] of collect()) {
+    const name = nodesOfField[0]?.name.value ?? '';
+    const field = type.getFields()[name];
+    const below = field && getNullableType(field.type);
+    cost.units += field || name === '__typename' ? 1 : 1 + INTROSPECTION_UNITS;
+    // In quotes, with a colon and a comma or brace.
+    cost.bytes += key.length + 4;
+    if (!isObjectType(below)) continue;
+    const { units, bytes } = costOfObject(below, nodesOfField, selections);
+    cost.units += units;
+    cost.bytes += bytes;
+  }
+  return cost;
+
+  function collect(): Iterable<readonly [key: string, nodes: readonly FieldNode[]]> {
+    const { schema, fragments, variables } = selections;
+    try {
+      return collectSubfields(schema, fragments, variables, type, nodes);
+    } catch {
+      // A variable of @skip or @include is null: execution fails with the same error.
+      return [];
+    }
+  }
+}
+
+/** Units for one object of the type with every field and the single objects below. Lists do not count. */
+export function unitsOfWholeObject(type: GraphQLObjectType): number {
+  let units = 0;
+  for (const field of Object.values(type.getFields())) {
+    const below = getNullableType(field.type);
+    if (isObjectType(below)) units += 1 + unitsOfWholeObject(below);
+    // A list that is empty for nearly all rows.
+    else if (!isListType(below) || field.name === 'heldBack') units += 1;
+  }
+  return units;
+}
+
+/**
+ * Units for a search over this many rows: one for each row, and one more for each word. Measured with searches of
+ * one to eight words over 10,000 tokens.
+ */
+export function searchUnits(rows: number, query: string): number {
+  return rows * (1 + query.split(/[^\p{L}\p{N}]+/u).filter(Boolean).length);
+}
