@@ -1,8 +1,11 @@
+/** How old listings are, what follows from it, and the status of a listing. */
 import type { ListingSource } from '../domain/listing.js';
 import type { Refresher } from './refresher.js';
 import type { Snapshot } from './snapshot.js';
 
-export type ListingName = 'chains' | 'tokens';
+export const LISTING_NAMES = ['chains', 'tokens'] as const;
+
+export type ListingName = (typeof LISTING_NAMES)[number];
 
 /** The state of a listing depends on the age of its snapshot alone. */
 export type ListingState = 'EMPTY' | 'FRESH' | 'STALE';
@@ -86,9 +89,9 @@ export function statusOf(
     snapshot,
     lastFailure,
     isHeldBack,
-    heldBackRows,
-  }: Pick<Refresher<Snapshot<unknown>>, 'snapshot' | 'lastFailure' | 'isHeldBack' | 'heldBackRows'>,
-  freshMs: number,
+    heldBack,
+    freshMs,
+  }: Pick<Refresher<Snapshot<unknown>>, 'snapshot' | 'lastFailure' | 'isHeldBack' | 'heldBack' | 'freshMs'>,
   source: ListingSource,
   now: number,
 ): ListingStatus {
@@ -101,7 +104,7 @@ export function statusOf(
     ageMs,
     rows: snapshot?.rows.length ?? 0,
     rejectedRows: snapshot?.rejected.count ?? 0,
-    heldBackRows,
+    heldBackRows: heldBack.rows,
     version: snapshot?.version ?? null,
     isHeldBack,
     lastFailure: lastFailure

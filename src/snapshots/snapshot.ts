@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { foldChainKey, tokenKey } from '../domain/addresses.js';
 import type { ListingHistory, TokenListState } from '../domain/history.js';
 import { keyedRows } from '../domain/keyed-rows.js';
-import type { Chain, Fetched, Token } from '../domain/listing.js';
+import type { Chain, Fetched, Origin, Token } from '../domain/listing.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 import { forEachChunk } from '../scheduling/chunks.js';
 import { createChainNames } from '../search/chain-names.js';
@@ -206,6 +206,19 @@ export function tokenListStateOf(
   };
   lateStates.set(tokens, late);
   return late;
+}
+
+/** `Age` has whole seconds: the same answer from one cache can seem to be older by this, in milliseconds. */
+const AGE_STEP_MS = 1_000;
+
+/**
+ * Whether an answer from a cache is older than the snapshot that is served, and must not replace it: such a cache can
+ * fall behind, and its nodes can hold answers of different ages. It compares ages: that of the snapshot is monotonic,
+ * so a clock that was set back does not make all later answers older.
+ */
+export function isOlder({ takenAt, upstreamAgeMs = 0 }: Origin, served: Snapshot<unknown>): boolean {
+  const now = Date.now();
+  return upstreamAgeMs > 0 && now - takenAt > served.ageAt(now) + AGE_STEP_MS;
 }
 
 /** The same listing again, such as under other rules, goes on to age. */

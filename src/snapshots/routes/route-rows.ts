@@ -1,3 +1,4 @@
+/** Makes the rows of routes agree with the token listing, and with each other. */
 import { keyedRows } from '../../domain/keyed-rows.js';
 import type { Token, TokenFilter } from '../../domain/listing.js';
 import type { ResolvedRules } from '../../domain/listing-rules.js';
@@ -101,32 +102,16 @@ const NO_LISTING = {};
  * token is served everywhere, and rows with other decimals are left out.
  */
 export function createAgreement(): (reconciled: ReconciledRows) => readonly Token[] {
-  /** Its rows are entered when there is a second answer: most operations have only one. */
-  let firstAnswer: ReconciledRows | undefined;
   const first = new Map<string, Token>();
-
-  /** The rows of an answer that differ from the first rows of their tokens, each with the row to serve, if any. */
-  function enter({ unlisted }: ReconciledRows): ReadonlyMap<Token, Token | undefined> {
+  return ({ rows, unlisted }) => {
+    /** The rows that differ from the first rows of their tokens, each with the row to serve, if any. */
     const replaced = new Map<Token, Token | undefined>();
     for (const [key, row] of unlisted) {
       const before = first.get(key);
       if (before === undefined) first.set(key, row);
       else if (before !== row) replaced.set(row, before.decimals === row.decimals ? before : undefined);
     }
-    return replaced;
-  }
-
-  return (reconciled) => {
-    if (!firstAnswer) {
-      firstAnswer = reconciled;
-      return reconciled.rows;
-    }
-    if (first.size === 0) enter(firstAnswer);
-    const replaced = enter(reconciled);
-    if (replaced.size === 0) return reconciled.rows;
-    return reconciled.rows.flatMap((row) => {
-      const served = replaced.has(row) ? replaced.get(row) : row;
-      return served ? [served] : [];
-    });
+    if (replaced.size === 0) return rows;
+    return rows.flatMap((row) => (replaced.has(row) ? (replaced.get(row) ?? []) : row));
   };
 }
