@@ -8,12 +8,11 @@ import { guardListing } from './changes/guard.js';
 import { guardPrices } from './changes/price-guard.js';
 import {
   type Freshness,
-  freshnessOf,
   LISTING_NAMES,
-  type ListingAge,
   type ListingName,
   type ListingStatus,
   type Reads,
+  type StaleListing,
   statusOf,
 } from './freshness.js';
 import { NO_PEERS } from './peers.js';
@@ -175,17 +174,24 @@ export function createSnapshots(options: SnapshotsOptions) {
     return snapshot ? snapshot.takenAt + snapshot.ageAt(now) : now;
   }
 
+  /** A listing without a snapshot is infinitely old. */
   function freshness(of: ServedSnapshots, read: Reads, now: number): Freshness {
-    const listings: ListingAge[] = [];
+    const stale: StaleListing[] = [];
+    let freshForMs = Number.POSITIVE_INFINITY;
+    let oldestAt = Number.POSITIVE_INFINITY;
+    function add(name: StaleListing['name'], takenAt: number | undefined, ageMs: number, freshMs: number) {
+      if (ageMs > freshMs) stale.push({ name, ageMs });
+      freshForMs = Math.min(freshForMs, Math.max(0, freshMs - ageMs));
+      oldestAt = Math.min(oldestAt, takenAt ?? oldestAt);
+    }
     for (const name of LISTING_NAMES) {
-      if (read[name]) listings.push({ name, snapshot: of[name], freshMs: refreshers[name].freshMs });
+      const snapshot = of[name];
+      const ageMs = snapshot?.ageAt(now) ?? Number.POSITIVE_INFINITY;
+      if (read[name]) add(name, snapshot?.takenAt, ageMs, refreshers[name].freshMs);
     }
-    const { routesTakenAt: takenAt } = read;
-    if (takenAt !== undefined) {
-      const snapshot = { takenAt, ageAt: (then: number) => then - takenAt };
-      listings.push({ name: 'routes', snapshot, freshMs: destinationsFreshMs });
-    }
-    return freshnessOf(listings, now);
+    const { routesTakenAt } = read;
+    if (routesTakenAt !== undefined) add('routes', routesTakenAt, now - routesTakenAt, destinationsFreshMs);
+    return { stale, freshForMs, takenAt: oldestAt };
   }
 
   const current = (): ServedState => ({ chains: chains.snapshot, tokens: tokens.snapshot, rules: operator });

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
-import { keyedRows } from '../../domain/keyed-rows.js';
+import { groupBy, keyedRows } from '../../domain/keyed-rows.js';
 import { type Fetched, type LargestListing, sentAtOf, type UnreadableRows } from '../../domain/listing.js';
 import { malformed, UpstreamError } from '../../domain/upstream-error.js';
 import type { ListingKind } from '../../upstream/listing-kinds.js';
-import { shortDigest } from '../short-digest.js';
+import { digestOf } from '../short-digest.js';
 
 /** Which losses of rows are too large to accept the first time they appear. */
 export interface HoldBackRules {
@@ -91,16 +90,10 @@ export function createListingCheck<Row>(
       .filter(({ at }) => at > since)
       .map(({ row }) => kind.keyOf(row))
       .filter(isLost);
-    const groups = new Set(sent.rows.map(kind.groupOf));
-    const keysOfLost = new Map<string, string[]>();
-    for (const key of vanished) {
-      const group = kind.groupOf(known.get(key) as Row);
-      if (group === undefined || groups.has(group)) continue;
-      const keys = keysOfLost.get(group);
-      if (keys) keys.push(key);
-      else keysOfLost.set(group, [key]);
-    }
-    const lostGroups = [...keysOfLost].filter(([, keys]) => keys.length >= GROUP_ROWS);
+    const groups = new Set([undefined, ...sent.rows.map(kind.groupOf)]);
+    const lostGroups = [...groupBy(vanished, (key) => kind.groupOf(known.get(key) as Row))].filter(
+      ([group, keys]) => !groups.has(group) && keys.length >= GROUP_ROWS,
+    );
     return { vanished, lost: [...vanished, ...lostBefore], lostGroups };
   }
 
@@ -153,7 +146,7 @@ export function createListingCheck<Row>(
       if (reasons.size === 0) return undefined;
       const text = [...reasons.values()].join(', and ');
       const mayBeTrue = !reasons.has('rejected_rows');
-      const signature = shortDigest(createHash('sha256').update(JSON.stringify(loss.lost.toSorted())));
+      const signature = digestOf(loss.lost.toSorted());
       const times = mayBeTrue ? (heldBack?.signature === signature ? heldBack.times : 0) + 1 : 0;
       if (mayBeTrue && times >= holdBackTimes) return text;
       heldBack = { signature, times };

@@ -45,22 +45,6 @@ export function createReconcile({ mayServe, operator, onConflicts, log }: RouteR
   /** The version of the listing whose conflicts with the rows are in the log. */
   const logged = new WeakMap<readonly Token[], string>();
 
-  /** Once for the same rows and listing; other prices do not change the conflicts. */
-  function logConflicts(
-    rows: readonly Token[],
-    version: string,
-    conflicts: readonly string[],
-    request: TokenFilter,
-  ) {
-    if (conflicts.length === 0 || logged.get(rows) === version) return;
-    logged.set(rows, version);
-    onConflicts?.(conflicts.length);
-    log.warn(
-      { ...request, rows: conflicts.length, first: conflicts.slice(0, MAX_NAMED) },
-      'Left out routes to tokens that the token listing gives other decimals',
-    );
-  }
-
   return function reconcile(
     rows: readonly Token[],
     listed: TokenSnapshot | undefined,
@@ -88,7 +72,13 @@ export function createReconcile({ mayServe, operator, onConflicts, log }: RouteR
         conflicts.push(`${key}: ${row.decimals}, listed with ${ofListing.decimals}`);
       }
     }
-    logConflicts(rows, listed?.rowsVersion ?? '', conflicts, request);
+    // Once for the same rows and listing; other prices do not change the conflicts.
+    if (listed && conflicts.length > 0 && logged.get(rows) !== listed.rowsVersion) {
+      logged.set(rows, listed.rowsVersion);
+      onConflicts?.(conflicts.length);
+      const facts = { ...request, rows: conflicts.length, first: conflicts.slice(0, MAX_NAMED) };
+      log.warn(facts, 'Left out routes to tokens that the token listing gives other decimals');
+    }
     const reconciled: ReconciledRows = { rows: Object.freeze(rules.selectTokens(served)), unlisted, rules };
     besideListing.set(rows, reconciled);
     return reconciled;
