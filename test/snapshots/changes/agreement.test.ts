@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { EMPTY_GUARD } from '../../../src/domain/guard-record.js';
-import { parseListingRules } from '../../../src/domain/rule-text.js';
+import { parseListingRules } from '../../../src/domain/listing-rules.js';
 import { numberChains } from '../../../src/snapshots/changes/agreement.js';
 import { parseChains } from '../../../src/upstream/rows.js';
 import { demoChains } from '../../fixtures/demo.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseListingRules } from '../../../src/domain/rule-text.js';
+import { parseListingRules } from '../../../src/domain/listing-rules.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import type { FakeListings } from '../../support/fake-upstream.js';
 import { DAY, HOUR, MINUTE, startGuarded } from '../../support/guarded-gateway.js';
