@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { schema } from '../src/graph/schema/index.js';
-import { sdlOf } from '../src/graph/schema/sdl.js';
+import { schema, sdlOf } from '../src/graph/schema/index.js';
 import { PRINTED_GUIDES } from '../src/packaging/guides.js';
 
 it('schema.graphql is what the code prints', () => {

@@ -5,7 +5,7 @@ import type { Snapshots } from '../snapshots/snapshots.js';
 import { type CostLimits, CostMeter } from './cost.js';
 import { type Dependencies, dependenciesOf } from './dependencies.js';
 import { DependencyTracker } from './dependency-tracker.js';
-import { createLoaders, type Loaders, type LoadersOptions } from './loaders.js';
+import { Loaders, type LoadersOptions } from './loaders.js';
 
 /** Everything that resolvers may use, made anew for every operation. */
 export interface GatewayContext {
@@ -71,11 +71,11 @@ export function createContext(options: ContextOptions, operation: OperationFacts
   const isPriceFresh = (asOf: number): boolean => {
     const isFresh = asOf >= now - priceMaxAgeMs;
     if (isFresh) tracker.notePriceGoodUntil(asOf + priceMaxAgeMs);
-    else tracker.notePriceTime();
+    else tracker.note('priceTimes');
     return isFresh;
   };
   return {
-    loaders: createLoaders({ view, tracker, isPriceFresh, maxRoutes, cost, nextTurn, refuseToWait }),
+    loaders: new Loaders({ view, tracker, isPriceFresh, maxRoutes, cost, nextTurn, refuseToWait }),
     cost,
     log: () => log.child({ requestId: requestId?.() }),
     isPriceFresh,
@@ -83,7 +83,7 @@ export function createContext(options: ContextOptions, operation: OperationFacts
     tracker,
     introspection,
     listings() {
-      tracker.noteFreshness();
+      tracker.note('freshness');
       return snapshots.status(now);
     },
     staleListings: () => view.staleReads(now),

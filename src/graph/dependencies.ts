@@ -1,6 +1,5 @@
 import type { Snapshots } from '../snapshots/snapshots.js';
-import type { RouteMapVersion } from '../snapshots/sources/sources.js';
-import type { ReadSnapshots, ServedState } from '../snapshots/view/operation-view.js';
+import type { ReadSnapshots } from '../snapshots/view/operation-view.js';
 import type { TrackedReads } from './dependency-tracker.js';
 
 /*
@@ -8,27 +7,35 @@ import type { TrackedReads } from './dependency-tracker.js';
  * response, checked against the snapshots that are served when it is asked for again, and turned into headers.
  */
 
+/** All that responses can be made from, as it is served now. */
+const SERVED = {
+  chains: (snapshots) => snapshots.current().chains?.version,
+  tokens: (snapshots) => snapshots.current().tokens?.version,
+  /** In place of `tokens` where no price was read. */
+  tokensWithoutPrices: (snapshots) => snapshots.current().tokens?.rowsVersion,
+  /** Where the response shows the time of prices, or that they are too old. */
+  pricesTakenAt: (snapshots) => snapshots.current().tokens?.takenAt,
+  /** Of the operator, where routes were read; otherwise the listings alone show them. */
+  rules: (snapshots) => snapshots.current().rules,
+  routeMap: (snapshots) => snapshots.routeMap()?.version,
+  /** Where the response shows the time of routes: the answers that the map is made from, */
+  routeMapAnswers: (snapshots) => snapshots.routeMap()?.answers,
+  /** and, of routes asked for, that no newer ones have taken their place. */
+  routeEvictions: (snapshots) => snapshots.routeEvictions(),
+} satisfies Readonly<Record<string, (snapshots: Snapshots) => unknown>>;
+
+type Served = keyof typeof SERVED;
+
 /** While they are current, executing the request again would give the same response. */
 export interface Dependencies {
-  /** The version of the chain listing; undefined if it was not read. */
-  readonly chains: string | undefined;
-  /** The version of the token listing, or of its rows without prices if no price was read. Undefined if not read. */
-  readonly tokens: string | undefined;
-  readonly hasPrices: boolean;
-  /** When the token listing was fetched, if the response shows that time. */
-  readonly takenAt: number | undefined;
-  /** When they cease to be current even if no listing changes (milliseconds since 1970). */
+  /** What it was made from, as it was served then. */
+  readonly values: Readonly<Partial<Record<Served, unknown>>>;
+  /** When they cease to be current even if nothing served changes (milliseconds since 1970). */
   readonly goodUntil: number;
   /** When a price in the response becomes too old to be shown (milliseconds since 1970); infinite without prices. */
   readonly pricesGoodUntil: number;
-  /** The version of the map of routes, with its answers if their time is shown; undefined if it was not read. */
-  readonly routeMap?: Partial<RouteMapVersion> | undefined;
   /** When the oldest routes in the response were fetched (milliseconds since 1970); undefined without routes. */
-  readonly routesTakenAt?: number | undefined;
-  /** If the response shows the time of routes: while it is the same, no newer routes have taken their place. */
-  readonly routeEvictions?: number | undefined;
-  /** The operator's rules; undefined if no routes were read, since the listings alone show them then. */
-  readonly rules?: object | undefined;
+  readonly routesTakenAt: number | undefined;
 }
 
 /** A complete result without errors; reusable while its dependencies are current. */
@@ -41,18 +48,21 @@ export interface CacheableResult {
 /** The dependencies of a response; undefined if it holds for this moment only. */
 export function dependenciesOf(read: ReadSnapshots, tracked: TrackedReads): Dependencies | undefined {
   const { chains, tokens, isMissing, routes, routeMap } = read;
-  if (tracked.freshness || isMissing) return undefined;
+  const { prices, priceTimes, pricesGoodUntil, freshness, routeTimes } = tracked;
+  if (freshness || isMissing) return undefined;
   return {
-    chains: chains?.version,
-    tokens: tracked.prices ? tokens?.version : tokens?.rowsVersion,
-    hasPrices: tracked.prices,
-    takenAt: tracked.priceTimes ? tokens?.takenAt : undefined,
-    goodUntil: Math.min(routes?.goodUntil ?? Number.POSITIVE_INFINITY, tracked.pricesGoodUntil),
-    pricesGoodUntil: tracked.pricesGoodUntil,
-    routeMap: routeMap && (tracked.routeTimes ? routeMap : { version: routeMap.version }),
+    values: {
+      ...(chains && { chains: chains.version }),
+      ...(tokens && (prices ? { tokens: tokens.version } : { tokensWithoutPrices: tokens.rowsVersion })),
+      ...(tokens && priceTimes && { pricesTakenAt: tokens.takenAt }),
+      ...(routes && { rules: routes.rules }),
+      ...(routeMap && { routeMap: routeMap.version }),
+      ...(routeMap && routeTimes && { routeMapAnswers: routeMap.answers }),
+      ...(routes && routeTimes && { routeEvictions: routes.evictions }),
+    },
+    goodUntil: Math.min(routes?.goodUntil ?? Number.POSITIVE_INFINITY, pricesGoodUntil),
+    pricesGoodUntil,
     routesTakenAt: routes?.takenAt,
-    routeEvictions: tracked.routeTimes ? routes?.evictions : undefined,
-    rules: routes?.rules,
   };
 }
 
@@ -73,15 +83,16 @@ export interface ResponseInfo {
 /** Gives what a response's headers need now; undefined if the dependencies are no longer current. */
 export type DependencyCheck = (dependencies: Dependencies) => ResponseInfo | undefined;
 
-/** Makes the check of dependencies against the snapshots that are served now. */
+/** Makes the check of dependencies against what is served now. */
 export function createDependencyCheck(snapshots: Snapshots): DependencyCheck {
-  return (dependencies) => {
+  return ({ values, goodUntil, pricesGoodUntil, routesTakenAt }) => {
     const now = snapshots.now();
-    if (!isCurrent(dependencies, snapshots.current(), now)) return undefined;
-    if (dependencies.routeMap && !isSame(dependencies.routeMap, snapshots.routeMap())) return undefined;
-    const { chains, tokens, goodUntil, pricesGoodUntil, routesTakenAt, routeEvictions } = dependencies;
-    if (routeEvictions !== undefined && routeEvictions !== snapshots.routeEvictions()) return undefined;
-    const read = { chains: chains !== undefined, tokens: tokens !== undefined, routesTakenAt };
+    if (now >= goodUntil) return undefined;
+    for (const name in values) {
+      if (values[name as Served] !== SERVED[name as Served](snapshots)) return undefined;
+    }
+    const tokens = 'tokens' in values || 'tokensWithoutPrices' in values;
+    const read = { chains: 'chains' in values, tokens, routesTakenAt };
     const { stale, freshForMs, takenAt } = snapshots.freshness(read, now);
     return {
       now,
@@ -91,19 +102,6 @@ export function createDependencyCheck(snapshots: Snapshots): DependencyCheck {
       takenAt,
     };
   };
-}
-
-function isCurrent(dependencies: Dependencies, { chains, tokens, rules }: ServedState, now: number): boolean {
-  if (now >= dependencies.goodUntil) return false;
-  if (dependencies.rules !== undefined && dependencies.rules !== rules) return false;
-  if (dependencies.chains !== undefined && dependencies.chains !== chains?.version) return false;
-  if (dependencies.tokens === undefined) return true;
-  if (dependencies.takenAt !== undefined && dependencies.takenAt !== tokens?.takenAt) return false;
-  return dependencies.tokens === (dependencies.hasPrices ? tokens?.version : tokens?.rowsVersion);
-}
-
-function isSame({ version, answers }: Partial<RouteMapVersion>, now: RouteMapVersion | undefined): boolean {
-  return version === now?.version && (answers === undefined || answers === now?.answers);
 }
 
 /**

@@ -66,29 +66,14 @@ export class DependencyTracker {
     return this.noted;
   }
 
-  notePrice(): void {
-    this.noted.prices = true;
+  /** Notes it as read. Routes each time, also those at hand: their listing may have been noted elsewhere. */
+  note(flag: Exclude<keyof TrackedReads, 'pricesGoodUntil'>): void {
+    this.noted[flag] = true;
   }
 
-  notePriceTime(): void {
-    this.noted.priceTimes = true;
-  }
-
+  /** Notes that a price was read which is too old from this time on. */
   notePriceGoodUntil(time: number): void {
     if (time < this.noted.pricesGoodUntil) this.noted.pricesGoodUntil = time;
-  }
-
-  noteFreshness(): void {
-    this.noted.freshness = true;
-  }
-
-  /** Also for routes that are at hand: their listing may have been noted elsewhere. */
-  noteRoutes(): void {
-    this.noted.routes = true;
-  }
-
-  noteRouteTime(): void {
-    this.noted.routeTimes = true;
   }
 
   /**

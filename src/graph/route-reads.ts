@@ -3,13 +3,17 @@ import { tokenFilterKey } from '../domain/addresses.js';
 import { GatewayError, OperationLimitError } from '../domain/errors.js';
 import type { TokenFilter } from '../domain/listing.js';
 import type { RouteAnswer } from '../snapshots/routes/routes.js';
+import type { View } from '../snapshots/view/operation-view.js';
 import { type CostMeter, ROUTE_UNITS } from './cost.js';
-import { inTurn, type LateReadsOptions } from './late-reads.js';
-import { type MaybePromise, WOULD_WAIT } from './maybe-promise.js';
+import { inTurn, type MaybePromise, WOULD_WAIT } from './maybe-promise.js';
 
 export type RouteFilter = TokenFilter & { readonly srcToken: string };
 
-export interface RouteReadsOptions extends LateReadsOptions {
+export interface RouteReadsOptions {
+  /** The snapshots that this operation reads. */
+  readonly view: View;
+  /** Waits for a turn. Called after waiting for the upstream, since an answer resumes many operations at once. */
+  readonly nextTurn: () => Promise<void>;
   /** How many distinct route requests this operation may send to the upstream. */
   readonly maxRoutes: number;
   /** Counts what route requests cost. */

@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { stitchingSdlOf } from '../../src/graph/federation/stitching.js';
-import { subgraphSdlOf } from '../../src/graph/federation/subgraph.js';
-import { schema } from '../../src/graph/schema/index.js';
-import { sdlOf } from '../../src/graph/schema/sdl.js';
+import { stitchingSdlOf, subgraphSdlOf } from '../../src/graph/federation/sdl.js';
+import { schema, sdlOf } from '../../src/graph/schema/index.js';
 import { breakingChanges } from './support/breaking-changes.js';
 
 /**

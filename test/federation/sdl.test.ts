@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { buildSchema, isInterfaceType, isNonNullType, isObjectType, parse, print } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { withDirectives } from '../../src/graph/federation/directives.js';
+import { withDirectives } from '../../src/graph/federation/sdl.js';
 import { schema } from '../../src/graph/schema/index.js';
 import { createTestGateway } from '../support/test-gateway.js';
 

@@ -14,8 +14,8 @@ import {
   isObjectType,
 } from 'graphql';
 import { withFederation } from '../../src/graph/federation/federated.js';
+import { idOfChain, idOfToken } from '../../src/graph/schema/ids.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
-import { idOfChain, idOfToken } from '../../src/graph/schema/values/ids.js';
 import { demoTokens } from '../fixtures/demo.js';
 
 /** A request as a client makes it. */

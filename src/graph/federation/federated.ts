@@ -1,10 +1,13 @@
-import { extendSchema, type GraphQLSchema, isUnionType, parse } from 'graphql';
+/* The query fields by which this graph joins others. */
+import { extendSchema, type GraphQLResolveInfo, type GraphQLSchema, isUnionType, parse } from 'graphql';
+import { GatewayError, OperationLimitError } from '../../domain/errors.js';
 import type { Chain, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
-import { boundEnumValues } from '../schema/values/enums.js';
-import { entitiesOf } from './entities.js';
-import { stitchingSdlOf } from './stitching.js';
-import { subgraphSdlOf } from './subgraph.js';
+import { ID_UNITS } from '../cost.js';
+import { boundEnumValues } from '../schema/arguments.js';
+import { identityOf } from '../schema/ids.js';
+import { objectOf } from '../schema/node.js';
+import { stitchingSdlOf, subgraphSdlOf } from './sdl.js';
 
 const EXTENSION = parse(`
 "An object that other subgraphs may extend or refer to."
@@ -57,4 +60,100 @@ function once(make: () => string): () => string {
     made ??= make();
     return made;
   };
+}
+
+/** Each one adds an error to the response, which costs fifty times as much as an entity. */
+const MAX_MALFORMED = 1_000;
+
+type Loaders = GatewayContext['loaders'];
+type Entity = Chain | Token | null;
+
+/**
+ * Looks up the entity of each representation, in their order. The result is null for an unknown entity, and an
+ * error for a malformed representation, which does not affect the others.
+ *
+ * @throws OperationLimitError for too many malformed representations
+ */
+function entitiesOf(
+  representations: readonly unknown[],
+  { loaders, cost }: GatewayContext,
+  info: GraphQLResolveInfo,
+): readonly (Entity | Promise<Entity> | GatewayError)[] {
+  const membersOf = (representation: unknown) => (representation ?? {}) as Representation;
+  cost.spend(ID_UNITS * representations.filter((each) => typeof membersOf(each).id === 'string').length);
+  const admitted = cost.admitRows(representations, info, (each) =>
+    membersOf(each).__typename === 'Token' ? 'Token' : 'Chain',
+  );
+  let malformedCount = 0;
+  return admitted.map((representation) => {
+    try {
+      return entityOf(representation, loaders);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      malformedCount++;
+      if (malformedCount > MAX_MALFORMED) {
+        throw new OperationLimitError(
+          'BAD_USER_INPUT',
+          `More than ${MAX_MALFORMED} representations are malformed, so none is looked up. Each needs a __typename, "Chain" or "Token", and a key: chainKey, id or caip2 of a Chain; chainKey and address, id or caip19 of a Token.`,
+        );
+      }
+      return error;
+    }
+  });
+}
+
+type Representation = Readonly<Record<string, unknown>>;
+
+/** The key by which the entity is looked up: the first that is whole. */
+function keyNameOf(representation: Representation): 'chainKey' | 'id' | 'caip2' | 'caip19' {
+  const { __typename, id, chainKey, address } = representation;
+  const isToken = __typename === 'Token';
+  if (chainKey !== undefined && !(isToken && address === undefined)) return 'chainKey';
+  if (id !== undefined) return 'id';
+  const caip = isToken ? 'caip19' : 'caip2';
+  return representation[caip] === undefined ? 'chainKey' : caip;
+}
+
+function entityOf(representation: unknown, loaders: Loaders) {
+  if (typeof representation !== 'object' || representation === null) {
+    throw malformed('be an object with a __typename and a key', representation);
+  }
+  const members = representation as Representation;
+  const { __typename, address } = members;
+  if (__typename !== 'Chain' && __typename !== 'Token') {
+    throw malformed('have "Chain" or "Token" as its __typename', __typename);
+  }
+  const name = keyNameOf(members);
+  const key = keyPart(name, members[name]);
+  switch (name) {
+    case 'chainKey':
+      return __typename === 'Chain'
+        ? loaders.chainByKey(key)
+        : loaders.tokenByAddress(key, keyPart('address', address));
+    case 'id': {
+      const identity = identityOf(key);
+      return identity?.type === __typename ? objectOf(identity, loaders) : null;
+    }
+    case 'caip2':
+      return loaders.chainByCaip2(key);
+    case 'caip19':
+      return loaders.tokenByCaip19(key);
+  }
+}
+
+function keyPart(name: string, value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw malformed(`have a string as its ${name}`, value);
+}
+
+function malformed(rule: string, came: unknown): GatewayError {
+  return new GatewayError('BAD_USER_INPUT', `A representation must ${rule}, got ${shown(came)}.`);
+}
+
+/** Short for every value: one large variable can be used a thousand times. */
+function shown(came: unknown): string {
+  if (came === undefined) return 'nothing';
+  if (typeof came === 'string') return JSON.stringify(came.slice(0, 100));
+  if (typeof came !== 'object' || came === null) return String(came);
+  return Array.isArray(came) ? 'a list' : 'an object';
 }

@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { schema } from '../schema/index.js';
-import { stitchingSdlOf } from './stitching.js';
-import { subgraphSdlOf } from './subgraph.js';
+import { stitchingSdlOf, subgraphSdlOf } from './sdl.js';
 
 // Part of `npm run schema`: writes the SDL of `_service { sdl }` and `_sdl` to build/, which is not committed.
 const build = new URL('../../../build/', import.meta.url);

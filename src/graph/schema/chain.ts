@@ -1,10 +1,10 @@
 import type { Chain, NativeCurrency } from '../../domain/listing.js';
 import { whenReady } from '../maybe-promise.js';
+import { textsWithin, textWithin } from './arguments.js';
 import { builder } from './builder.js';
+import { heldBackField } from './held-back.js';
+import { idOfChain } from './ids.js';
 import { NodeType } from './node.js';
-import { textsWithin, textWithin } from './values/arguments.js';
-import { heldBackField } from './values/held-back.js';
-import { idOfChain } from './values/ids.js';
 
 const NativeCurrencyType = builder.objectRef<NativeCurrency>('NativeCurrency').implement({
   description: 'The currency in which a chain charges fees.',

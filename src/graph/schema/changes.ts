@@ -4,8 +4,8 @@ import type { CostMeter } from '../cost.js';
 import { type MaybePromise, whenReady } from '../maybe-promise.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
+import { idOfChainKey, idOfTokenKey } from './ids.js';
 import { TokenType } from './token.js';
-import { idOfChainKey, idOfTokenKey } from './values/ids.js';
 
 const CURSOR =
   'Opaque mark of the present state. Keep it, and pass it as `since` next time. It changes only if rows do: not with prices, nor with the order of the rows.';

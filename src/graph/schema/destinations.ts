@@ -36,7 +36,7 @@ export const ChainDestinationsType = builder.objectRef<ChainDestinations>('Chain
       description:
         'When these routes were fetched, less the time that caches in front of the upstream had held them; in `sources`, when the oldest of them was. Null if that is not known.',
       resolve({ asOf }, _args, { tracker }) {
-        tracker.noteRouteTime();
+        tracker.note('routeTimes');
         return asOf();
       },
     }),

@@ -3,7 +3,7 @@ import type { Chain, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
 import { ID_UNITS } from '../cost.js';
 import { builder } from './builder.js';
-import { type Identity, identityOf } from './values/ids.js';
+import { type Identity, identityOf } from './ids.js';
 
 export const NodeType = builder.interfaceRef<Chain | Token>('Node').implement({
   description: 'An object with an id of its own: caches use the id as a key, and `node` looks it up.',

@@ -1,8 +1,8 @@
 import type { TokenSources } from '../../snapshots/sources/sources.js';
 import { whenReady } from '../maybe-promise.js';
+import { textWithin } from './arguments.js';
 import { builder } from './builder.js';
 import { ChainDestinationsType, groupByChain } from './destinations.js';
-import { textWithin } from './values/arguments.js';
 
 /** To order one token takes about a microsecond, */
 const UNITS_OF_SOURCE = 3;
@@ -34,7 +34,7 @@ const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').impleme
       description:
         'When the oldest of the answers was fetched that this is made from, less the time that caches in front of the upstream had held it; null if there is no bridgeable token.',
       resolve({ asOf }, _args, { tracker }) {
-        tracker.noteRouteTime();
+        tracker.note('routeTimes');
         return asOf;
       },
     }),

@@ -5,10 +5,10 @@ import type { TokenOrder } from '../../search/order/token-order.js';
 import type { FoundTokens } from '../../search/suggestions/did-you-mean.js';
 import type { TokenPage } from '../../search/token-search.js';
 import { searchUnits } from '../cost.js';
+import { textsWithin, textWithin } from './arguments.js';
 import { builder } from './builder.js';
+import { decodeCursor, encodeCursor } from './ids.js';
 import { TokenType } from './token.js';
-import { textsWithin, textWithin } from './values/arguments.js';
-import { decodeCursor, encodeCursor } from './values/cursors.js';
 
 const TokenOrderType = builder.enumType('TokenOrder', {
   description:
@@ -152,7 +152,7 @@ builder.queryField('tokenSearch', (t) =>
     },
     resolve(_query, { query, filter, orderBy, first, after }, { loaders, tracker, cost }) {
       // Relevance, orders by price and filters on prices read prices; the others are not worth a case of their own.
-      tracker.notePrice();
+      tracker.note('prices');
       const order = orderBy ?? 'RELEVANCE';
       const symbols = textsWithin('symbol', 'filter.symbols', filter?.symbols);
       // Each character is folded, as a combining mark is.

@@ -5,12 +5,12 @@ import type { RouteAnswer } from '../../snapshots/routes/routes.js';
 import type { GatewayContext } from '../context.js';
 import { type MaybePromise, whenReady } from '../maybe-promise.js';
 import { NO_ROUTES } from '../route-reads.js';
+import { textWithin } from './arguments.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
+import { heldBackField } from './held-back.js';
+import { idOfToken } from './ids.js';
 import { NodeType } from './node.js';
-import { textWithin } from './values/arguments.js';
-import { heldBackField } from './values/held-back.js';
-import { idOfToken } from './values/ids.js';
 
 const PriceType = builder.objectRef<Price>('Price').implement({
   description:
@@ -22,7 +22,7 @@ const PriceType = builder.objectRef<Price>('Price').implement({
       description:
         "When the gateway fetched the price, less the time that caches in front of the upstream had held it. The upstream's own time of the price is not known.",
       resolve({ asOf }, _args, { tracker }) {
-        tracker.notePriceTime();
+        tracker.note('priceTimes');
         return asOf;
       },
     }),
@@ -61,7 +61,7 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
       nullable: true,
       description: 'Price with its time; null if it is unknown or too old to be trusted.',
       resolve({ price }, _args, { tracker, isPriceFresh }) {
-        tracker.notePrice();
+        tracker.note('prices');
         return price && isPriceFresh(price.asOf) ? price : null;
       },
     }),
@@ -118,7 +118,8 @@ builder.objectFields(ChainType, (t) => ({
     nullable: true,
     description:
       'Number of listed tokens on this chain. Null with an error until there is a snapshot of the token listing.',
-    resolve: ({ chainKey }, _args, { loaders }) => loaders.tokenCountByChain(chainKey),
+    resolve: ({ chainKey }, _args, { loaders }) =>
+      whenReady(loaders.tokensListed(chainKey), ({ length }) => length),
   }),
 }));
 

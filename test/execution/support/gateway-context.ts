@@ -36,7 +36,6 @@ export async function createContexts(
     tokenByAddress: (chainKey: string, address: string) => tokenSnapshot.byAddress(chainKey, address) ?? null,
     tokensListed: (chainKey: string | undefined) =>
       chainKey === undefined ? tokens.rows : tokenSnapshot.byChain(chainKey),
-    tokenCountByChain: (chainKey: string) => tokenSnapshot.byChain(chainKey).length,
     tokenSearch: (request: Parameters<Loaders['tokenSearch']>[0]) =>
       tokenSnapshot.search({ ...request, pricesUsable: true }, chainSnapshot),
   } as unknown as Loaders;
@@ -50,7 +49,7 @@ export async function createContexts(
     });
     const tracker = new DependencyTracker(view, cost, 0);
     const routesFrom: Loaders['routesFrom'] = ({ srcToken }) => {
-      tracker.noteRoutes();
+      tracker.note('routes');
       // Routes from some tokens have to be waited for.
       return isNativePlaceholder(srcToken) ? Promise.resolve(destinations) : destinations;
     };

@@ -1,6 +1,6 @@
-import type { HeldBackFact, Token } from '../../../domain/listing.js';
-import type { GatewayContext } from '../../context.js';
-import { builder } from '../builder.js';
+import type { HeldBackFact, Token } from '../../domain/listing.js';
+import type { GatewayContext } from '../context.js';
+import { builder } from './builder.js';
 
 const HeldBackFactType = builder.objectRef<HeldBackFact>('HeldBackFact').implement({
   description:
