@@ -29,6 +29,20 @@ import { type BackOff, NO_PEERS, type Peers, type RefreshLease, type SharedFailu
 import { type Came, logAccepted, logGuarded, logOlder, logRejected } from './refresh-log.js';
 import { isOlder, type Snapshot } from './snapshot.js';
 
+/** What is counted of listings and routes. */
+export interface SnapshotMetrics {
+  /** The end of a refresh: `taken`, `shared`, `older`, `held_back` with the reasons, or an error's code. */
+  refresh(listing: string, outcome: string, heldBackFor?: readonly HoldBackReason[]): void;
+  /** A fact of a row whose change was accepted, and by whom. */
+  acceptedChange(listing: string, fact: GuardedFact, by: AcceptedBy): void;
+  /** The number of keys that an answer has more than once, with unequal guarded facts. */
+  contradictoryRows(listing: string, keys: number): void;
+  /** The number of routes that were left out because they disagree with the token listing. */
+  conflictingRouteRows(count: number): void;
+  /** The sweep has asked for a token: `ok`, or the code of the error. */
+  readonly sweep: { asked(outcome: string): void };
+}
+
 /** The options of the refreshers of both listings. Times are in milliseconds. */
 export interface RefreshOptions extends HoldBackRules {
   /** The upstream: why requests for listings wait now, and where to tell the source of shared or stored rows. */
@@ -39,12 +53,7 @@ export interface RefreshOptions extends HoldBackRules {
   readonly peers?: Peers | undefined;
   /** Where the listings outlive the process; by default nowhere. */
   readonly disk?: DiskStore | undefined;
-  /** Called at the end of each refresh: `taken`, `shared`, `older`, `held_back` with the reasons, or an error's code. */
-  readonly onRefresh?: (listing: string, outcome: string, heldBackFor: readonly HoldBackReason[]) => void;
-  /** Called for each fact of a row whose change was accepted, and by whom. */
-  readonly onAcceptedChange?: ((listing: string, fact: GuardedFact, by: AcceptedBy) => void) | undefined;
-  /** Called with the number of keys that an answer has more than once, with unequal guarded facts. */
-  readonly onContradictory?: ((listing: string, keys: number) => void) | undefined;
+  readonly metrics?: Partial<SnapshotMetrics> | undefined;
   readonly log: Logger;
 }
 
@@ -80,7 +89,7 @@ export type Refresher<Indexed extends Snapshot<Row>, Row = unknown> = ReturnType
 /** Holds the last good snapshot of one listing and refreshes it in the background, one refresh at a time. */
 export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: RefresherOptions<Row, Indexed>) {
   const { kind, fetch, guard, select, index, freshMs, listing: upstream } = options;
-  const { firstPauseMs = FIRST_PAUSE_MS, peers = NO_PEERS, disk, onRefresh, log } = options;
+  const { firstPauseMs = FIRST_PAUSE_MS, peers = NO_PEERS, disk, metrics = {}, log } = options;
   const { name } = kind;
   const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
   let snapshot: Indexed | undefined;
@@ -122,7 +131,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       const fetched = await fetch().finally(() => {
         requestedAt = 0;
       });
-      options.onContradictory?.(name, fetched.contradictory?.size ?? 0);
+      metrics.contradictoryRows?.(name, fetched.contradictory?.size ?? 0);
       if (!guarded) checkFirstListing(kind, fetched);
       const accepted = await admit(fetched, 'taken');
       leased.succeed(stored(accepted));
@@ -167,7 +176,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       if (acceptedLoss)
         log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${acceptedLoss}`);
       if (came !== 'rules') listingCheck.remember(served, acceptedLoss !== undefined);
-      logGuarded(log, kind, result, options.onAcceptedChange);
+      logGuarded(log, kind, result, metrics.acceptedChange);
       return publish(listing, indexed, came);
     }
   }
@@ -200,7 +209,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     sharedAt = sentAtOf(fetched);
     failuresInARow = 0;
     logOlder(log, kind, fetched);
-    onRefresh?.(name, 'older', []);
+    metrics.refresh?.(name, 'older');
     schedule(freshMs);
     // With the time of this request: peers do not repeat it.
     return { ...served, upstreamAgeMs: Math.max(0, sentAtOf(fetched) - served.takenAt) };
@@ -222,7 +231,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     if (came !== 'rules') failuresInARow = 0;
     if (came !== 'taken') upstream.switchTo?.(accepted.source);
     if (came === 'shared') sharedAt = sentAtOf(accepted);
-    if (came === 'taken' || came === 'shared') onRefresh?.(name, came, []);
+    if (came === 'taken' || came === 'shared') metrics.refresh?.(name, came);
     const record = stored(accepted);
     if (came !== 'restored')
       disk?.write(kind, { ...record, largest: listingCheck.largest(record.rows.length) });
@@ -252,7 +261,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     }
     const retryInMs = Math.round(Math.min(Math.max(pauseMs, error.retryAfterMs ?? 0), LONGEST_PAUSE_MS));
     const heldBackFor = isHeldBack ? error.reasons : [];
-    onRefresh?.(name, isHeldBack ? 'held_back' : code, heldBackFor);
+    metrics.refresh?.(name, isHeldBack ? 'held_back' : code, heldBackFor);
     lease?.fail({ code, message, at, failuresInARow, heldBack: listingCheck.heldBack }, retryInMs);
     logRejected(log, kind, snapshot, error, retryInMs, heldBackFor);
     schedule(peers === NO_PEERS ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));

@@ -43,10 +43,6 @@ export interface SnapshotsOptions extends RefreshOptions, Pick<SourcesOptions, '
   readonly rules?: ListingRules | undefined;
   /** In this time the routes of all bridgeable tokens are asked for in the background; undefined: never. */
   readonly routesSweepMs?: number | undefined;
-  /** Called when the sweep has asked for a token: `ok`, or the code of the error. */
-  readonly onSwept?: (outcome: string) => void;
-  /** Called with the number of routes that were left out because they disagree with the token listing. */
-  readonly onConflictingRouteRows?: (count: number) => void;
 }
 
 const NOTHING_EMBEDDED: EmbeddedFacts = { chains: [], chainKeys: new Map(), tokens: new Map() };
@@ -115,7 +111,7 @@ export function createSnapshots(options: SnapshotsOptions) {
           intervalMs,
           tokens: () => tokens.snapshot,
           select: (rows) => operator.selectTokens(rows),
-          onAsked: options.onSwept,
+          onAsked: options.metrics?.sweep?.asked,
         });
   const routes = createRoutes({
     listing,
@@ -127,7 +123,7 @@ export function createSnapshots(options: SnapshotsOptions) {
   const reconcile = createReconcile({
     mayServe,
     operator: () => operator,
-    onConflicts: options.onConflictingRouteRows,
+    onConflicts: options.metrics?.conflictingRouteRows,
     log,
   });
   const held = {
