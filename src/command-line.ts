@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { SETTINGS } from './config.js';
+import { SETTING_GROUPS, SETTINGS, shownDefault } from './config.js';
 
 /** The answer to the options of the command line. */
 export interface Reply {
@@ -21,12 +21,16 @@ export function replyTo(options: readonly string[]): Reply {
   return { text, isError: true };
 }
 
-/** Every setting with its default, in the order of the README. */
+/** Every setting with its default, by groups. */
 function help(): string {
   const { name, description } = readPackage();
-  const settings = Object.values(SETTINGS).map(({ name, fallback, meaning }) => {
-    const isShown = typeof fallback !== 'object' && fallback !== undefined;
-    return `  ${name}${isShown ? ` (default ${fallback})` : ''}\n      ${meaning.replaceAll('`', '')}`;
+  const groups = SETTING_GROUPS.map(([title, keys]) => {
+    const settings = keys.map((key) => {
+      const shown = shownDefault(SETTINGS[key]);
+      const { name: variable, meaning } = SETTINGS[key];
+      return `  ${variable}${shown === undefined ? '' : ` (default ${shown})`}\n      ${meaning.replaceAll('`', '')}`;
+    });
+    return `${title}\n${settings.join('\n')}`;
   });
   return `${name}: ${description}
 
@@ -35,7 +39,8 @@ Usage: [SETTING=value …] npm start, or node dist/main.js [--help | --version]
 SIGTERM and Ctrl-C stop it without losing a request; SIGHUP is ignored.
 
 Settings, as environment variables:
-${settings.join('\n')}
+
+${groups.join('\n\n')}
 `;
 }
 

@@ -38,7 +38,7 @@ export const UPSTREAM_PROFILES = ['v1', 'value-transfer', 'auto'] as const;
 
 export type UpstreamProfile = (typeof UPSTREAM_PROFILES)[number];
 
-/** Every setting, in the order in which the README lists them. */
+/** Every setting. {@link SETTING_GROUPS} has the order in which they are shown. */
 export const SETTINGS = {
   host: setting('HOST', '127.0.0.1', host, 'Address to listen on.'),
   port: setting('PORT', 4000, integer(0, 65_535), 'Port to listen on; 0 takes a free one.'),
@@ -240,6 +240,68 @@ export const SETTINGS = {
   ),
   logLevel: setting<LogLevel>('LOG_LEVEL', 'info', oneOf(LOG_LEVELS), `One of ${LOG_LEVELS.join(', ')}.`),
 };
+
+/** The settings as `--help` and the guide show them: the title of each group, and its settings. */
+export const SETTING_GROUPS: readonly (readonly [
+  title: string,
+  settings: readonly (keyof typeof SETTINGS)[],
+])[] = [
+  ['Process', ['host', 'port', 'adminPort', 'drainMs', 'logLevel', 'logRequests']],
+  [
+    'Upstream',
+    [
+      'upstreamUrl',
+      'demo',
+      'upstreamProfile',
+      'upstreamSuccessorUrl',
+      'upstreamHeaders',
+      'upstreamTimeoutMs',
+      'upstreamRetries',
+      'upstreamRequestsPerSecond',
+      'upstreamMaxBytes',
+    ],
+  ],
+  [
+    'Freshness and guarded values',
+    [
+      'chainsFreshMs',
+      'tokensFreshMs',
+      'destinationsFreshMs',
+      'routesSweepMs',
+      'priceMaxAgeMs',
+      'holdBackMs',
+      'holdBackShrink',
+      'holdBackTimes',
+      'listingRules',
+    ],
+  ],
+  ['Disk and Redis', ['snapshotDir', 'redisUrl']],
+  [
+    'What clients may use',
+    ['corsOrigins', 'graphiql', 'logos', 'introspection', 'mcp', 'trustedDocuments', 'trustedDocumentsOnly'],
+  ],
+  [
+    'Limits on clients',
+    [
+      'rateLimit',
+      'trustedProxies',
+      'maxCost',
+      'maxRows',
+      'maxDepth',
+      'maxAliases',
+      'maxQueryTokens',
+      'maxBodyBytes',
+      'maxRoutesPerOperation',
+      'maxWaitMs',
+      'maxConnections',
+    ],
+  ],
+];
+
+/** The default of a setting as it is written in the environment; undefined if it has none. */
+export function shownDefault({ fallback }: { readonly fallback: unknown }): string | undefined {
+  return typeof fallback === 'object' || fallback === undefined ? undefined : String(fallback);
+}
 
 /** The value of every setting. */
 export type Config = {

@@ -17,18 +17,7 @@ import {
 } from './upstream/services.js';
 
 export interface OpenOptions
-  extends Omit<
-      SnapshotsOptions,
-      | 'listing'
-      | 'disk'
-      | 'embedded'
-      | 'rules'
-      | 'onAcceptedChange'
-      | 'onContradictory'
-      | 'onRefresh'
-      | 'onConflictingRouteRows'
-      | 'onSwept'
-    >,
+  extends Omit<SnapshotsOptions, 'listing' | 'disk' | 'embedded' | 'rules' | 'metrics'>,
     Omit<
       UpstreamOptions,
       keyof Addresses | 'rateLimiter' | 'onAttempt' | 'onBreaker' | 'onChangeOver' | 'onFieldDrift'
@@ -120,11 +109,6 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
     disk,
     embedded: readEmbeddedFacts,
     rules: rulesFile?.rules,
-    onRefresh: metrics.refresh,
-    onAcceptedChange: metrics.acceptedChange,
-    onContradictory: metrics.contradictoryRows,
-    onConflictingRouteRows: metrics.conflictingRouteRows,
-    onSwept: metrics.sweep.asked,
   });
   metrics.watchHeldBack(snapshots.heldBack);
   if (snapshots.sweepStatus) metrics.sweep.watch(snapshots.sweepStatus);

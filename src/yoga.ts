@@ -17,7 +17,6 @@ import {
   notReadyReason,
   PUBLIC_PATHS,
 } from './observability/monitoring.js';
-import { createRequestLog, type LogRequests } from './observability/request-log.js';
 import { VERSION } from './observability/version.js';
 import { llmsText } from './pages/llms-text.js';
 import { createPicker } from './pages/picker/picker.js';
@@ -48,7 +47,7 @@ import {
   useQueryMethod,
 } from './plugins/parameters.js';
 import { useAnswers, useFiles, useNotFound, usePages } from './plugins/paths.js';
-import { type RequestFacts, useRequestLog } from './plugins/request-log.js';
+import { type RequestFacts, useRequestFacts } from './plugins/request-facts.js';
 import { useResults } from './plugins/results.js';
 import type { Snapshots } from './snapshots/snapshots.js';
 import { createTokenListAnswer } from './token-list/answer.js';
@@ -83,8 +82,6 @@ export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly logos: boolean;
   /** The port of `/metrics`, which is then not found here. */
   readonly adminPort?: number | undefined;
-  /** Which requests are logged; all unless given. */
-  readonly logRequests?: LogRequests | undefined;
 }
 
 /**
@@ -167,7 +164,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
       // Gives all others a request of its own.
       useQueryMethod(path),
       // For every response, including refusals.
-      useRequestLog(createRequestLog(log, options.logRequests)),
+      useRequestFacts(),
       useHeaders(path, options.corsOrigins),
       // Requests that are answered without GraphQL.
       useAnswers(({ method }, { pathname }) => monitoring(method, pathname)),

@@ -124,7 +124,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
   ],
   start: ['assemble', 'config', 'demo', 'http', 'logger', 'observability', 'server'],
   'command-line': ['config'],
-  packaging: [],
+  packaging: ['config', 'domain'],
   main: ['command-line', 'start'],
 };
 

@@ -11,7 +11,7 @@ function errorsOf(env: Record<string, string>): readonly string[] {
 }
 
 describe('settings', () => {
-  it('have the defaults that the README gives', () => {
+  it('have these defaults', () => {
     expect(readConfig({})).toEqual({
       config: {
         host: '127.0.0.1',

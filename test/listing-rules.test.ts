@@ -13,7 +13,7 @@ import {
   isUnionType,
 } from 'graphql';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { parseListingRules } from '../src/domain/rule-text.js';
+import { parseListingRules } from '../src/domain/listing-rules.js';
 import { TOOLS } from '../src/mcp/tools.js';
 import { chainRow, tokenRow } from './fixtures/rows.js';
 import { callOf } from './mcp/support.js';

@@ -64,7 +64,7 @@ describe('the command line', () => {
 });
 
 describe('a signal', () => {
-  it.each([0, 10, 30, 60, 100, 200, 400, 800, 1600])(
+  it.each([0, 30, 100, 400, 1600])(
     'SIGTERM %i ms after the first line of the gateway ends it with status 0',
     async (ms) => {
       const { child, output, exited } = spawnGateway({
@@ -91,7 +91,7 @@ describe('a signal', () => {
   });
 
   it('SIGTERM that comes twice, as from a supervisor that signals npm and its children, loses no request', async () => {
-    const { answer, child, exited } = await startWaitingGateway(late(3000, json({ tokens: demoTokens })));
+    const { answer, child, exited } = await startWaitingGateway(late(2000, json({ tokens: demoTokens })));
     for (const signal of ['SIGTERM', 'SIGTERM', 'SIGHUP', 'SIGTERM'] as const) {
       child.kill(signal);
       await sleep(200);
@@ -109,24 +109,6 @@ describe('a signal', () => {
     expect(child.exitCode).toBeNull();
     child.kill('SIGINT');
     expect(await exited).toBe(130);
-  });
-
-  it('DRAIN_MS is how long it answers after SIGTERM', async () => {
-    const { address, child, exited } = await startGatewayProcess({ DRAIN_MS: '4000' });
-    const stoppedAt = performance.now();
-    child.kill('SIGTERM');
-    let answers = 0;
-    await expect
-      .poll(() =>
-        fetch(`${address}/ready`).then(
-          () => ++answers && 'answered',
-          () => 'closed',
-        ),
-      )
-      .toBe('closed');
-    expect(answers).toBeGreaterThan(0);
-    expect(await exited).toBe(0);
-    expect(performance.now() - stoppedAt).toBeGreaterThan(4000);
   });
 
   it.each(['SIGTERM', 'SIGINT'] as const)('%s reaches the gateway through npm start', async (signal) => {

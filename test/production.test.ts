@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,6 @@ import { isBrowserMissing, launchBrowser, PATIENCE_MS } from './support/browser.
 import { getAsBrowser } from './support/browser-get.js';
 import { freePort } from './support/free-port.js';
 import { ask } from './support/gateway-process.js';
-import { broughtBy, installedPackages, ownSpace, spaceOf } from './support/installed.js';
 import { ROOT, tableBelow } from './support/readme.js';
 
 const MIB = 2 ** 20;
@@ -204,4 +203,57 @@ function manifestOf(path: string): { name: string; version: string; scripts?: Re
   const file = join(folder, path, 'package.json');
   expect(existsSync(file), file).toBe(true);
   return JSON.parse(readFileSync(file, 'utf8'));
+}
+
+interface LockedPackage {
+  readonly name?: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+/** The space that a file or a folder takes on a disk with blocks of 4096 bytes, in bytes. */
+function spaceOf(path: string): number {
+  const stats = lstatSync(path);
+  const own = Math.ceil(stats.size / 4096) * 4096;
+  if (!stats.isDirectory()) return own;
+  return readdirSync(path).reduce((sum, name) => sum + spaceOf(join(path, name)), own);
+}
+
+/** The folders of all packages that are installed in a project, such as `node_modules/pino`. */
+function installedPackages(project: string): readonly string[] {
+  const { packages } = readJson(join(project, 'node_modules/.package-lock.json'));
+  return Object.keys(packages);
+}
+
+/** The folders of a package and of everything that it brings. Peers are left out: the project itself chooses them. */
+function broughtBy(project: string, name: string): readonly string[] {
+  const { packages } = readJson(join(project, 'node_modules/.package-lock.json'));
+  const found = new Set<string>();
+  const visit = (dependency: string, from: string): void => {
+    const folders = from
+      .split('/node_modules/')
+      .map((_, depth, parts) => parts.slice(0, depth + 1).join('/node_modules/'));
+    const places = [
+      ...folders.toReversed().map((folder) => `${folder}/node_modules/${dependency}`),
+      `node_modules/${dependency}`,
+    ];
+    const place = places.find((folder) => folder in packages);
+    if (!place || found.has(place)) return;
+    found.add(place);
+    const { dependencies = {}, optionalDependencies = {} } = packages[place] ?? {};
+    for (const each of Object.keys({ ...dependencies, ...optionalDependencies })) visit(each, place);
+  };
+  visit(name, '');
+  return [...found];
+}
+
+/** What a package takes with everything that is in its folder but no package of its own, in bytes. */
+function ownSpace(project: string, folder: string): number {
+  const nested = join(project, folder, 'node_modules');
+  const hasNested = readdirSync(join(project, folder)).includes('node_modules');
+  return spaceOf(join(project, folder)) - (hasNested ? spaceOf(nested) : 0);
+}
+
+function readJson(path: string): { readonly packages: Readonly<Record<string, LockedPackage>> } {
+  return JSON.parse(readFileSync(path, 'utf8'));
 }

@@ -4,19 +4,18 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { SETTINGS } from '../src/config.js';
-import { ERROR_CODES } from '../src/domain/errors.js';
 import { startFakeSuccessor } from './support/fake-successor.js';
 import { startFakeUpstream, status } from './support/fake-upstream.js';
 import { freePort } from './support/free-port.js';
 import { ask } from './support/gateway-process.js';
-import { blockOf, blocksOf, ROOT, readmes, readText, tableBelow, variablesOf } from './support/readme.js';
+import { blockOf, blocksOf, ROOT, readmes, readText, variablesOf } from './support/readme.js';
 import { isRedisMissing } from './support/redis.js';
 import { type SharedGateway, startSharedGateway } from './support/shared-gateway.js';
 
 const README = 'README.md';
 const STORAGE = 'src/storage/README.md';
-const MAX_LINES = 280;
+const GRAPH = 'src/graph/README.md';
+const MAX_WORDS = 1_500;
 const MAX_PICTURE_BYTES = 150_000;
 
 const HERE = 'test/readme.test.ts';
@@ -28,20 +27,23 @@ const RUN_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   [README]: {
     start: HERE,
     tests: HERE,
+    rest: HERE,
     query: HERE,
     answer: HERE,
     ChainPicker: HERE,
     TokenPicker: HERE,
     DestinationPicker: HERE,
+    'recipes/fetch.ts': CLIENTS,
+    'recipes/apollo.ts': CLIENTS,
+    'real upstream': HERE,
+    'hosts/node-http.js': 'test/library/hosts.test.ts',
+  },
+  [GRAPH]: {
     Listings: HERE,
     Identifiers: HERE,
     Changes: HERE,
     Sources: HERE,
     machines: HERE,
-    'recipes/fetch.ts': CLIENTS,
-    'recipes/apollo.ts': CLIENTS,
-    'real upstream': HERE,
-    'hosts/node-http.js': 'test/library/hosts.test.ts',
   },
   [STORAGE]: {
     disk: HERE,
@@ -122,7 +124,7 @@ describe('the commands', () => {
     ]);
     expect(JSON.parse(stdout)).toEqual(JSON.parse(blockOf(README, 'answer')));
 
-    const lines = blockOf(README, 'machines')
+    const lines = blockOf(GRAPH, 'machines')
       .replaceAll(':4000/', `:${port}/`)
       .replaceAll('\\\n', '')
       .trim()
@@ -137,7 +139,7 @@ describe('the commands', () => {
     ]);
     const address = `http://127.0.0.1:${port}`;
     await expect
-      .poll(async () => (await ask<{ sources: unknown }>(address, only('Sources'))).data?.sources)
+      .poll(async () => (await ask<{ sources: unknown }>(address, only(GRAPH, 'Sources'))).data?.sources)
       .toMatchObject({ isComplete: false, asOf: expect.any(String), chains: expect.any(Array) });
 
     const upstream = await startFakeUpstream();
@@ -163,6 +165,10 @@ describe('the commands', () => {
       ]);
     await expect.poll(kept.output).toContain('"msg":"Listening"');
 
+    const rest = blockOf(README, 'rest').replace(/https:[^']+/, upstream.url);
+    const joined = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', rest]);
+    expect(JSON.parse(joined.stdout)).toEqual(JSON.parse(blockOf(README, 'answer')));
+
     upstream.plan('chains', status(410));
     upstream.plan('tokens', status(410));
     const successor = await startFakeSuccessor();
@@ -183,7 +189,7 @@ describe('the commands', () => {
       CI: 'true',
     });
     expect(await tested.exited, tested.output()).toBe(0);
-    await expect.poll(tested.output).toMatch(/Tests\s+1 passed/);
+    await expect.poll(tested.output).toMatch(/Tests\s+3 passed/);
   });
 
   it.skipIf(isRedisMissing)('share through Redis', { timeout: 900_000 }, async () => {
@@ -214,21 +220,22 @@ describe('the queries', () => {
     return gateway.end;
   });
 
-  const answer = async <Data>(operation: string, variables?: object) => {
+  const answer = async <Data>(guide: string, operation: string, variables?: object) => {
     const address = gateway.endpoint.replace('/graphql', '');
-    const { data, ...rest } = await ask<Data>(address, only(operation), variables);
+    const { data, ...rest } = await ask<Data>(address, only(guide, operation), variables);
     expect(rest, operation).toEqual({});
     return data;
   };
 
   it.each(['Listings', 'Identifiers', 'Changes'])('%s is answered, with rows', async (operation) => {
-    for (const value of Object.values(await answer<Record<string, unknown>>(operation))) {
+    for (const value of Object.values(await answer<Record<string, unknown>>(GRAPH, operation))) {
       expect(Array.isArray(value) ? value.length : value).toBeTruthy();
     }
   });
 
   it('of the three pickers each take their variables from the answer to the one before', async () => {
     const { chains } = await answer<{ chains: { chainKey: string }[] }>(
+      README,
       'ChainPicker',
       variablesOf(README, 'ChainPicker'),
     );
@@ -236,13 +243,14 @@ describe('the queries', () => {
     expect(found).toMatchObject({ filter: { chainKeys: chains.map(({ chainKey }) => chainKey) } });
     const { tokenSearch } = await answer<{
       tokenSearch: { edges: { node: { chainKey: string; address: string } }[] };
-    }>('TokenPicker', found);
+    }>(README, 'TokenPicker', found);
     const [first] = tokenSearch.edges.map(({ node }) => ({
       srcChainKey: node.chainKey,
       srcToken: node.address,
     }));
     expect(first).toEqual(variablesOf(README, 'DestinationPicker'));
     const { destinations } = await answer<{ destinations: { tokens: unknown[] }[] }>(
+      README,
       'DestinationPicker',
       first,
     );
@@ -250,33 +258,7 @@ describe('the queries', () => {
   });
 });
 
-describe('the tables', () => {
-  /** Compares rows; a failure prints those that are missing or too many, and no others. */
-  function expectRows(found: readonly string[], expected: readonly string[], source: string): void {
-    const missing = expected.filter((row) => !found.includes(row)).join('\n');
-    const superfluous = found.filter((row) => !expected.includes(row)).join('\n');
-    expect({ missing, superfluous }, `Correct the table in README.md, or ${source}.`).toEqual({
-      missing: '',
-      superfluous: '',
-    });
-    expect(found, `Put the rows into the order of ${source}.`).toEqual(expected);
-  }
-
-  it('of settings has each with its default and meaning', () => {
-    const rows = Object.values(SETTINGS).map(({ name, fallback, meaning }) => {
-      const hasDefault = typeof fallback !== 'object' && fallback !== undefined;
-      return `| \`${name}\` | ${hasDefault ? `\`${fallback}\`` : 'none'} | ${meaning} |`;
-    });
-    expectRows(tableBelow(README, 'Settings'), rows, 'src/config.ts');
-  });
-
-  it('of error codes has each', () => {
-    const codes = tableBelow(README, 'Error codes').map((row) => /^\| `(\w+)` \|/.exec(row)?.[1] ?? row);
-    expectRows(codes.toSorted(), ERROR_CODES.toSorted(), 'src/domain/errors.ts');
-  });
-});
-
-describe('every README', () => {
+describe('every guide', () => {
   it('has only blocks that a test runs', () => {
     const found = readmes().flatMap((path) => blocksOf(path).map(({ name }) => `${path}: ${name}`));
     const known = Object.entries(RUN_BY).flatMap(([path, blocks]) =>
@@ -314,10 +296,10 @@ describe('every README', () => {
   });
 
   it('of the project is read in one sitting, with a small picture', () => {
-    const lines = readText(README).trimEnd().split('\n').length;
-    expect(lines, 'Move something to the README of the folder that it is about.').toBeLessThanOrEqual(
-      MAX_LINES,
-    );
+    const words = readText(README)
+      .split(/\s+/)
+      .filter((word) => /[\p{L}\d]/u.test(word));
+    expect(words.length, 'Move something to the guide that it is about.').toBeLessThanOrEqual(MAX_WORDS);
     const picture = statSync(join(ROOT, 'src/pages/picker/picker.png'));
     expect(picture.size).toBeLessThanOrEqual(MAX_PICTURE_BYTES);
   });
@@ -357,9 +339,9 @@ describe('the map in src', () => {
   });
 });
 
-/** One operation of the README's, alone. */
-function only(operation: string): string {
-  const block = blockOf(README, operation);
+/** One operation of a guide, alone. */
+function only(guide: string, operation: string): string {
+  const block = blockOf(guide, operation);
   return block.split(/^(?=query )/m).find((text) => text.startsWith(`query ${operation}`)) ?? block;
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { schema, sdlOf } from '../src/graph/schema/index.js';
+import { PRINTED_GUIDES } from '../src/packaging/guides.js';
 
 it('schema.graphql is what the code prints', () => {
   const file = readFileSync(new URL('../schema.graphql', import.meta.url), 'utf8');
@@ -8,5 +9,13 @@ it('schema.graphql is what the code prints', () => {
   expect(
     sdlOf(schema),
     'The code prints another schema than schema.graphql. If that is intended, run `npm run schema` and commit the file.',
+  ).toBe(file);
+});
+
+it.each(Object.entries(PRINTED_GUIDES))('%s is what the code prints', (path, print) => {
+  const file = readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
+  expect(
+    print(),
+    `The code prints another ${path}. If that is intended, run \`npm run schema\` and commit the file.`,
   ).toBe(file);
 });

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { SettingError } from '../config-values.js';
-import { ListingRulesError, MAX_RULES_LENGTH, parseListingRules } from '../domain/rule-text.js';
+import { ListingRulesError, MAX_RULES_LENGTH, parseListingRules } from '../domain/listing-rules.js';
 
 /**
  * Checks the file of rules at the start.

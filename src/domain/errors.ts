@@ -1,23 +1,5 @@
-/**
- * All values of `extensions.code` that this gateway adds to those of the GraphQL server. Clients branch on them: never
- * rename one.
- */
-export const ERROR_CODES = [
-  'UPSTREAM_TIMEOUT',
-  'UPSTREAM_UNREACHABLE',
-  'UPSTREAM_STATUS',
-  'UPSTREAM_GONE',
-  'UPSTREAM_RATE_LIMITED',
-  'UPSTREAM_MALFORMED',
-  'ROUTE_BUDGET_EXCEEDED',
-  'LIMIT_EXCEEDED',
-  'OVERLOADED',
-  'RATE_LIMITED',
-  'DOCUMENT_NOT_TRUSTED',
-  'BAD_USER_INPUT',
-] as const;
-
-export type ErrorCode = (typeof ERROR_CODES)[number];
+/** The errors whose code and message clients see. */
+import type { ErrorCode } from './error-codes.js';
 
 /**
  * An error whose code and message clients see; all other errors are masked. The message must therefore contain no

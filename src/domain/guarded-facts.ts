@@ -70,7 +70,8 @@ const isDecimals = (text: string) => /^(?:0|[1-9]\d{0,2})$/.test(text) && Number
 /** Symbol, decimals and address. Only the symbol can have spaces. */
 export const NATIVE_CURRENCY = /^(.*) (\d+) (\S+)$/s;
 
-const FORMS: Readonly<Record<GuardedFact, FactForm>> = {
+/** The forms of all guarded facts. */
+export const FACT_FORMS: Readonly<Record<GuardedFact, FactForm>> = {
   decimals: { of: 'token', expected: 'a whole number from 0 to 255', isValue: isDecimals },
   symbol: { of: 'token', expected: 'a symbol', isValue: () => true },
   address: { of: 'token', expected: 'an address', isValue: (text) => text !== '', fold: foldAddress },
@@ -98,21 +99,11 @@ const FORMS: Readonly<Record<GuardedFact, FactForm>> = {
   },
 };
 
-/** The form of the values of a fact; undefined for a text that is not the name of a guarded fact. */
-export function formOf(fact: string): FactForm | undefined {
-  return isGuardedFact(fact) ? FORMS[fact] : undefined;
-}
-
-/** The names of the facts of tokens or of chains. */
-export function factsOf(row: 'token' | 'chain'): readonly string[] {
-  return Object.entries(FORMS).flatMap(([fact, form]) => (form.of === row ? [fact] : []));
-}
-
 export function isGuardedFact(text: string): text is GuardedFact {
-  return Object.hasOwn(FORMS, text);
+  return Object.hasOwn(FACT_FORMS, text);
 }
 
 /** Equal for two values of a fact that mean the same. */
 export function foldValue(fact: GuardedFact, value: string): string {
-  return FORMS[fact].fold?.(value) ?? value;
+  return FACT_FORMS[fact].fold?.(value) ?? value;
 }

@@ -1,3 +1,5 @@
+/** Rows by key or by group. */
+
 /** The maps that were made, by their rows. Rows are frozen, and so a map stays correct. */
 const cached = new WeakMap<readonly unknown[], ReadonlyMap<string, unknown>>();
 
@@ -13,4 +15,19 @@ export function keyedRows<Row>(rows: readonly Row[], keyOf: (row: Row) => string
 /** Stores the map that was made while the rows were parsed. */
 export function cacheKeyedRows<Row>(rows: readonly Row[], keyed: ReadonlyMap<string, Row>): void {
   cached.set(rows, keyed);
+}
+
+/** The items by group, in their order. */
+export function groupBy<Item, Group>(
+  items: Iterable<Item>,
+  groupOf: (item: Item) => Group,
+): Map<Group, Item[]> {
+  const groups = new Map<Group, Item[]>();
+  for (const item of items) {
+    const key = groupOf(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  return groups;
 }

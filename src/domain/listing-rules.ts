@@ -1,11 +1,8 @@
-import { foldAddress, foldChainKey, partsOfTokenKey, tokenKey } from './addresses.js';
-import { type Caip19Parts, isIdentifiedBy } from './caip.js';
-import { foldValue } from './guarded-facts.js';
+/** The operator's rules: how their text is read, what they mean, and how the rule is written that decides on a change. */
+import { foldAddress, foldChainKey, tokenKey } from './addresses.js';
+import { type Caip19Parts, isIdentifiedBy, parseCaip2, parseCaip19 } from './caip.js';
+import { FACT_FORMS, foldValue, isGuardedFact } from './guarded-facts.js';
 import type { Chain, GuardedFact, Token } from './listing.js';
-
-/*
- * What an operator's rules mean: which rows are served, in which order, and which changes of guarded facts are right.
- */
 
 /** What the operator says of the listings. */
 export interface ListingRules {
@@ -44,50 +41,185 @@ export interface ResolvedRules {
   keptFacts(key: string): ReadonlyMap<GuardedFact, string> | undefined;
 }
 
-/** A chain, or a token on it; both texts folded. */
-export interface RowPlace {
+/** A chain, or a token on it, by the key of the chain; both texts folded. */
+interface RowPlace {
   readonly chainKey: string;
   /** Undefined for a chain. */
   readonly address: string | undefined;
 }
 
 /** A chain by CAIP-2, or a token by CAIP-19. Only the row of the chain says where it is. */
-export interface CaipPlace {
+interface CaipPlace {
   readonly caip2: string;
-  /** Undefined for a chain. */
+  /** Undefined for a chain; the folded address beside it. */
   readonly asset: Caip19Parts | undefined;
+  readonly address: string | undefined;
 }
 
 /** The chain or token that a rule names. */
-export type Place = RowPlace | CaipPlace;
+type Place = RowPlace | CaipPlace;
 
-/** A rule about a guarded fact. */
-export type FactRule = {
+/** A rule about a guarded fact. `from` is the value that is served, `value` the one to serve. */
+interface FactRule {
+  readonly verb: 'accept' | 'keep';
   readonly line: number;
   readonly place: Place;
   readonly fact: GuardedFact;
-  /** The value to serve. */
+  readonly from: string;
   readonly value: string;
-} & ({ readonly verb: 'accept'; readonly from: string } | { readonly verb: 'keep' });
-
-/** The rules as they were read, in the order of their lines. Those about one place do not contradict each other. */
-export interface ParsedRules {
-  readonly size: number;
-  /** The chains to serve, in their order; undefined: all. */
-  readonly order: readonly Place[] | undefined;
-  readonly hidden: readonly Place[];
-  readonly facts: readonly FactRule[];
 }
 
-/** Puts rules that were read into force. */
-export function createListingRules(rules: ParsedRules): ListingRules {
-  const places = [...(rules.order ?? []), ...rules.hidden, ...rules.facts.map(({ place }) => place)];
+type Rule =
+  | FactRule
+  | { readonly verb: 'hide'; readonly place: Place }
+  | { readonly verb: 'chains'; readonly places: readonly Place[] };
+
+/** The maximum length of the text of rules, in UTF-16 code units and in bytes of its file. */
+export const MAX_RULES_LENGTH = 1_048_576;
+/** The maximum number of rules. */
+export const MAX_RULES = 20_000;
+/** How much of a line or word a message shows, in UTF-16 code units. */
+const SHOWN_LENGTH = 100;
+
+/** The text of rules has an error. */
+export class ListingRulesError extends Error {}
+
+/** Refuses a line: what was expected, and what is there; the whole line unless given. */
+type Refuse = (expected: string, got?: string) => never;
+
+/**
+ * Reads the rules of an operator, one a line:
+ *
+ *     chains ethereum base arbitrum          # only these, in this order; further lines add to it
+ *     hide gnosis                            # a chain and its tokens
+ *     hide base:0x8335…                      # a token
+ *     accept ethereum:0xa0b8… decimals 6 18  # the change from 6 to 18 is right
+ *     keep ethereum:0xa0b8… decimals 6       # no other value is ever right
+ *
+ * `#` starts a comment at the beginning of a line and after white space. A word with white space is written as a JSON
+ * string. See `placeOf` for how chains and tokens are named, and `FACT_FORMS` for the facts and their values.
+ *
+ * @throws ListingRulesError for the first error: its line, what was expected and what is there
+ */
+export function parseListingRules(text: string): ListingRules {
+  if (text.length > MAX_RULES_LENGTH) {
+    throw new ListingRulesError(`expected at most ${MAX_RULES_LENGTH} characters, got ${text.length}`);
+  }
+  const rules: Rule[] = [];
+  /** The rules about one fact of one place: those that accept changes of it, then at most one that keeps it. */
+  const aboutOneFact = new Map<string, FactRule[]>();
+  let number = 0;
+  // Each match is a line with its end.
+  for (const [line] of text.matchAll(/[^\r\n]*(?:\r\n|[\r\n]|$)/g)) {
+    number++;
+    const refuse: Refuse = (expected, got = line.trim()) => {
+      const shown = quoted(got.slice(0, SHOWN_LENGTH));
+      throw new ListingRulesError(`line ${number}: expected ${expected}; got ${shown}`);
+    };
+    const words = wordsOf(line) ?? refuse('a word that begins with a double quote to be a JSON string');
+    if (words.length === 0) continue;
+    if (rules.length === MAX_RULES) refuse(`at most ${MAX_RULES} rules`);
+    const rule = readRule(words, number, refuse);
+    rules.push(rule);
+    if (!('fact' in rule)) continue;
+    const key = `${rule.fact} ${placeKey(rule.place)}`;
+    const earlier = aboutOneFact.get(key) ?? [];
+    const isKept = earlier.at(-1)?.verb === 'keep';
+    const opponents = isKept ? earlier.slice(-1) : rule.verb === 'keep' ? earlier : [];
+    const other = opponents.find(({ value }) => !isSameValue(rule.fact, value, rule.value));
+    if (other) refuse(`no contradiction of line ${other.line}, which has "${other.verb}"`);
+    if (!isKept && earlier.push(rule) === 1) aboutOneFact.set(key, earlier);
+  }
+  return createListingRules(rules);
+}
+
+/** Completes an error message. */
+const PLACE = 'chain (key or CAIP-2) or token (chain:address or CAIP-19)';
+
+function readRule([verb, ...words]: readonly string[], line: number, refuse: Refuse): Rule {
+  const [word = '', fact = '', ...values] = words;
+  if (verb === 'chains') {
+    const expected = 'keys or CAIP-2 identifiers of chains after "chains"';
+    if (words.length === 0) refuse(expected);
+    const places = words.map((each) => {
+      const place = placeOf(each);
+      return place && place.address === undefined ? place : refuse(expected, each);
+    });
+    return { verb, places };
+  }
+  const place = placeOf(word);
+  if (verb === 'hide') {
+    if (!place || words.length > 1) return refuse(`one ${PLACE} after "hide"`);
+    return { verb, place };
+  }
+  if (verb !== 'accept' && verb !== 'keep')
+    return refuse('a rule that begins with chains, hide, accept or keep');
+  if (!place) return refuse(`a ${PLACE} after "${verb}"`);
+  const row = place.address === undefined ? 'chain' : 'token';
+  if (!isGuardedFact(fact) || FACT_FORMS[fact].of !== row) {
+    const facts = Object.entries(FACT_FORMS).flatMap(([name, { of }]) => (of === row ? [name] : []));
+    return refuse(`a fact of this ${row}: ${facts.join(', ')}`, fact);
+  }
+  const [from = '', value = from] = values;
+  if (verb === 'accept' && (values.length !== 2 || isSameValue(fact, from, value)))
+    refuse('two different values after "accept": the one that is served and the new one');
+  if (verb === 'keep' && values.length !== 1) refuse('one value after "keep"');
+  const { isValue, expected } = FACT_FORMS[fact];
+  const wrong = values.find((each) => !isValue(each));
+  if (wrong !== undefined) refuse(`${expected} as the value of ${fact}`, wrong);
+  if (fact === 'address' && foldValue(fact, from) !== place.address)
+    refuse("the token's own address as the first value of address", from);
+  return { verb, line, place, fact, from, value };
+}
+
+/**
+ * Reads `ethereum`, `ethereum:0xa0b8…`, `eip155:1` or `eip155:1/erc20:0xa0b8…`. What can be CAIP is CAIP:
+ * `eip155:100` is the chain with that number and not a token. Any other text with a colon is a token; the address
+ * begins after the first colon, and can have further ones.
+ *
+ * @returns undefined if a part is missing
+ */
+function placeOf(text: string): Place | undefined {
+  const slash = text.indexOf('/');
+  const caip2 = parseCaip2(slash < 0 ? text : text.slice(0, slash));
+  if (caip2 !== undefined) {
+    if (slash < 0) return { caip2, asset: undefined, address: undefined };
+    const asset = parseCaip19(`${caip2}${text.slice(slash)}`);
+    if (!asset?.assetNamespace || !asset.address) return undefined;
+    return { caip2, asset, address: foldAddress(asset.address) };
+  }
+  const colon = text.indexOf(':');
+  const chainKey = foldChainKey(colon < 0 ? text : text.slice(0, colon));
+  const address = colon < 0 ? undefined : foldAddress(text.slice(colon + 1));
+  return chainKey === '' || address === '' ? undefined : { chainKey, address };
+}
+
+/** Equal for places that are the same whatever the listings have. */
+function placeKey(place: Place): string {
+  if (!('caip2' in place)) return rowKey(place);
+  const { caip2, asset, address } = place;
+  return asset ? `${caip2}/${asset.assetNamespace}:${address}` : caip2;
+}
+
+/** The key of a row: {@link tokenKey}, or the key of a chain. */
+function rowKey({ chainKey, address }: { readonly chainKey: string; readonly address?: string | undefined }) {
+  return address === undefined ? foldChainKey(chainKey) : tokenKey(chainKey, address);
+}
+
+function isSameValue(fact: GuardedFact, one: string, other: string): boolean {
+  return foldValue(fact, one) === foldValue(fact, other);
+}
+
+/** Puts rules that were read into force. Those about one place do not contradict each other. */
+function createListingRules(rules: readonly Rule[]): ListingRules {
+  const places = rules.flatMap((rule) => (rule.verb === 'chains' ? rule.places : rule.place));
+  const { length: size } = rules;
   if (!places.some((place) => 'caip2' in place)) {
     const resolved = resolve(rules, '', (place) => ('caip2' in place ? undefined : place));
-    return { size: rules.size, resolve: () => resolved };
+    return { size, resolve: () => resolved };
   }
   return {
-    size: rules.size,
+    size,
     resolve(chains) {
       const byCaip2 = new Map(chains().map((chain) => [chain.caip2, chain]));
       const rowOf = (place: Place) => rowPlaceOf(place, byCaip2);
@@ -97,47 +229,51 @@ export function createListingRules(rules: ParsedRules): ListingRules {
 }
 
 /** No rules: everything is served, in the upstream's order. */
-export const NO_RULES: ListingRules = createListingRules({
-  size: 0,
-  order: undefined,
-  hidden: [],
-  facts: [],
-});
+export const NO_RULES: ListingRules = createListingRules([]);
+
+/** The row that a place is; undefined if no chain has its identifier. */
+function rowPlaceOf(place: Place, byCaip2: ReadonlyMap<string | null, Chain>): RowPlace | undefined {
+  if (!('caip2' in place)) return place;
+  const { caip2, asset, address } = place;
+  const chain = byCaip2.get(caip2);
+  if (!chain || (asset && !isIdentifiedBy(asset, chain, asset))) return undefined;
+  return { chainKey: foldChainKey(chain.chainKey), address };
+}
 
 /** @param rowOf finds the row that a rule names; undefined if no chain has its identifier */
 function resolve(
-  { order, hidden, facts }: ParsedRules,
+  rules: readonly Rule[],
   rows: string,
   rowOf: (place: Place) => RowPlace | undefined,
 ): ResolvedRules {
-  /** The place of each chain in the operator's order. */
-  const ranks = order && new Map<string, number>();
-  for (const place of order ?? []) {
-    const row = rowOf(place);
-    // Of a chain that is named twice, the first place counts.
-    if (row && !ranks?.has(row.chainKey)) ranks?.set(row.chainKey, ranks.size);
-  }
+  /** The place of each chain in the operator's order; undefined: all chains, as the upstream orders them. */
+  let ranks: Map<string, number> | undefined;
   const hiddenChains = new Set<string>();
   /** The addresses of hidden tokens by their chain: most chains have none. */
   const hiddenTokens = new Map<string, Set<string>>();
-  for (const place of hidden) {
-    const { chainKey, address } = rowOf(place) ?? {};
-    if (chainKey === undefined) continue;
-    if (address === undefined) hiddenChains.add(chainKey);
-    else hiddenTokens.set(chainKey, (hiddenTokens.get(chainKey) ?? new Set()).add(address));
-  }
   const accepted = new Set<string>();
   const kept = new Map<string, Map<GuardedFact, string>>();
-  for (const rule of facts) {
-    const { place, fact, value } = rule;
-    const row = rowOf(place);
+  for (const rule of rules) {
+    if (rule.verb === 'chains') {
+      ranks ??= new Map();
+      for (const { chainKey } of rule.places.flatMap((place) => rowOf(place) ?? [])) {
+        // Of a chain that is named twice, the first place counts.
+        if (!ranks.has(chainKey)) ranks.set(chainKey, ranks.size);
+      }
+      continue;
+    }
+    const row = rowOf(rule.place);
     if (!row) continue;
-    const key = rowKey(row);
-    if (rule.verb === 'accept') accepted.add(changeKey(key, fact, rule.from, value));
-    else {
-      const values = kept.get(key) ?? new Map<GuardedFact, string>();
+    if (rule.verb === 'hide') {
+      const { chainKey, address } = row;
+      if (address === undefined) hiddenChains.add(chainKey);
+      else hiddenTokens.set(chainKey, (hiddenTokens.get(chainKey) ?? new Set()).add(address));
+    } else if (rule.verb === 'accept') {
+      accepted.add(changeKey(rowKey(row), rule.fact, rule.from, rule.value));
+    } else {
+      const values = kept.get(rowKey(row)) ?? new Map<GuardedFact, string>();
       // Rules by key and by CAIP can name one row without being read as the same place: the first one counts.
-      if (!values.has(fact)) kept.set(key, values.set(fact, value));
+      if (!values.has(rule.fact)) kept.set(rowKey(row), values.set(rule.fact, rule.value));
     }
   }
 
@@ -156,14 +292,17 @@ function resolve(
     selectTokens: (tokens) => select(tokens, ranks, hides),
     hides,
     verdictOn(key, fact, served, upstream) {
-      const row = foldRowKey(key);
-      const value = kept.get(row)?.get(fact);
-      if (value !== undefined)
-        return foldValue(fact, value) === foldValue(fact, upstream) ? 'accept' : 'keep';
-      return accepted.has(changeKey(row, fact, served, upstream)) ? 'accept' : undefined;
+      const value = kept.get(foldRowKey(key))?.get(fact);
+      if (value !== undefined) return isSameValue(fact, value, upstream) ? 'accept' : 'keep';
+      return accepted.has(changeKey(foldRowKey(key), fact, served, upstream)) ? 'accept' : undefined;
     },
-    keptFacts: (key) => (kept.size === 0 ? undefined : kept.get(foldRowKey(key))),
+    keptFacts: (key) => kept.get(foldRowKey(key)),
   };
+}
+
+/** Folds the key of a chain, which has no white space; a {@link tokenKey} is folded. */
+function foldRowKey(key: string): string {
+  return key.includes(' ') ? key : foldChainKey(key);
 }
 
 /** The change of a fact of a row as one string. */
@@ -177,50 +316,87 @@ function select<Row extends { readonly chainKey: string }>(
   ranks: ReadonlyMap<string, number> | undefined,
   isHidden: (row: Row) => boolean,
 ): readonly Row[] {
-  const shown = rows.filter((row) => !isHidden(row));
-  const selected = ranks ? inOrder(shown, ranks) : shown;
+  let selected = rows.filter((row) => !isHidden(row));
+  if (ranks) {
+    const byRank: Row[][] = Array.from(ranks, () => []);
+    for (const row of selected) byRank[ranks.get(foldChainKey(row.chainKey)) ?? 0]?.push(row);
+    selected = byRank.flat();
+  }
   return selected.length === rows.length && selected.every((row, at) => row === rows[at]) ? rows : selected;
 }
 
-function inOrder<Row extends { readonly chainKey: string }>(
-  rows: readonly Row[],
-  ranks: ReadonlyMap<string, number>,
-): readonly Row[] {
-  const byRank: Row[][] = Array.from(ranks, () => []);
-  for (const row of rows) byRank[ranks.get(foldChainKey(row.chainKey)) ?? 0]?.push(row);
-  return byRank.flat();
+/** A row as a rule names it: with its key, or with its key and address. */
+type NamedRow = Pick<Chain, 'chainKey'> & Partial<Pick<Token, 'address'>>;
+
+/**
+ * The rule that accepts a change, for a message that says what to paste.
+ *
+ * @returns undefined if no rule can say it, such as for the key of a chain that reads like an identifier by CAIP
+ */
+export function acceptRule(row: NamedRow, fact: GuardedFact, served: string, upstream: string) {
+  return checkedRule(row, ['accept', fact, served, upstream], (rules, key) => {
+    return rules.verdictOn(key, fact, served, upstream) === 'accept';
+  });
 }
 
-/** The row that a place is; undefined if no chain has its identifier. */
-function rowPlaceOf(place: Place, byCaip2: ReadonlyMap<string | null, Chain>): RowPlace | undefined {
-  if (!('caip2' in place)) return place;
-  const { caip2, asset } = place;
-  const chain = byCaip2.get(caip2);
-  if (!chain || (asset && !isIdentifiedBy(asset, chain, asset))) return undefined;
-  return { chainKey: foldChainKey(chain.chainKey), address: asset && foldAddress(asset.address) };
+/** The rule that keeps the value that is served; undefined if no rule can say it. */
+export function keepRule(row: NamedRow, fact: GuardedFact, served: string) {
+  return checkedRule(row, ['keep', fact, served], (rules, key) => rules.keptFacts(key)?.get(fact) === served);
 }
 
-/** The folded address of a token; undefined for a chain. */
-export function addressOf(place: Place): string | undefined {
-  if (!('caip2' in place)) return place.address;
-  return place.asset && foldAddress(place.asset.address);
+/** The upstream chooses these texts: what is pasted must be read as what is meant, and as nothing else. */
+function checkedRule(
+  row: NamedRow,
+  [verb = '', ...words]: readonly string[],
+  isMeant: (rules: ResolvedRules, key: string) => boolean,
+): string | undefined {
+  const { chainKey, address } = row;
+  const place = address === undefined ? chainKey : `${chainKey}:${address}`;
+  const rule = [verb, place, ...words].map((word) => (BARE.test(word) ? word : quoted(word))).join(' ');
+  try {
+    const resolved = parseListingRules(rule).resolve(() => []);
+    return isMeant(resolved, rowKey(row)) ? rule : undefined;
+  } catch (error) {
+    if (error instanceof ListingRulesError) return undefined;
+    throw error;
+  }
 }
 
-/** Equal for places that are the same whatever the listings have. */
-export function placeKey(place: Place): string {
-  if (!('caip2' in place)) return rowKey(place);
-  const { caip2, asset } = place;
-  return asset ? `${caip2}/${asset.assetNamespace}:${foldAddress(asset.address)}` : caip2;
+/** Sticky: the end of the line, a comment, a JSON string, or a word without quotes. */
+const WORD = /\s*(?:(?<end>$|#)|(?<quoted>"[^"\\]*(?:\\.[^"\\]*)*")(?=\s|$)|(?<bare>[^\s"]\S*))/y;
+
+/** A word that needs no quotes: printable ASCII, without a quote or a comment at its beginning. */
+const BARE = /^[!$-~][!-~]*$/;
+
+/**
+ * Splits a line into its words; none for an empty line or a comment.
+ *
+ * @returns undefined if a word begins with a double quote and is no JSON string
+ */
+function wordsOf(line: string): readonly string[] | undefined {
+  const words: string[] = [];
+  WORD.lastIndex = 0;
+  for (;;) {
+    const { end, quoted, bare } = WORD.exec(line)?.groups ?? {};
+    if (end !== undefined) return words;
+    const word = bare ?? unquoted(quoted);
+    if (word === undefined) return undefined;
+    words.push(word);
+  }
 }
 
-/** The key of a row with folded texts: {@link tokenKey}, or the key of a chain. */
-function rowKey({ chainKey, address }: RowPlace): string {
-  return address === undefined ? chainKey : tokenKey(chainKey, address);
+function unquoted(text: string | undefined): string | undefined {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as string);
+  } catch {
+    return undefined;
+  }
 }
 
-/** Folds the chain of a {@link tokenKey}, or the key of a chain, which has no white space. */
-function foldRowKey(key: string): string {
-  if (!key.includes(' ')) return foldChainKey(key);
-  const { chainKey, address } = partsOfTokenKey(key);
-  return tokenKey(foldChainKey(chainKey), address);
+/** The text as a JSON string in ASCII alone, so that look-alike and invisible characters show. */
+function quoted(text: string): string {
+  return JSON.stringify(text).replace(
+    /[^ -~]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

@@ -1,4 +1,5 @@
-import { ERROR_CODES, type ErrorCode, GatewayError } from './errors.js';
+import { ERROR_CODES, type ErrorCode } from './error-codes.js';
+import { GatewayError } from './errors.js';
 
 export type UpstreamErrorCode = Extract<ErrorCode, `UPSTREAM_${string}`>;
 

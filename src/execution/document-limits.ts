@@ -6,7 +6,7 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql';
-import type { ErrorCode } from '../domain/errors.js';
+import type { ErrorCode } from '../domain/error-codes.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 
 export interface DocumentLimits {

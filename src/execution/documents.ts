@@ -12,7 +12,7 @@ import {
   validate,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import type { ErrorCode } from '../domain/errors.js';
+import type { ErrorCode } from '../domain/error-codes.js';
 import { type DocumentLimits, limitErrors, nameTooLong, tooManyTokens } from './document-limits.js';
 import { exceededTokenLimit } from './document-tokens.js';
 import { createDoorkeeper } from './doorkeeper.js';

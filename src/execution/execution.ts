@@ -118,7 +118,9 @@ export class Execution {
     this.usesVariables = false;
     this.tracker = undefined;
     const read = tracker.track(() => write(value, this));
-    const json = Buffer.concat(this.finish());
+    this.flush();
+    const [first, ...others] = this.parts;
+    const json = first && others.length === 0 ? first : Buffer.concat(this.parts);
     const reads = this.usesVariables ? undefined : read;
     this.text = text;
     this.parts = parts;

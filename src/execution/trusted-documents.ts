@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { getIntrospectionQuery, stripIgnoredCharacters } from 'graphql';
-import type { ErrorCode } from '../domain/errors.js';
+import type { ErrorCode } from '../domain/error-codes.js';
 import type { OperationParameters } from './operation-writer.js';
 
 export interface TrustedDocumentsOptions {

@@ -3,14 +3,14 @@ import {
   type GraphQLField,
   GraphQLID,
   type GraphQLInputField,
-  type GraphQLInputObjectType,
+  GraphQLInputObjectType,
   type GraphQLInputType,
+  GraphQLList,
+  GraphQLNonNull,
   type GraphQLSchema,
   GraphQLString,
   getArgumentValues,
-  isInputObjectType,
   isInputType,
-  isListType,
   isNonNullType,
   Kind,
   type OperationDefinitionNode,
@@ -48,17 +48,17 @@ export function coerceVariables(
   }
 }
 
-/** Throws for an invalid value. */
+/** Throws for an invalid value. It asks for classes by `instanceof`: isNonNullType and the like take several times as long. */
 function coerce(given: GraphQLInputType, value: unknown): unknown {
-  const isNonNull = isNonNullType(given);
+  const isNonNull = given instanceof GraphQLNonNull;
   if (value === null || value === undefined) return isNonNull ? fallBack() : null;
   const type = isNonNull ? given.ofType : given;
-  if (isListType(type)) {
+  if (type instanceof GraphQLList) {
     // A value stands for a list of itself.
     const items: readonly unknown[] = Array.isArray(value) ? value : [value];
     return items.map((item) => coerce(type.ofType, item));
   }
-  if (isInputObjectType(type)) return coerceObject(type, value as Variables);
+  if (type instanceof GraphQLInputObjectType) return coerceObject(type, value as Variables);
   if (typeof value === 'string' && (type === GraphQLString || type === GraphQLID)) return value;
   const parsed: unknown = type.parseValue(value);
   return parsed === undefined ? fallBack() : parsed;
@@ -67,17 +67,24 @@ function coerce(given: GraphQLInputType, value: unknown): unknown {
 /** Lists of fields: to list those of an object like that of getFields() takes long. */
 const fieldsOfTypes = new WeakMap<GraphQLInputObjectType, readonly GraphQLInputField[]>();
 
+function fieldsOf(type: GraphQLInputObjectType): readonly GraphQLInputField[] {
+  const known = fieldsOfTypes.get(type);
+  if (known) return known;
+  const fields = Object.values(type.getFields());
+  fieldsOfTypes.set(type, fields);
+  return fields;
+}
+
 function coerceObject(type: GraphQLInputObjectType, given: Variables): Variables {
   if (typeof given !== 'object' || Array.isArray(given) || type.isOneOf) fallBack();
-  const fields = fieldsOfTypes.get(type) ?? Object.values(type.getFields());
-  fieldsOfTypes.set(type, fields);
   const coerced: Record<string, unknown> = {};
   let known = 0;
-  for (const { name, type: fieldType, defaultValue } of fields) {
+  for (const { name, type: fieldType, defaultValue } of fieldsOf(type)) {
     if (Object.hasOwn(given, name)) known++;
     const value = given[name];
     if (value === undefined && defaultValue !== undefined) coerced[name] = defaultValue;
-    else if (value !== undefined || isNonNullType(fieldType)) coerced[name] = coerce(fieldType, value);
+    else if (value !== undefined || fieldType instanceof GraphQLNonNull)
+      coerced[name] = coerce(fieldType, value);
   }
   if (known < Object.keys(given).length) fallBack();
   return coerced;

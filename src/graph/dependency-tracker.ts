@@ -1,54 +1,58 @@
-import type { ListingName, ListingReads } from '../snapshots/freshness.js';
+import type { ListingReads } from '../snapshots/freshness.js';
 import type { View } from '../snapshots/view/operation-view.js';
 import type { Cost, CostMeter } from './cost.js';
 
-/** What can be read beside rows. */
+/** What an operation, or a part of it, has read beside rows. Times are in milliseconds since 1970. */
 export interface TrackedReads {
   /** True once a price was read or used to filter or order tokens. */
-  prices: boolean;
+  readonly prices: boolean;
   /** True if the response shows a price's time or hides a price as too old; both change at every refresh. */
-  priceTimes: boolean;
+  readonly priceTimes: boolean;
+  /** When the first price that was read becomes too old. */
+  readonly pricesGoodUntil: number;
   /** True once the status of the listings was read, which changes every second. */
-  freshness: boolean;
+  readonly freshness: boolean;
   /** True once routes were read, which have lifetimes of their own. */
-  routes: boolean;
+  readonly routes: boolean;
   /** True if the response shows when routes were fetched. */
-  routeTimes: boolean;
-  /** When the first price that was read becomes too old (milliseconds since 1970). */
-  pricesGoodUntil: number;
+  readonly routeTimes: boolean;
 }
 
-type Flag = Exclude<keyof TrackedReads, 'pricesGoodUntil'>;
+/** What a part of a response was made from, beside rows. While it is the same, so is that part. */
+class Reads implements TrackedReads, Cost {
+  prices = false;
+  priceTimes = false;
+  pricesGoodUntil = Number.POSITIVE_INFINITY;
+  freshness = false;
+  routes = false;
+  routeTimes = false;
+  /** The version of the chain listing; undefined if it was not read. */
+  chains: string | undefined = undefined;
+  /** The version of the token listing and its `takenAt`, which prices show; undefined if it was not read. */
+  tokens: string | undefined = undefined;
+  tokensTakenAt: number | undefined = undefined;
+  /** What the part cost while it was made. */
+  units = 0;
+  rows = 0;
+  bytes = 0;
+}
 
-const noReads = (): TrackedReads => ({
-  prices: false,
-  priceTimes: false,
-  freshness: false,
-  routes: false,
-  routeTimes: false,
-  pricesGoodUntil: Number.POSITIVE_INFINITY,
-});
-const FLAGS = Object.keys(noReads()).filter((name) => name !== 'pricesGoodUntil') as Flag[];
-const LISTINGS: readonly ListingName[] = ['chains', 'tokens'];
 const NO_LISTINGS: ListingReads = { chains: false, tokens: false };
 
-/** What a part of a response was made from, beside rows, and what it cost. While it is the same, so is that part. */
-interface ReadsOfPart extends TrackedReads, Cost {
-  /** The state of each listing; undefined if it was not read. */
-  readonly chains: string | undefined;
-  readonly tokens: string | undefined;
-}
+/** How many kinds of reads are shared, and how many are known to be noted. */
+const MAX_SHARED = 8;
 
-/** The reads of the last part. Those of most parts are equal: as one object, they are compared and noted once. */
-let last: ReadsOfPart | undefined;
+/** The latest reads of parts. Those of most parts are equal: as one object, they are compared and noted once. */
+const shared: Reads[] = [];
 
 /**
  * Collects what one operation reads beside rows: resolvers and loaders note it. It also tells what was read for a part
  * of the response, so that the part can be used in other operations. A class, since one is made for every operation.
  */
 export class DependencyTracker {
-  private noted = noReads();
-  private repeated: ReadsOfPart | undefined;
+  private noted = new Reads();
+  /** Reads that were repeated, and so need not be compared again. */
+  private readonly repeated: Reads[] = [];
 
   /** @param now milliseconds since 1970, by the clock of the operation */
   constructor(
@@ -58,12 +62,12 @@ export class DependencyTracker {
   ) {}
 
   /** Everything that was read so far. */
-  get reads(): Readonly<TrackedReads> {
+  get reads(): TrackedReads {
     return this.noted;
   }
 
   /** Notes it as read. Routes each time, also those at hand: their listing may have been noted elsewhere. */
-  note(flag: Flag): void {
+  note(flag: Exclude<keyof TrackedReads, 'pricesGoodUntil'>): void {
     this.noted[flag] = true;
   }
 
@@ -77,28 +81,31 @@ export class DependencyTracker {
    *
    * @returns what was read meanwhile; undefined if the part holds for this operation only
    */
-  track(write: () => void): ReadsOfPart | undefined {
-    const { view, noted } = this;
-    const { spent } = this.cost;
-    const before = { ...spent };
+  track(write: () => void): Reads | undefined {
+    const { view, noted, cost } = this;
+    const { units, rows, bytes } = cost.spent;
     const listingsBefore = view.swapReads(NO_LISTINGS);
-    this.noted = noReads();
+    const reads = new Reads();
+    this.noted = reads;
     write();
-    const listings = view.swapReads(listingsBefore);
-    const reads: ReadsOfPart = {
-      ...this.noted,
-      chains: listings.chains ? this.stateOf('chains') : undefined,
-      tokens: listings.tokens ? this.stateOf('tokens') : undefined,
-      units: spent.units - before.units,
-      rows: spent.rows - before.rows,
-      bytes: spent.bytes - before.bytes,
-    };
     this.noted = noted;
-    this.noteAll(reads, listings);
-    const isMissing = LISTINGS.some((name) => listings[name] && reads[name] === undefined);
-    if (reads.freshness || reads.routes || isMissing) return undefined;
-    if (!last || !isEqual(last, reads)) last = reads;
-    return last;
+    const { chains: readChains, tokens: readTokens } = view.swapReads(listingsBefore);
+    const { chains, tokens } = view.untracked();
+    if (readChains) {
+      reads.chains = chains?.version;
+      view.chains();
+    }
+    if (readTokens) {
+      reads.tokens = tokens?.version;
+      reads.tokensTakenAt = tokens?.takenAt;
+      view.tokens();
+    }
+    reads.units = cost.spent.units - units;
+    reads.rows = cost.spent.rows - rows;
+    reads.bytes = cost.spent.bytes - bytes;
+    this.noteAll(reads);
+    const isMissing = (readChains && !chains) || (readTokens && !tokens);
+    return reads.freshness || reads.routes || isMissing ? undefined : sharedOf(reads);
   }
 
   /**
@@ -107,33 +114,53 @@ export class DependencyTracker {
    * @returns false if this operation would read something else; nothing is noted then
    * @throws OperationLimitError
    */
-  repeat(reads: ReadsOfPart): boolean {
-    if (reads !== this.repeated) {
-      const listings = { chains: reads.chains !== undefined, tokens: reads.tokens !== undefined };
+  repeat(reads: Reads): boolean {
+    if (!this.repeated.includes(reads)) {
+      const { chains, tokens } = this.view.untracked();
       if (this.now >= reads.pricesGoodUntil) return false;
-      if (LISTINGS.some((name) => listings[name] && reads[name] !== this.stateOf(name))) return false;
-      this.noteAll(reads, listings);
-      this.repeated = reads;
+      if (reads.chains !== undefined && reads.chains !== chains?.version) return false;
+      if (reads.tokens !== undefined) {
+        if (reads.tokens !== tokens?.version || reads.tokensTakenAt !== tokens.takenAt) return false;
+        this.view.tokens();
+      }
+      if (reads.chains !== undefined) this.view.chains();
+      this.noteAll(reads);
+      if (this.repeated.length < MAX_SHARED) this.repeated.push(reads);
     }
     this.cost.add(reads);
     return true;
   }
 
-  private noteAll(reads: TrackedReads, listings: ListingReads): void {
-    for (const name of LISTINGS) if (listings[name]) this.view[name]();
-    for (const flag of FLAGS) if (reads[flag]) this.note(flag);
+  private noteAll(reads: TrackedReads): void {
+    const { noted } = this;
+    noted.prices ||= reads.prices;
+    noted.priceTimes ||= reads.priceTimes;
+    noted.freshness ||= reads.freshness;
+    noted.routes ||= reads.routes;
+    noted.routeTimes ||= reads.routeTimes;
     this.notePriceGoodUntil(reads.pricesGoodUntil);
-  }
-
-  /** The version of a listing and its `takenAt`, which prices show; undefined if there is no snapshot. */
-  private stateOf(name: ListingName): string | undefined {
-    const snapshot = this.view.untracked()[name];
-    return snapshot && `${snapshot.version} ${snapshot.takenAt}`;
   }
 }
 
-const KEYS = ['chains', 'tokens', 'units', 'rows', 'bytes', 'pricesGoodUntil', ...FLAGS] as const;
+function sharedOf(reads: Reads): Reads {
+  for (const known of shared) if (isEqual(known, reads)) return known;
+  if (shared.length >= MAX_SHARED) shared.shift();
+  shared.push(reads);
+  return reads;
+}
 
-function isEqual(one: ReadsOfPart, other: ReadsOfPart): boolean {
-  return KEYS.every((key) => one[key] === other[key]);
+/** For reads of parts that can be used again. */
+function isEqual(one: Reads, other: Reads): boolean {
+  return (
+    one.prices === other.prices &&
+    one.priceTimes === other.priceTimes &&
+    one.pricesGoodUntil === other.pricesGoodUntil &&
+    one.routeTimes === other.routeTimes &&
+    one.chains === other.chains &&
+    one.tokens === other.tokens &&
+    one.tokensTakenAt === other.tokensTakenAt &&
+    one.units === other.units &&
+    one.rows === other.rows &&
+    one.bytes === other.bytes
+  );
 }

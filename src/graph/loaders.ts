@@ -36,6 +36,16 @@ export class Loaders {
 
   constructor(private readonly options: LoadersOptions) {}
 
+  /** Resolves when each listing is there, or has failed, that the other fields of this operation wait for. */
+  async settled(): Promise<void> {
+    // The fields after the one that asks have been resolved by then.
+    await null;
+    for (let awaited = -1; awaited < this.arrivals.size; ) {
+      awaited = this.arrivals.size;
+      await Promise.allSettled(this.arrivals.values());
+    }
+  }
+
   /** The chain listing, searched. */
   chainsBySearch(search: string, chainTypes?: readonly string[]): MaybePromise<readonly Chain[]> {
     return this.read('chains', (chains) => {

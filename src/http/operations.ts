@@ -11,8 +11,9 @@ export interface RequestHead {
 
 /** The path of the target, without a host and a query string. */
 export function pathIn(target: string): string {
-  const [path = ''] = target.replace(/^https?:\/\/[^/?#]*/i, '').split('?', 1);
-  return path;
+  const path = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '');
+  const end = path.indexOf('?');
+  return end < 0 ? path : path.slice(0, end);
 }
 
 /**

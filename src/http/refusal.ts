@@ -34,12 +34,3 @@ const MAX_SHOWN = 100;
 export function shown(text: string): string {
   return JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
 }
-
-/** The refusal of a request body that is longer than the limit. @param bytes how many it has, as far as that is known */
-export function bodyTooLarge(maxBodyBytes: number, bytes: number | 'more'): Refusal {
-  return {
-    status: 413,
-    message: `A request body may have at most ${maxBodyBytes} bytes (MAX_BODY_BYTES); this one has ${bytes}.`,
-    code: 'LIMIT_EXCEEDED',
-  };
-}

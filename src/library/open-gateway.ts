@@ -16,7 +16,7 @@ import { FetchExchange, fetchClient } from './fetch-exchange.js';
 import { checkPath, checkSettings, type GatewaySettings } from './options.js';
 import { createBodyReader, type NodeRequest, readRequest } from './request-bodies.js';
 
-/** The settings of the process as values with the same defaults; see the README. No environment variable is read. */
+/** The settings of the process as values with the same defaults. No environment variable is read. */
 export interface OpenGatewayOptions extends GatewaySettings {
   /** The path of the GraphQL endpoint as clients ask for it, such as `/api/graphql`; `/graphql` unless given. */
   readonly path?: string;

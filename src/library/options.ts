@@ -6,7 +6,7 @@ import { GRAPHQL_PATH, LLMS_PATH, MCP_PATH, SCHEMA_PATH, TOKEN_LIST_PATH } from 
 /** Settings of the process that a gateway inside another server does not have. */
 const OF_THE_PORT = ['host', 'port', 'adminPort', 'maxConnections'] as const;
 
-/** The settings of the gateway, with the defaults that the README lists. */
+/** The settings of the gateway, with the defaults of `config/settings.md`. */
 export type GatewaySettings = Partial<Omit<Config, (typeof OF_THE_PORT)[number] | keyof OwnForms>> & OwnForms;
 
 /** Settings that can be more than what stands in an environment variable. */

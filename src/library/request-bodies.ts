@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import { clientOf } from '../http/client-address.js';
-import { readUpTo } from '../http/read-up-to.js';
 import { type ByteBudget, createByteBudget } from '../server/connections/byte-budget.js';
 import { type ReadBody, readBody } from '../server/connections/read-body.js';
 import type { ServerRefusal } from '../server/refusals.js';
@@ -14,10 +13,24 @@ export interface NodeRequest extends IncomingMessage {
 }
 
 /** Reads the body of a request of `fetch`, and hardly more of it than the limit. */
-export async function readRequest(request: Request, maxBodyBytes: number): Promise<ReadBody> {
-  if (request.method === 'GET' || request.method === 'HEAD') return { bytes: 0 };
-  const { body, bytes } = await readUpTo(maxBodyBytes, request.body);
-  return body ? { body: body.toString(), bytes } : { bytes };
+export async function readRequest({ method, body }: Request, maxBodyBytes: number): Promise<ReadBody> {
+  if (method === 'GET' || method === 'HEAD') return { bytes: 0 };
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.byteLength;
+    // Leaving the loop cancels the stream.
+    if (bytes > maxBodyBytes) return { bytes };
+    chunks.push(chunk);
+  }
+  return { body: textOf(chunks), bytes };
+}
+
+/** Most bodies are one chunk, which is not copied. */
+function textOf(chunks: readonly Uint8Array[]): string {
+  const [first] = chunks;
+  if (chunks.length !== 1 || !first) return Buffer.concat(chunks).toString();
+  return Buffer.from(first.buffer, first.byteOffset, first.byteLength).toString();
 }
 
 /** For all bodies that arrive in parts, as in the server. */
@@ -86,8 +99,7 @@ class TooLong extends Error {
 /** @throws TooLong; anything else if it is nested too deeply or circular, or no JSON for another reason */
 function textOfParsed(parsed: unknown, maxBytes: number): string {
   if (typeof parsed === 'string') return parsed;
-  if (parsed instanceof Uint8Array)
-    return Buffer.from(parsed.buffer, parsed.byteOffset, parsed.byteLength).toString();
+  if (parsed instanceof Uint8Array) return textOf([parsed]);
   /** The text is no shorter than this: each value takes a character, and the next one a comma. */
   let leastBytes = 0;
   const json = JSON.stringify(parsed, (_name, value: unknown) => {

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { ERROR_CODES } from '../domain/errors.js';
+import { ERROR_CODES } from '../domain/error-codes.js';
 
 /**
  * How a request was answered. `hit`: from the response cache. `written`: from the snapshots, without GraphQL Yoga.

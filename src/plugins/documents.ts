@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { GraphQLError, Source } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
-import type { ErrorCode } from '../domain/errors.js';
+import type { ErrorCode } from '../domain/error-codes.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 import type { Documents } from '../execution/documents.js';
 import { DocumentRefusal, type TrustedDocuments } from '../execution/trusted-documents.js';

@@ -2,7 +2,8 @@
 
 import { type ExecutionResult, GraphQLError, type GraphQLErrorExtensions } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-import { type ErrorCode, GatewayError, OperationLimitError } from '../domain/errors.js';
+import type { ErrorCode } from '../domain/error-codes.js';
+import { GatewayError, OperationLimitError } from '../domain/errors.js';
 import type { GatewayContext } from '../graph/context.js';
 import type { Logger } from '../logger.js';
 

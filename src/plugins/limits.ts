@@ -9,7 +9,8 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-import { type ErrorCode, type OperationLimitError, responseTooLong } from '../domain/errors.js';
+import type { ErrorCode } from '../domain/error-codes.js';
+import { type OperationLimitError, responseTooLong } from '../domain/errors.js';
 import { exceedsBytes } from '../execution/result-bytes.js';
 import type { GatewayContext } from '../graph/context.js';
 import { refusalResponse } from '../http/refusal.js';

@@ -1,8 +1,7 @@
 import type { Plugin } from 'graphql-yoga';
 import { type CorsOrigins, isForeignOrigin } from '../http/cors.js';
 import { exceededLimit } from '../http/json-limits.js';
-import { readUpTo } from '../http/read-up-to.js';
-import { bodyTooLarge, type Refusal, refusalResponse, shown } from '../http/refusal.js';
+import { type Refusal, refusalResponse, shown } from '../http/refusal.js';
 import type { ToolFacts } from '../mcp/mcp-handler.js';
 
 /** Answers a message whose body was read and parsed. */
@@ -17,7 +16,6 @@ export interface McpPluginOptions {
   readonly path: string;
   /** A page of another origin is refused. */
   readonly corsOrigins: CorsOrigins;
-  readonly maxBodyBytes: number;
   readonly answer: AnswerMessage;
 }
 
@@ -33,12 +31,7 @@ const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 
 /** Serves the Model Context Protocol at one path: one message a request, without sessions. */
-export function useMcp({
-  path,
-  corsOrigins,
-  maxBodyBytes,
-  answer,
-}: McpPluginOptions): Plugin<object, McpContext> {
+export function useMcp({ path, corsOrigins, answer }: McpPluginOptions): Plugin<object, McpContext> {
   async function respond(
     request: Request,
     { client, outcome = {} }: McpContext,
@@ -46,9 +39,7 @@ export function useMcp({
   ): Promise<Response> {
     const refusal = refusalOf(request, corsOrigins);
     if (refusal) return refusalResponse(refusal, { Response: ResponseClass });
-    const { body } = await readUpTo(maxBodyBytes, request.body);
-    if (!body) return refusalResponse(bodyTooLarge(maxBodyBytes, 'more'), { Response: ResponseClass });
-    const read = messageIn(body.toString());
+    const read = messageIn(await request.text());
     if (read.error) return new ResponseClass(read.error, { status: 400, headers: JSON_HEADERS });
     const response = await answer(request, read.message, client, outcome);
     const text = await response.text();

@@ -2,10 +2,9 @@
 
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-import type { ErrorCode } from '../domain/errors.js';
+import type { ErrorCode } from '../domain/error-codes.js';
 import { QUERY, QUERY_TYPE } from '../http/query-method.js';
-import { readUpTo } from '../http/read-up-to.js';
-import { bodyTooLarge, type Refusal, refusalResponse, shown } from '../http/refusal.js';
+import { type Refusal, refusalResponse, shown } from '../http/refusal.js';
 
 const JSON_TYPE = /^application\/json *(;|$)/i;
 
@@ -58,26 +57,20 @@ export interface BodyLimitOptions {
 }
 
 export interface BodyLimitContext {
-  /** How many bytes of body the HTTP server received; undefined if nobody has counted them. */
+  /** How many bytes of body arrived. The server has read no more of it than the limit. */
   readonly bodyBytes?: number | undefined;
 }
 
-/** Refuses a larger request body with HTTP 413, and reads hardly more of it than the limit. */
+/** Refuses a larger request body with HTTP 413. */
 export function useBodyLimit({ maxBodyBytes }: BodyLimitOptions): Plugin<BodyLimitContext, BodyLimitContext> {
   return {
     onRequest({ request, serverContext, endResponse, fetchAPI }) {
       const declared = Number(request.headers.get('content-length')) || 0;
       const bytes = Math.max(declared, serverContext.bodyBytes ?? 0);
-      if (bytes > maxBodyBytes) endResponse(refusalResponse(bodyTooLarge(maxBodyBytes, bytes), fetchAPI));
-    },
-    onRequestParse({ request, serverContext, requestParser, setRequestParser, endResponse, fetchAPI }) {
-      const { url, method, headers, body } = request;
-      if (serverContext.bodyBytes !== undefined || !body || !requestParser) return undefined;
-      return readUpTo(maxBodyBytes, body).then(({ body: read }) => {
-        if (!read) endResponse(refusalResponse(bodyTooLarge(maxBodyBytes, 'more'), fetchAPI));
-        else
-          setRequestParser(() => requestParser(new fetchAPI.Request(url, { method, headers, body: read })));
-      });
+      if (bytes <= maxBodyBytes) return;
+      const message = `A request body may have at most ${maxBodyBytes} bytes (MAX_BODY_BYTES); this one has ${bytes}.`;
+      const code: ErrorCode = 'LIMIT_EXCEEDED';
+      endResponse(refusalResponse({ status: 413, message, code }, fetchAPI));
     },
   };
 }

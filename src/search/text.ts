@@ -27,7 +27,7 @@ export interface Interpretation {
 /** Each word costs a look-up in all texts, and no person types more. */
 export const MAX_WORDS = 8;
 /** Of one text, so many letters of a symbol or parts of a name are indexed. Only a hostile text has more. */
-const MAX_STARTS = 64;
+const MAX_STARTS = 32;
 /** Filler words, ignored in the looser interpretations. */
 export const FILLERS: ReadonlySet<string> = new Set(
   'a and at chain coin coins for from in mainnet native network of on the to token tokens via with'.split(

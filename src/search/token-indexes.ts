@@ -81,7 +81,7 @@ function* indexSteps(rows: readonly Token[]): Steps<TokenIndexes> {
     chainKeyStarts: yield* wordStartsSteps([...byChain], ([chainKey]) => keyStarts(chainKey)),
     addresses,
     addressStarts: yield* wordStartsSteps([...addresses], ([address]) =>
-      address.startsWith('0x') ? [MARK.first + address.toLowerCase()] : [],
+      address.startsWith('0x') ? [MARK.rest + address.toLowerCase()] : [],
     ),
     ...(yield* nameOrderSteps([...byName], rows.length)),
     isBridgeable: Uint8Array.from(tokens, ({ isBridgeable }) => Number(isBridgeable)),

@@ -28,6 +28,7 @@ export interface WordStarts<Text> {
 }
 
 const STEP_TEXTS = 128;
+const STEP_WORDS = 4096;
 
 /**
  * Sorts the words of all texts, so that the words with one start are neighbours.
@@ -48,9 +49,13 @@ export function* wordStartsSteps<Text>(
     if (nth % STEP_TEXTS === 0) yield;
   }
   const order = yield* sortSteps(words.length, (a, b) => compare(words[a] ?? '', words[b] ?? ''));
-  const sorted = Array.from(order, (index) => words[index] ?? '');
-  yield;
-  const textAt = Array.from(order, (index) => textOf[index] as Text);
+  const sorted: string[] = [];
+  const textAt: Text[] = [];
+  for (const index of order) {
+    sorted.push(words[index] ?? '');
+    textAt.push(textOf[index] as Text);
+    if (sorted.length % STEP_WORDS === 0) yield;
+  }
 
   return {
     find(letters, found) {

@@ -1,6 +1,6 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { ErrorCode } from '../domain/errors.js';
+import type { ErrorCode } from '../domain/error-codes.js';
 import { CACHE_STATUS, MISS } from '../http/caching.js';
 import { type CorsOrigins, corsHeaders } from '../http/cors.js';
 import { type Refusal, refusalBody, refusalHeaders } from '../http/refusal.js';

@@ -1,8 +1,11 @@
+/** How old listings are, what follows from it, and the status of a listing. */
 import type { ListingSource } from '../domain/listing.js';
 import type { Refresher } from './refresher.js';
 import type { Snapshot } from './snapshot.js';
 
-export type ListingName = 'chains' | 'tokens';
+export const LISTING_NAMES = ['chains', 'tokens'] as const;
+
+export type ListingName = (typeof LISTING_NAMES)[number];
 
 /** The state of a listing depends on the age of its snapshot alone. */
 export type ListingState = 'EMPTY' | 'FRESH' | 'STALE';
@@ -48,32 +51,6 @@ export interface ListingStatus {
   readonly lastFailure: { readonly code: string; readonly message: string; readonly at: number } | null;
 }
 
-/** A listing whose freshness is asked for, or the routes. */
-export interface ListingAge {
-  readonly name: StaleListing['name'];
-  readonly snapshot: Pick<Snapshot<unknown>, 'takenAt' | 'ageAt'> | undefined;
-  /** The age up to which it is fresh, in milliseconds. */
-  readonly freshMs: number;
-}
-
-/**
- * Computes the freshness of these listings together. A listing without a snapshot is infinitely old.
- *
- * @param now milliseconds since 1970
- */
-export function freshnessOf(listings: readonly ListingAge[], now: number): Freshness {
-  const stale: StaleListing[] = [];
-  let freshForMs = Number.POSITIVE_INFINITY;
-  let takenAt = Number.POSITIVE_INFINITY;
-  for (const { name, snapshot, freshMs } of listings) {
-    const ageMs = snapshot ? snapshot.ageAt(now) : Number.POSITIVE_INFINITY;
-    if (stateAt(ageMs, freshMs) === 'STALE') stale.push({ name, ageMs });
-    freshForMs = Math.min(freshForMs, Math.max(0, freshMs - ageMs));
-    takenAt = Math.min(takenAt, snapshot?.takenAt ?? takenAt);
-  }
-  return { stale, freshForMs, takenAt };
-}
-
 /**
  * Computes the status of a listing.
  *
@@ -86,9 +63,9 @@ export function statusOf(
     snapshot,
     lastFailure,
     isHeldBack,
-    heldBackRows,
-  }: Pick<Refresher<Snapshot<unknown>>, 'snapshot' | 'lastFailure' | 'isHeldBack' | 'heldBackRows'>,
-  freshMs: number,
+    heldBack,
+    freshMs,
+  }: Pick<Refresher<Snapshot<unknown>>, 'snapshot' | 'lastFailure' | 'isHeldBack' | 'heldBack' | 'freshMs'>,
   source: ListingSource,
   now: number,
 ): ListingStatus {
@@ -96,20 +73,16 @@ export function statusOf(
   return {
     name,
     source: snapshot?.source ?? source,
-    state: ageMs === null ? 'EMPTY' : stateAt(ageMs, freshMs),
+    state: ageMs === null ? 'EMPTY' : ageMs > freshMs ? 'STALE' : 'FRESH',
     takenAt: snapshot?.takenAt ?? null,
     ageMs,
     rows: snapshot?.rows.length ?? 0,
     rejectedRows: snapshot?.rejected.count ?? 0,
-    heldBackRows,
+    heldBackRows: heldBack.rows,
     version: snapshot?.version ?? null,
     isHeldBack,
     lastFailure: lastFailure
       ? { code: lastFailure.error.code, message: lastFailure.error.message, at: lastFailure.at }
       : null,
   };
-}
-
-function stateAt(ageMs: number, freshMs: number): 'FRESH' | 'STALE' {
-  return ageMs <= freshMs ? 'FRESH' : 'STALE';
 }

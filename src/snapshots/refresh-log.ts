@@ -1,7 +1,7 @@
 import type { AcceptedBy } from '../domain/guard-record.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import { type GuardedFact, type HeldBackFact, type Origin, sentAtOf } from '../domain/listing.js';
-import { acceptRule, keepRule } from '../domain/rule-text.js';
+import { acceptRule, keepRule } from '../domain/listing-rules.js';
 import type { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';

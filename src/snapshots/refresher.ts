@@ -1,3 +1,4 @@
+/** One listing's refresh, from beginning to end: fetch, check, guard, index, publish, store, tell. */
 import { type AcceptedBy, EMPTY_GUARD, type GuardRecord } from '../domain/guard-record.js';
 import { type Fetched, type GuardedFact, type Listing, sentAtOf } from '../domain/listing.js';
 import { UpstreamError } from '../domain/upstream-error.js';
@@ -8,10 +9,11 @@ import type { GuardedListing, GuardResult } from './changes/guard.js';
 import {
   checkFirstListing,
   createListingCheck,
+  HeldBackError,
   type HoldBackReason,
   type HoldBackRules,
 } from './changes/listing-check.js';
-import { asSent } from './changes/unguarded.js';
+import { asSent, heldBackIn, withKnownFacts } from './changes/unguarded.js';
 import type { DiskStore } from './disk-store.js';
 import {
   delayFailure,
@@ -23,11 +25,23 @@ import {
   MAX_PAUSE_MS,
   STAND_BACK_MS,
 } from './failures.js';
-import { type HeldBackSummary, heldBackIn, NONE_HELD_BACK } from './held-back.js';
 import { type BackOff, NO_PEERS, type Peers, type RefreshLease, type SharedFailure } from './peers.js';
 import { type Came, logAccepted, logGuarded, logOlder, logRejected } from './refresh-log.js';
-import type { Snapshot } from './snapshot.js';
-import { isOlder, msSinceSent, withTimeOf } from './upstream-age.js';
+import { isOlder, type Snapshot } from './snapshot.js';
+
+/** What is counted of listings and routes. */
+export interface SnapshotMetrics {
+  /** The end of a refresh: `taken`, `shared`, `older`, `held_back` with the reasons, or an error's code. */
+  refresh(listing: string, outcome: string, heldBackFor?: readonly HoldBackReason[]): void;
+  /** A fact of a row whose change was accepted, and by whom. */
+  acceptedChange(listing: string, fact: GuardedFact, by: AcceptedBy): void;
+  /** The number of keys that an answer has more than once, with unequal guarded facts. */
+  contradictoryRows(listing: string, keys: number): void;
+  /** The number of routes that were left out because they disagree with the token listing. */
+  conflictingRouteRows(count: number): void;
+  /** The sweep has asked for a token: `ok`, or the code of the error. */
+  readonly sweep: { asked(outcome: string): void };
+}
 
 /** The options of the refreshers of both listings. Times are in milliseconds. */
 export interface RefreshOptions extends HoldBackRules {
@@ -39,12 +53,7 @@ export interface RefreshOptions extends HoldBackRules {
   readonly peers?: Peers | undefined;
   /** Where the listings outlive the process; by default nowhere. */
   readonly disk?: DiskStore | undefined;
-  /** Called at the end of each refresh: `taken`, `shared`, `older`, `held_back` with the reasons, or an error's code. */
-  readonly onRefresh?: (listing: string, outcome: string, heldBackFor: readonly HoldBackReason[]) => void;
-  /** Called for each fact of a row whose change was accepted, and by whom. */
-  readonly onAcceptedChange?: ((listing: string, fact: GuardedFact, by: AcceptedBy) => void) | undefined;
-  /** Called with the number of keys that an answer has more than once, with unequal guarded facts. */
-  readonly onContradictory?: ((listing: string, keys: number) => void) | undefined;
+  readonly metrics?: Partial<SnapshotMetrics> | undefined;
   readonly log: Logger;
 }
 
@@ -77,26 +86,10 @@ export type Refresher<Indexed extends Snapshot<Row>, Row = unknown> = ReturnType
   typeof createRefresher<Row, Indexed>
 >;
 
-const NO_LOSS = { acceptedLoss: undefined };
-
-function withLoss<Row>(listing: GuardedListing<Row>, isAccepted: boolean): GuardedListing<Row> {
-  if (!isAccepted) return listing;
-  return { ...listing, guard: { ...listing.guard, lossAcceptedAt: listing.takenAt } };
-}
-
 /** Holds the last good snapshot of one listing and refreshes it in the background, one refresh at a time. */
 export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: RefresherOptions<Row, Indexed>) {
-  const {
-    kind,
-    fetch,
-    guard,
-    select,
-    index,
-    freshMs,
-    listing: upstream,
-    firstPauseMs = FIRST_PAUSE_MS,
-  } = options;
-  const { peers = NO_PEERS, disk, onRefresh, log } = options;
+  const { kind, fetch, guard, select, index, freshMs, listing: upstream } = options;
+  const { firstPauseMs = FIRST_PAUSE_MS, peers = NO_PEERS, disk, metrics = {}, log } = options;
   const { name } = kind;
   const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
   let snapshot: Indexed | undefined;
@@ -107,7 +100,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   const listingCheck = createListingCheck(kind, options);
   /** The listing that is served, before the operator's rules; undefined before the first. */
   let guarded: GuardedListing<Row> | undefined;
-  let heldBack: HeldBackSummary = NONE_HELD_BACK;
+  let heldBack = heldBackIn(kind, [], { rows: [], guard: EMPTY_GUARD }, select);
   /** How often the operator's rules have changed. */
   let rulesChanges = 0;
   let refreshing: Promise<Indexed> | undefined;
@@ -115,8 +108,6 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   let requestedAt = 0;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
-  /** The failures that are already in the log and in the status. */
-  const recorded = new WeakSet<UpstreamError>();
 
   function refresh(): Promise<Indexed> {
     refreshing ??= runRefresh().finally(() => {
@@ -130,21 +121,20 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   }
 
   async function runRefresh(): Promise<Indexed> {
-    let lease: RefreshLease<Row> | undefined;
+    const leased = await peers.lease(name, kind, newestAt());
+    if (leased.is === 'too early') throw backOff(leased);
+    const lease = leased.is === 'ours' ? leased : undefined;
     try {
-      const leased = await peers.lease(name, kind, newestAt());
       if (leased.is === 'fetched') return await admit(leased.fetched, 'shared');
-      if (leased.is === 'too early') throw backOff(leased);
-      lease = leased;
-      adoptPeerState(lease.peerFailure);
+      adoptPeerState(leased.peerFailure);
       requestedAt = Date.now();
       const fetched = await fetch().finally(() => {
         requestedAt = 0;
       });
-      options.onContradictory?.(name, fetched.contradictory?.size ?? 0);
+      metrics.contradictoryRows?.(name, fetched.contradictory?.size ?? 0);
       if (!guarded) checkFirstListing(kind, fetched);
-      const accepted = await admit(fetched, 'taken', lease);
-      lease.succeed(stored(accepted));
+      const accepted = await admit(fetched, 'taken');
+      leased.succeed(stored(accepted));
       return accepted;
     } catch (error) {
       throw onError(error, lease);
@@ -152,69 +142,54 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   }
 
   /**
-   * Checks a listing, guards its rows, then indexes and publishes it or holds it back. A listing of a peer or from disk
-   * is guarded as if the upstream had sent it now: the peer may have had nothing to compare it with.
+   * Checks a listing, guards its rows, then indexes and publishes it. A listing of a peer or from disk is guarded as if
+   * the upstream had sent it now: the peer may have had nothing to compare it with.
+   *
+   * @throws HeldBackError
    */
-  async function admit(fetched: Fetched<Row>, came: Came, lease?: RefreshLease<Row>): Promise<Indexed> {
+  async function admit(fetched: Fetched<Row>, came: Came): Promise<Indexed> {
     for (;;) {
       const served = guarded;
       const changes = rulesChanges;
       // Rules apply to what is served by now. Its history is that of other rules.
-      const sent =
-        served && came === 'rules' ? { ...asSent(kind, served), history: undefined } : asSent(kind, fetched);
+      const isAgain = served !== undefined && came === 'rules';
+      const sent = isAgain ? { ...asSent(kind, served), history: undefined } : asSent(kind, fetched);
       if (snapshot && came !== 'rules') {
         if (isOlder(fetched, snapshot)) return keep(snapshot, fetched);
         if (came !== 'taken' && sentAtOf(fetched) <= newestAt()) return snapshot;
       }
-      const checked = served && came !== 'rules' ? listingCheck.check(served, sent) : NO_LOSS;
-      if ('error' in checked) {
-        throw recordFailure(checked.error, 'held_back', freshMs, lease, checked.reasons);
-      }
-      // The first listing of a peer or from disk continues its own record.
+      const acceptedLoss = served && !isAgain ? listingCheck.check(served, sent) : undefined;
       // A peer whose record began before ours knows better what was there first.
       const isSenior =
         came === 'shared' && (fetched.guard?.beganAt || fetched.takenAt) < (served?.guard.beganAt ?? 0);
       const own = isSenior ? undefined : served;
-      const before = own ?? (await withKnownFacts(came === 'taken' ? undefined : fetched));
+      // The first listing of a peer or from disk continues its own record.
+      const before = own ?? (await firstKnown(came === 'taken' ? undefined : fetched));
       const result = await guard(sent, before, own && came === 'shared' ? fetched : undefined);
-      const listing = withLoss(result.listing, checked.acceptedLoss !== undefined);
+      const { takenAt, guard: record } = result.listing;
+      const listing = acceptedLoss
+        ? { ...result.listing, guard: { ...record, lossAcceptedAt: takenAt } }
+        : result.listing;
       const indexed = await index({ ...listing, rows: select(listing.rows, listing.guard) }, snapshot);
       // A peer's snapshot may have been published meanwhile, or the rules may have changed: then check again.
       if (served !== guarded || changes !== rulesChanges) continue;
-      if (checked.acceptedLoss)
-        log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${checked.acceptedLoss}`);
-      if (came !== 'rules') listingCheck.remember(served, checked.acceptedLoss !== undefined);
-      logGuarded(log, kind, result, options.onAcceptedChange);
+      if (acceptedLoss)
+        log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${acceptedLoss}`);
+      if (came !== 'rules') listingCheck.remember(served, acceptedLoss !== undefined);
+      logGuarded(log, kind, result, metrics.acceptedChange);
       return publish(listing, indexed, came);
     }
   }
 
-  /**
-   * Adds what other records say of rows, as rows that have gone: of another upstream, or written by another gateway.
-   *
-   * @param own the listing that is continued; undefined for a new one
-   */
-  async function withKnownFacts(own: Fetched<Row> | undefined): Promise<Fetched<Row> | undefined> {
+  /** What a first listing is compared with. @param own the listing that is continued; undefined for a new one */
+  async function firstKnown(own: Fetched<Row> | undefined): Promise<Fetched<Row> | undefined> {
     const found = [...((await disk?.readOthers(kind)) ?? []), ...(await peers.readOthers(name, kind))];
-    const [newest] = found.sort((one, other) => other.takenAt - one.takenAt);
-    if (!newest) return own;
-    const gone = found
-      .reverse()
-      .flatMap(({ rows, takenAt, guard }) => [
-        ...(guard?.gone ?? []),
-        ...rows.map((row) => ({ row, at: takenAt })),
-      ]);
-    const facts = { listing: name, source: newest.source, rows: gone.length };
+    const known = withKnownFacts(own, found);
+    if (!known) return own;
+    const { newest, rows } = known;
+    const facts = { listing: name, source: newest.source, rows };
     log.info(facts, `The first ${name} listing is compared with what earlier gateways have served`);
-    const { lossAcceptedAt, unnumbered } = (own ?? newest).guard ?? EMPTY_GUARD;
-    const guard = {
-      ...(own?.guard ?? EMPTY_GUARD),
-      gone: [...gone, ...(own?.guard?.gone ?? [])],
-      unnumbered,
-      // What the other upstream had is no loss of this one.
-      lossAcceptedAt: Math.max(lossAcceptedAt, newest.takenAt),
-    };
-    return own ? { ...own, guard } : { ...newest, rows: [], history: undefined, guard };
+    return known.listing;
   }
 
   /** The snapshot as it is stored and shared: with the rows that the operator hides. */
@@ -222,14 +197,6 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     const { rows = indexed.rows, guard } = guarded ?? {};
     const { source, takenAt, upstreamAgeMs, rejected, history } = indexed;
     return { source, takenAt, upstreamAgeMs, rejected, history, rows, guard };
-  }
-
-  /** Records a failure, unless it is recorded already, and schedules the next attempt. */
-  function onError(reason: unknown, lease?: RefreshLease<Row>): UpstreamError {
-    if (reason instanceof UpstreamError && recorded.has(reason)) return reason;
-    const error = reason instanceof UpstreamError ? reason : internalError(reason);
-    const pauseMs = withJitter(growingPause(firstPauseMs, maxPauseMs, failuresInARow++));
-    return recordFailure(error, error.code, Math.max(pauseMs, error.retryAfterMs ?? 0), lease);
   }
 
   /** When the newest listing that is known here was requested, accepted or not. */
@@ -242,9 +209,10 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     sharedAt = sentAtOf(fetched);
     failuresInARow = 0;
     logOlder(log, kind, fetched);
-    onRefresh?.(name, 'older', []);
+    metrics.refresh?.(name, 'older');
     schedule(freshMs);
-    return withTimeOf(fetched, served);
+    // With the time of this request: peers do not repeat it.
+    return { ...served, upstreamAgeMs: Math.max(0, sentAtOf(fetched) - served.takenAt) };
   }
 
   /** Continues from a peer's failure, if it is newer than the served snapshot. */
@@ -263,7 +231,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     if (came !== 'rules') failuresInARow = 0;
     if (came !== 'taken') upstream.switchTo?.(accepted.source);
     if (came === 'shared') sharedAt = sentAtOf(accepted);
-    if (came === 'taken' || came === 'shared') onRefresh?.(name, came, []);
+    if (came === 'taken' || came === 'shared') metrics.refresh?.(name, came);
     const record = stored(accepted);
     if (came !== 'restored')
       disk?.write(kind, { ...record, largest: listingCheck.largest(record.rows.length) });
@@ -272,27 +240,28 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     if (came === 'rules') return accepted;
     // The interval counts from the request, but a slow upstream is not asked again as soon as it has answered.
     const leastMs = isFirst && came !== 'taken' ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
-    schedule(Math.min(Math.max(freshMs - msSinceSent(accepted), leastMs), freshMs));
+    const sinceSentMs = accepted.ageAt(Date.now()) - (accepted.upstreamAgeMs ?? 0);
+    schedule(Math.min(Math.max(freshMs - sinceSentMs, leastMs), freshMs));
     return accepted;
   }
 
-  function recordFailure(
-    error: UpstreamError,
-    outcome: string,
-    pauseMs: number,
-    lease?: RefreshLease<Row>,
-    heldBackFor: readonly HoldBackReason[] = [],
-  ): UpstreamError {
-    const at = Date.now();
+  /** Records that a refresh failed or is held back, and schedules the next one. */
+  function onError(reason: unknown, lease?: RefreshLease<Row>): UpstreamError {
+    const error = reason instanceof UpstreamError ? reason : internalError(reason);
+    const isHeldBack = error instanceof HeldBackError;
     const { code, message } = error;
-    recorded.add(error);
+    const pauseMs = isHeldBack
+      ? freshMs
+      : withJitter(growingPause(firstPauseMs, maxPauseMs, failuresInARow++));
+    const at = Date.now();
     lastFailure = { error, at };
     if (stopped) {
       lease?.fail();
       return error;
     }
-    const retryInMs = Math.round(Math.min(pauseMs, LONGEST_PAUSE_MS));
-    onRefresh?.(name, outcome, heldBackFor);
+    const retryInMs = Math.round(Math.min(Math.max(pauseMs, error.retryAfterMs ?? 0), LONGEST_PAUSE_MS));
+    const heldBackFor = isHeldBack ? error.reasons : [];
+    metrics.refresh?.(name, isHeldBack ? 'held_back' : code, heldBackFor);
     lease?.fail({ code, message, at, failuresInARow, heldBack: listingCheck.heldBack }, retryInMs);
     logRejected(log, kind, snapshot, error, retryInMs, heldBackFor);
     schedule(peers === NO_PEERS ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));
@@ -304,7 +273,6 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     adoptPeerState(peerFailure);
     const { code, message, at } = peerFailure;
     const error = new UpstreamError(code, message, { retryAfterMs: leftMs });
-    recorded.add(error);
     if (lastFailure?.at !== at) {
       lastFailure = { error, at };
       const facts = { listing: name, code, retryInMs: leftMs };
@@ -335,6 +303,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   }
 
   return {
+    freshMs,
     /** Loads the listing that is on disk. Call it before `start`. */
     async restore(): Promise<void> {
       const fetched = await disk?.read(kind);
@@ -393,10 +362,6 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     /** Whether the upstream's last answer is held back, and an older snapshot served in its place. */
     get isHeldBack() {
       return listingCheck.heldBack !== undefined;
-    },
-    /** How many rows are served as they were last accepted, because the upstream contradicts them. */
-    get heldBackRows() {
-      return heldBack.rows;
     },
     stop(): void {
       stopped = true;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { foldChainKey, tokenKey } from '../domain/addresses.js';
 import type { ListingHistory, TokenListState } from '../domain/history.js';
-import { keyedRows } from '../domain/keyed-rows.js';
-import type { Chain, Fetched, Token } from '../domain/listing.js';
+import { groupBy, keyedRows } from '../domain/keyed-rows.js';
+import type { Chain, Fetched, Origin, Token } from '../domain/listing.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 import { forEachChunk } from '../scheduling/chunks.js';
 import { createChainNames } from '../search/chain-names.js';
@@ -13,9 +13,8 @@ import { createTokenSearch, type KnownChains } from '../search/token-search.js';
 import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
 import { unlistedRows } from './changes/unguarded.js';
 import { changesSince, type ListingChanges, nextChangeLog } from './history/change-log.js';
-import { evmChainsOf } from './history/token-list.js';
-import { FIRST_VERSION, nextTokenListState } from './history/token-list-version.js';
-import { shortDigest } from './short-digest.js';
+import { evmChainsOf, FIRST_VERSION, nextTokenListState } from './history/token-list.js';
+import { digestOf, shortDigest } from './short-digest.js';
 
 /** One whole listing as it was when fetched. It is immutable. */
 export interface Snapshot<Row> extends Fetched<Row> {
@@ -72,7 +71,7 @@ export function createChainSnapshot(fetched: Fetched<Chain>, before?: ChainSnaps
   const history = fetched.history ?? { changes: { cursor: version, steps: [] } };
   const byKey = keyedRows(rows, CHAINS.keyOf);
   const names = createChainNames(rows);
-  let byCaip2: ReadonlyMap<string, Chain> | undefined;
+  const byCaip2 = new Map(rows.map((chain) => [chain.caip2, chain]));
   return {
     ...fetched,
     version,
@@ -80,11 +79,7 @@ export function createChainSnapshot(fetched: Fetched<Chain>, before?: ChainSnaps
     changesSince: (cursor) => changesSince(CHAINS, { rows, history }, cursor),
     rowsByChain: new Map(rows.map(({ chainKey }) => [chainKey, 1])),
     ageAt: agingFrom(fetched.takenAt, before),
-    byCaip2(caip2) {
-      if (caip2.length > TEXT_LIMITS.caip2) return undefined;
-      byCaip2 ??= keyedByCaip2(rows);
-      return byCaip2.get(caip2);
-    },
+    byCaip2: (caip2) => (caip2.length > TEXT_LIMITS.caip2 ? undefined : byCaip2.get(caip2)),
     byKey: (chainKey) => byKey.get(foldChainKey(chainKey)),
     ...names,
     matching(search, chainTypes) {
@@ -128,16 +123,11 @@ export async function createTokenSnapshot(
   const { rows } = fetched;
   const rowsDigest = createHash('sha256');
   const pricesDigest = createHash('sha256');
-  const byChain = new Map<string, Token[]>();
   await forEachChunk(rows, (chunk) => {
     rowsDigest.update(JSON.stringify(chunk.map(({ price, ...row }) => row)));
     pricesDigest.update(JSON.stringify(chunk.map(({ price }) => price?.usd)));
-    for (const token of chunk) {
-      const ofChain = byChain.get(token.chainKey);
-      if (ofChain) ofChain.push(token);
-      else byChain.set(token.chainKey, [token]);
-    }
   });
+  const byChain = groupBy(rows, ({ chainKey }) => chainKey);
   for (const ofChain of byChain.values()) Object.freeze(ofChain);
   const rowsVersion = shortDigest(rowsDigest);
   const isKnown = before?.rowsVersion === rowsVersion;
@@ -175,15 +165,6 @@ export async function createTokenSnapshot(
   };
 }
 
-/** Made at the first look-up: most processes need none. */
-function keyedByCaip2(chains: readonly Chain[]): ReadonlyMap<string, Chain> {
-  const keyed = new Map<string, Chain>();
-  for (const chain of chains) {
-    if (chain.caip2 !== null) keyed.set(chain.caip2, chain);
-  }
-  return keyed;
-}
-
 /** The states that were made after their snapshots. */
 const lateStates = new WeakMap<TokenSnapshot, TokenListState>();
 
@@ -208,6 +189,19 @@ export function tokenListStateOf(
   return late;
 }
 
+/** `Age` has whole seconds: the same answer from one cache can seem to be older by this, in milliseconds. */
+const AGE_STEP_MS = 1_000;
+
+/**
+ * Whether an answer from a cache is older than the snapshot that is served, and must not replace it: such a cache can
+ * fall behind, and its nodes can hold answers of different ages. It compares ages: that of the snapshot is monotonic,
+ * so a clock that was set back does not make all later answers older.
+ */
+export function isOlder({ takenAt, upstreamAgeMs = 0 }: Origin, served: Snapshot<unknown>): boolean {
+  const now = Date.now();
+  return upstreamAgeMs > 0 && now - takenAt > served.ageAt(now) + AGE_STEP_MS;
+}
+
 /** The same listing again, such as under other rules, goes on to age. */
 function agingFrom(takenAt: number, before: Snapshot<unknown> | undefined): (now: number) => number {
   if (before?.takenAt === takenAt) return before.ageAt;
@@ -217,7 +211,3 @@ function agingFrom(takenAt: number, before: Snapshot<unknown> | undefined): (now
 }
 
 const NONE: readonly Token[] = Object.freeze([]);
-
-function digestOf(content: unknown): string {
-  return shortDigest(createHash('sha256').update(JSON.stringify(content)));
-}

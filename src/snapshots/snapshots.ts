@@ -1,3 +1,4 @@
+/** The parts that keep what the gateway holds of the upstream, put together. */
 import type { EmbeddedFacts } from '../domain/guarded-facts.js';
 import type { Chain, Fetched, Listing, Token } from '../domain/listing.js';
 import { type ListingRules, NO_RULES, type ResolvedRules } from '../domain/listing-rules.js';
@@ -7,14 +8,13 @@ import { guardListing } from './changes/guard.js';
 import { guardPrices } from './changes/price-guard.js';
 import {
   type Freshness,
-  freshnessOf,
-  type ListingAge,
+  LISTING_NAMES,
   type ListingName,
   type ListingStatus,
   type Reads,
+  type StaleListing,
   statusOf,
 } from './freshness.js';
-import type { HeldBackSummary } from './held-back.js';
 import { NO_PEERS } from './peers.js';
 import { createRefresher, type Refresher, type RefreshOptions } from './refresher.js';
 import { createReconcile } from './routes/route-rows.js';
@@ -26,12 +26,7 @@ import {
   type TokenSnapshot,
   withChainHistory,
 } from './snapshot.js';
-import {
-  createSources,
-  type RouteMapVersion,
-  type SourcesOptions,
-  type SweepStatus,
-} from './sources/sources.js';
+import { createSources, type SourcesOptions } from './sources/sources.js';
 import { OperationView, type ServedSnapshots, type ServedState, type View } from './view/operation-view.js';
 
 /** Times are in milliseconds. */
@@ -48,54 +43,15 @@ export interface SnapshotsOptions extends RefreshOptions, Pick<SourcesOptions, '
   readonly rules?: ListingRules | undefined;
   /** In this time the routes of all bridgeable tokens are asked for in the background; undefined: never. */
   readonly routesSweepMs?: number | undefined;
-  /** Called when the sweep has asked for a token: `ok`, or the code of the error. */
-  readonly onSwept?: (outcome: string) => void;
-  /** Called with the number of routes that were left out because they disagree with the token listing. */
-  readonly onConflictingRouteRows?: (count: number) => void;
 }
 
 const NOTHING_EMBEDDED: EmbeddedFacts = { chains: [], chainKeys: new Map(), tokens: new Map() };
 
-/** Everything that the gateway holds of the upstream. */
-export interface Snapshots {
-  /** Loads the listings that are on disk. Await it before `start`. */
-  restore(): Promise<void>;
-  /** Starts to fetch both listings, and keeps them fresh from then on. */
-  start(): void;
-  /** Refreshes both listings now. */
-  refreshNow(): void;
-  /** Applies other rules of the operator to what is served, and to all that comes later. */
-  applyRules(rules: ListingRules): Promise<void>;
-  /**
-   * The time by which the age of prices is measured (milliseconds since 1970): the present, or later if the clock was
-   * set back since the token listing was fetched.
-   */
-  now(): number;
-  /**
-   * Creates the view of one operation.
-   *
-   * @param client the address of the client, for sharing the upstream fairly; all unknown clients count as one
-   */
-  view(client?: string): View;
-  current(): ServedState;
-  /** The version of the map of routes now; undefined if routes are not swept. */
-  routeMap(): RouteMapVersion | undefined;
-  /** While it is the same, cached routes are replaced only when they cease to be good. */
-  routeEvictions(): number;
-  /** Returns the progress of the sweep; undefined if routes are not swept. */
-  readonly sweepStatus: (() => SweepStatus) | undefined;
-  /** What is held back of both listings. */
-  heldBack(): readonly (HeldBackSummary & { readonly listing: ListingName })[];
-  /** The freshness of what was read, together; `now` is in milliseconds since 1970. */
-  freshness(read: Reads, now: number): Freshness;
-  /** The status of both listings; `now` is in milliseconds since 1970. */
-  status(now: number): readonly [chains: ListingStatus, tokens: ListingStatus];
-  stop(): void;
-}
+export type Snapshots = ReturnType<typeof createSnapshots>;
 
-export function createSnapshots(options: SnapshotsOptions): Snapshots {
-  const { listing, tokensFreshMs, destinationsFreshMs, peers = NO_PEERS, log } = options;
-  const { holdBackMs } = options;
+/** Creates everything that the gateway holds of the upstream. Nothing is fetched before `start`. */
+export function createSnapshots(options: SnapshotsOptions) {
+  const { listing, destinationsFreshMs, holdBackMs, peers = NO_PEERS, log } = options;
   let { rules = NO_RULES } = options;
   const embedded = () => options.embedded?.() ?? NOTHING_EMBEDDED;
   /** The rules with the chains and tokens that they are about. */
@@ -138,14 +94,14 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     select: (rows) => operator.selectTokens(rows),
     index: (fetched, before: TokenSnapshot | undefined) =>
       createTokenSnapshot(fetched, before, chains.snapshot),
-    freshMs: tokensFreshMs,
+    freshMs: options.tokensFreshMs,
     onPublished() {
       sources?.wake();
       if (!areCompared && chains.guarded) void tokens.applyRules();
     },
   });
-  const both = [chains, tokens];
-  const freshMs = { chains: options.chainsFreshMs, tokens: tokensFreshMs };
+  const refreshers = { chains, tokens };
+  const each = LISTING_NAMES.map((name) => refreshers[name]);
   const { routesSweepMs: intervalMs } = options;
   const sources =
     intervalMs === undefined
@@ -155,7 +111,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
           intervalMs,
           tokens: () => tokens.snapshot,
           select: (rows) => operator.selectTokens(rows),
-          onAsked: options.onSwept,
+          onAsked: options.metrics?.sweep?.asked,
         });
   const routes = createRoutes({
     listing,
@@ -167,11 +123,20 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const reconcile = createReconcile({
     mayServe,
     operator: () => operator,
-    onConflicts: options.onConflictingRouteRows,
+    onConflicts: options.metrics?.conflictingRouteRows,
     log,
   });
-  const ofAllRoutes = { listing, tokensFreshMs, routes, reconcile, operator: () => operator, now, log };
-  const held = { chains, tokens, sources, ofAllRoutes, now, freshness };
+  const held = {
+    listing,
+    refreshers,
+    sources,
+    routes,
+    reconcile,
+    operator: () => operator,
+    now,
+    freshness,
+    log,
+  };
 
   /**
    * Identifiers by CAIP mean the listed chains, then those that have gone, then those of an answer that is not listed
@@ -195,61 +160,84 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     return known === undefined || known?.decimals === token.decimals;
   }
 
+  /**
+   * The time by which the age of prices is measured (milliseconds since 1970): the present, or later if the clock was
+   * set back since the token listing was fetched.
+   */
   function now(): number {
     const { snapshot } = tokens;
     const now = Date.now();
     return snapshot ? snapshot.takenAt + snapshot.ageAt(now) : now;
   }
 
-  /** The freshness of what was read. */
+  /** A listing without a snapshot is infinitely old. */
   function freshness(of: ServedSnapshots, read: Reads, now: number): Freshness {
-    const listings: ListingAge[] = [];
-    if (read.chains) listings.push({ name: 'chains', snapshot: of.chains, freshMs: freshMs.chains });
-    if (read.tokens) listings.push({ name: 'tokens', snapshot: of.tokens, freshMs: freshMs.tokens });
-    const { routesTakenAt: takenAt } = read;
-    if (takenAt !== undefined) {
-      const snapshot = { takenAt, ageAt: (then: number) => then - takenAt };
-      listings.push({ name: 'routes', snapshot, freshMs: destinationsFreshMs });
+    const stale: StaleListing[] = [];
+    let freshForMs = Number.POSITIVE_INFINITY;
+    let oldestAt = Number.POSITIVE_INFINITY;
+    function add(name: StaleListing['name'], takenAt: number | undefined, ageMs: number, freshMs: number) {
+      if (ageMs > freshMs) stale.push({ name, ageMs });
+      freshForMs = Math.min(freshForMs, Math.max(0, freshMs - ageMs));
+      oldestAt = Math.min(oldestAt, takenAt ?? oldestAt);
     }
-    return freshnessOf(listings, now);
+    for (const name of LISTING_NAMES) {
+      const snapshot = of[name];
+      const ageMs = snapshot?.ageAt(now) ?? Number.POSITIVE_INFINITY;
+      if (read[name]) add(name, snapshot?.takenAt, ageMs, refreshers[name].freshMs);
+    }
+    const { routesTakenAt } = read;
+    if (routesTakenAt !== undefined) add('routes', routesTakenAt, now - routesTakenAt, destinationsFreshMs);
+    return { stale, freshForMs, takenAt: oldestAt };
   }
 
-  const current = () => ({ chains: chains.snapshot, tokens: tokens.snapshot, rules: operator });
+  const current = (): ServedState => ({ chains: chains.snapshot, tokens: tokens.snapshot, rules: operator });
 
   return {
-    async restore() {
-      await Promise.all(both.map((refresher) => refresher.restore()));
+    /** Loads the listings that are on disk. Await it before `start`. */
+    async restore(): Promise<void> {
+      await Promise.all(each.map((refresher) => refresher.restore()));
     },
-    start() {
-      for (const refresher of both) refresher.start();
+    /** Starts to fetch both listings, and keeps them fresh from then on. */
+    start(): void {
+      for (const refresher of each) refresher.start();
       sources?.start(routes);
     },
-    refreshNow() {
-      for (const refresher of both) refresher.refreshNow();
+    /** Refreshes both listings now. */
+    refreshNow(): void {
+      for (const refresher of each) refresher.refreshNow();
     },
-    async applyRules(next) {
+    /** Applies other rules of the operator to what is served, and to all that comes later. */
+    async applyRules(next: ListingRules): Promise<void> {
       rules = next;
       operator = resolveRules(chains.guarded);
       await chains.applyRules();
       await tokens.applyRules();
     },
     now,
-    view: (client) => new OperationView(held, client),
+    /**
+     * Creates the view of one operation.
+     *
+     * @param client the address of the client, for sharing the upstream fairly; all unknown clients count as one
+     */
+    view: (client?: string): View => new OperationView(held, client),
     current,
+    /** The version of the map of routes now; undefined if routes are not swept. */
     routeMap: () => sources?.version(),
+    /** While it is the same, cached routes are replaced only when they cease to be good. */
     routeEvictions: routes.evictions,
+    /** Returns the progress of the sweep; undefined if routes are not swept. */
     sweepStatus: sources?.status,
-    freshness: (read, now) => freshness(current(), read, now),
-    status: (now) => [
-      statusOf('chains', chains, freshMs.chains, listing.source, now),
-      statusOf('tokens', tokens, freshMs.tokens, listing.source, now),
-    ],
-    heldBack: () => [
-      { listing: 'chains', ...chains.heldBack },
-      { listing: 'tokens', ...tokens.heldBack },
-    ],
-    stop() {
-      for (const refresher of both) refresher.stop();
+    /** What is held back of both listings. */
+    heldBack: () => LISTING_NAMES.map((name) => ({ listing: name, ...refreshers[name].heldBack })),
+    /** The freshness of what was read, together; `now` is in milliseconds since 1970. */
+    freshness: (read: Reads, now: number) => freshness(current(), read, now),
+    /** The status of both listings; `now` is in milliseconds since 1970. */
+    status(now: number): readonly [chains: ListingStatus, tokens: ListingStatus] {
+      const of = (name: ListingName) => statusOf(name, refreshers[name], listing.source, now);
+      return [of('chains'), of('tokens')];
+    },
+    stop(): void {
+      for (const refresher of each) refresher.stop();
       sources?.close();
     },
   };

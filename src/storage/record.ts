@@ -15,7 +15,7 @@ export class InvalidRecord extends Error {
 /** The number of the format. It changes when older gateways can no longer read what newer ones write. */
 export const RECORD_FORMAT = 1;
 /** How far the clocks of machines that share records may be apart. */
-export const MAX_EARLY_MS = 60_000;
+const MAX_EARLY_MS = 60_000;
 
 /** Room in a record for what is remembered of earlier listings and of guarded values, in bytes. */
 const MAX_MEMORY_BYTES = 16_777_216;
@@ -133,11 +133,6 @@ export async function encodeRecord<Row>(
   const hash = createHash('sha256');
   for (const part of json) await yieldThen(() => hash.update(part));
   return [Buffer.from(`${HEAD}${hash.digest('hex')}\n`), ...json];
-}
-
-/** The length of the parts together, in bytes. */
-export function bytesOf(parts: readonly Buffer[]): number {
-  return parts.reduce((sum, { length }) => sum + length, 0);
 }
 
 /**

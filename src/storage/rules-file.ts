@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { ListingRules } from '../domain/listing-rules.js';
-import { MAX_RULES_LENGTH, parseListingRules } from '../domain/rule-text.js';
+import { MAX_RULES_LENGTH, parseListingRules } from '../domain/listing-rules.js';
 import type { Logger } from '../logger.js';
 import { NotReadable, readRegular } from './read-regular.js';
 

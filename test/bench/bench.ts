@@ -1,43 +1,29 @@
 /**
- * Measures the built gateway beside a bare server, a hand-written handler, plain Yoga and Mercurius: `npm run bench`,
+ * Measures the built gateway beside a bare server, a hand-written handler and Mercurius: `npm run bench`,
  * or `npm run bench -- 3` for runs of 3 seconds, or `npm run bench -- 1 hits misses` for these parts of it alone; with
  * another checkout, `BENCH_AGAINST=<its folder> npm run bench -- 1 against`. Machines drift, so read the ratios; the
  * control says how far two runs of one server differ.
  */
 import { cpus } from 'node:os';
 import { against } from './parts/against.js';
-import type { Part } from './parts/bench.js';
-import { caching } from './parts/caching.js';
 import { documents } from './parts/documents.js';
 import { hits } from './parts/hits.js';
 import { memory } from './parts/memory.js';
 import { misses } from './parts/misses.js';
-import { mixed } from './parts/mixed.js';
-import { observing } from './parts/observing.js';
 import { refresh } from './parts/refresh.js';
-import { search } from './parts/search.js';
-import { shared } from './parts/shared.js';
-import { sizes } from './parts/sizes.js';
 import { starts } from './parts/starts.js';
-import { installPeers } from './peers.js';
-import { endAll, isPinned, pin } from './processes.js';
-import { type Goal, table } from './report.js';
+import { endAll, installPeers, isPinned, pin } from './processes.js';
+import { type Goal, type Part, table } from './report.js';
 import { ROUNDS } from './rounds.js';
 import { gatewayLog, startServer } from './targets.js';
 
 const PARTS: Readonly<Record<string, Part>> = {
   starts,
   hits,
-  observing,
   misses,
   documents,
-  caching,
-  mixed,
   refresh,
-  search,
-  shared,
   memory,
-  sizes,
   against,
 };
 /** Needs another checkout, and is run only where it is named. */

@@ -1,7 +1,9 @@
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
+import { fileURLToPath } from 'node:url';
 
 const children = new Set<ChildProcess>();
 
@@ -59,3 +61,22 @@ function procFile(pid: number | undefined, name: string): string {
     return '';
   }
 }
+
+const PEERS = new URL('../../../test/bench/peers/', import.meta.url);
+
+/** Installs the packages that only the servers beside ours need, unless they are there. */
+export function installPeers(): void {
+  // npm writes it when all is installed.
+  if (existsSync(new URL('node_modules/.package-lock.json', PEERS))) return;
+  process.stderr.write('Installing what the gateway is measured against: npm ci --prefix test/bench/peers\n');
+  execFileSync(
+    'npm',
+    ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', fileURLToPath(PEERS)],
+    {
+      stdio: ['ignore', process.stderr, process.stderr],
+    },
+  );
+}
+
+/** One of those packages. */
+export const requirePeer: (name: string) => unknown = createRequire(new URL('package.json', PEERS));

@@ -1,4 +1,5 @@
 import { type Contest, cpuRatio, type Entry, middle, rateRatio } from './rounds.js';
+import type { Target } from './targets.js';
 
 /** What is to be shown, and what was measured of it. */
 export interface Goal {
@@ -13,6 +14,9 @@ export interface Findings {
   readonly text: string;
   readonly goals: readonly Goal[];
 }
+
+/** Measures one thing, and ends what it has started. `seconds` is the length of one run. */
+export type Part = (bench: { readonly upstream: Target; readonly seconds: number }) => Promise<Findings>;
 
 /** A table in Markdown that can also be read as it is; all but the first columns are numbers. */
 export function table(

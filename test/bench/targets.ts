@@ -35,8 +35,6 @@ export interface GatewayOptions extends UpstreamOptions {
   readonly hasAllCores?: boolean;
   /** The folder of the checkout, built, whose gateway it is; this one unless given. */
   readonly root?: string;
-  /** Another gateway, to ask the upstream at the same address and as the same asker. */
-  readonly beside?: Pick<Target, 'asker'>;
 }
 
 /** How long the upstream takes for an answer, unless told otherwise. */
@@ -67,7 +65,7 @@ export async function startServer(name: string, file: string, ...args: readonly 
       env: { ...process.env, NODE_ENV: 'production' },
     }),
   );
-  pin(child.pid, file === 'upstream' || file === 'fetcher' ? 'load' : 'server');
+  pin(child.pid, file === 'upstream' ? 'load' : 'server');
   const ended = once(child, 'exit').then(() => []);
   const [port] = (await Promise.race([once(child, 'message'), ended])) as [number?];
   if (port === undefined) throw new Error(`${name} did not start`);
@@ -92,8 +90,8 @@ export async function startGateway(
   options: GatewayOptions,
   question = ANY_QUESTION,
 ): Promise<Target & { readonly firstAnswerMs: number }> {
-  const { settings = {}, isProbed = false, hasAllCores = false, root = ROOT, beside } = options;
-  const { address, asker } = addressFor(upstream, options, beside?.asker);
+  const { settings = {}, isProbed = false, hasAllCores = false, root = ROOT } = options;
+  const { address, asker } = addressFor(upstream, options);
   const port = await freePort();
   const env = {
     PORT: String(port),
@@ -155,8 +153,8 @@ export async function requestsOf(
 function addressFor(
   upstream: Target,
   { listed, delayMs = UPSTREAM_DELAY_MS, isMoving = false }: UpstreamOptions,
-  asker = String(++askers),
 ) {
+  const asker = String(++askers);
   const path = `/${asker}/${delayMs}/${listed}/${isMoving ? 'moving' : 'still'}/v1`;
   return { asker, address: new URL(path, upstream.url).href };
 }

@@ -25,6 +25,8 @@ export type Answer =
   | { tokens: readonly AnsweredToken[] }
   | { tokenSearch: { edges: readonly { node: AnsweredToken }[] } };
 
+/** How many tokens are listed, unless a question says otherwise. */
+const LISTED = 2000;
 /** How many ask at once. */
 export const CONNECTIONS = 16;
 /** Enough for answers of megabytes: more of them would only wait longer. */
@@ -41,45 +43,45 @@ const ALL_FIELDS = `{ id address chainKey decimals isBridgeable isNative name sy
 export const q1: Workload = {
   name: 'Q1',
   about: 'every chain, two fields',
-  listed: 1000,
+  listed: LISTED,
   connections: CONNECTIONS,
   bodies: [bodyOf('query Q1 { chains { chainKey name __typename } }')],
-  expected: [facts({ chains: listingsOf(1000).chains })],
+  expected: [facts({ chains: listingsOf(LISTED).chains })],
 };
 
 /** The tokens of a chain that has many. */
 export const q2: Workload = {
   name: 'Q2',
   about: 'the tokens of a chain that has many, with price and chain',
-  listed: 1000,
+  listed: LISTED,
   connections: CONNECTIONS,
   bodies: [bodyOf(`query Q2 { tokens(srcChainKey: "ethereum") ${LIST_FIELDS} }`)],
-  expected: [facts({ tokens: withChains(listingsOf(1000), 'ethereum') })],
+  expected: [facts({ tokens: withChains(listingsOf(LISTED), 'ethereum') })],
 };
 
 /** Every token, every field. */
 export const q3: Workload = {
   name: 'Q3',
   about: 'every token, every field, with chain',
-  listed: 1000,
+  listed: LISTED,
   connections: CONNECTIONS,
   bodies: [bodyOf(`query Q3 { tokens ${ALL_FIELDS} }`)],
-  expected: [facts({ tokens: withChains(listingsOf(1000)) })],
+  expected: [facts({ tokens: withChains(listingsOf(LISTED)) })],
 };
 
 /** Q2 with all chains in turn. */
 export const q4: Workload = {
   name: 'Q4',
   about: 'Q2 by a variable that runs over all 80 chains',
-  listed: 1000,
+  listed: LISTED,
   connections: CONNECTIONS,
-  bodies: listingsOf(1000).chains.map(({ chainKey: srcChainKey }) =>
+  bodies: listingsOf(LISTED).chains.map(({ chainKey: srcChainKey }) =>
     bodyOf(`query Q4($srcChainKey: String) { tokens(srcChainKey: $srcChainKey) ${LIST_FIELDS} }`, {
       srcChainKey,
     }),
   ),
-  expected: listingsOf(1000).chains.map(({ chainKey }) =>
-    facts({ tokens: withChains(listingsOf(1000), chainKey) }),
+  expected: listingsOf(LISTED).chains.map(({ chainKey }) =>
+    facts({ tokens: withChains(listingsOf(LISTED), chainKey) }),
   ),
 };
 

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { readConfig, SETTINGS } from '../../src/config.js';
 import { MONITORING_PATHS } from '../../src/observability/monitoring.js';
 import { readText } from '../support/readme.js';
-import { parseDockerfile } from './dockerfile.js';
 import {
   alerts,
   bytesOf,
@@ -12,6 +11,7 @@ import {
   deployed,
   deployment,
   gatewayContainer,
+  imageEnv as image,
   kinds,
   kubernetesObject,
   scaling,
@@ -24,11 +24,6 @@ const STOP_WITHIN_S =
 const settingNames = new Set(Object.values(SETTINGS).map(({ name }) => name));
 const gateways = Object.entries(compose.services).filter(([name]) => name.startsWith('gateway'));
 const inKubernetes = kubernetesObject('ConfigMap').data ?? {};
-const image = Object.fromEntries(
-  (parseDockerfile(deployed('Dockerfile')).at(-1)?.instructions ?? [])
-    .filter(({ keyword }) => keyword === 'ENV')
-    .flatMap(({ text }) => text.split(' ').map((pair) => pair.split('=') as [string, string])),
-);
 
 /** What the gateway makes of these settings, beside those of the image, with secrets filled in. */
 function configOf(settings: Readonly<Record<string, string>>) {

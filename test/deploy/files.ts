@@ -4,6 +4,13 @@ import { readText } from '../support/readme.js';
 /** A file of .deploy. */
 export const deployed = (name: string) => readText(`.deploy/${name}`);
 
+/** The environment that the image gives the gateway. */
+export const imageEnv: Readonly<Record<string, string>> = Object.fromEntries(
+  [...(/^ENV (.*)$/m.exec(deployed('Dockerfile'))?.[1] ?? '').matchAll(/(\w+)=(\S+)/g)].map(
+    ([, name = '', value = '']) => [name, value],
+  ),
+);
+
 export interface ComposeService {
   readonly image: string;
   readonly environment?: Readonly<Record<string, string>>;

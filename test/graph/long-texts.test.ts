@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ERROR_CODES } from '../../src/domain/errors.js';
+import { ERROR_CODES } from '../../src/domain/error-codes.js';
 import { longRequests, MATERIALS } from '../support/long-texts.js';
 import { codesOf, createTestGateway } from '../support/test-gateway.js';
 

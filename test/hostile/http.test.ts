@@ -1,7 +1,8 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWithFewFileHandles } from '../support/few-file-handles.js';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.js';
 import { openRaw, postOf, sendRaw } from '../support/raw-http.js';
 import { startServer } from '../support/test-server.js';
@@ -174,6 +175,28 @@ describe('rubbish', () => {
     expect(came).toMatch(/^HTTP\/1.1 200[\s\S]*HTTP\/1.1 400/);
   });
 });
+
+/** Starts the built gateway with a limit on its file handles; the test's end ends it. */
+async function startWithFewFileHandles(fileHandles: number): Promise<{ address: string; output(): string }> {
+  const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+  const child = spawn('sh', ['-c', `ulimit -n ${fileHandles}; exec "$0" "$@"`, process.execPath, main], {
+    env: { PATH: process.env.PATH ?? '', PORT: '0' },
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+  }
+  const exited = once(child, 'exit');
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  const addressOf = () => /"address":"(http:[^"]+)\/graphql"/.exec(output)?.[1];
+  await expect.poll(addressOf).toBeDefined();
+  return { address: addressOf() ?? '', output: () => output };
+}
 
 describe('few file handles', () => {
   const LIST_TOOLS = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';

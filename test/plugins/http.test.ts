@@ -2,6 +2,7 @@ import { getIntrospectionQuery } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { stall, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { type Answered, codesOf, createTestGateway } from '../support/test-gateway.js';
+import { startServer } from '../support/test-server.js';
 
 const BODY = JSON.stringify({ query: '{ listings { state } }' });
 const POST = { method: 'POST', headers: { 'content-type': 'application/json' }, body: BODY };
@@ -52,13 +53,15 @@ describe('cross-origin requests', () => {
 });
 
 describe('request ids', () => {
+  const QUERY = 'query Named { listings { state } }';
+
   it.each(['abc-123', 'A/b+c=:.d', 'x'.repeat(128)])(
     'pass as they are where they are plain: %s',
     async (id) => {
-      const { fetch, logged } = await createTestGateway();
-      const response = await fetch('/graphql', { ...POST, headers: { ...POST.headers, 'x-request-id': id } });
-      expect(response.headers.get('x-request-id')).toBe(id);
-      expect(logged.find(({ msg }) => msg === 'Answered')).toMatchObject({
+      const { ask, serverLog } = await startServer();
+      const { headers } = await ask({ query: QUERY, headers: { 'x-request-id': id } });
+      expect(headers['x-request-id']).toBe(id);
+      expect(serverLog.find(({ msg }) => msg === 'Answered')).toMatchObject({
         requestId: id,
         path: '/graphql',
         status: 200,
@@ -69,22 +72,17 @@ describe('request ids', () => {
   it.each(['', 'with space', '"quoted"', '<script>', 'x'.repeat(129)])(
     'are made anew for "%s"',
     async (id) => {
-      const { fetch, logged } = await createTestGateway();
-      const response = await fetch('/graphql', { ...POST, headers: { ...POST.headers, 'x-request-id': id } });
-      expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
-      expect(logged.find(({ msg }) => msg === 'Answered')?.requestId).toBe(
-        response.headers.get('x-request-id'),
-      );
+      const { ask, serverLog } = await startServer();
+      const { headers } = await ask({ query: QUERY, headers: { 'x-request-id': id } });
+      expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+      expect(serverLog.find(({ msg }) => msg === 'Answered')?.requestId).toBe(headers['x-request-id']);
     },
   );
 
   it('are in the log with the operation and how long it took', async () => {
-    const { fetch, logged } = await createTestGateway();
-    await fetch('/graphql', {
-      ...POST,
-      body: JSON.stringify({ query: 'query Named { listings { state } }', operationName: 'Named' }),
-    });
-    expect(logged.find(({ msg }) => msg === 'Answered')).toMatchObject({
+    const { ask, serverLog } = await startServer();
+    await ask({ query: QUERY, operationName: 'Named' });
+    expect(serverLog.find(({ msg }) => msg === 'Answered')).toMatchObject({
       operation: 'Named',
       ms: expect.any(Number),
     });

@@ -3,6 +3,7 @@ import { createMetrics } from '../../src/observability/metrics.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
+import { startServer } from '../support/test-server.js';
 
 const SAMPLE = /^([a-z_:][\w:]*(?:\{[a-z_]\w*="[^"]*"(?:,[a-z_]\w*="[^"]*")*\})?) (-?[\d.e+-]+|Nan|\+Inf)$/i;
 
@@ -88,9 +89,9 @@ describe('/metrics', () => {
   );
 
   it('is logged at debug, since it is asked all the time', async () => {
-    const gateway = await createTestGateway();
-    await scrape(gateway);
-    expect(gateway.logged.find(({ path }) => path === '/metrics')).toMatchObject({ level: 20, status: 200 });
+    const { ask, serverLog } = await startServer();
+    await ask({ method: 'GET', path: '/metrics' });
+    expect(serverLog.find(({ path }) => path === '/metrics')).toMatchObject({ level: 20, status: 200 });
   });
 
   it('reports a failure, logs its cause, and nothing else fails', async () => {

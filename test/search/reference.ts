@@ -180,7 +180,7 @@ const caip2Of = (chain: Chain | undefined) =>
   chain?.chainType === 'evm' ? `eip155:${chain.chainId}` : undefined;
 
 /** In so many letters of a symbol, and parts of a name, a match may begin. */
-const MAX_STARTS = 64;
+const MAX_STARTS = 32;
 
 /**
  * 0: the first word, 1: its start, 2: another word, 3: its start; in symbols also 4: inside a word. A word is given in

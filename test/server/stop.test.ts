@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -11,13 +11,14 @@ import { startWaitingGateway } from '../support/waiting-gateway.js';
 
 const BODY = JSON.stringify({ query: '{ tokens(srcChainKey: "ethereum") { symbol } }' });
 const HEADERS = { 'content-type': 'application/json' };
+/** Longer than the default, so that a busy machine sees the 503 before the port is closed. */
+const DRAIN_MS = 4_000;
 /** Ten seconds, and as many for a busy machine: what is waited for in these tests never comes. */
 const STOPPED_WITHIN_MS = 20_000;
 
 describe('a stop', () => {
   it('under load loses no request, says so at /ready, and ends with status 0', async () => {
-    // Longer than the default, so that a busy machine sees the 503 before the port is closed.
-    const { address, child, exited } = await startGatewayProcess({ DRAIN_MS: '4000' });
+    const { address, child, exited } = await startGatewayProcess({ DRAIN_MS: String(DRAIN_MS) });
     await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
     const outcomes: string[] = [];
     const clients = Array.from({ length: 8 }, async () => {
@@ -45,13 +46,15 @@ describe('a stop', () => {
     await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(503);
     await Promise.all(clients);
     expect(await exited).toBe(0);
+    // DRAIN_MS is how long it answers after SIGTERM.
+    expect(performance.now() - stoppedAt).toBeGreaterThan(DRAIN_MS);
     expect(performance.now() - stoppedAt).toBeLessThan(STOPPED_WITHIN_MS);
     // The port is closed at the end; until then nobody met anything but an answer.
     expect(outcomes.filter((outcome) => outcome !== 'answered')).toEqual(Array(8).fill('ECONNREFUSED'));
   });
 
   it('finishes a request that waits for the upstream', async () => {
-    const { answer, child, exited } = await startWaitingGateway(late(3000, json({ tokens: demoTokens })));
+    const { answer, child, exited } = await startWaitingGateway(late(1500, json({ tokens: demoTokens })));
     child.kill('SIGTERM');
     expect((await answer).data.tokens).toHaveLength(demoTokens.length);
     expect(await exited).toBe(0);
@@ -66,40 +69,25 @@ describe('a stop', () => {
     expect(performance.now() - stoppedAt).toBeLessThan(STOPPED_WITHIN_MS);
   });
 
-  it.each<[string, string, NodeJS.Signals]>([
-    ['never sent a request', '', 'SIGTERM'],
-    ['never sent a request, on Ctrl-C', '', 'SIGINT'],
-    ['sent half a head', 'POST /graphql HTTP/1.1\r\nHost:', 'SIGTERM'],
-    ['sent half a body', 'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{', 'SIGTERM'],
-  ])('does not wait beyond 10 s for a client that %s', async (_name, bytes, signal) => {
-    const { address, child, exited, output } = await startGatewayProcess();
-    const { hostname, port } = new URL(address);
-    const socket = connect(Number(port), hostname);
-    socket.on('error', () => {});
-    await once(socket, 'connect');
-    socket.write(bytes);
-    await sleep(100);
-    const stoppedAt = performance.now();
-    child.kill(signal);
-    expect(await exited).toBe(0);
-    expect(performance.now() - stoppedAt).toBeLessThan(STOPPED_WITHIN_MS);
-    expect(output()).toContain('"msg":"Stopped"');
-  });
-
-  it('does not wait beyond 10 s for a client that does not read its answer', async () => {
+  it('does not wait beyond 10 s for clients that send nothing, half a request, or do not read', async () => {
     const upstream = await startFakeUpstream(generatedListings(80, 20_000));
     onTestFinished(upstream.close);
-    const { address, child, exited } = await startGatewayProcess({ UPSTREAM_URL: upstream.url });
+    const { address, child, exited, output } = await startGatewayProcess({ UPSTREAM_URL: upstream.url });
     await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
     const { hostname, port } = new URL(address);
-    const socket = connect(Number(port), hostname);
-    socket.on('error', () => {});
     const body = JSON.stringify({ query: '{ a: tokens { id name address } b: tokens { id name address } }' });
-    socket.write(
+    const sockets = [
+      '',
+      'POST /graphql HTTP/1.1\r\nHost:',
+      'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{',
       `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-    );
+    ].map((bytes) => {
+      const socket = connect(Number(port), hostname).on('error', () => {});
+      socket.write(bytes);
+      return socket;
+    });
     // Once some of the answer has come, the rest has nowhere to go.
-    await once(socket, 'readable');
+    await once(sockets.at(-1) as Socket, 'readable');
     await sleep(300);
     const stoppedAt = performance.now();
     child.kill('SIGTERM');
@@ -107,6 +95,7 @@ describe('a stop', () => {
     // Otherwise all of the answer was in buffers, and nobody was cut off.
     expect(performance.now() - stoppedAt).toBeGreaterThan(5000);
     expect(performance.now() - stoppedAt).toBeLessThan(STOPPED_WITHIN_MS);
+    expect(output()).toContain('"msg":"Stopped"');
   });
 
   it('waits for no upstream when no client does', async () => {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readEmbeddedFacts } from '../../src/demo/known-facts.js';
-import { parseListingRules } from '../../src/domain/rule-text.js';
+import { parseListingRules } from '../../src/domain/listing-rules.js';
 import type { Peers } from '../../src/snapshots/peers.js';
 import { stopClocks } from '../support/clock.js';
 import { type FakeUpstream, json, startFakeUpstream } from '../support/fake-upstream.js';

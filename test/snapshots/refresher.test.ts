@@ -35,7 +35,7 @@ describe('a listing that is held back', () => {
       listing: {},
       holdBackShrink: 0.5,
       holdBackTimes: 3,
-      onRefresh: (_listing, outcome) => outcomes.push(outcome),
+      metrics: { refresh: (_listing, outcome) => outcomes.push(outcome) },
       log,
     });
     onTestFinished(() => refresher.stop());

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { RouteMap } from '../../src/snapshots/sources/route-map.js';
 import { stopClock, untilCachesSeeTheTime } from '../support/clock.js';
 import { type Answer, json, stall, status } from '../support/fake-upstream.js';
 import {
@@ -460,5 +461,38 @@ describe('a listing that cannot be had', () => {
     await expect.poll(() => sourcesOf(gateway, 'a 0x1')).toEqual(['UPSTREAM_STATUS']);
     upstream.plan('tokens', json({ tokens: [rowOf('a 0x1')] }));
     await expect.poll(() => sourcesOf(gateway, 'a 0x1')).toEqual(['a 0x1']);
+  });
+});
+
+describe('the map of routes', () => {
+  const ROWS = (...decimals: number[]) =>
+    new Map(decimals.map((each, index) => [`3 dst 0x${index}`, { decimals: each }]));
+
+  it('forgets destinations that no answer has any more, and takes no more than fits', () => {
+    const map = new RouteMap({ pairs: 4, destinations: 5 });
+    expect(map.set('a', { takenAt: 1 }, ROWS(1, 2, 3))).toBe(true);
+    expect(map.set('a', { takenAt: 2 }, ROWS(4, 5))).toBe(true);
+    expect(map.set('b', { takenAt: 2 }, ROWS(4, 6, 7))).toBe(false);
+    expect(map.set('b', { takenAt: 2 }, ROWS(4, 6))).toBe(true);
+    expect(map.sourcesOf('3 dst 0x0', 4)).toEqual(['a', 'b']);
+    expect(map.sourcesOf('3 dst 0x1', undefined)).toEqual(['a', 'b']);
+    expect(map.sourcesOf('3 dst 0x1', 6)).toEqual(['b']);
+    expect(map.sourcesOf('3 dst 0x0', 1)).toEqual([]);
+    expect([map.pairs, map.size, map.oldestAt]).toEqual([4, 2, 2]);
+    map.removeUnless((key) => key === 'b');
+    expect([map.pairs, map.size, map.sourcesOf('3 dst 0x0', 4)]).toEqual([2, 1, ['b']]);
+  });
+
+  it('takes newer answers, and any in place of one from the future', () => {
+    const map = new RouteMap();
+    map.set('a', { takenAt: 5, upstreamAgeMs: 5 }, ROWS(1));
+    map.set('a', { takenAt: 9 }, ROWS(2));
+    expect(map.sourcesOf('3 dst 0x0', 1)).toEqual(['a']);
+    map.set('a', { takenAt: Date.now() + HOUR }, ROWS(3));
+    map.set('a', { takenAt: 9 }, ROWS(4));
+    expect(map.sourcesOf('3 dst 0x0', 4)).toEqual(['a']);
+    const { version, answerCount } = map;
+    map.set('a', { takenAt: 10 }, ROWS(4));
+    expect([map.version, map.answerCount]).toEqual([version, answerCount + 1]);
   });
 });

@@ -12,10 +12,8 @@ import {
   rmSync,
   symlinkSync,
   truncateSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -78,16 +76,12 @@ async function fill() {
   return { directory, upstream, answer, restart };
 }
 
-/** The record with its JSON changed, and a digest that fits if asked for. */
-function alter(
-  file: string,
-  change: (content: Record<string, unknown>) => object,
-  isDigestMended = true,
-): void {
-  const [head = '', json = ''] = readFileSync(file, 'utf8').split('\n');
-  const altered = JSON.stringify(change(JSON.parse(json)));
-  const digest = createHash('sha256').update(altered).digest('hex');
-  writeFileSync(file, `${isDigestMended ? head.replace(/\w+$/, digest) : head}\n${altered}`);
+/** The record with members of its JSON changed, and a digest that fits unless it is to be the old one. */
+function altered(record: string, change: object, isDigestMended = true): string {
+  const [head = '', json = ''] = record.split('\n');
+  const changed = JSON.stringify({ ...JSON.parse(json), ...change });
+  const digest = createHash('sha256').update(changed).digest('hex');
+  return `${isDigestMended ? head.replace(/\w+$/, digest) : head}\n${changed}`;
 }
 
 describe('SNAPSHOT_DIR', () => {
@@ -142,115 +136,50 @@ describe('SNAPSHOT_DIR', () => {
 });
 
 describe('a file that is not to be served', () => {
-  const DAY_MS = 86_400_000;
-  it.each<[string, RegExp, (file: string, chains: string) => void]>([
-    [
-      'cut off in the middle',
-      /half written or altered/,
-      (file) => {
-        writeFileSync(file, readFileSync(file, 'utf8').slice(0, -30));
-      },
-    ],
-    ['empty', /not a record of this gateway/, (file) => writeFileSync(file, '')],
-    [
-      'cut off in its first line',
-      /not a record|half written/,
-      (file) => {
-        writeFileSync(file, readFileSync(file, 'utf8').slice(0, 40));
-      },
-    ],
-    [
-      'of other bytes',
-      /not a record of this gateway/,
-      (file) => writeFileSync(file, Buffer.alloc(5000, 0x80)),
-    ],
+  const tomorrow = () => Date.now() + 86_400_000;
+  const rows = (...changes: object[]) => ({
+    rows: changes.map((change, nth) => tokenRow('a', `0x${nth}`, change)),
+  });
+  it.each<[string, RegExp, (record: string, chains: string) => string | Buffer]>([
+    ['cut off in the middle', /half written or altered/, (record) => record.slice(0, -30)],
+    ['empty', /not a record of this gateway/, () => ''],
+    ['cut off in its first line', /not a record|half written/, (record) => record.slice(0, 40)],
+    ['of other bytes', /not a record of this gateway/, () => Buffer.alloc(5000, 0x80)],
     [
       'the plain answer of an upstream',
       /not a record of this gateway/,
-      (file) => {
-        writeFileSync(file, JSON.stringify({ tokens: demoTokens }));
-      },
+      () => JSON.stringify({ tokens: demoTokens }),
     ],
-    [
-      'of a newer format',
-      /or of another format/,
-      (file) => {
-        writeFileSync(file, readFileSync(file, 'utf8').replace('gateway 1 ', 'gateway 2 '));
-      },
-    ],
+    ['of a newer format', /or of another format/, (record) => record.replace('gateway 1 ', 'gateway 2 ')],
     [
       'altered by one digit',
       /half written or altered/,
-      (file) => {
-        alter(file, (content) => ({ ...content, rows: [tokenRow('a', '0x1', { decimals: 7 })] }), false);
-      },
+      (record) => altered(record, rows({ decimals: 7 }), false),
     ],
-    [
-      'the other listing',
-      /expected the tokens listing, got chains/,
-      (file, chains) => {
-        writeFileSync(file, readFileSync(chains));
-      },
-    ],
-    [
-      'of another upstream',
-      /of another upstream/,
-      (file) => {
-        alter(file, (content) => ({ ...content, service: 'another' }));
-      },
-    ],
+    ['the other listing', /expected the tokens listing, got chains/, (_record, chains) => chains],
+    ['of another upstream', /of another upstream/, (record) => altered(record, { service: 'another' })],
     [
       'demo data under the name of a real upstream',
       /of another upstream/,
-      (file) => {
-        alter(file, (content) => ({ ...content, source: 'demo', service: 'demo' }));
-      },
+      (record) => altered(record, { source: 'demo', service: 'demo' }),
     ],
     [
       'from the future',
       /dated 86(3\d\d|400) s in the future/,
-      (file) => {
-        alter(file, (content) => ({ ...content, takenAt: Date.now() + DAY_MS }));
-      },
+      (record) => altered(record, { takenAt: tomorrow() }),
     ],
-    [
-      'with rows of another form',
-      /none of the 1 rows/,
-      (file) => {
-        alter(file, (content) => ({ ...content, rows: [tokenRow('a', '0x1', { decimals: '6' })] }));
-      },
-    ],
+    ['with rows of another form', /none of the 1 rows/, (record) => altered(record, rows({ decimals: '6' }))],
     [
       'with one bad row among good ones',
       /1 of its rows do not have the form/,
-      (file) => {
-        alter(file, (content) => ({ ...content, rows: [tokenRow('a', '0x1'), tokenRow('', '0x2')] }));
-      },
+      (record) => altered(record, rows({}, { chainKey: '' })),
     ],
-    [
-      'without rows',
-      /expected at least one row/,
-      (file) => alter(file, (content) => ({ ...content, rows: [] })),
-    ],
-    [
-      'without a time',
-      /form of a record/,
-      (file) => {
-        alter(file, ({ takenAt: _, ...content }) => content);
-      },
-    ],
-    [
-      'a directory',
-      /no regular file; remove it/,
-      (file) => {
-        rmSync(file);
-        mkdirSync(file);
-      },
-    ],
+    ['without rows', /expected at least one row/, (record) => altered(record, { rows: [] })],
+    ['without a time', /form of a record/, (record) => altered(record, { takenAt: undefined })],
   ])('is one that is %s: it is refused with a line in the log', async (_name, reason, spoil) => {
     const { directory, upstream, restart } = await fill();
     const { tokens, chains } = filesIn(directory);
-    spoil(tokens, chains);
+    writeFileSync(tokens, spoil(readFileSync(tokens, 'utf8'), readFileSync(chains, 'utf8')));
     const { query, logged, snapshots } = await restart();
     expect(logged.find(({ msg }) => msg.includes('is refused'))?.reason).toMatch(reason);
     const answer = await query('{ chains { chainKey } tokens { decimals } }');
@@ -259,50 +188,14 @@ describe('a file that is not to be served', () => {
     upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1')] }));
     await expect.poll(() => snapshots.status(Date.now())[1].state).toBe('FRESH');
   });
-});
 
-describe('what is no regular file', () => {
-  const makeFifo = (path: string) => execFileSync('mkfifo', [path]);
   const NOT_REGULAR = /no regular file; remove it/;
   const GiB = 2 ** 30;
-  /**
-   * Whether a listing has been written in place of what was there. The tests must not read before: a FIFO would block
-   * them, and a device or a file of 100 GiB would fill the memory.
-   */
-  const isReplaced = (path: string) => {
-    const found = lstatSync(path);
-    return found.isFile() && found.size < GiB;
-  };
-
   it.each<[string, RegExp, (file: string) => unknown]>([
-    ['a FIFO that nobody writes to', NOT_REGULAR, makeFifo],
-    [
-      'a link to a FIFO',
-      NOT_REGULAR,
-      (file) => {
-        makeFifo(`${file}.fifo`);
-        symlinkSync(`${file}.fifo`, file);
-      },
-    ],
+    ['a FIFO that nobody writes to', NOT_REGULAR, (file) => execFileSync('mkfifo', [file])],
     ['a link to a device without end', NOT_REGULAR, (file) => symlinkSync('/dev/zero', file)],
-    ['a link to a device that never says nothing', NOT_REGULAR, (file) => symlinkSync('/dev/urandom', file)],
-    [
-      'a link to a file that blocks and has no length',
-      // Where it is closed to this user or in this container, it is passed over for that.
-      /not a record|let the gateway read|leads nowhere/,
-      (file) => symlinkSync('/proc/kmsg', file),
-    ],
     ['a link to itself', /ELOOP/, (file) => symlinkSync(file, file)],
     ['a link that leads nowhere', /leads nowhere; remove it/, (file) => symlinkSync('/nowhere', file)],
-    [
-      'a socket',
-      NOT_REGULAR,
-      async (file) => {
-        const server = createServer().listen(file);
-        await once(server, 'listening');
-        onTestFinished(() => void server.close());
-      },
-    ],
     [
       'a file of 100 GiB',
       /larger \(107374182400 bytes\)/,
@@ -311,65 +204,44 @@ describe('what is no regular file', () => {
         truncateSync(file, 100 * GiB);
       },
     ],
-  ])('is passed over: %s', async (_name, reason, put) => {
+  ])('is %s: it is passed over, and replaced', async (_name, reason, put) => {
     const { directory, upstream, restart } = await fill();
     const { tokens } = filesIn(directory);
     rmSync(tokens);
-    await put(tokens);
+    put(tokens);
     const { query, logged, snapshots } = await restart();
     const refused = logged.filter(({ msg }) => msg.includes('is refused'));
     expect(refused.map((line) => line.reason)).toEqual([expect.stringMatching(reason)]);
     expect((await query('{ chains { chainKey } }')).data).toEqual({ chains: [{ chainKey: 'a' }] });
     upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1')] }));
     snapshots.start();
-    await expect.poll(() => snapshots.status(Date.now())[1].state).toBe('FRESH');
-    await expect.poll(() => isReplaced(tokens)).toBe(true);
+    // Not read before: a FIFO would block this test, and a device or a file of 100 GiB would fill the memory.
+    const isReplaced = () => lstatSync(tokens).isFile() && lstatSync(tokens).size < GiB;
+    await expect.poll(isReplaced).toBe(true);
     expect(readFileSync(tokens, 'utf8')).toContain('0x1');
   });
 
-  it('but a link to a good listing is followed', async () => {
+  it('is a directory: it is refused, and the rest is served', async () => {
+    const { directory, restart } = await fill();
+    const { tokens } = filesIn(directory);
+    rmSync(tokens);
+    mkdirSync(tokens);
+    const { query, logged } = await restart();
+    expect(logged.find(({ msg }) => msg.includes('is refused'))?.reason).toMatch(NOT_REGULAR);
+    expect((await query('{ chains { chainKey } }')).data).toEqual({ chains: [{ chainKey: 'a' }] });
+  });
+
+  it('is no link to a good listing: that is followed', async () => {
     const { directory, answer, restart } = await fill();
     const { tokens } = filesIn(directory);
     renameSync(tokens, `${tokens}.kept`);
     symlinkSync(`${tokens}.kept`, tokens);
     expect(await (await restart()).query(BOTH)).toEqual(answer);
   });
-
-  it('holds no process up, nor the look-up of names', async () => {
-    const directory = makeDirectory();
-    const upstream = await startSmallUpstream();
-    onTestFinished(upstream.close);
-    // Names are looked up by the same few threads that files are read by.
-    const url = upstream.url.replace('127.0.0.1', 'localhost');
-    for (const listing of ['chains', 'tokens']) {
-      makeFifo(join(directory, `${listing}-${fingerprint(url)}.snapshot`));
-    }
-    const { address, output } = await startGatewayProcess({ UPSTREAM_URL: url, SNAPSHOT_DIR: directory });
-    await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
-    expect(output().match(/no regular file; remove it/g)?.length).toBeGreaterThan(1);
-    const { tokens } = filesIn(directory);
-    await expect.poll(() => isReplaced(tokens)).toBe(true);
-    expect(readFileSync(tokens, 'utf8')).toContain('0x1');
-  });
-
-  it('keeps nothing that was left behind from being swept', async () => {
-    const directory = makeDirectory();
-    const { log, logged } = await createTestLog();
-    const name = (digit: string) => join(directory, `tokens-m.snapshot.${digit.repeat(16)}.tmp`);
-    const anHourAgo = Date.now() / 1000 - 3600;
-    symlinkSync('/nowhere', name('1'));
-    mkdirSync(name('2'));
-    makeFifo(name('3'));
-    writeFileSync(name('4'), 'x');
-    for (const digit of ['1', '2', '3', '4']) lutimesSync(name(digit), anHourAgo, anHourAgo);
-    await openDiskStore({ directory, services: {}, maxBytes: 10_000, log });
-    expect(readdirSync(directory)).toEqual([expect.stringContaining('2222')]);
-    expect(logged).toEqual([]);
-  });
 });
 
 describe('a directory that cannot be written', () => {
-  it.each(['/proc/gateway/snapshots', '/proc/self/gateway', '/sys/gateway', '/dev/null/gateway'])(
+  it.each(['/proc/gateway/snapshots', '/dev/null/gateway'])(
     'such as %s keeps no process busy',
     async (directory) => {
       const { child, output, exited } = spawnGateway({ PORT: '0', SNAPSHOT_DIR: directory });
@@ -431,12 +303,12 @@ describe('a process that is killed', () => {
   const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
   const WRITER = fileURLToPath(new URL('../support/write-forever.js', import.meta.url));
 
-  it('in mid-write, fifty times, leaves a whole listing each time', { timeout: 600_000 }, async () => {
+  it('in mid-write, again and again, leaves a whole listing each time', { timeout: 600_000 }, async () => {
     const directory = makeDirectory();
     const { log, logged } = await createTestLog();
     let cutWrites = 0;
-    // Fifty times, and on until some of them have met a write.
-    for (let time = 0; time < 50 || (cutWrites <= 3 && time < 500); time++) {
+    // Fifteen times, and on until some of them have met a write.
+    for (let time = 0; time < 15 || (cutWrites < 3 && time < 500); time++) {
       const writer = spawn(process.execPath, [WRITER, DIST, directory, '2500'], { stdio: 'pipe' });
       const exited = once(writer, 'exit');
       // From the first whole write on, at any point of the ones that follow.
@@ -453,7 +325,7 @@ describe('a process that is killed', () => {
       expect(new Set(read?.rows.map(({ name }) => name)).size).toBe(1);
     }
     // Were no write cut, this would show nothing.
-    expect(cutWrites).toBeGreaterThan(3);
+    expect(cutWrites).toBeGreaterThan(2);
     expect(logged).toEqual([]);
   });
 
@@ -483,17 +355,20 @@ describe('a process that is killed', () => {
     if (kept || !isCutShort) expect(kept?.rows).toHaveLength(8_000);
   });
 
-  it('leaves nothing behind for ever', async () => {
+  it('leaves nothing behind for ever, whatever it is, but for files of others', async () => {
     const directory = makeDirectory();
-    const { log } = await createTestLog();
-    const [old, young, other] = ['0123456789abcdef', 'fedcba9876543210']
-      .map((mark) => `tokens-m.snapshot.${mark}.tmp`)
-      .concat('notes.tmp') as [string, string, string];
+    const { log, logged } = await createTestLog();
+    const temporary = (digit: string) => `tokens-m.snapshot.${digit.repeat(16)}.tmp`;
+    const path = (name: string) => join(directory, name);
+    const [file, link, fifo, young] = ['1', '2', '3', '4'].map(temporary) as [string, string, string, string];
+    for (const name of [file, young, 'notes.tmp']) writeFileSync(path(name), 'x');
+    symlinkSync('/nowhere', path(link));
+    execFileSync('mkfifo', [path(fifo)]);
     const anHourAgo = Date.now() / 1000 - 3600;
-    for (const name of [old, young, other]) writeFileSync(join(directory, name), 'x');
-    for (const name of [old, other]) utimesSync(join(directory, name), anHourAgo, anHourAgo);
+    for (const name of [file, link, fifo, 'notes.tmp']) lutimesSync(path(name), anHourAgo, anHourAgo);
     await openDiskStore({ directory, services: {}, maxBytes: 10_000, log });
-    expect(readdirSync(directory).sort()).toEqual([other, young].sort());
+    expect(readdirSync(directory).sort()).toEqual(['notes.tmp', young]);
+    expect(logged).toEqual([]);
   });
 
   it('serves right answers as soon as it is started again, though the upstream is dead, and says how old they are', async () => {

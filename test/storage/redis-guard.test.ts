@@ -2,30 +2,25 @@ import { describe, expect, it, vi } from 'vitest';
 import { fingerprint } from '../../src/domain/fingerprint.js';
 import { encodeRecord } from '../../src/storage/record.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
-import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
-import { stopClocks } from '../support/clock.js';
+import { successorChain, successorToken } from '../fixtures/rows.js';
+import { stopClocks, until } from '../support/clock.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
 import {
   DAY,
   type GuardedGateway,
   HOUR,
+  LISTINGS,
+  rowOf,
   startGuarded,
   stopGuarded,
   temporaryDirectory,
-  until,
+  WRONG,
 } from '../support/guarded-gateway.js';
 import { prefixOf } from '../support/peers.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
 
-const CHAINS = [chainRow('a')];
-const token = (number: number, changes: object = {}) =>
-  tokenRow('a', `0x${number.toString(16)}`, { symbol: `S${number}`, price: { usd: 1 }, ...changes });
-const REST = Array.from({ length: 10 }, (_, index) => token(index + 10));
-const RIGHT = [token(1), ...REST];
-const WRONG = [token(1, { decimals: 18 }), ...REST];
-const LISTINGS = { chains: CHAINS, tokens: RIGHT };
-const rowOf = async (gateway: GuardedGateway) =>
-  (await gateway.tokens()).find(({ address }) => address === '0x1');
+const { chains: CHAINS, tokens: RIGHT } = LISTINGS;
+const [, ...REST] = RIGHT;
 const accepted = (gateway: GuardedGateway) =>
   gateway.sample('gateway_accepted_changes_total{listing="tokens",fact="decimals",by="time"}');
 const takenAtOf = ({ snapshots }: GuardedGateway) => snapshots.status(Date.now())[1].takenAt;

@@ -46,3 +46,11 @@ export function stopClocks(): StoppedClock {
     },
   };
 }
+
+/** Waits in real time: `expect.poll` moves a `Date` that is stopped. */
+export async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (let times = 0; !(await isSo()); times++) {
+    if (times > 5_000) throw new Error('Expected it within 5,000 looks');
+    await sleep(2);
+  }
+}

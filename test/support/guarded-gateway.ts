@@ -1,9 +1,9 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { type StoppedClock, stopClocks } from './clock.js';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { type StoppedClock, stopClocks, until } from './clock.js';
 import { type FakeListings, json, startFakeUpstream } from './fake-upstream.js';
 import { createTestGateway, type TestGateway, type TestGatewayOptions } from './test-gateway.js';
 
@@ -113,6 +113,27 @@ export async function startGuarded(
   };
 }
 
+/** A token on chain `a` whose address is this number. */
+export const numbered = (number: number, changes: object = {}) =>
+  tokenRow('a', `0x${number.toString(16)}`, { symbol: `S${number}`, ...changes });
+
+/** So many tokens on chain `a`, with the addresses from this number on. */
+export const numberedRows = (count: number, from = 1, changes: object = {}) =>
+  Array.from({ length: count }, (_, index) => numbered(index + from, changes));
+
+/** Eleven tokens, and the same with other decimals of the first one. */
+const [FIRST, ...OTHERS] = [
+  numbered(1, { price: { usd: 1 } }),
+  ...numberedRows(10, 10, { price: { usd: 1 } }),
+];
+export const LISTINGS = { chains: [chainRow('a')], tokens: [FIRST, ...OTHERS] };
+export const WRONG = [{ ...FIRST, decimals: 18 }, ...OTHERS];
+
+/** The row that is served with this address. */
+export async function rowOf(gateway: GuardedGateway, address = '0x1'): Promise<GuardedRow | undefined> {
+  return (await gateway.tokens()).find((row) => row.address === address);
+}
+
 /** A directory for `SNAPSHOT_DIR`, and for other files; the test's end removes it. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'guarded-'));
@@ -138,10 +159,14 @@ export async function stopGuarded({ snapshots }: GuardedGateway, directory: stri
   snapshots.stop();
 }
 
-/** Waits in real time: `expect.poll` moves a clock that is stopped. */
-export async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (let times = 0; !(await isSo()); times++) {
-    if (times > 5_000) throw new Error('Expected it within 5,000 looks');
-    await sleep(2);
-  }
+/** Ends a gateway, and starts another one on the same disk and clock. */
+export async function restart(
+  before: GuardedGateway,
+  snapshotDir: string,
+  options: GuardedOptions = {},
+  config: GuardedOptions['config'] = {},
+): Promise<GuardedGateway> {
+  await stopGuarded(before, snapshotDir);
+  const { upstream, clock } = before;
+  return startGuarded({}, { upstream, clock, ...options, config: { snapshotDir, ...config } });
 }

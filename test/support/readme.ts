@@ -16,14 +16,12 @@ export interface Block {
 /** Languages of blocks that nothing can run. */
 const PICTURES = ['mermaid'];
 
-/** Every README of the project, by its path from the project's folder. */
+/** Every README and guide of the project, by its path from the project's folder. */
 export function readmes(): readonly string[] {
   const below = ['.deploy', 'src', 'test'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`),
   );
-  return ['README.md', ...below].filter(
-    (path) => /(^|\/)README\.md$/.test(path) && !/node_modules/.test(path),
-  );
+  return ['README.md', ...below].filter((path) => /\.md$/.test(path) && !/node_modules|CHANGELOG/.test(path));
 }
 
 export function readText(path: string): string {

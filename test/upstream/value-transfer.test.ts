@@ -96,25 +96,6 @@ describe('the rows of the successor', () => {
     });
   });
 
-  it.each<[string, unknown, string | null]>([
-    ['over https', 'https://example.org/a.png', 'https://example.org/a.png'],
-    ['over http', 'http://example.org/a.png?b=c', 'http://example.org/a.png?b=c'],
-    ['none', undefined, null],
-    ['null', null, null],
-    ['empty', '', null],
-    ['no text', 1, null],
-    ['no address', 'a.png', null],
-    ['a script', 'javascript:alert(1)', null],
-    ['a script in capitals', 'JavaScript:alert(1)', null],
-    ['data', 'data:image/svg+xml,<svg/>', null],
-    ['too long', `https://example.org/${'a'.repeat(2048)}`, null],
-  ])('have a picture that is %s', async (_name, logoUrl, served) => {
-    const { query } = await serve(await startSmall({ tokens: [token('a', '0x1', { logoUrl })] }));
-    expect(await query('{ tokens { address logoUrl } }')).toEqual({
-      data: { tokens: [{ address: '0x1', logoUrl: served }] },
-    });
-  });
-
   it.each<[string, unknown]>([
     ['missing', undefined],
     ['empty', {}],

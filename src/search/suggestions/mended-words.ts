@@ -34,19 +34,18 @@ export function mendedWords(
   return [...tidied, ...others.map(({ word }) => word)].slice(0, MAX_MENDED);
 }
 
-/** Whether a word is a whole word of a text, or the first one of a symbol; and how many texts it finds. */
+/** How many texts a word finds; and whether its best match in one is a whole word, or the first word of a symbol. */
 function usesOf(word: string, { symbolStarts, nameStarts, chainKeyStarts }: TokenIndexes) {
-  const texts = new Set<unknown>();
-  const matches = new Set<Match>();
+  const best = new Map<unknown, Match>();
   const add = (text: unknown, match: Match) => {
-    texts.add(text);
-    matches.add(match);
+    if (match < (best.get(text) ?? Number.POSITIVE_INFINITY)) best.set(text, match);
   };
+  const has = (...matches: readonly Match[]) => [...best.values()].some((match) => matches.includes(match));
   symbolStarts.find(word, add);
-  const isSymbol = matches.has(MATCH.firstWord);
+  const isSymbol = has(MATCH.firstWord);
   nameStarts.find(word, add);
   chainKeyStarts.find(word, add);
-  return { isSymbol, isWord: matches.has(MATCH.firstWord) || matches.has(MATCH.word), count: texts.size };
+  return { isSymbol, isWord: has(MATCH.firstWord, MATCH.word), count: best.size };
 }
 
 /** The word with two neighbouring letters swapped, and with one of two equal neighbours; the first letter stays. */

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../domain/errors.js';
+import type { ErrorCode } from '../../domain/error-codes.js';
 import type { Logger } from '../../logger.js';
 import type { ClientSource, RateLimitMetrics } from '../../observability/metrics.js';
 import type { ClientLimit } from '../../scheduling/client-limit.js';

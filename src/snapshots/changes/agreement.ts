@@ -1,14 +1,13 @@
-import { isNativeOf, tokenKey } from '../../domain/addresses.js';
-import { caip2Of } from '../../domain/caip.js';
-import { keyedRows } from '../../domain/keyed-rows.js';
-import { type Chain, type Fetched, sentAtOf, type Token } from '../../domain/listing.js';
-import { TOKENS } from '../../upstream/listing-kinds.js';
-import type { GuardedListing, OperatorWord } from './guard.js';
-
-/*
+/**
  * What rows must agree on with each other: several chains cannot have one CAIP-2 identifier, and the decimals of a
  * native asset are the same in both listings.
  */
+import { isNativeOf, tokenKey } from '../../domain/addresses.js';
+import { caip2Of } from '../../domain/caip.js';
+import { groupBy, keyedRows } from '../../domain/keyed-rows.js';
+import { type Chain, type Fetched, sentAtOf, type Token } from '../../domain/listing.js';
+import { TOKENS } from '../../upstream/listing-kinds.js';
+import type { GuardedListing, OperatorWord } from './guard.js';
 
 /**
  * Gives a CAIP-2 identifier that several chains claim to the one that had it before, else to the one that has it in the
@@ -24,33 +23,25 @@ export function numberChains(
   embedded: ReadonlyMap<string, string>,
   holdBackMs: number,
 ): GuardedListing<Chain> {
-  const numbers = new Map(listing.rows.map((chain) => [chain.chainKey, caip2Of(chain)]));
-  const holders = new Map<string, string>();
   const unnumberedBefore = new Set(before?.guard?.unnumbered);
-  for (const chain of before?.rows ?? []) {
-    const caip2 = caip2Of(chain);
-    // A chain that is listed with another number by now has given up this one.
-    const isSame = caip2 !== null && numbers.get(chain.chainKey) === caip2;
-    if (isSame && !unnumberedBefore.has(chain.chainKey)) holders.set(caip2, chain.chainKey);
-  }
-  for (const { row, at } of [...(before?.guard?.gone ?? []), ...listing.guard.gone]) {
-    const caip2 = unnumberedBefore.has(row.chainKey) ? null : caip2Of(row);
-    const isHolder = caip2 !== null && listing.takenAt - at < holdBackMs;
-    if (isHolder && !holders.has(caip2)) holders.set(caip2, row.chainKey);
-  }
-  const claims = new Map<string, string[]>();
-  for (const chain of listing.rows) {
-    const caip2 = caip2Of(chain);
-    if (caip2 === null) continue;
-    const claim = claims.get(caip2);
-    if (claim) claim.push(chain.chainKey);
-    else claims.set(caip2, [chain.chainKey]);
-  }
+  const numbers = new Map(listing.rows.map((chain) => [chain.chainKey, caip2Of(chain)]));
+  const gone = [...(before?.guard?.gone ?? []), ...listing.guard.gone]
+    .filter(({ at }) => listing.takenAt - at < holdBackMs)
+    .map(({ row }) => row);
+  // A chain that is listed with another number by now has given up this one.
+  const listed = (before?.rows ?? []).filter((chain) => numbers.get(chain.chainKey) === caip2Of(chain));
+  // The last one counts: a listed chain comes before one that has gone, and of these the one that is known for longest.
+  const holders = new Map(
+    [...gone.reverse(), ...listed]
+      .filter(({ chainKey }) => !unnumberedBefore.has(chainKey))
+      .map((chain) => [caip2Of(chain), chain.chainKey]),
+  );
   const unnumbered = new Set<string>();
-  for (const [caip2, keys] of claims) {
-    const first = holders.get(caip2) ?? embedded.get(caip2);
-    const holder = keys.length === 1 && !holders.has(caip2) ? keys[0] : first;
-    for (const key of keys) if (key !== holder) unnumbered.add(key);
+  for (const [caip2, claimants] of groupBy(listing.rows, caip2Of)) {
+    if (caip2 === null) continue;
+    const first = claimants.length === 1 ? claimants[0]?.chainKey : embedded.get(caip2);
+    const holder = holders.get(caip2) ?? first;
+    for (const { chainKey } of claimants) if (chainKey !== holder) unnumbered.add(chainKey);
   }
   const rows = listing.rows.map((chain) => {
     const caip2 = unnumbered.has(chain.chainKey) ? null : caip2Of(chain);

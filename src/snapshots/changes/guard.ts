@@ -6,7 +6,7 @@ import {
   type HeldRow,
 } from '../../domain/guard-record.js';
 import { contradictedFacts, type FactOf } from '../../domain/guarded-facts.js';
-import { keyedRows } from '../../domain/keyed-rows.js';
+import { groupBy, keyedRows } from '../../domain/keyed-rows.js';
 import {
   type Fetched,
   type GuardedFact,
@@ -305,16 +305,6 @@ export async function guardListing<Row>(
 /** What is held back, by key. */
 export function clocksOf<Row>({ held }: GuardRecord<Row>): ReadonlyMap<string, HeldRow<Row>> {
   return new Map(held.map((each) => [each.key, each]));
-}
-
-function groupBy<Item, Group>(items: Iterable<Item>, groupOf: (item: Item) => Group): Map<Group, Item[]> {
-  const groups = new Map<Group, Item[]>();
-  for (const item of items) {
-    const group = groups.get(groupOf(item));
-    if (group) group.push(item);
-    else groups.set(groupOf(item), [item]);
-  }
-  return groups;
 }
 
 function heldFact<Row>(

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
-import { keyedRows } from '../../domain/keyed-rows.js';
+import { groupBy, keyedRows } from '../../domain/keyed-rows.js';
 import { type Fetched, type LargestListing, sentAtOf, type UnreadableRows } from '../../domain/listing.js';
 import { malformed, UpstreamError } from '../../domain/upstream-error.js';
 import type { ListingKind } from '../../upstream/listing-kinds.js';
-import { shortDigest } from '../short-digest.js';
+import { digestOf } from '../short-digest.js';
 
 /** Which losses of rows are too large to accept the first time they appear. */
 export interface HoldBackRules {
@@ -23,10 +22,15 @@ export interface HeldBack {
 /** Why a whole listing is held back. A closed set: it is a label of a metric. */
 export type HoldBackReason = 'shrink' | 'rejected_rows';
 
-/** A listing that is held back whole. */
-export interface HeldListing {
-  readonly error: UpstreamError;
-  readonly reasons: readonly HoldBackReason[];
+/** A listing is held back whole. */
+export class HeldBackError extends UpstreamError {
+  constructor(
+    message: string,
+    detail: string,
+    readonly reasons: readonly HoldBackReason[],
+  ) {
+    super('UPSTREAM_MALFORMED', message, { detail });
+  }
 }
 
 const DAY_MS = 86_400_000;
@@ -86,16 +90,10 @@ export function createListingCheck<Row>(
       .filter(({ at }) => at > since)
       .map(({ row }) => kind.keyOf(row))
       .filter(isLost);
-    const groups = new Set(sent.rows.map(kind.groupOf));
-    const keysOfLost = new Map<string, string[]>();
-    for (const key of vanished) {
-      const group = kind.groupOf(known.get(key) as Row);
-      if (group === undefined || groups.has(group)) continue;
-      const keys = keysOfLost.get(group);
-      if (keys) keys.push(key);
-      else keysOfLost.set(group, [key]);
-    }
-    const lostGroups = [...keysOfLost].filter(([, keys]) => keys.length >= GROUP_ROWS);
+    const groups = new Set([undefined, ...sent.rows.map(kind.groupOf)]);
+    const lostGroups = [...groupBy(vanished, (key) => kind.groupOf(known.get(key) as Row))].filter(
+      ([group, keys]) => !groups.has(group) && keys.length >= GROUP_ROWS,
+    );
     return { vanished, lost: [...vanished, ...lostBefore], lostGroups };
   }
 
@@ -139,20 +137,18 @@ export function createListingCheck<Row>(
     /**
      * Decides on a listing. One that is held back is counted once more.
      *
-     * @returns the reasons to hold it back, or whether it brings a large loss that is accepted now
+     * @returns the large loss that it brings and that is accepted now; undefined without one
+     * @throws HeldBackError
      */
-    check(
-      served: Fetched<Row>,
-      sent: Fetched<Row>,
-    ): HeldListing | { readonly acceptedLoss: string | undefined } {
+    check(served: Fetched<Row>, sent: Fetched<Row>): string | undefined {
       const loss = lossOf(served, sent);
       const reasons = reasonsOf(served, sent, loss);
+      if (reasons.size === 0) return undefined;
       const text = [...reasons.values()].join(', and ');
-      if (text === '') return { acceptedLoss: undefined };
       const mayBeTrue = !reasons.has('rejected_rows');
-      const signature = shortDigest(createHash('sha256').update(JSON.stringify(loss.lost.toSorted())));
+      const signature = digestOf(loss.lost.toSorted());
       const times = mayBeTrue ? (heldBack?.signature === signature ? heldBack.times : 0) + 1 : 0;
-      if (mayBeTrue && times >= holdBackTimes) return { acceptedLoss: text };
+      if (mayBeTrue && times >= holdBackTimes) return text;
       heldBack = { signature, times };
       heldBackAt = sentAtOf(sent);
       const outlook = mayBeTrue
@@ -160,10 +156,7 @@ export function createListingCheck<Row>(
         : 'It is not taken, however often it comes, until its rows can be read.';
       const message = `The upstream's ${kind.name} listing is held back: ${text}. ${outlook}`;
       const shown = [...(mayBeTrue ? [] : sent.rejected.first), ...loss.vanished];
-      const error = new UpstreamError('UPSTREAM_MALFORMED', message, {
-        detail: shown.slice(0, SHOWN).join('; '),
-      });
-      return { error, reasons: [...reasons.keys()] };
+      throw new HeldBackError(message, shown.slice(0, SHOWN).join('; '), [...reasons.keys()]);
     },
     /**
      * Remembers that a listing has taken the place of another.

@@ -1,5 +1,5 @@
 import type { DoubtedPrice } from '../../domain/guard-record.js';
-import { keyedRows } from '../../domain/keyed-rows.js';
+import { groupBy, keyedRows } from '../../domain/keyed-rows.js';
 import type { Fetched, Token } from '../../domain/listing.js';
 import { forEachChunk } from '../../scheduling/chunks.js';
 import { TOKENS } from '../../upstream/listing-kinds.js';
@@ -59,19 +59,12 @@ function isFarFrom(one: number, other: number): boolean {
 
 /** The lower and the upper median of the prices of each symbol: of two that disagree, neither is to be believed. */
 function mediansBySymbol(tokens: readonly Token[]): ReadonlyMap<string, readonly [number, number]> {
-  const bySymbol = new Map<string, number[]>();
-  for (const { symbol, price } of tokens) {
-    if (price === null) continue;
-    const name = symbol.toLowerCase();
-    const known = bySymbol.get(name);
-    if (known) known.push(price.usd);
-    else bySymbol.set(name, [price.usd]);
-  }
+  const priced = tokens.filter(({ price }) => price !== null);
   return new Map(
-    [...bySymbol].map(([name, usd]) => {
-      const sorted = Float64Array.from(usd).sort();
+    [...groupBy(priced, ({ symbol }) => symbol.toLowerCase())].map(([symbol, ofSymbol]) => {
+      const sorted = Float64Array.from(ofSymbol, ({ price }) => price?.usd ?? 0).sort();
       const last = sorted.length - 1;
-      return [name, [sorted[last >> 1] ?? 0, sorted[(last + 1) >> 1] ?? 0]];
+      return [symbol, [sorted[last >> 1] ?? 0, sorted[(last + 1) >> 1] ?? 0]];
     }),
   );
 }

@@ -1,12 +1,9 @@
-import { EMPTY_GUARD } from '../../domain/guard-record.js';
+/** What guarded listings and their records tell of rows that are not served, or that are held back. */
+import { EMPTY_GUARD, type GuardRecord } from '../../domain/guard-record.js';
 import { keyedRows } from '../../domain/keyed-rows.js';
-import type { Fetched } from '../../domain/listing.js';
+import type { Fetched, GuardedFact } from '../../domain/listing.js';
 import type { ListingKind } from '../../upstream/listing-kinds.js';
-import { clocksOf } from './guard.js';
-
-/*
- * What a guarded listing and its record tell of rows that are not served.
- */
+import { clocksOf, type GuardedListing } from './guard.js';
 
 /**
  * What is known of rows that are not listed, by key: the last accepted row of one that has gone, and null for a new one
@@ -46,4 +43,70 @@ export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetc
     if (row && !held.has(key)) rows.set(key, kind.withPrice(row, usd, listing.takenAt));
   }
   return { ...facts, rows: Object.freeze([...rows.values()]), contradictory };
+}
+
+/**
+ * Adds what other records say of rows, as rows that have gone: of another upstream, or written by another gateway.
+ *
+ * @param own the listing that is continued; undefined for a new one
+ * @param found the listings of other records
+ * @returns undefined if there are none
+ */
+export function withKnownFacts<Row>(own: Fetched<Row> | undefined, found: readonly Fetched<Row>[]) {
+  const byAge = found.toSorted((one, other) => other.takenAt - one.takenAt);
+  const [newest] = byAge;
+  if (!newest) return undefined;
+  const gone = byAge
+    .toReversed()
+    .flatMap(({ rows, takenAt, guard }) => [
+      ...(guard?.gone ?? []),
+      ...rows.map((row) => ({ row, at: takenAt })),
+    ]);
+  const { lossAcceptedAt, unnumbered } = (own ?? newest).guard ?? EMPTY_GUARD;
+  const guard: GuardRecord<Row> = {
+    ...(own?.guard ?? EMPTY_GUARD),
+    gone: [...gone, ...(own?.guard?.gone ?? [])],
+    unnumbered,
+    // What the other upstream had is no loss of this one.
+    lossAcceptedAt: Math.max(lossAcceptedAt, newest.takenAt),
+  };
+  const listing: Fetched<Row> = own ? { ...own, guard } : { ...newest, rows: [], history: undefined, guard };
+  return { listing, newest, rows: gone.length };
+}
+
+/** How much of a listing is held back. */
+export interface HeldBackSummary {
+  readonly rows: number;
+  readonly rowsByFact: ReadonlyMap<GuardedFact, number>;
+  /** Since when the oldest of them is held back (milliseconds since 1970); undefined if there is none. */
+  readonly oldestSince: number | undefined;
+}
+
+/**
+ * Counts the rows that are held back, and the new rows that wait to take the place of one that has gone. Rows that the
+ * operator hides do not count.
+ */
+export function heldBackIn<Row>(
+  kind: ListingKind<Row>,
+  served: readonly Row[],
+  { guard, rows }: Pick<GuardedListing<Row>, 'guard' | 'rows'>,
+  select: (rows: readonly Row[], guard: GuardRecord<Row>) => readonly Row[],
+): HeldBackSummary {
+  const facts = served.flatMap(kind.heldBackOf);
+  const rowsByFact = new Map<GuardedFact, number>();
+  for (const { fact } of facts) rowsByFact.set(fact, (rowsByFact.get(fact) ?? 0) + 1);
+  const listed = new Set(rows.map(kind.keyOf));
+  const named = new Set(facts.map(({ fact, upstream }) => (fact === 'address' ? upstream : undefined)));
+  const waiting = guard.held.filter(
+    ({ key, rows: [row, ...others] }) =>
+      row !== undefined && others.length === 0 && !listed.has(key) && !named.has(kind.addressOf?.(row)),
+  );
+  const alone = waiting.filter(({ rows }) => select(rows, guard).length > 0);
+  if (alone.length > 0) rowsByFact.set('address', (rowsByFact.get('address') ?? 0) + alone.length);
+  const since = [...facts, ...alone].map((each) => each.since);
+  return {
+    rows: served.filter((row) => kind.heldBackOf(row).length > 0).length + alone.length,
+    rowsByFact,
+    oldestSince: since.length === 0 ? undefined : since.reduce((one, other) => Math.min(one, other)),
+  };
 }

@@ -1,3 +1,4 @@
+/** How a listing differs from its last states. */
 import { createHash } from 'node:crypto';
 import type { ChangeLog, ChangeStep } from '../../domain/history.js';
 import { keyedRows } from '../../domain/keyed-rows.js';
@@ -121,8 +122,5 @@ async function changedKeys<Row>(
       if (old === undefined || kind.contentOf(old) !== kind.contentOf(row)) keys.push(key);
     }
   });
-  await forEachChunk([...known.keys()], (chunk) => {
-    for (const key of chunk) if (!present.has(key)) keys.push(key);
-  });
-  return keys;
+  return [...keys, ...[...known.keys()].filter((key) => !present.has(key))];
 }

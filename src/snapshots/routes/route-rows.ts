@@ -1,3 +1,4 @@
+/** Makes the rows of routes agree with the token listing, and with each other. */
 import { keyedRows } from '../../domain/keyed-rows.js';
 import type { Token, TokenFilter } from '../../domain/listing.js';
 import type { ResolvedRules } from '../../domain/listing-rules.js';
@@ -44,22 +45,6 @@ export function createReconcile({ mayServe, operator, onConflicts, log }: RouteR
   /** The version of the listing whose conflicts with the rows are in the log. */
   const logged = new WeakMap<readonly Token[], string>();
 
-  /** Once for the same rows and listing; other prices do not change the conflicts. */
-  function logConflicts(
-    rows: readonly Token[],
-    version: string,
-    conflicts: readonly string[],
-    request: TokenFilter,
-  ) {
-    if (conflicts.length === 0 || logged.get(rows) === version) return;
-    logged.set(rows, version);
-    onConflicts?.(conflicts.length);
-    log.warn(
-      { ...request, rows: conflicts.length, first: conflicts.slice(0, MAX_NAMED) },
-      'Left out routes to tokens that the token listing gives other decimals',
-    );
-  }
-
   return function reconcile(
     rows: readonly Token[],
     listed: TokenSnapshot | undefined,
@@ -87,7 +72,13 @@ export function createReconcile({ mayServe, operator, onConflicts, log }: RouteR
         conflicts.push(`${key}: ${row.decimals}, listed with ${ofListing.decimals}`);
       }
     }
-    logConflicts(rows, listed?.rowsVersion ?? '', conflicts, request);
+    // Once for the same rows and listing; other prices do not change the conflicts.
+    if (listed && conflicts.length > 0 && logged.get(rows) !== listed.rowsVersion) {
+      logged.set(rows, listed.rowsVersion);
+      onConflicts?.(conflicts.length);
+      const facts = { ...request, rows: conflicts.length, first: conflicts.slice(0, MAX_NAMED) };
+      log.warn(facts, 'Left out routes to tokens that the token listing gives other decimals');
+    }
     const reconciled: ReconciledRows = { rows: Object.freeze(rules.selectTokens(served)), unlisted, rules };
     besideListing.set(rows, reconciled);
     return reconciled;
@@ -101,32 +92,16 @@ const NO_LISTING = {};
  * token is served everywhere, and rows with other decimals are left out.
  */
 export function createAgreement(): (reconciled: ReconciledRows) => readonly Token[] {
-  /** Its rows are entered when there is a second answer: most operations have only one. */
-  let firstAnswer: ReconciledRows | undefined;
   const first = new Map<string, Token>();
-
-  /** The rows of an answer that differ from the first rows of their tokens, each with the row to serve, if any. */
-  function enter({ unlisted }: ReconciledRows): ReadonlyMap<Token, Token | undefined> {
+  return ({ rows, unlisted }) => {
+    /** The rows that differ from the first rows of their tokens, each with the row to serve, if any. */
     const replaced = new Map<Token, Token | undefined>();
     for (const [key, row] of unlisted) {
       const before = first.get(key);
       if (before === undefined) first.set(key, row);
       else if (before !== row) replaced.set(row, before.decimals === row.decimals ? before : undefined);
     }
-    return replaced;
-  }
-
-  return (reconciled) => {
-    if (!firstAnswer) {
-      firstAnswer = reconciled;
-      return reconciled.rows;
-    }
-    if (first.size === 0) enter(firstAnswer);
-    const replaced = enter(reconciled);
-    if (replaced.size === 0) return reconciled.rows;
-    return reconciled.rows.flatMap((row) => {
-      const served = replaced.has(row) ? replaced.get(row) : row;
-      return served ? [served] : [];
-    });
+    if (replaced.size === 0) return rows;
+    return rows.flatMap((row) => (replaced.has(row) ? (replaced.get(row) ?? []) : row));
   };
 }

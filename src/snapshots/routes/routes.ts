@@ -1,3 +1,4 @@
+/** The upstream's answers to requests for routes: cached, shared by equal requests, and not asked for again at once after failures. */
 import { LRUCache } from 'lru-cache';
 import { tokenFilterKey } from '../../domain/addresses.js';
 import { GatewayError } from '../../domain/errors.js';
@@ -5,6 +6,7 @@ import { fingerprint } from '../../domain/fingerprint.js';
 import {
   type Fetched,
   type Listing,
+  type RouteClient,
   type RouteClients,
   type RowsAge,
   sentAtOf,
@@ -13,10 +15,9 @@ import {
 } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger.js';
+import { growingPause } from '../../scheduling/growing-pause.js';
 import { ROUTES } from '../../upstream/listing-kinds.js';
 import type { Peers } from '../peers.js';
-import { createRouteClients, type RouteClientGroup } from './route-clients.js';
-import { createRouteFailures } from './route-failures.js';
 
 export interface RoutesOptions {
   readonly listing: Listing;
@@ -54,11 +55,29 @@ const MAX_BYTES = 24 * 2 ** 20;
 const TOKEN_BYTES = 600;
 const ENTRY_BYTES = 2000;
 
+/** A longer answer takes all of the cache, where it would be refused and each client would ask the upstream again. */
+const sizeOf = ({ rows }: RouteAnswer, key: string) =>
+  Math.min(MAX_BYTES, ENTRY_BYTES + 2 * key.length + TOKEN_BYTES * rows.length);
+/** The pause after a second failure in a row; each further failure doubles it. A first one can be chance. */
+const FIRST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 60_000;
+/** A longer Retry-After is cut to this. */
+const MAX_RETRY_AFTER_MS = 3_600_000;
+/** Failures that are remembered, so that one bad request that clients repeat does not use up the rate limit. */
+const FAILURES = { max: 1_000, ttl: 2 * MAX_RETRY_AFTER_MS };
+
+interface Failed {
+  readonly error: UpstreamError;
+  readonly inARow: number;
+  /** Until when the upstream is not asked, on the monotonic clock. */
+  readonly until: number;
+}
+
 export type Routes = ReturnType<typeof createRoutes>;
 
 /** Creates a bounded cache of routes. All operations share one. */
 export function createRoutes({ listing, peers, freshMs, onAnswer, log }: RoutesOptions) {
-  const failures = createRouteFailures();
+  const failures = new LRUCache<string, Failed>(FAILURES);
   /** The clients that wait for requests under way, by the keys of the filters. */
   const waiting = new Map<string, RouteClientGroup>();
   /** The requests under way that no client waits for, by the keys of the filters. */
@@ -85,15 +104,22 @@ export function createRoutes({ listing, peers, freshMs, onAnswer, log }: RoutesO
     }
   }
 
-  /** A request that was not sent is logged at debug level only: clients could fill the log with those. */
-  function logFailure(filter: TokenFilter, error: unknown): void {
+  /** A request that was not sent is no failure of the upstream. It is logged at debug level: clients could fill the log. */
+  function noteFailure(key: string, filter: TokenFilter, error: unknown): void {
     if (!(error instanceof UpstreamError)) {
       log.error({ ...filter, err: error }, 'Internal error while routes were fetched');
       return;
     }
-    const { code, detail, notSent } = error;
-    if (notSent) log.debug({ ...filter, code, detail }, 'A request for routes was not sent');
-    else log.warn({ ...filter, code, detail }, 'The routes from a token could not be had');
+    const { code, detail, notSent, retryAfterMs = 0 } = error;
+    if (notSent) {
+      log.debug({ ...filter, code, detail }, 'A request for routes was not sent');
+      return;
+    }
+    log.warn({ ...filter, code, detail }, 'The routes from a token could not be had');
+    const before = failures.get(key)?.inARow ?? 0;
+    const pauseMs = before === 0 ? 0 : growingPause(FIRST_PAUSE_MS, MAX_PAUSE_MS, before - 1);
+    const until = performance.now() + Math.max(pauseMs, Math.min(retryAfterMs, MAX_RETRY_AFTER_MS));
+    failures.set(key, { error, inARow: before + 1, until });
   }
 
   /** How many answers left the cache for lack of room, most of them before their time. */
@@ -115,9 +141,7 @@ export function createRoutes({ listing, peers, freshMs, onAnswer, log }: RoutesO
 
   const cache = new LRUCache<string, RouteAnswer, RouteRequest>({
     maxSize: MAX_BYTES,
-    // A longer answer takes all of the cache, where it would be refused and each client would ask the upstream again.
-    sizeCalculation: ({ rows }, key) =>
-      Math.min(MAX_BYTES, ENTRY_BYTES + 2 * key.length + TOKEN_BYTES * rows.length),
+    sizeCalculation: sizeOf,
     ttl: freshMs,
     dispose(_answer, _key, reason) {
       if (reason === 'evict') evictions++;
@@ -126,9 +150,11 @@ export function createRoutes({ listing, peers, freshMs, onAnswer, log }: RoutesO
     ignoreFetchAbort: true,
     async fetchMethod(key, old, { context, options: entry }) {
       const { filter } = context;
-      const failed = failures.find(key);
-      if (failed && old) return old;
-      if (failed) throw failed;
+      const failed = failures.get(key);
+      if (failed && performance.now() < failed.until) {
+        if (old) return old;
+        throw failed.error;
+      }
       waiting.set(key, context.clients);
       try {
         const { fetched } = await fetch(key, filter, context.clients, freshMs);
@@ -138,8 +164,7 @@ export function createRoutes({ listing, peers, freshMs, onAnswer, log }: RoutesO
       } catch (error) {
         // The client has to change an unsupported filter; old routes would hide that.
         if (error instanceof GatewayError && error.code === 'BAD_USER_INPUT') throw error;
-        if (error instanceof UpstreamError && !error.notSent) failures.add(key, error);
-        logFailure(filter, error);
+        noteFailure(key, filter, error);
         if (old) return old;
         throw error;
       } finally {
@@ -195,8 +220,9 @@ export function createRoutes({ listing, peers, freshMs, onAnswer, log }: RoutesO
         ({ fetched, isFromPeer }) => {
           isSent = !isFromPeer;
           const { answer, ttl } = received(key, filter, fetched);
-          // Cached routes are replaced only when they cease to be good.
-          if (!cache.has(key)) cache.set(key, answer, { ttl });
+          // Cached routes are replaced only when they cease to be good, and those of clients are not evicted for these.
+          const hasRoom = cache.calculatedSize + sizeOf(answer, key) <= MAX_BYTES;
+          if (hasRoom && !cache.has(key)) cache.set(key, answer, { ttl });
           return answer;
         },
       );
@@ -204,5 +230,48 @@ export function createRoutes({ listing, peers, freshMs, onAnswer, log }: RoutesO
       await asked.finally(() => background.delete(key));
       return isSent;
     },
+  };
+}
+
+type RouteClientGroup = ReturnType<typeof createRouteClients>;
+
+/** Makes the clients that share one request, which others can join. */
+function createRouteClients(isListed: boolean) {
+  const waiting = new Map<string | undefined, RouteClient & { readonly refused: Promise<never> }>();
+  const listeners: ((client: RouteClient) => void)[] = [];
+
+  function enter(client: string | undefined): Promise<never> {
+    const known = waiting.get(client);
+    if (known) return known.refused;
+    let refuse: (error: Error) => void = () => {};
+    const refused = new Promise<never>((_resolve, reject) => {
+      refuse = (error) => {
+        waiting.delete(client);
+        reject(error);
+      };
+    });
+    // The client may have its answer before it is refused: that must not be an unhandled rejection.
+    refused.catch(() => {});
+    const entered = { client, refused, refuse };
+    waiting.set(client, entered);
+    for (const listener of listeners) listener(entered);
+    return refused;
+  }
+
+  return {
+    isListed,
+    /** Calls the listener with each client that waits, and with each client that joins later. */
+    watch(listener: (client: RouteClient) => void): void {
+      listeners.push(listener);
+      for (const client of waiting.values()) listener(client);
+    },
+    /**
+     * Lets a client wait for the answer, in its own place in the queue: a client that joins one with many requests is
+     * not delayed by them.
+     *
+     * @throws by rejection the error of the answer, or the error with which this client is refused before
+     */
+    join: <Answer>(client: string | undefined, answer: Promise<Answer>): Promise<Answer> =>
+      Promise.race([answer, enter(client)]),
   };
 }

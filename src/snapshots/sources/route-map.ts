@@ -10,8 +10,10 @@ export interface RouteMapLimits {
 /** 8 MB for the pairs, and about as much for the names of the destinations. */
 const LIMITS: RouteMapLimits = { pairs: 2_000_000, destinations: 50_000 };
 
+/** Times are in milliseconds since 1970. */
 interface Answer {
   readonly takenAt: number;
+  /** When it was asked for. */
   readonly sentAt: number;
   /** The numbers of its destinations. */
   readonly destinations: Uint32Array;
@@ -19,7 +21,7 @@ interface Answer {
 
 /**
  * The last answer for each source token, by its key. Destinations are numbered, so that a pair takes four bytes: a scan
- * of 800,000 pairs takes a millisecond or two, and needs no second index. Rows that differ in decimals are different
+ * of 800,000 pairs takes a millisecond, and needs no second index. Rows that differ in decimals are different
  * destinations, although they are of one token.
  */
 export class RouteMap {
@@ -48,18 +50,9 @@ export class RouteMap {
     return oldest;
   }
 
-  has(key: string): boolean {
-    return this.answers.has(key);
-  }
-
-  /** When the answer for a source token was taken (milliseconds since 1970); undefined without one. */
-  takenAt(key: string): number | undefined {
-    return this.answers.get(key)?.takenAt;
-  }
-
-  /** When it was asked for (milliseconds since 1970); undefined without an answer. */
-  sentAt(key: string): number | undefined {
-    return this.answers.get(key)?.sentAt;
+  /** The last answer for a source token. */
+  get(key: string): Omit<Answer, 'destinations'> | undefined {
+    return this.answers.get(key);
   }
 
   /**
@@ -71,7 +64,8 @@ export class RouteMap {
   set(key: string, age: RowsAge, rows: ReadonlyMap<string, Pick<Token, 'decimals'>>): boolean {
     const known = this.answers.get(key);
     const sentAt = sentAtOf(age);
-    if (known && known.sentAt >= sentAt) return true;
+    // Without the second condition a clock that was set back would keep all answers out.
+    if (known && known.sentAt >= sentAt && known.sentAt <= Date.now()) return true;
     const before = known?.destinations ?? NONE;
     const pairs = this.pairs - before.length + rows.size;
     const names = Array.from(rows, ([destination, { decimals }]) => nameOf(destination, decimals));

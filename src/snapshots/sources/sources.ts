@@ -103,7 +103,7 @@ export function createSources(options: SourcesOptions) {
   function countMissing({ rows }: TokenSnapshot): number {
     let count = 0;
     for (const [key, { isBridgeable }] of keyedRows(rows, TOKENS.keyOf)) {
-      if (isBridgeable && !map.has(key)) count++;
+      if (isBridgeable && !map.get(key)) count++;
     }
     return count;
   }
@@ -121,7 +121,7 @@ export function createSources(options: SourcesOptions) {
       if (!row.isBridgeable) continue;
       count++;
       const failure = failures.get(key);
-      const askedAt = Math.max(map.sentAt(key) ?? NEVER, failure?.at ?? NEVER);
+      const askedAt = Math.max(map.get(key)?.sentAt ?? NEVER, failure?.at ?? NEVER);
       // A clock that was set back counts as time that has passed.
       const isDue = failure?.isFirst || Math.abs(now - askedAt) >= intervalMs;
       if (!isDue || askedAt >= oldest) continue;
@@ -181,7 +181,7 @@ export function createSources(options: SourcesOptions) {
   /** Does one thing. @returns how long to wait before the next, in milliseconds */
   async function step(): Promise<number> {
     const listed = tokens();
-    if (!listed || !routes || isFull) return IDLE_MS;
+    if (!listed || !routes) return IDLE_MS;
     if (followed !== listed.indexes) {
       followed = listed.indexes;
       const rows = keyedRows(listed.rows, TOKENS.keyOf);
@@ -189,7 +189,10 @@ export function createSources(options: SourcesOptions) {
       for (const key of failures.keys()) if (!rows.has(key)) failures.delete(key);
     }
     const now = performance.now();
-    if (stop && (now >= stop.until || stop.source !== listing.source)) stop = undefined;
+    if (stop && (now >= stop.until || stop.source !== listing.source)) {
+      stop = undefined;
+      isFull = false;
+    }
     const waitMs = Math.max(nextAt, stop?.until ?? 0) - now;
     if (waitMs > 0) return waitMs;
     const { token, count } = findDue(listed);
@@ -274,7 +277,7 @@ export function createSources(options: SourcesOptions) {
           return select(found.filter(({ isBridgeable }) => isBridgeable).sort(byPlace));
         },
         oldestOf(sources) {
-          const times = sources.flatMap((source) => map.takenAt(TOKENS.keyOf(source)) ?? []);
+          const times = sources.flatMap((source) => map.get(TOKENS.keyOf(source))?.takenAt ?? []);
           return times.length === 0 ? null : times.reduce((one, other) => Math.min(one, other));
         },
       };

@@ -1,11 +1,10 @@
 import { rightAnswers } from '../answers.js';
 import { byKey, entities as entityQuestions, LISTED, oneToken, searchMix } from '../new-variables.js';
 import { end } from '../processes.js';
-import { contestTable } from '../report.js';
+import { contestTable, type Part } from '../report.js';
 import { type Contest, entry, runRounds } from '../rounds.js';
 import { startGateway, type Target } from '../targets.js';
 import { common, inNewWords, lookUps, q2, q4, type Workload, withNewVariables } from '../workloads.js';
-import type { Part } from './bench.js';
 
 /** Two checkouts need not understand each other's cursors, so that none is asked for a later page. */
 const FIRST_PAGES = [{ query: 'tok1', after: null }];

@@ -1,14 +1,13 @@
 import { type Load, runLoad } from '../load.js';
 import { byKey, entities, oneToken } from '../new-variables.js';
 import { end, megabytesOf } from '../processes.js';
-import { shown, table } from '../report.js';
+import { type Part, shown, table } from '../report.js';
 import { tell } from '../rounds.js';
 import { startGateway } from '../targets.js';
 import { inNewWords, lookUps, lookUpsIn, q1, q2, q3, q4, searches } from '../workloads.js';
-import type { Part } from './bench.js';
 
 const GOAL_MB = 200;
-const SIZES = [1000, 10_000];
+const SIZES = [2000, 10_000];
 const LARGE_CONNECTIONS = 4;
 /** So that a run of the bench sees several refreshes. */
 const FRESH_MS = 3000;

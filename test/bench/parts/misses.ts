@@ -12,11 +12,10 @@ import {
   searchPage,
 } from '../new-variables.js';
 import { end } from '../processes.js';
-import { contestTable, type Goal, shown } from '../report.js';
+import { contestTable, type Goal, type Part, shown } from '../report.js';
 import { type Contest, cpuRatio, entry, runRounds } from '../rounds.js';
 import { startGateway, startPeer, type Target } from '../targets.js';
 import { q2, q3x10k, q4, type Workload, withNewVariables } from '../workloads.js';
-import type { Part } from './bench.js';
 
 /** The most CPU of the gateway, as a multiple of another server's, by the kind of question. */
 const MOST: Readonly<Record<string, { readonly server: string; readonly times: number }>> = {
@@ -39,11 +38,7 @@ export const misses: Part = async ({ upstream, seconds }) => {
   const options = { listed: LISTED };
   const gateway = await startGateway(upstream, options);
   const byHand = await startPeer('hand-written', upstream, options, 'hand-written');
-  const others = [
-    await startPeer('Mercurius', upstream, options, 'mercurius', 'memory'),
-    await startPeer('Yoga in memory', upstream, options, 'yoga', 'memory'),
-    await startPeer('plain Yoga', upstream, options, 'yoga', 'upstream'),
-  ];
+  const mercurius = await startPeer('Mercurius', upstream, options, 'mercurius', 'memory');
   const search = searchMix(await laterPagesOf(gateway));
   const kinds: readonly NewQuestions[] = [
     oneToken,
@@ -54,7 +49,7 @@ export const misses: Part = async ({ upstream, seconds }) => {
   ];
   const contests: Contest[] = [];
   for (const kind of kinds) {
-    const rivals = kind === search ? others : [byHand, ...others];
+    const rivals = kind === search ? [mercurius] : [byHand, mercurius];
     const next = kind.series(CHECKED_SERIES);
     for (let nth = 0; nth < CHECKED; nth++) {
       const body = next();
@@ -71,7 +66,7 @@ export const misses: Part = async ({ upstream, seconds }) => {
     });
   }
   await runRounds(contests, { upstream, seconds });
-  await end(gateway, byHand, ...others);
+  await end(gateway, byHand, mercurius);
 
   return {
     title: 'Known documents, new variables, 10,000 tokens',
@@ -79,7 +74,7 @@ export const misses: Part = async ({ upstream, seconds }) => {
 
 ${kinds.map(({ name, about }) => `${name}: ${about}.`).join('\n')}
 hand-written: a handler on node:http that parses the request, finds the rows in Maps and sends an object as JSON.
-Mercurius: with its JIT and all rows in memory. Yoga in memory: plain Yoga that reads from memory instead of the upstream.`,
+Mercurius: with its JIT and all rows in memory.`,
     goals: [...contests.flatMap(goalsOf), askedGoal(contests)],
   };
 };

@@ -1,17 +1,18 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../support/free-port.js';
 import { listingsOf } from '../listings.js';
 import { ask } from '../load.js';
-import { type LoopWatch, watchLoop } from '../loop.js';
-import { end } from '../processes.js';
-import { NO_REDIS, startRedis } from '../redis.js';
-import { type Goal, shown, table } from '../report.js';
+import { cpuMicrosOf, end, keep, pin } from '../processes.js';
+import { type Goal, type Part, shown, table } from '../report.js';
 import { median, tell } from '../rounds.js';
-import { startGateway, type Target } from '../targets.js';
+import { endWith, requestsOf, startGateway, type Target } from '../targets.js';
 import { inNewWords, lookUpsIn, q2, searchFor } from '../workloads.js';
-import type { Part } from './bench.js';
 
 interface Size {
   readonly listed: number;
@@ -20,8 +21,10 @@ interface Size {
 }
 
 const SIZES: readonly Size[] = [
+  { listed: 2_000, refreshes: 6, goalMs: 30 },
   { listed: 10_000, refreshes: 6, goalMs: 30 },
-  { listed: 100_000, refreshes: 4, goalMs: 60 },
+  // More than any service lists: it must only not stop the gateway.
+  { listed: 100_000, refreshes: 2, goalMs: 1000 },
 ];
 const FRESH_MS = 1000;
 const WATCH_MS = 30_000;
@@ -177,4 +180,94 @@ async function during<Result>(
   isOver = true;
   await asked;
   return result;
+}
+
+/** A time in which an event loop did not turn. */
+export interface Block {
+  readonly ms: number;
+  /** As much of it at most as the process ran itself; in the rest others had its core. */
+  readonly ownMs: number;
+}
+
+/** What happened to a gateway's event loop in some time. */
+interface LoopWatch {
+  readonly refreshes: number;
+  /** The longest blocks, as many as there were refreshes, the longest first. */
+  readonly blockedMs: readonly number[];
+  /** The same of what the process itself needed of each block. */
+  readonly ownMs: readonly number[];
+  readonly cpuMs: number;
+  readonly ms: number;
+}
+
+const POLL_MS = 100;
+
+/** Watches a probed gateway until so many refreshes have ended, or time is up. */
+async function watchLoop(
+  upstream: Target,
+  gateway: Target,
+  until: { readonly refreshes: number; readonly ms: number },
+): Promise<LoopWatch> {
+  await blocks(gateway);
+  const began = performance.now();
+  const cpuBefore = cpuMicrosOf(gateway.child.pid);
+  const before = await requestsOf(upstream, gateway, 'tokens');
+  let refreshes = 0;
+  while (refreshes < until.refreshes && performance.now() - began < until.ms) {
+    await sleep(POLL_MS);
+    refreshes = (await requestsOf(upstream, gateway, 'tokens')) - before;
+  }
+  // The upstream has counted the last one when it was asked.
+  await sleep(until.refreshes > 0 ? 500 : 0);
+  const ms = performance.now() - began;
+  const blocked = await blocks(gateway);
+  const longest = (times: readonly number[]) =>
+    times.toSorted((a, b) => b - a).slice(0, Math.max(1, refreshes));
+  return {
+    refreshes,
+    blockedMs: longest(blocked.map((block) => block.ms)),
+    ownMs: longest(blocked.map((block) => block.ownMs)),
+    cpuMs: (cpuMicrosOf(gateway.child.pid) - cpuBefore) / 1000,
+    ms,
+  };
+}
+
+async function blocks({ child }: Target): Promise<readonly Block[]> {
+  child.send('tell');
+  const [came] = (await once(child, 'message')) as [readonly Block[]];
+  return came;
+}
+
+const REDIS = 'redis-server';
+const REDIS_START_MS = 10_000;
+
+/** What is said where Redis is not installed. */
+const NO_REDIS = `${REDIS} is not installed, so that nothing was shared through Redis.`;
+
+/** A Redis on a free loopback port, which keeps nothing on disk; undefined where it is not installed. */
+async function startRedis(
+  upstream: Target,
+): Promise<{ readonly url: string; readonly child: Target['child'] } | undefined> {
+  if (spawnSync(REDIS, ['--version']).status !== 0) return undefined;
+  const port = await freePort();
+  const child = keep(
+    spawn(REDIS, ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'], {
+      stdio: 'ignore',
+    }),
+  );
+  pin(child.pid, 'load');
+  endWith(upstream, child);
+  const began = performance.now();
+  while (child.exitCode === null && performance.now() - began < REDIS_START_MS) {
+    const socket = connect(port, '127.0.0.1');
+    try {
+      await once(socket, 'connect');
+      return { url: `redis://127.0.0.1:${port}`, child };
+    } catch {
+      await sleep(20);
+    } finally {
+      socket.destroy();
+    }
+  }
+  throw new Error(`${REDIS} did not start on port ${port}`);
 }

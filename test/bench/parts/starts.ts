@@ -1,9 +1,8 @@
 import { end, megabytesOf } from '../processes.js';
-import { shown, table } from '../report.js';
+import { type Part, shown, table } from '../report.js';
 import { median, tell } from '../rounds.js';
 import { startGateway } from '../targets.js';
 import { q2 } from '../workloads.js';
-import type { Part } from './bench.js';
 
 const STARTS = 5;
 const GOAL_MS = 600;

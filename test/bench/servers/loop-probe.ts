@@ -2,7 +2,7 @@
  * Imported into a gateway: watches for how long its event loop is blocked, and tells it by a message whenever it gets
  * one. A block is the excess over the millisecond of the timer.
  */
-import type { Block } from '../loop.js';
+import type { Block } from '../parts/refresh.js';
 
 const LEAST_MS = 3;
 const EVERY_MS = 1;

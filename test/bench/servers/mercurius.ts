@@ -4,7 +4,7 @@
  */
 import type { Server } from 'node:http';
 import type { RawToken } from '../../fixtures/demo.js';
-import { requirePeer } from '../peers.js';
+import { requirePeer } from '../processes.js';
 import { rowResolvers, SDL, typeOfEntity } from './graph.js';
 import { createMemoryReads, createUpstreamReads, keysOfRepresentations, type TokenKey } from './reads.js';
 import type { Search } from './search.js';

@@ -60,16 +60,18 @@ export function headOf(
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
 }
 
-/** The JSON body of a plain request that has one with a document in it. */
-export function parametersOf({ request }: Exchange): { readonly query: string } | undefined {
-  if (!request?.body || request.method !== 'POST') return undefined;
-  try {
-    const parameters = JSON.parse(request.body.toString('utf8'));
-    return typeof parameters?.query === 'string' ? parameters : undefined;
-  } catch {
-    return undefined;
-  }
+/** The same request so that nothing which was kept of an earlier one serves; what has no document stays as it is. */
+export function varied(exchange: Exchange, nth: number): Exchange {
+  const { kind, request } = exchange;
+  // As bytes: what is nested too deep for JSON.parse is among them.
+  const text = request?.body?.toString('latin1');
+  if (!request || !text?.startsWith(DOCUMENT)) return exchange;
+  const changed = `{"extensions":{"nth":${nth}},"query":"# ${nth}\\n${text.slice(DOCUMENT.length)}`;
+  return exchangeOf(kind, { ...request, body: Buffer.from(changed, 'latin1') });
 }
+
+/** How a body begins that has a document. */
+const DOCUMENT = '{"query":"';
 
 const SHOWN_CHARACTERS = 3_000;
 

@@ -1,9 +1,7 @@
-import { type Exchange, shown } from './exchange.js';
+import { type Exchange, shown, varied } from './exchange.js';
 import { createGenerator } from './generate.js';
 import { times } from './random.js';
 import { openSession } from './session.js';
-import { shrunk, varied } from './shrink.js';
-import { createTopList, type Entry } from './top-list.js';
 
 /** What {@link fuzz} takes. */
 export interface FuzzOptions {
@@ -20,8 +18,6 @@ export interface FuzzOptions {
   readonly maxCpuMs: number;
   /** Settings of the gateway. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether requests that do harm are made as small as they can be, on a process of their own. */
-  readonly isShrinking?: boolean;
   /** Gets a line now and then. */
   readonly tell?: (line: string) => void;
 }
@@ -32,6 +28,14 @@ export interface Failure {
   readonly nth: number;
   readonly kind: string;
   readonly fault: string;
+  readonly request: string;
+}
+
+/** A request with what it cost. */
+export interface Entry {
+  readonly nth: number;
+  readonly kind: string;
+  readonly cost: number;
   readonly request: string;
 }
 
@@ -57,15 +61,16 @@ const MAX_FAILURES = 30;
 /** Below this, measured costs are mostly garbage collections. */
 const MIN_COST_MS = 30;
 const MIN_GROWTH_MB = 10;
+const PLACES = 10;
 
 /** Sends the requests of a seed to a gateway of its own, and judges what comes back and how the process fares. */
 export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
-  const { seed, from = 0, requests, maxCpuMs, maxPeakMb, isShrinking = false, tell = () => {} } = options;
+  const { seed, from = 0, requests, maxCpuMs, maxPeakMb, tell = () => {} } = options;
   const generate = createGenerator(seed);
   const failures = new Map<string, Failure>();
   const statuses = new Map<number, number>();
-  const dearest = createTopList();
-  const largest = createTopList();
+  const dearest: Entry[] = [];
+  const largest: Entry[] = [];
   const onStatus = (status: number) => statuses.set(status, (statuses.get(status) ?? 0) + 1);
   const session = await openSession({ ...options, onStatus });
   let peakMb = session.peakMb();
@@ -75,14 +80,17 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
     const exchange = generate(nth);
     const verdict = await session.judge(exchange, { isCompared: nth % COMPARED_ONE_IN === 0 });
     const faults = [...verdict.faults];
-    if (verdict.cpuMs > MIN_COST_MS && (verdict.cpuMs > maxCpuMs || dearest.takes(verdict.cpuMs))) {
+    if (
+      verdict.cpuMs > MIN_COST_MS &&
+      (verdict.cpuMs > maxCpuMs || verdict.cpuMs > (dearest.at(-1)?.cost ?? 0))
+    ) {
       const cpuMs = Math.min(verdict.cpuMs, await costAgain(exchange));
       if (cpuMs > MIN_COST_MS)
-        dearest.add({ nth, kind: exchange.kind, cost: cpuMs, request: shown(exchange) });
+        keepDearest(dearest, { nth, kind: exchange.kind, cost: cpuMs, request: shown(exchange) });
       if (cpuMs > maxCpuMs) faults.push(dearFault(cpuMs, maxCpuMs));
     }
     if (nth % REPEATED_ONE_IN === 0) faults.push(...(await session.judge(exchange)).faults);
-    await record(nth, exchange, [...faults, ...memoryFaults(nth, exchange)]);
+    record(nth, exchange, [...faults, ...memoryFaults(nth, exchange)]);
   }
 
   /** The collection of others' garbage falls on somebody: only a cost that comes twice is a request's own. */
@@ -97,7 +105,7 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
     const exchanges = times(count, (index) => generate(nth + index));
     const faults = await session.judgeBurst(exchanges);
     for (const [index, exchange] of exchanges.entries()) {
-      await record(nth, exchange, [...(faults[index] ?? []), ...memoryFaults(nth, exchange)]);
+      record(nth, exchange, [...(faults[index] ?? []), ...memoryFaults(nth, exchange)]);
     }
   }
 
@@ -105,20 +113,19 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
     const now = session.peakMb();
     const growth = now - peakMb;
     if (growth > MIN_GROWTH_MB)
-      largest.add({ nth, kind: exchange.kind, cost: growth, request: shown(exchange) });
+      keepDearest(largest, { nth, kind: exchange.kind, cost: growth, request: shown(exchange) });
     peakMb = Math.max(peakMb, now);
     return now > maxPeakMb
       ? [`Resident memory came to ${Math.round(now)} MB, at most ${maxPeakMb} expected`]
       : [];
   }
 
-  async function record(nth: number, exchange: Exchange, faults: readonly string[]): Promise<void> {
+  function record(nth: number, exchange: Exchange, faults: readonly string[]): void {
     for (const fault of faults) {
       const signature = signatureOf(fault);
       if (failures.has(signature) || failures.size >= MAX_FAILURES) continue;
-      const smallest = isShrinking ? await smallestWith(signature, exchange, options) : exchange;
-      failures.set(signature, { nth, kind: exchange.kind, fault, request: shown(smallest) });
-      tell(`FAILED at ${nth} (${exchange.kind}): ${fault.slice(0, 500)}\n  ${shown(smallest)}`);
+      failures.set(signature, { nth, kind: exchange.kind, fault, request: shown(exchange) });
+      tell(`FAILED at ${nth} (${exchange.kind}): ${fault.slice(0, 500)}\n  ${shown(exchange)}`);
     }
   }
 
@@ -135,28 +142,19 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
       }
       nth += count;
     }
-    const entries = { dearest: dearest.entries(), largest: largest.entries() };
-    return { requests, failures: [...failures.values()], ...entries, peakMb, statuses };
+    return { requests, failures: [...failures.values()], dearest, largest, peakMb, statuses };
   } finally {
     await session.close();
   }
 }
 
-/** Tries smaller and smaller requests on another process, so that they change nothing for those to come. */
-async function smallestWith(signature: string, exchange: Exchange, options: FuzzOptions): Promise<Exchange> {
-  const { maxCpuMs, maxPeakMb } = options;
-  const session = await openSession(options);
-  try {
-    return await shrunk(exchange, async (smaller) => {
-      const { faults, cpuMs } = await session.judge(smaller);
-      const all = [...faults];
-      if (cpuMs > maxCpuMs) all.push(dearFault(cpuMs, maxCpuMs));
-      if (session.peakMb() > maxPeakMb) return false;
-      return all.some((fault) => signatureOf(fault) === signature);
-    });
-  } finally {
-    await session.close();
-  }
+/** Keeps one entry of each kind, the dearest first. */
+function keepDearest(list: Entry[], entry: Entry): void {
+  const same = list.findIndex(({ kind }) => kind === entry.kind);
+  if (same >= 0 && (list[same]?.cost ?? 0) >= entry.cost) return;
+  if (same >= 0) list.splice(same, 1);
+  list.push(entry);
+  list.sort((one, other) => other.cost - one.cost).splice(PLACES);
 }
 
 function dearFault(cpuMs: number, maxCpuMs: number): string {

@@ -1,65 +1,15 @@
-import { oddBody } from './bodies.js';
+import { gzipSync } from 'node:zlib';
 import { type Exchange, exchangeOf, type PlainRequest } from './exchange.js';
-import { type Header, oddContentType, oddHeaders, usualHeaders } from './headers.js';
 import type { Parameters } from './parameters.js';
 import { type Random, times } from './random.js';
-import { jsonOf, ODD_NAMES, oddText } from './values.js';
+import { jsonOf, nested, ODD_NAMES, oddText, oddValue } from './values.js';
 
 const JSON_TYPE: Header = ['content-type', 'application/json'];
-const PATHS = [
-  '/',
-  '/graphql',
-  '/live',
-  '/ready',
-  '/metrics',
-  '/picker/',
-  '/picker/main.js',
-  '/graphql/playground/',
-  '/nope',
-  '//live',
-  '//graphql',
-  '/graphql/',
-  '/graphql/../metrics',
-  '/./live',
-  '/%6cive',
-  '/graphql%2f',
-  '/%00',
-  '/%ff%fe',
-  '/%',
-  '/..%2f..%2fetc%2fpasswd',
-  '/picker/../../package.json',
-  '/graphql;a=b',
-  '/graphql?',
-  '/graphql#x',
-  '*',
-  'http://other.test/graphql',
-  'http://user:secret@other.test:99999/live',
-  'https:///live',
-  'javascript:alert(1)',
-  'graphql',
-  '?query={__typename}',
-  '/graphql?query=%7B__typename%7D',
-  '/graphql?query={__typename}&query={chains{id}}',
-  '/graphql?variables=%7B&query={__typename}',
-  '/graphql?query={__typename}&variables=[]&extensions=5',
-  '/graphql?extensions={"persistedQuery":{"version":1}}',
-  '/graphql?query={__typename}&operationName=constructor',
-  '/graphql?__proto__=1&constructor=2&query={__typename}',
-  '/graphql?%f0%9f&query=%c3%28',
-];
-const METHODS = [
-  'GET',
-  'HEAD',
-  'POST',
-  'PUT',
-  'DELETE',
-  'PATCH',
-  'OPTIONS',
-  'TRACE',
-  'PROPFIND',
-  'QUERY',
-  'M-SEARCH',
-];
+const PATHS =
+  '/ /graphql /live /ready /metrics /picker/ /picker/main.js /graphql/playground/ /nope //live //graphql /graphql/ /graphql/../metrics /./live /%6cive /graphql%2f /%00 /%ff%fe /% /..%2f..%2fetc%2fpasswd /picker/../../package.json /graphql;a=b /graphql? /graphql#x * http://other.test/graphql http://user:secret@other.test:99999/live https:///live javascript:alert(1) graphql ?query={__typename} /graphql?query=%7B__typename%7D /graphql?query={__typename}&query={chains{id}} /graphql?variables=%7B&query={__typename} /graphql?query={__typename}&variables=[]&extensions=5 /graphql?extensions={"persistedQuery":{"version":1}} /graphql?query={__typename}&operationName=constructor /graphql?__proto__=1&constructor=2&query={__typename} /graphql?%f0%9f&query=%c3%28'.split(
+    ' ',
+  );
+const METHODS = 'GET HEAD POST PUT DELETE PATCH OPTIONS TRACE PROPFIND QUERY M-SEARCH'.split(' ');
 
 /** Asks with these parameters, by POST or GET, with headers that are usual or odd. */
 export function requestBy(random: Random, parameters: Parameters): Exchange {
@@ -170,4 +120,202 @@ function encoded(text: string): string {
 
 function oddTarget(random: Random): string {
   return encoded(oddText(random, 20_000)).replaceAll(/%2F/g, '/').replaceAll(/%3F/g, '?');
+}
+
+/** What is no JSON, hardly any, or very much of it. */
+function oddBody(random: Random, hasBig: boolean): Buffer {
+  const max = hasBig ? 1_200_000 : 20_000;
+  const good = '{"query":"{ chains { chainKey } }"}';
+  return random.weighted<() => Buffer>([
+    [2, () => Buffer.alloc(0)],
+    [3, () => Buffer.from(good.slice(0, random.int(good.length)))],
+    [2, () => Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(good)])],
+    [2, () => Buffer.from(good.replace('chainKey', '\u{d8}\u{ff}'), 'latin1')],
+    [1, () => Buffer.from(good, 'utf16le')],
+    [1, () => gzipSync(good)],
+    [2, () => Buffer.from(nested(random.size(max / 2), '[', random.pick(['', '1']), random.pick([']', ''])))],
+    [2, () => Buffer.from(nested(random.size(max / 6), '{"a":', '1', random.pick(['}', ''])))],
+    [
+      1,
+      () => Buffer.from(`{"query":"{__typename}","variables":${nested(random.size(max / 2), '[', '', ']')}}`),
+    ],
+    [
+      1,
+      () =>
+        Buffer.from(
+          `{"query":"{__typename}","extensions":${nested(random.size(max / 6), '{"a":', '1', '}')}}`,
+        ),
+    ],
+    [1, () => Buffer.from(`${random.pick([' ', '\n', '\0', '0', '"', '9'])}`.repeat(random.size(max)))],
+    [1, () => Buffer.from(`${' '.repeat(random.size(max / 2))}${good}`)],
+    [
+      2,
+      () =>
+        Buffer.from(
+          `{${times(random.size(max / 60), (nth) => `"query":"{ a${nth}: __typename }"`).join(',')}}`,
+        ),
+    ],
+    [
+      1,
+      () =>
+        Buffer.from(
+          `{${times(random.size(max / 20), (nth) => `"k${nth}":${nth}`).join(',')},"query":"{__typename}"}`,
+        ),
+    ],
+    [1, () => Buffer.from(`[${times(random.size(max / 40), () => good).join(',')}]`)],
+    [2, () => Buffer.from(jsonOf(oddValue(random, 4)))],
+    [1, () => Buffer.from(times(random.size(200), () => random.int(256)))],
+    [1, () => Buffer.from(`query=${'%7B'.repeat(random.size(max / 4))}&query=%&=&&&variables=%ff`)],
+  ])();
+}
+
+/** A header line. */
+type Header = readonly [name: string, value: string];
+
+/** A few that clients send. */
+function usualHeaders(random: Random): Header[] {
+  const headers: Header[] = [];
+  if (random.oneIn(3))
+    headers.push(['accept', random.pick(['*/*', 'application/json', 'application/graphql-response+json'])]);
+  if (random.oneIn(4))
+    headers.push(['accept-encoding', random.pick(['gzip', 'br', 'gzip, deflate, br, zstd', 'identity'])]);
+  return headers;
+}
+
+/** A few that no client sends, or with odd values. */
+function oddHeaders(random: Random): Header[] {
+  return times(random.int(4), () => oddHeader(random));
+}
+
+function oddHeader(random: Random): Header {
+  const rubbish = () => headerText(oddText(random, 9_000));
+  const list = (items: readonly string[]) =>
+    times(random.size(300), () => random.pick(items)).join(random.pick([',', ', ', ' , ']));
+  return random.weighted<() => Header>([
+    [
+      4,
+      () => [
+        'accept',
+        random.pick([
+          'text/html',
+          'text/event-stream',
+          'multipart/mixed',
+          'application/graphql-response+json',
+          'application/json;charset=latin1',
+          'image/*',
+          '',
+          ';;;',
+          '*',
+          'text/html,*/*;q=0',
+          rubbish(),
+          list(['a/b', '*/*', 'application/json', ';q=1', '']),
+        ]),
+      ],
+    ],
+    [
+      3,
+      () => [
+        'accept-encoding',
+        random.pick([
+          'br;q=0',
+          'gzip;q=0.0001',
+          '*',
+          'zstd',
+          'br, br',
+          rubbish(),
+          list(['br', 'gzip;q=0', 'x', 'q=', '']),
+        ]),
+      ],
+    ],
+    [
+      3,
+      () => [
+        'if-none-match',
+        random.pick(['*', '"x"', 'W/"x"', rubbish(), list(['"abc"', 'W/"d"', '*', '"'])]),
+      ],
+    ],
+    [2, () => ['x-request-id', rubbish()]],
+    [2, () => ['origin', random.pick(['null', 'https://evil.test', 'http://localhost', rubbish()])]],
+    [
+      1,
+      () => [
+        'access-control-request-headers',
+        random.pick(['content-type', rubbish(), list(['x-a', 'authorization'])]),
+      ],
+    ],
+    [1, () => ['access-control-request-method', rubbish()]],
+    [1, () => oddContentType(random)],
+    [1, () => ['content-encoding', random.pick(['gzip', 'br', 'identity', 'x', 'gzip, gzip'])]],
+    [1, () => ['host', random.pick(['', 'a:99999', '[::1', rubbish()])]],
+    [1, () => ['expect', random.pick(['100-continue', 'nothing', rubbish()])]],
+    [
+      1,
+      () => ['connection', random.pick(['close', 'keep-alive', 'upgrade', 'host, x-request-id', rubbish()])],
+    ],
+    [1, () => ['upgrade', random.pick(['websocket', 'h2c', 'TLS/1.0'])]],
+    [1, () => ['range', random.pick(['bytes=0-1', 'bytes=-1', list(['0-1', '5-'])])]],
+    [1, () => ['if-modified-since', random.pick(['Thu, 01 Jan 1970 00:00:00 GMT', rubbish()])]],
+    [1, () => ['cookie', list(['a=b', '__proto__=1', ';'])]],
+    [1, () => ['x-http-method-override', random.pick(['DELETE', 'POST'])]],
+    [1, () => ['x-forwarded-for', list(['127.0.0.1', '::1', 'x'])]],
+    [
+      1,
+      () => ['content-length', random.pick(['-1', '0x10', '1e3', '99999999999999999999', '', '+5', '5, 5'])],
+    ],
+    [
+      1,
+      () => [
+        'transfer-encoding',
+        random.pick(['chunked', 'gzip, chunked', 'identity', 'chunked, chunked', 'xchunked']),
+      ],
+    ],
+    [1, () => [random.pick([...ODD_NAMES]), rubbish()]],
+    [
+      1,
+      () => [
+        random.pick(['x'.repeat(random.size(5_000)), 'te', 'trailer', 'via', 'authorization']),
+        rubbish(),
+      ],
+    ],
+  ])();
+}
+
+/** What the body is said to be. */
+function oddContentType(random: Random): Header {
+  const type = random.weighted<() => string>([
+    [
+      4,
+      () =>
+        random.pick([
+          'application/json; charset=utf-8',
+          'application/json;charset=utf-16',
+          'application/json;',
+          'APPLICATION/JSON',
+          'application/jsonx',
+          'application/graphql+json',
+          'application/json, text/plain',
+        ]),
+    ],
+    [
+      4,
+      () =>
+        random.pick([
+          'text/plain',
+          'application/graphql',
+          'application/x-www-form-urlencoded',
+          'multipart/form-data',
+          'multipart/form-data; boundary=',
+          'multipart/form-data; boundary=x',
+          'multipart/mixed',
+          '',
+        ]),
+    ],
+    [1, () => headerText(oddText(random, 3_000))],
+  ])();
+  return ['content-type', type];
+}
+
+/** Without what would begin another line. */
+function headerText(text: string): string {
+  return text.replaceAll(/[\r\n]/g, ' ');
 }

@@ -6,8 +6,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { type FuzzReport, fuzz } from './fuzz.js';
-import type { Entry } from './top-list.js';
+import { type Entry, type FuzzReport, fuzz } from './fuzz.js';
 
 const { values } = parseArgs({
   options: {
@@ -16,7 +15,6 @@ const { values } = parseArgs({
     from: { type: 'string', default: '0' },
     tokens: { type: 'string', default: '10000' },
     main: { type: 'string' },
-    'no-shrink': { type: 'boolean', default: false },
   },
 });
 
@@ -69,7 +67,6 @@ const report = await fuzz({
   tokenCount: wholeNumber('tokens', values.tokens),
   maxPeakMb: 300,
   maxCpuMs: 500,
-  isShrinking: !values['no-shrink'],
   tell: say,
 });
 tell(report);

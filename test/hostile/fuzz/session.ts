@@ -1,6 +1,5 @@
-import { faultsOf } from './checks.js';
+import { differenceOf, faultsOf, rewritten } from './checks.js';
 import { type Client, createClient, type Outcome, untilIdle } from './client.js';
-import { differenceOf, rewritten } from './compare.js';
 import type { Exchange } from './exchange.js';
 import { type FuzzTarget, type FuzzTargetOptions, startFuzzTarget } from './target.js';
 

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { EMPTY_GUARD } from '../../../src/domain/guard-record.js';
-import { parseListingRules } from '../../../src/domain/rule-text.js';
+import { parseListingRules } from '../../../src/domain/listing-rules.js';
 import { numberChains } from '../../../src/snapshots/changes/agreement.js';
 import { parseChains } from '../../../src/upstream/rows.js';
 import { demoChains } from '../../fixtures/demo.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import { until } from '../../support/clock.js';
 import { json, late, startFakeUpstream } from '../../support/fake-upstream.js';
 import {
   DAY,
   type GuardedGateway,
+  restart,
   startGuarded,
-  stopGuarded,
   temporaryDirectory,
-  until,
 } from '../../support/guarded-gateway.js';
 
 const USDC = '0xA0b86991c6218b36c1d19d4a2e9eb0ce3606eb48';
@@ -58,9 +58,8 @@ describe('two EVM chains with one chainId', () => {
     expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5' });
     await gateway.bring({ chains: [two, one] });
     expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5', two: null });
-    await stopGuarded(gateway, snapshotDir);
-    const { upstream, clock } = gateway;
-    const after = await startGuarded({}, { upstream, clock, config });
+    const { clock } = gateway;
+    const after = await restart(gateway, snapshotDir, {}, config);
     expect(await numbersOf(after)).toEqual({ one: 'eip155:5', two: null });
     await after.bring({ chains: [three, two, one] });
     expect(await numbersOf(after)).toEqual({ one: 'eip155:5', two: null, three: null });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { NATIVE_PLACEHOLDER } from '../../../src/domain/addresses.js';
 import type { GuardedFact } from '../../../src/domain/listing.js';
-import { parseListingRules } from '../../../src/domain/rule-text.js';
+import { parseListingRules } from '../../../src/domain/listing-rules.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import type { ModelRow, ModelRule } from './guard-model.js';
 

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { parseListingRules } from '../../../src/domain/rule-text.js';
-import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import { parseListingRules } from '../../../src/domain/listing-rules.js';
+import { chainRow } from '../../fixtures/rows.js';
 import type { FakeListings } from '../../support/fake-upstream.js';
-import { DAY, HOUR, MINUTE, startGuarded } from '../../support/guarded-gateway.js';
+import { DAY, HOUR, MINUTE, numbered, startGuarded } from '../../support/guarded-gateway.js';
 
 const NATIVE = { chainKey: 'a', name: 'Ether', symbol: 'ETH', decimals: 18, address: '0xEe' };
 const CHAIN = chainRow('a', { nativeCurrency: NATIVE });
 const CHAINS = [CHAIN, chainRow('b', { chainId: 9 })];
 const token = (number: number, changes: object = {}) =>
-  tokenRow('a', `0x${number.toString(16)}`, { symbol: `S${number}`, price: { usd: number }, ...changes });
+  numbered(number, { price: { usd: number }, ...changes });
 const rows = (count: number, from = 1) => Array.from({ length: count }, (_, index) => token(index + from));
 const [ONE, TWO, ...REST] = rows(10);
 const TOKENS = [ONE, TWO, ...REST];

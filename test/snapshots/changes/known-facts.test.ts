@@ -1,29 +1,27 @@
 import { describe, expect, it } from 'vitest';
 import { chainRow, successorChain, successorToken, tokenRow } from '../../fixtures/rows.js';
+import { until } from '../../support/clock.js';
 import { startFakeSuccessor } from '../../support/fake-successor.js';
 import { json, startFakeUpstream, status } from '../../support/fake-upstream.js';
 import {
   DAY,
-  type GuardedGateway,
   HOUR,
+  numbered,
+  numberedRows,
+  restart,
+  rowOf,
   startGuarded,
-  stopGuarded,
   temporaryDirectory,
-  until,
 } from '../../support/guarded-gateway.js';
 
 const USDC = '0xA0b86991c6218b36c1d19d4a2e9eb0ce3606eb48';
 const CHAINS = [chainRow('ethereum', { chainId: 1 }), chainRow('a')];
 const usdc = (decimals: number) => tokenRow('ethereum', USDC, { decimals, price: { usd: 1 } });
-const token = (number: number, changes: object = {}) =>
-  tokenRow('a', `0x${number.toString(16)}`, { symbol: `S${number}`, ...changes });
-const REST = Array.from({ length: 20 }, (_, index) => token(index + 1));
+const REST = numberedRows(20);
 const [ONE, ...OTHERS] = REST;
 const held = (served: string, upstream: string) => [
   expect.objectContaining({ fact: 'decimals', served, upstream }),
 ];
-const rowOf = async (gateway: GuardedGateway, wanted: string) =>
-  (await gateway.tokens()).find(({ address }) => address === wanted);
 
 describe('the first listing, without any record', () => {
   it('is compared with the embedded listing: 18 for USDC on ethereum is served as 6, and said', async () => {
@@ -47,18 +45,11 @@ describe('the first listing, without any record', () => {
 
   it('a new row of a later listing is compared with it, too, and nothing else is', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: REST });
-    await gateway.bring({ tokens: [usdc(18), token(99, { decimals: 3 }), ...REST] });
+    await gateway.bring({ tokens: [usdc(18), numbered(99, { decimals: 3 }), ...REST] });
     expect(await rowOf(gateway, USDC)).toMatchObject({ decimals: 6, heldBack: held('6', '18') });
     expect(await rowOf(gateway, '0x63')).toMatchObject({ decimals: 3, heldBack: [] });
   });
 });
-
-/** Ends a gateway, and starts another one on the same disk and clock. */
-async function restart(before: GuardedGateway, snapshotDir: string, options = {}, config = {}) {
-  await stopGuarded(before, snapshotDir);
-  const { upstream, clock } = before;
-  return startGuarded({}, { upstream, clock, ...options, config: { snapshotDir, ...config } });
-}
 
 describe('with SNAPSHOT_DIR, a restart', () => {
   it('keeps the clock of a row that is held back', async () => {
@@ -92,7 +83,7 @@ describe('with SNAPSHOT_DIR, a restart', () => {
   it('keeps a new address waiting', async () => {
     const snapshotDir = temporaryDirectory();
     const before = await startGuarded({ chains: CHAINS, tokens: REST }, { config: { snapshotDir } });
-    await before.bring({ tokens: [token(99, { symbol: 'S1' }), ...OTHERS] });
+    await before.bring({ tokens: [numbered(99, { symbol: 'S1' }), ...OTHERS] });
     const after = await restart(before, snapshotDir);
     await after.bring({}, DAY - 1);
     expect(await rowOf(after, '0x63')).toBeUndefined();
@@ -103,7 +94,7 @@ describe('with SNAPSHOT_DIR, a restart', () => {
 });
 
 describe('a change of the upstream by hand, with the disk kept', () => {
-  const AS_SUCCESSOR = (rows: readonly ReturnType<typeof token>[]) => rows.map(successorToken);
+  const AS_SUCCESSOR = (rows: readonly ReturnType<typeof numbered>[]) => rows.map(successorToken);
 
   it.each([
     ['UPSTREAM_PROFILE, at another address', true],
@@ -119,7 +110,7 @@ describe('a change of the upstream by hand, with the disk kept', () => {
         chains: [{ ...CHAINS[0] }, { ...CHAINS[1], chainId: 8 }].map((row) => successorChain(row as never)),
       }),
     );
-    upstream.plan('tokens', json({ tokens: AS_SUCCESSOR([{ ...token(1), decimals: 18 }, ...OTHERS]) }));
+    upstream.plan('tokens', json({ tokens: AS_SUCCESSOR([{ ...numbered(1), decimals: 18 }, ...OTHERS]) }));
     const after = await restart(before, snapshotDir, { upstream }, { upstreamProfile: 'value-transfer' });
     expect(await rowOf(after, '0x1')).toMatchObject({ decimals: 6, price: null, heldBack: held('6', '18') });
     expect(await after.chains()).toContainEqual(
@@ -164,7 +155,7 @@ describe('UPSTREAM_PROFILE=auto', () => {
   it('guards what v1 has shown when its successor takes over', async () => {
     const successor = await startFakeSuccessor({
       chains: [successorChain(CHAINS[0] as never), successorChain({ ...CHAINS[1], chainId: 8 } as never)],
-      tokens: [{ ...token(1), symbol: 'OTHER' }, ...OTHERS].map(successorToken),
+      tokens: [{ ...numbered(1), symbol: 'OTHER' }, ...OTHERS].map(successorToken),
     });
     const config = { upstreamProfile: 'auto' as const, upstreamSuccessorUrl: successor.url };
     const { upstream, snapshots, clock, ...gateway } = await startGuarded(

@@ -1,21 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import { chainRow } from '../../fixtures/rows.js';
 import { status } from '../../support/fake-upstream.js';
 import {
   DAY,
   type GuardedGateway,
   HOUR,
+  numbered,
+  numberedRows,
+  restart,
   startGuarded,
-  stopGuarded,
   temporaryDirectory,
 } from '../../support/guarded-gateway.js';
 
 const CHAINS = [chainRow('a')];
-const token = (number: number, changes: object = {}) =>
-  tokenRow('a', `0x${number.toString(16)}`, { symbol: `S${number}`, ...changes });
-const tokens = (count: number, from = 1) => Array.from({ length: count }, (_, index) => token(index + from));
 const start = (count: number, config = {}) =>
-  startGuarded({ chains: CHAINS, tokens: tokens(count) }, { config });
+  startGuarded({ chains: CHAINS, tokens: numberedRows(count) }, { config });
 
 const statusOf = ({ snapshots }: GuardedGateway) => snapshots.status(Date.now())[1];
 /** Has one refresh bring these tokens. */
@@ -35,7 +34,7 @@ describe('a refresh that loses more than half of the rows', () => {
   it('is held back whole, said, and taken when it has come three times in a row', async () => {
     const gateway = await start(10);
     for (const times of [1, 2]) {
-      expect(await bring(gateway, tokens(4))).toMatchObject({
+      expect(await bring(gateway, numberedRows(4))).toMatchObject({
         rows: 10,
         isHeldBack: true,
         lastFailure: {
@@ -47,7 +46,7 @@ describe('a refresh that loses more than half of the rows', () => {
       expect(await gateway.tokens()).toHaveLength(10);
     }
     expect(await reasons(gateway)).toEqual(['shrink']);
-    expect(await bring(gateway, tokens(4))).toMatchObject({ rows: 4, isHeldBack: false });
+    expect(await bring(gateway, numberedRows(4))).toMatchObject({ rows: 4, isHeldBack: false });
     expect(await gateway.sample('gateway_listing_held_back{listing="tokens"}')).toBe(0);
     const taking = 'Taking the tokens listing that was held back: it lacks 6 of 10 known rows';
     expect(gateway.logged.map(({ msg }) => msg)).toContain(taking);
@@ -61,17 +60,17 @@ describe('a refresh that loses more than half of the rows', () => {
     ['more, where it need come only once', 1, { holdBackTimes: 1 }],
   ])('is not one that loses %s', async (_name, left, config) => {
     const gateway = await start(10, config);
-    expect(await bring(gateway, tokens(left))).toMatchObject({ rows: left, isHeldBack: false });
+    expect(await bring(gateway, numberedRows(left))).toMatchObject({ rows: left, isHeldBack: false });
   });
 
   it('is any loss where none may go', async () => {
     const gateway = await start(10, { holdBackShrink: 0 });
-    expect((await bring(gateway, tokens(9))).lastFailure?.message).toContain('it lacks 1 of 10');
+    expect((await bring(gateway, numberedRows(9))).lastFailure?.message).toContain('it lacks 1 of 10');
   });
 
   it('is counted by the rows that are lost, however many others come', async () => {
     const gateway = await start(10);
-    const { rows, lastFailure } = await bring(gateway, tokens(10, 101));
+    const { rows, lastFailure } = await bring(gateway, numberedRows(10, 101));
     expect(lastFailure?.message).toContain('it lacks 10 of 10 known rows');
     expect(rows).toBe(10);
   });
@@ -79,14 +78,17 @@ describe('a refresh that loses more than half of the rows', () => {
   it('is counted anew when another comes between, and when a good one does', async () => {
     const gateway = await start(10, { holdBackTimes: 4 });
     for (const left of [4, 4, 3, 4, 4, 4, 10, 4, 4, 4]) {
-      expect((await bring(gateway, tokens(left))).rows).toBe(10);
+      expect((await bring(gateway, numberedRows(left))).rows).toBe(10);
     }
-    expect((await bring(gateway, tokens(4))).rows).toBe(4);
+    expect((await bring(gateway, numberedRows(4))).rows).toBe(4);
   });
 
   it('is counted on through refreshes that fail, and whatever its other rows and values are', async () => {
     const gateway = await start(10);
-    const left = (nth: number) => [...tokens(4).map((row) => ({ ...row, name: `${nth}` })), token(20 + nth)];
+    const left = (nth: number) => [
+      ...numberedRows(4).map((row) => ({ ...row, name: `${nth}` })),
+      numbered(20 + nth),
+    ];
     await bring(gateway, left(1));
     gateway.upstream.plan('tokens', status(500));
     await gateway.bring({});
@@ -109,57 +111,56 @@ describe('a refresh that loses more than half of the rows', () => {
 describe('a loss of rows', () => {
   it('in halvings is measured against the largest listing of the last day', async () => {
     const gateway = await start(64);
-    expect(await bring(gateway, tokens(32))).toMatchObject({ rows: 32, isHeldBack: false });
-    expect((await bring(gateway, tokens(31))).lastFailure?.message).toContain(
+    expect(await bring(gateway, numberedRows(32))).toMatchObject({ rows: 32, isHeldBack: false });
+    expect((await bring(gateway, numberedRows(31))).lastFailure?.message).toContain(
       "it lacks 33 of the 64 rows of the last day's largest listing",
     );
-    expect((await bring(gateway, tokens(16))).rows).toBe(32);
+    expect((await bring(gateway, numberedRows(16))).rows).toBe(32);
     // A day later the smaller one is the measure.
-    await bring(gateway, tokens(32), DAY + HOUR);
-    expect(await bring(gateway, tokens(20))).toMatchObject({ rows: 20, isHeldBack: false });
+    await bring(gateway, numberedRows(32), DAY + HOUR);
+    expect(await bring(gateway, numberedRows(20))).toMatchObject({ rows: 20, isHeldBack: false });
   });
 
   it('is one, too, where as many others come', async () => {
     const gateway = await start(60);
-    expect((await bring(gateway, tokens(60, 21))).isHeldBack).toBe(false);
-    expect((await bring(gateway, tokens(60, 41))).isHeldBack).toBe(true);
+    expect((await bring(gateway, numberedRows(60, 21))).isHeldBack).toBe(false);
+    expect((await bring(gateway, numberedRows(60, 41))).isHeldBack).toBe(true);
   });
 
   it('is measured by that also after a restart from disk', async () => {
     const snapshotDir = temporaryDirectory();
-    const before = await startGuarded({ chains: CHAINS, tokens: tokens(64) }, { config: { snapshotDir } });
-    expect((await bring(before, tokens(32))).rows).toBe(32);
-    await stopGuarded(before, snapshotDir);
-    const after = await startGuarded(
-      {},
-      { upstream: before.upstream, clock: before.clock, config: { snapshotDir } },
+    const before = await startGuarded(
+      { chains: CHAINS, tokens: numberedRows(64) },
+      { config: { snapshotDir } },
     );
+    expect((await bring(before, numberedRows(32))).rows).toBe(32);
+    const after = await restart(before, snapshotDir);
     expect(statusOf(after).rows).toBe(32);
-    expect((await bring(after, tokens(31))).lastFailure?.message).toContain(
+    expect((await bring(after, numberedRows(31))).lastFailure?.message).toContain(
       "it lacks 33 of the 64 rows of the last day's largest listing",
     );
   });
 
   it('that is the truth becomes the new measure', async () => {
     const gateway = await start(64);
-    await bring(gateway, tokens(32));
-    for (const _ of [1, 2, 3]) await bring(gateway, tokens(16));
-    expect(await bring(gateway, tokens(8))).toMatchObject({ rows: 8, isHeldBack: false });
-    expect((await bring(gateway, tokens(4))).isHeldBack).toBe(true);
+    await bring(gateway, numberedRows(32));
+    for (const _ of [1, 2, 3]) await bring(gateway, numberedRows(16));
+    expect(await bring(gateway, numberedRows(8))).toMatchObject({ rows: 8, isHeldBack: false });
+    expect((await bring(gateway, numberedRows(4))).isHeldBack).toBe(true);
   });
 
   it('is over where the rows are back', async () => {
     const gateway = await start(64);
     for (const count of [40, 64, 40, 64, 40]) {
-      expect(await bring(gateway, tokens(count))).toMatchObject({ rows: count, isHeldBack: false });
+      expect(await bring(gateway, numberedRows(count))).toMatchObject({ rows: count, isHeldBack: false });
     }
   });
 });
 
 describe('all tokens of a chain of five or more that are gone at once', () => {
   const ofChain = (chainKey: string, count: number) =>
-    tokens(count, 1000).map((row) => ({ ...row, chainKey }));
-  const REST = tokens(100);
+    numberedRows(count, 1000).map((row) => ({ ...row, chainKey }));
+  const REST = numberedRows(100);
   const serveChain = (count: number) =>
     startGuarded({ chains: CHAINS, tokens: [...REST, ...ofChain('b', count), ...ofChain('c', 1)] });
 
@@ -208,7 +209,7 @@ describe('all tokens of a chain of five or more that are gone at once', () => {
 describe('rows that cannot be read', () => {
   const unreadable = (row: object) => ({ ...row, decimals: '6' });
   const half = (from: number, count = 10) =>
-    tokens(count).map((row, index) => (index < from ? row : unreadable(row)));
+    numberedRows(count).map((row, index) => (index < from ? row : unreadable(row)));
 
   it('are never the truth, however often they come', async () => {
     const gateway = await start(10);
@@ -228,13 +229,13 @@ describe('rows that cannot be read', () => {
     expect(detail).toContain('tokens[4]: decimals');
     // What is left of them is the truth only where it comes without them, from the first time on.
     for (const isHeldBack of [true, true, false]) {
-      expect(await bring(gateway, tokens(4))).toMatchObject({ isHeldBack });
+      expect(await bring(gateway, numberedRows(4))).toMatchObject({ isHeldBack });
     }
   });
 
   it('are not, either, where they do not say which rows they are', async () => {
     const gateway = await start(10);
-    const rows = [...tokens(4), ...Array.from({ length: 6 }, () => ({ decimals: 6 }))];
+    const rows = [...numberedRows(4), ...Array.from({ length: 6 }, () => ({ decimals: 6 }))];
     for (let times = 0; times < 5; times++) {
       expect(await bring(gateway, rows)).toMatchObject({ rows: 10, isHeldBack: true });
     }
@@ -246,7 +247,7 @@ describe('rows that cannot be read', () => {
     for (let times = 0; times < 5; times++) {
       expect(await bring(gateway, half(4))).toMatchObject({ rows: 6, isHeldBack: true });
     }
-    expect(await bring(gateway, tokens(10))).toMatchObject({ rows: 10, isHeldBack: false });
+    expect(await bring(gateway, numberedRows(10))).toMatchObject({ rows: 10, isHeldBack: false });
   });
 
   it('are harmless where they are few', async () => {
@@ -259,15 +260,15 @@ describe('rows that cannot be read', () => {
 
   it('do not keep a true loss from being taken, where they are few of what is left', async () => {
     const gateway = await start(40);
-    const left = [...tokens(10), unreadable(token(11)), null];
+    const left = [...numberedRows(10), unreadable(numbered(11)), null];
     for (const isHeldBack of [true, true, false]) {
       expect((await bring(gateway, left)).isHeldBack).toBe(isHeldBack);
     }
   });
 
   it('of which none was known are no loss', async () => {
-    const strange = Array.from({ length: 300 }, (_, index) => unreadable(token(index + 100)));
-    expect(await bring(await start(10), [...tokens(10), ...strange])).toMatchObject({
+    const strange = Array.from({ length: 300 }, (_, index) => unreadable(numbered(index + 100)));
+    expect(await bring(await start(10), [...numberedRows(10), ...strange])).toMatchObject({
       rows: 10,
       rejectedRows: 300,
       isHeldBack: false,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NATIVE_PLACEHOLDER, tokenKey } from '../../../src/domain/addresses.js';
 import type { Chain, Fetched, Token } from '../../../src/domain/listing.js';
-import { parseListingRules } from '../../../src/domain/rule-text.js';
+import { parseListingRules } from '../../../src/domain/listing-rules.js';
 import { compareNatives, numberChains } from '../../../src/snapshots/changes/agreement.js';
 import { type GuardedListing, guardListing } from '../../../src/snapshots/changes/guard.js';
 import { guardPrices } from '../../../src/snapshots/changes/price-guard.js';

@@ -1,22 +1,20 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import { chainRow } from '../../fixtures/rows.js';
+import { until } from '../../support/clock.js';
 import {
   DAY,
   type GuardedGateway,
+  LISTINGS,
+  numbered,
   startGuarded,
   temporaryDirectory,
-  until,
+  WRONG,
 } from '../../support/guarded-gateway.js';
 
-const CHAINS = [chainRow('a')];
-const token = (number: number, changes: object = {}) =>
-  tokenRow('a', `0x${number.toString(16)}`, { symbol: `S${number}`, price: { usd: 1 }, ...changes });
-const REST = Array.from({ length: 10 }, (_, index) => token(index + 10));
-const RIGHT = [token(1), ...REST];
-const WRONG = [token(1, { decimals: 18 }), ...REST];
-const LISTINGS = { chains: CHAINS, tokens: RIGHT };
+const { tokens: RIGHT } = LISTINGS;
+const [, ...REST] = RIGHT;
 const first = async (gateway: GuardedGateway) => (await gateway.tokens())[0];
 
 /** A gateway with a file of rules, and how to write other ones. */
@@ -61,7 +59,7 @@ describe('a rule of LISTING_RULES', () => {
     await gateway.bring({ tokens: WRONG });
     expect(await first(gateway)).toMatchObject({ decimals: 6 });
     // Of two facts of a row, both have to be right.
-    await gateway.bring({ tokens: [token(1, { decimals: 8, symbol: 'X' }), ...REST] });
+    await gateway.bring({ tokens: [numbered(1, { decimals: 8, symbol: 'X' }), ...REST] });
     expect(await first(gateway)).toMatchObject({ decimals: 6, symbol: 'S1' });
   });
 

@@ -1,16 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import { chainRow } from '../../fixtures/rows.js';
 import {
   type GuardedGateway,
   MINUTE,
+  numbered,
+  restart,
   startGuarded,
-  stopGuarded,
   temporaryDirectory,
 } from '../../support/guarded-gateway.js';
 
 const CHAINS = [chainRow('a')];
 const token = (number: number, usd: number | null, symbol = `S${number}`) =>
-  tokenRow('a', `0x${number.toString(16)}`, { symbol, price: usd === null ? null : { usd } });
+  numbered(number, { symbol, price: usd === null ? null : { usd } });
 const tokens = (price: (number: number) => number | null) =>
   Array.from({ length: 10 }, (_, index) => token(index + 1, price(index + 1)));
 const GOOD = tokens((number) => number);
@@ -60,8 +61,7 @@ describe('prices that are a thousand times as high in one refresh', () => {
     await before.bring({ tokens: tokens(() => null) });
     await before.bring({ tokens: tokens((number) => number * 1000) });
     expect(await pricesOf(before)).toEqual(NONE);
-    await stopGuarded(before, snapshotDir);
-    const after = await startGuarded({}, { upstream: before.upstream, clock: before.clock, config });
+    const after = await restart(before, snapshotDir, {}, config);
     expect(await pricesOf(after)).toEqual(NONE);
     // The ten minutes go on.
     await after.bring({}, 10 * MINUTE - 1);

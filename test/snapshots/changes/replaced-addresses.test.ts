@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { chainRow, tokenRow } from '../../fixtures/rows.js';
-import { DAY, HOUR, startGuarded } from '../../support/guarded-gateway.js';
+import { chainRow } from '../../fixtures/rows.js';
+import { DAY, HOUR, numbered, startGuarded } from '../../support/guarded-gateway.js';
 
 const CHAINS = [chainRow('a')];
-const token = (number: number, symbol = 'USDC') =>
-  tokenRow('a', `0x${number.toString(16)}`, { symbol, price: { usd: 1 } });
+const token = (number: number, symbol = 'USDC') => numbered(number, { symbol, price: { usd: 1 } });
 const [ONE, TWO, THREE] = [token(1), token(2), token(3)];
 const REST = Array.from({ length: 10 }, (_, index) => token(index + 10, `S${index}`));
 type Rows = readonly unknown[];

@@ -1,7 +1,5 @@
 import type { Plugin } from 'graphql-yoga';
-import { elapsedMs } from '../http/elapsed.js';
 import { requestIdOf } from '../http/request-ids.js';
-import type { RequestLog } from '../observability/request-log.js';
 
 /** What the HTTP server learns of an operation that GraphQL Yoga executes. */
 export interface RequestFacts {
@@ -19,17 +17,13 @@ const MAX_NAME_LENGTH = 100;
 
 /**
  * Gives every request an id and returns it as `x-request-id`. Reports the operation's name and the codes of its errors
- * to the HTTP server, which logs and counts; without one, it logs the request itself.
+ * to the HTTP server, which logs and counts.
  */
-export function useRequestLog(
-  requestLog: RequestLog,
-): Plugin<object, { readonly outcome?: RequestFacts | undefined }> {
-  const startedAt = new WeakMap<Request, number>();
+export function useRequestFacts(): Plugin<object, { readonly outcome?: RequestFacts | undefined }> {
   const factsOf = new WeakMap<Request, RequestFacts>();
   return {
     onRequest({ request, serverContext }) {
-      factsOf.set(request, serverContext?.outcome ?? {});
-      if (!serverContext?.outcome) startedAt.set(request, performance.now());
+      if (serverContext?.outcome) factsOf.set(request, serverContext.outcome);
     },
     onParams({ params, request }) {
       // Not validated yet: the client can send any value.
@@ -51,18 +45,7 @@ export function useRequestLog(
       if (codes.size > 0) facts.codes = [...codes];
     },
     onResponse({ request, response }) {
-      const requestId = requestIdOf(request);
-      response.headers.set('x-request-id', requestId);
-      const since = startedAt.get(request);
-      if (since === undefined) return;
-      requestLog.write({
-        requestId,
-        method: request.method,
-        path: new URL(request.url).pathname,
-        status: response.status,
-        ...factsOf.get(request),
-        ms: elapsedMs(since),
-      });
+      response.headers.set('x-request-id', requestIdOf(request));
     },
   };
 }

@@ -1,0 +1,49 @@
+/** The guides that are printed from tables of the code. `npm run schema` writes them, and `npm run check` compares them. */
+import { SETTING_GROUPS, SETTINGS, shownDefault } from '../config.js';
+import { ERRORS } from '../domain/error-codes.js';
+
+/** The text of `src/config/settings.md`. */
+function settingsGuide(): string {
+  const groups = SETTING_GROUPS.map(([title, keys]) => {
+    const rows = keys.map((key) => {
+      const { name, meaning } = SETTINGS[key];
+      const shown = shownDefault(SETTINGS[key]);
+      const value = shown === undefined ? 'none' : `\`${shown}\``;
+      return `| <a id="${name.toLowerCase()}"></a>\`${name}\` | ${value} | ${meaning} |`;
+    });
+    return `## ${title}\n\n| setting | default | meaning |\n|---|---|---|\n${rows.join('\n')}\n`;
+  });
+  return `# Settings
+
+All settings are environment variables. An empty value counts as unset, and words may be in any letter case. If some are invalid, the process reports all of them and ends with status 1. A variable whose name resembles a setting is named in a warning at the start. \`npm start -- --help\` prints this list.
+
+\`UPSTREAM_HEADERS\` and \`REDIS_URL\` can hold secrets, so each can also stand in a file: \`REDIS_URL_FILE=/run/secrets/redis\`.
+
+In the [library](../library/README.md) the same settings are options in camel case, such as \`maxDepth\`. Those of the process are missing there: \`HOST\`, \`PORT\`, \`ADMIN_PORT\` and \`MAX_CONNECTIONS\`.
+
+${groups.join('\n')}`;
+}
+
+/** The text of `src/domain/error-codes.md`. */
+function errorCodesGuide(): string {
+  const rows = Object.entries(ERRORS).map(([code, meaning]) => {
+    const status = 'status' in meaning ? meaning.status : 200;
+    return `| \`${code}\` | ${status} | ${meaning.happened} | ${meaning.advice} |`;
+  });
+  return `# Error codes
+
+Each error has one of these codes in \`extensions.code\`, or one of the GraphQL server itself: \`GRAPHQL_PARSE_FAILED\`, \`GRAPHQL_VALIDATION_FAILED\`, \`PERSISTED_QUERY_NOT_FOUND\`, \`INTERNAL_SERVER_ERROR\`. With HTTP status 200, the field that failed is null and the other fields are there.
+
+The address, headers and body of an upstream response go to the log and never to a client.
+
+| code | HTTP | what happened | what to do |
+|---|---|---|---|
+${rows.join('\n')}
+`;
+}
+
+/** Each printed guide, by its path from the project's folder. */
+export const PRINTED_GUIDES: Readonly<Record<string, () => string>> = {
+  'src/config/settings.md': settingsGuide,
+  'src/domain/error-codes.md': errorCodesGuide,
+};
