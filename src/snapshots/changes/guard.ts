@@ -1,3 +1,8 @@
+/**
+ * The guard of one listing, row by row. A row whose guarded facts contradict the last accepted ones is served as it was
+ * until every listing of the hold-back period had the same new values, or the operator decides. The guard has no state:
+ * everything is in the listing that is served and in its record, so a restart or another gateway continues it.
+ */
 import {
   type AcceptedBy,
   type AcceptedChange,
@@ -5,7 +10,7 @@ import {
   type GuardRecord,
   type HeldRow,
 } from '../../domain/guard-record.js';
-import { contradictedFacts, type FactOf } from '../../domain/guarded-facts.js';
+import { contradictedFacts, type FactOf, factKey } from '../../domain/guarded-facts.js';
 import { groupBy, keyedRows } from '../../domain/keyed-rows.js';
 import {
   type Fetched,
@@ -14,22 +19,12 @@ import {
   NOTHING_HELD_BACK,
   sentAtOf,
 } from '../../domain/listing.js';
+import type { ResolvedRules } from '../../domain/listing-rules.js';
 import { forEachChunk } from '../../scheduling/chunks.js';
 import type { ListingKind } from '../../upstream/listing-kinds.js';
 
-/*
- * The guard of one listing, row by row. A row whose guarded facts contradict the last accepted ones is served as it was
- * until every listing of the hold-back period had the same new values, or the operator decides. The guard has no state:
- * everything is in the listing that is served and in its record, so a restart or another gateway continues it.
- */
-
 /** What the operator says of guarded values. */
-export interface OperatorWord {
-  /** `accept`: take the change now; `keep`: never take it. */
-  verdictOn(key: string, fact: GuardedFact, served: string, upstream: string): 'accept' | 'keep' | undefined;
-  /** The values that the operator keeps for a row. */
-  keptFacts(key: string): ReadonlyMap<GuardedFact, string> | undefined;
-}
+export type OperatorWord = Pick<ResolvedRules, 'verdictOn' | 'keptFacts'>;
 
 export interface GuardOptions<Row> {
   readonly kind: ListingKind<Row>;
@@ -123,7 +118,7 @@ export async function guardListing<Row>(
   const waiting: Contradiction<Row>[] = [];
   const accepted: (Contradiction<Row> & AcceptedChange)[] = [];
   const isFirst = before === undefined && gone.size === 0;
-  const factsKeyOf = (row: Row) => JSON.stringify(kind.guarded.map(({ keyOf }) => keyOf(row)));
+  const factsKeyOf = (row: Row) => JSON.stringify(kind.guarded.map((fact) => factKey(fact, row)));
 
   /** The row with the facts that are known of it; undefined if rows contradict each other on facts that are not. */
   function expectedRow(key: string, present: readonly [Row, ...Row[]]): Row | undefined {
