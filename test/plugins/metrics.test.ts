@@ -307,17 +307,6 @@ describe('the metrics of the upstream', () => {
     ]);
   });
 
-  it('say the state of the breaker', async () => {
-    const metrics = createMetrics();
-    metrics.breaker('v1', 'open');
-    metrics.breaker('v1', 'half-open');
-    expect(startingWith(await exposed(metrics), 'gateway_upstream_breaker_state')).toEqual({
-      'gateway_upstream_breaker_state{upstream="v1",state="closed"}': 0,
-      'gateway_upstream_breaker_state{upstream="v1",state="half-open"}': 1,
-      'gateway_upstream_breaker_state{upstream="v1",state="open"}': 0,
-    });
-  });
-
   it('count refreshes and changeovers', async () => {
     const metrics = createMetrics();
     for (const outcome of ['taken', 'taken', 'held_back', 'UPSTREAM_GONE'])
