@@ -131,12 +131,24 @@ describe('the metrics of requests', () => {
 
   it('have no more series, and no text of a client, whatever it sends', async () => {
     const server = await startServer({ config: LONG });
+    const ofListings = async () => {
+      const { text } = await server.metrics.expose();
+      const names = text.split('\n').map((line) => line.slice(0, line.lastIndexOf(' ')));
+      return names.filter((name) => /^gateway_(upstream|listing|redis)_/.test(name));
+    };
+    await server.ask({
+      query: '{ chains { name } tokens { name } routes: tokens(srcToken: "0x0") { name } }',
+    });
+    const before = await ofListings();
     const odd = ['a', 'OVERLOADED"', '\\', '{', 'ü', 'x'.repeat(500), '__proto__'];
     for (const name of odd) {
       await server.ask({ query: `query ${name} { ${name} }`, operationName: name });
       await server.ask({ body: name });
       await server.ask({ path: `/${encodeURIComponent(name)}`, method: 'PUT', body: name });
       await server.ask({ ...NAMED, headers: { accept: name.replace('ü', ''), 'x-request-id': 'mine' } });
+      const query = `query ($odd: String!) { chain(chainKey: $odd) { name } token(chainKey: $odd, address: $odd) { name }
+        tokens(srcChainKey: $odd, srcToken: $odd) { name } }`;
+      await server.ask({ query, variables: { odd: name } });
     }
     const { text } = await server.metrics.expose();
     const series = text.split('\n').filter((line) => line.startsWith('gateway_request'));
@@ -144,6 +156,7 @@ describe('the metrics of requests', () => {
       expect(line).toMatch(/^\w+(\{((le="[\d.+Inf]+"|cache="[a-z]+"|outcome="(ok|[A-Z_\d]+)"),?)+\})? /);
     }
     expect(series.length).toBeLessThan(4 * 40 + 4 * 20);
+    expect(await ofListings()).toEqual(before);
   });
 });
 
