@@ -12,6 +12,8 @@ import type { Snapshot } from './snapshot.js';
 /** Where a listing is from: the upstream, another gateway, the disk, or the served one under changed rules. */
 export type Came = 'taken' | 'shared' | 'restored' | 'rules';
 
+/** The services list 600 to 2,200 tokens. Up to this many the speed is promised, and measured by `npm run bench`. */
+const PROMISED_ROWS = 5_000;
 /** The most differing rows that a line of the log names; the others are only counted. */
 const SHOWN_ROWS = 50;
 /** The most lines on guarded values that one listing writes. */
@@ -45,6 +47,12 @@ export function logAccepted<Row>(
   log[level](facts, `${news} snapshot of the ${kind.name} listing`);
   if (rows.length === 0 && version !== before?.version)
     log.warn(facts, `LISTING_RULES hides every row of the ${kind.name} listing, and it is served empty`);
+  if (rows.length > PROMISED_ROWS && (before?.rows.length ?? 0) <= PROMISED_ROWS) {
+    log.warn(
+      facts,
+      `The ${kind.name} listing has more than ${PROMISED_ROWS} rows: it is served like any other, but no speed is promised. Hide what nobody needs by LISTING_RULES`,
+    );
+  }
   if (rejected.count > 0 && came === 'taken') {
     log.warn({ ...facts, rejected: rejected.first }, `Left out bad rows of the ${kind.name} listing`);
   }
