@@ -127,8 +127,8 @@ describe('an open gateway', () => {
     expect(bytes).toBeGreaterThan(1_000);
     const common = { path: '/api/graphql', status: 200, client: 'me', bytes };
     expect(answered).toMatchObject([
-      { ...common, cache: 'written' },
-      { ...common, cache: 'written' },
+      { ...common, cache: 'miss', executor: 'writer' },
+      { ...common, cache: 'miss', executor: 'writer' },
       { ...common, cache: 'hit' },
       { cache: 'refused', codes: ['GRAPHQL_VALIDATION_FAILED'] },
     ]);

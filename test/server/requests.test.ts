@@ -105,7 +105,9 @@ describe('the metrics of requests', () => {
     expect(await samples(server, 'gateway_requests_total')).toEqual({
       '{cache="miss",outcome="UPSTREAM_STATUS"}': 1,
     });
-    expect(linesOf(server)).toMatchObject([{ status: 200, cache: 'miss', codes: ['UPSTREAM_STATUS'] }]);
+    expect(linesOf(server)).toMatchObject([
+      { status: 200, cache: 'miss', executor: 'yoga', codes: ['UPSTREAM_STATUS'] },
+    ]);
   });
 
   it('show those in flight, and those whose client has gone', async () => {
@@ -176,8 +178,8 @@ describe('the log line of a request', () => {
     };
     const bytes = (await server.ask(NAMED)).body.byteLength;
     expect(linesOf(server)).toMatchObject([
-      { ...common, bytes, cache: 'written' },
-      { ...common, bytes, cache: 'written' },
+      { ...common, bytes, cache: 'miss', executor: 'writer' },
+      { ...common, bytes, cache: 'miss', executor: 'writer' },
       { ...common, bytes, cache: 'hit' },
       { ...common, bytes, cache: 'hit' },
     ]);
@@ -208,7 +210,7 @@ describe('the log line of a request', () => {
     await server.ask({ query: '{ tokens(srcToken: "0x1") { address } }' });
     expect(linesOf(server)).toMatchObject([
       { level: 30, operation: 'Bad', cache: 'refused', codes: ['GRAPHQL_VALIDATION_FAILED'] },
-      { level: 40, status: 200, cache: 'miss', codes: ['INTERNAL_SERVER_ERROR'] },
+      { level: 40, status: 200, cache: 'miss', executor: 'yoga', codes: ['INTERNAL_SERVER_ERROR'] },
     ]);
   });
 
