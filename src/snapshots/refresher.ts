@@ -121,7 +121,9 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   }
 
   async function runRefresh(): Promise<Indexed> {
-    const leased = await peers.lease(name, kind, newestAt());
+    const leased = await peers.lease(name, kind, newestAt()).catch((error) => {
+      throw onError(error);
+    });
     if (leased.is === 'too early') throw backOff(leased);
     const lease = leased.is === 'ours' ? leased : undefined;
     try {

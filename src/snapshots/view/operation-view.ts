@@ -143,15 +143,19 @@ export class OperationView {
     return {
       chains: chains.snapshotRead,
       tokens: tokens.snapshotRead,
-      isMissing: chains.readFailed || tokens.readFailed,
+      isMissing: (chains.isRead && !chains.arrived) || (tokens.isRead && !tokens.arrived),
       routes: this.routesRead,
       routeMap: this.routeMapRead,
     };
   }
 
   /** Sets which listings count as read from now on. @returns which of them did until now */
-  swapReads({ chains, tokens }: ListingReads): ListingReads {
-    return { chains: this.pinned.chains.swapRead(chains), tokens: this.pinned.tokens.swapRead(tokens) };
+  swapReads(reads: ListingReads): ListingReads {
+    const { chains, tokens } = this.pinned;
+    const before = { chains: chains.isRead, tokens: tokens.isRead };
+    chains.isRead = reads.chains;
+    tokens.isRead = reads.tokens;
+    return before;
   }
 
   /**
@@ -269,7 +273,8 @@ export class OperationView {
  */
 class PinnedSnapshot<Pinned extends Snapshot<unknown>> {
   private pinned: Pinned | Promise<Pinned> | undefined;
-  private isRead = false;
+  /** Whether the response depends on it. */
+  isRead = false;
   /** The pinned snapshot; undefined before it is there. */
   arrived: Pinned | undefined;
 
@@ -309,18 +314,6 @@ class PinnedSnapshot<Pinned extends Snapshot<unknown>> {
   /** The snapshot that the response depends on; undefined if `read` was not called, or has brought none yet. */
   get snapshotRead(): Pinned | undefined {
     return this.isRead ? this.arrived : undefined;
-  }
-
-  /** Sets whether it counts as read from now on. @returns whether it did until now */
-  swapRead(isRead: boolean): boolean {
-    const before = this.isRead;
-    this.isRead = isRead;
-    return before;
-  }
-
-  /** Whether `read` was called and has brought no snapshot so far. */
-  get readFailed(): boolean {
-    return this.isRead && this.arrived === undefined;
   }
 }
 
