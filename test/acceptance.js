@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-const tests = (...files) => ['npx', 'vitest', 'run', '--config', 'test/vitest.config.ts', ...files];
+const tests = (...files) => ['npx', 'vitest', 'run', ...files];
 
 /** Each claim, the command that shows it, and what of its output says so. */
 const RUNS = [

@@ -18,6 +18,7 @@ import { TOOLS } from '../src/mcp/tools.js';
 import { chainRow, tokenRow } from './fixtures/rows.js';
 import { callOf } from './mcp/support.js';
 import { type Answer, type FakeUpstream, json, startFakeUpstream, status } from './support/fake-upstream.js';
+import { stopGuarded } from './support/guarded-gateway.js';
 import { open, post } from './support/open-gateway.js';
 import { createTestGateway, type TestGateway, type TestGatewayOptions } from './support/test-gateway.js';
 
@@ -511,6 +512,7 @@ describe('rules by CAIP', () => {
     await apply(gateway, `${hide}\n# the same`);
     expect(await servedChains(gateway)).toEqual(['arbitrum', 'ethereum', 'base']);
     expect(await served(gateway)).not.toContain(address('c0ffee04'));
+    await stopGuarded(gateway, snapshotDir);
     const next = await start(hide, { upstream, config });
     expect(await served(next)).not.toContain(address('c0ffee04'));
     expect(await served(next)).toContain(SHOWN);

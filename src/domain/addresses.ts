@@ -1,4 +1,4 @@
-import type { Chain, Token, TokenFilter } from './listing.js';
+import type { NativeCurrency, Token, TokenFilter } from './listing.js';
 import { MAX_LENGTHS } from './text-limits.js';
 
 /** The address that stands for a chain's native asset in listings, as it is most often written. */
@@ -50,7 +50,10 @@ export function isNativePlaceholder(address: string): boolean {
 }
 
 /** True if the token is the native asset of its chain. Without the chain only the placeholder is recognised. */
-export function isNativeOf(chain: Chain | null | undefined, { address }: Pick<Token, 'address'>): boolean {
+export function isNativeOf(
+  chain: { readonly nativeCurrency: Pick<NativeCurrency, 'address'> } | null | undefined,
+  { address }: Pick<Token, 'address'>,
+): boolean {
   if (isNativePlaceholder(address)) return true;
   const native = chain?.nativeCurrency.address;
   return native !== undefined && !isNativePlaceholder(native) && foldAddress(native) === foldAddress(address);

@@ -10,26 +10,26 @@ export interface FactOf<Row> {
   readonly fact: GuardedFact;
   /** The value in a form that people can read, such as `6` or `ETH 18 0xEeee…`. */
   readonly of: (row: Row) => string;
-  /** Equal for two rows that agree on the fact. Not to be shown. */
-  readonly keyOf: (row: Row) => string;
 }
 
 export const CHAIN_FACTS: readonly FactOf<Chain>[] = [
-  asShown('chainId', ({ chainId }) => String(chainId)),
-  asShown('chainType', ({ chainType }) => chainType),
+  { fact: 'chainId', of: ({ chainId }) => String(chainId) },
+  { fact: 'chainType', of: ({ chainType }) => chainType },
   {
     fact: 'nativeCurrency',
     of: ({ nativeCurrency: { symbol, decimals, address } }) => `${symbol} ${decimals} ${address}`,
-    // The letter case of a hex address says nothing.
-    keyOf: ({ nativeCurrency: { symbol, decimals, address } }) =>
-      JSON.stringify([symbol, decimals, foldAddress(address)]),
   },
 ];
 
 export const TOKEN_FACTS: readonly FactOf<Token>[] = [
-  asShown('decimals', ({ decimals }) => String(decimals)),
-  asShown('symbol', ({ symbol }) => symbol),
+  { fact: 'decimals', of: ({ decimals }) => String(decimals) },
+  { fact: 'symbol', of: ({ symbol }) => symbol },
 ];
+
+/** Equal for two rows that agree on the fact: the letter case of a hex address, for example, says nothing. */
+export function factKey<Row>({ fact, of }: FactOf<Row>, row: Row): string {
+  return foldValue(fact, of(row));
+}
 
 /** The facts on which two rows with one key disagree, in the order of `facts`. */
 export function contradictedFacts<Row>(
@@ -37,12 +37,7 @@ export function contradictedFacts<Row>(
   one: Row,
   other: Row,
 ): readonly FactOf<Row>[] {
-  return facts.filter(({ keyOf }) => keyOf(one) !== keyOf(other));
-}
-
-/** A fact that two rows agree on if it is shown equal for both. */
-function asShown<Row>(fact: GuardedFact, of: (row: Row) => string): FactOf<Row> {
-  return { fact, of, keyOf: of };
+  return facts.filter((fact) => factKey(fact, one) !== factKey(fact, other));
 }
 
 /** Facts of chains and tokens from the embedded listing. Its EVM rows are public facts. */

@@ -8,11 +8,8 @@ export const MAX_LENGTHS = { chainKey: 256, chainType: 64, address: 512, symbol:
 
 /** Texts of clients. A longer key is unknown; any other longer text is refused, by a message that does not contain it. */
 export const TEXT_LIMITS = {
-  /** No row has a longer one. */
-  chainKey: MAX_LENGTHS.chainKey,
-  chainType: MAX_LENGTHS.chainType,
-  address: MAX_LENGTHS.address,
-  symbol: MAX_LENGTHS.symbol,
+  /** No row has a longer key, type, address or symbol. */
+  ...MAX_LENGTHS,
   /** What a person types to search. */
   search: 200,
   /** The `id` of the longest row: base64 of JSON, which takes at most six characters for one. */

@@ -1,5 +1,5 @@
 import type { Logger } from '../logger.js';
-import type { CacheResult } from './request-metrics.js';
+import type { CacheResult, Executor } from './request-metrics.js';
 
 /** Which requests get a line in the log. `errors`: those with errors, refused ones, and slow ones. */
 export const LOG_REQUESTS = ['all', 'errors', 'none'] as const;
@@ -18,6 +18,7 @@ export interface RequestLine {
   readonly status: number;
   readonly operation?: string | undefined;
   readonly cache?: CacheResult | undefined;
+  readonly executor?: Executor | undefined;
   /** The distinct codes of its errors. */
   readonly codes?: readonly string[] | undefined;
   /** True if the client closed the connection first; absent otherwise. */

@@ -2,10 +2,13 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { ERROR_CODES } from '../domain/error-codes.js';
 
 /**
- * How a request was answered. `hit`: from the response cache. `written`: from the snapshots, without GraphQL Yoga.
- * `miss`: by GraphQL Yoga. `refused`: an operation that was not executed. `none`: not an operation, such as a page.
+ * How a request was answered. `hit`: from the response cache. `miss`: the operation was executed. `refused`: an operation
+ * that was not executed. `none`: not an operation, such as a page.
  */
-export type CacheResult = 'hit' | 'written' | 'miss' | 'refused' | 'none';
+export type CacheResult = 'hit' | 'miss' | 'refused' | 'none';
+
+/** What executed an operation: the writer of responses, from the snapshots alone, or GraphQL Yoga. */
+export type Executor = 'writer' | 'yoga';
 
 /** Counts client requests. A request costs a few additions: all else is done at a scrape. */
 export interface RequestMetrics {
@@ -28,9 +31,8 @@ export interface CacheSize {
   readonly entries: number;
 }
 
-/** Written responses are misses, too: they were executed. */
-const CACHE_LABELS = ['hit', 'miss', 'refused', 'none'] as const;
-const INDEX_OF: Readonly<Record<CacheResult, number>> = { hit: 0, written: 1, miss: 1, refused: 2, none: 3 };
+const CACHE_LABELS = ['hit', 'miss', 'refused', 'none'] as const satisfies readonly CacheResult[];
+const INDEX_OF: Readonly<Record<CacheResult, number>> = { hit: 0, miss: 1, refused: 2, none: 3 };
 
 /** The closed set of outcomes. An answer with several errors counts once, with the first of these that it has. */
 export const OUTCOMES: readonly string[] = [

@@ -2,7 +2,12 @@ import { elapsedMs } from '../http/elapsed.js';
 import { requestIdFrom } from '../http/request-ids.js';
 import type { Logger } from '../logger.js';
 import { createRequestLog, type LogRequests } from '../observability/request-log.js';
-import { type CacheResult, outcomeOf, type RequestMetrics } from '../observability/request-metrics.js';
+import {
+  type CacheResult,
+  type Executor,
+  outcomeOf,
+  type RequestMetrics,
+} from '../observability/request-metrics.js';
 import type { TraceSpan } from '../tracing/tracing.js';
 import type { SentRefusal } from './refusals.js';
 import type { Exchange } from './responses/exchange.js';
@@ -23,6 +28,8 @@ export type ObservedExchange = Pick<
 /** How a request was answered. */
 export interface AnsweredFacts {
   readonly cache: CacheResult;
+  /** Of an operation that was executed. */
+  readonly executor?: Executor | undefined;
   readonly requestId?: string | undefined;
   readonly operation?: string | undefined;
   /** The distinct codes of its errors. */
@@ -52,7 +59,7 @@ export function createRequestObserver(options: RequestObserverOptions): RequestO
 
   function answered(exchange: ObservedExchange, facts: AnsweredFacts): void {
     const { method, status, isAborted, startedAt } = exchange;
-    const { cache, operation, requestId, codes = NO_CODES } = facts;
+    const { cache, executor, operation, requestId, codes = NO_CODES } = facts;
     const ms = elapsedMs(startedAt);
     const bytes = method === 'HEAD' ? 0 : exchange.bodyBytes;
     if (exchange.span) endSpan(exchange.span, status, facts);
@@ -65,6 +72,7 @@ export function createRequestObserver(options: RequestObserverOptions): RequestO
       status,
       operation,
       cache,
+      executor,
       codes: codes.length > 0 ? codes : undefined,
       isAborted: isAborted ? true : undefined,
       client: exchange.client,
@@ -88,11 +96,12 @@ export function createRequestObserver(options: RequestObserverOptions): RequestO
 function endSpan(
   span: TraceSpan,
   status: number,
-  { cache, operation, codes = NO_CODES }: AnsweredFacts,
+  { cache, executor, operation, codes = NO_CODES }: AnsweredFacts,
 ): void {
   const attributes = {
     'gateway.cache': cache,
     'http.response.status_code': status,
+    ...(executor === undefined ? {} : { 'gateway.executor': executor }),
     ...(operation === undefined ? {} : { 'graphql.operation.name': operation }),
     ...(codes.length > 0 ? { 'gateway.error_codes': [...codes] } : {}),
   };

@@ -59,16 +59,11 @@ export interface ListingStatus {
  */
 export function statusOf(
   name: ListingName,
-  {
-    snapshot,
-    lastFailure,
-    isHeldBack,
-    heldBack,
-    freshMs,
-  }: Pick<Refresher<Snapshot<unknown>>, 'snapshot' | 'lastFailure' | 'isHeldBack' | 'heldBack' | 'freshMs'>,
+  refresher: Refresher<Snapshot<unknown>>,
   source: ListingSource,
   now: number,
 ): ListingStatus {
+  const { snapshot, lastFailure, isHeldBack, heldBack, freshMs } = refresher;
   const ageMs = snapshot ? snapshot.ageAt(now) : null;
   return {
     name,

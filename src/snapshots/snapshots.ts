@@ -101,6 +101,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     },
   });
   const refreshers = { chains, tokens };
+  const operatorNow = () => operator;
   const each = LISTING_NAMES.map((name) => refreshers[name]);
   const { routesSweepMs: intervalMs } = options;
   const sources =
@@ -121,8 +122,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     log,
   });
   const reconcile = createReconcile({
-    mayServe,
-    operator: () => operator,
+    operator: operatorNow,
     onConflicts: options.metrics?.conflictingRouteRows,
     log,
   });
@@ -132,7 +132,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     sources,
     routes,
     reconcile,
-    operator: () => operator,
+    operator: operatorNow,
     now,
     freshness,
     log,
@@ -152,12 +152,6 @@ export function createSnapshots(options: SnapshotsOptions) {
       ...(guard?.gone ?? []).map(({ row }) => row),
       ...(rows ?? []),
     ]);
-  }
-
-  /** Not if it waits to be accepted, or if it contradicts the row that was listed last. */
-  function mayServe(token: Token, listed: TokenSnapshot | undefined): boolean {
-    const known = listed?.unlisted.get(TOKENS.keyOf(token));
-    return known === undefined || known?.decimals === token.decimals;
   }
 
   /**

@@ -173,5 +173,19 @@ export const usdcDestinations = [...new Set(reachable.map(({ chainKey }) => chai
     .map(({ symbol, decimals, address }) => ({ symbol, decimals, address })),
 }));
 
+/** Fills the three pickers, one after the other, and compares what they show. */
+export async function expectPickers(
+  ask: <Data>(query: string, variables: Record<string, unknown>) => Promise<Data | undefined>,
+): Promise<void> {
+  const chains = await ask<ChainPicker>(CHAIN_PICKER, { search: 'eth' });
+  expect(chains?.chains).toMatchObject(ethChains);
+  const variables = { query: SEARCHED, filter: { hasPrice: true }, first: 100 };
+  const { edges = [], totalCount } = (await ask<TokenPicker>(TOKEN_PICKER, variables))?.tokenSearch ?? {};
+  expect(sorted(edges.map(({ node }) => node))).toMatchObject(searchedTokens);
+  expect(totalCount).toBe(searchedTokens.length);
+  const destinations = await ask<DestinationPicker>(DESTINATION_PICKER, USDC);
+  expect(destinations?.destinations).toMatchObject(usdcDestinations);
+}
+
 /** What programs are asked that fill the pickers in processes of their own. */
 export const QUESTIONS = { chains: 'eth', tokens: SEARCHED, source: USDC };

@@ -2,7 +2,7 @@ import { buildSchema, type GraphQLObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import type { Tracker } from '../../src/execution/execution.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { stopClocks } from '../support/clock.js';
+import { stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { withHeldBack } from '../support/held-back.js';
 import { codesOf } from '../support/test-gateway.js';
@@ -375,6 +375,7 @@ describe('JSON that is used again', () => {
     await expectRoutes('b1', 1);
     upstream.plan('tokens', json({ tokens: [tokens[2]] }));
     clock.advance(120_000);
+    await untilCachesSeeTheTime();
     await expectRoutes('b2', 2);
   });
 });

@@ -126,6 +126,16 @@ describe('a body that a framework has parsed', () => {
     expect(thrown).toEqual([]);
   });
 
+  it('and that has a number which JSON cannot write is not read as one without it', async () => {
+    const query = 'query ($f: TokenFilter) { tokenSearch(filter: $f, first: 1) { totalCount } }';
+    const answerTo = async (maxPriceUsd: number) => {
+      const { ask } = await startHost(() => ({ value: { query, variables: { f: { maxPriceUsd } } } }));
+      return JSON.parse((await ask()).text);
+    };
+    expect(await answerTo(1)).toMatchObject({ data: { tokenSearch: { totalCount: expect.any(Number) } } });
+    expect(await answerTo(Number.POSITIVE_INFINITY)).toHaveProperty('errors');
+  });
+
   it('and that cannot be read is answered with 400', async () => {
     const get = () => {
       throw new Error('secret of the host');

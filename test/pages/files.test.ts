@@ -20,30 +20,57 @@ afterAll(async () => {
 const get = (path: string, headers: Record<string, string> = {}): Promise<Received> =>
   server.ask({ path, method: 'GET', headers });
 
-describe.each(FILES)('%s', (path) => {
-  it('is text that caches check by its tag, and that pages of all origins may read', async () => {
-    const { status, headers, body } = await get(path, { origin: 'https://any.example' });
+describe.each([...FILES, '/', '/graphql'])('%s', (path) => {
+  const isPage = !FILES.includes(path);
+  const ask = (headers: Record<string, string> = {}) =>
+    get(path, isPage ? { accept: 'text/html', ...headers } : headers);
+
+  it('is checked by its tag, and not sent again to a client that has it', async () => {
+    const { status, headers, body } = await ask();
     expect(status).toBe(200);
     expect(headers).toMatchObject({
-      'content-type': 'text/plain; charset=utf-8',
+      'content-type': `text/${isPage ? 'html' : 'plain'}; charset=utf-8`,
       'cache-control': 'no-cache',
-      'access-control-allow-origin': '*',
       'x-content-type-options': 'nosniff',
-      vary: 'Accept-Encoding',
+      vary: isPage ? 'Accept, Accept-Encoding' : 'Accept-Encoding',
     });
-    const same = await get(path, { 'if-none-match': headers.etag ?? '' });
-    expect([same.status, same.body.byteLength]).toEqual([304, 0]);
-    expect((await get(path, { 'if-none-match': '"other"' })).body).toEqual(body);
+    const etag = headers.etag ?? '';
+    expect(etag).toMatch(/^"[\w-]+"$/);
+    for (const known of [etag, `W/${etag}`, `"another", ${etag}`, '*']) {
+      const same = await ask({ 'if-none-match': known });
+      expect([same.status, same.headers.etag, same.body.byteLength]).toEqual([304, etag, 0]);
+    }
+    expect((await ask({ 'if-none-match': '"other"' })).body).toEqual(body);
   });
 
   it('is compressed as the client asks, with a tag of its own', async () => {
-    const plain = await get(path);
+    const plain = await ask();
     for (const encoding of ['br', 'gzip']) {
-      const packed = await get(path, { 'accept-encoding': encoding });
+      const packed = await ask({ 'accept-encoding': encoding });
       expect(packed.headers['content-encoding']).toBe(encoding);
       expect(packed.headers.etag).not.toBe(plain.headers.etag);
       expect(plainOf(packed)).toEqual(plain.body);
     }
+  });
+});
+
+it.each([
+  '/picker/',
+  '/picker/x',
+  '/picker/x/main.js',
+  '/picker/../src',
+  '/index.html',
+  '/graphql/playground/x',
+  '/graphql/playground/',
+  '/graphql/playground/../x',
+])('there is nothing at %s', async (path) => {
+  expect(await get(path, { accept: 'text/html' })).toMatchObject({ status: 404 });
+});
+
+describe.each(FILES)('%s', (path) => {
+  it('may be read by pages of all origins', async () => {
+    const { headers } = await get(path, { origin: 'https://any.example' });
+    expect(headers['access-control-allow-origin']).toBe('*');
   });
 
   it('answers HEAD like GET without a body, and nothing else', async () => {

@@ -105,7 +105,9 @@ describe('the metrics of requests', () => {
     expect(await samples(server, 'gateway_requests_total')).toEqual({
       '{cache="miss",outcome="UPSTREAM_STATUS"}': 1,
     });
-    expect(linesOf(server)).toMatchObject([{ status: 200, cache: 'miss', codes: ['UPSTREAM_STATUS'] }]);
+    expect(linesOf(server)).toMatchObject([
+      { status: 200, cache: 'miss', executor: 'yoga', codes: ['UPSTREAM_STATUS'] },
+    ]);
   });
 
   it('show those in flight, and those whose client has gone', async () => {
@@ -131,12 +133,24 @@ describe('the metrics of requests', () => {
 
   it('have no more series, and no text of a client, whatever it sends', async () => {
     const server = await startServer({ config: LONG });
+    const ofListings = async () => {
+      const { text } = await server.metrics.expose();
+      const names = text.split('\n').map((line) => line.slice(0, line.lastIndexOf(' ')));
+      return names.filter((name) => /^gateway_(upstream|listing|redis)_/.test(name));
+    };
+    await server.ask({
+      query: '{ chains { name } tokens { name } routes: tokens(srcToken: "0x0") { name } }',
+    });
+    const before = await ofListings();
     const odd = ['a', 'OVERLOADED"', '\\', '{', 'ü', 'x'.repeat(500), '__proto__'];
     for (const name of odd) {
       await server.ask({ query: `query ${name} { ${name} }`, operationName: name });
       await server.ask({ body: name });
       await server.ask({ path: `/${encodeURIComponent(name)}`, method: 'PUT', body: name });
       await server.ask({ ...NAMED, headers: { accept: name.replace('ü', ''), 'x-request-id': 'mine' } });
+      const query = `query ($odd: String!) { chain(chainKey: $odd) { name } token(chainKey: $odd, address: $odd) { name }
+        tokens(srcChainKey: $odd, srcToken: $odd) { name } }`;
+      await server.ask({ query, variables: { odd: name } });
     }
     const { text } = await server.metrics.expose();
     const series = text.split('\n').filter((line) => line.startsWith('gateway_request'));
@@ -144,6 +158,7 @@ describe('the metrics of requests', () => {
       expect(line).toMatch(/^\w+(\{((le="[\d.+Inf]+"|cache="[a-z]+"|outcome="(ok|[A-Z_\d]+)"),?)+\})? /);
     }
     expect(series.length).toBeLessThan(4 * 40 + 4 * 20);
+    expect(await ofListings()).toEqual(before);
   });
 });
 
@@ -163,8 +178,8 @@ describe('the log line of a request', () => {
     };
     const bytes = (await server.ask(NAMED)).body.byteLength;
     expect(linesOf(server)).toMatchObject([
-      { ...common, bytes, cache: 'written' },
-      { ...common, bytes, cache: 'written' },
+      { ...common, bytes, cache: 'miss', executor: 'writer' },
+      { ...common, bytes, cache: 'miss', executor: 'writer' },
       { ...common, bytes, cache: 'hit' },
       { ...common, bytes, cache: 'hit' },
     ]);
@@ -195,7 +210,7 @@ describe('the log line of a request', () => {
     await server.ask({ query: '{ tokens(srcToken: "0x1") { address } }' });
     expect(linesOf(server)).toMatchObject([
       { level: 30, operation: 'Bad', cache: 'refused', codes: ['GRAPHQL_VALIDATION_FAILED'] },
-      { level: 40, status: 200, cache: 'miss', codes: ['INTERNAL_SERVER_ERROR'] },
+      { level: 40, status: 200, cache: 'miss', executor: 'yoga', codes: ['INTERNAL_SERVER_ERROR'] },
     ]);
   });
 

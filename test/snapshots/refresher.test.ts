@@ -1,64 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { guardListing } from '../../src/snapshots/changes/guard.js';
-import { createRefresher } from '../../src/snapshots/refresher.js';
-import { createTokenSnapshot } from '../../src/snapshots/snapshot.js';
-import { TOKENS } from '../../src/upstream/listing-kinds.js';
+import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { stopClock } from '../support/clock.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
-import { createTestGateway, createTestLog } from '../support/test-gateway.js';
-
-describe('a listing that is held back', () => {
-  it('is not indexed until it is accepted', async () => {
-    const { log } = await createTestLog();
-    const outcomes: string[] = [];
-    let count = 4;
-    let indexed = 0;
-    const rules = {
-      verdictOn: () => undefined,
-      keptFacts: () => undefined,
-    };
-    const refresher = createRefresher({
-      kind: TOKENS,
-      fetch() {
-        const rows = Array.from({ length: count }, (_, index) => tokenRow('a', `0x${index + 1}`));
-        return TOKENS.parse(rows, { source: 'v1', takenAt: Date.now() });
-      },
-      guard: (sent, before, peer) => guardListing({ kind: TOKENS, holdBackMs: 0, rules }, sent, before, peer),
-      select: (rows) => rows,
-      index(fetched) {
-        indexed++;
-        return createTokenSnapshot(fetched);
-      },
-      freshMs: 3_600_000,
-      listing: {},
-      holdBackShrink: 0.5,
-      holdBackTimes: 3,
-      metrics: { refresh: (_listing, outcome) => outcomes.push(outcome) },
-      log,
-    });
-    onTestFinished(() => refresher.stop());
-    async function refresh() {
-      const seen = outcomes.length;
-      refresher.refreshNow();
-      await expect.poll(() => outcomes.length, { interval: 1 }).toBe(seen + 1);
-      // The refresh itself ends a moment after it has told its outcome.
-      await sleep(5);
-    }
-    await refresh();
-    count = 1;
-    await refresh();
-    await refresh();
-    expect(outcomes).toEqual(['taken', 'held_back', 'held_back']);
-    expect(refresher.isHeldBack).toBe(true);
-    expect(indexed).toBe(1);
-    await refresh();
-    expect(outcomes.at(-1)).toBe('taken');
-    expect(refresher.snapshot?.rows).toHaveLength(1);
-    expect(indexed).toBe(2);
-  });
-});
+import { createTestGateway } from '../support/test-gateway.js';
 
 describe('a refresh that waits because the other listing met a fault', () => {
   it('of a pause that the upstream asks for says so, and is no failed attempt', async () => {

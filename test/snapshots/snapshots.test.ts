@@ -94,6 +94,18 @@ describe('refreshes', () => {
     await expect.poll(() => Math.min(...pauses())).toBeLessThan(2800);
   });
 
+  it('warn once of more tokens than speed is promised for', async () => {
+    const tokens = Array.from({ length: 5_001 }, (_none, nth) =>
+      tokenRow('a', `0x${(nth + 1).toString(16)}`),
+    );
+    const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens });
+    const { query, logged } = await createTestGateway({ upstream, config: { tokensFreshMs: 20 } });
+    await expect
+      .poll(async () => (await query('{ tokens { symbol } }')) && upstream.count('tokens'))
+      .toBeGreaterThan(2);
+    expect(logged.filter(({ msg }) => msg.includes('no speed is promised'))).toHaveLength(1);
+  });
+
   it('begin when the process starts, before anyone asks', async () => {
     const { snapshots, upstream } = await createTestGateway();
     snapshots.start();

@@ -142,7 +142,10 @@ export function temporaryDirectory(): string {
 }
 
 /** Ends a gateway as the end of its process would, once what it serves is on disk. */
-export async function stopGuarded({ snapshots }: GuardedGateway, directory: string): Promise<void> {
+export async function stopGuarded(
+  { snapshots }: Pick<TestGateway, 'snapshots'>,
+  directory: string,
+): Promise<void> {
   const served = snapshots.status(Date.now()).map(({ takenAt }) => takenAt);
   const kept = () =>
     ['chains', 'tokens'].map((name) => {

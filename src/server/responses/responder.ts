@@ -137,9 +137,9 @@ export function createResponder(options: ResponderOptions): Responder {
     if (!executed.complete) return sendByYoga(executed, received, isLast);
     const { complete, info, staleListings } = executed;
     const requestId = executed.requestId ?? requestIdFrom(request.requestId);
-    const cache = executed.requestId === undefined ? 'written' : 'miss';
+    const executor = executed.requestId === undefined ? 'writer' : 'yoga';
     const { operation } = complete;
-    const answered = () => observer.answered(exchange, { cache, requestId, operation });
+    const answered = () => observer.answered(exchange, { cache: 'miss', executor, requestId, operation });
     if (info) {
       const sending = sendComplete(request, exchange, complete, info, requestId, isLast);
       if (sending) return sending.then(answered);
@@ -158,7 +158,8 @@ export function createResponder(options: ResponderOptions): Responder {
     const requestId = response.headers.get('x-request-id') ?? undefined;
     const { operation, codes = codesOf(response.status, body) } = outcome;
     const cache = cacheResultOf(request, gateway, response.status, outcome);
-    observer.answered(exchange, { cache, requestId, operation, codes });
+    const executor = cache === 'miss' ? 'yoga' : undefined;
+    observer.answered(exchange, { cache, executor, requestId, operation, codes });
   }
 
   function refuse(exchange: Exchange, refusal: ServerRefusal): void {

@@ -1,3 +1,8 @@
+/**
+ * The guard of one listing, row by row. A row whose guarded facts contradict the last accepted ones is served as it was
+ * until every listing of the hold-back period had the same new values, or the operator decides. The guard has no state:
+ * everything is in the listing that is served and in its record, so a restart or another gateway continues it.
+ */
 import {
   type AcceptedBy,
   type AcceptedChange,
@@ -5,7 +10,7 @@ import {
   type GuardRecord,
   type HeldRow,
 } from '../../domain/guard-record.js';
-import { contradictedFacts, type FactOf } from '../../domain/guarded-facts.js';
+import { contradictedFacts, type FactOf, factKey } from '../../domain/guarded-facts.js';
 import { groupBy, keyedRows } from '../../domain/keyed-rows.js';
 import {
   type Fetched,
@@ -14,22 +19,12 @@ import {
   NOTHING_HELD_BACK,
   sentAtOf,
 } from '../../domain/listing.js';
+import type { ResolvedRules } from '../../domain/listing-rules.js';
 import { forEachChunk } from '../../scheduling/chunks.js';
 import type { ListingKind } from '../../upstream/listing-kinds.js';
 
-/*
- * The guard of one listing, row by row. A row whose guarded facts contradict the last accepted ones is served as it was
- * until every listing of the hold-back period had the same new values, or the operator decides. The guard has no state:
- * everything is in the listing that is served and in its record, so a restart or another gateway continues it.
- */
-
 /** What the operator says of guarded values. */
-export interface OperatorWord {
-  /** `accept`: take the change now; `keep`: never take it. */
-  verdictOn(key: string, fact: GuardedFact, served: string, upstream: string): 'accept' | 'keep' | undefined;
-  /** The values that the operator keeps for a row. */
-  keptFacts(key: string): ReadonlyMap<GuardedFact, string> | undefined;
-}
+export type OperatorWord = Pick<ResolvedRules, 'verdictOn' | 'keptFacts'>;
 
 export interface GuardOptions<Row> {
   readonly kind: ListingKind<Row>;
@@ -96,20 +91,16 @@ export async function guardListing<Row>(
   );
   const isRecent = (at: number) => at > 0 && takenAt - at < holdBackMs;
   const { lookalikeOf = () => undefined, addressOf = kind.keyOf } = kind;
-  const lookAmong = (among: ReadonlyMap<string, Row>) => (key: string) => {
+  const lookIn = (among: ReadonlyMap<string, Row>, key: string) => {
     const row = among.get(key);
     return row && lookalikeOf(row);
   };
-  const lookOfServed = lookAmong(served);
   /** Of rows that are listed only because another one may not take their place yet. */
   const contested = new Set(
-    record.held.filter((each) => each.rows.length === 0).map(({ key }) => lookOfServed(key)),
+    record.held.filter((each) => each.rows.length === 0).map(({ key }) => lookIn(served, key)),
   );
-  const arrived = new Map(
-    record.arrived.filter(
-      ([key, at]) => isRecent(at) || (contested.size > 0 && contested.has(lookOfServed(key))),
-    ),
-  );
+  const isContested = (key: string) => contested.size > 0 && contested.has(lookIn(served, key));
+  const arrived = new Map(record.arrived.filter(([key, at]) => isRecent(at) || isContested(key)));
   const acceptedByPeer = new Map(
     peers.accepted.filter(({ key }) => !peerClocks.has(key)).map((change) => [change.key, change]),
   );
@@ -123,7 +114,7 @@ export async function guardListing<Row>(
   const waiting: Contradiction<Row>[] = [];
   const accepted: (Contradiction<Row> & AcceptedChange)[] = [];
   const isFirst = before === undefined && gone.size === 0;
-  const factsKeyOf = (row: Row) => JSON.stringify(kind.guarded.map(({ keyOf }) => keyOf(row)));
+  const factsKeyOf = (row: Row) => JSON.stringify(kind.guarded.map((fact) => factKey(fact, row)));
 
   /** The row with the facts that are known of it; undefined if rows contradict each other on facts that are not. */
   function expectedRow(key: string, present: readonly [Row, ...Row[]]): Row | undefined {
@@ -164,17 +155,6 @@ export async function guardListing<Row>(
     return takenAt - since >= holdBackMs ? 'time' : undefined;
   }
 
-  function holdBack(
-    key: string,
-    row: Row,
-    facts: readonly HeldBackFact[],
-    present: readonly Row[],
-    since: number,
-  ) {
-    rows.set(key, kind.heldBack(row, facts));
-    held.set(key, { key, rows: present, since });
-  }
-
   /** Decides on the rows that were sent under one key; more than one contradict each other. */
   function admit(key: string, present: readonly [Row, ...Row[]]): void {
     const [row] = present;
@@ -193,11 +173,12 @@ export async function guardListing<Row>(
     const facts = [...differing].map((fact) => heldFact(fact, expected, present, since));
     const by = present.length === 1 ? accepter(key, facts, factsKeyOf(row), since) : undefined;
     if (by === undefined) {
-      holdBack(key, expected, facts, present, since);
-      return;
+      rows.set(key, kind.heldBack(expected, facts));
+      held.set(key, { key, rows: present, since });
+    } else {
+      rows.set(key, row);
+      accepted.push({ row, facts, key, value: factsKeyOf(row), by });
     }
-    accepted.push({ row, facts, key, value: factsKeyOf(row), by });
-    rows.set(key, row);
   }
 
   /**
@@ -205,7 +186,7 @@ export async function guardListing<Row>(
    * symbol at another address is more often a fault than a migration.
    */
   function settleDepartures(): void {
-    const lookOfSent = lookAmong(sentRows);
+    const lookOfSent = (key: string) => lookIn(sentRows, key);
     const departed = [...served].filter(([key]) => !rows.has(key));
     const newByLook = groupBy(newcomers, lookOfSent);
     // To where it was before, a symbol can move, too.
@@ -215,7 +196,6 @@ export async function guardListing<Row>(
     const recentByLook = groupBy(recent, lookOfSent);
     const waited = [...newcomers].filter((key) => clocks.has(key) || peerClocks.has(key));
     const waitedByLook = groupBy(waited, lookOfSent);
-    const few = (keys: readonly string[] = []) => keys.slice(0, MAX_RIVALS);
     const crowded = new Set<string>();
     const waits = new Set<string>();
     const taken = new Set<string>();
@@ -225,9 +205,9 @@ export async function guardListing<Row>(
       const look = lookalikeOf(row);
       if (look === undefined) return false;
       const news = goneAt === undefined ? comingByLook : isRecent(goneAt) ? newByLook : waitedByLook;
-      const rivals = few(news.get(look));
+      const rivals = news.get(look)?.slice(0, MAX_RIVALS) ?? [];
       if (rivals.length === MAX_RIVALS) crowded.add(look);
-      if (goneAt === undefined) rivals.push(...few(recentByLook.get(look)));
+      if (goneAt === undefined) rivals.push(...(recentByLook.get(look)?.slice(0, MAX_RIVALS) ?? []));
       const open: HeldBackFact[] = [];
       for (const rivalKey of rivals) {
         const rival = sentRows.get(rivalKey) as Row;
@@ -249,8 +229,10 @@ export async function guardListing<Row>(
       if (fact === undefined || open.length < rivals.length) return false;
       // A returning row waits only while the old one stays: it is no rival of rows that have gone.
       for (const rivalKey of rivals) if (returned.has(rivalKey)) waits.add(rivalKey);
-      if (goneAt === undefined) holdBack(key, row, [fact], [], sinceOf(key, []));
-      else if (fact.since === sentAt) waiting.push({ row, facts: [fact] });
+      if (goneAt === undefined) {
+        rows.set(key, kind.heldBack(row, [fact]));
+        held.set(key, { key, rows: [], since: sinceOf(key, []) });
+      } else if (fact.since === sentAt) waiting.push({ row, facts: [fact] });
       return true;
     }
     // While a row's symbol is held back, no new row gets it.

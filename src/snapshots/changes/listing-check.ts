@@ -165,13 +165,11 @@ export function createListingCheck<Row>(
      */
     remember(before: Fetched<Row> | undefined, isLossAccepted: boolean): void {
       heldBack = undefined;
-      if (isLossAccepted || !before) {
-        sizes = isLossAccepted ? [] : sizes;
-        return;
+      if (isLossAccepted) sizes = [];
+      else if (before) {
+        const rows = before.rows.length;
+        sizes = [...sizes.filter((size) => size.rows > rows), { rows, until: performance.now() }];
       }
-      const rows = before.rows.length;
-      largest(rows);
-      sizes = [...sizes.filter((size) => size.rows > rows), { rows, until: performance.now() }];
     },
     /** Takes over what peers have held back; undefined changes nothing. */
     adoptPeerState(others: HeldBack | undefined): void {
@@ -179,8 +177,7 @@ export function createListingCheck<Row>(
     },
     /** Takes over the largest listing that an earlier process has served. */
     restore({ rows, at }: LargestListing): void {
-      const until = performance.now() - Math.max(0, Date.now() - at);
-      if (until > performance.now() - DAY_MS) sizes = [{ rows, until }];
+      sizes = [{ rows, until: performance.now() - Math.max(0, Date.now() - at) }];
     },
     largest,
     /** The loss that is held back; undefined after a listing was accepted. */

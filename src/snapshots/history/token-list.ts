@@ -1,5 +1,5 @@
 /** The content and the version of the token list, by the rules of Uniswap's token lists. */
-import { foldAddress, isNativePlaceholder } from '../../domain/addresses.js';
+import { isNativeOf } from '../../domain/addresses.js';
 import type { EvmChain, TokenListState, TokenListVersion } from '../../domain/history.js';
 import type { Chain, Token } from '../../domain/listing.js';
 import { forEachChunk, runInSteps } from '../../scheduling/chunks.js';
@@ -24,10 +24,8 @@ export interface TokenListContent {
 
 // From tokenlist.schema.json. Lengths are in code points.
 const MAX_ENTRIES = 10_000;
-const MAX_SYMBOL_LENGTH = 20;
-const MAX_NAME_LENGTH = 60;
-const SYMBOL = /^\S*$/u;
-const NAME = /^[ \S]*$/u;
+const SYMBOL = /^\S{0,20}$/u;
+const NAME = /^[ \S]{0,60}$/u;
 /** The schema also allows addresses of Solana, which no EVM chain has. */
 const ADDRESS = /^0x[0-9a-f]{40}$/i;
 /** A part of the URIs of RFC 3986: more than pictures need, and nothing that a strict reader refuses. */
@@ -53,7 +51,9 @@ export async function tokenListContentOf(
   rows: readonly Token[],
   chains: readonly EvmChain[],
 ): Promise<TokenListContent> {
-  const chainsByKey = new Map(chains.map(([chainKey, chainId, native]) => [chainKey, { chainId, native }]));
+  const chainsByKey = new Map(
+    chains.map(([chainKey, chainId, address]) => [chainKey, { chainId, nativeCurrency: { address } }]),
+  );
   const entries: TokenListEntry[] = [];
   // What they are sorted by: the address without its letter case, then the chain, since chains can share a chainId.
   const places: string[] = [];
@@ -61,8 +61,9 @@ export async function tokenListContentOf(
   await forEachChunk(rows, (chunk) => {
     for (const token of chunk) {
       const chain = chainsByKey.get(token.chainKey);
-      if (!chain || isNative(token, chain.native)) continue;
-      if (chain.chainId >= 1 && isAllowed(token)) {
+      if (!chain || isNativeOf(chain, token)) continue;
+      const isAllowed = ADDRESS.test(token.address) && SYMBOL.test(token.symbol) && NAME.test(token.name);
+      if (chain.chainId >= 1 && isAllowed) {
         entries.push(entryOf(token, chain.chainId));
         places.push(`${token.address.toLowerCase()} ${token.chainKey}`);
       } else omitted++;
@@ -87,25 +88,6 @@ export async function tokenListContentOf(
     else sorted.push(entry);
   }
   return { entries: sorted, omitted };
-}
-
-function isNative({ address }: Token, native: string): boolean {
-  if (isNativePlaceholder(address)) return true;
-  return !isNativePlaceholder(native) && foldAddress(native) === foldAddress(address);
-}
-
-function isAllowed({ address, symbol, name }: Token): boolean {
-  return (
-    ADDRESS.test(address) &&
-    SYMBOL.test(symbol) &&
-    NAME.test(name) &&
-    isWithin(MAX_SYMBOL_LENGTH, symbol) &&
-    isWithin(MAX_NAME_LENGTH, name)
-  );
-}
-
-function isWithin(maxLength: number, text: string): boolean {
-  return text.length <= maxLength || (text.length <= 2 * maxLength && [...text].length <= maxLength);
 }
 
 /** A picture is optional: one whose address is no URI is left out, and the token stays. */

@@ -7,8 +7,6 @@ import { TOKENS } from '../../upstream/listing-kinds.js';
 import type { TokenSnapshot } from '../snapshot.js';
 
 export interface RouteRowsOptions {
-  /** Whether a row that the token listing lacks may be served. */
-  readonly mayServe: (token: Token, listed: TokenSnapshot | undefined) => boolean;
   /** The operator's rules now: which rows are served, and in which order. */
   readonly operator: () => Pick<ResolvedRules, 'selectTokens'>;
   /** Called with the number of rows of an answer that were left out, if any. */
@@ -39,7 +37,7 @@ export type Reconcile = ReturnType<typeof createReconcile>;
  * decimals than the listing is left out, counted and logged: one of the two is wrong, the gateway cannot tell which,
  * and an amount that is calculated with the wrong one loses money.
  */
-export function createReconcile({ mayServe, operator, onConflicts, log }: RouteRowsOptions) {
+export function createReconcile({ operator, onConflicts, log }: RouteRowsOptions) {
   // By the listing first: cached routes outlive many listings, and must not keep them in memory.
   const remembered = new WeakMap<object, WeakMap<readonly Token[], ReconciledRows>>();
   /** The version of the listing whose conflicts with the rows are in the log. */
@@ -63,7 +61,9 @@ export function createReconcile({ mayServe, operator, onConflicts, log }: RouteR
     for (const [key, row] of keyedRows(rows, TOKENS.keyOf)) {
       const ofListing = listedRows?.get(key);
       if (ofListing === undefined) {
-        if (!mayServe(row, listed)) continue;
+        const last = listed?.unlisted.get(key);
+        // It waits to be accepted, or it contradicts the row that was listed last.
+        if (last !== undefined && last?.decimals !== row.decimals) continue;
         unlisted.set(key, row);
         served.push(row);
       } else if (ofListing.decimals === row.decimals || ofListing.heldBack.length > 0) {

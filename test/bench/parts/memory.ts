@@ -64,7 +64,7 @@ function kindsFor(listed: number): readonly { readonly name: string; readonly lo
   const full = { connections: LARGE_CONNECTIONS };
   return [
     { name: 'small hits', loads: [q1, q2, q4, { connections, bodies: lookUpsIn(listed, 500).bodies }] },
-    { name: 'searches', loads: [{ connections, bodies: searches.bodies }] },
+    { name: 'searches', loads: [{ connections, bodies: searches }] },
     {
       name: 'small questions by new documents',
       loads: [q1, q2, q4, lookUps].map((workload) => ({ connections, next: inNewWords(workload) })),

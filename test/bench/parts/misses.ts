@@ -49,7 +49,7 @@ export const misses: Part = async ({ upstream, seconds }) => {
   ];
   const contests: Contest[] = [];
   for (const kind of kinds) {
-    const rivals = kind === search ? [mercurius] : [byHand, mercurius];
+    const rivals = kind === search ? [] : [byHand, mercurius];
     const next = kind.series(CHECKED_SERIES);
     for (let nth = 0; nth < CHECKED; nth++) {
       const body = next();

@@ -11,17 +11,11 @@ export const SDL = `
     tokens(srcChainKey: String): [Token!]
     token(chainKey: String!, address: String!): Token
     tokensByKey(keys: [TokenKey!]!): [Token]!
-    tokenSearch(query: String, filter: TokenFilter, first: Int = 20, after: String): TokenConnection
     _entities(representations: [_Any!]!): [_Entity]!
   }
   input TokenKey {
     chainKey: String!
     address: String!
-  }
-  input TokenFilter {
-    chainKeys: [String!]
-    isBridgeable: Boolean
-    minPriceUsd: Float
   }
   type Chain {
     id: ID!
@@ -50,19 +44,6 @@ export const SDL = `
   type Price {
     usd: Float!
     asOf: DateTime!
-  }
-  type TokenConnection {
-    edges: [TokenEdge!]!
-    pageInfo: PageInfo!
-    totalCount: Int!
-  }
-  type TokenEdge {
-    cursor: String!
-    node: Token!
-  }
-  type PageInfo {
-    hasNextPage: Boolean!
-    endCursor: String
   }`;
 
 const ids = new WeakMap<RawChain | RawToken, string>();

@@ -7,7 +7,6 @@ import type { RawToken } from '../../fixtures/demo.js';
 import { requirePeer } from '../processes.js';
 import { rowResolvers, SDL, typeOfEntity } from './graph.js';
 import { createMemoryReads, createUpstreamReads, keysOfRepresentations, type TokenKey } from './reads.js';
-import type { Search } from './search.js';
 import { serve } from './serve.js';
 
 /** As much of it as is used here: the types are not installed where only types are checked. */
@@ -38,7 +37,6 @@ app.register(requirePeer('mercurius'), {
         reads.tokens(srcChainKey ?? undefined),
       token: (_root: unknown, key: TokenKey) => reads.token(key),
       tokensByKey: (_root: unknown, { keys }: { keys: readonly TokenKey[] }) => reads.tokensByKey(keys),
-      tokenSearch: (_root: unknown, search: Search) => reads.search(search),
       _entities: (_root: unknown, { representations }: { representations: readonly unknown[] }) =>
         reads.tokensByKey(keysOfRepresentations(representations)),
     },

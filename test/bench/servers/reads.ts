@@ -1,5 +1,4 @@
 import type { RawChain, RawToken } from '../../fixtures/demo.js';
-import { createSearch, type Page, type Search } from './search.js';
 
 type MaybePromise<Value> = Value | Promise<Value>;
 
@@ -17,7 +16,6 @@ export interface Reads {
   token(key: TokenKey): MaybePromise<RawToken | null>;
   /** In the order of the keys. */
   tokensByKey(keys: readonly TokenKey[]): MaybePromise<readonly (RawToken | null)[]>;
-  search(search: Search): MaybePromise<Page>;
 }
 
 /** Reads each time from the upstream at this address. */
@@ -42,10 +40,6 @@ export function createUpstreamReads(address: string): Reads {
       const byKey = new Map((await tokens()).map((token) => [textOf(token), token]));
       return keys.map((key) => byKey.get(textOf(key)) ?? null);
     },
-    async search(search) {
-      const [listedChains, listedTokens] = await Promise.all([chains(), tokens()]);
-      return createSearch(listedChains, listedTokens)(search);
-    },
   };
 }
 
@@ -58,7 +52,6 @@ export async function createMemoryReads(address: string): Promise<Reads> {
   const byChain = new Map(
     chains.map(({ chainKey }) => [chainKey, tokens.filter((token) => token.chainKey === chainKey)]),
   );
-  const search = createSearch(chains, tokens);
   const token = (key: TokenKey) => tokenByKey.get(textOf(key)) ?? null;
   return {
     chains: () => chains,
@@ -66,7 +59,6 @@ export async function createMemoryReads(address: string): Promise<Reads> {
     tokens: (srcChainKey) => (srcChainKey === undefined ? tokens : (byChain.get(srcChainKey) ?? [])),
     token,
     tokensByKey: (keys) => keys.map(token),
-    search,
   };
 }
 

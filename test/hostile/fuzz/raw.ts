@@ -3,6 +3,10 @@ import { type Random, times } from './random.js';
 import { oddText } from './values.js';
 
 const BODY = Buffer.from('{"query":"{ chains { chainKey } }"}');
+/** The head of a POST of JSON with these headers beside it. */
+const postHead = (...more: readonly (readonly [string, string])[]) =>
+  headOf('POST', '/graphql', [['host', 'x'], ['content-type', 'application/json'], ...more]);
+const lengthOf = (body: Buffer) => ['content-length', String(body.byteLength)] as const;
 const GET = 'GET /graphql?query={__typename} HTTP/1.1\r\nhost: x\r\n\r\n';
 
 /** What no HTTP client sends: bytes on a connection of their own. */
@@ -98,22 +102,13 @@ function lyingLength(random: Random): Buffer {
     2 ** 31,
     2 ** 53,
   ]);
-  const head = headOf('POST', '/graphql', [
-    ['host', 'x'],
-    ['content-type', 'application/json'],
-    ['content-length', String(length)],
-  ]);
+  const head = postHead(['content-length', String(length)]);
   return Buffer.concat([head, BODY, random.oneIn(2) ? Buffer.from(GET) : Buffer.alloc(0)]);
 }
 
 /** A chunked body in pieces: of one byte each, with extensions and trailers, or malformed. */
 function chunks(random: Random): Buffer[] {
-  const head = headOf('POST', '/graphql', [
-    ['host', 'x'],
-    ['content-type', 'application/json'],
-    ['transfer-encoding', 'chunked'],
-    ['trailer', 'x-t'],
-  ]);
+  const head = postHead(['transfer-encoding', 'chunked'], ['trailer', 'x-t']);
   const size = random.pick([1, 7, 100]);
   const body = random.oneIn(3) ? Buffer.concat([Buffer.alloc(random.size(20_000), ' '), BODY]) : BODY;
   const pieces = times(Math.ceil(body.byteLength / size), (nth) => {
@@ -158,20 +153,7 @@ function pipelined(random: Random): Exchange {
     random.weighted<() => readonly [string, Buffer]>([
       [4, () => ['GET', Buffer.from(GET)]],
       [2, () => ['HEAD', Buffer.from('HEAD /live HTTP/1.1\r\nhost: x\r\n\r\n')]],
-      [
-        2,
-        () => [
-          'POST',
-          Buffer.concat([
-            headOf('POST', '/graphql', [
-              ['host', 'x'],
-              ['content-type', 'application/json'],
-              ['content-length', String(BODY.byteLength)],
-            ]),
-            BODY,
-          ]),
-        ],
-      ],
+      [2, () => ['POST', Buffer.concat([postHead(lengthOf(BODY)), BODY])]],
       [1, () => ['GET', Buffer.from('GET /nope HTTP/1.1\r\nhost: x\r\n\r\n')]],
     ])(),
   );
@@ -187,13 +169,7 @@ function pipelined(random: Random): Exchange {
 }
 
 function continued(random: Random): Exchange {
-  const headers = [
-    ['host', 'x'],
-    ['content-type', 'application/json'],
-    ['expect', '100-continue'],
-    ['content-length', String(BODY.byteLength)],
-  ] as const;
-  const writes = [headOf('POST', '/graphql', headers), BODY];
+  const writes = [postHead(['expect', '100-continue'], lengthOf(BODY)), BODY];
   return {
     kind: 'raw: 100-continue',
     writes: random.oneIn(3) ? writes.slice(0, 1) : writes,
@@ -206,14 +182,7 @@ function continued(random: Random): Exchange {
 /** Goes away in the middle of a good request, or of a dear one's answer. */
 function cutOff(random: Random): Exchange {
   const body = Buffer.from(JSON.stringify({ query: `{ tokens { id name } } # ${random.int(1e9)}` }));
-  const whole = Buffer.concat([
-    headOf('POST', '/graphql', [
-      ['host', 'x'],
-      ['content-type', 'application/json'],
-      ['content-length', String(body.byteLength)],
-    ]),
-    body,
-  ]);
+  const whole = Buffer.concat([postHead(lengthOf(body)), body]);
   const part = random.oneIn(2) ? whole : whole.subarray(0, random.int(whole.byteLength));
   return { kind: 'raw: cut off', writes: [part], methods: ['POST'], answersAtLeast: 0, ending: 'cut' };
 }

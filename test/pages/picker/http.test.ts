@@ -1,5 +1,4 @@
 import { readdirSync } from 'node:fs';
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { getAsBrowser } from '../../support/browser-get.js';
 import { startFakeUpstream } from '../../support/fake-upstream.js';
@@ -83,29 +82,6 @@ describe('The picker over HTTP', () => {
     expect(String(logos.headers['content-security-policy'])).toBe(
       String(plain.headers['content-security-policy']).replace("img-src 'self'", "img-src 'self' https:"),
     );
-  });
-
-  it('is compressed as the client asks, and not sent again to a browser that has it', async () => {
-    const plain = await getAsBrowser(address, '/');
-    const br = await getAsBrowser(address, '/', { 'accept-encoding': 'gzip, deflate, br' });
-    const gzip = await getAsBrowser(address, '/', { 'accept-encoding': 'gzip' });
-
-    expect(brotliDecompressSync(br.body).equals(plain.body)).toBe(true);
-    expect(gunzipSync(gzip.body).equals(plain.body)).toBe(true);
-    for (const { headers } of [plain, br, gzip]) {
-      expect(headers.vary).toBe('Accept, Accept-Encoding');
-      expect(headers['cache-control']).toBe('no-cache');
-      expect(headers['x-content-type-options']).toBe('nosniff');
-    }
-    const again = await getAsBrowser(address, '/', { 'if-none-match': plain.headers.etag ?? '' });
-    expect(again).toMatchObject({ status: 304, headers: { etag: plain.headers.etag } });
-    expect(again.body).toHaveLength(0);
-  });
-
-  it('has nothing at other addresses below its own', async () => {
-    for (const path of ['/picker/', '/picker/x', '/picker/x/main.js', '/picker/../src', '/index.html']) {
-      expect(await getAsBrowser(address, path)).toMatchObject({ status: 404 });
-    }
   });
 
   it('calls demo data by their name, and nothing else', async () => {

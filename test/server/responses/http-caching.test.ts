@@ -173,7 +173,7 @@ describe('what is accepted', () => {
 });
 
 describe('the headers of a response', () => {
-  it('allow no caching of an error, and the id is never that of another response', async () => {
+  it('allow no caching of an error or of the status of the listings, and the id is never that of another response', async () => {
     const { ask } = server;
     const ids = new Set<unknown>();
     const asked: Asked[] = [
@@ -182,6 +182,8 @@ describe('the headers of a response', () => {
       { query: '{' },
       { body: '' },
       { query: '' },
+      { query: '{ listings { ageSeconds } }' },
+      { query: '{ tokenSearch(first: 0) { totalCount } }' },
     ];
     for (const one of [...asked, ...asked, ...asked]) {
       for (const method of ['GET', 'POST']) {
@@ -192,7 +194,7 @@ describe('the headers of a response', () => {
         expect(headers.etag ?? headers['last-modified']).toBeUndefined();
       }
     }
-    expect(ids.size).toBe(30);
+    expect(ids.size).toBe(42);
   });
 
   it('is that it is good for no longer than what was read is fresh', async () => {
@@ -262,6 +264,7 @@ describe('the headers of a response', () => {
         const { headers } = await ask({ query: SMALL, method, headers: origin ? { origin } : {} });
         const isAllowed = origin === 'https://a.example' || origin === 'https://c.example';
         expect(headers['access-control-allow-origin']).toBe(isAllowed ? origin : undefined);
+        expect(headers['access-control-allow-credentials']).toBeUndefined();
         expect(headers.vary).toContain('Origin');
       }
     }

@@ -1,8 +1,5 @@
-import { once } from 'node:events';
-import { createServer, METHODS } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { openGateway } from '../../../src/library/index.js';
+import { METHODS } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Asked, type Received, startServer, type TestServer } from '../../support/test-server.js';
 
 const TOKENS = '{ tokens { symbol name } }';
@@ -168,45 +165,5 @@ describe('the endpoint', () => {
     expect(refused.status).toBe(405);
     expect(refused.headers.allow).toBe('GET, HEAD, POST, QUERY, OPTIONS');
     expect((await server.ask({ method: 'GET', path: '/live' })).headers).not.toHaveProperty('accept-query');
-  });
-});
-
-describe('a QUERY request to a gateway inside another server', () => {
-  it('is answered by fetch and by the handler of node:http, from the cache and with 304', async () => {
-    const gateway = await openGateway({ demo: true, path: '/api/graphql', logTo: { write: () => {} } });
-    onTestFinished(gateway.close);
-    const host = createServer(gateway.handler).listen(0, '127.0.0.1');
-    await once(host, 'listening');
-    onTestFinished(() => {
-      host.closeAllConnections();
-      host.close();
-    });
-    const body = JSON.stringify({ query: TOKENS });
-    const { port } = host.address() as AddressInfo;
-    const url = `http://127.0.0.1:${port}/api/graphql`;
-    const inside = (at: string, init: RequestInit) => gateway.fetch(new Request(at, init));
-    for (const ask of isKnownToNode ? [inside, fetch] : [inside]) {
-      const asked = (headers = {}) =>
-        ask(url, { method: 'QUERY', headers: { 'content-type': 'application/json', ...headers }, body });
-      const posted = await ask(url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body,
-      });
-      const text = await posted.text();
-      let etag = '';
-      for (let time = 0; time < 3; time++) {
-        const response = await asked({ 'accept-encoding': 'identity' });
-        expect(response.headers.get('cache-control')).toMatch(/^public, max-age=/);
-        expect(await response.text()).toBe(text);
-        etag = response.headers.get('etag') ?? '';
-      }
-      const again = await asked({ 'accept-encoding': 'identity', 'if-none-match': etag });
-      expect(again.status).toBe(304);
-      const wrong = await ask(url, { method: 'QUERY', headers: { 'content-type': 'text/plain' }, body });
-      expect(wrong.status).toBe(415);
-      const missing = await ask(url, { method: 'QUERY', body: Buffer.from(body) });
-      expect(missing.status).toBe(400);
-    }
   });
 });

@@ -213,7 +213,7 @@ async function guardAll(listings: readonly (readonly object[])[]) {
   const kind: ListingKind<Token> = {
     ...TOKENS,
     keyOf: count(TOKENS.keyOf),
-    guarded: TOKENS.guarded.map((fact) => ({ ...fact, of: count(fact.of), keyOf: count(fact.keyOf) })),
+    guarded: TOKENS.guarded.map((fact) => ({ ...fact, of: count(fact.of) })),
     lookalikeOf: count((row: Token) => TOKENS.lookalikeOf?.(row)),
   };
   const rules = { verdictOn: () => undefined, keptFacts: () => undefined };

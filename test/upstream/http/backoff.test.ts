@@ -99,7 +99,7 @@ describe('the breaker', () => {
 
   it('lets nobody after the one that is tried, so that what waits does not leave all at once', async () => {
     const clock = stopClock();
-    const { upstream, routeCode, routeCodes, from } = await serve();
+    const { upstream, routeCode, routeCodes, from, breakers } = await serve();
     upstream.plan('tokens', status(500));
     await routeCodes(5);
     let release = () => {};
@@ -113,6 +113,7 @@ describe('the breaker', () => {
     const codes = await Promise.all(Array.from({ length: 30 }, routeCode));
     expect(codes).toEqual(codes.map(() => 'UPSTREAM_STATUS'));
     expect(asked()).toBe(1);
+    expect(await breakers()).toEqual({ listings: 'closed', routes: 'half-open' });
     release();
     expect(await tried).toBeUndefined();
   });

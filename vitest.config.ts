@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -62,7 +63,7 @@ export default defineConfig({
   // are sent to one of them.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
-    root: import.meta.dirname,
+    root: join(import.meta.dirname, 'test'),
     // Published as TypeScript only.
     server: { deps: { inline: ['@uniswap/token-lists'] } },
     // Only a test that hangs reaches these, however busy the machine is.
