@@ -130,12 +130,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     };
     const body = writeOperation(parameters, (operation) => {
       context = createContext(contextOptions, { client, nextTurn: () => nextTurn(client), refuseToWait });
-      try {
-        context.cost.admitOperation(operation);
-      } catch (error) {
-        if (!context.cost.refusal) throw error;
-      }
-      return context.cost.refusal ? undefined : context;
+      return context.cost.admitOperation(operation) ? undefined : context;
     });
     if (!body || !context) return context?.cost.refusal ?? pendingListing;
     const { staleListings, dependencies } = context;

@@ -71,24 +71,25 @@ export class CostMeter {
 
   constructor(private readonly limits: CostLimits) {}
 
-  /**
-   * Adds what the document alone says: the fields of the root, with the single objects below them.
-   *
-   * @throws OperationLimitError
-   */
-  admitOperation({ schema, document, operation, variables }: MeteredOperation): void {
+  /** Adds what the document alone says: the fields of the root, with the single objects below. @returns `refusal` */
+  admitOperation({
+    schema,
+    document,
+    operation,
+    variables,
+  }: MeteredOperation): OperationLimitError | undefined {
     const type = schema.getQueryType();
-    if (!type) return;
-    this.add(
-      known(operation, type, hasDirectives(operation), () => {
-        const fragments: Fragments = Object.create(null);
-        for (const definition of document.definitions) {
-          if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition;
-        }
-        // Nothing of a node is read but its selections.
-        return costOfObject(type, [operation as unknown as FieldNode], { schema, fragments, variables });
-      }),
-    );
+    if (!type) return undefined;
+    const cost = known(operation, type, hasDirectives(operation), () => {
+      const fragments: Fragments = Object.create(null);
+      for (const definition of document.definitions) {
+        if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition;
+      }
+      // Nothing of a node is read but its selections.
+      return costOfObject(type, [operation as unknown as FieldNode], { schema, fragments, variables });
+    });
+    this.count(cost);
+    return this.refusal;
   }
 
   /**
@@ -133,7 +134,6 @@ export class CostMeter {
    * @throws OperationLimitError also if the operation was over a limit before
    */
   spend(units: number): void {
-    if (this.refusal) throw this.refusal;
     this.add({ units, rows: 0, bytes: 0 });
   }
 
@@ -142,26 +142,26 @@ export class CostMeter {
    *
    * @throws OperationLimitError
    */
-  add({ units, rows, bytes }: Readonly<Cost>): void {
+  add(cost: Readonly<Cost>): void {
+    this.count(cost);
+    if (this.refusal) throw this.refusal;
+  }
+
+  private count({ units, rows, bytes }: Readonly<Cost>): void {
     const { spent } = this;
+    const { maxCost, maxRows, maxResponseBytes } = this.limits;
     spent.units += units;
     spent.rows += rows;
     spent.bytes += bytes;
-    const { maxCost, maxRows, maxResponseBytes } = this.limits;
-    if (spent.bytes > MIN_RESPONSE_LIMIT && spent.bytes > maxResponseBytes())
-      this.refuse(responseTooLong(maxResponseBytes()));
-    if (spent.rows > maxRows) {
-      this.refuse(
-        limitExceeded(
-          `The lists of an operation may have at most ${maxRows} rows in all (MAX_ROWS); these have ${spent.rows}. Nest fewer lists in each other, or ask for fewer rows at a time.`,
-        ),
+    if (spent.bytes > MIN_RESPONSE_LIMIT && spent.bytes > maxResponseBytes()) {
+      this.refusal ??= responseTooLong(maxResponseBytes());
+    } else if (spent.rows > maxRows) {
+      this.refusal ??= limitExceeded(
+        `The lists of an operation may have at most ${maxRows} rows in all (MAX_ROWS); these have ${spent.rows}. Nest fewer lists in each other, or ask for fewer rows at a time.`,
       );
-    }
-    if (spent.units > maxCost && spent.units > this.unitLimit()) {
-      this.refuse(
-        limitExceeded(
-          `An operation may cost at most ${this.unitLimit()} units (MAX_COST); this one costs ${spent.units}. Ask for fewer rows or fields at a time: each row is a unit, and so is each field of each row; a search costs a unit for each listed token, and another for each token and word.`,
-        ),
+    } else if (spent.units > maxCost && spent.units > this.unitLimit()) {
+      this.refusal ??= limitExceeded(
+        `An operation may cost at most ${this.unitLimit()} units (MAX_COST); this one costs ${spent.units}. Ask for fewer rows or fields at a time: each row is a unit, and so is each field of each row; a search costs a unit for each listed token, and another for each token and word.`,
       );
     }
   }
@@ -183,11 +183,6 @@ export class CostMeter {
   private unitLimit(): number {
     const { maxCost, unitsOfWholeToken, listedTokens } = this.limits;
     return Math.max(maxCost, UNITS_AROUND_LIST + listedTokens() * (1 + unitsOfWholeToken));
-  }
-
-  private refuse(error: OperationLimitError): never {
-    this.refusal = error;
-    throw error;
   }
 }
 

@@ -68,12 +68,8 @@ export function useCostLimit(): Plugin<GatewayContext & RefusalContext> {
         return;
       }
       const { cost, costRefusal } = contextValue;
-      try {
-        if (costRefusal) throw costRefusal;
-        cost.admitOperation({ schema, document, operation, variables: coerced });
-      } catch (error) {
-        setResultAndStopExecution({ errors: [locatedError(error, undefined)] });
-      }
+      const refusal = costRefusal ?? cost.admitOperation({ schema, document, operation, variables: coerced });
+      if (refusal) setResultAndStopExecution({ errors: [locatedError(refusal, undefined)] });
     },
   };
 }

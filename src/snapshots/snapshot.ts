@@ -20,8 +20,6 @@ import { digestOf, shortDigest } from './short-digest.js';
 export interface Snapshot<Row> extends Fetched<Row> {
   /** A digest of the rows in their order. Equal rows have an equal version, whenever they were fetched. */
   readonly version: string;
-  /** The number of rows of each chain. */
-  readonly rowsByChain: ReadonlyMap<string, number>;
   readonly history: ListingHistory;
   /** How it differs from the state that this cursor stands for; from none without a cursor. */
   changesSince(cursor: string | undefined): ListingChanges<Row>;
@@ -77,7 +75,6 @@ export function createChainSnapshot(fetched: Fetched<Chain>, before?: ChainSnaps
     version,
     history,
     changesSince: (cursor) => changesSince(CHAINS, { rows, history }, cursor),
-    rowsByChain: new Map(rows.map(({ chainKey }) => [chainKey, 1])),
     ageAt: agingFrom(fetched.takenAt, before),
     byCaip2: (caip2) => (caip2.length > TEXT_LIMITS.caip2 ? undefined : byCaip2.get(caip2)),
     byKey: (chainKey) => byKey.get(foldChainKey(chainKey)),
@@ -153,7 +150,6 @@ export async function createTokenSnapshot(
     rowsVersion,
     version: digestOf([rowsVersion, shortDigest(pricesDigest)]),
     ageAt: agingFrom(fetched.takenAt, before),
-    rowsByChain: new Map([...byChain].map(([chainKey, ofChain]) => [chainKey, ofChain.length])),
     byChain: (chainKey) => byChain.get(foldChainKey(chainKey)) ?? NONE,
     byAddress(chainKey, address) {
       if (chainKey.length > TEXT_LIMITS.chainKey || address.length > TEXT_LIMITS.address) return undefined;
@@ -183,7 +179,7 @@ export function tokenListStateOf(
   const late = {
     version: FIRST_VERSION,
     at: tokens.takenAt,
-    chains: evmChainsOf(chains.rows, tokens.rowsByChain),
+    chains: evmChainsOf(chains.rows, { has: (chainKey) => tokens.byChain(chainKey).length > 0 }),
   };
   lateStates.set(tokens, late);
   return late;

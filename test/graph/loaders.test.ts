@@ -26,7 +26,6 @@ function createColdView() {
     isSwept: false,
     sources: () => null,
     untracked: () => ({ chains: undefined, tokens: undefined }),
-    arrival: async () => {},
     routeRequest: async (filter) => filter,
     cachedRoutes: () => undefined,
     async routes(question) {

@@ -8,7 +8,7 @@ import {
 import type { Listing, Token, TokenFilter } from '../../domain/listing.js';
 import type { ResolvedRules } from '../../domain/listing-rules.js';
 import type { Logger } from '../../logger.js';
-import type { Freshness, ListingName, ListingReads, Reads, StaleListing } from '../freshness.js';
+import type { Freshness, ListingReads, Reads, StaleListing } from '../freshness.js';
 import type { Refresher } from '../refresher.js';
 import { createAgreement, type Reconcile } from '../routes/route-rows.js';
 import type { RouteAnswer, Routes } from '../routes/routes.js';
@@ -130,11 +130,6 @@ export class OperationView {
   /** The snapshots of this operation, for a use that does not show in the response. */
   untracked(): ServedSnapshots {
     return { chains: this.pinned.chains.arrived, tokens: this.pinned.tokens.arrived };
-  }
-
-  /** Resolves when each of these listings is there or has failed. */
-  async arrival(listings: readonly ListingName[]): Promise<void> {
-    await Promise.allSettled(listings.map((name) => this.pinned[name].readUntracked()));
   }
 
   /** The snapshots that the response depends on so far. */

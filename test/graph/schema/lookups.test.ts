@@ -89,8 +89,10 @@ describe('node and nodes', () => {
       `${encoded('Chain', 'ethereum')}==`,
       encoded('chain', 'ethereum'),
       `${encoded('Chain', 'ethereum')} `,
-      Buffer.from('["Chain",{}]').toString('base64url'),
-      Buffer.from('null').toString('base64url'),
+      encoded('Token', 'base', '0x1', 'more'),
+      ...['null', '["Chain",{}]', '["Chain",5]', '["Chain",["base"]]', '["Chain","ba', '["Chain","a\\x"]']
+        .concat('["Chain","\\u12"]', '["Chain","\n"]')
+        .map((json) => Buffer.from(json).toString('base64url')),
       'A'.repeat(100_000),
     ];
     const answer = await query(NODES, { ids: unknown });
