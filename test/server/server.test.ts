@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { createGatewayServer } from '../../src/server/server.js';
 import { demoTokens } from '../fixtures/demo.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
-import { ask, type GatewayProcess, spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
+import { type GatewayProcess, spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
 import { openRaw } from '../support/raw-http.js';
 import { createTestLog } from '../support/test-gateway.js';
 
@@ -104,30 +104,16 @@ describe('odd requests', () => {
   });
   afterAll(() => end());
 
+  const get = (target: string, host = 'x', method = 'GET') =>
+    `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
   it.each<[string, string, RegExp]>([
     ['no HTTP', 'rubbish\r\n\r\n', /^HTTP\/1\.1 400/],
-    [
-      'a host that would choose the path',
-      'GET /nowhere HTTP/1.1\r\nHost: x/live?\r\nConnection: close\r\n\r\n',
-      /^HTTP\/1\.1 404/,
-    ],
-    ['no path', 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', /^HTTP\/1\.1 400/],
-    [
-      'a whole address as the path',
-      'GET http://x/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
-      /^HTTP\/1\.1 200/,
-    ],
-    ['two slashes first', 'GET //live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', /^HTTP\/1\.1 404/],
-    [
-      'another method',
-      'TRACE /graphql HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
-      /^HTTP\/1\.1 4\d\d/,
-    ],
-    [
-      'a broken percent code',
-      'GET /graphql?query=%E0%A4%A HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
-      /GRAPHQL_PARSE_FAILED/,
-    ],
+    ['a host that would choose the path', get('/nowhere', 'x/live?'), /^HTTP\/1\.1 404/],
+    ['no path', get('*', 'x', 'OPTIONS'), /^HTTP\/1\.1 400/],
+    ['a whole address as the path', get('http://x/live'), /^HTTP\/1\.1 200/],
+    ['two slashes first', get('//live'), /^HTTP\/1\.1 404/],
+    ['another method', get('/graphql', 'x', 'TRACE'), /^HTTP\/1\.1 4\d\d/],
+    ['a broken percent code', get('/graphql?query=%E0%A4%A'), /GRAPHQL_PARSE_FAILED/],
   ])('%s is answered, and the process lives', async (_name, bytes, expected) => {
     const { address } = gateway;
     expect(await raw(address, bytes)).toMatch(expected);
@@ -154,19 +140,6 @@ describe('the start', () => {
     const { output, exited } = spawnGateway({ PORT: port });
     expect(await exited).toBe(1);
     expect(output()).toContain(`Port ${port} on 127.0.0.1 is taken. Set PORT to another one`);
-  });
-
-  it('asks a configured upstream, and nothing of it reaches a client', async () => {
-    const upstream = await startFakeUpstream();
-    onTestFinished(upstream.close);
-    const { address } = await startGatewayProcess({ UPSTREAM_URL: `${upstream.url}/` });
-    const { data } = await ask<{ tokens: unknown[]; listings: { source: string }[] }>(
-      address,
-      '{ tokens { isBridgeable chainKey address decimals symbol name price { usd } } listings { source } }',
-    );
-    expect(data.tokens).toEqual(demoTokens);
-    expect(data.listings.map(({ source }) => source)).toEqual(['v1', 'v1']);
-    expect(upstream.seen.map(({ url }) => url).sort()).toEqual(['/v1/chains', '/v1/tokens']);
   });
 
   it('answers while there is no upstream, says so, and recovers by itself', async () => {
