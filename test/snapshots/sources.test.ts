@@ -364,8 +364,10 @@ describe('the requests of the sweep', () => {
         },
         { interval: 50 },
       )
-      .toBe(5);
-    expect(upstream.asked().filter((token) => token === 'b 0x1')).toHaveLength(2);
+      .toBeGreaterThanOrEqual(5);
+    // On a slow machine the next round has begun.
+    const asked = upstream.asked().slice(0, 5);
+    expect(asked.filter((token) => token === 'b 0x1')).toHaveLength(2);
     expect(await untilComplete(gateway)).toMatchObject({ isComplete: true });
   });
 
