@@ -2,33 +2,33 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** What starts many gateways and counts what they ask for: on a busy machine Redis is too slow for them. */
-const HEAVY = ['chaos.test.ts', 'storage/redis*.test.ts'];
+/** Tests that start many gateways and count their requests. They run after the others: a busy machine slows Redis down. */
+const SLOW = ['chaos.test.ts', 'storage/redis*.test.ts'];
 
-/** Attacks that take minutes. `npm run hostile` runs them. */
-const HOSTILE = ['hostile/*.test.ts'];
+/** Attacks, which take minutes. `npm run hostile` runs them. */
+const ATTACKS = ['hostile/*.test.ts'];
 
 /**
- * The gateway together with what others have written: a browser, client libraries, routers, npm. `npm run integration`
- * runs them, and the one that kills gateways for half a minute.
+ * The gateway together with programs of others: a browser, client libraries, routers, npm; and the test that kills gateways
+ * for half a minute. `npm run project integration` runs them.
  */
 const INTEGRATION = [
   'readme.test.ts',
   'kill.test.ts',
-  'pages/picker/{picker,choices,held-back}.test.ts',
+  'pages/picker/picker.test.ts',
   'pages/playground/playground.test.ts',
   'pages/trusted-pages.test.ts',
   'clients/*.test.ts',
   'federation/{routers,chain-facts}.test.ts',
 ];
 
-/** Installs the package and other servers, and the production packages. `npm run packed` runs them. */
-const PACKED = ['library/hosts.test.ts', 'production.test.ts'];
+/** Tests that install the package, other servers and the production packages. `npm run project package` runs them. */
+const PACKAGE = ['library/hosts.test.ts', 'production.test.ts'];
 
-/** What runs the files of `.deploy`, beside Prometheus, nginx and Redis. `npm run deployed` runs it. */
-const DEPLOYED = ['deploy/*.test.ts'];
+/** Tests of the files in `.deploy`, with Prometheus, nginx and Redis. `npm run project deploy` runs them. */
+const DEPLOY = ['deploy/*.test.ts'];
 
-/** Those that take longest, the longest first, so that no worker is left with one of them at the end. */
+/** The tests that take longest, the longest first: otherwise one worker would still run one of them at the end. */
 const LONG = [
   'server/stop',
   'storage/disk',
@@ -59,36 +59,36 @@ class LongestFirst extends BaseSequencer {
 }
 
 export default defineConfig({
-  // Some dependencies ask for graphql's CommonJS files and some for its modules: two realms, unless all
-  // are sent to one of them.
+  // Some dependencies import graphql's CommonJS files and some its modules. The alias gives all of them the CommonJS files:
+  // graphql refuses types from a second copy of itself.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     root: join(import.meta.dirname, 'test'),
-    // Published as TypeScript only.
+    // This package is published as TypeScript only, so vitest must compile it.
     server: { deps: { inline: ['@uniswap/token-lists'] } },
-    // Only a test that hangs reaches these, however busy the machine is.
+    // Long enough for the busiest machine: only a test that hangs reaches them.
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000 } },
-    // A test that a busy machine has delayed gets a second try; the report names it.
+    // A busy machine can delay a test. A second attempt tells delay from failure; the report names the test.
     retry: 1,
     sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,
         test: {
-          name: 'most',
+          name: 'unit',
           include: ['**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...HEAVY, ...HOSTILE, ...INTEGRATION, ...PACKED, ...DEPLOYED],
+          exclude: ['**/node_modules/**', ...SLOW, ...ATTACKS, ...INTEGRATION, ...PACKAGE, ...DEPLOY],
           sequence: { groupOrder: 0 },
-          // Most of the time is spent in waiting for other processes.
+          // More workers than cores: most of the time goes into waiting for other processes.
           maxWorkers: 6,
           isolate: false,
         },
       },
       {
         extends: true,
-        test: { name: 'heavy', include: HEAVY, sequence: { groupOrder: 1 }, maxWorkers: 4, isolate: false },
+        test: { name: 'slow', include: SLOW, sequence: { groupOrder: 1 }, maxWorkers: 4, isolate: false },
       },
       {
         extends: true,
@@ -102,14 +102,14 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'packed', include: PACKED, sequence: { groupOrder: 3 }, isolate: false },
+        test: { name: 'package', include: PACKAGE, sequence: { groupOrder: 3 }, isolate: false },
       },
       {
         extends: true,
-        // One after the other: some measure.
+        // One worker: some of these tests measure.
         test: {
-          name: 'deployed',
-          include: DEPLOYED,
+          name: 'deploy',
+          include: DEPLOY,
           sequence: { groupOrder: 4 },
           maxWorkers: 1,
           isolate: false,
@@ -117,10 +117,10 @@ export default defineConfig({
       },
       {
         extends: true,
-        // They measure CPU time and memory of the processes that they attack.
+        // Two workers: these tests measure CPU time and memory of the processes that they attack.
         test: {
-          name: 'hostile',
-          include: HOSTILE,
+          name: 'attacks',
+          include: ATTACKS,
           sequence: { groupOrder: 2 },
           maxWorkers: 2,
           isolate: false,

@@ -1,48 +1,49 @@
+/** Puts a gateway together from its settings, for the process and for the library. */
 import type { Config } from './config.js';
 import { createGateway, type Gateway } from './gateway.js';
 import { createDependencyCheck, type DependencyCheck } from './graph/dependencies.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './observability/metrics.js';
 import { notReadyReason } from './observability/monitoring.js';
-import { type OpenOptions, openSnapshots } from './open-snapshots.js';
+import { type OpenOptions, type OpenSnapshots, openSnapshots } from './open-snapshots.js';
 import type { ClientLimit } from './scheduling/client-limit.js';
 
 export interface AssembleOptions {
   readonly config: Config;
-  /** The path of the GraphQL endpoint; `/graphql` unless given. */
-  readonly path?: string | undefined;
-  /** The address of the demo listing, used without an `upstreamUrl`. */
+  /** The address of the demo listing. It is the upstream if there is no `upstreamUrl`. */
   readonly demoUrl: string;
-  /** Asks the upstream in place of the usual client. */
+  /** Sends the requests to the upstream; undici unless given. */
   readonly http?: OpenOptions['http'];
   readonly metrics: Metrics;
   readonly log: Logger;
 }
 
-/** All parts of a gateway but its door: the port of the process, or the functions of the library. */
+/** All parts of a gateway except its entry, which is the port of the process or the functions of the library. */
 export interface Assembled {
   readonly gateway: Gateway;
   readonly clientLimit: ClientLimit | undefined;
   readonly checkDependencies: DependencyCheck;
-  /** Why it should get no traffic now; undefined if it should. */
+  /** Why the gateway should get no traffic now. Undefined if it is ready. */
   notReadyReason(): string | undefined;
-  /** Begins to refresh the listings. */
+  /** Starts to refresh the listings. */
   start(): void;
-  /** Stops refreshing, and is no longer ready. Requests are still answered. */
+  /** Stops refreshing, and makes the gateway not ready. It still responds to requests. */
   stop(): void;
-  /** Aborts all requests to the upstream and all waiting for other gateways. */
+  /** Refreshes both listings now, at the operator's request. */
+  refreshOnRequest: OpenSnapshots['refreshOnRequest'];
+  /** Aborts all requests to the upstream, and no longer waits for other gateways. */
   giveUp(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** When the parts are loaded that the first answers do without. */
+/** How long after the start GraphQL Yoga is loaded: the first responses do not need it, and loading would delay them. */
 const LOAD_AFTER_MS = 1_000;
 
-/** Puts a gateway together from its settings. It asks the upstream nothing before `start`. */
+/** Puts a gateway together. It sends no request to the upstream before `start`. */
 export async function assemble(options: AssembleOptions): Promise<Assembled> {
-  const { config, path, demoUrl, http, metrics, log } = options;
+  const { config, demoUrl, http, metrics, log } = options;
   const isDemo = config.upstreamUrl === undefined;
-  const { snapshots, giveUp, close } = await openSnapshots({
+  const { snapshots, refreshOnRequest, giveUp, close } = await openSnapshots({
     ...config,
     ...(http ? { http } : {}),
     addresses: {
@@ -57,11 +58,10 @@ export async function assemble(options: AssembleOptions): Promise<Assembled> {
   metrics.watchListings(() => snapshots.status(Date.now()));
   let isStopping = false;
   const pageDocuments = config.trustedDocumentsOnly
-    ? (await import('./pages/page-documents.js')).pageDocuments(config.graphiql)
+    ? await (await import('./pages/page-documents.js')).pageDocuments(config.graphiql)
     : [];
   const gateway = createGateway({
     ...config,
-    path,
     pageDocuments,
     snapshots,
     metrics,
@@ -80,7 +80,6 @@ export async function assemble(options: AssembleOptions): Promise<Assembled> {
       snapshots.start();
       const load = () =>
         gateway.load().catch((err) => log.error({ err }, 'GraphQL Yoga could not be loaded'));
-      // Not before: it would delay the first answers, which need the snapshots alone.
       loading = setTimeout(load, LOAD_AFTER_MS).unref();
     },
     stop() {
@@ -88,6 +87,7 @@ export async function assemble(options: AssembleOptions): Promise<Assembled> {
       clearTimeout(loading);
       snapshots.stop();
     },
+    refreshOnRequest,
     giveUp,
     async close() {
       clientLimit?.close();
@@ -96,7 +96,7 @@ export async function assemble(options: AssembleOptions): Promise<Assembled> {
   };
 }
 
-/** Makes the limit on the operations of each client, whose packages are loaded only if there is one. */
+/** Creates the limit on the operations of each client. Its packages are loaded only if `RATE_LIMIT` is set. */
 async function openClientLimit(
   { rateLimit, redisUrl }: Config,
   log: Logger,

@@ -1,27 +1,28 @@
+/** The answers to the options of the command line. */
 import { readFileSync } from 'node:fs';
 import { SETTING_GROUPS, SETTINGS, shownDefault } from './config.js';
+import { REVISION, VERSION } from './observability/version.js';
 
-/** The answer to the options of the command line. */
+/** The text that the process prints, and where. */
 export interface Reply {
   readonly text: string;
-  /** Whether the text is about a wrong use: for standard error, with status 1. */
+  /** Whether the options were wrong: the text then goes to standard error, and the status is 1. */
   readonly isError: boolean;
 }
 
-/** Answers `--help` and `--version`. All settings are environment variables, so any other option is an error. */
+/** Handles `--help` and `--version`. Settings are environment variables, so any other option is an error. */
 export function replyTo(options: readonly string[]): Reply {
   const [option] = options;
   if (options.length === 1 && (option === '--help' || option === '-h'))
     return { text: help(), isError: false };
   if (options.length === 1 && (option === '--version' || option === '-v')) {
-    const { name, version } = readPackage();
-    return { text: `${name} ${version}\n`, isError: false };
+    return { text: `${readPackage().name} ${VERSION} (${REVISION})\n`, isError: false };
   }
   const text = `Unknown options: ${options.join(' ')}\nSettings are environment variables; --help lists them.\n`;
   return { text, isError: true };
 }
 
-/** Every setting with its default, by groups. */
+/** The text of `--help`: every setting with its default, by groups. */
 function help(): string {
   const { name, description } = readPackage();
   const groups = SETTING_GROUPS.map(([title, keys]) => {
@@ -44,6 +45,6 @@ ${groups.join('\n\n')}
 `;
 }
 
-function readPackage(): { readonly name: string; readonly version: string; readonly description: string } {
+function readPackage(): { readonly name: string; readonly description: string } {
   return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 }

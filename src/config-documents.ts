@@ -1,11 +1,12 @@
+/** Reads the file of trusted documents. */
 import { readFileSync } from 'node:fs';
 import { SettingError } from './config-values.js';
 
-/** The texts of documents, by the ids under which clients ask for them. */
+/** The texts of documents, by the ids that clients send in place of them. */
 export type DocumentManifest = ReadonlyMap<string, string>;
 
 const APOLLO_FORMAT = 'apollo-persisted-query-manifest';
-/** A longer id cannot be meant as one. */
+/** Ids are hashes or names. A longer text is a mistake. */
 const MAX_ID_LENGTH = 200;
 
 /**
@@ -22,7 +23,7 @@ export function documentManifest(path: string): DocumentManifest {
 }
 
 /**
- * Takes the documents out of the content of such a file.
+ * Reads the documents from the content of such a file, after JSON.parse.
  *
  * @throws SettingError if it is of another format
  */
@@ -32,7 +33,7 @@ export function documentsIn(json: unknown): DocumentManifest {
   });
 }
 
-/** Throws an error that says what is wrong; the text completes "got …,". */
+/** Throws an error with this fault; the text completes "got …,". */
 type Refuse = (fault: string) => never;
 
 const EXPECTED =
@@ -43,7 +44,7 @@ function documentsOf(json: unknown, refuse: Refuse): DocumentManifest {
   for (const [id, text] of isObject(json) ? entriesOf(json, refuse) : refuse(`which is ${kindOf(json)}`)) {
     const shown = JSON.stringify(String(id).slice(0, 100));
     if (typeof id !== 'string' || id === '' || id.length > MAX_ID_LENGTH)
-      refuse(`where ${shown} is no id of 1 to ${MAX_ID_LENGTH} characters`);
+      refuse(`where ${shown} is not an id of 1 to ${MAX_ID_LENGTH} characters`);
     else if (typeof text !== 'string') refuse(`where the text of ${shown} is ${kindOf(text)}`);
     else if ((documents.get(id) ?? text) !== text) refuse(`where ${shown} stands for two documents`);
     else documents.set(id, text);

@@ -1,3 +1,4 @@
+/** Parsers of settings: from text to checked values. */
 import { isIP } from 'node:net';
 import proxyaddr from 'proxy-addr';
 
@@ -34,7 +35,7 @@ export function timeOrNever(text: string): number {
   throw new SettingError('a whole number of milliseconds from 0 to 315360000000, or never');
 }
 
-/** Operations a second, and how many of them at once. */
+/** How many operations a second, and how many at once (`20` or `20/100`). */
 export function rate(text: string): { readonly perSecond: number; readonly burst: number } {
   const [, number, maximum = number] = /^(\d{1,6})(?:\/(\d{1,6}))?$/.exec(text) ?? [];
   const perSecond = Number(number);
@@ -45,13 +46,6 @@ export function rate(text: string): { readonly perSecond: number; readonly burst
   );
 }
 
-/** A number from 0 to 1. */
-export function fraction(text: string): number {
-  const value = Number(text);
-  if (/^\d*\.?\d+$/.test(text) && value <= 1) return value;
-  throw new SettingError('a number from 0 to 1, such as 0.5');
-}
-
 /** `true` or `false`, in any letter case. */
 export function boolean(text: string): boolean {
   const value = text.toLowerCase();
@@ -59,13 +53,32 @@ export function boolean(text: string): boolean {
   throw new SettingError('true or false');
 }
 
-/** One of these words, in any letter case. */
+/** Exactly one of the given words, in any letter case. */
 export function oneOf<Value extends string>(values: readonly Value[]): Parse<Value> {
   return (text) => {
     const value = values.find((candidate) => candidate === text.toLowerCase());
     if (value !== undefined) return value;
     throw new SettingError(`one of ${values.join(', ')}`);
   };
+}
+
+/** Some of the given words, separated by commas, or `none`. */
+export function noneOrSome<Value extends string>(values: readonly Value[]): Parse<readonly Value[]> {
+  const expected = `none, or some of ${values.join(', ')}, separated by commas`;
+  return (text) => {
+    const named = text.split(',').map((name) => name.trim().toLowerCase());
+    if (named.join() === 'none') return [];
+    if (!named.every((name) => values.some((value) => value === name))) throw new SettingError(expected);
+    return values.filter((value) => named.includes(value));
+  };
+}
+
+/** A path such as `/api/tokens`, without the `/` at its end; empty for `/`. */
+export function basePath(text: string): string {
+  const path = text.replace(/\/$/, '');
+  if (/^(\/[\w.~-]+)*$/.test(path) && new URL(path || '/', 'http://gateway').pathname === (path || '/'))
+    return path;
+  throw new SettingError('a path such as /tokens, of letters, digits, "-", ".", "_" and "~" between its "/"');
 }
 
 /** An IP address or a host name. */

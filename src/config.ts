@@ -1,14 +1,16 @@
+/** All settings with their defaults and meanings, and how they are read from the environment. */
 import { listingRulesFile } from './config/listing-rules.js';
 import { fileVariable, readSecret, SECRET_SETTINGS } from './config/secret-files.js';
 import { type DocumentManifest, documentManifest } from './config-documents.js';
 import {
+  basePath,
   baseUrl,
   boolean,
-  fraction,
   headers,
   host,
   integer,
   networks,
+  noneOrSome,
   oneOf,
   origins,
   type Parse,
@@ -18,6 +20,7 @@ import {
   SettingError,
   timeOrNever,
 } from './config-values.js';
+import { OPTIONAL_PATHS, type OptionalPath } from './http/paths.js';
 import { LOG_LEVELS, type LogLevel } from './logger.js';
 import { LOG_REQUESTS, type LogRequests } from './observability/request-log.js';
 
@@ -41,12 +44,12 @@ export type UpstreamProfile = (typeof UPSTREAM_PROFILES)[number];
 /** Every setting. {@link SETTING_GROUPS} has the order in which they are shown. */
 export const SETTINGS = {
   host: setting('HOST', '127.0.0.1', host, 'Address to listen on.'),
-  port: setting('PORT', 4000, integer(0, 65_535), 'Port to listen on; 0 takes a free one.'),
+  port: setting('PORT', 4000, integer(0, 65_535), 'Port to listen on. 0 takes a free port.'),
   adminPort: setting<number | undefined>(
     'ADMIN_PORT',
     undefined,
     integer(0, 65_535),
-    'Port of `/metrics`, `/live` and `/ready` on the same host; `/metrics` is then not on the public one. 0 takes a free one.',
+    'Port of `/metrics`, `/live`, `/ready` and `POST /refresh` on the same host, without `BASE_PATH`. `/metrics` is then not on the public port. 0 takes a free port.',
   ),
   drainMs: setting(
     'DRAIN_MS',
@@ -64,13 +67,13 @@ export const SETTINGS = {
     'DEMO',
     undefined,
     boolean,
-    'Whether the embedded demo listing is served in place of an upstream. Unset, it is served where there is no `UPSTREAM_URL`, but not with `NODE_ENV=production`: there the process ends with status 1.',
+    'Whether the embedded demo listing is served in place of an upstream. If `DEMO` and `UPSTREAM_URL` are unset, the demo listing is served; with `NODE_ENV=production` the process ends with status 1 instead.',
   ),
   upstreamProfile: setting<UpstreamProfile>(
     'UPSTREAM_PROFILE',
     'v1',
     oneOf(UPSTREAM_PROFILES),
-    'Which service the upstream is: `v1`, `value-transfer`, or `auto` (v1 until it is gone, then `UPSTREAM_SUCCESSOR_URL`).',
+    'Service of the upstream: `v1`, `value-transfer`, or `auto` (v1 until it is gone, then `UPSTREAM_SUCCESSOR_URL`).',
   ),
   upstreamSuccessorUrl: setting<string | undefined>(
     'UPSTREAM_SUCCESSOR_URL',
@@ -85,12 +88,12 @@ export const SETTINGS = {
     'JSON object of headers to send, for services that need a key.',
   ),
   upstreamTimeoutMs: setting('UPSTREAM_TIMEOUT_MS', 10_000, integer(1, MAX_MS), 'Time limit of one attempt.'),
-  upstreamRetries: setting('UPSTREAM_RETRIES', 2, integer(0, 10), 'Further attempts after a failed one.'),
+  upstreamRetries: setting('UPSTREAM_RETRIES', 2, integer(0, 10), 'Attempts after the first one failed.'),
   upstreamRequestsPerSecond: setting(
     'UPSTREAM_REQUESTS_PER_SECOND',
     3,
     integer(1, 1000),
-    'At most this many attempts in any second, bursts included.',
+    'Highest number of attempts in any second, bursts included.',
   ),
   upstreamMaxBytes: setting(
     'UPSTREAM_MAX_BYTES',
@@ -110,17 +113,11 @@ export const SETTINGS = {
     integer(1, MAX_MS),
     'Age of the token listing after which a refresh runs.',
   ),
-  destinationsFreshMs: setting(
-    'DESTINATIONS_FRESH_MS',
-    60_000,
-    integer(1, MAX_MS),
-    'How long the routes from a token are cached.',
-  ),
   routesSweepMs: setting<number | undefined>(
     'ROUTES_SWEEP_MS',
     undefined,
     integer(1, MAX_MS),
-    'In this time the routes of all bridgeable tokens are asked for in the background, for `sources`: one request for each token, by each gateway. Without it, `sources` is null, except for demo data.',
+    'Time in which each gateway requests the routes of all bridgeable tokens once, in the background, for `sources`: one request for each token. If unset, `sources` is null, except for demo data.',
   ),
   priceMaxAgeMs: setting('PRICE_MAX_AGE_MS', 3_600_000, integer(0, MAX_MS), 'An older price is null.'),
   snapshotDir: setting<string | undefined>(
@@ -135,12 +132,6 @@ export const SETTINGS = {
     redisUrl,
     'Address of a Redis server through which gateways share listings and routes.',
   ),
-  holdBackShrink: setting(
-    'HOLD_BACK_SHRINK',
-    0.5,
-    fraction,
-    'A refresh is held back if it loses more than this share of the rows (of the largest listing of the last day), or all tokens of a chain that had five or more.',
-  ),
   holdBackTimes: setting(
     'HOLD_BACK_TIMES',
     3,
@@ -151,19 +142,31 @@ export const SETTINGS = {
     'HOLD_BACK_MS',
     86_400_000,
     timeOrNever,
-    'A changed guarded value (decimals or symbol of a token, its address under a symbol, chainId, type or native currency of a chain) is accepted when every listing of this time had it; `never`: only by `LISTING_RULES`.',
+    'A changed guarded value (decimals or symbol of a token, its address under a symbol, chainId, type or native currency of a chain) is accepted when every listing during this time had the same new value; with `never` only `LISTING_RULES` accept it.',
   ),
   listingRules: setting<string | undefined>(
     'LISTING_RULES',
     undefined,
     listingRulesFile,
-    'Text file of rules about the listings: which chains are served and in which order, what is hidden, and which changes are right or wrong. It is read again when it changes.',
+    'Text file of rules about the listings: the chains to serve and their order, chains and tokens to hide, and changes to accept or to reject. It is read again when it changes.',
   ),
-  maxRoutesPerOperation: setting(
-    'MAX_ROUTES_PER_OPERATION',
-    10,
-    integer(0, 1000),
-    'Distinct requests for routes that one operation may send to the upstream.',
+  basePath: setting(
+    'BASE_PATH',
+    '',
+    basePath,
+    'Path below which all others are served, such as `/tokens`. A reverse proxy in front must leave it in place.',
+  ),
+  servedPaths: setting<readonly OptionalPath[]>(
+    'SERVED_PATHS',
+    OPTIONAL_PATHS,
+    noneOrSome(OPTIONAL_PATHS),
+    'Paths to serve below `BASE_PATH` besides `/graphql` and `/mcp`, separated by commas, or `none`. `/` is the token picker. With `ADMIN_PORT`, `/metrics` is only on that port; in the library it is served only if it is named here.',
+  ),
+  compression: setting(
+    'COMPRESSION',
+    true,
+    boolean,
+    'Whether responses are compressed here. `false` leaves it to the proxy or server in front.',
   ),
   corsOrigins: setting<'*' | readonly string[]>(
     'CORS_ORIGINS',
@@ -182,49 +185,42 @@ export const SETTINGS = {
   mcp: setting('MCP', true, boolean, 'Whether agents get the tools of `/mcp` (Model Context Protocol).'),
   maxDepth: setting('MAX_DEPTH', 12, integer(1, 1000), 'Levels of fields in one operation.'),
   maxAliases: setting('MAX_ALIASES', 30, integer(0, 100_000), 'Aliases in one operation.'),
-  maxQueryTokens: setting('MAX_QUERY_TOKENS', 2000, integer(1, 1_000_000), 'Lexical tokens of one document.'),
   maxBodyBytes: setting('MAX_BODY_BYTES', 1_048_576, integer(1, 2 ** 30), 'Bytes of one request body.'),
-  maxRows: setting(
-    'MAX_ROWS',
-    100_000,
-    integer(1, 10_000_000),
-    'Rows of all lists of one operation together.',
-  ),
   maxWaitMs: setting(
     'MAX_WAIT_MS',
     1_000,
     integer(1, 600_000),
-    'How long an operation that is not cached may wait for its turn. One that would wait longer is refused with `OVERLOADED`.',
+    'How long an operation that is not cached may wait for its turn. One that would wait longer is refused with `OVERLOADED`. Every response is sent within 29 s after this time, so the timeout of a proxy must be longer.',
   ),
   maxCost: setting(
     'MAX_COST',
     250_000,
     integer(1, 1_000_000_000),
-    'Cost of one operation in units: each field of each row is a unit; searches and routes cost more. One whole token listing with every field and its chain is always allowed.',
+    'Highest cost of one operation in units: each field of each row is a unit; searches and routes cost more. One whole token listing with every field and its chain is always allowed.',
   ),
   maxConnections: setting(
     'MAX_CONNECTIONS',
     5000,
     integer(1, 1_000_000),
-    'Connections that are open at once; further ones are closed.',
+    'Connections that can be open at once. Further ones are closed.',
   ),
   rateLimit: setting<{ readonly perSecond: number; readonly burst: number } | undefined>(
     'RATE_LIMIT',
     undefined,
     rate,
-    'Operations a second that one client may have executed, such as `20`, or `20/100` with 100 at once; responses from the cache are not counted. Further ones are refused with `RATE_LIMITED`. With `REDIS_URL`, gateways count together.',
+    'Operations a second that one client may have executed, such as `20`, or `20/100` with 100 at once. Further ones are refused with `RATE_LIMITED`. Responses from the cache are not counted. With `REDIS_URL`, gateways count together.',
   ),
   trustedProxies: setting<readonly string[]>(
     'TRUSTED_PROXIES',
     [],
     networks,
-    'Networks of reverse proxies, separated by commas. Behind them a client is the address in `X-Forwarded-For`; otherwise it is that of its connection.',
+    'Networks of reverse proxies, separated by commas. For requests from these networks the client is the address in `X-Forwarded-For`; for all others it is the address of the connection.',
   ),
   trustedDocuments: setting<DocumentManifest | undefined>(
     'TRUSTED_DOCUMENTS',
     undefined,
     documentManifest,
-    'File of documents that clients may ask for by their id, as the tools of Apollo, Relay and GraphQL Code Generator write it.',
+    'File of documents that clients may request by id, as the tools of Apollo, Relay and GraphQL Code Generator write it.',
   ),
   trustedDocumentsOnly: setting(
     'TRUSTED_DOCUMENTS_ONLY',
@@ -236,9 +232,23 @@ export const SETTINGS = {
     'LOG_REQUESTS',
     'all',
     oneOf(LOG_REQUESTS),
-    'Requests that are logged: `all`, `errors` (those with errors, refused ones, and those that took a second or more) or `none`.',
+    'Requests to log: `all`, `errors` (requests with errors, refused ones, and those that took a second or more) or `none`.',
   ),
   logLevel: setting<LogLevel>('LOG_LEVEL', 'info', oneOf(LOG_LEVELS), `One of ${LOG_LEVELS.join(', ')}.`),
+};
+
+/** Limits that are not settings: no deployment needs to change them, only tests do. */
+export const FIXED_LIMITS = {
+  /** How long the routes from a token are cached. */
+  destinationsFreshMs: 60_000,
+  /** A refresh is held back if it loses more than this share of the rows (of the largest listing of the last day). */
+  holdBackShrink: 0.5,
+  /** Distinct requests for routes that one operation may send to the upstream. */
+  maxRoutesPerOperation: 10,
+  /** Lexical tokens of one document. */
+  maxQueryTokens: 2_000,
+  /** Rows of all lists of one operation together: aliases and nested lists multiply them. */
+  maxRows: 100_000,
 };
 
 /** The settings as `--help` and the guide show them: the title of each group, and its settings. */
@@ -266,11 +276,9 @@ export const SETTING_GROUPS: readonly (readonly [
     [
       'chainsFreshMs',
       'tokensFreshMs',
-      'destinationsFreshMs',
       'routesSweepMs',
       'priceMaxAgeMs',
       'holdBackMs',
-      'holdBackShrink',
       'holdBackTimes',
       'listingRules',
     ],
@@ -278,7 +286,18 @@ export const SETTING_GROUPS: readonly (readonly [
   ['Disk and Redis', ['snapshotDir', 'redisUrl']],
   [
     'What clients may use',
-    ['corsOrigins', 'graphiql', 'logos', 'introspection', 'mcp', 'trustedDocuments', 'trustedDocumentsOnly'],
+    [
+      'basePath',
+      'servedPaths',
+      'compression',
+      'corsOrigins',
+      'graphiql',
+      'logos',
+      'introspection',
+      'mcp',
+      'trustedDocuments',
+      'trustedDocumentsOnly',
+    ],
   ],
   [
     'Limits on clients',
@@ -286,34 +305,32 @@ export const SETTING_GROUPS: readonly (readonly [
       'rateLimit',
       'trustedProxies',
       'maxCost',
-      'maxRows',
       'maxDepth',
       'maxAliases',
-      'maxQueryTokens',
       'maxBodyBytes',
-      'maxRoutesPerOperation',
       'maxWaitMs',
       'maxConnections',
     ],
   ],
 ];
 
-/** The default of a setting as it is written in the environment; undefined if it has none. */
+/** The default of a setting, as an environment variable would hold it. Undefined if it has none. */
 export function shownDefault({ fallback }: { readonly fallback: unknown }): string | undefined {
-  return typeof fallback === 'object' || fallback === undefined ? undefined : String(fallback);
+  if (typeof fallback === 'object' && !Array.isArray(fallback)) return undefined;
+  return String(fallback ?? '') || undefined;
 }
 
-/** The value of every setting. */
+/** The value of every setting, and the fixed limits. */
 export type Config = {
   readonly [Key in keyof typeof SETTINGS]: (typeof SETTINGS)[Key]['fallback'];
-};
+} & Readonly<typeof FIXED_LIMITS>;
 
 /** The settings, or one message for each error: the name, the expected value and the actual one. */
 export type ConfigOrErrors = { readonly config: Config } | { readonly errors: readonly string[] };
 
 /**
- * Reads the settings from environment variables; one that is unset or empty has its default. The value of a setting
- * that holds a secret can stand in a file, named by the same variable with `_FILE` behind it.
+ * Reads the settings from environment variables. An unset or empty one gets its default. A setting that holds a secret
+ * can be read from a file, whose path is in the variable of the same name with `_FILE` at its end.
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): ConfigOrErrors {
   const errors = new Map<string, string>();
@@ -332,7 +349,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       return [key, fallback];
     }
   });
-  const config = Object.fromEntries(values) as Config;
+  const config = { ...FIXED_LIMITS, ...Object.fromEntries(values) } as Config;
   const mayBeDemo = env.NODE_ENV !== 'production';
   for (const [name, message] of crossChecks(config, mayBeDemo))
     if (!errors.has(name)) errors.set(name, message);
@@ -341,9 +358,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 }
 
 /**
- * Errors between settings that are valid on their own, by the name of the setting.
+ * Finds settings that are valid on their own but contradict each other. The messages are by the name of the setting.
  *
- * @param mayBeDemo whether demo data is served without a word about it, where there is no upstream
+ * @param mayBeDemo whether demo data is served if neither `DEMO` nor an upstream is set
  */
 export function crossChecks(config: Config, mayBeDemo: boolean): ReadonlyMap<string, string> {
   const { upstreamProfile, upstreamUrl, upstreamSuccessorUrl, demo } = config;

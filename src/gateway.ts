@@ -1,11 +1,12 @@
+/** The gateway without a port: it executes operations from the snapshots, or by GraphQL Yoga. */
 import { isObjectType } from 'graphql';
 import { GatewayError, OperationLimitError } from './domain/errors.js';
-import { reportInvalidDocuments } from './execution/document-report.js';
 import { createDocuments, type DocumentsOptions } from './execution/documents.js';
 import { createOperationWriter, type OperationParameters } from './execution/operation-writer.js';
 import {
   createTrustedDocuments,
   DocumentRefusal,
+  reportInvalidDocuments,
   type TrustedDocuments,
   type TrustedDocumentsOptions,
 } from './execution/trusted-documents.js';
@@ -19,50 +20,50 @@ import { createOperationCheck, type RequestHead } from './http/operations.js';
 import { GRAPHQL_PATH, MCP_PATH } from './http/paths.js';
 import { requestIdOf } from './http/request-ids.js';
 import { QueueFullError } from './scheduling/fair-queue.js';
-import { createTurns } from './scheduling/turns.js';
+import { createOperationQueue } from './scheduling/operation-queue.js';
+import { MAX_UPSTREAM_WAIT_MS } from './snapshots/view/operation-view.js';
 import { currentTracing } from './tracing/tracing.js';
-import type { ServerContext, YogaContext, YogaHandler, YogaOptions } from './yoga.js';
+import type { OperationOutcome, ServerContext, YogaContext, YogaHandler, YogaOptions } from './yoga.js';
 
 export interface GatewayOptions
-  extends Omit<YogaOptions, 'schema' | 'documents' | 'trusted' | 'createContext' | 'executeOwn' | 'path'>,
+  extends Omit<YogaOptions, 'schema' | 'documents' | 'trusted' | 'createContext' | 'executeForTool'>,
     TrustedDocumentsOptions,
     Omit<DocumentsOptions, 'schema'>,
-    Omit<ContextOptions, 'unitsOfWholeToken'> {
-  /** The path of the GraphQL endpoint; `/graphql` unless given. */
-  readonly path?: string | undefined;
-}
+    Omit<ContextOptions, 'unitsOfWholeToken'> {}
 
 /** A response that was written without GraphQL Yoga. It has no errors. */
 export interface WrittenResponse {
-  /** JSON in UTF-8, in parts that must not be changed. */
+  /** JSON in UTF-8, in parts. They are shared and must not be changed. */
   readonly body: readonly Buffer[];
   /** The name of the operation, if the client gave one. */
   readonly operation: string | undefined;
-  /** Undefined if it holds for this moment only. */
+  /** In the units of MAX_COST. */
+  readonly cost: number;
+  /** Undefined if the response must not be cached. */
   readonly dependencies: Dependencies | undefined;
-  /** The value of `x-stale-listings`; undefined if everything that was read is fresh. */
+  /** The value of `x-stale-listings`; undefined if all listings that the operation read are fresh. */
   readonly staleListings: () => string | undefined;
 }
 
-/** What an operation comes to from the snapshots alone; a promise while a listing is awaited. */
+/** The result of an operation from the snapshots alone: a response, a promise of the missing listing, or a refusal for its cost. */
 type Result = WrittenResponse | Promise<unknown> | OperationLimitError;
 
 export type Answer = { readonly written: WrittenResponse } | { readonly response: Response };
 
-/** The parameters of a request, with any others that it has. */
+/** The parameters of a request, also those that the gateway does not know. */
 export type RequestParameters = OperationParameters & Readonly<Record<string, unknown>>;
 
-/** A request to be answered. */
+/** A request, in the form that the gateway needs. */
 export interface GatewayRequest {
-  /** Whether it asks to execute an operation, which has to wait for its turn. */
+  /** Whether it asks to execute an operation, which has to wait in the queue. */
   readonly isOperation: boolean;
-  /** Reads its parameters, in the operation's turn. Absent, or without a result, for a request that only Yoga can answer. */
+  /** Reads its parameters, when the operation has its turn. Absent, or undefined as its result, if only Yoga can respond. */
   readonly parameters?: (() => RequestParameters | undefined) | undefined;
   /** Makes a request for GraphQL Yoga, with the class that it processes fastest. */
   toRequest(RequestClass: typeof Request): Request;
 }
 
-/** Answers requests; it opens no port. */
+/** Responds to requests; it opens no port. */
 export interface Gateway {
   /** The path of the GraphQL endpoint, such as `/graphql`. */
   readonly path: string;
@@ -70,31 +71,31 @@ export interface Gateway {
   readonly isOperation: (head: RequestHead) => boolean;
   /** The origins whose pages may read responses. */
   readonly corsOrigins: CorsOrigins;
-  /** Present if clients may ask for documents by their ids. */
+  /** Present if clients may send ids in place of documents. */
   readonly trusted?: TrustedDocuments | undefined;
-  /** Loads GraphQL Yoga, which takes a third of the time of a start. Otherwise the first request that needs it does. */
+  /** Loads GraphQL Yoga, which takes a third of the time of a start. By default the first request that needs it loads it. */
   load(): Promise<void>;
   /**
-   * Answers a request: from the snapshots alone where that is possible, otherwise by GraphQL Yoga. Most of the time of an
-   * operation by Yoga goes into the request and response objects of `fetch`.
+   * Responds to a request: from the snapshots alone if possible, otherwise by GraphQL Yoga, which spends most of the time
+   * on the request and response objects of `fetch`.
    *
-   * @returns without a promise if the response was written at once: a promise would be a quarter of its time
+   * @returns no promise if the response was written at once: a promise would take a quarter of its time
    */
   respond(request: GatewayRequest, serverContext: ServerContext): Answer | Promise<Answer>;
-  /** Answers a request by GraphQL Yoga. */
-  fetch(request: Request, serverContext: ServerContext): Promise<Response>;
 }
 
-/** The schema with the fields for federation; it depends on no setting. */
+/** The schema with the fields for federation. It does not depend on the settings. */
 const graph = withFederation(schema);
 const tokenType = graph.getType('Token');
 const unitsOfWholeToken = isObjectType(tokenType) ? unitsOfWholeObject(tokenType) : 0;
 
-/** Wires the graph to the snapshots. */
+/** Creates a gateway over the snapshots. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { path = GRAPHQL_PATH } = options;
-  const isOperation = createOperationCheck(options.mcp ? [path, MCP_PATH] : [path], options.graphiql);
-  const turns = createTurns(options);
+  const { basePath, maxWaitMs, metrics } = options;
+  const path = basePath + GRAPHQL_PATH;
+  const operationPaths = options.mcp ? [path, basePath + MCP_PATH] : [path];
+  const isOperation = createOperationCheck(operationPaths, options.graphiql);
+  const queue = createOperationQueue({ maxWaitMs, onWaited: (seconds) => metrics.waited('turn', seconds) });
 
   const tracing = currentTracing();
   const documents = createDocuments({ ...options, schema: graph });
@@ -102,10 +103,21 @@ export function createGateway(options: GatewayOptions): Gateway {
   if (options.trustedDocuments) reportInvalidDocuments(options.trustedDocuments, documents, options.log);
   const contextOptions = { ...options, unitsOfWholeToken };
 
-  const nextTurn = (client: string | undefined) => turns.next(client).catch(refuseInMidOperation);
+  const yieldToQueue = (client: string | undefined) => queue.resume(client).catch(refuseToResume);
+
+  /** Refuses an operation because too many wait or are in progress. */
+  function refuseAsOverloaded(
+    request: Pick<GatewayRequest, 'toRequest'>,
+    context: ServerContext,
+    isByClient: boolean,
+  ) {
+    if (context.outcome) context.outcome.isByClient = isByClient;
+    return respondByYoga(request, { ...context, isOverloaded: true });
+  }
+
   const writeOperation = createOperationWriter(graph, documents);
 
-  /** The parameters with the document that they stand for; undefined if GraphQL Yoga has to answer. */
+  /** The parameters, with the document in place of its id. Undefined if GraphQL Yoga has to respond. */
   function prepare({ parameters }: GatewayRequest): RequestParameters | undefined {
     const given = parameters?.();
     const resolved = given && trusted ? trusted.resolve(given) : given;
@@ -113,14 +125,15 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   /**
-   * Executes an operation from the snapshots alone, in a turn that has begun.
+   * Executes an operation from the snapshots alone. To be called when the operation has its turn.
    *
-   * @returns undefined if GraphQL Yoga has to; a promise if the operation needs a listing whose first snapshot is awaited;
-   *   an error if it costs too much
+   * @returns undefined if GraphQL Yoga has to execute it; a promise of the listing if the operation needs one without a
+   *   snapshot yet; an error if it costs too much
    */
   function execute(
     parameters: OperationParameters | undefined,
     client: string | undefined,
+    waitsUntil?: number,
   ): Result | undefined {
     if (!parameters) return undefined;
     let context: GatewayContext | undefined;
@@ -129,16 +142,22 @@ export function createGateway(options: GatewayOptions): Gateway {
       pendingListing = listing;
     };
     const body = writeOperation(parameters, (operation) => {
-      context = createContext(contextOptions, { client, nextTurn: () => nextTurn(client), refuseToWait });
-      return context.cost.admitOperation(operation) ? undefined : context;
+      context = createContext(contextOptions, {
+        client,
+        waitsUntil,
+        yieldToQueue: () => yieldToQueue(client),
+        refuseToWait,
+      });
+      return context.cost.chargeOperation(operation) ? undefined : context;
     });
     if (!body || !context) return context?.cost.refusal ?? pendingListing;
-    const { staleListings, dependencies } = context;
+    const { staleListings, dependencies, cost } = context;
     const { operationName } = parameters;
     const operation = typeof operationName === 'string' ? operationName.slice(0, 100) : undefined;
     return {
       body,
       operation,
+      cost: cost.spent.units,
       dependencies: dependencies(),
       staleListings: () => staleListingsHeader(staleListings()),
     };
@@ -152,7 +171,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     return { response: await handleRequest(toRequest(Request), { ...context }) };
   }
 
-  /** Responds in a turn that has begun. */
+  /** Executes the operation and responds. To be called when the operation has its turn. */
   function respondInTurn(
     parameters: RequestParameters | undefined,
     request: Pick<GatewayRequest, 'toRequest'>,
@@ -163,7 +182,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     return respondWith(result, request, serverContext);
   }
 
-  /** Responds with a result, or by GraphQL Yoga where there is none. */
+  /** Responds with a result, or by GraphQL Yoga if it is an error or undefined. */
   function respondWith(
     result: Exclude<Result, Promise<unknown>> | undefined,
     request: Pick<GatewayRequest, 'toRequest'>,
@@ -173,7 +192,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     return respondByYoga(request, { ...serverContext, costRefusal: result });
   }
 
-  /** Responds once there are the first snapshots of both listings, if the operation needs them. */
+  /** Waits for the first snapshot of each listing that the operation needs (two at most), then responds. */
   async function respondLater(
     pendingListing: Promise<unknown>,
     parameters: RequestParameters | undefined,
@@ -181,25 +200,27 @@ export function createGateway(options: GatewayOptions): Gateway {
     serverContext: ServerContext,
   ): Promise<Answer> {
     const { client } = serverContext;
+    const waitsUntil = performance.now() + MAX_UPSTREAM_WAIT_MS;
     let result: Result | undefined = pendingListing;
     try {
       for (let times = 0; times < 2 && result instanceof Promise; times++) {
         await result.catch(() => {});
-        await turns.next(client);
-        result = execute(parameters, client);
+        await queue.resume(client);
+        result = execute(parameters, client, waitsUntil);
       }
     } catch (error) {
       if (error instanceof QueueFullError)
-        return respondByYoga(request, { ...serverContext, isOverloaded: true });
+        return refuseAsOverloaded(request, serverContext, error.isByClient);
       throw error;
     }
-    return respondWith(result instanceof Promise ? undefined : result, request, serverContext);
+    const final = result instanceof Promise ? undefined : result;
+    return respondWith(final, request, { ...serverContext, waitsUntil });
   }
 
   function respond(request: GatewayRequest, serverContext: ServerContext): Answer | Promise<Answer> {
     if (!request.isOperation) return respondByYoga(request, serverContext);
     const { client } = serverContext;
-    const now = request.parameters && turns.runNow(() => execute(prepare(request), client));
+    const now = request.parameters && queue.runNow(() => execute(prepare(request), client));
     const result = now?.result;
     if (result && !(result instanceof Promise || result instanceof OperationLimitError))
       return { written: result };
@@ -207,17 +228,19 @@ export function createGateway(options: GatewayOptions): Gateway {
       now && !(result instanceof Promise)
         ? respondWith(result, request, serverContext)
         : respondInTurn(prepare(request), request, serverContext);
-    // A turn begins in a queue, outside of the span of its request.
-    return turns.run(client, tracing?.bind(inTurn) ?? inTurn, () =>
-      respondByYoga(request, { ...serverContext, isOverloaded: true }),
+    // The queue starts the operation outside of the span of its request.
+    return queue.run(client, tracing?.bind(inTurn) ?? inTurn, (isByClient) =>
+      refuseAsOverloaded(request, serverContext, isByClient),
     );
   }
 
-  async function executeOwn(
+  /** Executes an operation for a tool of the Model Context Protocol, in the turn of the tool's request. */
+  async function executeForTool(
     operation: RequestParameters,
     { signal }: Request,
-    client: string | undefined,
+    { client, outcome: outer }: ServerContext,
   ): Promise<string> {
+    const outcome: OperationOutcome = {};
     const toRequest = (RequestClass: typeof Request) =>
       new RequestClass(`http://gateway${path}`, {
         method: 'POST',
@@ -225,7 +248,8 @@ export function createGateway(options: GatewayOptions): Gateway {
         body: JSON.stringify(operation),
         signal,
       });
-    const answer = await respondInTurn(operation, { toRequest }, { client, outcome: {}, isOwn: true });
+    const answer = await respondInTurn(operation, { toRequest }, { client, outcome, isOwn: true });
+    if (outer && outcome.isByClient !== undefined) outer.isByClient = outcome.isByClient;
     return 'written' in answer ? Buffer.concat(answer.written.body).toString() : answer.response.text();
   }
 
@@ -235,14 +259,14 @@ export function createGateway(options: GatewayOptions): Gateway {
     const { createYogaHandler } = await import('./yoga.js');
     return createYogaHandler({
       ...options,
-      path,
       schema: graph,
       documents,
       trusted,
-      executeOwn: (operation, request, client) => executeOwn({ ...operation }, request, client),
-      createContext(client, request) {
+      executeForTool: (operation, request, context) => executeForTool({ ...operation }, request, context),
+      createContext({ client, waitsUntil }, request) {
         const requestId = () => requestIdOf(request);
-        return createContext(contextOptions, { client, requestId, nextTurn: () => nextTurn(client) });
+        const operation = { client, waitsUntil, requestId, yieldToQueue: () => yieldToQueue(client) };
+        return createContext(contextOptions, operation);
       },
     });
   }
@@ -261,22 +285,13 @@ export function createGateway(options: GatewayOptions): Gateway {
     async load() {
       await getYoga();
     },
-    async fetch(request, serverContext) {
-      const { method, url, headers } = request;
-      const head = { method, url, accept: headers.get('accept') };
-      const answer = await respond(
-        { isOperation: isOperation(head), toRequest: () => request },
-        serverContext,
-      );
-      if ('written' in answer) throw new TypeError('Expected a response of GraphQL Yoga');
-      return answer.response;
-    },
   };
 }
 
-function refuseInMidOperation(): never {
+function refuseToResume(refusal: unknown): never {
   throw new GatewayError(
     'OVERLOADED',
     'The gateway is busy. Ask for this part of the operation again in 1 s.',
+    { isByClient: refusal instanceof QueueFullError && refusal.isByClient },
   );
 }

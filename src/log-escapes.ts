@@ -1,3 +1,4 @@
+/** Escapes control characters in lines of the log. */
 /**
  * Characters that JSON.stringify does not escape: DEL, the C1 controls, marks that change the direction of text, and
  * line ends of some terminals and editors.

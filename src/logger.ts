@@ -1,3 +1,4 @@
+/** Creates the structured log. */
 import pino, { type DestinationStream, type Logger } from 'pino';
 import { escapedInJson, escapedOnTerminal } from './log-escapes.js';
 import { currentTracing } from './tracing/tracing.js';
@@ -13,7 +14,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export interface LoggerOptions {
   /** Lines below this level are dropped. */
   readonly level: LogLevel;
-  /** True for lines that a person reads on a terminal (where pino-pretty is installed), false for JSON lines. */
+  /** True for readable lines on a terminal (if pino-pretty is installed), false for JSON lines. */
   readonly readable: boolean;
   /** Texts to remove from every line, such as API keys and passwords, which an upstream may echo. */
   readonly secrets?: readonly string[];
@@ -22,8 +23,8 @@ export interface LoggerOptions {
 }
 
 /**
- * Creates the log. Control characters, and those that change the direction of text, are escaped: text from upstreams
- * and clients cannot control a terminal that shows the log.
+ * Creates the log. It escapes control characters, and those that change the direction of text, so that text from
+ * upstreams and clients cannot control a terminal that shows the log.
  */
 export async function createLogger(options: LoggerOptions): Promise<Logger> {
   const { level, readable, secrets = [], destination } = options;
@@ -34,6 +35,7 @@ export async function createLogger(options: LoggerOptions): Promise<Logger> {
   const pinoOptions = {
     ...(tracing ? { mixin: () => tracing.ids() } : {}),
     level,
+    formatters: { level: (label: string) => ({ level: label }) },
     base: null,
     timestamp: createTimestamps(),
     hooks: {
@@ -51,7 +53,7 @@ export async function createLogger(options: LoggerOptions): Promise<Logger> {
   return pino(pinoOptions, stream);
 }
 
-/** The member with the time of a line. Many lines are of the same millisecond, and to write a date is slow. */
+/** Writes the time of a line. Many lines have the same millisecond, and formatting a date is slow, so the text is reused. */
 function createTimestamps(): () => string {
   let writtenAt = Number.NaN;
   let written = '';
@@ -66,8 +68,8 @@ function createTimestamps(): () => string {
 }
 
 /**
- * Loads the formatter of readable lines. Only for a terminal: it would slow down the start of a service that writes
- * JSON lines. It is installed for development only; without it, a terminal gets JSON lines, too.
+ * Loads the formatter of readable lines. To be called for a terminal only: it slows down the start. It is a development
+ * dependency; without it, a terminal gets JSON lines.
  */
 async function loadPretty() {
   try {
@@ -77,10 +79,10 @@ async function loadPretty() {
   }
 }
 
-/** A shorter text is not secret, and would match in many lines. */
+/** Shorter texts are not removed: they would match in many lines, and a secret is longer. */
 const MIN_SECRET_LENGTH = 6;
 
-/** The texts to look for in lines: each secret as a whole and each of its words, escaped as in JSON, the longest first. */
+/** The texts to remove from lines: each secret and each of its words, escaped as in JSON, the longest first. */
 function secretParts(secrets: readonly string[]): readonly string[] {
   return secrets
     .flatMap((secret) => [secret.trim(), ...secret.trim().split(/\s+/)])

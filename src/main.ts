@@ -7,10 +7,10 @@ import { setFlagsFromString } from 'node:v8';
 let stop: (signal: NodeJS.Signals) => void = () => process.exit(0);
 process.on('SIGTERM', (signal) => stop(signal));
 process.on('SIGINT', (signal) => stop(signal));
-// A closed terminal, or a supervisor that asks for new settings, is no reason to stop.
+// SIGHUP does not stop the process: it means a closed terminal, or a supervisor that asks to reload settings.
 process.on('SIGHUP', () => {});
 
-// The settings see NODE_ENV as it was given: where it is unset, this may be somebody's laptop.
+// The settings get NODE_ENV as it was given: unset, it can mean a developer's machine.
 const env = { ...process.env };
 // Otherwise graphql-js repeats many checks that only help during development.
 process.env.NODE_ENV ??= 'production';
@@ -25,13 +25,16 @@ const kept: object[] = [];
 process.nextTick(() => kept.push(executionAsyncResource()));
 
 const options = process.argv.slice(2);
-if (options.length > 0) {
+if (process.versions.bun || process.versions.deno) {
+  process.stderr.write('The process needs Node. In Bun and Deno use the library: openGateway.\n');
+  process.exitCode = 1;
+} else if (options.length > 0) {
   const { replyTo } = await import('./command-line.js');
   const { text, isError } = replyTo(options);
   (isError ? process.stderr : process.stdout).write(text);
   process.exitCode = isError ? 1 : 0;
 } else {
-  // From the bundle, which `npm run dev` does without.
+  // `#start` is the bundle; `npm run dev` uses the files that tsc compiles.
   const { start } = await import('#start');
   start(env, (gracefulStop) => {
     stop = gracefulStop;

@@ -1,12 +1,13 @@
+/** Connects the upstream, the storage and the snapshots. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readEmbeddedFacts } from './demo/known-facts.js';
-import type { Listing } from './domain/listing.js';
+import type { Service } from './domain/listing.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './observability/metrics.js';
 import { createSnapshots, type Snapshots, type SnapshotsOptions } from './snapshots/snapshots.js';
 import { openDiskStore } from './storage/disk.js';
-import { maxRecordBytes } from './storage/record.js';
 import { openRulesFile } from './storage/rules-file.js';
+import { maxStoredBytes } from './storage/stored-listing.js';
 import { createRateLimiter } from './upstream/http/rate-limit.js';
 import {
   type Addresses,
@@ -17,41 +18,43 @@ import {
 } from './upstream/services.js';
 
 export interface OpenOptions
-  extends Omit<SnapshotsOptions, 'listing' | 'disk' | 'embedded' | 'rules' | 'metrics'>,
+  extends Omit<SnapshotsOptions, 'service' | 'disk' | 'embedded' | 'rules' | 'metrics'>,
     Omit<
       UpstreamOptions,
       keyof Addresses | 'rateLimiter' | 'onAttempt' | 'onBreaker' | 'onChangeOver' | 'onFieldDrift'
     > {
   readonly addresses: Addresses;
-  /** The directory in which the listings outlive the process; undefined: they do not. */
+  /** The directory where listings are stored for the next start. Undefined: they are not stored. */
   readonly snapshotDir: string | undefined;
-  /** The file of rules about the listings; undefined: there are none. */
+  /** The file of listing rules. Undefined: there are no rules. */
   readonly listingRules: string | undefined;
-  /** The Redis server through which gateways share snapshots; undefined: they do not. */
+  /** The Redis server through which gateways share snapshots. Undefined: they share nothing. */
   readonly redisUrl: string | undefined;
   /** How long a Redis command may take, in milliseconds; a second unless given. */
   readonly redisTimeoutMs?: number | undefined;
   readonly metrics: Omit<Metrics, 'connectionCut' | 'watchListings' | 'expose'>;
-  /** Wraps the listing of the upstream, for tests. */
-  readonly decorate?: (listing: Listing) => Listing;
+  /** Wraps the upstream service, for tests. */
+  readonly decorate?: (service: Service) => Service;
   readonly log: Logger;
 }
 
 export interface OpenSnapshots {
   readonly snapshots: Snapshots;
-  /** Aborts all requests to the upstream and all waiting for other gateways; callers get an UpstreamError. */
+  /** Refreshes both listings now, even if the upstream has said that it is gone. All other pauses still apply. */
+  refreshOnRequest: Snapshots['refreshOnRequest'];
+  /** Aborts all requests to the upstream, and no longer waits for other gateways. Callers get an UpstreamError. */
   giveUp(): Promise<void>;
   /** Stops refreshing, and closes the upstream, Redis and the disk. */
   close(): Promise<void>;
 }
 
-/** The sweep over the embedded listing, where `ROUTES_SWEEP_MS` is not set: about two requests a second. */
+/** The time of one sweep over the embedded listing if `ROUTES_SWEEP_MS` is unset: about two requests a second. */
 const DEMO_SWEEP_MS = 180_000;
-/** How long `close` waits for listings that are still being written to disk. */
+/** How long `close` waits for listings to be written to disk: writing one takes far less. */
 const WRITTEN_WITHIN_MS = 1_000;
 
 /**
- * Connects upstream, storage and snapshots, and restores the listings from disk. It sends the upstream nothing yet.
+ * Connects upstream, storage and snapshots, and restores the listings from disk. It sends no request to the upstream yet.
  *
  * @throws an error of `node:fs` if `snapshotDir` is not the path of a directory
  */
@@ -66,12 +69,18 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
     decorate,
     log,
   } = options;
-  const maxBytes = maxRecordBytes(options.upstreamMaxBytes);
+  const maxBytes = maxStoredBytes(options.upstreamMaxBytes);
   const services = fingerprintsOf(addresses);
   const disk =
     snapshotDir === undefined
       ? undefined
-      : await openDiskStore({ directory: snapshotDir, services, maxBytes, log });
+      : await openDiskStore({
+          directory: snapshotDir,
+          services,
+          maxBytes,
+          onStored: metrics.stored,
+          log,
+        });
   const redisPeers =
     redisUrl === undefined
       ? undefined
@@ -104,7 +113,7 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
   const snapshots = createSnapshots({
     ...options,
     routesSweepMs: options.routesSweepMs ?? (addresses.isDemo ? DEMO_SWEEP_MS : undefined),
-    listing: decorate?.(upstream.listing) ?? upstream.listing,
+    service: decorate?.(upstream.service) ?? upstream.service,
     peers: redisPeers ?? options.peers,
     disk,
     embedded: readEmbeddedFacts,
@@ -115,6 +124,10 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
   await snapshots.restore();
   return {
     snapshots,
+    refreshOnRequest() {
+      upstream.forgetGone();
+      return snapshots.refreshOnRequest();
+    },
     async giveUp() {
       redisPeers?.giveUp();
       await upstream.close();

@@ -1,15 +1,17 @@
+/** Runs the process: starts it with its settings, and stops it after a signal. */
 import closeWithGrace from 'close-with-grace';
 import { assemble } from './assemble.js';
 import { mistypedNames, mistypedText } from './config/names.js';
 import { secretsOf } from './config/secrets.js';
 import { type Config, readConfig } from './config.js';
+import { DEMO_LABEL } from './demo/listings.js';
 import { startDemoUpstream } from './demo/upstream.js';
 import { GRAPHQL_PATH } from './http/paths.js';
 import { openLogDestination } from './logger/destination.js';
 import { createLogger } from './logger.js';
 import { createMetrics } from './observability/metrics.js';
-import { createMonitoring } from './observability/monitoring.js';
-import { VERSION } from './observability/version.js';
+import { createMonitoring, createRefreshAnswer } from './observability/monitoring.js';
+import { REVISION, VERSION } from './observability/version.js';
 import { createAdminServer } from './server/admin-server.js';
 import { createGatewayServer } from './server/server.js';
 
@@ -19,21 +21,21 @@ const GIVE_UP_UPSTREAM_AFTER_MS = 6_000;
 const CUT_OFF_AFTER_MS = 7_000;
 /** The longest time from the closing of the port to the exit. */
 const STOP_WITHIN_MS = 8_500;
-/** A signal that comes again so soon is the same one: npm passes on what the whole process group got. */
+/** A signal repeated within this time counts once: npm passes a signal on that the whole process group got already. */
 const SAME_SIGNAL_MS = 1_000;
 
-/** How long a slow reader of the log may take for the last lines. With the cut-off, less than `STOP_WITHIN_MS`. */
+/** How long a slow reader of the log may take for the last lines. Together with the cut-off, less than `STOP_WITHIN_MS`. */
 const FLUSH_LOG_WITHIN_MS = 500;
 
 /** File handles reserved for snapshots, logs, Redis, modules that are loaded late, and Node itself. */
 const OWN_FILE_HANDLES = 48;
 
-/** Takes the function that a SIGTERM or SIGINT calls from then on; before, such a signal ends the process at once. */
+/** Sets the function that SIGTERM and SIGINT call from then on. Before, they end the process at once. */
 export type OnSignal = (stop: (signal: NodeJS.Signals) => void) => void;
 
 async function run(config: Config, onSignal: OnSignal): Promise<void> {
   const isTerminal = process.stdout.isTTY === true;
-  const metrics = createMetrics({ version: VERSION });
+  const metrics = createMetrics({ version: VERSION, revision: REVISION });
   const destination = isTerminal ? undefined : openLogDestination(1, { onDrop: metrics.logLineDropped });
   if (destination) process.once('exit', destination.flushNow);
   const log = await createLogger({
@@ -59,15 +61,16 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   });
 
   const { adminPort } = config;
-  const { notReadyReason } = parts;
-  const admin = createAdminServer(
-    createMonitoring({ notReadyReason, isDemo: demo !== undefined, metrics, log }),
+  const { notReadyReason, refreshOnRequest } = parts;
+  const admin = createAdminServer({
+    monitoring: createMonitoring({ notReadyReason, isDemo: demo !== undefined, metrics, log }),
+    refresh: createRefreshAnswer(refreshOnRequest, log),
     log,
-  );
+  });
 
   parts.start();
   const adminAddress = adminPort === undefined ? undefined : await admin.listen(config.host, adminPort);
-  // Loading opens hundreds of files at once, which connections could take away later.
+  // Loading opens hundreds of files at once. Later, connections could have used up the file handles.
   if (isShort) await gateway.load();
   const address = await server.listen(config.host, config.port);
   let stopping = false;
@@ -76,7 +79,7 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   const { close: stop } = closeWithGrace(
     {
       delay: config.drainMs + STOP_WITHIN_MS,
-      // A second one of these would end the process at once with status 1.
+      // Otherwise close-with-grace would end the process with status 1 at the second of these signals.
       skip: ['SIGTERM', 'SIGINT', 'SIGHUP'],
       logger: { error: (err) => log.error({ err }, 'Stopping') },
     },
@@ -86,12 +89,12 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
       stopping = true;
       stoppingSince = performance.now();
       parts.stop();
-      // Ctrl-C comes from a terminal, where no load balancer needs notice.
+      // SIGINT comes from a terminal (Ctrl-C): no load balancer has to notice the stop.
       const drainMs = signal === 'SIGINT' ? 0 : config.drainMs;
       const givingUp = setTimeout(parts.giveUp, drainMs + GIVE_UP_UPSTREAM_AFTER_MS);
       await server.drain(drainMs, drainMs + CUT_OFF_AFTER_MS);
       clearTimeout(givingUp);
-      // Probes read until now that the gateway is stopping.
+      // Closed late, so that probes could read that the gateway is stopping.
       await admin.close();
       await parts.close();
       await demo?.close();
@@ -105,7 +108,7 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
       signal = received;
       stop();
     } else if (received === 'SIGINT' && performance.now() - stoppingSince > SAME_SIGNAL_MS) {
-      // Somebody at a terminal does not want to wait.
+      // A second Ctrl-C ends the process without waiting.
       process.exit(130);
     }
   });
@@ -113,22 +116,24 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   const successor = config.upstreamProfile === 'auto' ? `, then ${config.upstreamSuccessorUrl}` : '';
   const upstream = demo ? 'the embedded demo listing' : `${config.upstreamUrl}${successor}`;
   if (demo && !isTerminal) log.warn({ source: 'demo' }, DEMO_WARNING);
-  if (isTerminal) process.stdout.write(screen(address, upstream, demo !== undefined, config.graphiql));
+  if (isTerminal)
+    process.stdout.write(screen(address + config.basePath, upstream, demo !== undefined, config.graphiql));
   else {
     const facts = {
-      address: `${address}${GRAPHQL_PATH}`,
+      address: address + config.basePath + GRAPHQL_PATH,
       upstream,
       isDemo: demo !== undefined,
       adminAddress,
+      version: VERSION,
+      revision: REVISION,
     };
     log.info(facts, 'Listening');
   }
 }
 
-const DEMO_WARNING =
-  'DEMO DATA: prices and routes are made up, because UPSTREAM_URL is not set. Set it, and DEMO=false wherever real money moves';
+const DEMO_WARNING = `${DEMO_LABEL}, because UPSTREAM_URL is not set. Set it, and DEMO=false wherever real money moves`;
 
-const DEMO_NOTE = `: DEMO DATA, prices are made up
+const DEMO_NOTE = `. ${DEMO_LABEL}.
             To use a real API, restart with UPSTREAM_URL=https://example.org/v1`;
 
 function screen(address: string, upstream: string | undefined, isDemo: boolean, graphiql: boolean): string {
@@ -151,41 +156,62 @@ function fileHandles(): number {
   return Number(report.userLimits?.open_files?.soft);
 }
 
-/** Ends the process before it has started, with a message for a person. */
-function endWith(lines: readonly string[]): never {
-  process.stderr.write(`${lines.join('\n')}\n`);
+/** Why the process could not start. */
+interface StartFault {
+  readonly message: string;
+  /** Further lines. */
+  readonly details?: readonly string[];
+  /** Texts to remove from the log. */
+  readonly secrets?: readonly string[];
+}
+
+/** Ends the process with status 1 before it has started. It writes a line of the log, or plain lines on a terminal. */
+async function endWith({ message, details, secrets = [] }: StartFault): Promise<never> {
+  const destination = { write: (line: string) => void process.stderr.write(line) };
+  if (process.stdout.isTTY) destination.write(`${[message, ...(details ?? [])].join('\n  ')}\n`);
+  else
+    (await createLogger({ level: 'fatal', readable: false, secrets, destination })).fatal(
+      { details },
+      message,
+    );
   process.exit(1);
 }
 
-function explain(error: unknown, { host, port, adminPort, snapshotDir }: Config): readonly string[] {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+/** Describes an error of the start, with what the operator can do about it. */
+function explain(error: unknown, { host, port, adminPort, snapshotDir }: Config): StartFault {
+  const { code, port: failed = port } = error as NodeJS.ErrnoException & { readonly port?: number };
+  const name = failed === adminPort ? 'ADMIN_PORT' : 'PORT';
   if (code === 'EADDRINUSE') {
-    if (adminPort !== undefined) {
-      return [`Port ${port} or ${adminPort} on ${host} is taken. Set PORT or ADMIN_PORT to another one.`];
-    }
-    return [`Port ${port} on ${host} is taken. Set PORT to another one; PORT=0 takes a free one.`];
+    return {
+      message: `Port ${failed} on ${host} is taken. Set ${name} to another port; ${name}=0 takes a free one.`,
+    };
   }
   if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-    return [
-      `Cannot listen on ${host}, port ${port} (${code}). Set HOST and PORT to an address of this machine.`,
-    ];
+    return {
+      message: `Cannot listen on ${host}, port ${failed} (${code}). Set HOST and ${name} to an address of this machine.`,
+    };
   }
-  if (code === 'EEXIST' || code === 'ENOTDIR') {
-    return [`SNAPSHOT_DIR: expected a directory, got ${snapshotDir}, which is none. Set it to another path.`];
+  if (snapshotDir !== undefined && (code === 'EEXIST' || code === 'ENOTDIR')) {
+    return {
+      message: `SNAPSHOT_DIR: expected a directory, got ${snapshotDir}, which is not one. Set it to another path.`,
+    };
   }
-  return ['The gateway could not start.', String(error instanceof Error ? error.stack : error)];
+  return {
+    message: 'The gateway could not start.',
+    details: [String(error instanceof Error ? error.stack : error)],
+  };
 }
 
 /** Starts the gateway with the settings in an environment. Invalid ones end the process with status 1. */
 export function start(env: NodeJS.ProcessEnv, onSignal: OnSignal): void {
   const settings = readConfig(env);
   if ('errors' in settings) {
-    endWith([
-      'The gateway did not start. Correct these settings:',
-      ...settings.errors.map((error) => `  ${error}`),
-      ...mistypedNames(env).map((mistyped) => `  ${mistypedText(mistyped)}`),
-    ]);
+    const details = [...settings.errors, ...mistypedNames(env).map(mistypedText)];
+    endWith({ message: 'The gateway did not start. Correct these settings:', details });
+    return;
   }
   const { config } = settings;
-  run(config, onSignal).catch((error: unknown) => endWith(explain(error, config)));
+  run(config, onSignal).catch((error: unknown) =>
+    endWith({ ...explain(error, config), secrets: secretsOf(config) }),
+  );
 }

@@ -1,3 +1,4 @@
+/** GraphQL Yoga with the plugins of this gateway, and the pages and files that it serves. */
 import type { GraphQLSchema } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import type { Documents } from './execution/documents.js';
@@ -6,22 +7,27 @@ import type { GatewayContext } from './graph/context.js';
 import type { CacheableResult } from './graph/dependencies.js';
 import { schema as plainSchema, sdlOf } from './graph/schema/index.js';
 import type { CorsOrigins } from './http/cors.js';
-import { LLMS_PATH, MCP_PATH, SCHEMA_PATH, TOKEN_LIST_PATH } from './http/paths.js';
+import {
+  GRAPHQL_PATH,
+  LLMS_PATH,
+  MCP_PATH,
+  MONITORING_PATHS,
+  type OptionalPath,
+  PICKER_FILES,
+  PICKER_PATH,
+  SCHEMA_PATH,
+  TOKEN_LIST_PATH,
+} from './http/paths.js';
 import type { Logger } from './logger.js';
-import type { OwnOperation } from './mcp/call-tool.js';
+import type { ToolOperation } from './mcp/call-tool.js';
 import { createMcp } from './mcp/mcp-handler.js';
 import type { Metrics } from './observability/metrics.js';
-import {
-  createMonitoring,
-  MONITORING_PATHS,
-  notReadyReason,
-  PUBLIC_PATHS,
-} from './observability/monitoring.js';
+import { createMonitoring, notReadyReason } from './observability/monitoring.js';
 import { VERSION } from './observability/version.js';
 import { llmsText } from './pages/llms-text.js';
 import { createPicker } from './pages/picker/picker.js';
 import { createPlayground } from './pages/playground/playground.js';
-import { createTextFile, type Encoded } from './pages/static-page.js';
+import { createTextFile, type Encoded, type FileLink } from './pages/static-page.js';
 import {
   type OwnOperationContext,
   usePersistedQueries,
@@ -46,23 +52,34 @@ import {
   useParameters,
   useQueryMethod,
 } from './plugins/parameters.js';
-import { useAnswers, useFiles, useNotFound, usePages } from './plugins/paths.js';
+import { type ServedPage, serveFile, servePage, usePaths, useUncompressed } from './plugins/paths.js';
 import { type RequestFacts, useRequestFacts } from './plugins/request-facts.js';
 import { useResults } from './plugins/results.js';
 import type { Snapshots } from './snapshots/snapshots.js';
-import { createTokenListAnswer } from './token-list/answer.js';
+import { createTokenListHandler } from './token-list/handler.js';
 
 export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly schema: GraphQLSchema;
-  /** The path of the GraphQL endpoint, such as `/graphql`. */
-  readonly path: string;
+  /** The prefix of all paths, such as `/tokens`. Empty for none. */
+  readonly basePath: string;
+  /** The paths to serve besides the endpoint and the Model Context Protocol. */
+  readonly servedPaths: readonly OptionalPath[];
+  /** The port for operators. If it is set, `/metrics` is served only there. */
+  readonly adminPort?: number | undefined;
+  /** Whether to compress responses. False leaves it to the server in front. */
+  readonly compression: boolean;
   readonly documents: Documents;
   readonly trusted: TrustedDocuments | undefined;
-  readonly createContext: (client: string | undefined, request: Request) => GatewayContext;
+  /** Whether to refuse all other documents. */
+  readonly trustedDocumentsOnly?: boolean | undefined;
+  readonly createContext: (
+    context: Pick<ServerContext, 'client' | 'waitsUntil'>,
+    request: Request,
+  ) => GatewayContext;
   readonly snapshots: Snapshots;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** Whether the listings are demo data; the pages for browsers then say so. */
+  /** Whether the listings are demo data. The pages for browsers then say so. */
   readonly isDemo: boolean;
   /** True once the process is about to stop. */
   readonly isStopping: () => boolean;
@@ -72,16 +89,14 @@ export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly introspection: boolean;
   /** Whether to serve the Model Context Protocol. */
   readonly mcp: boolean;
-  /** Executes an operation of the gateway itself, in the turn of the request that needs it. */
-  readonly executeOwn: (
-    operation: OwnOperation,
+  /** Executes an operation for a tool of the Model Context Protocol, in the turn of the tool's request. */
+  readonly executeForTool: (
+    operation: ToolOperation,
     request: Request,
-    client: string | undefined,
+    context: Pick<ServerContext, 'client' | 'outcome'>,
   ) => Promise<string>;
   /** Whether the picker may load logos of tokens from other hosts. */
   readonly logos: boolean;
-  /** The port of `/metrics`, which is then not found here. */
-  readonly adminPort?: number | undefined;
 }
 
 /**
@@ -97,10 +112,12 @@ export interface OperationOutcome extends RequestFacts {
 export interface ServerContext extends BodyLimitContext, OwnOperationContext {
   /** The client, such as its address, for fair turns. All requests without one count as one client. */
   readonly client?: string | undefined;
+  /** Until when an operation that has begun may wait for the upstream, by `performance.now()`. */
+  readonly waitsUntil?: number | undefined;
   readonly outcome?: OperationOutcome;
 }
 
-/** The same for GraphQL Yoga, with why to refuse the request. */
+/** The context of GraphQL Yoga: the same facts, and reasons to refuse the request. */
 export type YogaContext = ServerContext & RefusalContext;
 
 /** GraphQL Yoga with everything that the gateway adds to it. */
@@ -110,47 +127,95 @@ export interface YogaHandler {
   handleRequest(request: Request, context: YogaContext): Promise<Response> | Response;
 }
 
-/** How pages call the files for machines. */
-const LABELS: Readonly<Record<string, string>> = {
-  [LLMS_PATH]: 'llms.txt',
-  [SCHEMA_PATH]: 'Schema',
-};
-
-/** The files for machines, by path. */
-function filesOf(options: YogaOptions): ReadonlyMap<string, () => Promise<Encoded>> {
-  const { path, introspection, mcp, graphiql, isDemo } = options;
-  const llms = () =>
+/** The files for programs: the schema and `llms.txt`. */
+function filesOf(
+  options: YogaOptions,
+  pathOf: (path: OptionalPath) => string | undefined,
+): readonly (FileLink & { readonly make: () => Promise<Encoded> })[] {
+  const { basePath, introspection, mcp, graphiql, isDemo } = options;
+  const [llms, schema] = [pathOf(LLMS_PATH), introspection ? pathOf(SCHEMA_PATH) : undefined];
+  const text = () =>
     llmsText({
-      endpoint: path,
-      mcp: mcp ? MCP_PATH : undefined,
-      schema: introspection ? SCHEMA_PATH : undefined,
+      endpoint: basePath + GRAPHQL_PATH,
+      mcp: mcp ? basePath + MCP_PATH : undefined,
+      schema,
+      picker: pathOf(PICKER_PATH),
+      readiness: pathOf('/ready'),
       hasPlayground: graphiql,
       isDemo,
     });
-  return new Map([
-    [LLMS_PATH, async () => createTextFile(llms())],
+  return [
     // Without the fields for federation, like the file in the repository.
-    ...(introspection ? [[SCHEMA_PATH, async () => createTextFile(sdlOf(plainSchema))] as const] : []),
-  ]);
+    ...(schema
+      ? [{ path: schema, label: 'Schema', make: async () => createTextFile(sdlOf(plainSchema)) }]
+      : []),
+    ...(llms ? [{ path: llms, label: 'llms.txt', make: async () => createTextFile(text()) }] : []),
+  ];
 }
 
-function createAnswer({ schema, log, executeOwn }: YogaOptions): AnswerMessage {
+function createAnswer(options: YogaOptions): AnswerMessage {
+  const { schema, log, executeForTool, introspection, trustedDocumentsOnly } = options;
+  const sdl = introspection && !trustedDocumentsOnly ? () => sdlOf(plainSchema) : undefined;
   const onError = (err: Error) => log.debug({ err }, 'A message to /mcp was refused');
-  const answer = createMcp({ schema, version: VERSION, onError });
+  const answer = createMcp({ schema, sdl, version: VERSION, onError });
   return (request, message, client, facts) =>
-    answer(request, message, (operation) => executeOwn(operation, request, client), facts);
+    answer(
+      request,
+      message,
+      (operation) => executeForTool(operation, request, { client, outcome: facts }),
+      facts,
+    );
 }
 
-/** Makes the handler. The plugins stand in the order in which a request meets them. */
+/** Creates the handler. Plugins run in the order of their list. */
 export function createYogaHandler(options: YogaOptions): YogaHandler {
-  const { schema, path, documents, createContext, snapshots, log, metrics, isDemo, isStopping, graphiql } =
-    options;
-  const paths = options.adminPort === undefined ? MONITORING_PATHS : PUBLIC_PATHS;
-  const files = filesOf(options);
-  const links = [...files.keys()].map((file) => ({ path: file, label: LABELS[file] ?? file }));
+  const {
+    schema,
+    basePath,
+    documents,
+    createContext,
+    snapshots,
+    log,
+    metrics,
+    isDemo,
+    isStopping,
+    graphiql,
+  } = options;
+  const pathOf = (path: OptionalPath) => (options.servedPaths.includes(path) ? basePath + path : undefined);
+  const path = basePath + GRAPHQL_PATH;
+  const mcpPath = options.mcp ? basePath + MCP_PATH : undefined;
+  const picker = pathOf(PICKER_PATH);
+  const tokenListPath = pathOf(TOKEN_LIST_PATH);
+  const files = filesOf(options, pathOf);
   const reason = () => notReadyReason(snapshots, isStopping());
-  const monitoring = createMonitoring({ notReadyReason: reason, isDemo, metrics, log }, paths);
-  const tokenList = createTokenListAnswer({ snapshots, metrics });
+  const { adminPort, servedPaths } = options;
+  const monitored = MONITORING_PATHS.filter(
+    (each) => servedPaths.includes(each) && (each !== '/metrics' || adminPort === undefined),
+  );
+  const monitoring = createMonitoring({ notReadyReason: reason, isDemo, metrics, log }, monitored, basePath);
+  const tokenList = createTokenListHandler({ snapshots, metrics });
+  const pages: ServedPage[] = [];
+  if (picker)
+    pages.push({
+      // Also without the "/" at the end, as people type it.
+      paths: [picker, basePath],
+      assets: basePath + PICKER_FILES,
+      load: async () =>
+        createPicker({
+          endpoint: path,
+          base: basePath + PICKER_FILES,
+          hasPlayground: graphiql,
+          hasLogos: options.logos,
+          files,
+          isDemo,
+        }),
+    });
+  if (graphiql)
+    pages.push({
+      paths: [path],
+      assets: `${path}/playground/`,
+      load: async () => createPlayground({ path, picker, files, isDemo }),
+    });
   const yoga = createYoga<YogaContext, GatewayContext>({
     schema,
     graphqlEndpoint: path,
@@ -159,48 +224,38 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
       errorCache: documents.syntaxErrors,
       validationCache: false,
     },
-    context: ({ request, client }) => createContext(client, request),
+    context: ({ request, client, waitsUntil }) => createContext({ client, waitsUntil }, request),
     plugins: [
-      // Gives all others a request of its own.
+      // First: it replaces the request, and the other plugins know a request by its identity.
       useQueryMethod(path),
       // For every response, including refusals.
       useRequestFacts(),
       useHeaders(path, options.corsOrigins),
+      ...(options.compression ? [] : [useUncompressed()]),
       // Requests that are answered without GraphQL.
-      useAnswers(({ method }, { pathname }) => monitoring(method, pathname)),
-      usePages([
-        {
-          path: '/',
-          assets: '/picker/',
-          load: async () =>
-            createPicker({
-              endpoint: path,
-              hasPlayground: graphiql,
-              hasLogos: options.logos,
-              files: links,
-              isDemo,
-            }),
-        },
-        ...(graphiql
-          ? [{ path, assets: `${path}/playground/`, load: async () => createPlayground(path, links, isDemo) }]
-          : []),
-      ]),
-      useFiles(files),
-      useAnswers((request, { pathname, searchParams }) =>
-        pathname === TOKEN_LIST_PATH ? tokenList(request, searchParams) : undefined,
-      ),
-      useNotFound(
-        [path, ...(options.mcp ? [MCP_PATH] : []), TOKEN_LIST_PATH, ...files.keys(), ...paths],
-        ['/'],
+      usePaths(
+        [
+          ({ method }, { pathname }) => monitoring(method, pathname),
+          ...pages.map(servePage),
+          ...files.map((file) => serveFile(file.path, file.make)),
+          (request, { pathname, searchParams }) =>
+            pathname === tokenListPath ? tokenList(request, searchParams) : undefined,
+        ],
+        [
+          path,
+          ...[mcpPath, tokenListPath].filter((each) => each !== undefined),
+          ...files.map((file) => file.path),
+          ...monitored.map((each) => basePath + each),
+        ],
+        picker ? [picker] : [],
       ),
       // Refusals before execution.
       useOverload(options),
       useParameters(),
-      // Gives the parser before it a request of its own.
       useBodyLimit(options),
-      ...(options.mcp ? [useMcp({ ...options, path: MCP_PATH, answer: createAnswer(options) })] : []),
+      ...(mcpPath ? [useMcp({ ...options, path: mcpPath, answer: createAnswer(options) })] : []),
       ...(options.trusted ? [useTrustedDocuments(options.trusted)] : []),
-      // Gets no request for a trusted document any more.
+      // After useTrustedDocuments, which has replaced the ids of trusted documents by their texts.
       usePersistedQueries(),
       useKnownMembers(),
       useValidation(documents),
@@ -214,7 +269,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
     ],
     // Masks errors that useErrorCodes does not see, whatever NODE_ENV is.
     maskedErrors: { isDev: false },
-    // Replaced by a plugin above, or not wanted.
+    // Features of Yoga that a plugin above replaces, or that are not offered.
     cors: false,
     graphiql: false,
     landingPage: false,

@@ -1,21 +1,21 @@
 /**
- * Shows what the gateway is said to do when it is run, a line for each claim, with status 1 if one does not hold:
- * `npm run acceptance`, or `npm run acceptance -- Seen Library` for some of them. The first of the two measurements
- * needs the built checkout from before a change: `BENCH_AGAINST=<its folder> npm run acceptance -- Hits`.
+ * Checks claims about running the gateway. It prints a line for each, and ends with status 1 if one is false:
+ * `node test/acceptance.js`, or `node test/acceptance.js Observed Library` for some of them. The first of the two measurements
+ * needs the built checkout from before a change: `BENCH_AGAINST=<its folder> node test/acceptance.js Hits`.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 const tests = (...files) => ['npx', 'vitest', 'run', ...files];
 
-/** Each claim, the command that shows it, and what of its output says so. */
+/** Each claim, the command that shows it, and the part of its output that does. */
 const RUNS = [
   {
-    claim: 'Seen: metrics, admin port, log lines that never block, one trace',
+    claim: 'Observed: metrics, admin port, log lines that never block, one trace',
     command: tests(
       'server/requests',
       'server/admin',
-      'plugins/metrics',
+      'observability/metrics',
       'logger',
       'sleeping-reader',
       'tracing',
@@ -23,7 +23,7 @@ const RUNS = [
     finding: testCounts,
   },
   {
-    claim: 'Started and stopped: demo data only where wanted, signals at any moment, --omit=dev',
+    claim: 'Started and stopped: demo data only on request, signals at any moment, --omit=dev',
     command: tests('demo', 'process', 'server/stop', 'production'),
     finding: testCounts,
   },
@@ -44,14 +44,28 @@ const RUNS = [
     finding: testCounts,
   },
   {
-    claim: 'Library: mounted in other servers, answering as the process does',
+    claim: 'Library: mounted in other servers, with the responses of the process',
     command: tests('library/'),
     finding: testCounts,
   },
   {
     claim: 'Deployed: image, alerts, dashboard, and no request lost behind nginx',
-    command: ['npm', 'run', '-s', 'deployed'],
+    command: ['npm', 'run', '-s', 'project', 'deploy'],
     finding: (output) => [testCounts(output), ...(output.match(/^\d+ requests in .*$/m) ?? [])].join('; '),
+  },
+  {
+    claim:
+      'Outages: 410 ends, responses take at most 30 s, clients cannot trigger a page, and stalled parts are reported',
+    command: tests(
+      'server/admin',
+      'upstream/http/backoff',
+      'snapshots/sources',
+      'server/requests',
+      'storage/disk',
+      'deploy/nginx',
+      'deploy/alerts',
+    ),
+    finding: testCounts,
   },
   {
     claim: 'Supply chain: few packages, each with a reason, listed by npm sbom',

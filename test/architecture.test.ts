@@ -1,3 +1,4 @@
+/** Tests of the code's structure: allowed imports and packages, cycles, exports and file sizes. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -5,15 +6,15 @@ import { describe, expect, it } from 'vitest';
 
 const SRC = fileURLToPath(new URL('../src', import.meta.url));
 
-/** Small files that many rooms may use. */
-const LEAVES = ['logger', 'scheduling', 'domain', 'tracing'];
+/** Modules that many others may import. */
+const BASE_MODULES = ['logger', 'scheduling', 'domain', 'tracing'];
 
 /**
- * Which room may import which. A room is a folder of src with all below it, a folder of its own where one is
- * named here, or a single file; the longest name that fits counts. Types count like code.
+ * The modules that each module may import. A module is a folder of src with its subfolders, or a single file. A subfolder
+ * that the table names is a module of its own. Imports of types count, too.
  */
-const WALLS: Readonly<Record<string, readonly string[]>> = {
-  // The leaves.
+const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
+  // Modules that import few others.
   domain: [],
   http: ['domain/text-limits'],
   scheduling: [],
@@ -23,18 +24,12 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
   observability: ['domain', 'http', 'logger', 'snapshots'],
   'config-values': [],
   'config-documents': ['config-values'],
-  config: ['config-documents', 'config-values', 'domain', 'logger', 'observability/request-log'],
-  // The way of the data, from the upstream to the port.
-  upstream: [...LEAVES],
+  config: ['config-documents', 'config-values', 'domain', 'http', 'logger', 'observability/request-log'],
+  // The path of the data, from the upstream to the port.
+  upstream: [...BASE_MODULES],
   search: ['domain', 'scheduling'],
-  snapshots: [...LEAVES, 'search', 'upstream/listing-kinds'],
-  storage: [
-    ...LEAVES,
-    'upstream/listing-kinds',
-    'upstream/http/rate-limit',
-    'snapshots/disk-store',
-    'snapshots/peers',
-  ],
+  snapshots: [...BASE_MODULES, 'search', 'upstream/listing-kinds'],
+  storage: [...BASE_MODULES, 'upstream/listing-kinds', 'upstream/http/rate-limit', 'snapshots/stores'],
   graph: ['domain', 'logger', 'search', 'snapshots'],
   'graph/schema': ['domain', 'graph', 'search', 'snapshots'],
   'graph/federation': ['domain', 'graph', 'graph/schema'],
@@ -52,11 +47,11 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
   mcp: [],
   'token-list': ['domain', 'graph/dependencies', 'http', 'scheduling', 'snapshots'],
   'pages/static-page': ['http'],
-  'pages/llms-text': [],
+  'pages/llms-text': ['demo'],
   'pages/page-documents': ['pages/picker', 'pages/playground'],
-  'pages/picker': ['pages/static-page'],
+  'pages/picker': ['demo', 'pages/static-page'],
   'pages/picker/page': [],
-  'pages/playground': ['pages/static-page'],
+  'pages/playground': ['demo', 'pages/static-page'],
   server: [
     'domain',
     'execution',
@@ -70,7 +65,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'yoga',
   ],
   demo: ['domain'],
-  // What puts the rooms together.
+  // Modules that put others together.
   gateway: [
     'domain',
     'execution',
@@ -79,6 +74,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'graph/federation',
     'http',
     'scheduling',
+    'snapshots/view',
     'tracing',
     'yoga',
   ],
@@ -123,12 +119,12 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
     'server',
   ],
   start: ['assemble', 'config', 'demo', 'http', 'logger', 'observability', 'server'],
-  'command-line': ['config'],
+  'command-line': ['config', 'observability/version'],
   packaging: ['config', 'domain'],
   main: ['command-line', 'start'],
 };
 
-/** Packages, and what of Node reaches outside the process, with the only places that may use them. */
+/** Packages, and modules of Node that reach outside the process, with the only places that may use them. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   undici: ['upstream/http'],
   ioredis: ['storage'],
@@ -164,7 +160,7 @@ interface SourceFile {
   /** Path below src, without its ending. */
   readonly name: string;
   readonly text: string;
-  /** Files of ours, as `name`, and packages. */
+  /** Files below src, written like `name`, and packages. */
   readonly imports: readonly string[];
 }
 
@@ -189,51 +185,57 @@ const files: readonly SourceFile[] = readdirSync(SRC, { recursive: true, encodin
 const isOurs = (name: string) => files.some((file) => file.name === name);
 const isIn = (name: string, place: string) => name === place || name.startsWith(`${place}/`);
 
-/** The room that a file belongs to: the longest name in the table that fits. */
-function roomOf(name: string): string | undefined {
-  return Object.keys(WALLS)
-    .filter((room) => isIn(name, room))
+/** The module of a file: the longest name in the table that is the file or a folder above it. */
+function moduleOf(name: string): string | undefined {
+  return Object.keys(ALLOWED_IMPORTS)
+    .filter((module) => isIn(name, module))
     .sort((a, b) => b.length - a.length)[0];
 }
 
-/** Whether a file may be imported where these places may be. A place does not include rooms of their own below it. */
+/** Whether a file is in one of these places. A place does not include the modules below it that the table names. */
 function isAllowed(name: string, places: readonly string[]): boolean {
-  const room = roomOf(name);
-  return places.some((place) => isIn(name, place) && (room === undefined || place.length >= room.length));
+  const module = moduleOf(name);
+  return places.some((place) => isIn(name, place) && (module === undefined || place.length >= module.length));
 }
 
-describe('the walls', () => {
-  it('are read from the imports that there are', () => {
+describe('imports', () => {
+  it('the imports of all source files are found', () => {
     expect(files.length).toBeGreaterThan(100);
     const imports = new Set(files.flatMap((file) => file.imports));
     expect([...imports]).toContain('domain/listing');
     expect(files.find(({ name }) => name === 'yoga')?.imports).toContain('pages/playground/playground');
   });
 
-  it('stand around every file, and around nothing that is not there', () => {
-    expect(files.filter(({ name }) => roomOf(name) === undefined).map(({ name }) => name)).toEqual([]);
-    const places = [...Object.keys(WALLS), ...Object.values(WALLS).flat(), ...Object.values(PACKAGES).flat()];
+  it('every file has a rule, and no rule names a missing file', () => {
+    expect(files.filter(({ name }) => moduleOf(name) === undefined).map(({ name }) => name)).toEqual([]);
+    const places = [
+      ...Object.keys(ALLOWED_IMPORTS),
+      ...Object.values(ALLOWED_IMPORTS).flat(),
+      ...Object.values(PACKAGES).flat(),
+    ];
     expect(places.filter((place) => !files.some(({ name }) => isIn(name, place)))).toEqual([]);
   });
 
-  it.each(Object.entries(WALLS))('%s imports what it may', (room, allowed) => {
+  it.each(Object.entries(ALLOWED_IMPORTS))('%s imports only allowed modules', (module, allowed) => {
     const strays = files
-      .filter(({ name }) => roomOf(name) === room)
+      .filter(({ name }) => moduleOf(name) === module)
       .flatMap(({ name, imports }) =>
         imports
-          .filter((path) => isOurs(path) && roomOf(path) !== room && !isAllowed(path, allowed))
+          .filter((path) => isOurs(path) && moduleOf(path) !== module && !isAllowed(path, allowed))
           .map((path) => `${name} → ${path}`),
       );
-    expect(strays, `Move the code, or add the room to "${room}" in WALLS and say why.`).toEqual([]);
+    expect(strays, `Move the code, or add the module to "${module}" in ALLOWED_IMPORTS and say why.`).toEqual(
+      [],
+    );
   });
 
-  it.each(Object.entries(PACKAGES))('%s is used only where it may be', (imported, places) => {
+  it.each(Object.entries(PACKAGES))('%s is imported only in the allowed places', (imported, places) => {
     const users = files.filter(({ imports }) => imports.includes(imported)).map(({ name }) => name);
     expect(users.length).toBeGreaterThan(0);
     expect(users.filter((name) => !places.some((place) => isIn(name, place)))).toEqual([]);
   });
 
-  it('plugins do not know each other', () => {
+  it('plugins do not import each other', () => {
     const strays = files
       .filter(({ name }) => isIn(name, 'plugins'))
       .flatMap(({ name, imports }) =>
@@ -242,14 +244,14 @@ describe('the walls', () => {
     expect(strays).toEqual([]);
   });
 
-  it('process and console are touched in main and start alone', () => {
+  it('only main, start and the build use process and console', () => {
     const touching = files.filter(({ text }) =>
-      /\b(process|console)(\s*\.\w|\[)|['"](node:)?(process|console)['"]/.test(text),
+      /\b(process|console)(\s*\.\w|\[)|(from |import |\()['"](node:)?(process|console)['"]/.test(text),
     );
-    expect(touching.map(({ name }) => name)).toEqual(['main', 'start']);
+    expect(touching.map(({ name }) => name)).toEqual(['main', 'start', 'packaging/write-revision']);
   });
 
-  it('resolvers read all but rows through the context, which notes it for the JSON that is kept', () => {
+  it('resolvers read the clock and the snapshots through the context, which tracks dependencies', () => {
     const CLOCK = /Date\.now|new Date\(\)|performance\.|Math\.random/;
     const SNAPSHOTS = /^import (?!type ).*'(\.\.\/)+snapshots\//m;
     const reading = files.filter(
@@ -259,7 +261,7 @@ describe('the walls', () => {
     expect(reading.map(({ name }) => name)).toEqual([]);
   });
 
-  it("the picker's page makes no markup of text", () => {
+  it('the page of the picker never turns text into markup', () => {
     const making = files.filter(({ text }) =>
       /innerHTML|outerHTML|insertAdjacent|document\.write/.test(text),
     );
@@ -267,14 +269,14 @@ describe('the walls', () => {
   });
 });
 
-describe('circles', () => {
-  /** The first circle that is found from each node, as "a → b → a". */
-  function circlesIn(edges: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] {
-    const circles: string[] = [];
+describe('import cycles', () => {
+  /** The first cycle that is found from each node, as "a → b → a". */
+  function cyclesIn(edges: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] {
+    const cycles: string[] = [];
     const done = new Set<string>();
     const visit = (node: string, path: readonly string[]) => {
       if (path.includes(node)) {
-        circles.push([...path.slice(path.indexOf(node)), node].join(' → '));
+        cycles.push([...path.slice(path.indexOf(node)), node].join(' → '));
         return;
       }
       if (done.has(node)) return;
@@ -282,42 +284,42 @@ describe('circles', () => {
       done.add(node);
     };
     for (const node of edges.keys()) visit(node, []);
-    return circles;
+    return cycles;
   }
 
-  it('are there none between files', () => {
+  it('do not exist between files', () => {
     expect(
-      circlesIn(new Map(files.map(({ name, imports }) => [name, new Set(imports.filter(isOurs))]))),
+      cyclesIn(new Map(files.map(({ name, imports }) => [name, new Set(imports.filter(isOurs))]))),
     ).toEqual([]);
   });
 
-  it('are there none between rooms', () => {
+  it('do not exist between modules', () => {
     const edges = new Map<string, Set<string>>();
     for (const { name, imports } of files) {
-      const from = roomOf(name) ?? name;
-      const to = imports.filter(isOurs).map((path) => roomOf(path) ?? path);
-      edges.set(from, new Set([...(edges.get(from) ?? []), ...to.filter((room) => room !== from)]));
+      const from = moduleOf(name) ?? name;
+      const to = imports.filter(isOurs).map((path) => moduleOf(path) ?? path);
+      edges.set(from, new Set([...(edges.get(from) ?? []), ...to.filter((module) => module !== from)]));
     }
-    expect(circlesIn(edges)).toEqual([]);
+    expect(cyclesIn(edges)).toEqual([]);
   });
 });
 
 describe('the code', () => {
-  it('has named exports only, and no file too long to read in one sitting', () => {
+  it('has named exports only, and at most 500 lines in a file', () => {
     for (const { name, text } of files) {
       expect(text, name).not.toMatch(/export default/);
       expect(text.split('\n').length, name).toBeLessThanOrEqual(500);
     }
   });
 
-  it('makes no code of text', () => {
+  it('never runs text as code', () => {
     const making = files.filter(({ text }) =>
       /\bFunction\(|(?<![.\w])eval\(|['"](?:node:)?vm['"]/.test(text),
     );
     expect(making.map(({ name }) => name)).toEqual([]);
   });
 
-  it('has about ten files at a level', () => {
+  it('has at most 20 files in a folder', () => {
     const levels = new Map<string, number>();
     for (const { name } of files) {
       levels.set(dirname(name), (levels.get(dirname(name)) ?? 0) + 1);

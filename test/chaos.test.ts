@@ -4,22 +4,23 @@ import { demoChains as chains, demoTokens as tokens } from './fixtures/demo.js';
 import { type FakeUpstream, mostInASecond, startFakeUpstream } from './support/fake-upstream.js';
 import { FAULTS, type Fault, LASTING_FAULTS, mend, ODDITIES } from './support/faults.js';
 import { ask, type GatewayProcess, startGatewayProcess } from './support/gateway-process.js';
-import { type Load, questionsAbout, residentMegabytes, startLoad } from './support/load.js';
+import { type Load, questionsAbout, startLoad } from './support/load.js';
+import { megabytesOf } from './support/process-facts.js';
 
-/** How one listing stands; times are milliseconds since 1970. */
+/** The status of one listing. Times are milliseconds since 1970. */
 interface Standing {
   readonly state: string;
   readonly takenAt: number;
-  /** The last failure since a time, as its code. */
+  /** The code of the last failure since a time. */
   readonly failure: string | undefined;
 }
 
-/** A warm gateway, the upstream behind it and the clients before it. */
+/** A warm gateway with its upstream and its clients. */
 interface World {
   readonly upstream: FakeUpstream;
   readonly gateway: GatewayProcess;
   readonly load: Load;
-  /** The most resident memory seen, beyond what it was when warm; NaN where the system does not tell. */
+  /** The growth of resident memory since the gateway was warm, at its peak. NaN if the system does not report it. */
   readonly grownMegabytes: () => number;
 }
 
@@ -27,12 +28,12 @@ type AtEnd = (end: () => Promise<void>) => void;
 
 const GOOD = { chains, tokens };
 const QUESTIONS = questionsAbout(GOOD);
-/** Of each world; so all of them together leave the machine some time. */
+/** For each world. Few enough that the machine is not busy with all of them. */
 const QUESTIONS_PER_SECOND = 10;
-/** So many are to be answered while a fault lasts. */
+/** How many questions must be answered during a fault. */
 const ANSWERED = 10;
 const CEILING = 3;
-/** While all is well the two listings cost 2.5 requests a second, which is below the ceiling. */
+/** Without faults the two listings cost 2.5 requests a second, which is below the rate limit. */
 const FRESH_MS = 800;
 const SETTINGS = {
   CHAINS_FRESH_MS: String(FRESH_MS),
@@ -45,15 +46,15 @@ const SETTINGS = {
   HOLD_BACK_TIMES: '1000',
   LOG_LEVEL: 'info',
 };
-/** Where no fault is a stall, a busy machine must not look like one. */
+/** For faults other than stalls: a busy machine must not look like a stall. */
 const PATIENT = { UPSTREAM_TIMEOUT_MS: '20000' };
 const WITH_STALLS = ['connection', 'framing'];
 
-/** A fault lasts at least so long, and beyond that until the gateway has told of it. */
+/** A fault lasts at least this long, and until the gateway has reported it. */
 const FAULT_MS = 1_500;
 /**
  * It takes two seconds until an open breaker lets a try through, and one for the pause of each listing; this is for a
- * busy machine, and far less than the hour for which a service that is gone is left alone.
+ * busy machine.
  */
 const NEW_WITHIN_MS = 120_000;
 /**
@@ -62,7 +63,7 @@ const NEW_WITHIN_MS = 120_000;
  */
 const GROWN_AT_MOST_MB = 150;
 
-/** By how much requests may come bunched; without a ceiling there would be four within a fifth of a second. */
+/** By how much requests may be bunched. Without a rate limit four would be sent within a fifth of a second. */
 const BUNCHED_MS = 600;
 
 const OUTAGES = ['a stall before the head', '503'];
@@ -84,10 +85,10 @@ async function startWorld(atEnd: AtEnd, settings: Record<string, string> = {}): 
   const load = startLoad(gateway.address, QUESTIONS, QUESTIONS_PER_SECOND);
   atEnd(load.stop);
   while (load.answered < ANSWERED) await sleep(20);
-  const warm = residentMegabytes(gateway.child.pid);
+  const warm = megabytesOf(gateway.child.pid).now;
   let most = warm;
   const watch = setInterval(() => {
-    most = Math.max(most, residentMegabytes(gateway.child.pid));
+    most = Math.max(most, megabytesOf(gateway.child.pid).now);
   }, 50);
   atEnd(async () => clearInterval(watch));
   return { upstream, gateway, load, grownMegabytes: () => most - warm };
@@ -104,7 +105,7 @@ async function standings({ gateway }: World, since: number): Promise<readonly St
   }));
 }
 
-/** The process is the one that was started, it is ready, and it has not grown out of bounds. */
+/** Fails unless the process still runs, is ready, and has not grown beyond its bound. */
 async function expectAlive({ gateway, grownMegabytes }: World, expect: ExpectStatic): Promise<void> {
   const { exitCode, signalCode, pid = 0 } = gateway.child;
   expect([exitCode, signalCode, process.kill(pid, 0)]).toEqual([null, null, true]);
@@ -115,7 +116,7 @@ async function expectAlive({ gateway, grownMegabytes }: World, expect: ExpectSta
   if (!Number.isNaN(grown)) expect(grown).toBeLessThan(GROWN_AT_MOST_MB);
 }
 
-/** Both listings are taken anew, by requests after this time. A busy machine may be slower than they stay fresh. */
+/** Waits until both listings were fetched by requests after this time. A busy machine may let them become stale. */
 async function expectNewSnapshots(world: World, since: number, expect: ExpectStatic): Promise<void> {
   const isNew = ({ takenAt }: Standing) => takenAt >= since;
   await expect
@@ -123,7 +124,7 @@ async function expectNewSnapshots(world: World, since: number, expect: ExpectSta
     .toEqual([true, true]);
 }
 
-/** Has the upstream fail until the gateway says so, and for a while: nobody is to notice. */
+/** Lets the upstream fail until the gateway reports it, and for a while. Clients must not notice. */
 async function outlive(world: World, fault: Fault, lastsMs: number, expect: ExpectStatic): Promise<void> {
   const { upstream, load } = world;
   const began = Date.now();
@@ -133,22 +134,22 @@ async function outlive(world: World, fault: Fault, lastsMs: number, expect: Expe
   const told = { state: 'STALE', failure: fault.code };
   await expect.poll(() => standings(world, began)).toMatchObject([told, told]);
   await sleep(Math.max(0, began + lastsMs - Date.now()));
-  // So that nothing can hold for want of questions.
+  // Otherwise the checks could pass without questions.
   await expect.poll(() => load.answered - answeredBefore).toBeGreaterThan(ANSWERED);
   await expectAlive(world, expect);
 
   const requests = upstream.seen.slice(seenBefore);
   // Requests that were sent while this process was held up arrive late, in this time.
   const seconds = (performance.now() - Math.min(beganAt, requests[0]?.notBefore ?? beganAt)) / 1000;
-  // The one fault of which the upstream itself sees nothing.
+  // Of this fault the upstream itself sees no requests.
   if (fault.name !== 'a refused connection') expect(requests.length).toBeGreaterThan(0);
-  // What was sent in the second before may come in this one.
+  // Requests of the second before may arrive in this one.
   expect(requests.length).toBeLessThanOrEqual(CEILING * (Math.ceil(seconds) + 1));
   expect(mostInASecond(requests, BUNCHED_MS)).toBeLessThanOrEqual(CEILING);
   expect(upstream.count('/trap')).toBe(0);
 }
 
-/** The upstream answers again as it should: within a stated time the listings are new. */
+/** Lets the upstream respond correctly again. The listings must be new within a fixed time. */
 async function recover(world: World, expect: ExpectStatic): Promise<void> {
   const mended = Date.now();
   await mend(world.upstream, GOOD);
@@ -165,7 +166,7 @@ function faultNamed(wanted: string): Fault {
 }
 
 // `describe.concurrent.for` runs them one after another.
-describe.concurrent.each(Object.keys(FAULTS))('a gateway outlives each fault of the kind %s:', (kind) => {
+describe.concurrent.each(Object.keys(FAULTS))('a gateway survives each fault of the kind %s:', (kind) => {
   const ends: (() => Promise<void>)[] = [];
   let world: World;
   beforeAll(async () => {
@@ -177,7 +178,7 @@ describe.concurrent.each(Object.keys(FAULTS))('a gateway outlives each fault of 
 
   // One after another, in the life of one process.
   it.sequential.for(FAULTS[kind] ?? [])('$name', async (fault, { expect, onTestFailed }) => {
-    // So that the next has as good a beginning.
+    // So that the next fault begins with a good state.
     onTestFailed(() => recover(world, expect));
     const failuresBefore = world.load.failures.length;
     await outlive(world, fault, FAULT_MS, expect);
@@ -186,7 +187,7 @@ describe.concurrent.each(Object.keys(FAULTS))('a gateway outlives each fault of 
   });
 });
 
-describe.concurrent('a gateway takes the rows of an answer that only looks wrong:', () => {
+describe.concurrent('a gateway accepts the rows of a response that only looks wrong:', () => {
   const ends: (() => Promise<void>)[] = [];
   let world: World;
   beforeAll(async () => {
@@ -208,7 +209,7 @@ describe.concurrent('a gateway takes the rows of an answer that only looks wrong
 });
 
 describe.concurrent('a gateway spares an upstream', () => {
-  it.for(LASTING_FAULTS)('for an hour after $name', async (fault, { expect, onTestFinished }) => {
+  it.for(LASTING_FAULTS)('for a while after $name', async (fault, { expect, onTestFinished }) => {
     const world = await startWorld(onTestFinished);
     await outlive(world, fault, FAULT_MS, expect);
     await mend(world.upstream, GOOD);
@@ -220,7 +221,7 @@ describe.concurrent('a gateway spares an upstream', () => {
     expect(world.load.failures.slice(0, 3)).toEqual([]);
   });
 
-  it('until Retry-After is over, whichever listing was told', async ({ expect, onTestFinished }) => {
+  it('until Retry-After is over, whichever listing got it', async ({ expect, onTestFinished }) => {
     const world = await startWorld(onTestFinished);
     const asked = world.upstream.count();
     await outlive(world, faultNamed('429 with Retry-After'), 4000, expect);
@@ -228,7 +229,7 @@ describe.concurrent('a gateway spares an upstream', () => {
     const seen = world.upstream.seen.slice(asked);
     const tooSoon = seen.slice(1).filter(({ at, notBefore }, index) => {
       const before = seen[index];
-      // Two that were sent before the first answer came are nobody's fault.
+      // Two requests may have been sent before the first response arrived.
       return before && notBefore - before.at > 400 && at - before.notBefore < 950;
     });
     expect(tooSoon).toEqual([]);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readConfig } from '../src/config.js';
 
-/** The settings with a file of documents that has this content. */
+/** Reads the settings with a file of documents that has this content. */
 function configOf(content: string) {
   const folder = mkdtempSync(join(tmpdir(), 'documents-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -61,8 +61,8 @@ describe('a file of documents', () => {
     ['null', 'which is null'],
     ['{}', 'which has no documents'],
     ['{"a":1}', 'where the text of "a" is a number'],
-    ['{"":"{ a }"}', 'where "" is no id'],
-    [`{"${'x'.repeat(300)}":"{ a }"}`, 'is no id of 1 to 200 characters'],
+    ['{"":"{ a }"}', 'where "" is not an id'],
+    [`{"${'x'.repeat(300)}":"{ a }"}`, 'is not an id of 1 to 200 characters'],
     ['{"format":"apollo-persisted-query-manifest","version":2,"operations":[]}', 'and version 2, not'],
     ['{"format":"other","version":1,"operations":[]}', 'whose format is "other"'],
     [
@@ -82,7 +82,7 @@ describe('a file of documents', () => {
       '{"format":"apollo-persisted-query-manifest","version":1,"operations":[{"id":"a","body":"{ a }"},{"id":"a","body":"{ b }"}]}',
       'where "a" stands for two documents',
     ],
-  ])('%s is a fault that says what came', (content, fault) => {
+  ])('%s is an error that quotes the actual content', (content, fault) => {
     const settings = configOf(content);
     expect('errors' in settings && settings.errors).toEqual([
       expect.stringMatching(

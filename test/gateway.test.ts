@@ -68,7 +68,7 @@ describe('the two listings', () => {
     );
   });
 
-  it('gives a token on an unlisted chain null as its chain, without an error', async () => {
+  it('returns null as the chain of a token on an unlisted chain, without an error', async () => {
     const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens: [tokenRow('b', '0x01')] });
     const { query } = await createTestGateway({ upstream });
     expect(await query(`{ tokens { symbol isNative chain { name } } }`)).toEqual({
@@ -76,7 +76,7 @@ describe('the two listings', () => {
     });
   });
 
-  it('passes a chainId above 2^31, one below zero, and six that are 1', async () => {
+  it('accepts a chainId above 2^31, a negative one, and six chains with the chainId 1', async () => {
     const upstream = await startFakeUpstream({
       chains: [...demoChains, chainRow('palm', { chainId: 11297108109 })],
     });
@@ -102,7 +102,7 @@ describe('the two listings', () => {
 });
 
 describe('filters of tokens', () => {
-  it('answers a chain alone from the full listing', async () => {
+  it('answers a chain without a token from the full listing', async () => {
     const { query, upstream } = await createTestGateway();
     const { data } = await query<Tokens>(`{ tokens(srcChainKey: "ethereum") { address } }`);
     const expected = demoTokens.filter(({ chainKey }) => chainKey === 'ethereum');
@@ -110,7 +110,7 @@ describe('filters of tokens', () => {
     expect(upstream.seen.map(({ url }) => url).sort()).toEqual(['/v1/tokens']);
   });
 
-  it('passes the answer to a pair on unfiltered, whatever chains its tokens are on', async () => {
+  it('passes on the tokens of a pair without filtering them by chain', async () => {
     const upstream = await startFakeUpstream();
     const routes = [
       tokenRow('base', '0x02', { symbol: 'B' }),
@@ -133,7 +133,7 @@ describe('filters of tokens', () => {
     expect(upstream.seen.map(({ url }) => url)).toContain(`/v1/tokens?srcChainKey=ethereum&srcToken=${USDC}`);
   });
 
-  it("asks for a pair in the upstream's own writing of the address, and once for all writings", async () => {
+  it("requests a pair with the upstream's spelling of the address, once for all spellings", async () => {
     const upstream = await startFakeUpstream();
     const { query } = await createTestGateway({ upstream });
     await query(`{
@@ -151,7 +151,7 @@ describe('filters of tokens', () => {
     );
   });
 
-  it('sends one request for all letter cases of an unlisted address, with the first of them', async () => {
+  it('sends one request for all letter cases of an unlisted address, in the first one', async () => {
     const { query, upstream } = await createTestGateway({ config: { maxRoutesPerOperation: 1 } });
     expect(
       codesOf(
@@ -162,7 +162,7 @@ describe('filters of tokens', () => {
     expect(upstream.seen.map(({ url }) => url)).toEqual(['/v1/tokens?srcToken=0xAbCd']);
   });
 
-  it('asks for an unlisted native asset by the placeholder', async () => {
+  it('requests an unlisted native asset by the placeholder', async () => {
     const { query, upstream } = await createTestGateway();
     await query(
       `{ a: tokens(srcToken: "${ZERO}") { symbol } b: tokens(srcToken: "${PLACEHOLDER}") { symbol } }`,
@@ -170,7 +170,7 @@ describe('filters of tokens', () => {
     expect(upstream.seen.map(({ url }) => url)).toEqual([`/v1/tokens?srcToken=${PLACEHOLDER}`]);
   });
 
-  it('passes srcToken without srcChainKey on, URL-encoded', async () => {
+  it('passes on srcToken without srcChainKey, URL-encoded', async () => {
     const upstream = await startFakeUpstream();
     const { query } = await createTestGateway({ upstream });
     await query(`{ tokens(srcToken: "0x2::sui::SUI&srcChainKey=x y") { symbol } }`);
@@ -183,13 +183,13 @@ describe('filters of tokens', () => {
     ['an unknown chain', '{ tokens(srcChainKey: "nope") { symbol } }', 1],
     ['an empty chain', '{ tokens(srcChainKey: "") { symbol } }', 1],
     ['an empty token, without asking', '{ tokens(srcChainKey: "ethereum", srcToken: "") { symbol } }', 0],
-  ])('gives an empty list for %s', async (_name, text, requests) => {
+  ])('returns an empty list for %s', async (_name, text, requests) => {
     const { query, upstream } = await createTestGateway();
     expect(await query(text)).toEqual({ data: { tokens: [] } });
     expect(upstream.count()).toBe(requests);
   });
 
-  it('gives an empty list if the upstream answers a pair with 422 or without rows', async () => {
+  it('returns an empty list if the upstream responds to a pair with 422 or without rows', async () => {
     const upstream = await startFakeUpstream();
     const { query } = await createTestGateway({ upstream });
     await query('{ tokens { symbol } }');
@@ -201,7 +201,7 @@ describe('filters of tokens', () => {
     ).toEqual({ data: { a: [], b: [] } });
   });
 
-  it('refuses a key that is too long, and says so', async () => {
+  it('refuses a key that is too long, and names the limit', async () => {
     const { query, upstream } = await createTestGateway();
     const answer = await query('query ($t: String) { tokens(srcToken: $t) { symbol } }', {
       t: 'x'.repeat(513),
@@ -247,7 +247,7 @@ describe('look-ups', () => {
     });
   });
 
-  it('treats the zero address and the placeholder as equal, and shows the listed one', async () => {
+  it('treats the zero address and the placeholder as equal, and returns the listed one', async () => {
     const upstream = await startFakeUpstream({
       chains: [chainRow('a'), chainRow('b')],
       tokens: [tokenRow('a', ZERO, { symbol: 'A' }), tokenRow('b', PLACEHOLDER, { symbol: 'B' })],
@@ -271,7 +271,7 @@ describe('look-ups', () => {
     ]);
   });
 
-  it('gives null without an error for unknown keys', async () => {
+  it('returns null without an error for unknown keys', async () => {
     const { query } = await createTestGateway();
     expect(
       await query(`{
@@ -304,7 +304,7 @@ describe('ids', () => {
     expect(await idsOf('EPjFWdd5')).not.toEqual(await idsOf('epjfwdd5'));
   });
 
-  it('can be made of text with lone surrogates', async () => {
+  it('can contain lone surrogates', async () => {
     const upstream = await startFakeUpstream({ chains: [chainRow('\ud800'), chainRow('\ud801')] });
     const { query } = await createTestGateway({ upstream });
     const { data } = await query<{ chains: { id: string }[] }>('{ chains { id } }');
@@ -368,7 +368,7 @@ describe('the upstream requests of a query', () => {
     for (const answer of answers) expect(answer).toEqual({ data: { tokens: [{ chainKey: 'base' }] } });
   });
 
-  it('are limited in one operation for routes; cached routes do not count', async () => {
+  it('for routes are limited in one operation; cached routes do not count', async () => {
     const upstream = await startFakeUpstream();
     const { query } = await createTestGateway({ upstream, config: { maxRoutesPerOperation: 2 } });
     const ask = (...tokens: string[]) =>
@@ -390,7 +390,7 @@ describe('when something fails', () => {
   it.each([
     ['chains', { tokens: [{ symbol: 'USDC', chain: null }], chains: null, ok: { decimals: 6 } }, 3],
     ['tokens', { tokens: null, chains: [{ chainKey: 'a', tokens: null }], ok: null }, 3],
-  ] as const)('leaves the rest in the answer while the %s listing fails', async (path, data, errors) => {
+  ] as const)('returns all other data while the %s listing fails', async (path, data, errors) => {
     const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens: [tokenRow('a', '0x01')] });
     upstream.plan(path, status(404));
     const { query } = await createTestGateway({ upstream });
@@ -420,7 +420,7 @@ describe('when something fails', () => {
     expect(JSON.stringify(logged)).not.toContain('secret-key');
   });
 
-  it('ends no process by an operation that turns out too large when the first listing arrives', async () => {
+  it('refuses an operation that proves too large when the first listing arrives, and the process survives', async () => {
     const unhandled = collectUnhandledRejections();
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', late(50, json({ tokens: demoTokens })));
@@ -430,11 +430,11 @@ describe('when something fails', () => {
     expect(await unhandled()).toEqual([]);
   });
 
-  it('masks an error of its own, and logs it with the id of the request', async () => {
+  it('masks an internal error, and logs it with the id of the request', async () => {
     const { fetch, logged } = await createTestGateway({
       decorate: (listing) => ({
         ...listing,
-        tokens: () =>
+        routes: () =>
           Promise.resolve({
             rejected: { count: 0, first: [] },
             rows: [
@@ -459,14 +459,12 @@ describe('when something fails', () => {
     expect(line).toMatchObject({ requestId: 'find-me', err: { message: 'secret-bug' } });
   });
 
-  it('stops an operation with too many rows, and gives it no data', async () => {
+  it('stops an operation with too many rows, and returns no data', async () => {
     const { query } = await createTestGateway({ config: { maxRows: 1000 } });
     const answer = await query('{ tokens { chain { tokens { symbol } } } }');
     expect(answer).not.toHaveProperty('data');
     expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
-    expect(answer.errors?.[0]?.message).toMatch(
-      /at most 1000 rows in all \(MAX_ROWS\); these have \d{4,5}\./,
-    );
+    expect(answer.errors?.[0]?.message).toMatch(/at most 1000 rows in all; these have \d{4,5}\./);
     expect(codesOf(await query('{ chains { tokens { symbol } } }'))).toEqual([]);
     expect(codesOf(await query('{ a: tokens { symbol } b: tokens { symbol } }'))).toEqual(['LIMIT_EXCEEDED']);
   });

@@ -9,7 +9,7 @@ import { isRedisMissing, startRedis } from './support/redis.js';
 const QUERY =
   '{ tokens(srcChainKey: "degen") { symbol chain { name } } chains(search: "degen") { chainKey } }';
 const REQUESTS_PER_SECOND = 3;
-/** No client waits longer for an answer, whoever is killed meanwhile: who waits for a gateway that is gone does. */
+/** Upper bound for any answer, including requests whose gateway was killed and that had to be retried. */
 const ANSWER_WITHIN_MS = 30_000;
 
 interface Answer {
@@ -23,7 +23,7 @@ interface Answer {
   readonly errors?: unknown;
 }
 
-/** What is wrong with an answer of a gateway; nothing if it is right. */
+/** The fault in an answer of a gateway. Undefined if the answer is right. */
 async function faultOf(response: Response): Promise<string | undefined> {
   const text = await response.text();
   if (response.status !== 200) return `HTTP ${response.status}`;
@@ -50,7 +50,7 @@ function post(address: string, query: string): Promise<Response> {
   });
 }
 
-/** Gateways that can be killed, behind what a load balancer does: who does not take a connection is passed over. */
+/** Starts gateways that can be killed, and balances load: a gateway that refuses a connection is skipped. */
 function startBalancer(start: () => Promise<GatewayProcess>) {
   const slots: (GatewayProcess | undefined)[] = [];
   let next = 0;
@@ -60,18 +60,18 @@ function startBalancer(start: () => Promise<GatewayProcess>) {
     },
     async kill(slot: number): Promise<void> {
       const victim = slots[slot];
-      // Until it is gone, it is asked: that is when its clients meet a connection that breaks off.
+      // It gets requests until it has ended: so clients also see connections that break.
       victim?.child.kill('SIGKILL');
       await victim?.exited;
       slots[slot] = undefined;
     },
-    /** Starts one in the place of one that was killed, which gets questions once it has passed the check. */
+    /** Starts a gateway in place of a killed one. It gets requests after the check has passed. */
     async restart(slot: number, check: (started: GatewayProcess) => Promise<void>): Promise<void> {
       const started = await start();
       await check(started);
       slots[slot] = started;
     },
-    /** Whether each shares now, as it says itself. */
+    /** Whether each gateway shares now, by its own metric. */
     connected(): Promise<readonly (string | undefined)[]> {
       return Promise.all(
         slots.map(async (gateway) => {
@@ -80,14 +80,14 @@ function startBalancer(start: () => Promise<GatewayProcess>) {
         }),
       );
     },
-    /** The answer of the first that gives one. */
+    /** The answer of the first gateway that responds. */
     async ask(query: string): Promise<Response> {
       for (const _each of [...slots, ...slots]) {
         const gateway = slots[next++ % slots.length];
         if (!gateway) continue;
         try {
           const response = await post(gateway.address, query);
-          // Its body may break off, too.
+          // The body may break off, too.
           return new Response(await response.text(), response);
         } catch (error) {
           if (error instanceof Error && error.name === 'TimeoutError') throw error;
@@ -98,7 +98,7 @@ function startBalancer(start: () => Promise<GatewayProcess>) {
   };
 }
 
-/** Asks until the test ends: how many answers were right, and what was wrong with the others. */
+/** Sends requests until the test ends. Counts right answers and collects the faults of the others. */
 function startClients(count: number, ask: (query: string) => Promise<Response>) {
   const seen = { right: 0, wrong: [] as string[] };
   let isOver = false;
@@ -119,13 +119,13 @@ function startClients(count: number, ask: (query: string) => Promise<Response>) 
   return { seen, stop };
 }
 
-/** Asks for ever other routes, so that there is always something that wants to go to the upstream. */
+/** Requests new routes all the time, so that requests to the upstream are always waiting. */
 function startFlood(count: number, ask: (query: string) => Promise<Response>): () => Promise<void> {
   let isOver = false;
   let asked = 0;
   const running = Array.from({ length: count }, async () => {
     while (!isOver) {
-      // Listed ones: what is not costs the upstream nothing.
+      // Listed tokens: unlisted ones cost the upstream nothing.
       const { chainKey, address } = demoTokens[asked++ % demoTokens.length] ?? {};
       await ask(`{ tokens(srcChainKey: "${chainKey}", srcToken: "${address}") { symbol } }`).catch(() => {});
       await sleep(40);
@@ -139,7 +139,7 @@ function startFlood(count: number, ask: (query: string) => Promise<Response>): (
   return stop;
 }
 
-/** While it goes on alone, a gateway has a ceiling of its own: from when it says so to a second after its end. */
+/** The times in which a gateway works alone, with a rate limit of its own: until a second after it shares again. */
 function spansAlone({ output }: GatewayProcess): readonly { from: number; to: number }[] {
   const said = [
     ...output().matchAll(/"time":"([^"]+)".*"msg":"(Redis cannot be used|Sharing snapshots)/g),
@@ -152,7 +152,7 @@ function spansAlone({ output }: GatewayProcess): readonly { from: number; to: nu
   );
 }
 
-/** Long enough for what a busy machine holds up on its way to the upstream to matter little. */
+/** Long enough that delays of a busy machine matter little. */
 const SECONDS = 5;
 
 /**
@@ -169,11 +169,11 @@ function mostTogether({ seen }: FakeUpstream, except: readonly { from: number; t
 }
 
 describe.skipIf(isRedisMissing)('gateways behind a load balancer, with one Redis', () => {
-  it('answer every question rightly, whichever is killed, Redis too, and with the upstream dead', async () => {
+  it('give right answers whichever of them is killed, also without Redis and without the upstream', async () => {
     const redis = await startRedis();
     const upstream = await startFakeUpstream();
     onTestFinished(upstream.close);
-    // Slow enough that some are killed while they wait for it.
+    // Slow enough that some gateways are killed while they wait for it.
     upstream.plan('tokens', late(150, split(json({ tokens: [] }), json({ tokens: demoTokens }))));
     const listingsTaken = () => upstream.seen.filter(({ url }) => url.endsWith('/tokens')).length;
     const started: GatewayProcess[] = [];
@@ -199,7 +199,7 @@ describe.skipIf(isRedisMissing)('gateways behind a load balancer, with one Redis
         await balancer.restart(slot, async ({ address, output }) => {
           const answer = () => post(address, QUERY).then(faultOf);
           const fault = await answer();
-          // On a busy machine Redis may take too long at first: it says so, and has nothing until Redis is back.
+          // On a busy machine the first connection to Redis may take too long. The gateway logs it, and has no data until then.
           if (output().includes('Redis cannot be used')) await expect.poll(answer).toBeUndefined();
           else expect(fault).toBeUndefined();
         });
@@ -237,9 +237,9 @@ describe.skipIf(isRedisMissing)('gateways behind a load balancer, with one Redis
     expect(seen.right).toBeGreaterThan(500);
     const together = mostTogether(upstream, started.flatMap(spansAlone));
     expect(together).toBeGreaterThan(SECONDS);
-    // With what was held up before these seconds: each on its own would send three times as many.
+    // Including requests that were delayed before. Without sharing, there would be three times as many.
     expect(together).toBeLessThanOrEqual((SECONDS + 2) * REQUESTS_PER_SECOND);
-    // At the worst, what one had just sent that was killed, and then what three send alone.
+    // At worst, the last requests of a killed gateway, and then those of three gateways that work alone.
     expect(mostTogether(upstream, [])).toBeLessThanOrEqual(4 * (SECONDS + 2) * REQUESTS_PER_SECOND);
   }, 600_000);
 });

@@ -25,13 +25,13 @@ import { createTestGateway, type TestGateway, type TestGatewayOptions } from './
 const address = (digits: string) => `0x${digits.padStart(40, '0')}`;
 const NATIVE = '0xEeeeeEeeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 
-/** What rules hide has a word of these in each of its texts. */
+/** Each text of a hidden row contains one of these words. */
 const HIDDEN = ['xanadu', 'concealed'];
 const HIDDEN_CHAIN = { id: 100_100, key: 'xanadu' };
 const SHOWN = address('b1');
 const HIDDEN_BY_KEY = address('c0ffee01');
 const HIDDEN_BY_CAIP = address('c0ffee02');
-/** Only routes have these. */
+/** The address of a token that only routes contain. */
 const UNLISTED = address('f1');
 const HIDDEN_UNLISTED = address('c0ffee03');
 const HIDDEN_ADDRESSES = [
@@ -59,7 +59,7 @@ const tokens = [
   tokenRow('base', SHOWN, { symbol: 'BASED', name: 'Base coin' }),
   tokenRow('base', NATIVE, { symbol: 'ETH', name: 'Ether', decimals: 18 }),
 ];
-/** The routes from each token: every listed one, and some that no listing has. */
+/** The routes from each token: all listed tokens, and some unlisted ones. */
 const routes = [
   ...tokens,
   tokenRow('base', UNLISTED, { symbol: 'UNLISTED' }),
@@ -74,7 +74,7 @@ hide base:${HIDDEN_BY_KEY.toUpperCase()}
 hide eip155:1/erc20:${HIDDEN_BY_CAIP}
 hide base:${HIDDEN_UNLISTED}`;
 
-/** Answers requests for routes with these rows, and the others as a plan says. */
+/** Responds to requests for routes with these rows, and to others by the plan. */
 function withRoutes(listing: Answer, rows: readonly object[] = routes): Answer {
   const answer = json({ tokens: rows });
   return (response, request, nth) =>
@@ -95,7 +95,7 @@ function fileWith(text: string): string {
   return path;
 }
 
-/** Refreshes only when a test says so, and has no limits that the walk could reach. */
+/** Settings without automatic refreshes, and without limits that the walk could reach. */
 const SELDOM = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, upstreamRetries: 0 };
 const NO_LIMITS = { maxRoutesPerOperation: 1000, maxDepth: 100, maxAliases: 10_000 };
 
@@ -153,7 +153,7 @@ const pairs = (chain: string, token: string) =>
   }));
 const TYPED = ['xanadu', 'concealed', 'concaeled', 'xandau', 'concealed base', 'eip155:100100', '100100'];
 
-/** The arguments with which the walk asks each root field; most of them name what is hidden. */
+/** The arguments that the walk gives each root field. Most of them name hidden rows. */
 const WALK: Readonly<Record<string, readonly object[]>> = {
   chain: ['xanadu', 'XANADU', 'base'].map((chainKey) => ({ chainKey })),
   chains: [{}, ...TYPED.map((search) => ({ search })), { chainTypes: ['evm'] }],
@@ -200,9 +200,9 @@ const WALK: Readonly<Record<string, readonly object[]>> = {
     },
   ],
 };
-/** Root fields that have no rows. */
+/** Root fields without rows. */
 const WITHOUT_ROWS = ['_sdl', '_service'];
-/** All fields that give chains or tokens below the root fields: the walk selects each, with everything below it. */
+/** All fields below the root that return chains or tokens. The walk selects each of them, with everything below it. */
 const WITH_ROWS = [
   'Chain.tokens',
   'ChainChanges.changed',
@@ -240,22 +240,22 @@ async function readSchema({ query }: TestGateway): Promise<GraphQLSchema> {
   return buildClientSchema(data);
 }
 
-/** Fails if an answer has anything of what is hidden. */
+/** Fails if an answer contains text of a hidden row. */
 function expectNothingHidden(text: string, where: string): void {
   const shown = text.toLowerCase();
   for (const word of [...HIDDEN, ...HIDDEN_ADDRESSES, 'c0ffee']) expect(shown, where).not.toContain(word);
   for (const id of HIDDEN_IDS) expect(text, where).not.toContain(id);
 }
 
-/** Fails if the chains of these rows do not come in the operator's order. */
+/** Fails if the chains of these rows are not in the operator's order. */
 function expectOrder(rows: readonly { readonly chainKey: string }[] | undefined, where: string): void {
   const keys = [...new Set(rows?.map(({ chainKey }) => chainKey))];
   expect(keys.length, where).toBeGreaterThan(1);
   expect(keys, where).toEqual(ORDER.filter((key) => keys.includes(key)));
 }
 
-describe('what the rules hide, and the order that they give, hold', () => {
-  it('in every field that gives chains or tokens', async () => {
+describe('hidden rows and the order of chains apply', () => {
+  it('to every field that returns chains or tokens', async () => {
     const gateway = await start(RULES, { config: { routesSweepMs: 200 } });
     const { query, snapshots, upstream } = gateway;
     snapshots.start();
@@ -291,11 +291,11 @@ describe('what the rules hide, and the order that they give, hold', () => {
       }
       if (name !== 'listings') expect(shown, name).toContain('"chainKey":"base"');
     }
-    // Neither the sweep nor the walk has asked for the routes of anything hidden.
+    // Neither the sweep nor the walk has requested routes of hidden tokens.
     for (const { url } of upstream.seen) expectNothingHidden(url, url);
   });
 
-  it('wherever chains are listed or group tokens', async () => {
+  it('to all lists of chains and groups by chain', async () => {
     const gateway = await start(RULES, { config: { routesSweepMs: 200 } });
     const { query, snapshots } = gateway;
     snapshots.start();
@@ -320,14 +320,14 @@ describe('what the rules hide, and the order that they give, hold', () => {
       { chainKey: 'arbitrum', tokenCount: 1 },
     ]);
     expect(data?.listings).toEqual([3, 4].map((rows) => ({ rows, heldBackRows: 0, lastFailure: null })));
-    // What no listing has is served, too, unless a rule hides it.
+    // Unlisted tokens are served, too, unless a rule hides them.
     const { data: known } = await query<{ tokens: { address: string }[] }>(
       `{ tokens(srcChainKey: "base", srcToken: "${SHOWN}") { address } }`,
     );
     expect(known?.tokens.map((token) => token.address)).toContain(UNLISTED);
   });
 
-  it('in the token list, in the tools for agents, and in the metrics', async () => {
+  it('to the token list, the tools for agents, and the metrics', async () => {
     const gateway = await start(RULES);
     const { fetch, metrics, query } = gateway;
     await query('{ chains { id } tokens { id } }');
@@ -338,10 +338,14 @@ describe('what the rules hide, and the order that they give, hold', () => {
     expect(listed.map(({ chainId }) => chainId)).toEqual([1, 8453, 42161]);
     expect((await fetch('/tokenlist.json?chainKey=xanadu')).status).toBe(404);
     const calls: Readonly<Record<string, readonly object[]>> = {
-      find_tokens: TYPED.map((text) => ({ query: text })),
+      find_tokens: [
+        ...TYPED.map((text) => ({ query: text })),
+        ...KEYS.map((reachableFrom) => ({ filter: { reachableFrom } })),
+      ],
       get_token: KEYS,
       list_chains: [{}, { search: 'xanadu' }],
       get_destinations: pairs('srcChainKey', 'srcToken'),
+      get_sources: pairs('dstChainKey', 'dstToken'),
       listing_status: [{}],
     };
     expect(Object.keys(calls)).toEqual(TOOLS.map(({ name }) => name));
@@ -359,7 +363,7 @@ describe('what the rules hide, and the order that they give, hold', () => {
     expectNothingHidden((await metrics.expose()).text, 'metrics');
   });
 
-  it('for routes from a hidden token while there is no fresh listing: the upstream is not asked', async () => {
+  it('to routes from a hidden token without a fresh listing: the upstream gets no request', async () => {
     const gateway = await start(RULES, { config: { tokensFreshMs: 1 } });
     const { query, upstream } = gateway;
     await servedChains(gateway);
@@ -367,21 +371,21 @@ describe('what the rules hide, and the order that they give, hold', () => {
     const ask = (token: string) =>
       query(`{ destinations(srcChainKey: "base", srcToken: "${token}") { tokens { address } } }`);
     const asked = () => upstream.seen.filter(({ url }) => url.includes('srcToken')).length;
-    expect((await ask(HIDDEN_BY_KEY)).data).toEqual({ destinations: [] });
+    expect((await ask(HIDDEN_BY_KEY)).data).toEqual({ destinations: null });
     upstream.plan('tokens', withRoutes(json({ tokens })));
     await expect.poll(() => served(gateway)).toHaveLength(4);
     upstream.plan('tokens', withRoutes(status(500)));
     await expect.poll(() => gateway.snapshots.status(Date.now())[1].state).toBe('STALE');
-    expect((await ask(HIDDEN_BY_KEY)).data).toEqual({ destinations: [] });
+    expect((await ask(HIDDEN_BY_KEY)).data).toEqual({ destinations: null });
     expect(asked()).toBe(0);
-    // An unknown token that no rule hides is asked for.
+    // The routes of an unknown token that no rule hides are requested.
     await ask(address('77'));
     expect(asked()).toBe(1);
   });
 });
 
 describe('a change of the rules', () => {
-  it('is an event for those who keep copies', async () => {
+  it('is a change for clients that keep copies', async () => {
     const gateway = await start('');
     const { query } = gateway;
     const since = async (cursors: { tokens?: string; chains?: string } = {}) => {
@@ -410,7 +414,7 @@ describe('a change of the rules', () => {
     expect(shown.cursors).toEqual(before);
   });
 
-  it('that hides nine of ten rows is no shrinking, and neither is one that shows them again', async () => {
+  it('that hides nine of ten rows, or shows them again, does not count as shrinking', async () => {
     const many = Array.from({ length: 40 }, (_, at) =>
       tokenRow(at < 4 ? 'base' : 'ethereum', address(String(at + 1)), { symbol: `T${at}` }),
     );
@@ -434,7 +438,7 @@ describe('a change of the rules', () => {
     }
   });
 
-  it('does not let the upstream be asked sooner or later', async () => {
+  it('does not change when the upstream is requested', async () => {
     const upstream = await startUpstream();
     const gateway = await start(`hide eip155:${HIDDEN_CHAIN.id}`, {
       upstream,
@@ -452,7 +456,7 @@ describe('a change of the rules', () => {
     await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(5);
   });
 
-  it('holds for routes that came while there is no token listing', async () => {
+  it('applies to routes that arrived before the first token listing', async () => {
     const upstream = await startUpstream();
     upstream.plan('tokens', withRoutes(status(500)));
     const gateway = await start('', { upstream });
@@ -470,7 +474,7 @@ describe('a change of the rules', () => {
 });
 
 describe('rules by CAIP', () => {
-  it('hold before there is a chain listing, by the embedded one', async () => {
+  it('apply before the first chain listing, by the embedded one', async () => {
     const upstream = await startUpstream();
     upstream.plan('chains', status(500));
     upstream.plan(
@@ -487,7 +491,7 @@ describe('rules by CAIP', () => {
     expect(await served(gateway)).toEqual([SHOWN]);
   });
 
-  it('hold for a chain that is not embedded as soon as its listing is there', async () => {
+  it('apply to a chain that is not embedded as soon as it is listed', async () => {
     const upstream = await startUpstream();
     upstream.plan('chains', status(500));
     const gateway = await start(RULES, { upstream });
@@ -498,7 +502,7 @@ describe('rules by CAIP', () => {
     expectNothingHidden(String(await served(gateway)), 'tokens');
   });
 
-  it('hold for a chain that the upstream no longer lists, also after a restart', async () => {
+  it('apply to a chain that the upstream no longer lists, also after a restart', async () => {
     const snapshotDir = mkdtempSync(join(tmpdir(), 'rules-disk-'));
     onTestFinished(() => rmSync(snapshotDir, { recursive: true, force: true }));
     const upstream = await startUpstream();
@@ -519,7 +523,7 @@ describe('rules by CAIP', () => {
   });
 });
 
-describe('what the operator says of a guarded value', () => {
+describe("an operator's rule about a guarded value", () => {
   const sending = (decimals: number) =>
     withRoutes(json({ tokens: tokens.map((row) => (row.address === SHOWN ? { ...row, decimals } : row)) }));
   const token = async ({ query }: TestGateway) =>
@@ -536,7 +540,7 @@ describe('what the operator says of a guarded value', () => {
     await servedChains(gateway);
     await refreshed(gateway);
     expect(await token(gateway)).toEqual({ decimals: 6, heldBack: [{ served: '6', upstream: '18' }] });
-    // The line to paste is in the log.
+    // The log has the line to paste.
     const line = gateway.logged.map(({ msg }) => /LISTING_RULES: (accept .*)$/.exec(msg)?.[1]).find(Boolean);
     expect(line).toBe(`accept base:${SHOWN} decimals 6 18`);
     await apply(gateway, line ?? '');
@@ -559,7 +563,7 @@ describe('what the operator says of a guarded value', () => {
 });
 
 describe('rules that hide everything', () => {
-  it('are served as they are, with a warning', async () => {
+  it('produce empty listings and a warning', async () => {
     const gateway = await start('chains nowhere');
     const { query, fetch, logged, upstream } = gateway;
     const { data, errors } = await query(`{
@@ -578,7 +582,7 @@ describe('rules that hide everything', () => {
       tokens: [],
       found: { totalCount: 0, didYouMean: [], nodes: [] },
       all: { totalCount: 0 },
-      destinations: [],
+      destinations: null,
       tokenChanges: { changed: [] },
       chainChanges: { changed: [] },
       listings: [
@@ -598,7 +602,7 @@ describe('rules that hide everything', () => {
 });
 
 describe('the file of rules of a gateway inside another server', () => {
-  it('is followed, in cached answers and cached routes, too', async () => {
+  it('applies to cached responses and cached routes, too', async () => {
     const upstream = await startUpstream();
     onTestFinished(upstream.close);
     const path = fileWith('');
@@ -621,7 +625,7 @@ describe('the file of rules of a gateway inside another server', () => {
     }
     const before = await versions();
     const asked = upstream.count();
-    // No listing has it, so that the listings stay as they are.
+    // The row is not listed, so the listings do not change.
     writeFileSync(path, `hide base:${HIDDEN_UNLISTED}`);
     await expect.poll(routed).not.toContain(HIDDEN_UNLISTED);
     expect(await versions()).toEqual(before);
@@ -631,7 +635,7 @@ describe('the file of rules of a gateway inside another server', () => {
     writeFileSync(path, 'hidee base');
     await expect
       .poll(() => gateway.lines.join(''))
-      .toContain('LISTING_RULES is not taken, and the rules before stay: line 1');
+      .toContain('LISTING_RULES has an error, and the last rules stay in force: line 1');
     expect(await names()).toEqual(ORDER);
     writeFileSync(path, '');
     await expect.poll(names).toEqual(['xanadu', 'arbitrum', 'ethereum', 'base']);

@@ -17,7 +17,7 @@ async function logOf(secrets: readonly string[], readable = false) {
 }
 
 describe('the log', () => {
-  it.each([false, true])('holds no secret, wherever it turns up (readable: %s)', async (readable) => {
+  it.each([false, true])('removes secrets from all parts of a line (readable: %s)', async (readable) => {
     const { log, written } = await logOf(['Bearer hunter2-key ', 'with "quotes" in it', 'short'], readable);
     log.info(
       { detail: 'the key hunter2-key', err: new Error('Bearer hunter2-key') },
@@ -28,12 +28,12 @@ describe('the log', () => {
     expect(written()).toContain('***');
   });
 
-  /** What would steer a terminal, turn its text round, or end a line where the log does not. */
+  /** Characters that control a terminal, reverse its text, or end a line. */
   const DANGEROUS =
     '\u001b]0;title\u0007\u001b[2J\u009b31m\u0085 \r\b \u202e\u2066\u061c\u200f \u2028\u2029 \u007f';
   const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 
-  it('shows control and bidi characters on a terminal as JSON writes them, and obeys none', async () => {
+  it('escapes control and bidi characters on a terminal, as in JSON', async () => {
     const { log, written } = await logOf([], true);
     const err = new Error(`${DANGEROUS}\nINFO: a line of its own`, { cause: new Error(DANGEROUS) });
     log.warn({ symbol: DANGEROUS, list: [DANGEROUS], err }, `said ${DANGEROUS}\n[00:00:00] INFO: forged`);
@@ -42,12 +42,12 @@ describe('the log', () => {
     for (const line of lines) expect(line).not.toMatch(UNSEEN);
     expect(lines.filter((line) => /^(\[|INFO)/.test(line))).toHaveLength(1);
     expect(lines[0]).toContain('said \\u001b]0;title\\u0007\\u001b[2J\\u009b31m\\u0085');
-    // The stack is still one to read.
+    // The stack is still readable.
     expect(lines.filter((line) => /^ +at /.test(line)).length).toBeGreaterThan(2);
     expect(lines.some((line) => line.includes('caused by: Error: \\u001b'))).toBe(true);
   });
 
-  it('leaves a backslash in a text as it is', async () => {
+  it('does not change a backslash in a text', async () => {
     const { log, written } = await logOf([], true);
     log.info({ symbol: 'a\\u001bb "c" \\' }, 'said');
     await expect.poll(written).toContain('said');
@@ -55,18 +55,18 @@ describe('the log', () => {
     expect(written()).not.toContain('\u001b');
   });
 
-  it('escapes them in JSON lines, too, which mean the same', async () => {
+  it('escapes them in JSON lines without changing their meaning', async () => {
     const { log, written } = await logOf([]);
     log.info({ symbol: DANGEROUS }, DANGEROUS);
     expect(written().trimEnd()).not.toMatch(UNSEEN);
     expect(JSON.parse(written())).toMatchObject({ symbol: DANGEROUS, msg: DANGEROUS });
   });
 
-  it('is JSON lines where nobody reads them, with the time and no more than was said', async () => {
+  it('is JSON lines with the time and the given members if no terminal shows it', async () => {
     const { log, written } = await logOf([]);
     log.child({ requestId: 'a' }).warn({ n: 1 }, 'said');
     expect(JSON.parse(written())).toEqual({
-      level: 40,
+      level: 'warn',
       time: expect.stringMatching(/^\d{4}-.*Z$/),
       requestId: 'a',
       n: 1,
@@ -78,7 +78,7 @@ describe('the log', () => {
     ['a refusal', status(401, {}, '{"error":"key hunter2-key is not known"}')],
     ['something that is no JSON', text('hunter2-key')],
     ['rows', text('{"chains":[{"chainKey":"a","chainType":"b","chainId":"hunter2-key"}]}')],
-  ])('of the process holds no key that the upstream repeats in %s', async (_name, answer) => {
+  ])('of the process does not contain a key that the upstream repeats in %s', async (_name, answer) => {
     const upstream = await startFakeUpstream();
     onTestFinished(upstream.close);
     upstream.plan('chains', answer);

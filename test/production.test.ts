@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { isBrowserMissing, launchBrowser, PATIENCE_MS } from './support/browser.js';
+import { BROWSER_TIMEOUT_MS, isBrowserMissing, launchBrowser } from './support/browser.js';
 import { getAsBrowser } from './support/browser-get.js';
 import { freePort } from './support/free-port.js';
 import { ask } from './support/gateway-process.js';
@@ -19,7 +19,7 @@ const MAX_PACKAGES = 100;
 const ENV = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', npm_config_prefer_offline: 'true' };
 const run = promisify(execFile);
 
-/** What a container holds: the built gateway, and what `npm ci --omit=dev --omit=optional` installs beside it. */
+/** The files of a container: the built gateway, and the packages of `npm ci --omit=dev --omit=optional`. */
 let folder: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gateway-production-'));
@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs `npm start` in a folder; the test's end ends it and what it started. */
+/** Runs `npm start` in a folder. The end of the test ends it and its child processes. */
 function npmStart(cwd: string, env: Readonly<Record<string, string>> = {}) {
   const npm = spawn('npm', ['start'], { cwd, env: { ...ENV, ...env }, detached: true });
   let output = '';
@@ -39,13 +39,13 @@ function npmStart(cwd: string, env: Readonly<Record<string, string>> = {}) {
       output += chunk;
     });
   }
-  // Not its `exit`, which may come before the last of the output.
+  // Not its `exit`, which can precede the last output.
   const exited = once(npm, 'close');
   onTestFinished(async () => {
     try {
       if (npm.pid) process.kill(-npm.pid, 'SIGKILL');
     } catch {
-      // It has ended by itself.
+      // The process has ended by itself.
     }
     await exited;
   });
@@ -59,13 +59,13 @@ async function startInProduction() {
   return { ...started, address: `http://127.0.0.1:${port}` };
 }
 
-/** The files that a document asks for. */
+/** The files that a page loads. */
 function filesIn(html: string): readonly string[] {
   return [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path = '']) => path);
 }
 
 describe('npm ci --omit=dev --omit=optional beside a dist', () => {
-  it('is all that npm start needs: it answers, serves both pages, and stops', async () => {
+  it('is enough for npm start: it responds, serves both pages, and stops', async () => {
     const { npm, address, exited, output } = await startInProduction();
     const { data } = await ask<{ tokens: unknown[] }>(
       address,
@@ -90,13 +90,13 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
     const { address } = await startInProduction();
     const browser = await launchBrowser();
     const page = await browser.newPage();
-    page.setDefaultTimeout(PATIENCE_MS);
+    page.setDefaultTimeout(BROWSER_TIMEOUT_MS);
     const complaints: string[] = [];
     page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`));
     page.on('pageerror', (error) => complaints.push(error.message));
     await page.goto(address);
     await page.locator('#search').fill('usdc');
-    await page.getByText('89 tokens found for “usdc”').waitFor();
+    await page.getByText('89 tokens for “usdc”').waitFor();
     await page.goto(`${address}/graphql`);
     await page.locator('.graphiql-query-editor .view-line').first().waitFor();
     expect(complaints).toEqual([]);
@@ -115,7 +115,7 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
     expect(scripted).toEqual([]);
   });
 
-  it('installs what the table in src/README.md says, with these weights', () => {
+  it('installs the packages of the table in src/README.md, with these sizes', () => {
     const rows = tableBelow('src/README.md', 'Dependencies').map((row) =>
       row.split('|').map((cell) => cell.trim()),
     );
@@ -129,15 +129,15 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
       const brought = broughtBy(folder, name.replaceAll('`', ''));
       const mib = brought.reduce((sum, path) => sum + ownSpace(folder, path), 0) / MIB;
       expect(Number(packages), `packages of ${name}`).toBe(brought.length);
-      // Half a megabyte for the next patch of them.
+      // Half a megabyte is allowed for their next patch versions.
       expect(Math.abs(Number(weight) - mib), `${name} weighs ${mib.toFixed(1)}`).toBeLessThan(0.5);
     }
   });
 
-  it('has every package that the compiled code imports, and no other', () => {
+  it('installs exactly the packages that the compiled code imports', () => {
     const dist = join(folder, 'dist');
     const imported = readdirSync(dist, { recursive: true, encoding: 'utf8' })
-      // The scripts of the build do not run in production.
+      // Scripts of the build do not run in production.
       .filter((path) => path.endsWith('.js') && !/^(bundle|packaging)\//.test(path))
       .filter((path) => !/^pages\/(picker\/page|playground\/graphiql)\//.test(path))
       .flatMap((path) => [
@@ -150,12 +150,12 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
     const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
       dependencies: Record<string, string>;
     };
-    // A terminal does without it.
+    // Optional: without it a terminal gets JSON lines.
     const expected = [...Object.keys(dependencies).filter((name) => !isPin(name)), 'pino-pretty'];
     expect([...new Set(imported)].toSorted()).toEqual(expected.toSorted());
   });
 
-  it('comes with the licences of the packages that are in the bundle', () => {
+  it('includes the licences of the bundled packages', () => {
     const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
       dependencies: Record<string, string>;
     };
@@ -164,11 +164,11 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
     const isApart = (name: string) => ['ioredis', '@modelcontextprotocol/server'].includes(name);
     for (const name of Object.keys(dependencies).filter((name) => !isPin(name)))
       expect([name, named.has(name)]).toEqual([name, !isApart(name)]);
-    // Brought by another.
+    // Another package brings it.
     expect(named).toContain('@envelop/core');
   });
 
-  it('says what to do where nothing was built', async () => {
+  it('names the commands to run if nothing was built', async () => {
     const empty = mkdtempSync(join(tmpdir(), 'gateway-unbuilt-'));
     onTestFinished(() => rmSync(empty, { recursive: true, force: true }));
     cpSync(join(ROOT, 'package.json'), join(empty, 'package.json'));
@@ -178,9 +178,9 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
   });
 });
 
-describe('npm run sbom', () => {
-  it('lists what runs in production, in the form of CycloneDX, and nothing else', async () => {
-    const { stdout } = await run('npm', ['run', '-s', 'sbom'], { cwd: ROOT, env: ENV, maxBuffer: 16 * MIB });
+describe('.ci/sbom', () => {
+  it('lists exactly the packages of production, as CycloneDX', async () => {
+    const { stdout } = await run('.ci/sbom', [], { cwd: ROOT, env: ENV, maxBuffer: 16 * MIB });
     const { bomFormat, components } = JSON.parse(stdout) as {
       bomFormat: string;
       components: { name: string; version: string; licenses?: unknown }[];
@@ -225,7 +225,7 @@ function installedPackages(project: string): readonly string[] {
   return Object.keys(packages);
 }
 
-/** The folders of a package and of everything that it brings. Peers are left out: the project itself chooses them. */
+/** The folders of a package and of its dependencies. Peers are left out: the project itself chooses them. */
 function broughtBy(project: string, name: string): readonly string[] {
   const { packages } = readJson(join(project, 'node_modules/.package-lock.json'));
   const found = new Set<string>();
@@ -247,7 +247,7 @@ function broughtBy(project: string, name: string): readonly string[] {
   return [...found];
 }
 
-/** What a package takes with everything that is in its folder but no package of its own, in bytes. */
+/** The size of the files in the folder of a package, without packages inside it, in bytes. */
 function ownSpace(project: string, folder: string): number {
   const nested = join(project, folder, 'node_modules');
   const hasNested = readdirSync(join(project, folder)).includes('node_modules');

@@ -13,13 +13,8 @@ describe('properties', () => {
           chains: demoChains.slice(0, 20),
           tokens: demoTokens.slice(0, 60),
         });
-        const { fetch, query } = await createTestGateway({ upstream });
-        const ask = (operation: object) =>
-          fetch('/graphql', {
-            method: 'POST',
-            headers: { 'content-type': 'application/json' },
-            body: JSON.stringify(operation),
-          });
+        const { post, query } = await createTestGateway({ upstream });
+        const ask = (operation: object) => post(operation);
         await Promise.all(operations.map(ask));
         const cold = upstream.seen.map(({ path }) => path);
         expect(cold).toEqual([...new Set(cold)]);
@@ -32,7 +27,7 @@ describe('properties', () => {
     );
   });
 
-  it('no answer of the upstream, whatever JSON it is, crashes the process or replaces a good snapshot', async () => {
+  it('random JSON from the upstream never crashes the process, and never replaces a good snapshot', async () => {
     const good = { chains: demoChains.slice(0, 3), tokens: demoTokens.slice(0, 3) };
     const rows = fc.array(
       fc.oneof(

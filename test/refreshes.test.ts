@@ -5,10 +5,10 @@ import { chainRow, tokenRow } from './fixtures/rows.js';
 import { json, late, startFakeUpstream, status } from './support/fake-upstream.js';
 import { type Asked, plainOf, type Received, startServer, type TestServer } from './support/test-server.js';
 
-/** For longer runs: how many times as many orders of events are tried. */
+/** A factor for longer runs: it multiplies the number of event sequences. */
 const TIMES = Number(process.env.DIFFERENTIAL_TIMES ?? 1);
 
-/** The rows that the upstream has; served ones can be without a price. */
+/** The rows of the upstream. Served rows can lack a price. */
 interface World {
   readonly chains: readonly RawChain[];
   readonly tokens: readonly (Omit<RawToken, 'price'> & { readonly price: RawToken['price'] | null })[];
@@ -31,7 +31,7 @@ const FIRST: World = {
 const changeAt = <Row>(rows: readonly Row[], nth: number, change: (row: Row) => Partial<Row>) =>
   rows.map((row, index) => (index === nth % rows.length ? { ...row, ...change(row) } : row));
 
-/** What can become of the rows until the next refresh; `nth` chooses a row, and `stamp` is another each time. */
+/** The changes of rows before the next refresh. `nth` chooses a row, and `stamp` is different each time. */
 const CHANGES: Readonly<Record<string, (world: World, nth: number, stamp: number) => World>> = {
   nothing: (world) => world,
   'a name': ({ chains, tokens }, nth, stamp) => ({
@@ -79,15 +79,15 @@ const CHANGES: Readonly<Record<string, (world: World, nth: number, stamp: number
   }),
 };
 
-/** The rows that the gateway serves at one moment, and when the token listing was taken. */
+/** The rows that the gateway serves at one moment, and the time of the token listing. */
 interface Served extends World {
   readonly takenAt: number;
 }
 
-/** A question, and its answer as it follows from the rows, told here anew and without any index. */
+/** A question, and its answer computed from the rows in a second, simple way without indexes. */
 interface Question {
   readonly asked: Asked;
-  /** A variable that is another text each time. */
+  /** A variable whose text is different each time. */
   readonly isNewBy?: string;
   answer(served: Served): unknown;
 }
@@ -172,7 +172,7 @@ const QUESTIONS: readonly Question[] = [
     },
     answer({ tokens }) {
       const found = tokens.filter(({ price }) => price && price.usd >= 50);
-      // In the order of the listing here: only what is found is compared.
+      // In the order of the listing here: only the set of rows is compared.
       return {
         tokenSearch: { totalCount: found.length, addresses: found.map(({ address }) => address).sort() },
       };
@@ -192,7 +192,7 @@ const QUESTIONS: readonly Question[] = [
 ];
 
 const questions = fc.record({
-  /** Which of the questions. */
+  /** The index of the question. */
   of: fc.nat(QUESTIONS.length - 1),
   method: fc.constantFrom('GET', 'POST'),
   encoding: fc.constantFrom('', 'br', 'gzip'),
@@ -200,7 +200,7 @@ const questions = fc.record({
 });
 type Choice = typeof questions extends fc.Arbitrary<infer Chosen> ? Chosen : never;
 
-/** Which listings cannot be refreshed: mostly none. */
+/** Choices of listings whose refresh fails: mostly no listing. */
 const FAILING: readonly string[] = ['', '', '', '', 'chains', 'tokens', 'chains tokens'];
 
 const events = fc.oneof(
@@ -217,7 +217,7 @@ const events = fc.oneof(
   },
 );
 
-/** What the gateway says that it serves, as the upstream writes it. */
+/** The rows that the gateway serves, in the form of the upstream. */
 function servedBy({ snapshots }: TestServer): Served {
   const { chains, tokens } = snapshots.current();
   if (!chains || !tokens) throw new Error('Expected both listings to be there');
@@ -228,7 +228,7 @@ function servedBy({ snapshots }: TestServer): Served {
   };
 }
 
-/** What of each listing is in answers, without tokens of which something is held back. */
+/** The rows that answers can contain: all but tokens with held-back facts. */
 function shown({ chains, tokens }: World, heldBack: ReadonlySet<string> = new Set()): readonly string[] {
   const rows = [
     chains.map(({ chainKey, name }) => [chainKey, name]),
@@ -239,7 +239,7 @@ function shown({ chains, tokens }: World, heldBack: ReadonlySet<string> = new Se
   return rows.map((shown) => JSON.stringify(shown));
 }
 
-/** The addresses of tokens that are held back, and of new ones that wait. */
+/** The addresses of tokens with held-back facts, and of new tokens that wait. */
 function heldBackBy({ snapshots }: TestServer): ReadonlySet<string> {
   const tokens = snapshots.current().tokens;
   const held = tokens?.rows.filter(({ heldBack }) => heldBack.length > 0) ?? [];
@@ -247,11 +247,11 @@ function heldBackBy({ snapshots }: TestServer): ReadonlySet<string> {
   return new Set([...held, ...waiting].map(({ address }) => address));
 }
 
-/** Waits for the end of a refresh of both listings, whatever comes of it. */
+/** Waits for the end of a refresh of both listings, successful or not. */
 async function refresh({ snapshots }: TestServer): Promise<void> {
   const ends = () =>
     snapshots.status(Date.now()).map(({ takenAt, lastFailure }) => `${takenAt} ${lastFailure?.at}`);
-  // Two of them are told apart by the millisecond.
+  // Two snapshots must differ in their millisecond.
   await new Promise((resolve) => setTimeout(resolve, 2));
   const before = ends();
   snapshots.refreshNow();
@@ -260,7 +260,7 @@ async function refresh({ snapshots }: TestServer): Promise<void> {
 
 let newcomers = 0;
 
-/** Asks, and compares what comes with each pair of listings that was served at some time from then to now. */
+/** Sends a question, and compares the answer with every pair of listings that was served meanwhile. */
 async function check(server: TestServer, choice: Choice, tags: Map<string, string>): Promise<void> {
   const { of: nth, method, encoding, hasTags } = choice;
   const of = QUESTIONS[nth];
@@ -283,7 +283,7 @@ async function check(server: TestServer, choice: Choice, tags: Map<string, strin
   expect(could, 'what is served now or was when it was asked').toContain(JSON.stringify(comparable(body)));
 }
 
-/** The body, or for 304 the one that came with this tag before. */
+/** The body. For a 304, the earlier body with this tag. */
 function bodyOf(answer: Received, key: string, tags: Map<string, string>): string {
   const tag = key + answer.headers.etag;
   if (answer.status === 304) return tags.get(tag) ?? 'none that was ever sent';
@@ -294,7 +294,7 @@ function bodyOf(answer: Received, key: string, tags: Map<string, string>): strin
     const encoding = answer.headers['content-encoding'] ?? '';
     const isSame = ([other, its]: [string, string]) =>
       other.startsWith(key) && its === body && (other.match(/-(br|gzip)(-fast)?"$/)?.[1] ?? '') === encoding;
-    // A response that is not stored is compressed at another level, which gives it another tag.
+    // A response that is not cached is compressed at another level, so it has another tag.
     const known = [...tags].filter(isSame).map(([other]) => other.replace('-fast"', '"'));
     expect(known[0] ?? tag.replace('-fast"', '"'), 'the tag of this body').toBe(tag.replace('-fast"', '"'));
     tags.set(tag, body);
@@ -311,7 +311,7 @@ function comparable(body: string): unknown {
   return { tokenSearch: { totalCount, addresses: edges.map(({ node }) => node.address).sort() } };
 }
 
-/** Without the times of prices. */
+/** The rows without the times of prices. */
 function plain({ chains, tokens, takenAt }: Served): Served {
   return {
     chains,
@@ -320,11 +320,11 @@ function plain({ chains, tokens, takenAt }: Served): Served {
   };
 }
 
-/** Of those that are drawn there may be none. */
+/** Always included: a random choice may not contain it. */
 const HELD_BACK = { change: 'decimals, which are held back', nth: 1, failing: '', meanwhile: [] };
 
 describe('an answer', () => {
-  it('is wholly from what is served, in whatever order questions and refreshes come', async () => {
+  it('is consistent with the served rows, in any order of questions and refreshes', async () => {
     let held = 0;
     let taken = 0;
     await fc.assert(
@@ -353,12 +353,12 @@ describe('an answer', () => {
             tokens: fails('tokens') ? world.tokens : next.tokens,
           };
           for (const path of ['chains', 'tokens'] as const) {
-            // Not 500: some in a row open the circuit breaker, and a refresh that waits for it seems to have ended.
+            // Not 500: several in a row open the circuit breaker, and then a waiting refresh seems to have ended.
             upstream.plan(path, fails(path) ? status(404) : late(nth % 4, json({ [path]: next[path] })));
           }
           const before = shown(servedBy(server));
           const inFlight = refresh(server);
-          // One after the other, so that some are asked before it lands and some at about that time.
+          // One after the other, so that some are sent before the refresh ends, and some at about that time.
           const asked = (async () => {
             for (const choice of meanwhile)
               await Promise.all([check(server, choice, tags), check(server, choice, tags)]);
@@ -376,7 +376,7 @@ describe('an answer', () => {
             expect(now[nth], `what is served of ${listing.name}`).toBe(expected[nth]);
             if (!isOld) taken++;
           }
-          // All that was kept before is asked for again.
+          // All cached responses are requested again.
           for (const of of QUESTIONS.keys()) {
             const method = nth % 2 === 0 ? 'GET' : 'POST';
             await check(server, { of, method, encoding: '', hasTags: nth % 3 === 0 }, tags);

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { schema, sdlOf } from '../src/graph/schema/index.js';
 import { PRINTED_GUIDES } from '../src/packaging/guides.js';
 
-it('schema.graphql is what the code prints', () => {
+it('schema.graphql is equal to the schema that the code prints', () => {
   const file = readFileSync(new URL('../schema.graphql', import.meta.url), 'utf8');
   // In this order the difference shows what the code adds as received ("+").
   expect(
@@ -12,7 +12,7 @@ it('schema.graphql is what the code prints', () => {
   ).toBe(file);
 });
 
-it.each(Object.entries(PRINTED_GUIDES))('%s is what the code prints', (path, print) => {
+it.each(Object.entries(PRINTED_GUIDES))('%s is equal to the guide that the code prints', (path, print) => {
   const file = readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
   expect(
     print(),

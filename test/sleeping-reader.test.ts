@@ -10,20 +10,20 @@ const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
 };
-/** Few enough for one segment. */
+/** Few enough for one TCP segment. */
 const AT_ONCE = 50;
-/** Each is in the log line of its request, so that a few thousand fill any buffer. */
+/** An id is in the log line of its request, so a few thousand requests fill any buffer. */
 const LONG_ID = 'x'.repeat(128);
 
-/** A gateway whose log nobody reads yet; `throughPipe` gives it a pipe, otherwise it has a socket. */
+/** Starts a gateway whose log is not read yet. The log is a pipe with `throughPipe`, otherwise a socket. */
 async function startUnread(throughPipe: boolean) {
   const port = String(await freePort());
   const env = {
     PATH: process.env.PATH ?? '',
     PORT: port,
-    // On a busy machine operations wait long for their turn.
+    // On a busy machine operations wait long in the queue.
     MAX_WAIT_MS: '60000',
-    // Time for the reader to wake up after the gateway was told to stop.
+    // Time for the reader to start reading after the signal to stop.
     ...(throughPipe ? {} : { DRAIN_MS: '5000' }),
   };
   const [command, args] = throughPipe
@@ -84,18 +84,18 @@ async function fillLog(address: string): Promise<string> {
   }
 }
 
-describe('a log that nobody reads', () => {
-  it('stops nothing: requests are answered, lost lines are counted, and SIGTERM ends the process', async () => {
+describe('a log that is not read', () => {
+  it('does not block the gateway: requests are answered, lost lines are counted, and SIGTERM ends the process', async () => {
     const { address, errors } = await startUnread(true);
     const metrics = await fillLog(address);
-    expect(metrics).toContain(`gateway_build_info{version="${version}"} 1`);
+    expect(metrics).toContain(`gateway_build_info{version="${version}",revision="`);
     const [, pid] = /pid (\d+)/.exec(errors()) ?? [];
     process.kill(Number(pid), 'SIGTERM');
     // A stop that takes longer than ten seconds ends with status 1.
     await expect.poll(errors).toContain('status 0');
   });
 
-  it('on a socket, too, and its last line comes when the reader wakes up', async () => {
+  it('does not block on a socket either, and its last line arrives when it is read', async () => {
     const { address, child } = await startUnread(false);
     await fillLog(address);
     let read = '';

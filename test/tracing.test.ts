@@ -96,12 +96,12 @@ describe('with an SDK of OpenTelemetry', () => {
   });
   afterEach(unregister);
 
-  it('one trace goes from the client through the operation and the upstream to the log line', async () => {
+  it('one trace connects the client, the operation, the upstream and the log line', async () => {
     const server = await startServer();
     const headers = { traceparent: `00-${TRACE_ID}-${CLIENT_SPAN}-01` };
     const query = 'query Routes { tokens(srcChainKey: "base", srcToken: "0x1") { name } }';
     const asked = { query, operationName: 'Routes', headers };
-    // Others wait for the same turns: their spans must not become those of this request.
+    // Other operations wait in the same queue: their spans must not mix with those of this request.
     await Promise.all([server.ask({ query: '{ chains { name } }' }), server.ask(asked)]);
     for (let times = 0; times < 2; times++) await server.ask(asked);
 
@@ -129,7 +129,7 @@ describe('with an SDK of OpenTelemetry', () => {
     expect(lines.map(({ span_id }) => span_id)).toEqual(requests.map(({ ids }) => ids.spanId));
   });
 
-  it('a request without a trace begins one, and names of spans are not from clients', async () => {
+  it('a request without a trace starts one, and names of spans never come from clients', async () => {
     const server = await startServer();
     await server.ask({ query: 'query Odd { no }', operationName: 'Odd' });
     const spans = recorded.filter(({ name }) => name !== 'start');
@@ -143,7 +143,7 @@ describe('with an SDK of OpenTelemetry', () => {
 });
 
 describe('without an SDK', () => {
-  it('nothing is traced, and the log has no ids', async () => {
+  it('requests are not traced, and the log has no ids', async () => {
     unregister();
     expect(currentTracing()).toBeUndefined();
     const server = await startServer();

@@ -1,3 +1,4 @@
+/** Checks the file of listing rules at the start. */
 import { readFileSync, statSync } from 'node:fs';
 import { SettingError } from '../config-values.js';
 import { ListingRulesError, MAX_RULES_LENGTH, parseListingRules } from '../domain/listing-rules.js';
@@ -21,7 +22,7 @@ function faultOf(path: string): string | undefined {
   try {
     const found = statSync(path);
     // A FIFO would block the start for ever, and a device has no end.
-    if (!found.isFile()) return ', which is no regular file';
+    if (!found.isFile()) return ', which is not a regular file';
     if (found.size > MAX_RULES_LENGTH) {
       return `, which has ${found.size} bytes and may have ${MAX_RULES_LENGTH}`;
     }

@@ -1,11 +1,12 @@
+/** Finds environment variables that look like misspelt settings. */
 import { SETTINGS } from '../config.js';
-import { isOneSlip } from '../domain/fold-text.js';
+import { isOneTypo } from '../domain/fold-text.js';
 import { fileVariable, SECRET_SETTINGS } from './secret-files.js';
 
-/** A variable of the environment whose name resembles that of a setting. */
+/** An environment variable whose name resembles that of a setting. */
 export interface MistypedName {
   readonly name: string;
-  /** The setting that may be meant. */
+  /** The setting that was probably meant. */
   readonly meant: string;
 }
 
@@ -13,8 +14,8 @@ export interface MistypedName {
 const PLAIN_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 
 /**
- * The variables that no setting has as its name, and that differ from a setting by one slip, by letter case or by what
- * is between the words. They are not read; what is set there is not looked at, as it can be a secret.
+ * Finds variables that are not settings, but whose names differ from a setting only by one typo, by letter case or by the
+ * separators of words. Their values are not used: they can be secrets.
  */
 export function mistypedNames(env: Readonly<Record<string, string | undefined>>): readonly MistypedName[] {
   const known = [...Object.values(SETTINGS).map(({ name }) => name), ...SECRET_SETTINGS.map(fileVariable)];
@@ -22,14 +23,14 @@ export function mistypedNames(env: Readonly<Record<string, string | undefined>>)
   for (const [name, text] of Object.entries(env)) {
     if (!text?.trim() || !PLAIN_NAME.test(name) || known.includes(name)) continue;
     const meant = known.find(
-      (setting) => lettersOf(setting) === lettersOf(name) || isOneSlip(name.toUpperCase(), setting),
+      (setting) => lettersOf(setting) === lettersOf(name) || isOneTypo(name.toUpperCase(), setting),
     );
     if (meant !== undefined) mistyped.push({ name, meant });
   }
   return mistyped;
 }
 
-/** The sentence for a person. */
+/** The warning for the operator. */
 export function mistypedText({ name, meant }: MistypedName): string {
   return `${name} is not a setting, and is not read. Did you mean ${meant}?`;
 }

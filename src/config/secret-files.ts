@@ -16,7 +16,7 @@ export function fileVariable(name: string): string {
  * Reads the value of a setting from a file.
  *
  * @returns the content without the white space around it
- * @throws SettingError if it is no regular file, is empty, has more than 64 KiB, or cannot be read
+ * @throws SettingError if it is not a regular file, is empty, has more than 64 KiB, or cannot be read
  */
 export function readSecret(name: string, path: string): string {
   const refuse = (fault: string) =>
@@ -28,7 +28,7 @@ export function readSecret(name: string, path: string): string {
   try {
     const found = statSync(path);
     // A FIFO would block the start for ever, and a device has no end.
-    if (!found.isFile()) throw refuse('which is no regular file');
+    if (!found.isFile()) throw refuse('which is not a regular file');
     if (found.size > MAX_BYTES) throw refuse(`which has ${found.size} bytes and may have ${MAX_BYTES}`);
     text = readFileSync(path, 'utf8').trim();
   } catch (error) {

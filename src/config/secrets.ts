@@ -1,3 +1,4 @@
+/** Finds the secrets in the settings, which the log must not show. */
 import type { Config } from '../config.js';
 
 /** The texts that the log must not show. */

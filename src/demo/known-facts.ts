@@ -1,14 +1,15 @@
+/** The public facts in the embedded listing, with which a first listing is compared. */
 import { tokenKey } from '../domain/addresses.js';
-import { caip2Of } from '../domain/caip.js';
 import type { EmbeddedFacts } from '../domain/guarded-facts.js';
-import { type Chain, type GuardedFact, NOTHING_HELD_BACK } from '../domain/listing.js';
+import type { Chain, GuardedFact } from '../domain/listing.js';
+import { chainFrom } from '../domain/rows.js';
 import { readListing } from './listings.js';
 
 let known: EmbeddedFacts | undefined;
 
 /**
- * What the embedded listing says of EVM chains and their tokens: public facts, with which a first listing is compared.
- * Everything else in it is for demonstration. It is read once.
+ * The facts of EVM chains and their tokens in the embedded listing. They are publicly known; all other data in it is
+ * for demonstration. The files are read once.
  */
 export function readEmbeddedFacts(): EmbeddedFacts {
   known ??= factsOf(
@@ -28,7 +29,7 @@ function factsOf(
   rows: readonly Omit<Chain, 'caip2' | 'heldBack'>[],
   tokens: readonly EmbeddedToken[],
 ): EmbeddedFacts {
-  const chains = rows.map((chain) => ({ ...chain, caip2: caip2Of(chain), heldBack: NOTHING_HELD_BACK }));
+  const chains = rows.map(chainFrom);
   const evm = chains.filter(({ chainType }) => chainType === 'evm');
   const evmKeys = new Set(evm.map(({ chainKey }) => chainKey));
   return {

@@ -1,3 +1,4 @@
+/** The embedded demo listings, and an upstream that answers with them. */
 import { readFileSync } from 'node:fs';
 import { foldAddress } from '../domain/addresses.js';
 
@@ -9,10 +10,16 @@ interface DemoToken {
   readonly price: { readonly usd: number };
 }
 
+/** The label of demo data wherever it is shown: on the pages, for agents and in the log. */
+export const DEMO_LABEL = 'Demo: prices, routes and some flags are made up';
+
 /** Largest change of a price from the one in the file, as a fraction of it. */
 const DRIFT = 0.004;
 
-/** Gives the body of a response of the v1 service with the demo listings; undefined for other paths. */
+/** Symbols of stablecoins. Their prices do not drift, because that would look like a lost peg. */
+const STABLE = /USD|EUR|DAI$|DOLA/i;
+
+/** Returns the body of a response like that of the v1 service; undefined for other paths. */
 export type DemoListings = (path: string, query: DemoQuery) => object | undefined;
 
 export interface DemoQuery {
@@ -21,10 +28,9 @@ export interface DemoQuery {
 }
 
 /**
- * Reads the two demo listings.
- *
- * The first listing has the prices of the file; later ones drift a little. Routes follow a plausible rule: to
- * bridgeable tokens of the same symbol on other chains.
+ * Reads the two demo listings. The first token listing has the prices of the file. In later ones the prices drift a
+ * little, except those of stablecoins. Routes follow a plausible rule: they lead to bridgeable tokens of the same
+ * symbol on other chains.
  */
 export function readDemoListings(): DemoListings {
   const { chains } = readListing<{ chains: readonly unknown[] }>('chains.json');
@@ -56,34 +62,37 @@ export function readDemoListings(): DemoListings {
     );
   }
 
-  // The same drift for all tokens of a symbol, since the real service prices symbols, too.
+  // All tokens of a symbol drift together, because the real service also prices by symbol.
   function atCurrentPrice<Row extends DemoToken>(token: Row): Row {
     const phase = [...token.symbol].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0);
     const drift = DRIFT * (Math.sin(phase + listingsServed) - Math.sin(phase));
     const usd =
-      listingsServed === 0 ? token.price.usd : Number((token.price.usd * (1 + drift)).toPrecision(7));
+      listingsServed === 0 || STABLE.test(token.symbol)
+        ? token.price.usd
+        : Number((token.price.usd * (1 + drift)).toPrecision(7));
     return { ...token, price: { ...token.price, usd } };
   }
 
   return bodyOf;
 }
 
-/** Answers requests as the client of an upstream does, from the demo listings and without a connection. */
+/** Creates a client that answers from the demo listings in place of an upstream, without a connection. */
 export function createDemoHttp() {
   const bodyOf = readDemoListings();
   return {
     async getJson({ path, query = {} }: { readonly path: string; readonly query?: DemoQuery }) {
       const sentAt = Date.now();
       const text = JSON.stringify(bodyOf(path, query));
-      // A copy, since the rows become those of a snapshot.
+      // A copy, because a snapshot freezes its rows.
       return { json: JSON.parse(text) as unknown, bytes: text.length, sentAt, ageMs: 0 };
     },
     delay: () => undefined,
+    forgetGone() {},
     async close() {},
   };
 }
 
-/** The listings are not copied to dist, so the compiled code also reads them from src. */
+/** Reads a demo listing. The build copies the files to the same place beside the compiled code. */
 export function readListing<Listing>(file: string): Listing {
   return JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8')) as Listing;
 }

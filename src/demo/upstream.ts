@@ -1,3 +1,4 @@
+/** The demo listings as a REST service on a local port. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,8 +11,8 @@ export interface DemoUpstream {
 }
 
 /**
- * Starts a small REST service with the two demo listings, on a free loopback port. It has the interface of the v1
- * service, so the gateway uses it like a real one.
+ * Starts a small REST service with the two demo listings on a free loopback port. It has the interface of the v1
+ * service, so that the gateway uses it like a real one.
  */
 export async function startDemoUpstream(): Promise<DemoUpstream> {
   const listings = readDemoListings();

@@ -1,32 +1,36 @@
-import type { NativeCurrency, Token, TokenFilter } from './listing.js';
+/** Compares addresses and keys: equal ones can be written in several ways. */
+import type { NativeCurrency, Token, TokenRequest } from './listing.js';
 import { MAX_LENGTHS } from './text-limits.js';
 
-/** The address that stands for a chain's native asset in listings, as it is most often written. */
+/** The usual spelling of the address that listings use for the native asset of a chain. */
 export const NATIVE_PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 
-/** 20 bytes that do not begin with a zero, as most addresses are. */
+/** Most addresses: 20 bytes that do not begin with a zero. */
 const USUAL = /^0x[1-9a-f][0-9a-f]{39}$/i;
 const HEX = /^0x([0-9a-f]+)$/i;
 /** 20 bytes without `0x`. */
 const BARE_HEX = /^[0-9a-f]{40}$/i;
-/** A type of Move, such as `0x1::aptos_coin::AptosCoin`. */
+/** A type of the language Move, such as `0x1::aptos_coin::AptosCoin`. */
 const MOVE_TYPE = /^0x[0-9a-f]+::/i;
-/** The addresses within a type of Move: the first one, and those of its parameters. */
+/** The addresses in a Move type: the first one, and those of its parameters. */
 const MOVE_ADDRESSES = /(?<!\w)0x([0-9a-f]+)(?=::)/gi;
 /** Digits of an address of 20 bytes, as on EVM chains, and of one of 32, as on Sui. */
 const SHORT_DIGITS = 40;
 const LONG_DIGITS = 64;
 const FOLDED_PLACEHOLDER = NATIVE_PLACEHOLDER.toLowerCase();
-/** Every writing of the placeholder and of zero. One pattern, since this is tested for each row and mostly fails soon. */
+/**
+ * Every spelling of the placeholder and of zero. One pattern, because it is tested for each row and usually fails
+ * early.
+ */
 const PLACEHOLDERS = /^(?:0x0*(?:0|e{40})|0{40}|e{40})$/i;
 
 /**
- * Normalises an address for comparison and for keys: all writings of one address give the same text. Never show it.
+ * Normalises an address for comparison and for keys: all spellings of one address give the same text. Never show it.
  *
  * - Hex is a number: letter case, a missing `0x` before 40 digits, and zeros at its start make no difference.
- * - In a type of Move this is true of its addresses; names of modules and types are case-sensitive.
+ * - In a Move type this applies to the addresses in it; names of modules and types are case-sensitive.
  * - The zero address, which some services use for native assets, becomes the placeholder.
- * - Everything else, such as base58, stays as it is; so does a text that is longer than any address.
+ * - Any other text, such as base58 or one that is too long for an address, is returned unchanged.
  */
 export function foldAddress(address: string): string {
   if (address.length > MAX_LENGTHS.address) return address;
@@ -38,13 +42,13 @@ export function foldAddress(address: string): string {
   return address.replace(MOVE_ADDRESSES, (_address, within: string) => foldDigits(within, 1));
 }
 
-/** With as many digits as addresses are mostly written with, so that most keys and ids are simply in lower case. */
+/** Writes hex with the usual number of digits of an address, so that most keys and ids only change to lower case. */
 function foldDigits(digits: string, fewest: number): string {
   const significant = digits.replace(/^0+/, '').toLowerCase();
   return `0x${significant.padStart(significant.length > SHORT_DIGITS ? LONG_DIGITS : fewest, '0')}`;
 }
 
-/** True if the address stands for the native asset of a chain, in any writing. */
+/** True for any spelling of the placeholder of native assets. */
 export function isNativePlaceholder(address: string): boolean {
   return PLACEHOLDERS.test(address);
 }
@@ -60,8 +64,8 @@ export function isNativeOf(
 }
 
 /**
- * The key of a chain as it is compared and looked up: keys that differ only in letter case are one key. Rows have it in
- * this form; a client may write it otherwise. A text that is longer than any key stays as it is.
+ * The key of a chain in the form in which rows have it and keys are compared: in lower case. A text that is too long
+ * for a key is returned unchanged.
  */
 export function foldChainKey(chainKey: string): string {
   return chainKey.length > MAX_LENGTHS.chainKey ? chainKey : chainKey.toLowerCase();
@@ -70,7 +74,7 @@ export function foldChainKey(chainKey: string): string {
 /** The identity of a token as one string: its folded chain key and its folded address. */
 export function tokenKey(chainKey: string, address: string): string {
   const folded = foldChainKey(chainKey);
-  // The length keeps apart what would be equal texts when joined.
+  // The length tells where the key ends: without it, different pairs could give the same text.
   return `${folded.length} ${folded} ${foldAddress(address)}`;
 }
 
@@ -81,8 +85,8 @@ export function partsOfTokenKey(key: string): { readonly chainKey: string; reado
   return { chainKey: key.slice(start, end), address: key.slice(end + 1) };
 }
 
-/** The filter as one string; two writings of one key or address give the same string. */
-export function tokenFilterKey({ srcChainKey, srcToken }: TokenFilter): string {
+/** The request as one string. Different spellings of one key or address give the same string. */
+export function tokenRequestKey({ srcChainKey, srcToken }: TokenRequest): string {
   return JSON.stringify([
     srcChainKey === undefined ? null : foldChainKey(srcChainKey),
     srcToken === undefined ? null : foldAddress(srcToken),

@@ -1,11 +1,12 @@
+/** Identifiers of chains and tokens by the Chain Agnostic Standards Alliance (CAIP). */
 import { isNativeOf } from './addresses.js';
 import type { Chain, Token } from './listing.js';
 import { TEXT_LIMITS } from './text-limits.js';
 
 /*
- * Identifiers of the Chain Agnostic Standards Alliance: CAIP-2 for chains, CAIP-19 for tokens. A namespace is used only
- * if it is registered (https://github.com/ChainAgnostic/namespaces) and its reference follows from the row. Nothing is
- * guessed: a wrong identifier would join wrong data.
+ * CAIP-2 is for chains, CAIP-19 for tokens. A namespace is used only if it is registered
+ * (https://github.com/ChainAgnostic/namespaces) and its reference follows from the row. Nothing is guessed: a wrong
+ * identifier would join wrong data.
  */
 
 /** Namespaces whose reference is the `chainId` in decimal, by `chainType`. */
@@ -44,8 +45,8 @@ const ASSETS: ReadonlyMap<string, AssetProfile> = new Map([
 ]);
 
 /**
- * The CAIP-2 identifier that follows from a chain's row, such as `eip155:1`; null if none does. Another chain may claim
- * the same: `Chain.caip2` is the one to serve.
+ * The CAIP-2 identifier that follows from the row of a chain, such as `eip155:1`; null if there is none. Several chains
+ * can claim the same identifier: serve `Chain.caip2` instead.
  */
 export function caip2Of({
   chainKey,
@@ -62,7 +63,7 @@ export function caip2Of({
  * The CAIP-19 identifier of a token, such as `eip155:1/erc20:0xA0b8…`, with its address as the upstream writes it.
  *
  * @param chain the chain that the token is on; null or undefined if it is not listed
- * @returns null for a native asset, and where no profile is published
+ * @returns null for a native asset, and for a chain whose profile is not published
  */
 export function caip19Of(chain: Chain | null | undefined, token: Pick<Token, 'address'>): string | null {
   if (!chain) return null;
@@ -73,9 +74,9 @@ export function caip19Of(chain: Chain | null | undefined, token: Pick<Token, 'ad
 }
 
 /**
- * Reads a CAIP-2 identifier that {@link caip2Of} can give; its namespace in any letter case.
+ * Reads a CAIP-2 identifier that {@link caip2Of} can return. The namespace can have any letter case.
  *
- * @returns undefined for any other text, such as one with a namespace that is not known
+ * @returns undefined for any other text, such as one with an unknown namespace
  */
 export function parseCaip2(text: string): string | undefined {
   const colon = text.indexOf(':');
@@ -97,7 +98,7 @@ export interface Caip19Parts {
   readonly address: string;
 }
 
-/** Splits a CAIP-19 identifier, without checking its parts; undefined for a text of another form. */
+/** Splits a CAIP-19 identifier without checking its parts; undefined for a text of another form. */
 export function parseCaip19(caip19: string): Caip19Parts | undefined {
   if (caip19.length > TEXT_LIMITS.caip19) return undefined;
   const slash = caip19.indexOf('/');
@@ -110,7 +111,7 @@ export function parseCaip19(caip19: string): Caip19Parts | undefined {
   };
 }
 
-/** Whether these parts are written as an identifier is, and identify the token found at their chain and address. */
+/** True if these parts form a valid identifier of this token. The token was found by their chain and address. */
 export function isIdentifiedBy(
   { caip2, assetNamespace, address }: Caip19Parts,
   chain: Chain,

@@ -1,4 +1,4 @@
-/** All values of `extensions.code` that this gateway adds to those of the GraphQL server, with what they mean. */
+/** The error codes that this gateway adds to those of the GraphQL server: status, meaning and advice. */
 
 interface ErrorMeaning {
   /** The HTTP status, if the whole request is refused; otherwise `data` has null, and the status is 200. */
@@ -7,7 +7,7 @@ interface ErrorMeaning {
   readonly advice: string;
 }
 
-/** Clients branch on these codes: never rename one. The guide to error codes is printed from this table. */
+/** Clients compare these codes: never rename one. The guide to error codes is printed from this table. */
 export const ERRORS = {
   UPSTREAM_TIMEOUT: {
     happened: 'The upstream did not answer in time.',
@@ -23,7 +23,7 @@ export const ERRORS = {
   },
   UPSTREAM_GONE: {
     happened:
-      'The upstream answered 410, or with an error that says "deprecated": it is switched off. The gateway asks it again after an hour.',
+      'The upstream answered 410, or with an error that says "deprecated": it is switched off. The gateway asks it again after a minute, and then ever more seldom, down to once an hour.',
     advice: 'Tell the operator of the gateway.',
   },
   UPSTREAM_RATE_LIMITED: {
@@ -36,7 +36,7 @@ export const ERRORS = {
     advice: 'Retry in a minute; then tell the operator.',
   },
   ROUTE_BUDGET_EXCEEDED: {
-    happened: 'One operation asked for the routes of too many tokens (`MAX_ROUTES_PER_OPERATION`).',
+    happened: 'One operation asked for the routes of too many tokens: more than 10 that were not cached.',
     advice: 'Ask for the rest in another operation.',
   },
   LIMIT_EXCEEDED: {
@@ -68,3 +68,10 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[];
+
+/**
+ * True if metrics distinguish errors with this code that the client itself has caused (`scope="client"`) from others.
+ */
+export function hasScope(code: string): boolean {
+  return code === 'OVERLOADED' || code === 'RATE_LIMITED' || code.startsWith('UPSTREAM_');
+}

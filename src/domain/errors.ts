@@ -8,18 +8,26 @@ import type { ErrorCode } from './error-codes.js';
 export class GatewayError extends Error {
   override readonly name: string = 'GatewayError';
   readonly code: ErrorCode;
+  /** See {@link GatewayErrorOptions.isByClient}. */
+  readonly isByClient: boolean;
 
-  /**
-   * @param message one or two sentences: what was expected, what came, what to do next
-   * @param options `cause` appears in the log only
-   */
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+  /** @param message one or two sentences: what was expected, what was received, what to do next */
+  constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
     super(message, options);
     this.code = code;
+    this.isByClient = options.isByClient ?? false;
   }
 }
 
-/** An operation exceeds a limit so far that it is refused as a whole, without any data. */
+export interface GatewayErrorOptions extends ErrorOptions {
+  /**
+   * True if the client has caused the error by its own requests, and no other client gets it. Only metrics use this:
+   * such an error must not raise an alert.
+   */
+  readonly isByClient?: boolean | undefined;
+}
+
+/** An operation exceeds a limit and is refused as a whole, without any data. */
 export class OperationLimitError extends GatewayError {
   override readonly name = 'OperationLimitError';
 }

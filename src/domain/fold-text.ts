@@ -1,4 +1,6 @@
-/** ASCII: lower case is all that it needs. Most texts are. */
+/** Compares texts as people type them. */
+
+/** ASCII, like most texts: folding it means lower case. */
 const PLAIN = /^[ -~]*$/;
 
 /** Normalises a text for comparison: lower case, without accents, full-width letters and invisible characters. */
@@ -21,10 +23,10 @@ export function narrowText(text: string): string {
 }
 
 /**
- * Whether one text becomes the other by one slip of a person who types: two neighbouring letters swapped, or one
- * letter too many, too few, or another one. Equal texts do not differ by a slip.
+ * Whether one text becomes the other by one typo: two neighbouring letters swapped, or one letter added, left out or
+ * replaced. False for equal texts.
  */
-export function isOneSlip(typed: string, meant: string): boolean {
+export function isOneTypo(typed: string, meant: string): boolean {
   const shorter = Math.min(typed.length, meant.length);
   if (Math.max(typed.length, meant.length) - shorter > 1) return false;
   let start = 0;

@@ -1,6 +1,6 @@
-/*
- * The facts of chains and tokens that do not change by themselves: a wrong one costs money. Here is how each is shown
- * to people, when two rows agree on it, and which texts of an operator's rule are values of it.
+/**
+ * The guarded facts of chains and tokens: how each is shown, when two values are equal, and which texts in a rule are
+ * valid values. They do not change by themselves, and a wrong one costs money.
  */
 import { foldAddress } from './addresses.js';
 import type { Chain, GuardedFact, Token } from './listing.js';
@@ -26,7 +26,7 @@ export const TOKEN_FACTS: readonly FactOf<Token>[] = [
   { fact: 'symbol', of: ({ symbol }) => symbol },
 ];
 
-/** Equal for two rows that agree on the fact: the letter case of a hex address, for example, says nothing. */
+/** A key that is equal for rows that agree on the fact. The letter case of a hex address, for example, is ignored. */
 export function factKey<Row>({ fact, of }: FactOf<Row>, row: Row): string {
   return foldValue(fact, of(row));
 }
@@ -56,7 +56,7 @@ interface FactForm {
   /** Completes "expected …". */
   readonly expected: string;
   readonly isValue: (text: string) => boolean;
-  /** Equal for values that mean the same; the same text unless given. */
+  /** Gives equal texts for values that mean the same; the value itself unless given. */
   readonly fold?: (value: string) => string;
 }
 
@@ -98,7 +98,7 @@ export function isGuardedFact(text: string): text is GuardedFact {
   return Object.hasOwn(FACT_FORMS, text);
 }
 
-/** Equal for two values of a fact that mean the same. */
+/** A text that is equal for values of a fact that mean the same. */
 export function foldValue(fact: GuardedFact, value: string): string {
   return FACT_FORMS[fact].fold?.(value) ?? value;
 }

@@ -1,18 +1,18 @@
 /*
- * What is remembered of the earlier states of a listing. It goes with the rows from snapshot to snapshot, to disk and
- * through Redis, so that gateways which serve the same rows remember the same.
+ * The history of a listing: its last changes. It is stored and shared with the rows, so that gateways that serve the
+ * same rows have the same history.
  */
 
 /** One change of a listing, from the state with this cursor to the next state. */
 export interface ChangeStep {
   readonly from: string;
-  /** The keys of the rows that came, changed or went; prices do not count. */
+  /** The keys of the rows that were added, changed or removed. A changed price does not count. */
   readonly keys: readonly string[];
 }
 
 /** The last changes of a listing. */
 export interface ChangeLog {
-  /** A digest of the present rows without prices, whatever their order. */
+  /** A digest of the present rows without prices. It does not depend on their order. */
   readonly cursor: string;
   /** The oldest first. The last one leads to the present state. */
   readonly steps: readonly ChangeStep[];
@@ -28,7 +28,7 @@ export interface TokenListVersion {
 /** The part of an EVM chain that token lists show or depend on. */
 export type EvmChain = readonly [chainKey: string, chainId: number, nativeAddress: string];
 
-/** What the token list of a token listing is made with, beside the rows. */
+/** The state from which the token list is made, besides the rows. */
 export interface TokenListState {
   readonly version: TokenListVersion;
   /** `takenAt` of the listing that this version began with (milliseconds since 1970). */
@@ -39,6 +39,6 @@ export interface TokenListState {
 
 export interface ListingHistory {
   readonly changes: ChangeLog;
-  /** Only of the token listing, and only once the chain listing was there. */
+  /** Only in the token listing, and only since there is a chain listing. */
   readonly tokenList?: TokenListState | undefined;
 }

@@ -1,9 +1,9 @@
-/** Rows by key or by group. */
+/** Finds rows by key or by group. */
 
-/** The maps that were made, by their rows. Rows are frozen, and so a map stays correct. */
+/** Maps by key, cached by the array of rows. Arrays of rows are frozen, so that a map stays correct. */
 const cached = new WeakMap<readonly unknown[], ReadonlyMap<string, unknown>>();
 
-/** The rows by key, in their order. Making keys is slow: the map is made once for the same array of rows. */
+/** The rows by key, in their order. Making keys is slow, so the map is cached for each array of rows. */
 export function keyedRows<Row>(rows: readonly Row[], keyOf: (row: Row) => string): ReadonlyMap<string, Row> {
   const known = cached.get(rows) as ReadonlyMap<string, Row> | undefined;
   if (known) return known;

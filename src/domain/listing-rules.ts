@@ -1,65 +1,66 @@
-/** The operator's rules: how their text is read, what they mean, and how the rule is written that decides on a change. */
+/** The operator's rules for listings: parses their text, applies them, and writes the rule that decides on a change. */
 import { foldAddress, foldChainKey, tokenKey } from './addresses.js';
 import { type Caip19Parts, isIdentifiedBy, parseCaip2, parseCaip19 } from './caip.js';
 import { FACT_FORMS, foldValue, isGuardedFact } from './guarded-facts.js';
 import type { Chain, GuardedFact, Token } from './listing.js';
 
-/** What the operator says of the listings. */
+/** Parsed rules of the operator. */
 export interface ListingRules {
   /** The number of rules. */
   readonly size: number;
   /**
-   * Finds the rows that the rules are about.
+   * Finds the rows that the rules name.
    *
-   * @param chains the chains by which identifiers by CAIP are looked up, also hidden ones; of several chains with one
-   *   identifier the last counts. It is called only if a rule has such an identifier.
+   * @param chains the chains in which CAIP identifiers are looked up, including hidden ones. If several have one
+   *   identifier, the last one counts. It is called only if a rule has such an identifier.
    */
   resolve(chains: () => readonly Chain[]): ResolvedRules;
 }
 
-/** Rules with the rows that they are about. */
+/** Rules with the rows that they name. */
 export interface ResolvedRules {
-  /** Equal for two resolutions of the same rules that are about the same rows. */
+  /** A text that is equal if the same rules name the same rows. */
   readonly rows: string;
-  /** The chains to serve, in the operator's order. The same array if rules change nothing. */
+  /** The chains to serve, in the operator's order. Returns the same array if the rules change nothing. */
   selectChains(rows: readonly Chain[]): readonly Chain[];
   /**
-   * The tokens to serve, ordered by the place of their chain in the operator's order; tokens of one chain stay in the
-   * order that they have. The same array if rules change nothing.
+   * The tokens to serve, in the operator's order of chains. Tokens of one chain stay in their order. Returns the same
+   * array if the rules change nothing.
    */
   selectTokens(rows: readonly Token[]): readonly Token[];
-  /** Whether a token is hidden, by itself or with its chain. */
+  /** True if the token or its chain is hidden. */
   hides(token: Pick<Token, 'chainKey' | 'address'>): boolean;
   /**
-   * What the operator says of a change of a guarded fact.
+   * The decision of the operator on a change of a guarded fact.
    *
    * @param key the `tokenKey` of a token, or the key of a chain
-   * @returns `accept`: take it now; `keep`: never take it; undefined: there is no rule about it
+   * @returns `accept`: accept it now; `keep`: never accept it; undefined: no rule decides
    */
   verdictOn(key: string, fact: GuardedFact, served: string, upstream: string): 'accept' | 'keep' | undefined;
-  /** The values of a row that the operator keeps, as they are written in the rules; undefined if there are none. */
+  /** The values of a row that the operator keeps, as the rules spell them; undefined if there are none. */
   keptFacts(key: string): ReadonlyMap<GuardedFact, string> | undefined;
 }
 
-/** A chain, or a token on it, by the key of the chain; both texts folded. */
+/** A chain by its key, or a token by the key of its chain and its address. Both texts are folded. */
 interface RowPlace {
   readonly chainKey: string;
   /** Undefined for a chain. */
   readonly address: string | undefined;
 }
 
-/** A chain by CAIP-2, or a token by CAIP-19. Only the row of the chain says where it is. */
+/** A chain by CAIP-2, or a token by CAIP-19. The row of the chain is needed to find it. */
 interface CaipPlace {
   readonly caip2: string;
-  /** Undefined for a chain; the folded address beside it. */
+  /** Undefined for a chain. */
   readonly asset: Caip19Parts | undefined;
+  /** The folded address of the asset; undefined for a chain. */
   readonly address: string | undefined;
 }
 
 /** The chain or token that a rule names. */
 type Place = RowPlace | CaipPlace;
 
-/** A rule about a guarded fact. `from` is the value that is served, `value` the one to serve. */
+/** A rule about a guarded fact. `from` is the value that is served now, `value` the value to serve. */
 interface FactRule {
   readonly verb: 'accept' | 'keep';
   readonly line: number;
@@ -74,9 +75,9 @@ type Rule =
   | { readonly verb: 'hide'; readonly place: Place }
   | { readonly verb: 'chains'; readonly places: readonly Place[] };
 
-/** The maximum length of the text of rules, in UTF-16 code units and in bytes of its file. */
+/** The longest text of rules, in UTF-16 code units and in bytes of its file: enough for the most rules. */
 export const MAX_RULES_LENGTH = 1_048_576;
-/** The maximum number of rules. */
+/** The most rules: several for each token that the services list. */
 export const MAX_RULES = 20_000;
 /** How much of a line or word a message shows, in UTF-16 code units. */
 const SHOWN_LENGTH = 100;
@@ -84,32 +85,32 @@ const SHOWN_LENGTH = 100;
 /** The text of rules has an error. */
 export class ListingRulesError extends Error {}
 
-/** Refuses a line: what was expected, and what is there; the whole line unless given. */
+/** Throws the error of a line: what was expected, and what was found (the whole line unless given). */
 type Refuse = (expected: string, got?: string) => never;
 
 /**
- * Reads the rules of an operator, one a line:
+ * Parses the rules of an operator, one rule a line:
  *
  *     chains ethereum base arbitrum          # only these, in this order; further lines add to it
  *     hide gnosis                            # a chain and its tokens
  *     hide base:0x8335…                      # a token
  *     accept ethereum:0xa0b8… decimals 6 18  # the change from 6 to 18 is right
- *     keep ethereum:0xa0b8… decimals 6       # no other value is ever right
+ *     keep ethereum:0xa0b8… decimals 6       # no other value is ever accepted
  *
  * `#` starts a comment at the beginning of a line and after white space. A word with white space is written as a JSON
  * string. See `placeOf` for how chains and tokens are named, and `FACT_FORMS` for the facts and their values.
  *
- * @throws ListingRulesError for the first error: its line, what was expected and what is there
+ * @throws ListingRulesError for the first error: its line, what was expected and what was found
  */
 export function parseListingRules(text: string): ListingRules {
   if (text.length > MAX_RULES_LENGTH) {
     throw new ListingRulesError(`expected at most ${MAX_RULES_LENGTH} characters, got ${text.length}`);
   }
   const rules: Rule[] = [];
-  /** The rules about one fact of one place: those that accept changes of it, then at most one that keeps it. */
+  /** By place and fact: the rules that accept changes, then at most one rule that keeps the value. */
   const aboutOneFact = new Map<string, FactRule[]>();
   let number = 0;
-  // Each match is a line with its end.
+  // Each match is one line with its line break.
   for (const [line] of text.matchAll(/[^\r\n]*(?:\r\n|[\r\n]|$)/g)) {
     number++;
     const refuse: Refuse = (expected, got = line.trim()) => {
@@ -133,7 +134,7 @@ export function parseListingRules(text: string): ListingRules {
   return createListingRules(rules);
 }
 
-/** Completes an error message. */
+/** Part of an error message. */
 const PLACE = 'chain (key or CAIP-2) or token (chain:address or CAIP-19)';
 
 function readRule([verb, ...words]: readonly string[], line: number, refuse: Refuse): Rule {
@@ -173,9 +174,9 @@ function readRule([verb, ...words]: readonly string[], line: number, refuse: Ref
 }
 
 /**
- * Reads `ethereum`, `ethereum:0xa0b8…`, `eip155:1` or `eip155:1/erc20:0xa0b8…`. What can be CAIP is CAIP:
- * `eip155:100` is the chain with that number and not a token. Any other text with a colon is a token; the address
- * begins after the first colon, and can have further ones.
+ * Parses `ethereum`, `ethereum:0xa0b8…`, `eip155:1` or `eip155:1/erc20:0xa0b8…`. A text that can be a CAIP identifier
+ * is one: `eip155:100` is the chain with that number and not a token. Any other text with a colon is a token. Its
+ * address begins after the first colon, and can contain colons.
  *
  * @returns undefined if a part is missing
  */
@@ -194,7 +195,7 @@ function placeOf(text: string): Place | undefined {
   return chainKey === '' || address === '' ? undefined : { chainKey, address };
 }
 
-/** Equal for places that are the same whatever the listings have. */
+/** A text that is equal for two spellings of one place, without a look at the listings. */
 function placeKey(place: Place): string {
   if (!('caip2' in place)) return rowKey(place);
   const { caip2, asset, address } = place;
@@ -210,7 +211,7 @@ function isSameValue(fact: GuardedFact, one: string, other: string): boolean {
   return foldValue(fact, one) === foldValue(fact, other);
 }
 
-/** Puts rules that were read into force. Those about one place do not contradict each other. */
+/** Makes the rules from their parsed lines. Rules about one place do not contradict each other. */
 function createListingRules(rules: readonly Rule[]): ListingRules {
   const places = rules.flatMap((rule) => (rule.verb === 'chains' ? rule.places : rule.place));
   const { length: size } = rules;
@@ -231,7 +232,7 @@ function createListingRules(rules: readonly Rule[]): ListingRules {
 /** No rules: everything is served, in the upstream's order. */
 export const NO_RULES: ListingRules = createListingRules([]);
 
-/** The row that a place is; undefined if no chain has its identifier. */
+/** The key of the row at a place; undefined if no chain has its identifier. */
 function rowPlaceOf(place: Place, byCaip2: ReadonlyMap<string | null, Chain>): RowPlace | undefined {
   if (!('caip2' in place)) return place;
   const { caip2, asset, address } = place;
@@ -240,7 +241,7 @@ function rowPlaceOf(place: Place, byCaip2: ReadonlyMap<string | null, Chain>): R
   return { chainKey: foldChainKey(chain.chainKey), address };
 }
 
-/** @param rowOf finds the row that a rule names; undefined if no chain has its identifier */
+/** @param rowOf finds the row that a rule names; it returns undefined if no chain has the identifier */
 function resolve(
   rules: readonly Rule[],
   rows: string,
@@ -257,7 +258,7 @@ function resolve(
     if (rule.verb === 'chains') {
       ranks ??= new Map();
       for (const { chainKey } of rule.places.flatMap((place) => rowOf(place) ?? [])) {
-        // Of a chain that is named twice, the first place counts.
+        // If a chain is named twice, the first place counts.
         if (!ranks.has(chainKey)) ranks.set(chainKey, ranks.size);
       }
       continue;
@@ -272,7 +273,7 @@ function resolve(
       accepted.add(changeKey(rowKey(row), rule.fact, rule.from, rule.value));
     } else {
       const values = kept.get(rowKey(row)) ?? new Map<GuardedFact, string>();
-      // Rules by key and by CAIP can name one row without being read as the same place: the first one counts.
+      // Two rules can name one row by key and by CAIP, which the parser does not notice: the first one counts.
       if (!values.has(rule.fact)) kept.set(rowKey(row), values.set(rule.fact, rule.value));
     }
   }
@@ -300,7 +301,7 @@ function resolve(
   };
 }
 
-/** Folds the key of a chain, which has no white space; a {@link tokenKey} is folded. */
+/** Folds the key of a chain. A {@link tokenKey}, which contains a space, is folded already. */
 function foldRowKey(key: string): string {
   return key.includes(' ') ? key : foldChainKey(key);
 }
@@ -310,7 +311,7 @@ function changeKey(row: string, fact: GuardedFact, from: string, to: string): st
   return JSON.stringify([row, fact, foldValue(fact, from), foldValue(fact, to)]);
 }
 
-/** The rows that are not hidden, in the order of their chains. It takes time in proportion to the rows. */
+/** The rows that are not hidden, in the order of their chains. Linear in the number of rows. */
 function select<Row extends { readonly chainKey: string }>(
   rows: readonly Row[],
   ranks: ReadonlyMap<string, number> | undefined,
@@ -329,9 +330,9 @@ function select<Row extends { readonly chainKey: string }>(
 type NamedRow = Pick<Chain, 'chainKey'> & Partial<Pick<Token, 'address'>>;
 
 /**
- * The rule that accepts a change, for a message that says what to paste.
+ * The rule that accepts a change, for a message that the operator can paste from.
  *
- * @returns undefined if no rule can say it, such as for the key of a chain that reads like an identifier by CAIP
+ * @returns undefined if no rule can express it, such as for a chain key that looks like a CAIP identifier
  */
 export function acceptRule(row: NamedRow, fact: GuardedFact, served: string, upstream: string) {
   return checkedRule(row, ['accept', fact, served, upstream], (rules, key) => {
@@ -339,12 +340,12 @@ export function acceptRule(row: NamedRow, fact: GuardedFact, served: string, ups
   });
 }
 
-/** The rule that keeps the value that is served; undefined if no rule can say it. */
+/** The rule that keeps the value that is served; undefined if no rule can express it. */
 export function keepRule(row: NamedRow, fact: GuardedFact, served: string) {
   return checkedRule(row, ['keep', fact, served], (rules, key) => rules.keptFacts(key)?.get(fact) === served);
 }
 
-/** The upstream chooses these texts: what is pasted must be read as what is meant, and as nothing else. */
+/** Writes a rule and parses it again. The upstream chooses the texts in it, so they must not change its meaning. */
 function checkedRule(
   row: NamedRow,
   [verb = '', ...words]: readonly string[],
@@ -365,13 +366,13 @@ function checkedRule(
 /** Sticky: the end of the line, a comment, a JSON string, or a word without quotes. */
 const WORD = /\s*(?:(?<end>$|#)|(?<quoted>"[^"\\]*(?:\\.[^"\\]*)*")(?=\s|$)|(?<bare>[^\s"]\S*))/y;
 
-/** A word that needs no quotes: printable ASCII, without a quote or a comment at its beginning. */
+/** A word that needs no quotes: printable ASCII that does not begin with `"` or `#`. */
 const BARE = /^[!$-~][!-~]*$/;
 
 /**
- * Splits a line into its words; none for an empty line or a comment.
+ * Splits a line into its words. An empty line or a comment has none.
  *
- * @returns undefined if a word begins with a double quote and is no JSON string
+ * @returns undefined if a word begins with a double quote but is not a JSON string
  */
 function wordsOf(line: string): readonly string[] | undefined {
   const words: string[] = [];
@@ -393,7 +394,7 @@ function unquoted(text: string | undefined): string | undefined {
   }
 }
 
-/** The text as a JSON string in ASCII alone, so that look-alike and invisible characters show. */
+/** The text as a JSON string in ASCII, so that look-alike and invisible characters become visible. */
 function quoted(text: string): string {
   return JSON.stringify(text).replace(
     /[^ -~]/g,

@@ -1,4 +1,7 @@
-import type { GuardRecord } from './guard-record.js';
+/**
+ * The data of the gateway, chains, tokens and whole listings of them, and the interface of a service that sends them.
+ */
+import type { GuardMemory } from './guard-memory.js';
 import type { ListingHistory } from './history.js';
 import type { UpstreamError } from './upstream-error.js';
 
@@ -25,10 +28,10 @@ export interface HeldBackFact {
   readonly since: number;
 }
 
-/** Of nearly all rows: nothing is held back. */
+/** The `heldBack` of nearly all rows. */
 export const NOTHING_HELD_BACK: readonly HeldBackFact[] = Object.freeze([]);
 
-/** A network that tokens move from or to. Its identity is `chainKey`; `chainId` is not unique. */
+/** A network that tokens can move from or to. Its identity is `chainKey`; `chainId` is not unique. */
 export interface Chain {
   readonly chainKey: string;
   /** Family such as `evm`, lower-case; an open set. */
@@ -38,7 +41,7 @@ export interface Chain {
   readonly shortName: string;
   readonly name: string;
   readonly nativeCurrency: NativeCurrency;
-  /** Its CAIP-2 identifier; null if none follows from the row, or if another chain has it. */
+  /** Its CAIP-2 identifier; null if the row gives none, or if another chain has it. */
   readonly caip2: string | null;
   /** Facts on which the upstream contradicts this row; empty for nearly all. */
   readonly heldBack: readonly HeldBackFact[];
@@ -46,7 +49,7 @@ export interface Chain {
 
 export interface Price {
   readonly usd: number;
-  /** `takenAt` of the answer that it came with (milliseconds since 1970). */
+  /** `takenAt` of the answer with this price (milliseconds since 1970). */
   readonly asOf: number;
 }
 
@@ -67,22 +70,22 @@ export interface Token {
 }
 
 /**
- * The two optional arguments of the token listing. With `srcToken` it asks for routes: the tokens that can be reached
- * from that token, most of them on other chains.
+ * The two optional parameters of a request for tokens. With `srcToken` it asks for routes: the tokens that can be
+ * reached from that token, most of them on other chains.
  */
-export interface TokenFilter {
+export interface TokenRequest {
   readonly srcChainKey?: string | undefined;
   readonly srcToken?: string | undefined;
 }
 
-/** Rows of an answer that were left out. */
+/** Rows of an answer that are not served. */
 export interface RejectedRows {
   readonly count: number;
   /** The index and the reason of the first of them. */
   readonly first: readonly string[];
 }
 
-/** Rejected rows that do not have the form of a row; the other rejected rows are duplicates. */
+/** Rejected rows that do not have the specified form. All other rejected rows are duplicates. */
 export interface UnreadableRows {
   readonly count: number;
   /** The keys of those that can still be identified. */
@@ -99,52 +102,51 @@ export interface LargestListing {
 }
 
 /**
- * The name of the service that the rows are from, such as `v1`, or `demo` for the embedded listing. Clients see it:
- * it must never be an address.
+ * The name of a service, such as `v1`, or `demo` for the embedded one. Clients see it as `source`: it must never be an
+ * address.
  */
-export type ListingSource = string;
+export type ServiceName = string;
 
 /** How old rows are. */
 export interface RowsAge {
-  /** When their request was sent, less the answer's `Age` (milliseconds since 1970): the rows are no older. */
+  /** When their request was sent, minus the `Age` of the answer (milliseconds since 1970). The rows are not older. */
   readonly takenAt: number;
-  /** The `Age` of the answer, in milliseconds: caches on its way had held it for this long. 0 unless given. */
+  /** The `Age` of the answer, in milliseconds: how long caches had stored it. 0 unless given. */
   readonly upstreamAgeMs?: number | undefined;
 }
 
 /** The source and the age of rows. */
-export interface Origin extends RowsAge {
-  readonly source: ListingSource;
+export interface SourceAndAge extends RowsAge {
+  readonly source: ServiceName;
 }
 
 /**
- * When the request for rows was sent (milliseconds since 1970). Requests are scheduled by it, and gateways that share
- * compare it: by `takenAt`, an answer that comes from a cache would be asked for again at once.
+ * When the request for rows was sent (milliseconds since 1970). Refreshes are scheduled by this time, and gateways that
+ * share compare it. With `takenAt`, an answer from a cache would be requested again at once.
  */
 export function sentAtOf({ takenAt, upstreamAgeMs = 0 }: RowsAge): number {
   return takenAt + upstreamAgeMs;
 }
 
 /** A parsed answer of the upstream: the rows that can be served, in the upstream's order, frozen. */
-export interface Fetched<Row> extends Origin {
+export interface Fetched<Row> extends SourceAndAge {
   readonly rows: readonly Row[];
   readonly rejected: RejectedRows;
-  /** Only of a new answer; it is not stored. */
+  /** Only in a new answer. It is not stored. */
   readonly unreadable?: UnreadableRows | undefined;
   /**
-   * Only of a new answer: the rows of each key that the answer has more than once with unequal guarded facts. None of
-   * them is among `rows`.
+   * Only in a new answer: by key, the rows that contradict each other on guarded facts. They are not among `rows`.
    */
   readonly contradictory?: ReadonlyMap<string, readonly Row[]> | undefined;
-  /** What is remembered of guarded values; undefined for a new answer, and for a record of an older gateway. */
-  readonly guard?: GuardRecord<Row> | undefined;
-  /** Only of an answer read from disk: the largest listing of the day before it was written. */
+  /** The memory of the guard; undefined for a new answer, and for a listing that an older gateway has stored. */
+  readonly guard?: GuardMemory<Row> | undefined;
+  /** Only in a listing from disk: the largest listing of the day before it was written. */
   readonly largest?: LargestListing | undefined;
-  /** Only of an answer read from disk or shared by another gateway, unless an old one wrote it. */
+  /** Only in a listing from disk or from another gateway, unless an old gateway wrote it. */
   readonly history?: ListingHistory | undefined;
 }
 
-/** Why requests wait before they are sent, such as a pause that the upstream has asked for, and for how long. */
+/** Why and for how long requests wait before they are sent, such as a pause that the upstream has asked for. */
 export interface RequestDelay {
   readonly error: UpstreamError;
   /** In milliseconds. */
@@ -155,7 +157,7 @@ export interface RequestDelay {
 export interface RouteClient {
   /** The address of its connection; undefined if unknown. */
   readonly client: string | undefined;
-  /** Ends the waiting of this client, and of no other, with this error. */
+  /** Rejects the request of this client only, with this error. */
   refuse(error: Error): void;
 }
 
@@ -163,40 +165,46 @@ export interface RouteClient {
 export interface RouteClients {
   /** Whether the token listing has the token. Requests for routes from other tokens have lower priority. */
   readonly isListed: boolean;
-  /** Calls the listener with each client that waits, and with each client that joins later. */
+  /** Calls the listener with each client that waits, and with each one that joins later. */
   watch(listener: (client: RouteClient) => void): void;
-  /** Whether no client waits for the answer. Such a request is sent only if no other one waits, and is not repeated. */
+  /** True for a background request. It is sent only if no other request waits, and is not retried. */
   readonly isForNobody?: boolean;
 }
 
-/**
- * The seam between the upstream and the rest of the gateway: each upstream service implements this interface.
- *
- * Both methods reject only with an `UpstreamError`, or with a `GatewayError` BAD_USER_INPUT for a filter that the
- * service does not support.
- */
-export interface Listing {
-  /** The service that gets the requests now. */
-  readonly source: ListingSource;
-  /** The whole chain listing; never empty. */
-  chains(): Promise<Fetched<Chain>>;
-  /**
-   * Without `srcToken` the token listing, which is never empty; with it the routes from that token, perhaps none.
-   *
-   * @param clients the clients that ask for routes; they determine the request's place in the queue
-   */
-  tokens(filter: TokenFilter, clients?: RouteClients): Promise<Fetched<Token>>;
-  /** The delay of requests for whole listings now, and its cause; undefined if there is none. */
-  delay?(): RequestDelay | undefined;
-  /**
-   * Tells a listing with a failover which service stored or shared rows are from. If it is the successor, this listing
-   * switches to it, too.
-   */
-  switchTo?(source: ListingSource): void;
+/** The rows of each listing, by its name. */
+export interface ListingRows {
+  readonly chains: Chain;
+  readonly tokens: Token;
 }
 
 /**
- * The most rows that an answer of the upstream may have, all pages together. It is a hundred times what the services
- * list, and bounds the memory and time that an answer costs.
+ * An upstream service, such as v1. Each one implements this interface.
+ *
+ * `fetch` and `routes` reject only with an `UpstreamError`, or with a `GatewayError` BAD_USER_INPUT for a request that
+ * the service does not support.
  */
-export const MAX_ROWS = 200_000;
+export interface Service {
+  /** The name of the service that gets the requests now. */
+  readonly source: ServiceName;
+  /** Fetches a whole listing. It is never empty. */
+  fetch<Name extends keyof ListingRows>(name: Name): Promise<Fetched<ListingRows[Name]>>;
+  /**
+   * Fetches the routes from a token. There may be none.
+   *
+   * @param clients the clients that wait; they determine the request's place in the queue
+   */
+  routes(request: TokenRequest, clients?: RouteClients): Promise<Fetched<Token>>;
+  /** The delay of requests for whole listings now, and its cause; undefined if there is none. */
+  delay?(): RequestDelay | undefined;
+  /**
+   * Tells a service with failover which service stored or shared rows are from. If they are from the successor, it
+   * switches to the successor.
+   */
+  switchTo?(source: ServiceName): void;
+}
+
+/**
+ * The most rows that an answer of the upstream may have in all its pages. It bounds the memory and time that an answer
+ * costs: a hundred times the rows that the services list.
+ */
+export const MAX_LISTING_ROWS = 200_000;

@@ -1,12 +1,12 @@
-/*
- * Symbols that a person can mistake for each other: written with letters of another alphabet, the symbol of a worthless
- * token looks like that of a valuable one.
+/**
+ * Finds symbols that a person can mistake for each other. With letters of another alphabet, the symbol of a worthless
+ * token can look like the symbol of a valuable one.
  */
 import { foldText } from './fold-text.js';
 
 /**
- * The letters of Greek and Cyrillic that look like Latin letters or digits, behind what they look like in lower case.
- * They are all those of confusables.txt of Unicode 17.0.0 (UTS #39), where the accent of a look-alike does not count.
+ * Each Latin text with the Greek and Cyrillic letters that look like it. These are all such letters in confusables.txt
+ * of Unicode 17.0.0 (UTS #39); accents of look-alikes are ignored.
  */
 const LOOKALIKES: readonly (readonly [latin: string, letters: string])[] = [
   ['2', 'Ꙅ'],
@@ -47,18 +47,19 @@ const LATIN_OF: ReadonlyMap<string, string> = new Map(
   LOOKALIKES.flatMap(([latin, letters]) => [...letters].map((letter) => [letter, latin] as const)),
 );
 const GREEK_OR_CYRILLIC = /[\p{Script=Greek}\p{Script=Cyrillic}]/gu;
-const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
+/** Invisible characters, and spaces of any width: some are too thin to see. U+2800 is Braille without dots. */
+const INVISIBLE = /[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 /**
- * Equal for two symbols that look alike: without letter case, accents, full-width and invisible characters, with Latin
- * letters for those of Greek and Cyrillic that look like them, and as confusables.txt has it with `o` for `0`, and
- * with `l` for `1` and `i`. Only for symbols, which are short, and never to be shown.
+ * A text that is equal for symbols that look alike. It has no letter case, accents, white space or invisible
+ * characters. Greek and Cyrillic letters are replaced by the Latin ones that they look like, and, as in
+ * confusables.txt, `0` by `o`, and `1` and `i` by `l`. Only for symbols, which are short. Never show it.
  */
 export function lookalikeKey(symbol: string): string {
-  // Before the letter case is dropped: "Ν" looks like "N", but "ν" like "v". Twice: NFKD splits letters from their
-  // accents, but also makes a sigma of "ϲ".
+  // Replaced before the change to lower case, because "Ν" looks like "N", but "ν" like "v". And replaced twice, because
+  // NFKD separates letters from their accents, but also turns "ϲ" into a sigma.
   const decomposed = withLatin(symbol.replace(INVISIBLE, '')).normalize('NFKD');
-  return foldText(withLatin(decomposed)).replaceAll('0', 'o').replace(/[1i]/g, 'l').trim();
+  return foldText(withLatin(decomposed)).replace(INVISIBLE, '').replaceAll('0', 'o').replace(/[1i]/g, 'l');
 }
 
 /** A small letter that is not in the table, such as "т", looks like its capital. */

@@ -1,5 +1,6 @@
+/** The errors of requests to the upstream. */
 import { ERROR_CODES, type ErrorCode } from './error-codes.js';
-import { GatewayError } from './errors.js';
+import { GatewayError, type GatewayErrorOptions } from './errors.js';
 
 export type UpstreamErrorCode = Extract<ErrorCode, `UPSTREAM_${string}`>;
 
@@ -7,18 +8,18 @@ export const UPSTREAM_ERROR_CODES = ERROR_CODES.filter((code): code is UpstreamE
   code.startsWith('UPSTREAM_'),
 );
 
-export interface UpstreamErrorOptions extends ErrorOptions {
+export interface UpstreamErrorOptions extends GatewayErrorOptions {
   /** For the log only: address, status, beginning of the body. */
   readonly detail?: string | undefined;
   /** The status of the upstream's answer, if there was one. */
   readonly status?: number | undefined;
-  /** The upstream's Retry-After, in milliseconds. */
+  /** The `Retry-After` of the upstream, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** True if the gateway did not send the request: it cost the upstream nothing. */
+  /** True if the gateway did not send the request, so that it cost the upstream nothing. */
   readonly notSent?: boolean | undefined;
 }
 
-/** A request to the upstream failed, or its answer cannot be used. The message is safe to show to clients. */
+/** A request to the upstream failed, or its answer cannot be used. Clients see the message. */
 export class UpstreamError extends GatewayError {
   override readonly name = 'UpstreamError';
   declare readonly code: UpstreamErrorCode;
@@ -36,14 +37,25 @@ export class UpstreamError extends GatewayError {
   }
 }
 
+/** The same error for a client that has caused it, or that repeats its request although it was told to wait. */
+export function causedByClient(error: UpstreamError): UpstreamError {
+  const { code, message, detail, status, retryAfterMs, notSent, cause } = error;
+  return new UpstreamError(code, message, { detail, status, retryAfterMs, notSent, cause, isByClient: true });
+}
+
 /**
  * The upstream's answer does not have the specified form.
  *
- * @param reason what was expected and what came; clients see it
+ * @param reason what was expected and what was received; clients see it
  */
 export function malformed(reason: string, detail?: string, cause?: unknown): UpstreamError {
   return new UpstreamError('UPSTREAM_MALFORMED', `The upstream's answer cannot be used: ${reason}.`, {
     detail,
     cause,
   });
+}
+
+/** Wraps an error in the code of the gateway. Clients see only that there was one; the log has the cause. */
+export function internalError(cause: unknown): UpstreamError {
+  return malformed('it caused an internal error of the gateway; the log has the cause', undefined, cause);
 }

@@ -1,27 +1,31 @@
+/* The limits on documents, which are checked before validation. */
 import {
   type DocumentNode,
   type FragmentDefinitionNode,
   GraphQLError,
   Kind,
+  Lexer,
   type OperationDefinitionNode,
   type SelectionSetNode,
+  type Source,
+  TokenKind,
 } from 'graphql';
 import type { ErrorCode } from '../domain/error-codes.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 
 export interface DocumentLimits {
-  /** Levels of fields, including leaves. An operation of only introspection fields is exempt. */
+  /** Maximum levels of fields, including the innermost. Operations with only introspection fields are exempt. */
   readonly maxDepth: number;
-  /** Aliases of one operation. Those of a fragment count once for each spread. */
+  /** Maximum aliases of one operation. The aliases of a fragment count once for each spread. */
   readonly maxAliases: number;
-  /** Lexical tokens of the whole document, and fields of one operation with its fragments expanded. */
+  /** Maximum lexical tokens of the whole document, and fields of one operation with its fragments expanded. */
   readonly maxQueryTokens: number;
 }
 
 /**
  * The errors of a document whose operations are too deep, have too many aliases or too many fields.
  *
- * To be used before validation: fragments that spread each other can multiply, and the cost of validation and execution
+ * Call it before validation: fragments that spread each other can multiply, and the cost of validation and execution
  * grows with the number of expanded fields, not with the length of the document.
  */
 export function limitErrors(document: DocumentNode, limits: DocumentLimits): readonly GraphQLError[] {
@@ -31,19 +35,36 @@ export function limitErrors(document: DocumentNode, limits: DocumentLimits): rea
     if (operation.kind !== Kind.OPERATION_DEFINITION) return [];
     const { depth, aliases, fields } = measure(operation.selectionSet);
     const checks = [
-      ['levels of fields', 'MAX_DEPTH', maxDepth, isIntrospection(operation) ? 0 : depth],
-      ['aliases', 'MAX_ALIASES', maxAliases, aliases],
-      ['fields, its fragments spread', 'MAX_QUERY_TOKENS', maxQueryTokens, fields],
+      ['levels of fields (MAX_DEPTH)', maxDepth, isIntrospection(operation) ? 0 : depth],
+      ['aliases (MAX_ALIASES)', maxAliases, aliases],
+      ['fields, its fragments spread', maxQueryTokens, fields],
     ] as const;
     return checks
-      .filter(([, , limit, actual]) => actual > limit)
-      .map(([unit, setting, limit, actual]) => limitExceeded(unit, setting, limit, actual, operation));
+      .filter(([, limit, actual]) => actual > limit)
+      .map(([unit, limit, actual]) => limitExceeded(unit, limit, actual, operation));
   });
+}
+
+/** Fragments by name. */
+export type Fragments = Readonly<Record<string, FragmentDefinitionNode>>;
+
+const fragmentsOfDocuments = new WeakMap<DocumentNode, Fragments>();
+
+/** The fragments of a document. They are collected once, however often it is executed. */
+export function fragmentsOf(document: DocumentNode): Fragments {
+  const known = fragmentsOfDocuments.get(document);
+  if (known) return known;
+  const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition;
+  }
+  fragmentsOfDocuments.set(document, fragments);
+  return fragments;
 }
 
 /** The error of a document with more lexical tokens than this. */
 export function tooManyTokens(limit: number): GraphQLError {
-  return limitExceeded('tokens', 'MAX_QUERY_TOKENS', limit, 'more');
+  return limitExceeded('tokens', limit, 'more');
 }
 
 /** The error of a document with a name beyond its limit. */
@@ -55,12 +76,11 @@ export function nameTooLong(): GraphQLError {
 
 function limitExceeded(
   unit: string,
-  setting: string,
   limit: number,
   actual: number | 'more',
   operation?: OperationDefinitionNode,
 ): GraphQLError {
-  const message = `An operation may have at most ${limit} ${unit} (${setting}); this one has ${actual}.`;
+  const message = `An operation may have at most ${limit} ${unit}; this one has ${actual}.`;
   return refusal(message, operation);
 }
 
@@ -84,17 +104,14 @@ const NOTHING: Measures = { depth: 0, aliases: 0, fields: 0 };
  * the document. A fragment that spreads itself adds nothing: a validation rule refuses it.
  */
 function createMeasure(document: DocumentNode): (selectionSet: SelectionSetNode) => Measures {
-  const fragments = new Map<string, FragmentDefinitionNode>();
-  for (const definition of document.definitions) {
-    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
-  }
+  const fragments = fragmentsOf(document);
   const measured = new Map<string, Measures>();
 
   function ofFragment(name: string): Measures {
     const known = measured.get(name);
     if (known) return known;
     measured.set(name, NOTHING);
-    const fragment = fragments.get(name);
+    const fragment = fragments[name];
     const measures = fragment ? ofSelectionSet(fragment.selectionSet) : NOTHING;
     measured.set(name, measures);
     return measures;
@@ -123,4 +140,35 @@ function isIntrospection({ selectionSet }: OperationDefinitionNode): boolean {
   return selectionSet.selections.every(
     (selection) => selection.kind === Kind.FIELD && selection.name.value.startsWith('__'),
   );
+}
+
+/** The limit that a document exceeds: on its lexical tokens, or on the length of a name. */
+export type TokenLimit = 'tokens' | 'name';
+
+/** A pre-check: it also finds long words in strings and comments. The look-behind keeps it linear. */
+const LONG_WORD = new RegExp(`(?<!\\w)\\w{${TEXT_LIMITS.name + 1}}`);
+
+/**
+ * Checks a document before it is parsed. It stops at the first token over a limit, so a longer document does not cost
+ * more. It also stops at a syntax error, which the parser then reports.
+ *
+ * Names are limited because a response repeats the key of a field for each row.
+ *
+ * @returns undefined for a document within the limits
+ */
+export function exceededTokenLimit(source: Source, maxTokens: number): TokenLimit | undefined {
+  const { body } = source;
+  // A token has at least one character.
+  if (body.length <= maxTokens && !LONG_WORD.test(body)) return undefined;
+  const lexer = new Lexer(source);
+  try {
+    for (let tokens = 0; tokens <= maxTokens; tokens++) {
+      const { kind, start, end } = lexer.advance();
+      if (kind === TokenKind.EOF) return undefined;
+      if (kind === TokenKind.NAME && end - start > TEXT_LIMITS.name) return 'name';
+    }
+  } catch {
+    return undefined;
+  }
+  return 'tokens';
 }

@@ -1,3 +1,4 @@
+/* Parses and validates documents, and caches the results. */
 import {
   type ASTVisitor,
   type DocumentNode,
@@ -13,55 +14,57 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { ErrorCode } from '../domain/error-codes.js';
-import { type DocumentLimits, limitErrors, nameTooLong, tooManyTokens } from './document-limits.js';
-import { exceededTokenLimit } from './document-tokens.js';
-import { createDoorkeeper } from './doorkeeper.js';
+import {
+  type DocumentLimits,
+  exceededTokenLimit,
+  limitErrors,
+  nameTooLong,
+  tooManyTokens,
+} from './document-limits.js';
 import { mergedRules } from './merged-rules.js';
+import { createSeenBefore } from './seen-before.js';
 
 export interface DocumentsOptions extends DocumentLimits {
   readonly schema: GraphQLSchema;
-  /** If false, introspection is refused, and no error message suggests a name of the schema. */
+  /** If false, introspection is refused, and error messages do not suggest names of the schema. */
   readonly introspection: boolean;
 }
 
 export interface AcceptedDocument {
   readonly document: DocumentNode;
-  /** Whether the document is kept, so that the same text gives the same object. */
+  /** Whether the document is cached, so that the same text gives the same object. */
   readonly isLasting: boolean;
 }
 
-/** Parses and checks documents, and remembers the results for some time. */
+/** Parses and validates documents, and caches the results. */
 export interface Documents {
   /**
-   * The document, if it is valid and within the limits. A document is kept from its second time on: most of those that
-   * come once never come again.
+   * The document, if it is valid and within the limits. A document is cached from its second request on, since most
+   * documents are sent only once.
    *
-   * @returns undefined for any other text; executing it as usual then says why
+   * @returns undefined for any other text; GraphQL Yoga then reports the errors
    */
   accepted(text: string): AcceptedDocument | undefined;
   /** @throws GraphQLError LIMIT_EXCEEDED for a text with too many lexical tokens, or with a name that is too long */
   checkTokens(source: Source): void;
   /** The errors of a parsed document: those of the limits, or else those of validation. */
   errorsOf(document: DocumentNode): readonly GraphQLError[];
-  /** By text: the parsed documents, and the errors of those that cannot be parsed. */
+  /** By text: the parsed documents, and the errors of texts that cannot be parsed. */
   readonly parsed: LRUCache<string, DocumentNode>;
   readonly syntaxErrors: LRUCache<string, Error>;
 }
 
-/** In characters. A parsed document takes about fifty times the memory of its text. */
+/** Of all cached texts, in characters: about 5 MB, since a parsed document takes about fifty times its text. */
 const MAX_CACHED_LENGTH = 100_000;
 const MAX_CACHED_DOCUMENTS = 300;
-/**
- * The hundredth error helps nobody, costs as much as the first, and holds a part of its document for as long as the
- * document is cached.
- */
+/** More errors do not help, but each costs as much as the first, and keeps a part of its document in memory. */
 const MAX_VALIDATION_ERRORS = 10;
 
-/** Makes the memory of the documents of one schema; it is empty at first. */
+/** Makes an empty cache of documents for one schema. */
 export function createDocuments({ schema, introspection, ...limits }: DocumentsOptions): Documents {
   const parsed = boundedByText<DocumentNode>();
   const syntaxErrors = boundedByText<Error>();
-  const doorkeeper = createDoorkeeper();
+  const hasSeen = createSeenBefore();
   const errorsByDocument = new WeakMap<DocumentNode, readonly GraphQLError[]>();
   const rules = mergedRules([
     ...specifiedRules,
@@ -101,7 +104,7 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
     }
   }
 
-  /** The last one: most requests repeat it, and to compare two texts costs less than to hash one for the map. */
+  /** The last accepted document: most requests repeat it, and comparing two texts costs less than hashing one. */
   let last: { readonly text: string; readonly accepted: AcceptedDocument } | undefined;
 
   return {
@@ -115,8 +118,8 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
       if (!document) return undefined;
       const errors = known ? errorsOf(known) : check(document);
       const isValid = errors.length === 0;
-      // A refused document is executed as usual, which would parse it again.
-      const isLasting = known !== undefined || !isValid || doorkeeper.hasSeen(text);
+      // Also cache an invalid document: GraphQL Yoga executes it next, and would parse it again.
+      const isLasting = known !== undefined || !isValid || hasSeen(text);
       if (isLasting && !known) keep(text, document, errors);
       if (!isValid) return undefined;
       const accepted = { document, isLasting };

@@ -1,17 +1,18 @@
 /*
- * One execution of a query by a plan, and its response so far. Whatever waits, fails or is unknown to the plan ends it
- * by a throw: graphql-js then executes the operation from the beginning, and is the only one to report errors.
+ * One execution of a query by a plan, and its response so far. If a resolver waits or fails, or if the plan does not
+ * know a case, the execution ends with a throw. graphql-js then executes the operation from the beginning; only it
+ * reports errors.
  */
 import { MIN_RESPONSE_LIMIT } from '../domain/text-limits.js';
 
-/** What {@link fallBack} throws. It has no stack, so that it costs nothing to attack with. */
+/** Thrown by {@link fallBack}. It has no stack, so that attackers cannot make it expensive. */
 export const FALL_BACK: unknown = Object.freeze({ message: 'The operation is left to graphql-js.' });
 
 /**
  * Leaves the operation to graphql-js.
  *
- * @param value may be or contain promises: their rejections are handled, since nobody waits for them any more and an
- *   unhandled one would end the process
+ * @param value can be or contain promises that nobody awaits any more. Their rejections are ignored, since an unhandled
+ *   rejection would end the process
  */
 export function fallBack(value?: unknown): never {
   ignoreRejections(value);
@@ -23,7 +24,7 @@ function ignoreRejections(value: unknown): void {
   else if (Array.isArray(value)) value.forEach(ignoreRejections);
 }
 
-/** Falls back for promises, errors, and all that is no object. */
+/** Falls back unless the value is an object that is neither a promise nor an error. */
 export function assertSynchronous(value: unknown): void {
   const isPlain = typeof value === 'object' && !(value instanceof Error);
   if (!isPlain || typeof (value as { then?: unknown }).then === 'function') fallBack(value);
@@ -32,58 +33,58 @@ export function assertSynchronous(value: unknown): void {
 /** The part of an operation's context that knows what its resolvers read. */
 export interface Tracker {
   /**
-   * Calls `write`.
+   * Calls `write`, which writes JSON.
    *
-   * @returns what was read meanwhile; undefined if what was written holds for this operation only
+   * @returns the reads of `write`; undefined if other operations cannot use its JSON
    */
   track(write: () => void): object | undefined;
   /**
-   * Notes as read now what was read for JSON that was kept.
+   * Notes the reads of kept JSON, because this operation uses it.
    *
-   * @returns false if something else would be read now; nothing is noted then
+   * @returns false if this operation would read something else, and cannot use the JSON; nothing is noted then
    */
   repeat(reads: object): boolean;
 }
 
-/** The part of an operation's context that this uses. */
+/** The part of an operation's context that an execution uses. */
 export interface ExecutionContext {
-  /** Without it no JSON is kept. */
+  /** Undefined: JSON is not kept. */
   readonly tracker?: Tracker;
-  /** Limit on the bytes of the response, at least {@link MIN_RESPONSE_LIMIT}. Asked only beyond that. */
+  /** Limit on the bytes of the response, at least {@link MIN_RESPONSE_LIMIT}. Called only for longer responses. */
   readonly maxResponseBytes?: () => number;
 }
 
 /** Appends the JSON of a value that is not null. */
 export type Write = (value: unknown, execution: Execution) => void;
 
-/** JSON that is to be kept, with what was read for it. */
+/** JSON that can be kept, with the reads that it depends on. */
 export interface TrackedJson {
-  /** Bytes if it is long: to copy them costs more than to send another part. */
+  /** Bytes if it is long: sending one more part then costs less than copying the text. */
   readonly json: string | Buffer;
   readonly bytes: number;
-  /** Undefined if it cannot be used again. */
+  /** Undefined if other operations cannot use the JSON. */
   readonly reads: object | undefined;
 }
 
-/** Shorter kept JSON is text. In bytes. */
+/** Minimum bytes of kept JSON that is stored as bytes; shorter JSON is stored as text. */
 const MIN_PART = 8_192;
-/** Longer text becomes bytes between two items of a list. In UTF-16 units. */
+/** Maximum length of text, in UTF-16 units, before a list converts it to bytes between two items. */
 const MAX_TEXT = 32_768;
 
 /** One execution of an operation, and its response so far: finished parts in UTF-8, and then the text. */
 export class Execution {
-  /** JSON that is not yet in bytes; plans append to it. */
+  /** JSON that is not yet converted to bytes; plans append to it. */
   text = '';
   private parts: Buffer[] = [];
   private bytes = 0;
-  /** Set where a resolver has read something that is not there; it may have caught the error. */
+  /** True once a resolver has read something that plans do not support; it may have caught the throw. */
   hasFallenBack = false;
-  /** Set by all that depends on variables: JSON with it is not kept. */
+  /** True once something written depends on variables: such JSON is not kept. */
   usesVariables = false;
-  /** Undefined if no JSON is to be kept, and while some is written that will be kept as a whole. */
+  /** Undefined if JSON is not kept, and within JSON that is kept as a whole. */
   tracker: Tracker | undefined;
 
-  /** @param keepsJson whether this operation may come again */
+  /** @param keepsJson whether to keep JSON, because the operation is likely to be repeated */
   constructor(
     readonly context: ExecutionContext,
     readonly variables: Readonly<Record<string, unknown>>,
@@ -104,13 +105,13 @@ export class Execution {
     if (this.text.length > MAX_TEXT) this.flush();
   }
 
-  /** The response in parts, which must not be changed: kept JSON is one of them as it is. */
+  /** The response in parts. They must not be changed, because kept JSON is among them. */
   finish(): readonly Buffer[] {
     this.flush();
     return this.parts;
   }
 
-  /** Writes a value apart from the response, so that its JSON can be kept. */
+  /** Writes a value separately from the response, so that its JSON can be kept. */
   track(tracker: Tracker, write: Write, value: unknown): TrackedJson {
     const { text, parts, bytes, usesVariables } = this;
     this.text = '';
@@ -127,7 +128,7 @@ export class Execution {
     this.bytes = bytes;
     this.usesVariables ||= usesVariables;
     this.tracker = tracker;
-    // As text in one piece: V8 keeps one that was put together as a tree of its parts.
+    // toString() gives flat text: V8 stores concatenated text as a tree of its parts.
     return { json: json.length < MIN_PART ? json.toString() : json, bytes: json.length, reads };
   }
 

@@ -1,30 +1,30 @@
 /*
- * Kept JSON. What is frozen, such as the rows and lists of snapshots, is frozen all the way down, so it never changes.
- * Its JSON is kept with what else was read while it was written; where that is the same, a later operation with the same
- * selections gets the JSON in one piece. What is within kept JSON is not kept on its own.
+ * Kept JSON. Rows and lists of snapshots are frozen and never change, so their JSON is kept, together with everything
+ * else that was read to write it. A later operation with the same selections uses the JSON as a whole if it would read
+ * the same. Values within kept JSON are not kept separately.
  *
- * Two rules make this right: whatever is frozen is frozen with all that is in it, and resolvers read everything else
- * through the context, which tracks it.
+ * Two rules make this correct: a frozen value is frozen all the way down, and resolvers read everything else through
+ * the context, which tracks it.
  */
 import type { Write } from './execution.js';
 
-/** Counts the bytes of plans and of the JSON that they keep. When it is full, all of them begin anew. */
+/** Counts the bytes of plans and of their kept JSON. When it is full, all plans are dropped. */
 export interface Memory {
-  /** Counts the JSON of rows that are gone, too. */
+  /** Includes kept JSON of rows that no longer exist. */
   bytes: number;
   readonly maxBytes: number;
 }
 
-/** Rough size of what is kept for a value beside its JSON. */
+/** Estimated bytes that are kept for a value besides its JSON. */
 const BYTES_OF_ENTRY = 150;
-/** One value takes at most this share of what may be kept. */
+/** Maximum share of `maxBytes` for one value. */
 const MAX_SHARE = 1 / 4;
 
-/** Keeps the JSON of the values that one place in a plan writes. */
+/** Wraps the writing of one place in a plan, so that the JSON of its values is kept. */
 export function kept(write: Write, memory: Memory): Write {
-  /** By rows and lists, so that it goes with them. Made when it is needed: most plans are used once. */
+  /** By row or list, and freed with it. Made at the first use, since most plans are used once. */
   let known: WeakMap<object, { readonly json: string | Buffer; readonly reads: object }> | undefined;
-  /** Set where JSON cannot be kept. What is within it is kept on its own from then on. */
+  /** True once the JSON of this place cannot be kept. From then on, values within it are kept separately. */
   let isGivenUp = false;
 
   return (value, execution) => {

@@ -1,3 +1,4 @@
+/* Writes response bodies without graphql-js. */
 import {
   type DocumentNode,
   type GraphQLSchema,
@@ -6,6 +7,7 @@ import {
   type OperationDefinitionNode,
   OperationTypeNode,
 } from 'graphql';
+import { type Fragments, fragmentsOf } from './document-limits.js';
 import type { Documents } from './documents.js';
 import { Execution, type ExecutionContext } from './execution.js';
 import type { Memory } from './kept-json.js';
@@ -23,18 +25,18 @@ export interface OperationParameters {
 /** An operation of an accepted document, with its coerced variables. */
 export interface PreparedOperation {
   readonly schema: GraphQLSchema;
-  readonly document: DocumentNode;
+  readonly fragments: Fragments;
   readonly operation: OperationDefinitionNode;
   readonly variables: Variables;
 }
 
 /**
- * Writes the response body of an operation, if the operation succeeds synchronously and without errors.
+ * Writes the response body of an operation if the operation succeeds synchronously and without errors.
  *
- * @param prepare makes the context of the operation, which is executed in part even if it is not answered; undefined if
- *   the operation may not be executed, or not yet
- * @returns undefined for an operation that has to be executed as usual, from the beginning: it may have errors, have
- *   to wait, or be of a kind that the writer does not know
+ * @param prepare makes the context of the operation, which may be executed in part even if the result is undefined; it
+ *   returns undefined if the operation must not be executed now
+ * @returns undefined if graphql-js has to execute the operation from the beginning, because it has errors, has to wait,
+ *   or is of a kind that the writer does not know
  */
 export type OperationWriter = (
   parameters: OperationParameters,
@@ -50,7 +52,7 @@ export function createOperationWriter(
 
   return (parameters, prepare) => {
     const { query, operationName: name = null, variables: given = null } = parameters;
-    // Whatever is unusual or wrong is left to GraphQL Yoga, with its checks and messages.
+    // Unusual or invalid parameters are left to GraphQL Yoga, which has the error messages.
     if (typeof query !== 'string' || !(name === null || (typeof name === 'string' && name !== '')))
       return undefined;
     if (!isObjectOrNull(given) || isPersisted(parameters)) return undefined;
@@ -61,7 +63,7 @@ export function createOperationWriter(
     if (operation?.operation !== OperationTypeNode.QUERY) return undefined;
     const variables = coerceVariables(schema, operation, given ?? {});
     if (!variables) return undefined;
-    const context = prepare({ schema, document, operation, variables });
+    const context = prepare({ schema, fragments: fragmentsOf(document), operation, variables });
     if (!context) return undefined;
     const plan = isLasting
       ? plans.planFor(document, operation, variables)
@@ -74,15 +76,15 @@ function isObjectOrNull(value: unknown): value is Variables | null {
   return typeof value === 'object' && !Array.isArray(value);
 }
 
-/** Whether the extensions are anything but facts about the client, such as its name. */
+/** Whether the extensions can change the operation. Other extensions are facts about the client, such as its name. */
 function isPersisted({ extensions = null }: OperationParameters): boolean {
   return !isObjectOrNull(extensions) || (extensions !== null && 'persistedQuery' in extensions);
 }
 
-/** Limit on the plans of all operations together with the JSON that they keep. */
+/** Limit on all plans with their kept JSON: 40 MiB. */
 const MAX_BYTES = 41_943_040;
 
-/** Plans of operations that come again, kept as long as their documents. Beyond the limit all of them begin anew. */
+/** Keeps the plans of repeated operations as long as their documents. Beyond the limit all of them are dropped. */
 export class Plans {
   /** By operation, and by the values of the variables that its `@skip` and `@include` can depend on. */
   private plans = new WeakMap<OperationDefinitionNode, Map<string, Plan>>();

@@ -1,9 +1,9 @@
+/* Plans of queries: functions that write their JSON. */
 import {
   type DocumentNode,
   defaultFieldResolver,
   defaultTypeResolver,
   type FieldNode,
-  type FragmentDefinitionNode,
   type GraphQLAbstractType,
   type GraphQLObjectType,
   type GraphQLOutputType,
@@ -14,38 +14,36 @@ import {
   isListType,
   isNonNullType,
   isObjectType,
-  Kind,
   type OperationDefinitionNode,
 } from 'graphql';
-// Not in graphql's index, but the function of its executor: selections are merged here as they are there.
+// Not exported by graphql's index. Its executor merges selections by this function, so plans merge them the same way.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
+import { type Fragments, fragmentsOf } from './document-limits.js';
 import { assertSynchronous, type Execution, fallBack, type Write } from './execution.js';
+import { leafJsonOf } from './json.js';
 import { kept, type Memory } from './kept-json.js';
-import { leafJsonOf } from './leaf-json.js';
 import { argumentsOf, type Variables } from './variables.js';
 
-type Fragments = Record<string, FragmentDefinitionNode>;
-
-/** The field that a value comes from. */
+/** The field whose value is written. */
 interface Place {
   readonly nodes: readonly FieldNode[];
   readonly infoOf: (execution: Execution) => GraphQLResolveInfo;
 }
 
 const NO_ARGUMENTS: Variables = Object.freeze({});
-/** Rough sizes in memory. */
+/** Estimated sizes in memory. */
 const BYTES_OF_PLAN = 2_000;
 const BYTES_OF_FIELD = 1_000;
 
 /**
  * The plan of a query: functions that write the JSON of its parts. They call the resolvers as graphql-js does, and fall
- * back where it would wait, report an error, or do anything else than write a value.
+ * back if graphql-js would wait, report an error, or do anything other than write a value.
  */
 export class Plan {
-  private readonly fragments: Fragments = Object.create(null);
+  private readonly fragments: Fragments;
   private readonly root: Write;
 
-  /** @param memory counts what the plan takes, as it grows */
+  /** @param memory counts the size of the plan, which grows while it is used */
   constructor(
     private readonly schema: GraphQLSchema,
     document: DocumentNode,
@@ -53,10 +51,8 @@ export class Plan {
     private readonly memory: Memory,
   ) {
     memory.bytes += BYTES_OF_PLAN;
-    for (const definition of document.definitions) {
-      if (definition.kind === Kind.FRAGMENT_DEFINITION) this.fragments[definition.name.value] = definition;
-    }
-    // Nothing of the nodes is read but their selections.
+    this.fragments = fragmentsOf(document);
+    // Only the selections of the node are read.
     this.root = this.fields(schema.getQueryType() as GraphQLObjectType, [operation as unknown as FieldNode]);
   }
 
@@ -77,7 +73,7 @@ export class Plan {
     }
   }
 
-  /** Fields are planned when the first object of their type is met: there may be none. */
+  /** Plans the fields of a type at its first object, since there may be none. */
   private fields(type: GraphQLObjectType, nodes: readonly FieldNode[]): Write {
     let writes: readonly Write[] | undefined;
     const plan = (variables: Variables) => {
@@ -95,7 +91,7 @@ export class Plan {
     };
   }
 
-  /** @param start is written before the value */
+  /** @param start text that is written before the value */
   private field(parent: GraphQLObjectType, start: string, nodes: readonly FieldNode[]): Write {
     const [node] = nodes as readonly [FieldNode, ...FieldNode[]];
     const name = node.name.value;
@@ -105,7 +101,7 @@ export class Plan {
       };
     }
     const field = parent.getFields()[name];
-    // Introspection of the schema.
+    // The introspection fields `__schema` and `__type`.
     if (!field) return fallBack();
     const { args, type, resolve = defaultFieldResolver } = field;
     const { schema, fragments, operation } = this;
@@ -153,7 +149,7 @@ export class Plan {
   private list(itemType: GraphQLOutputType, place: Place): Write {
     const writeItem = this.value(itemType, place);
     return (value, execution) => {
-      // Promises, and other iterables.
+      // A promise, or another iterable.
       if (!Array.isArray(value) || value[Symbol.iterator] !== Array.prototype[Symbol.iterator])
         return fallBack(value);
       const list: readonly unknown[] = value;
@@ -201,7 +197,7 @@ export class Plan {
   }
 }
 
-/** The fourth argument of a resolver. A class: an object literal with getters takes ten times as long to make. */
+/** The fourth argument of a resolver. A class, since an object literal with getters takes ten times as long to make. */
 class Info implements GraphQLResolveInfo {
   readonly rootValue = undefined;
 
@@ -227,7 +223,7 @@ class Info implements GraphQLResolveInfo {
   }
 }
 
-/** What the default resolver returns; it would call functions. */
+/** The result of the default resolver. Falls back for functions, which that would call. */
 function propertyOf(source: unknown, name: string): unknown {
   const value = typeof source === 'object' ? (source as Variables | null)?.[name] : undefined;
   return typeof value === 'function' ? fallBack() : value;

@@ -1,10 +1,13 @@
+/* Documents that clients may send by id, and the refusal of all others. */
 import { createHash } from 'node:crypto';
-import { getIntrospectionQuery, stripIgnoredCharacters } from 'graphql';
+import { setImmediate } from 'node:timers/promises';
+import { getIntrospectionQuery, parse, Source, stripIgnoredCharacters } from 'graphql';
 import type { ErrorCode } from '../domain/error-codes.js';
+import type { Documents } from './documents.js';
 import type { OperationParameters } from './operation-writer.js';
 
 export interface TrustedDocumentsOptions {
-  /** Texts by id; undefined: clients cannot ask by id. */
+  /** Texts by id; undefined: clients cannot send ids. */
   readonly trustedDocuments?: ReadonlyMap<string, string> | undefined;
   /** Whether all other documents are refused. */
   readonly trustedDocumentsOnly?: boolean | undefined;
@@ -13,30 +16,29 @@ export interface TrustedDocumentsOptions {
   readonly introspection: boolean;
 }
 
-/** The parameters of a request, with any others that it has. */
+/** The parameters of a request, with any further members. */
 type Parameters = OperationParameters & Readonly<Record<string, unknown>>;
 
 /** Why the document of a request is refused. */
 export class DocumentRefusal {
   constructor(
     readonly code: ErrorCode | 'PERSISTED_QUERY_NOT_FOUND',
-    /** Of HTTP. */
+    /** The HTTP status. */
     readonly status: number,
     readonly message: string,
   ) {}
 }
 
-/** The one place that knows which text an id stands for, and which texts are accepted. */
+/** Looks up documents by id, and refuses documents that are not trusted. */
 export interface TrustedDocuments {
   /**
    * Puts the text into parameters that name a trusted document by `documentId`, `doc_id` or
-   * `extensions.persistedQuery.sha256Hash`; they are then the same as if the text had been sent. Returns any other
-   * parameters as they are.
+   * `extensions.persistedQuery.sha256Hash`, as if the client had sent the text. Returns other parameters unchanged.
    */
   resolve(parameters: Parameters): Parameters | DocumentRefusal;
 }
 
-/** The SDL that routers ask for. It costs nothing. */
+/** A query for the SDL alone, as routers send it. It is always accepted. */
 const SDL_ONLY = /^(?:query(?: \w+)?)?\{(?:\w+:)?(?:_service\{sdl\}|_sdl)\}$/;
 const MAX_SDL_LENGTH = 500;
 const MAX_SHOWN = 100;
@@ -67,14 +69,14 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions): Truste
       const id = parameters.documentId ?? parameters.doc_id ?? undefined;
       if (id !== undefined) return byId(id, parameters);
       const { query = null } = parameters;
-      const text = texts.get(hashIn(parameters.extensions) ?? '');
+      const text = texts.get(persistedHash(parameters.extensions) ?? '');
       if (text !== undefined && (query === null || query === text)) return withText(text, parameters);
       return isAccepted(query) ? parameters : notTrusted(query);
     },
   };
 }
 
-/** Texts by id, and by their SHA-256 where that is nobody's id. */
+/** Texts by id, and by their SHA-256 unless another text has that as its id. */
 function textsByKey(manifest: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const texts = new Map(manifest);
   for (const text of manifest.values()) {
@@ -84,7 +86,7 @@ function textsByKey(manifest: ReadonlyMap<string, string>): ReadonlyMap<string, 
   return texts;
 }
 
-/** Accepts trusted documents, whatever their white space and comments. */
+/** Makes a check that accepts trusted documents with any white space and comments. */
 function createAcceptance(
   manifest: ReadonlyMap<string, string>,
   { pageDocuments = [], introspection }: TrustedDocumentsOptions,
@@ -92,7 +94,7 @@ function createAcceptance(
   const ofPages = pageDocuments.length > 0 && introspection ? introspectionQueries() : [];
   const texts = new Set([...manifest.values(), ...pageDocuments, ...ofPages]);
   const stripped = new Set([...texts].map(withoutIgnored));
-  // Reading much longer ones would cost more than they are worth.
+  // Much longer texts cannot be trusted documents, and stripping them would take long.
   const longest = [...texts].reduce((most, { length }) => Math.max(most, length), MAX_SDL_LENGTH);
   const maxLength = 1.5 * longest;
   return (query) => {
@@ -106,7 +108,7 @@ function createAcceptance(
   };
 }
 
-/** Undefined for a text that cannot be read. */
+/** Undefined for a text that cannot be split into tokens. */
 function withoutIgnored(text: string): string | undefined {
   try {
     return stripIgnoredCharacters(text);
@@ -115,25 +117,16 @@ function withoutIgnored(text: string): string | undefined {
   }
 }
 
-/** What the playground may ask, depending on its version. */
+/** The introspection queries that a version of the playground may send: with any combination of these options. */
 function introspectionQueries(): readonly string[] {
-  const both = [true, false];
-  return both.flatMap((inputValueDeprecation) =>
-    both.flatMap((schemaDescription) =>
-      both.flatMap((specifiedByUrl) =>
-        both.flatMap((directiveIsRepeatable) =>
-          both.map((oneOf) =>
-            getIntrospectionQuery({
-              inputValueDeprecation,
-              schemaDescription,
-              specifiedByUrl,
-              directiveIsRepeatable,
-              oneOf,
-            }),
-          ),
-        ),
-      ),
-    ),
+  return Array.from({ length: 2 ** 5 }, (_, options) =>
+    getIntrospectionQuery({
+      inputValueDeprecation: (options & 1) > 0,
+      schemaDescription: (options & 2) > 0,
+      specifiedByUrl: (options & 4) > 0,
+      directiveIsRepeatable: (options & 8) > 0,
+      oneOf: (options & 16) > 0,
+    }),
   );
 }
 
@@ -143,7 +136,8 @@ function withText(query: string, { extensions, ...others }: Parameters): Paramet
   return Object.keys(rest).length > 0 ? { ...others, query, extensions: rest } : { ...others, query };
 }
 
-function hashIn(extensions: unknown): string | undefined {
+/** The hash in the extensions of a request for a persisted query; undefined for any other. */
+export function persistedHash(extensions: unknown): string | undefined {
   const { persistedQuery } = (extensions ?? {}) as { persistedQuery?: unknown };
   const { version, sha256Hash } = (persistedQuery ?? {}) as { version?: unknown; sha256Hash?: unknown };
   return version === 1 && typeof sha256Hash === 'string' ? sha256Hash : undefined;
@@ -164,4 +158,57 @@ function notTrusted(query: unknown): DocumentRefusal {
     403,
     `This gateway executes only documents that it knows (TRUSTED_DOCUMENTS_ONLY), got ${query === null ? 'none of them' : 'another one'}. Ask for a known one by its "documentId", or ask the operator to add yours.`,
   );
+}
+
+/** The log that gets the report. */
+interface ReportLog {
+  info(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+}
+
+type DocumentChecks = Pick<Documents, 'checkTokens' | 'errorsOf'>;
+
+/** Maximum invalid documents that the log names. */
+const MAX_LOGGED = 50;
+
+/**
+ * Logs which trusted documents are invalid, so that clients cannot use them. It never rejects.
+ *
+ * @param manifest texts by id
+ */
+export async function reportInvalidDocuments(
+  manifest: ReadonlyMap<string, string>,
+  documents: DocumentChecks,
+  log: ReportLog,
+): Promise<void> {
+  const invalid = await invalidDocuments(manifest, documents);
+  const count = manifest.size;
+  if (invalid.size === 0) {
+    log.info({ count }, 'All trusted documents are valid');
+    return;
+  }
+  const shown = Object.fromEntries([...invalid].slice(0, MAX_LOGGED));
+  log.warn(
+    { count, invalidCount: invalid.size, invalid: shown },
+    'Some trusted documents are invalid: clients that ask for them get these errors',
+  );
+}
+
+/** The error of each invalid document, by id. Each document is checked in its own turn of the event loop. */
+async function invalidDocuments(
+  manifest: ReadonlyMap<string, string>,
+  documents: DocumentChecks,
+): Promise<ReadonlyMap<string, string>> {
+  const invalid = new Map<string, string>();
+  for (const [id, text] of manifest) {
+    await setImmediate();
+    try {
+      documents.checkTokens(new Source(text));
+      const [error] = documents.errorsOf(parse(text));
+      if (error) invalid.set(id, error.message);
+    } catch (error) {
+      invalid.set(id, error instanceof Error ? error.message : String(error));
+    }
+  }
+  return invalid;
 }

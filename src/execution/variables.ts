@@ -1,3 +1,4 @@
+/* Coerces variables and arguments. */
 import {
   type FieldNode,
   type GraphQLField,
@@ -22,8 +23,8 @@ import { fallBack } from './execution.js';
 export type Variables = Readonly<Record<string, unknown>>;
 
 /**
- * Coerces variables as getVariableValues of graphql-js does; that costs several times as much, because it notes the path
- * of each value for its errors.
+ * Coerces variables as getVariableValues of graphql-js does, several times as fast, because it does not record the path
+ * of each value for errors.
  *
  * @returns undefined if one is invalid or unusual
  */
@@ -48,13 +49,13 @@ export function coerceVariables(
   }
 }
 
-/** Throws for an invalid value. It asks for classes by `instanceof`: isNonNullType and the like take several times as long. */
+/** Throws for an invalid value. It uses `instanceof`: isNonNullType and its like take several times as long. */
 function coerce(given: GraphQLInputType, value: unknown): unknown {
   const isNonNull = given instanceof GraphQLNonNull;
   if (value === null || value === undefined) return isNonNull ? fallBack() : null;
   const type = isNonNull ? given.ofType : given;
   if (type instanceof GraphQLList) {
-    // A value stands for a list of itself.
+    // A single value means a list of one item.
     const items: readonly unknown[] = Array.isArray(value) ? value : [value];
     return items.map((item) => coerce(type.ofType, item));
   }
@@ -64,7 +65,7 @@ function coerce(given: GraphQLInputType, value: unknown): unknown {
   return parsed === undefined ? fallBack() : parsed;
 }
 
-/** Lists of fields: to list those of an object like that of getFields() takes long. */
+/** The fields of each type as a list: making it from the object of getFields() takes long. */
 const fieldsOfTypes = new WeakMap<GraphQLInputObjectType, readonly GraphQLInputField[]>();
 
 function fieldsOf(type: GraphQLInputObjectType): readonly GraphQLInputField[] {
@@ -91,7 +92,7 @@ function coerceObject(type: GraphQLInputObjectType, given: Variables): Variables
 }
 
 /**
- * The arguments of a field as getArgumentValues of graphql-js gives them, which takes four times as long.
+ * The arguments of a field. Gives the same as getArgumentValues of graphql-js, in a quarter of the time.
  *
  * @throws GraphQLError where graphql-js would report an error
  */

@@ -1,3 +1,4 @@
+/* The context of an operation: everything that its resolvers may use. */
 import { maxResponseBytes } from '../domain/text-limits.js';
 import type { Logger } from '../logger.js';
 import type { ListingStatus, StaleListing } from '../snapshots/freshness.js';
@@ -7,18 +8,18 @@ import { type Dependencies, dependenciesOf } from './dependencies.js';
 import { DependencyTracker } from './dependency-tracker.js';
 import { Loaders, type LoadersOptions } from './loaders.js';
 
-/** Everything that resolvers may use, made anew for every operation. */
+/** Everything that resolvers may use. Each operation has its own. */
 export interface GatewayContext {
   readonly loaders: Loaders;
   /** The cost of the operation so far. */
   readonly cost: CostMeter;
-  /** A log that adds the request's id to each line. Made when it is needed, which is for errors only. */
+  /** Makes a log that adds the request's id to each line. Only errors need it. */
   readonly log: () => Logger;
   /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. */
   readonly isPriceFresh: (asOf: number) => boolean;
   /** Limit on the bytes of the response, at the present size of the token listing. */
   readonly maxResponseBytes: () => number;
-  /** Collects what the response depends on beside rows. */
+  /** Notes what the response depends on besides rows. */
   readonly tracker: DependencyTracker;
   /** Whether clients may read the schema. */
   readonly introspection: boolean;
@@ -26,39 +27,41 @@ export interface GatewayContext {
   readonly listings: () => readonly ListingStatus[];
   /** The snapshots read so far that were stale at the time of this operation. */
   readonly staleListings: () => readonly StaleListing[];
-  /** The dependencies of the finished response; undefined if it holds for this moment only. */
+  /** The dependencies of the finished response; undefined if it must not be cached. */
   readonly dependencies: () => Dependencies | undefined;
 }
 
-/** What is the same for all operations. */
+/** The part of a context that all operations share. */
 export interface ContextOptions extends Pick<CostLimits, 'maxRows' | 'maxCost' | 'unitsOfWholeToken'> {
   readonly snapshots: Snapshots;
-  /** An older price is shown as null, in milliseconds. */
+  /** Maximum age of a price in milliseconds; an older one is shown as null. */
   readonly priceMaxAgeMs: number;
   readonly maxRoutesPerOperation: number;
   readonly introspection: boolean;
   readonly log: Logger;
 }
 
-/** What belongs to one operation. */
+/** The part of a context that differs between operations. */
 export interface OperationFacts {
   /** The address of the client; undefined if unknown. */
   readonly client: string | undefined;
-  /** The id of its request; undefined for an operation that logs nothing. */
+  /** Until when it waits for the upstream, on the monotonic clock; undefined: the maximum wait from now on. */
+  readonly waitsUntil?: number | undefined;
+  /** Gives the id of its request; undefined for an operation that does not log. */
   readonly requestId?: (() => string) | undefined;
-  /** See {@link LoadersOptions.nextTurn}. */
-  readonly nextTurn: () => Promise<void>;
+  /** See {@link LoadersOptions.yieldToQueue}. */
+  readonly yieldToQueue: () => Promise<void>;
   readonly refuseToWait?: LoadersOptions['refuseToWait'];
 }
 
 /** Makes the context of one operation. */
 export function createContext(options: ContextOptions, operation: OperationFacts): GatewayContext {
   const { snapshots, priceMaxAgeMs, introspection, log } = options;
-  const { client, requestId, nextTurn, refuseToWait } = operation;
-  const view = snapshots.view(client);
+  const { client, waitsUntil, requestId, yieldToQueue, refuseToWait } = operation;
+  const view = snapshots.view(client, waitsUntil);
   const now = view.now();
   const { maxRows, maxCost, unitsOfWholeToken, maxRoutesPerOperation: maxRoutes } = options;
-  const listedTokens = () => view.untracked().tokens?.rows.length ?? 0;
+  const listedTokens = () => view.untracked('tokens')?.rows.length ?? 0;
   const maxBytes = () => maxResponseBytes(listedTokens());
   const cost = new CostMeter({
     maxRows,
@@ -75,7 +78,7 @@ export function createContext(options: ContextOptions, operation: OperationFacts
     return isFresh;
   };
   return {
-    loaders: new Loaders({ view, tracker, isPriceFresh, maxRoutes, cost, nextTurn, refuseToWait }),
+    loaders: new Loaders({ view, tracker, isPriceFresh, maxRoutes, cost, yieldToQueue, refuseToWait }),
     cost,
     log: () => log.child({ requestId: requestId?.() }),
     isPriceFresh,

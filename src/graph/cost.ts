@@ -1,10 +1,9 @@
 /*
  * Cost: how much CPU time an operation takes, in units of about a third of a microsecond. Each field of each object
- * counts 1 unit, and each row of a list 1 more. The fields of the root are counted before execution, and the rows of a
- * list where its resolver has found them. What takes more than that, such as a search, is counted where it is done.
+ * costs 1 unit, and each row of a list 1 more. The fields of the root are charged before execution, and the rows of a
+ * list when its resolver has found them. More expensive work, such as a search, is charged by its resolver.
  */
 import {
-  type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
   type GraphQLObjectType,
@@ -14,10 +13,9 @@ import {
   getNullableType,
   isListType,
   isObjectType,
-  Kind,
   type OperationDefinitionNode,
 } from 'graphql';
-// Not in graphql's index, but the function of its executor: selections are merged here as they are executed.
+// Not exported by graphql's index. Its executor merges selections by this function, so costs count the same fields.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
 import { OperationLimitError, responseTooLong } from '../domain/errors.js';
 import { MIN_RESPONSE_LIMIT } from '../domain/text-limits.js';
@@ -27,23 +25,26 @@ export interface Cost {
   units: number;
   /** Rows of all lists of objects. */
   rows: number;
-  /** Of the response, at the least: its names, without its values. */
+  /** A lower bound for the bytes of the response: its names, without its values. */
   bytes: number;
 }
+
+type Fragments = Record<string, FragmentDefinitionNode>;
 
 /** An operation before its execution. */
 export interface MeteredOperation {
   readonly schema: GraphQLSchema;
-  readonly document: DocumentNode;
+  /** The fragments of its document. */
+  readonly fragments: Fragments;
   readonly operation: OperationDefinitionNode;
-  /** Coerced. */
+  /** The coerced variables. */
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
 export interface CostLimits {
-  /** Limit on CPU time, in units. It grows with the token listing, which always fits whole. */
+  /** Limit on CPU time, in units. If the whole token listing costs more, that is the limit. */
   readonly maxCost: number;
-  /** Limit on the rows of all lists together, and so on the size of the response. It never grows. */
+  /** Limit on the rows of all lists together, and so on the size of the response. Unlike `maxCost`, it is fixed. */
   readonly maxRows: number;
   /** Units for one token with every field and its chain. */
   readonly unitsOfWholeToken: number;
@@ -53,54 +54,47 @@ export interface CostLimits {
   readonly maxResponseBytes: () => number;
 }
 
-/** Units for the routes of one token that are not cached: they cost the upstream a request. */
+/** Units for the uncached routes of one token, which cost the upstream a request. */
 export const ROUTE_UNITS = 1_000;
-/** Units for reading one id. */
+/** Units for decoding one id. */
 export const ID_UNITS = 6;
-/** For `__schema` and `__type`, whatever is selected: the schema is small. */
+/** Units for `__schema` and `__type`, whatever is selected: the schema is small. */
 const INTROSPECTION_UNITS = 5_000;
-/** For `tokenChanges` and its four fields, one of which is the list of all tokens. */
+/** Units for an object that is an error: making it, with its stack, takes 80 µs. Each row can have one. */
+const ERROR_UNITS = 250;
+/** Units for `tokenChanges` and its four fields, one of which is the list of all tokens. */
 const UNITS_AROUND_LIST = 5;
 
-/** Adds up the cost of one operation. A class, since one is made for every operation. */
+/** Adds up the cost of one operation. A class, since each operation needs one, and an object of closures costs more. */
 export class CostMeter {
   /** The cost so far. */
   readonly spent: Cost = { units: 0, rows: 0, bytes: 0 };
-  /** Set once the operation is over a limit. None of its data is shown then. */
+  /** The error of an operation that is over a limit. The response then has this error and no data. */
   refusal: OperationLimitError | undefined;
 
   constructor(private readonly limits: CostLimits) {}
 
-  /** Adds what the document alone says: the fields of the root, with the single objects below. @returns `refusal` */
-  admitOperation({
-    schema,
-    document,
-    operation,
-    variables,
-  }: MeteredOperation): OperationLimitError | undefined {
+  /** Adds the cost of the root fields, with the single objects below, from the document alone. @returns `refusal` */
+  chargeOperation(metered: MeteredOperation): OperationLimitError | undefined {
+    const { schema, operation } = metered;
     const type = schema.getQueryType();
     if (!type) return undefined;
-    const cost = known(operation, type, hasDirectives(operation), () => {
-      const fragments: Fragments = Object.create(null);
-      for (const definition of document.definitions) {
-        if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition;
-      }
-      // Nothing of a node is read but its selections.
-      return costOfObject(type, [operation as unknown as FieldNode], { schema, fragments, variables });
-    });
+    // Only the selections of the node are read.
+    const nodes = [operation as unknown as FieldNode];
+    const cost = known(operation, type, hasDirectives(operation), () => costOfObject(type, nodes, metered));
     this.count(cost);
     return this.refusal;
   }
 
   /**
-   * Adds the cost of the objects of a field, with the fields selected on them and the single objects below. For look-ups
-   * the keys stand for the objects, so that none is read where there are too many.
+   * Adds the cost of the objects of a field, with the fields selected on them and the single objects below. Look-ups
+   * pass the keys in place of the objects: if there are too many, the operation fails before any object is read.
    *
-   * @param typeOf the object type of each, for a field of an abstract type
-   * @returns the objects; none once the operation is over a limit
+   * @param typeOf gives the object type of each row, for a field of an abstract type
+   * @returns the rows; an empty list once the operation is over a limit
    * @throws OperationLimitError when it goes over a limit
    */
-  admitRows<Row>(
+  chargeRows<Row>(
     rows: readonly Row[],
     info: GraphQLResolveInfo,
     typeOf?: (row: Row) => string,
@@ -119,8 +113,7 @@ export class CostMeter {
   }
 
   /**
-   * Adds rows whose units do not count: an operation that is near the limit of units must not fail as soon as a fact is
-   * held back.
+   * Adds rows without units: an operation near the limit of units must not fail because a fact is held back.
    *
    * @throws OperationLimitError when it goes over a limit
    */
@@ -129,7 +122,7 @@ export class CostMeter {
   }
 
   /**
-   * Adds units that belong to no rows, before what they are for is done.
+   * Adds units that do not belong to rows. Call it before the work that they stand for.
    *
    * @throws OperationLimitError also if the operation was over a limit before
    */
@@ -138,7 +131,7 @@ export class CostMeter {
   }
 
   /**
-   * Adds what a part of another operation cost, which is used again.
+   * Adds the cost of a reused part of another operation.
    *
    * @throws OperationLimitError
    */
@@ -157,7 +150,7 @@ export class CostMeter {
       this.refusal ??= responseTooLong(maxResponseBytes());
     } else if (spent.rows > maxRows) {
       this.refusal ??= limitExceeded(
-        `The lists of an operation may have at most ${maxRows} rows in all (MAX_ROWS); these have ${spent.rows}. Nest fewer lists in each other, or ask for fewer rows at a time.`,
+        `The lists of an operation may have at most ${maxRows} rows in all; these have ${spent.rows}. Nest fewer lists in each other, or ask for fewer rows at a time.`,
       );
     } else if (spent.units > maxCost && spent.units > this.unitLimit()) {
       this.refusal ??= limitExceeded(
@@ -170,9 +163,9 @@ export class CostMeter {
     const { schema, fragments, fieldNodes } = info;
     const type = schema.getType(typeName);
     if (!isObjectType(type)) return;
-    // graphql-js and the writer of responses use one list of nodes for all objects, with the same conditions.
+    // graphql-js and the operation writer use the same list of nodes for all objects, with the same conditions.
     const { units, bytes } = known(fieldNodes, type, false, () => {
-      // To read the variables would say that the response depends on them.
+      // Reading the variables would mark the response as depending on them.
       const variables = fieldNodes.some(hasDirectives) ? info.variableValues : {};
       return costOfObject(type, fieldNodes, { schema, fragments, variables });
     });
@@ -190,10 +183,9 @@ function limitExceeded(message: string): OperationLimitError {
   return new OperationLimitError('LIMIT_EXCEEDED', message);
 }
 
-type Fragments = Record<string, FragmentDefinitionNode>;
-type Selections = Pick<GraphQLResolveInfo, 'schema' | 'fragments'> & Pick<MeteredOperation, 'variables'>;
+type Selections = Pick<MeteredOperation, 'schema' | 'fragments' | 'variables'>;
 
-/** Costs of one object, by the nodes with its selections and by its type. */
+/** The cost of one object, by the nodes with its selections and by its type. */
 const costs = new WeakMap<object, Map<GraphQLObjectType, Cost>>();
 
 function known(nodes: object, type: GraphQLObjectType, isVariable: boolean, make: () => Cost): Cost {
@@ -208,7 +200,7 @@ function hasDirectives({ loc }: FieldNode | OperationDefinitionNode): boolean {
   return !loc || loc.source.body.includes('@');
 }
 
-/** The cost of one object with what is selected on it. Lists and objects of abstract types count where they are found. */
+/** The cost of one object with its selections. Lists and objects of abstract types are charged by their resolvers. */
 function costOfObject(type: GraphQLObjectType, nodes: readonly FieldNode[], selections: Selections): Cost {
   const cost = { units: 0, rows: 0, bytes: 0 };
   for (const [key, nodesOfField] of collect()) {
@@ -216,7 +208,7 @@ function costOfObject(type: GraphQLObjectType, nodes: readonly FieldNode[], sele
     const field = type.getFields()[name];
     const below = field && getNullableType(field.type);
     cost.units += field || name === '__typename' ? 1 : 1 + INTROSPECTION_UNITS;
-    // In quotes, with a colon and a comma or brace.
+    // Plus two quotes, a colon, and a comma or brace.
     cost.bytes += key.length + 4;
     if (!isObjectType(below)) continue;
     const { units, bytes } = costOfObject(below, nodesOfField, selections);
@@ -231,18 +223,19 @@ function costOfObject(type: GraphQLObjectType, nodes: readonly FieldNode[], sele
       return collectSubfields(schema, fragments, variables, type, nodes);
     } catch {
       // A variable of @skip or @include is null: execution fails with the same error.
+      cost.units += ERROR_UNITS;
       return [];
     }
   }
 }
 
-/** Units for one object of the type with every field and the single objects below. Lists do not count. */
+/** Units for one object of the type with every field and the single objects below, without lists. */
 export function unitsOfWholeObject(type: GraphQLObjectType): number {
   let units = 0;
   for (const field of Object.values(type.getFields())) {
     const below = getNullableType(field.type);
     if (isObjectType(below)) units += 1 + unitsOfWholeObject(below);
-    // A list that is empty for nearly all rows.
+    // `heldBack` is a list, but empty for nearly all rows.
     else if (!isListType(below) || field.name === 'heldBack') units += 1;
   }
   return units;

@@ -1,36 +1,41 @@
+import { LISTING_NAMES, type ListingName } from '../snapshots/listings.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { ReadSnapshots } from '../snapshots/view/operation-view.js';
 import type { TrackedReads } from './dependency-tracker.js';
 
 /*
- * Dependencies: what a response was made from. They are tracked while an operation runs, kept with its cached
- * response, checked against the snapshots that are served when it is asked for again, and turned into headers.
+ * Dependencies: what a response was made from. They are tracked while an operation runs, and stored with its cached
+ * response. Before the response is used again, they are compared with the snapshots that are served now. The caching
+ * headers follow from them.
  */
 
-/** All that responses can be made from, as it is served now. */
-const SERVED = {
-  chains: (snapshots) => snapshots.current().chains?.version,
-  tokens: (snapshots) => snapshots.current().tokens?.version,
-  /** In place of `tokens` where no price was read. */
-  tokensWithoutPrices: (snapshots) => snapshots.current().tokens?.rowsVersion,
-  /** Where the response shows the time of prices, or that they are too old. */
-  pricesTakenAt: (snapshots) => snapshots.current().tokens?.takenAt,
-  /** Of the operator, where routes were read; otherwise the listings alone show them. */
-  rules: (snapshots) => snapshots.current().rules,
-  routeMap: (snapshots) => snapshots.routeMap()?.version,
-  /** Where the response shows the time of routes: the answers that the map is made from, */
+/** Reads the present value of everything that responses can depend on, by name. */
+const SERVED: Readonly<Record<string, (snapshots: Snapshots) => unknown>> = {
+  ...Object.fromEntries(
+    LISTING_NAMES.flatMap((name) => [
+      [name, (snapshots: Snapshots) => snapshots.snapshotOf(name)?.digest],
+      // Replaces the entry above if no price was read.
+      [`${name} rows`, (snapshots: Snapshots) => snapshots.snapshotOf(name)?.rowsDigest],
+      // If the response shows the time of a price, or hides a price as too old.
+      [`${name} prices`, (snapshots: Snapshots) => snapshots.snapshotOf(name)?.pricesTakenAt],
+    ]),
+  ),
+  /** The operator's rules, if routes were read. The versions of the listings already depend on them. */
+  rules: (snapshots) => snapshots.rules(),
+  routeMap: (snapshots) => snapshots.routeMap()?.changes,
+  /** If the response shows the time of routes: the answers that the route map is made from. */
   routeMapAnswers: (snapshots) => snapshots.routeMap()?.answers,
-  /** and, of routes asked for, that no newer ones have taken their place. */
+  /** If the response shows the time of routes: changes whenever newer routes replace cached ones. */
   routeEvictions: (snapshots) => snapshots.routeEvictions(),
-} satisfies Readonly<Record<string, (snapshots: Snapshots) => unknown>>;
+};
 
-type Served = keyof typeof SERVED;
-
-/** While they are current, executing the request again would give the same response. */
+/** While all of these are current, executing the request again gives the same response. */
 export interface Dependencies {
-  /** What it was made from, as it was served then. */
-  readonly values: Readonly<Partial<Record<Served, unknown>>>;
-  /** When they cease to be current even if nothing served changes (milliseconds since 1970). */
+  /** The values of the names in {@link SERVED} when the response was made. */
+  readonly values: Readonly<Record<string, unknown>>;
+  /** The listings that were read. */
+  readonly listings: readonly ListingName[];
+  /** When they expire even if `values` stay the same (milliseconds since 1970). */
   readonly goodUntil: number;
   /** When a price in the response becomes too old to be shown (milliseconds since 1970); infinite without prices. */
   readonly pricesGoodUntil: number;
@@ -38,25 +43,31 @@ export interface Dependencies {
   readonly routesTakenAt: number | undefined;
 }
 
-/** A complete result without errors; reusable while its dependencies are current. */
+/** A complete result without errors. It can be used again while its dependencies are current. */
 export interface CacheableResult {
   readonly dependencies: Dependencies;
   /** The operation's name, if the client gave one. */
   readonly operation: string | undefined;
 }
 
-/** The dependencies of a response; undefined if it holds for this moment only. */
+/** The dependencies of a response; undefined if it must not be cached. */
 export function dependenciesOf(read: ReadSnapshots, tracked: TrackedReads): Dependencies | undefined {
-  const { chains, tokens, isMissing, routes, routeMap } = read;
+  const { listings, isMissing, routes, routeMap } = read;
   const { prices, priceTimes, pricesGoodUntil, freshness, routeTimes } = tracked;
   if (freshness || isMissing) return undefined;
+  const versions: Record<string, unknown> = {};
+  const names = LISTING_NAMES.filter((name) => listings[name]);
+  for (const name of names) {
+    const { digest, rowsDigest, pricesTakenAt } = listings[name] ?? {};
+    versions[prices ? name : `${name} rows`] = prices ? digest : rowsDigest;
+    if (priceTimes) versions[`${name} prices`] = pricesTakenAt;
+  }
   return {
+    listings: names,
     values: {
-      ...(chains && { chains: chains.version }),
-      ...(tokens && (prices ? { tokens: tokens.version } : { tokensWithoutPrices: tokens.rowsVersion })),
-      ...(tokens && priceTimes && { pricesTakenAt: tokens.takenAt }),
+      ...versions,
       ...(routes && { rules: routes.rules }),
-      ...(routeMap && { routeMap: routeMap.version }),
+      ...(routeMap && { routeMap: routeMap.changes }),
       ...(routeMap && routeTimes && { routeMapAnswers: routeMap.answers }),
       ...(routes && routeTimes && { routeEvictions: routes.evictions }),
     },
@@ -66,34 +77,32 @@ export function dependenciesOf(read: ReadSnapshots, tracked: TrackedReads): Depe
   };
 }
 
-/** The facts behind the caching headers of a response. Times are in milliseconds. */
+/** The facts from which the caching headers of a response are made. Times are in milliseconds. */
 export interface ResponseInfo {
-  /** The moment that they are about (since 1970). */
+  /** The time for which they are true (since 1970). */
   readonly now: number;
   /** The value of `x-stale-listings`; undefined if everything that was read is fresh. */
   readonly staleListings: string | undefined;
-  /** How long until a listing that was read is refreshed, or the dependencies expire; at least 0. */
+  /** Time until a listing that was read is due for a refresh, or the dependencies expire; at least 0. */
   readonly freshForMs: number;
-  /** How long until a price in it is too old; infinite without prices. */
+  /** Time until a price in the response becomes too old; infinite without prices. */
   readonly pricesGoodForMs: number;
   /** When the oldest snapshot that was read was fetched (since 1970); infinite if none was read. */
   readonly takenAt: number;
 }
 
-/** Gives what a response's headers need now; undefined if the dependencies are no longer current. */
+/** Checks dependencies. Returns the facts for the response's headers; undefined if they are no longer current. */
 export type DependencyCheck = (dependencies: Dependencies) => ResponseInfo | undefined;
 
-/** Makes the check of dependencies against what is served now. */
+/** Makes the check of dependencies against the snapshots that are served now. */
 export function createDependencyCheck(snapshots: Snapshots): DependencyCheck {
-  return ({ values, goodUntil, pricesGoodUntil, routesTakenAt }) => {
+  return ({ values, listings, goodUntil, pricesGoodUntil, routesTakenAt }) => {
     const now = snapshots.now();
     if (now >= goodUntil) return undefined;
     for (const name in values) {
-      if (values[name as Served] !== SERVED[name as Served](snapshots)) return undefined;
+      if (values[name] !== SERVED[name]?.(snapshots)) return undefined;
     }
-    const tokens = 'tokens' in values || 'tokensWithoutPrices' in values;
-    const read = { chains: 'chains' in values, tokens, routesTakenAt };
-    const { stale, freshForMs, takenAt } = snapshots.freshness(read, now);
+    const { stale, freshForMs, takenAt } = snapshots.freshness({ listings, routesTakenAt }, now);
     return {
       now,
       staleListings: staleListingsHeader(stale),
@@ -119,7 +128,7 @@ export function staleListingsHeader(
 const STALE_WHILE_REVALIDATE = 60;
 /** Seconds for which caches may serve a stale response while the gateway is unreachable. */
 const STALE_IF_ERROR = 86_400;
-/** Seconds for which a response that depends on no listing may be served, such as the schema, which a release can change. */
+/** Seconds for which a response without listings may be served. It shows the schema, which a release can change. */
 const MAX_AGE_OF_SCHEMA = 300;
 
 /**
@@ -143,10 +152,10 @@ export function ageHeader(ageMs: number): string {
 /**
  * The headers for browser and CDN caches, as alternating names and values.
  *
- * A cache keeps a response for `max-age` less `Age`. How long it may is known for the present moment: until the next
- * refresh. So `max-age` is that time and the age together, and the difference stays true however old the response is.
- * There is one exception: without any time left it is 0, since some caches do not look at `Age`. (The age begins again
- * with each refresh, so they keep a response for a refresh interval too long at most.)
+ * A cache keeps a response for `max-age` less `Age`. That difference must be the time until the next refresh, so
+ * `max-age` is the sum of that time and the age. One exception: if no time is left, `max-age` is 0, since some caches
+ * ignore `Age`. (The age starts again with each refresh, so such caches keep a response at most one refresh interval
+ * too long.)
  *
  * @param ageMs how old the response is, in milliseconds; 0 for one that was just made
  */
@@ -157,7 +166,7 @@ export function cachingHeaders(
   const age = Math.floor(ageMs / 1000);
   const freshFor = Number.isFinite(freshForMs) ? Math.floor(freshForMs / 1000) : MAX_AGE_OF_SCHEMA - age;
   const maxAge = freshFor > 0 ? freshFor + age : 0;
-  // Both periods begin when max-age ends. They must end before a price becomes too old, which is null here.
+  // Both periods begin when max-age ends. They must end before the gateway would show a price in it as null.
   const staleFor = Math.max(0, Math.floor(pricesGoodForMs / 1000) - freshFor);
   const whileRevalidate = Math.min(STALE_WHILE_REVALIDATE, staleFor);
   const ifError = Math.min(STALE_IF_ERROR, staleFor);

@@ -1,14 +1,15 @@
-import type { ListingReads } from '../snapshots/freshness.js';
+/* Tracks what an operation reads besides rows. */
+import { LISTING_NAMES, type ListingName } from '../snapshots/listings.js';
 import type { View } from '../snapshots/view/operation-view.js';
 import type { Cost, CostMeter } from './cost.js';
 
-/** What an operation, or a part of it, has read beside rows. Times are in milliseconds since 1970. */
+/** What an operation, or a part of it, has read besides rows. Times are in milliseconds since 1970. */
 export interface TrackedReads {
   /** True once a price was read or used to filter or order tokens. */
   readonly prices: boolean;
   /** True if the response shows a price's time or hides a price as too old; both change at every refresh. */
   readonly priceTimes: boolean;
-  /** When the first price that was read becomes too old. */
+  /** When the first of the prices that were read becomes too old. */
   readonly pricesGoodUntil: number;
   /** True once the status of the listings was read, which changes every second. */
   readonly freshness: boolean;
@@ -18,7 +19,7 @@ export interface TrackedReads {
   readonly routeTimes: boolean;
 }
 
-/** What a part of a response was made from, beside rows. While it is the same, so is that part. */
+/** What a part of a response was made from, besides rows. While this stays the same, so does the part. */
 class Reads implements TrackedReads, Cost {
   prices = false;
   priceTimes = false;
@@ -26,32 +27,29 @@ class Reads implements TrackedReads, Cost {
   freshness = false;
   routes = false;
   routeTimes = false;
-  /** The version of the chain listing; undefined if it was not read. */
-  chains: string | undefined = undefined;
-  /** The version of the token listing and its `takenAt`, which prices show; undefined if it was not read. */
-  tokens: string | undefined = undefined;
-  tokensTakenAt: number | undefined = undefined;
-  /** What the part cost while it was made. */
+  /** The `state` of the snapshots that were read. */
+  readonly states: Partial<Record<ListingName, string>> = {};
+  /** The cost of the part. */
   units = 0;
   rows = 0;
   bytes = 0;
 }
 
-const NO_LISTINGS: ListingReads = { chains: false, tokens: false };
+const NO_LISTINGS: readonly ListingName[] = [];
 
-/** How many kinds of reads are shared, and how many are known to be noted. */
+/** Maximum of distinct reads that are shared, and of those that a tracker remembers as already noted. */
 const MAX_SHARED = 8;
 
-/** The latest reads of parts. Those of most parts are equal: as one object, they are compared and noted once. */
+/** The latest distinct reads of parts. Most parts have equal reads: one object is compared and noted only once. */
 const shared: Reads[] = [];
 
 /**
- * Collects what one operation reads beside rows: resolvers and loaders note it. It also tells what was read for a part
- * of the response, so that the part can be used in other operations. A class, since one is made for every operation.
+ * Collects what one operation reads besides rows; resolvers and loaders note it. It also separates the reads of a part
+ * of the response, so that other operations can use that part again.
  */
 export class DependencyTracker {
   private noted = new Reads();
-  /** Reads that were repeated, and so need not be compared again. */
+  /** Reads that were repeated before and need not be compared again. */
   private readonly repeated: Reads[] = [];
 
   /** @param now milliseconds since 1970, by the clock of the operation */
@@ -66,20 +64,20 @@ export class DependencyTracker {
     return this.noted;
   }
 
-  /** Notes it as read. Routes each time, also those at hand: their listing may have been noted elsewhere. */
+  /** Notes a read. Note routes each time, also cached ones: the earlier note may belong to another part. */
   note(flag: Exclude<keyof TrackedReads, 'pricesGoodUntil'>): void {
     this.noted[flag] = true;
   }
 
-  /** Notes that a price was read which is too old from this time on. */
+  /** Notes that a price was read, and when it becomes too old. */
   notePriceGoodUntil(time: number): void {
     if (time < this.noted.pricesGoodUntil) this.noted.pricesGoodUntil = time;
   }
 
   /**
-   * Calls `write`, which makes a part of the response. Not within another call.
+   * Calls `write`, which makes a part of the response. Calls must not be nested.
    *
-   * @returns what was read meanwhile; undefined if the part holds for this operation only
+   * @returns the reads of this part; undefined if other operations cannot use it
    */
   track(write: () => void): Reads | undefined {
     const { view, noted, cost } = this;
@@ -89,46 +87,42 @@ export class DependencyTracker {
     this.noted = reads;
     write();
     this.noted = noted;
-    const { chains: readChains, tokens: readTokens } = view.swapReads(listingsBefore);
-    const { chains, tokens } = view.untracked();
-    if (readChains) {
-      reads.chains = chains?.version;
-      view.chains();
-    }
-    if (readTokens) {
-      reads.tokens = tokens?.version;
-      reads.tokensTakenAt = tokens?.takenAt;
-      view.tokens();
+    const listings = view.swapReads(listingsBefore);
+    let isMissing = false;
+    for (const name of listings) {
+      const state = this.stateOf(name);
+      if (state !== undefined) reads.states[name] = state;
+      isMissing ||= state === undefined;
+      view.read(name);
     }
     reads.units = cost.spent.units - units;
     reads.rows = cost.spent.rows - rows;
     reads.bytes = cost.spent.bytes - bytes;
     this.noteAll(reads);
-    const isMissing = (readChains && !chains) || (readTokens && !tokens);
     return reads.freshness || reads.routes || isMissing ? undefined : sharedOf(reads);
   }
 
   /**
-   * Notes as read by this operation what was read for a part of another one, and adds what that cost.
+   * Notes the reads of a part that another operation made, and adds its cost, because this operation uses that part.
    *
-   * @returns false if this operation would read something else; nothing is noted then
+   * @returns false if this operation would read something else and must make the part itself; nothing is noted then
    * @throws OperationLimitError
    */
   repeat(reads: Reads): boolean {
     if (!this.repeated.includes(reads)) {
-      const { chains, tokens } = this.view.untracked();
       if (this.now >= reads.pricesGoodUntil) return false;
-      if (reads.chains !== undefined && reads.chains !== chains?.version) return false;
-      if (reads.tokens !== undefined) {
-        if (reads.tokens !== tokens?.version || reads.tokensTakenAt !== tokens.takenAt) return false;
-        this.view.tokens();
-      }
-      if (reads.chains !== undefined) this.view.chains();
+      const listings = LISTING_NAMES.filter((name) => reads.states[name] !== undefined);
+      if (listings.some((name) => reads.states[name] !== this.stateOf(name))) return false;
+      for (const name of listings) this.view.read(name);
       this.noteAll(reads);
       if (this.repeated.length < MAX_SHARED) this.repeated.push(reads);
     }
     this.cost.add(reads);
     return true;
+  }
+
+  private stateOf(name: ListingName): string | undefined {
+    return this.view.untracked(name)?.state;
   }
 
   private noteAll(reads: TrackedReads): void {
@@ -156,9 +150,7 @@ function isEqual(one: Reads, other: Reads): boolean {
     one.priceTimes === other.priceTimes &&
     one.pricesGoodUntil === other.pricesGoodUntil &&
     one.routeTimes === other.routeTimes &&
-    one.chains === other.chains &&
-    one.tokens === other.tokens &&
-    one.tokensTakenAt === other.tokensTakenAt &&
+    LISTING_NAMES.every((name) => one.states[name] === other.states[name]) &&
     one.units === other.units &&
     one.rows === other.rows &&
     one.bytes === other.bytes

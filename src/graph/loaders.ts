@@ -1,21 +1,21 @@
 /*
- * The reads of one operation, without repeats. Each is named after its result, and throws or rejects with a
- * GatewayError. While the snapshots are at hand none returns a promise: a list of 10,000 tokens must not cost 10,000
- * promises.
+ * The reads of one operation, without repeats. Each method is named after its result, and throws or rejects with a
+ * GatewayError. If the snapshot is loaded, it returns a value and not a promise: a list of 10,000 tokens must not cost
+ * 10,000 promises.
  */
 import { isIdentifiedBy, parseCaip19 } from '../domain/caip.js';
 import type { Chain, Token } from '../domain/listing.js';
 import type { FoundTokens } from '../search/suggestions/did-you-mean.js';
 import { needsChains, type TokenSearchRequest } from '../search/token-search.js';
-import type { ListingName } from '../snapshots/freshness.js';
 import type { ListingChanges } from '../snapshots/history/change-log.js';
+import type { IndexedListings, ListingName } from '../snapshots/listings.js';
 import type { RouteAnswer } from '../snapshots/routes/routes.js';
-import type { ChainSnapshot, TokenSnapshot } from '../snapshots/snapshot.js';
+import type { ChainSnapshot } from '../snapshots/snapshot.js';
 import type { TokenSources } from '../snapshots/sources/sources.js';
 import { searchUnits } from './cost.js';
 import type { DependencyTracker } from './dependency-tracker.js';
-import { inTurn, type MaybePromise, WOULD_WAIT, whenReady } from './maybe-promise.js';
-import { type RouteFilter, RouteReads, type RouteReadsOptions } from './route-reads.js';
+import { awaitAndYield, type MaybePromise, WOULD_WAIT, whenReady } from './maybe-promise.js';
+import { RouteReads, type RouteReadsOptions, type RouteRequest } from './route-reads.js';
 
 export interface LoadersOptions extends RouteReadsOptions {
   /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. */
@@ -23,26 +23,21 @@ export interface LoadersOptions extends RouteReadsOptions {
   readonly tracker: Pick<DependencyTracker, 'note'>;
 }
 
-interface ListingSnapshots {
-  readonly chains: ChainSnapshot;
-  readonly tokens: TokenSnapshot;
-}
-
-/** A class, since one is made for every operation, and most operations need a few of its methods. */
+/** A class, since each operation needs one, and most operations call only a few of its methods. */
 export class Loaders {
-  /** The listings that this operation waits for. All reads of one share a turn. */
-  private readonly arrivals = new Map<ListingName, Promise<unknown>>();
+  /** The listings that this operation waits for. All reads of one listing share a turn in the queue. */
+  private readonly pendingListings = new Map<ListingName, Promise<unknown>>();
   private madeRouteReads: RouteReads | undefined;
 
   constructor(private readonly options: LoadersOptions) {}
 
-  /** Resolves when each listing is there, or has failed, that the other fields of this operation wait for. */
+  /** Resolves when each listing that the other fields of this operation wait for is loaded or has failed. */
   async settled(): Promise<void> {
-    // The fields after the one that asks have been resolved by then.
+    // Lets the resolvers of the fields after the calling one start first.
     await null;
-    for (let awaited = -1; awaited < this.arrivals.size; ) {
-      awaited = this.arrivals.size;
-      await Promise.allSettled(this.arrivals.values());
+    for (let awaited = -1; awaited < this.pendingListings.size; ) {
+      awaited = this.pendingListings.size;
+      await Promise.allSettled(this.pendingListings.values());
     }
   }
 
@@ -65,7 +60,7 @@ export class Loaders {
     return this.read('chains', (chains) => chains.byCaip2(caip2) ?? null);
   }
 
-  /** The token at this address; in any writing of both. */
+  /** The token at this address; letter case and other forms are folded as everywhere. */
   tokenByAddress(chainKey: string, address: string): MaybePromise<Token | null> {
     return this.read('tokens', (tokens) => tokens.byAddress(chainKey, address) ?? null);
   }
@@ -96,61 +91,60 @@ export class Loaders {
     });
   }
 
-  /** How the chain listing differs from an earlier state; from none without a cursor. */
+  /** How the chain listing differs from an earlier state; without a cursor, all rows. */
   chainChanges(since: string | undefined): MaybePromise<ListingChanges<Chain>> {
     return this.read('chains', (chains) => chains.changesSince(since));
   }
 
-  /** How the token listing differs from an earlier state, prices left out; from none without a cursor. */
+  /** How the token listing differs from an earlier state, apart from prices; without a cursor, all rows. */
   tokenChanges(since: string | undefined): MaybePromise<ListingChanges<Token>> {
     return this.read('tokens', (tokens) => tokens.changesSince(since));
   }
 
   /**
-   * The upstream's answer to a route request. Empty once too many were refused: none of the operation's data is
-   * shown then.
+   * The upstream's answer to a route request. Empty once too many were refused: the whole operation fails then.
    *
    * @throws GatewayError ROUTE_BUDGET_EXCEEDED, synchronously
    */
-  routesFrom(filter: RouteFilter): MaybePromise<RouteAnswer> {
+  routesFrom(filter: RouteRequest): MaybePromise<RouteAnswer> {
     this.options.tracker.note('routes');
     this.madeRouteReads ??= new RouteReads(this.options);
     return this.madeRouteReads.routesFrom(filter);
   }
 
-  /** What can reach this token, as far as it is known; null if routes are not swept. It never asks the upstream. */
+  /** The known sources of this token; null if routes are not swept. It never asks the upstream. */
   sourcesOf(chainKey: string, address: string): MaybePromise<TokenSources | null> {
     const { view, tracker } = this.options;
     tracker.note('routes');
     return view.isSwept ? this.read('tokens', (tokens) => view.sources(tokens, chainKey, address)) : null;
   }
 
-  /** A filter on types needs the chain listing. Names only improve a search, which goes on without them. */
+  /** A filter on types needs the chain listing. A search by words works without it, but then finds less. */
   private chainsFor(
     request: Pick<TokenSearchRequest, 'query' | 'filter'>,
   ): MaybePromise<ChainSnapshot | undefined> {
     if (!needsChains(request)) return undefined;
     const chains = this.read('chains', (snapshot) => snapshot);
     if (!(chains instanceof Promise)) return chains;
-    // In any case: the search may fail before it waits for them, and an unhandled rejection would end the process.
+    // Always catch: the search may fail before it awaits them, and an unhandled rejection would end the process.
     const ifAny = chains.catch(() => undefined);
     return request.filter.chainTypes ? chains : ifAny;
   }
 
-  /** Reads a listing: at once if there is a snapshot, otherwise when there is. */
+  /** Reads a listing: at once if there is a snapshot, otherwise as soon as there is one. */
   private read<Name extends ListingName, Result>(
     name: Name,
-    use: (snapshot: ListingSnapshots[Name]) => MaybePromise<Result>,
+    use: (snapshot: IndexedListings[Name]) => MaybePromise<Result>,
   ): MaybePromise<Result> {
-    const { view, nextTurn, refuseToWait } = this.options;
-    const snapshot = view[name]() as MaybePromise<ListingSnapshots[Name]>;
+    const { view, yieldToQueue, refuseToWait } = this.options;
+    const snapshot = view.read(name);
     if (!(snapshot instanceof Promise)) return use(snapshot);
     if (refuseToWait) {
       refuseToWait(snapshot);
       throw WOULD_WAIT;
     }
-    const arrival = this.arrivals.get(name) ?? inTurn(snapshot, nextTurn);
-    this.arrivals.set(name, arrival);
-    return arrival.then((arrived) => use(arrived as ListingSnapshots[Name]));
+    const pendingListing = this.pendingListings.get(name) ?? awaitAndYield(snapshot, yieldToQueue);
+    this.pendingListings.set(name, pendingListing);
+    return pendingListing.then((loaded) => use(loaded as IndexedListings[Name]));
   }
 }

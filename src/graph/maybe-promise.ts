@@ -1,7 +1,8 @@
-/** A value, or a promise of it where it must be loaded first. */
+/* Values that may have to be loaded first. */
+/** A value, or a promise of it if it must be loaded first. */
 export type MaybePromise<Value> = Value | Promise<Value>;
 
-/** Uses a value at once if it is at hand. */
+/** Passes a value on: at once if it is loaded, otherwise when its promise resolves. */
 export function whenReady<Value, Result>(
   value: MaybePromise<Value>,
   use: (value: Value) => MaybePromise<Result>,
@@ -9,14 +10,17 @@ export function whenReady<Value, Result>(
   return value instanceof Promise ? value.then(use) : use(value);
 }
 
-/** Waits for what the upstream gives, and then for a turn: one answer of the upstream can resume many operations. */
-export async function inTurn<Value>(value: Promise<Value>, nextTurn: () => Promise<void>): Promise<Value> {
+/** Waits for a value of the upstream, and then in the queue: one answer of the upstream can resume many operations. */
+export async function awaitAndYield<Value>(
+  value: Promise<Value>,
+  yieldToQueue: () => Promise<void>,
+): Promise<Value> {
   try {
     return await value;
   } finally {
-    await nextTurn();
+    await yieldToQueue();
   }
 }
 
-/** Thrown by loaders that may not wait. It has no stack, since it is no fault and may be thrown often. */
+/** Thrown by loaders that may not wait. It has no stack, since it is not an error and may be thrown often. */
 export const WOULD_WAIT: unknown = Object.freeze({ message: 'This operation has to wait for the upstream.' });

@@ -1,49 +1,50 @@
+/* Reads the routes of one operation within its budget. */
 import DataLoader from 'dataloader';
-import { tokenFilterKey } from '../domain/addresses.js';
+import { tokenRequestKey } from '../domain/addresses.js';
 import { GatewayError, OperationLimitError } from '../domain/errors.js';
-import type { TokenFilter } from '../domain/listing.js';
+import type { TokenRequest } from '../domain/listing.js';
 import type { RouteAnswer } from '../snapshots/routes/routes.js';
 import type { View } from '../snapshots/view/operation-view.js';
 import { type CostMeter, ROUTE_UNITS } from './cost.js';
-import { inTurn, type MaybePromise, WOULD_WAIT } from './maybe-promise.js';
+import { awaitAndYield, type MaybePromise, WOULD_WAIT } from './maybe-promise.js';
 
-export type RouteFilter = TokenFilter & { readonly srcToken: string };
+export type RouteRequest = TokenRequest & { readonly srcToken: string };
 
 export interface RouteReadsOptions {
   /** The snapshots that this operation reads. */
   readonly view: View;
-  /** Waits for a turn. Called after waiting for the upstream, since an answer resumes many operations at once. */
-  readonly nextTurn: () => Promise<void>;
+  /** Waits in the queue. Called after each wait for the upstream, since one answer can resume many operations. */
+  readonly yieldToQueue: () => Promise<void>;
   /** How many distinct route requests this operation may send to the upstream. */
   readonly maxRoutes: number;
-  /** Counts what route requests cost. */
+  /** Charges route requests. */
   readonly cost: Pick<CostMeter, 'spend'>;
   /**
-   * Present for an operation that may not wait: a loader throws {@link WOULD_WAIT} in place of returning a promise, and
-   * asks nobody.
+   * Present for an operation that may not wait: a loader then throws {@link WOULD_WAIT} in place of returning a
+   * promise, and does not ask the upstream.
    *
-   * @param arrival the arrival of the listing that it would wait for; undefined for routes
+   * @param pendingListing the listing that it would wait for; undefined for routes
    */
-  readonly refuseToWait?: ((arrival: Promise<unknown> | undefined) => void) | undefined;
+  readonly refuseToWait?: ((pendingListing: Promise<unknown> | undefined) => void) | undefined;
 }
 
-/** How many fields get an error of their own; beyond it the whole operation fails with one error. */
+/** Maximum fields that get an error of their own. Beyond it the whole operation fails with one error. */
 const MAX_REFUSED_ROUTES = 1000;
 
-/** The routes that one operation reads, each once, within its budget. */
+/** Reads the routes of one operation, each once. */
 export class RouteReads {
   private readonly asked = new Set<string>();
   private readonly atHand = new Map<string, RouteAnswer>();
   private refused = 0;
 
-  private madeLoader: DataLoader<RouteFilter, RouteAnswer, string> | undefined;
+  private madeLoader: DataLoader<RouteRequest, RouteAnswer, string> | undefined;
 
   constructor(private readonly options: RouteReadsOptions) {}
 
-  /** As `Loaders.routesFrom`. */
-  routesFrom(filter: RouteFilter): MaybePromise<RouteAnswer> {
+  /** See `Loaders.routesFrom`. */
+  routesFrom(filter: RouteRequest): MaybePromise<RouteAnswer> {
     const { view, maxRoutes, cost, refuseToWait } = this.options;
-    const key = tokenFilterKey(filter);
+    const key = tokenRequestKey(filter);
     if (!this.asked.has(key)) {
       const atHand = this.atHand.get(key) ?? view.cachedRoutes(filter);
       if (atHand) {
@@ -62,20 +63,20 @@ export class RouteReads {
   }
 
   private loader() {
-    this.madeLoader ??= new DataLoader<RouteFilter, RouteAnswer, string>(
+    this.madeLoader ??= new DataLoader<RouteRequest, RouteAnswer, string>(
       (filters) => Promise.all(filters.map((filter) => this.routesOf(filter).catch(asError))),
-      { cacheKeyFn: tokenFilterKey },
+      { cacheKeyFn: tokenRequestKey },
     );
     return this.madeLoader;
   }
 
-  private async routesOf(filter: RouteFilter): Promise<RouteAnswer> {
-    const { view, nextTurn } = this.options;
+  private async routesOf(filter: RouteRequest): Promise<RouteAnswer> {
+    const { view, yieldToQueue } = this.options;
     const request = await view.routeRequest(filter);
-    return view.cachedRoutes(request) ?? inTurn(view.routes(request), nextTurn);
+    return view.cachedRoutes(request) ?? awaitAndYield(view.routes(request), yieldToQueue);
   }
 
-  /** Throws instead of rejecting: a list of tokens can ask for as many routes as it has rows. */
+  /** Throws instead of rejecting: a list of tokens can ask for routes in each of its rows. */
   private refuse(): RouteAnswer {
     const { maxRoutes } = this.options;
     this.refused++;
@@ -86,8 +87,8 @@ export class RouteReads {
   }
 }
 
-/** The answer for a token that has no routes. */
-export const NO_ROUTES: RouteAnswer = { rows: [], takenAt: 0 };
+/** The answer for a token that cannot be in any listing. */
+export const NO_ROUTES: RouteAnswer = { rows: [], takenAt: 0, isUnlisted: true };
 
 function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));

@@ -1,3 +1,4 @@
+/** The rules for pages of other origins (CORS). */
 /** The origins whose pages may read responses, or `*` for all. */
 export type CorsOrigins = '*' | readonly string[];
 
@@ -6,17 +7,17 @@ export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 
 const EXPOSED = [
   'access-control-expose-headers',
-  'age, cache-status, x-request-id, x-stale-listings',
+  'age, cache-status, x-cost, x-request-id, x-stale-listings',
 ] as const;
 const FOR_ALL: HeaderPairs = [['access-control-allow-origin', '*'], EXPOSED];
 
-/** A page on this machine, such as one that is being developed. */
+/** The origins of pages on this machine, such as those of a development server. */
 const LOOPBACK = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 
 /**
- * Whether a request comes from a page that the settings do not name, at a path that is meant for programs. With `*`,
- * which names none, only pages of this machine are not foreign. The Host header proves nothing: a page can have the
- * name of its own site point to this machine (DNS rebinding).
+ * Whether a request to a path for programs comes from a page whose origin the settings do not name. With `*`, all origins
+ * but those of this machine are foreign. The Host header is no proof: a site can let its own name point to this machine
+ * (DNS rebinding).
  */
 export function isForeignOrigin(origins: CorsOrigins, origin: string | null): boolean {
   if (origin === null) return false;

@@ -1,3 +1,4 @@
+/** Compresses response bodies, and chooses the encoding that a client accepts. */
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
@@ -5,9 +6,9 @@ import { TEXT_LIMITS } from '../domain/text-limits.js';
 /** A content coding of a response body (RFC 9110). */
 export type Encoding = 'br' | 'zstd' | 'gzip' | 'identity';
 
-type Compress = (body: Uint8Array, isReused: boolean) => Promise<Uint8Array>;
+type Compress = (body: Uint8Array, isReused: boolean, isForGood: boolean) => Promise<Uint8Array>;
 
-/** Present since Node 22.15. */
+/** Node has zstd since 22.15; undefined before. */
 const { zstdCompress } = zlib as {
   zstdCompress?: (body: Uint8Array, done: (error: Error | null, compressed: Buffer) => void) => void;
 };
@@ -15,12 +16,17 @@ const compressGzip = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gzip);
 
 const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT } = zlib.constants;
 const brotliCompress = promisify<Uint8Array, zlib.BrotliOptions, Buffer>(zlib.brotliCompress);
-const brotli: Compress = (body, isReused) =>
-  brotliCompress(body, {
-    params: { [BROTLI_PARAM_QUALITY]: isReused ? 4 : 1, [BROTLI_PARAM_SIZE_HINT]: body.byteLength },
+/** A longer body is not worth the time that Brotli takes for its best: some 50 ms for this one. */
+const MAX_BEST_BYTES = 32_768;
+const brotli: Compress = (body, isReused, isForGood) => {
+  const isBest = isForGood && body.byteLength <= MAX_BEST_BYTES;
+  const quality = isBest ? 11 : isReused ? 4 : 1;
+  return brotliCompress(body, {
+    params: { [BROTLI_PARAM_QUALITY]: quality, [BROTLI_PARAM_SIZE_HINT]: body.byteLength },
   });
+};
 
-/** The best first. They run in the thread pool, not on the event loop. */
+/** The compressors, the best first. They run in the thread pool, not on the event loop. */
 const COMPRESSORS: ReadonlyMap<Encoding, Compress> = new Map<Encoding, Compress>([
   ['br', brotli],
   ...(zstdCompress ? [['zstd', promisify(zstdCompress)] as const] : []),
@@ -48,7 +54,7 @@ export function encodingFor(acceptEncoding: string | undefined): Encoding {
   return best;
 }
 
-/** Whether a Content-Encoding header says that the body is as it was written. */
+/** Whether a Content-Encoding header says that the body is not encoded. */
 export function isIdentity(contentEncoding: string | undefined): boolean {
   if (!contentEncoding) return true;
   return contentEncoding.split(',').every((coding) => /^\s*(identity)?\s*$/i.test(coding));
@@ -57,8 +63,43 @@ export function isIdentity(contentEncoding: string | undefined): boolean {
 /**
  * Compresses a body.
  *
- * @param isReused whether the result is sent many times; otherwise it is made in a fraction of the time, and larger
+ * @param isReused whether the result is sent many times. Otherwise it is compressed in a fraction of the time, and larger
+ * @param isForGood whether it is compressed only once, such as a file: a small body then gets the best compression
  */
-export async function encode(body: Uint8Array, encoding: Encoding, isReused: boolean): Promise<Uint8Array> {
-  return (await COMPRESSORS.get(encoding)?.(body, isReused)) ?? body;
+export async function encode(
+  body: Uint8Array,
+  encoding: Encoding,
+  isReused: boolean,
+  isForGood = false,
+): Promise<Uint8Array> {
+  return (await COMPRESSORS.get(encoding)?.(body, isReused, isForGood)) ?? body;
+}
+
+/** A body that is sent many times. Compressed bodies are made once and on demand. */
+export class ReusedBody {
+  readonly #encoded = new Map<Encoding, Promise<Uint8Array<ArrayBuffer>>>();
+
+  /** @param digest of the body */
+  constructor(
+    readonly body: Uint8Array<ArrayBuffer>,
+    private readonly digest: string,
+  ) {
+    // Not a copy: all clients share the bytes.
+    this.#encoded.set('identity', Promise.resolve(body));
+  }
+
+  /** The body in this encoding, and the headers that say so. */
+  async encoded(encoding: Encoding) {
+    const bytes =
+      this.#encoded.get(encoding) ??
+      encode(this.body, encoding, true, true).then((result) => new Uint8Array(result));
+    this.#encoded.set(encoding, bytes);
+    const coding: Readonly<Record<string, string>> =
+      encoding === 'identity' ? {} : { 'content-encoding': encoding };
+    return { body: await bytes, headers: { ...coding, etag: this.etag(encoding) } };
+  }
+
+  etag(encoding: Encoding): string {
+    return encoding === 'identity' ? `"${this.digest}"` : `"${this.digest}-${encoding}"`;
+  }
 }

@@ -1,10 +1,11 @@
+/** Tells requests that execute operations from all others. */
 import { isAskedByBody } from './query-method.js';
 
-/** The beginning of a request, of node:http or of `fetch`. */
+/** The parts of a request, of node:http or of `fetch`, that decide whether it executes an operation. */
 export interface RequestHead {
-  /** GET for HEAD. */
+  /** HEAD is given as GET. */
   readonly method: string;
-  /** The target: a path with its query string, or a whole address. */
+  /** The target: a path with its query string, or a whole URL. */
   readonly url: string;
   readonly accept?: string | null | undefined;
 }
@@ -17,11 +18,11 @@ export function pathIn(target: string): string {
 }
 
 /**
- * Makes the check whether a request asks to execute an operation. A page, a file, a health check and a preflight request
- * do not: they wait for no turn, and no limit counts them.
+ * Creates the check whether a request executes an operation. Requests for pages, files and health checks and preflight
+ * requests do not: they skip the queue and the limits.
  *
  * @param paths the paths of operations, such as that of the GraphQL endpoint
- * @param hasPlayground whether the endpoint answers browsers with a page
+ * @param hasPlayground whether browsers get a page at the endpoint
  */
 export function createOperationCheck(
   paths: readonly string[],

@@ -1,3 +1,4 @@
+/** The differences between HTTP methods that matter to the gateway. */
 /** The HTTP method QUERY (RFC 10008): safe and cacheable as GET, with the request in a body as POST. */
 export const QUERY = 'QUERY';
 
@@ -9,7 +10,7 @@ export function isCacheableMethod(method: string): boolean {
   return method === 'GET' || method === QUERY;
 }
 
-/** HEAD is answered as GET is (RFC 9110); the body is left out when the response is sent. */
+/** The method to respond to: GET for HEAD (RFC 9110), whose response is sent without its body. */
 export function answeredAs(method: string): string {
   return method === 'HEAD' ? 'GET' : method;
 }

@@ -1,9 +1,10 @@
-/** A response that says why the request was not answered. */
+/** Refusals as HTTP responses. */
+/** A response that says why the request was refused. */
 export interface Refusal {
   readonly status: number;
-  /** A sentence or two for a person: what was expected, what came, what to do next. */
+  /** One or two sentences for a person: the expected value, the actual one, and what to do next. */
   readonly message: string;
-  /** With a code the body is that of a GraphQL error. */
+  /** With a code, the body is a GraphQL error. */
   readonly code?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
@@ -16,21 +17,30 @@ export function refusalBody({ code, message }: Refusal): string {
   return JSON.stringify(code ? { errors: [{ message, extensions: { code } }] } : { error: message });
 }
 
+/** A response that is made without GraphQL. */
+export interface PlainResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array<ArrayBuffer> | null;
+}
+
+export function plainRefusal(refusal: Refusal): PlainResponse {
+  return { status: refusal.status, headers: refusalHeaders(refusal), body: refusalBody(refusal) };
+}
+
 /** The refusal as a response of `fetch`. */
 export function refusalResponse(
   refusal: Refusal,
   { Response: ResponseClass }: { readonly Response: typeof Response },
 ): Response {
-  return new ResponseClass(refusalBody(refusal), {
-    status: refusal.status,
-    headers: refusalHeaders(refusal),
-  });
+  const { body, ...init } = plainRefusal(refusal);
+  return new ResponseClass(body, init);
 }
 
-/** A message shows no more of a value. */
+/** How many characters of a value a message shows. */
 const MAX_SHOWN = 100;
 
-/** The text of a client as a message of a refusal shows it: quoted, escaped, and cut if it is long. */
+/** A text of the client for the message of a refusal: quoted, escaped, and cut if it is long. */
 export function shown(text: string): string {
   return JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
 }

@@ -1,3 +1,4 @@
+/** Gives each request an id, for logs and for `x-request-id`. */
 import { randomUUID } from 'node:crypto';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 
@@ -5,8 +6,8 @@ const REQUEST_ID = /^[\w.:/+=-]+$/;
 const requestIds = new WeakMap<Request, string>();
 
 /**
- * The request's id, always the same for one request: its `x-request-id` header if that is short and plain, so that
- * it is safe in logs and responses; otherwise a new id.
+ * The id of a request, always the same for one request. It is the `x-request-id` header if that is short and plain, and
+ * so safe in logs and responses. Otherwise it is a new id.
  */
 export function requestIdOf(request: Request): string {
   const known = requestIds.get(request);
@@ -16,7 +17,7 @@ export function requestIdOf(request: Request): string {
   return id;
 }
 
-/** The id for this `x-request-id` header. */
+/** The id for a request with this `x-request-id` header. */
 export function requestIdFrom(given: string | null | undefined): string {
   const isUsable = given && given.length <= TEXT_LIMITS.requestId && REQUEST_ID.test(given);
   return isUsable ? given : nextId();
@@ -25,7 +26,7 @@ export function requestIdFrom(given: string | null | undefined): string {
 const PROCESS_ID = randomUUID().slice(0, 24);
 let count = 0;
 
-/** A process id and a counter in the form of a UUID. A random one would add much to the cost of a cache hit. */
+/** A process id and a counter in the form of a UUID. A random one would make a cache hit noticeably slower. */
 function nextId(): string {
   count += 1;
   return `${PROCESS_ID}${count.toString(16).padStart(12, '0')}`;

@@ -1,14 +1,15 @@
+/** Reads the target and the Host header of a request. */
 import type { IncomingMessage } from 'node:http';
 
-/** The log shows no more of a target. */
+/** How many characters of a target the log shows. */
 const MAX_SHOWN = 500;
 
 /**
- * The URL of a request, with a host that has no meaning; undefined if its target is neither a path nor an http URL.
+ * The URL of a request, with a fixed host. Undefined if its target is neither a path nor an http URL.
  *
- * A path that normalisation would change, such as `/x/../metrics`, becomes a path that does not exist: a proxy that
- * blocks some paths compares them without normalising. The same holds for a URL whose host differs from the Host
- * header. Otherwise the Host header is ignored.
+ * A path that normalisation would change, such as `/x/../metrics`, becomes a path that does not exist: a proxy in front
+ * may block `/metrics` by comparing paths without normalising them. A URL whose host differs from the Host header becomes
+ * such a path, too. Otherwise the Host header is ignored.
  */
 export function urlOf({
   url: target = '/',

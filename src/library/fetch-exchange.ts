@@ -1,11 +1,10 @@
+/** Connects a request and response of `fetch` to the responder. */
 import { isIP } from 'node:net';
 import { clientOf } from '../http/client-address.js';
 import type { CorsOrigins } from '../http/cors.js';
-import { totalBytes } from '../http/total-bytes.js';
 import type { ClientFinder } from '../server/forwarded-client.js';
 import { refusalMessage, type SentRefusal, type ServerRefusal } from '../server/refusals.js';
-import type { CacheableRequest } from '../server/responses/cacheable-request.js';
-import { type Exchange, typedBody } from '../server/responses/exchange.js';
+import { type CacheableRequest, type Exchange, totalBytes, typedBody } from '../server/responses/exchange.js';
 
 /** A request and response of `fetch`. */
 export class FetchExchange implements Exchange {
@@ -46,7 +45,7 @@ export class FetchExchange implements Exchange {
   toRequest(RequestClass: typeof Request, asked: CacheableRequest, body: string | undefined) {
     const { url, method } = asked;
     const { headers, signal } = this.request;
-    // The host has no meaning, as in the server.
+    // The host is fixed, as in the server: it has no meaning.
     return new RequestClass(`http://gateway${url}`, {
       method,
       headers: Object.fromEntries(headers),
@@ -61,7 +60,7 @@ export class FetchExchange implements Exchange {
     const given: [string, string][] = [];
     for (let nth = 0; nth < headers.length; nth += 2)
       given.push([headers[nth] ?? '', headers[nth + 1] ?? '']);
-    // Null, since some statuses forbid even an empty body.
+    // Null in place of an empty body, which some statuses forbid.
     const hasBody = this.bodyBytes > 0 && this.request.method !== 'HEAD';
     const [first, ...others] = parts as readonly Uint8Array<ArrayBuffer>[];
     const body = others.length > 0 ? Buffer.concat(parts) : first;
@@ -85,7 +84,7 @@ export class FetchExchange implements Exchange {
 
 /** The client of a request of `fetch`. */
 export interface FetchClient {
-  /** Undefined if nobody says who asks. */
+  /** Undefined if the caller does not name the client. */
   readonly client: string | undefined;
   /** Whether a proxy that is not trusted may have sent the request for another client. */
   readonly isForwarded: boolean;

@@ -1,3 +1,4 @@
+/** Opens a gateway inside another server. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { assemble } from '../assemble.js';
 import { secretsOf } from '../config/secrets.js';
@@ -5,26 +6,31 @@ import { createDemoHttp } from '../demo/listings.js';
 import { clientOf } from '../http/client-address.js';
 import { createLogger } from '../logger.js';
 import { createMetrics } from '../observability/metrics.js';
-import { VERSION } from '../observability/version.js';
+import { REVISION, VERSION } from '../observability/version.js';
 import { createClientFinder } from '../server/forwarded-client.js';
 import { NodeExchange } from '../server/node-exchange.js';
 import { TOO_MANY_REQUEST_BYTES } from '../server/refusals.js';
 import { createRequestObserver } from '../server/request-observer.js';
-import { toCacheableRequest } from '../server/responses/cacheable-request.js';
+import { toCacheableRequest } from '../server/responses/exchange.js';
 import { createResponder } from '../server/responses/responder.js';
 import { FetchExchange, fetchClient } from './fetch-exchange.js';
-import { checkPath, checkSettings, type GatewaySettings } from './options.js';
+import { checkSettings, type GatewaySettings } from './options.js';
 import { createBodyReader, type NodeRequest, readRequest } from './request-bodies.js';
 
 /** The settings of the process as values with the same defaults. No environment variable is read. */
 export interface OpenGatewayOptions extends GatewaySettings {
-  /** The path of the GraphQL endpoint as clients ask for it, such as `/api/graphql`; `/graphql` unless given. */
-  readonly path?: string;
-  /** Gets the lines of the log, which are JSON; the standard output unless given. */
+  /** Gets the lines of the log, which are JSON. The default is the standard output. */
   readonly logTo?: LineWriter;
 }
 
-/** Such as a stream. */
+/** Whether a gateway should get requests, as `/ready` says it. */
+export interface Readiness {
+  readonly ready: boolean;
+  /** Why it is not ready. */
+  readonly reason?: string;
+}
+
+/** A writer of text, such as a stream. */
 export interface LineWriter {
   write(line: string): void;
 }
@@ -42,15 +48,19 @@ export interface FetchContext {
 /** A gateway inside another server. */
 export interface OpenedGateway {
   /**
-   * Answers a request. It needs no `this`, and never rejects, unless the request is aborted or its body was already
+   * Responds to a request. It does not use `this`. It rejects only if the request is aborted or its body was already
    * read.
    */
   readonly fetch: (request: Request, context?: FetchContext) => Promise<Response>;
   /**
-   * Answers a request of node:http, of Express, or the raw one of Fastify. It needs no `this`, and never throws: a body
-   * that a framework has parsed and that cannot be written as JSON is answered with 400.
+   * Responds to a request of node:http or Express, or to the raw request of Fastify. It does not use `this` and never
+   * throws: if a framework has parsed the body and the result cannot be written as JSON, the response is 400.
    */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Whether the gateway should get requests: it has listings to serve and is not closed. Otherwise the reason. */
+  readonly ready: () => Readiness;
+  /** The metrics of this gateway as text for Prometheus, to be sent as `text/plain; version=0.0.4`. */
+  readonly metrics: () => Promise<string>;
   /** Stops refreshing, and closes the connections to the upstream and to Redis. Cached responses stay available. */
   readonly close: () => Promise<void>;
 }
@@ -59,13 +69,12 @@ const isPortClosed = () => false;
 
 /**
  * Opens a gateway for another server: with snapshots, response cache and limits, without a port, signals or
- * environment variables. Connections, and how long a client may take, are the business of the server around it.
+ * environment variables. The server around it must bound the connections and the time that a client may take.
  *
- * @throws TypeError for an invalid option; an error of `node:fs` if `snapshotDir` is no directory
+ * @throws TypeError for an invalid option; an error of `node:fs` if `snapshotDir` is not a directory
  */
 export async function openGateway(options: OpenGatewayOptions = {}): Promise<OpenedGateway> {
-  const { path: givenPath, logTo, ...settings } = options;
-  const path = checkPath(givenPath);
+  const { logTo, ...settings } = options;
   const config = checkSettings(settings);
   const log = await createLogger({
     level: config.logLevel,
@@ -76,10 +85,9 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
   const isDemo = config.upstreamUrl === undefined;
   if (isDemo)
     log.warn('With demo: true this gateway serves demo data, with prices and routes that are made up');
-  const metrics = createMetrics({ version: VERSION, ofProcess: false });
+  const metrics = createMetrics({ version: VERSION, revision: REVISION, ofProcess: false });
   const parts = await assemble({
     config,
-    path,
     demoUrl: 'demo',
     ...(isDemo ? { http: createDemoHttp() } : {}),
     metrics,
@@ -103,7 +111,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
         const { client, isForwarded } = fetchClient(request, context?.client, findClient);
         const exchange = new FetchExchange(request, url, client, isForwarded, corsOrigins, resolve, reject);
         respond(parts, read, exchange, isPortClosed);
-        // A cached response is there by now; for any other, the caller need not wait.
+        // A cached response has been sent by now. Any other ends at once if the request is aborted.
         if (exchange.status === 0) exchange.rejectWhenAborted();
       });
     },
@@ -113,7 +121,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
       const exchange = new NodeExchange(request, response, client, findClient, corsOrigins, originalUrl);
       readBody(request, (read) => {
         exchange.startedAt = performance.now();
-        if (read.reservation) response.once('close', read.reservation.release);
+        if (read.release) response.once('close', read.release);
         const refusal = read.isOverloaded ? TOO_MANY_REQUEST_BYTES : read.refusal;
         if (refusal) {
           const sent = exchange.refuse(refusal);
@@ -125,6 +133,11 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
         respond(read.replaced ? { ...parts, ...read.replaced } : parts, read, exchange, isPortClosed);
       });
     },
+    ready() {
+      const reason = parts.notReadyReason();
+      return reason === undefined ? { ready: true } : { ready: false, reason };
+    },
+    metrics: async () => (await metrics.expose()).text,
     async close() {
       parts.stop();
       await parts.giveUp();

@@ -1,52 +1,67 @@
+/** Reads request bodies in the library, also those that a framework has parsed before. */
 import type { IncomingMessage } from 'node:http';
 import { clientOf } from '../http/client-address.js';
-import { type ByteBudget, createByteBudget } from '../server/connections/byte-budget.js';
-import { type ReadBody, readBody } from '../server/connections/read-body.js';
+import {
+  MAX_UNANSWERED_REQUEST_BYTES,
+  REFUSED_BODY_GRACE_MS,
+  type ReadBody,
+  readBody,
+} from '../server/bodies.js';
+import { type ByteBudget, createByteBudget } from '../server/byte-budget.js';
 import type { ServerRefusal } from '../server/refusals.js';
 
 /** A request of node:http, and what frameworks add to it. */
 export interface NodeRequest extends IncomingMessage {
-  /** The whole target, where a router has cut `url` (Express). */
+  /** The whole target, if a router has shortened `url` (Express). */
   readonly originalUrl?: string;
-  /** The body, where it was parsed before (Express, Fastify). */
+  /** The body, if it was parsed before (Express, Fastify). */
   readonly body?: unknown;
 }
 
-/** Reads the body of a request of `fetch`, and hardly more of it than the limit. */
+/** How many bytes of a refused body are read and dropped, within {@link REFUSED_BODY_GRACE_MS}. */
+const MAX_DROPPED_BYTES = 16 * 2 ** 20;
+
+/**
+ * Reads the body of a request of `fetch` up to the limit. Further bytes are read for a while and dropped: a server resets
+ * a connection with unread bytes, and then the client may never see the refusal.
+ */
 export async function readRequest({ method, body }: Request, maxBodyBytes: number): Promise<ReadBody> {
   if (method === 'GET' || method === 'HEAD') return { bytes: 0 };
   const chunks: Uint8Array[] = [];
   let bytes = 0;
+  let refusedAt: number | undefined;
   for await (const chunk of body ?? []) {
     bytes += chunk.byteLength;
-    // Leaving the loop cancels the stream.
-    if (bytes > maxBodyBytes) return { bytes };
-    chunks.push(chunk);
+    if (bytes <= maxBodyBytes) chunks.push(chunk);
+    else {
+      chunks.length = 0;
+      refusedAt ??= performance.now();
+      // Leaving the loop cancels the stream.
+      const isLate = performance.now() - refusedAt > REFUSED_BODY_GRACE_MS;
+      if (isLate || bytes > maxBodyBytes + MAX_DROPPED_BYTES) break;
+    }
   }
-  return { body: textOf(chunks), bytes };
+  return refusedAt === undefined ? { body: textOf(chunks), bytes } : { bytes };
 }
 
-/** Most bodies are one chunk, which is not copied. */
+/** Decodes the chunks of a body. Most bodies are one chunk, which is not copied. */
 function textOf(chunks: readonly Uint8Array[]): string {
   const [first] = chunks;
   if (chunks.length !== 1 || !first) return Buffer.concat(chunks).toString();
   return Buffer.from(first.buffer, first.byteOffset, first.byteLength).toString();
 }
 
-/** For all bodies that arrive in parts, as in the server. */
-const MAX_UNANSWERED_REQUEST_BYTES = 32 * 2 ** 20;
-
 /** The body of a request of node:http. */
 export interface HandlerBody extends ReadBody {
   /** Why a body that a framework has parsed cannot be used. */
   readonly refusal?: ServerRefusal;
-  /** What is no longer as the headers say. */
+  /** Headers that no longer describe the body. */
   readonly replaced?: { readonly contentEncoding: undefined };
 }
 
 /**
- * Makes the function that reads the bodies of node:http requests: within the limits of the server, and also after a
- * framework has read and parsed them. It throws nothing.
+ * Creates the function that reads the bodies of node:http requests: within the limits of the server, and also if a
+ * framework has read and parsed them before. It never throws.
  */
 export function createBodyReader(maxBodyBytes: number) {
   const budget: ByteBudget = createByteBudget(MAX_UNANSWERED_REQUEST_BYTES);
@@ -59,20 +74,21 @@ export function createBodyReader(maxBodyBytes: number) {
     const { socket } = request;
     const client = clientOf(socket.remoteAddress);
     const connection = {
-      reserve: (its: ByteBudget, buffer: object, bytes: number, onEvict: () => void) =>
-        its.reserve(client, buffer, bytes, onEvict),
+      reserve: (bodies: ByteBudget, buffer: object, bytes: number, onEvict: () => void) =>
+        bodies.reserve(client, buffer, bytes, onEvict),
       cut: () => socket.destroy(),
     };
     readBody(request, connection, { maxBodyBytes, budget }, done);
   };
 }
 
-/** The body that a framework has read; undefined if it has read none. */
+/** The body that a framework has read. Undefined if it has not read it. */
 function parsedBody(request: NodeRequest, maxBodyBytes: number): HandlerBody | undefined {
   if (request.method === 'GET' || request.method === 'HEAD') return undefined;
   try {
     const { body: parsed } = request;
     if (parsed === undefined && !request.readableEnded) return undefined;
+    if (parsed === undefined && hasBody(request)) return { bytes: 0, refusal: READ_BEFORE };
     const body = parsed === undefined ? '' : textOfParsed(parsed, maxBodyBytes);
     const bytes = Buffer.byteLength(body);
     // The framework has decoded it.
@@ -82,6 +98,17 @@ function parsedBody(request: NodeRequest, maxBodyBytes: number): HandlerBody | u
   }
 }
 
+function hasBody({ headers }: NodeRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+const READ_BEFORE: ServerRefusal = {
+  status: 500,
+  message:
+    'The server around this gateway has read the request body and not passed it on: expected it as request.body.',
+  code: 'INTERNAL_SERVER_ERROR',
+};
+
 const NOT_JSON: ServerRefusal = {
   status: 400,
   message:
@@ -90,22 +117,22 @@ const NOT_JSON: ServerRefusal = {
 };
 
 class TooLong extends Error {
-  /** @param bytes so many at least */
+  /** @param bytes the least possible length of the body */
   constructor(readonly bytes: number) {
     super('The body is too long');
   }
 }
 
-/** @throws TooLong; anything else if it is nested too deeply or circular, or no JSON for another reason */
+/** @throws TooLong; any other error if the value is nested too deeply, circular, or not JSON for another reason */
 function textOfParsed(parsed: unknown, maxBytes: number): string {
   if (typeof parsed === 'string') return parsed;
   if (parsed instanceof Uint8Array) return textOf([parsed]);
-  /** The text is no shorter than this: each value takes a character, and the next one a comma. */
+  /** A lower bound of the length: each value takes at least one character and a comma. */
   let leastBytes = 0;
   const json = JSON.stringify(parsed, (_name, value: unknown) => {
     leastBytes += 2 + (typeof value === 'string' ? value.length : 0);
     if (leastBytes > maxBytes + 2) throw new TooLong(leastBytes);
-    // A number such as 1e999 is refused as the text, and would be accepted as null.
+    // JSON.stringify would write 1e999, which JSON.parse reads as Infinity, as null. As a text it is refused.
     return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
   });
   if (typeof json !== 'string') throw new TypeError(`it is a ${typeof parsed}`);

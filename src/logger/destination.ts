@@ -1,10 +1,11 @@
+/** Writes the lines of the log without ever blocking the process. */
 import { constants, fstatSync, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import pino, { type DestinationStream } from 'pino';
 
-/** Where the lines of the log go. */
+/** The destination of the log's lines. */
 export interface LogDestination extends DestinationStream {
-  /** Gives the lines so far to the system, as many as it takes at once. For the end of a process. */
+  /** Writes the buffered lines now, as many as the system accepts. For the end of a process. */
   flushNow(): void;
   /** Resolves when all lines so far have been read, or after this time. */
   flush(withinMs: number): Promise<void>;
@@ -13,18 +14,19 @@ export interface LogDestination extends DestinationStream {
 export interface LogDestinationOptions {
   /** Called with each line that is dropped. */
   readonly onDrop: () => void;
-  /** Of lines that nobody has read yet, in characters; 4 Mi unless given. */
+  /** How many characters of unread lines are buffered; 4 Mi unless given. */
   readonly maxPending?: number;
 }
 
+/** About ten thousand lines of requests. */
 const MAX_PENDING = 4 * 2 ** 20;
 
 /**
- * Opens a destination that never makes the process wait: while nobody reads the lines, they wait in a bounded buffer,
- * and further ones are dropped. A regular file is written to at once: it has no reader that could sleep.
+ * Opens a destination that never makes the process wait. Lines that are not read yet stay in a bounded buffer; further
+ * ones are dropped. Lines for a regular file are written at once: a file has no slow reader.
  *
- * Not with the asynchronous writes of `node:fs`, which pino offers: one that blocks occupies a thread, and a process
- * with such a thread cannot exit.
+ * It does not use the asynchronous writes of `node:fs`, which pino offers: a write that blocks occupies a thread, and a
+ * process with such a thread cannot exit.
  *
  * @param fd a file descriptor, such as 1 for standard output
  */
@@ -36,20 +38,20 @@ export function openLogDestination(fd: number, options: LogDestinationOptions): 
 }
 
 /**
- * The same pipe, opened once more: a non-blocking mode would otherwise also apply to other processes that write to it.
+ * Opens the same pipe once more. Otherwise its non-blocking mode would also apply to other processes that write to it.
  */
 function ownPipe(fd: number): number {
   try {
     return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK);
   } catch {
-    // Not Linux.
+    // Systems without /proc: the mode applies to all writers.
     return fd;
   }
 }
 
 function createPipe(fd: number, { onDrop, maxPending = MAX_PENDING }: LogDestinationOptions): LogDestination {
   const socket = new Socket({ fd, readable: false, writable: true });
-  // The reader has gone. Nothing is left to be done, and the log is the place to say so.
+  // The reader has closed the pipe. The log is the only place to report it, so there is nothing to do.
   socket.on('error', () => {});
   let lines = '';
 
@@ -66,7 +68,7 @@ function createPipe(fd: number, { onDrop, maxPending = MAX_PENDING }: LogDestina
         onDrop();
         return;
       }
-      // The lines of one turn of the event loop are written together.
+      // Lines of one tick are written together.
       if (lines === '') setImmediate(flushNow);
       lines += line;
     },

@@ -1,17 +1,17 @@
-import { type GraphQLSchema, Kind, type OperationDefinitionNode, parse } from 'graphql';
+/* Prepares the tools for agents, and executes their operations. */
+import { type GraphQLSchema, Kind, type OperationDefinitionNode, parse, print, visit } from 'graphql';
 import { dataSchema, type ObjectSchema, variablesSchema } from './json-schemas.js';
 import type { Tool } from './tools.js';
 
-/** An operation of the gateway itself. */
-export interface OwnOperation {
-  readonly query: string;
-  readonly operationName: string;
-  /** As a client gave them: they are checked like those of any request. */
-  readonly variables: Readonly<Record<string, unknown>>;
+/** An operation that a tool executes. Its members are checked like the parameters of any request. */
+export interface ToolOperation {
+  readonly query: unknown;
+  readonly operationName?: string;
+  readonly variables?: unknown;
 }
 
-/** Executes an operation as a request for it would be executed. Returns the JSON of its response. */
-export type ExecuteOwn = (operation: OwnOperation) => Promise<string>;
+/** Executes an operation like a request for it. Resolves with the JSON of the response. */
+export type ExecuteOperation = (operation: ToolOperation) => Promise<string>;
 
 /** The result of a tool in the form of the protocol. */
 export type ToolResult = {
@@ -20,11 +20,16 @@ export type ToolResult = {
   readonly isError?: true;
 };
 
-/** A tool with everything that follows from its document. */
-export interface PreparedTool extends Tool {
-  readonly operationName: string;
+/** A tool as it is offered and called. */
+export interface PreparedTool extends Omit<Tool, 'document'> {
+  /** The name of its operation in the log. */
+  readonly operation: string;
   readonly inputSchema: ObjectSchema;
-  readonly outputSchema: ObjectSchema;
+  /** Undefined if the result depends on the arguments. */
+  readonly outputSchema?: ObjectSchema;
+  operationOf(given: Readonly<Record<string, unknown>>): ToolOperation;
+  /** Rewrites an error message of the graph in the terms of the tool. */
+  reworded(message: string): string;
 }
 
 interface GraphResponse {
@@ -38,10 +43,10 @@ interface GraphError {
   readonly extensions?: { readonly code?: string };
 }
 
-/** A longer text of the client, or a message that repeats one, is cut. */
+/** Maximum length of messages and of texts of the client in them; longer ones are cut. */
 const MAX_SHOWN = 300;
 const MAX_ERRORS = 5;
-/** In characters. A result holds it twice, as text and as a structure, and no agent can use as much. */
+/** In characters. A result contains the data twice, as text and as a structure; agents cannot use more. */
 const MAX_RESULT_LENGTH = 4_194_304;
 
 /**
@@ -49,17 +54,48 @@ const MAX_RESULT_LENGTH = 4_194_304;
  *
  * @throws TypeError if its document is not one query with a name; GraphQLError if it cannot be parsed
  */
-export function prepareTool(schema: GraphQLSchema, tool: Tool): PreparedTool {
-  const operation = operationIn(tool);
+export function prepareTool(schema: GraphQLSchema, { document: query, ...tool }: Tool): PreparedTool {
+  const operation = operationIn(tool.name, query);
+  const operationName = operation.name?.value ?? '';
   return {
     ...tool,
-    operationName: operation.name?.value ?? '',
+    operation: operationName,
     inputSchema: variablesSchema(schema, operation),
     outputSchema: dataSchema(schema, operation),
+    operationOf: (variables) => ({ query, operationName, variables }),
+    reworded: (message) => message.replace('Variable "$', 'Argument "'),
   };
 }
 
-function operationIn({ name, document }: Tool): OperationDefinitionNode {
+/**
+ * The tool that takes a document, for queries that the other tools do not cover.
+ *
+ * @param sdl the schema as text
+ */
+export function queryTool(sdl: string): PreparedTool {
+  const withoutDescriptions = visit(parse(sdl, { noLocation: true }), {
+    enter: (node) => ('description' in node ? { ...node, description: undefined } : undefined),
+  });
+  return {
+    name: 'query',
+    title: 'Query the graph',
+    description: `Answers one query of the GraphQL schema below. Use it for what the other tools do not select or combine; introspection tells what each field means. Select listings { state ageSeconds } to learn how old the data is, and heldBack wherever amounts matter.\n\n${print(withoutDescriptions)}`,
+    operation: 'Query',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        query: { type: 'string', description: 'A GraphQL document with one query.' },
+        variables: { type: 'object', description: 'The values of its variables, by name.' },
+      },
+      required: ['query'],
+      additionalProperties: false,
+    },
+    operationOf: ({ query, variables }) => ({ query, variables }),
+    reworded: (message) => message,
+  };
+}
+
+function operationIn(name: string, document: string): OperationDefinitionNode {
   const [operation, ...others] = parse(document, { noLocation: true }).definitions;
   if (operation?.kind === Kind.OPERATION_DEFINITION && operation.name && others.length === 0)
     return operation;
@@ -67,32 +103,31 @@ function operationIn({ name, document }: Tool): OperationDefinitionNode {
 }
 
 /**
- * Executes the operation of a tool. Whatever went wrong is a result that the agent can read, never a rejection.
+ * Executes the operation of a tool. Errors are results that the agent can read, never rejections.
  *
  * @param given the arguments as the client sent them
  */
 export async function callTool(
   tool: PreparedTool,
   given: Readonly<Record<string, unknown>>,
-  execute: ExecuteOwn,
+  execute: ExecuteOperation,
 ): Promise<ToolResult> {
-  const { document: query, operationName, inputSchema } = tool;
-  const known = Object.keys(inputSchema.properties);
+  const known = Object.keys(tool.inputSchema.properties);
   const unknown = Object.keys(given).find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const expected = known.length > 0 ? `only ${known.join(', ')}` : 'no arguments';
     const message = `Expected ${expected}, got ${JSON.stringify(shortened(unknown))}.`;
-    return errorResult({ errors: [{ message, extensions: { code: 'BAD_USER_INPUT' } }] });
+    return errorResult(tool, { errors: [{ message, extensions: { code: 'BAD_USER_INPUT' } }] });
   }
-  const json = await execute({ query, operationName, variables: given });
+  const json = await execute(tool.operationOf(given));
   if (json.length > MAX_RESULT_LENGTH) {
     const message = `Expected a result of at most ${MAX_RESULT_LENGTH} characters, got ${json.length}. Ask for less at a time.`;
-    return errorResult({ errors: [{ message, extensions: { code: 'LIMIT_EXCEEDED' } }] });
+    return errorResult(tool, { errors: [{ message, extensions: { code: 'LIMIT_EXCEEDED' } }] });
   }
   const response = JSON.parse(json) as GraphResponse;
-  if (response.errors || !response.data) return errorResult(response);
+  if (response.errors || !response.data) return errorResult(tool, response);
   const { data } = response;
-  // As text, too, for clients that do not read structured results.
+  // Also as text, for clients that do not read structured results.
   return { content: [{ type: 'text', text: JSON.stringify(data) }], structuredContent: data };
 }
 
@@ -103,11 +138,11 @@ export function codesIn({ isError, content }: ToolResult): readonly string[] {
   return [...new Set(errors.map(({ code }) => code))];
 }
 
-/** What there is of the data is kept: if one part failed, the others may be what the agent needs. */
-function errorResult({ data, errors = [] }: GraphResponse): ToolResult {
+/** A result with errors. It includes the data of the parts that succeeded, which may be enough for the agent. */
+function errorResult(tool: PreparedTool, { data, errors = [] }: GraphResponse): ToolResult {
   const shown = errors.slice(0, MAX_ERRORS).map(({ message, path, extensions }) => ({
     code: extensions?.code ?? 'INTERNAL_SERVER_ERROR',
-    message: shortened(message.replace('Variable "$', 'Argument "')),
+    message: shortened(tool.reworded(message)),
     ...(path ? { path } : {}),
   }));
   const text = JSON.stringify(data ? { errors: shown, data } : { errors: shown });

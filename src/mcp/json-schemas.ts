@@ -1,3 +1,4 @@
+/* Makes JSON Schemas from the types of the graph. */
 import {
   type FieldNode,
   type GraphQLArgument,
@@ -26,7 +27,7 @@ import {
 /** A JSON Schema (draft 2020-12). */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The schema of an object, as the arguments and the result of a tool are. */
+/** The schema of an object, such as the arguments or the result of a tool. */
 export interface ObjectSchema extends JsonSchema {
   readonly type: 'object';
   readonly properties: Readonly<Record<string, JsonSchema>>;
@@ -40,10 +41,10 @@ const SCALARS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The schema of an operation's variables, with the descriptions and defaults of the arguments that they are given to.
- * Null, which GraphQL accepts for an optional variable, is not offered: leaving it out means the same.
+ * The schema of an operation's variables, with the descriptions and defaults of the arguments that use them. The schema
+ * does not allow null for an optional variable: omitting it means the same.
  *
- * @throws TypeError for a variable that is not an argument by itself
+ * @throws TypeError for a variable that is not the whole value of an argument
  */
 export function variablesSchema(schema: GraphQLSchema, operation: OperationDefinitionNode): ObjectSchema {
   const argumentOf = argumentsByVariable(schema, operation);
@@ -113,7 +114,7 @@ function inputSchema(type: GraphQLInputType): JsonSchema {
   return isEnumType(type) ? { type: 'string', enum: namesOf(type) } : { type: scalarType(type.name) };
 }
 
-/** A JSON Schema has no descriptions for single values. */
+/** Appends the descriptions of enum values, for which a JSON Schema has no place. */
 function withValues(description: string, type: GraphQLInputType): string {
   const named = getNamedType(type);
   if (!isEnumType(named)) return description;

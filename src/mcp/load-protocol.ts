@@ -1,3 +1,4 @@
+/* Loads the package of the Model Context Protocol. */
 import { closeSync, openSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
@@ -8,9 +9,9 @@ const require = createRequire(import.meta.url);
 const PACKAGE = require.resolve('@modelcontextprotocol/server');
 
 /**
- * Loads the package, which takes 10 MB, and which most processes never need. It reads one file after the other, unlike
- * import(), which opens a hundred at once. If no file handle is free, this throws before `require` does, because Node
- * would remember the failure and never load the package again. So it may be called again.
+ * Loads the package. It takes 10 MB, and most processes never need it. `require` opens one file after another, while
+ * import() would open a hundred at once. If no file handle is free, this throws before it calls `require`: Node would
+ * remember the failure and never load the package. So it can be called again.
  */
 export function loadProtocol(): Protocol {
   closeSync(openSync(PACKAGE, 'r'));

@@ -1,19 +1,29 @@
+/* Serves the tools for agents at `/mcp`. */
 import type { Server } from '@modelcontextprotocol/server';
 import type { GraphQLSchema } from 'graphql';
 import { object, optional, record, string, unknown } from 'valibot';
-import { callTool, codesIn, type ExecuteOwn, type PreparedTool, prepareTool } from './call-tool.js';
+import {
+  callTool,
+  codesIn,
+  type ExecuteOperation,
+  type PreparedTool,
+  prepareTool,
+  queryTool,
+} from './call-tool.js';
 import { loadProtocol, type Protocol } from './load-protocol.js';
 import { INSTRUCTIONS, TOOLS } from './tools.js';
 
 export interface McpOptions {
   readonly schema: GraphQLSchema;
-  /** Of the gateway. */
+  /** Makes the schema as text, for the tool `query`; undefined: that tool is not offered. */
+  readonly sdl: (() => string) | undefined;
+  /** The version of the gateway. */
   readonly version: string;
-  /** Learns of requests that the protocol refuses, and of internal errors. */
+  /** Called for requests that the protocol refuses, and for internal errors. */
   readonly onError: (error: Error) => void;
 }
 
-/** An out-parameter: what the log says of a request. */
+/** An out-parameter: facts about a request for the log. */
 export interface ToolFacts {
   /** The operation of the tool that was called. */
   operation?: string;
@@ -22,8 +32,7 @@ export interface ToolFacts {
 }
 
 /**
- * Answers one message of the Model Context Protocol, in the revision that the client speaks. Nothing is remembered
- * between two requests.
+ * Responds to one message of the Model Context Protocol, in the client's revision. It keeps no state between requests.
  *
  * @param request its body is not read
  * @param message the body, parsed; not an array
@@ -31,11 +40,11 @@ export interface ToolFacts {
 export type McpHandler = (
   request: Request,
   message: unknown,
-  execute: ExecuteOwn,
+  execute: ExecuteOperation,
   facts: ToolFacts,
 ) => Promise<Response>;
 
-/** Agents may remember the list of tools for so long, in milliseconds. It changes with the version only. */
+/** How long agents may cache the list of tools, in milliseconds. The list changes only with the version. */
 const LIST_TTL_MS = 3_600_000;
 const CACHED = { ttlMs: LIST_TTL_MS, cacheScope: 'public' } as const;
 
@@ -43,7 +52,7 @@ const CallParams = object({ name: string(), arguments: optional(record(string(),
 const ListParams = object({});
 const MAX_SHOWN = 100;
 
-/** Only what is asked of a person is validated by this package itself, and nobody is asked here. */
+/** The package validates only answers of people to questions, and this server does not ask questions. */
 const NO_VALIDATOR = {
   getValidator(): never {
     throw new TypeError('Expected no schema to validate');
@@ -53,17 +62,17 @@ const NO_VALIDATOR = {
 /** Makes the handler. The first message loads the package of the protocol, and derives the tools from the graph. */
 export function createMcp(options: McpOptions): McpHandler {
   let handler: McpHandler | undefined;
-  return async (...asked) => {
+  return async (...request) => {
     handler ??= createHandler(options, loadProtocol());
-    return handler(...asked);
+    return handler(...request);
   };
 }
 
-function createHandler({ schema, version, onError }: McpOptions, protocol: Protocol): McpHandler {
+function createHandler({ schema, sdl, version, onError }: McpOptions, protocol: Protocol): McpHandler {
   const { createMcpHandler, isLegacyRequest, ProtocolError, ProtocolErrorCode } = protocol;
-  const tools: ReadonlyMap<string, PreparedTool> = new Map(
-    TOOLS.map((tool) => [tool.name, prepareTool(schema, tool)]),
-  );
+  const prepared = TOOLS.map((tool) => prepareTool(schema, tool));
+  if (sdl) prepared.push(queryTool(sdl()));
+  const tools: ReadonlyMap<string, PreparedTool> = new Map(prepared.map((tool) => [tool.name, tool]));
   const listed = [...tools.values()].map(({ name, title, description, inputSchema, outputSchema }) => ({
     name,
     title,
@@ -81,7 +90,7 @@ function createHandler({ schema, version, onError }: McpOptions, protocol: Proto
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
   }
 
-  function createServer(execute: ExecuteOwn, facts: ToolFacts): Server {
+  function createServer(execute: ExecuteOperation, facts: ToolFacts): Server {
     const server = new protocol.Server(
       { name: 'chains-and-tokens-gateway', title: 'Chains and tokens', version },
       {
@@ -93,10 +102,10 @@ function createHandler({ schema, version, onError }: McpOptions, protocol: Proto
     );
     server.setRequestHandler('tools/list', { params: ListParams }, () => ({ tools: listed }));
     server.setRequestHandler('tools/call', { params: CallParams }, async (params) => {
-      // Unless the call ends otherwise.
+      // Holds for a call that throws before it has a result.
       facts.codes = ['BAD_USER_INPUT'];
       const tool = toolNamed(params.name);
-      facts.operation = tool.operationName;
+      facts.operation = tool.operation;
       const result = await callTool(tool, params.arguments ?? {}, execute);
       facts.codes = codesIn(result);
       return result;
@@ -104,8 +113,8 @@ function createHandler({ schema, version, onError }: McpOptions, protocol: Proto
     return server;
   }
 
-  /** A client of the revisions before 2026-07-28. The answer is JSON, also where the client accepts an event stream. */
-  async function answerLegacy(
+  /** Responds to clients of the revisions before 2026-07-28: in JSON, even if the client accepts an event stream. */
+  async function respondLegacy(
     { url, headers, signal }: Request,
     message: unknown,
     server: Server,
@@ -113,7 +122,7 @@ function createHandler({ schema, version, onError }: McpOptions, protocol: Proto
     const transport = new protocol.WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
     await server.connect(transport);
     try {
-      // The transport insists on both types, whichever it then sends.
+      // The transport requires that the client accepts both types, whichever it sends.
       const accepting = { ...Object.fromEntries(headers), accept: 'application/json, text/event-stream' };
       const request = new Request(url, { method: 'POST', headers: accepting, signal });
       return await transport.handleRequest(request, { parsedBody: message });
@@ -124,11 +133,11 @@ function createHandler({ schema, version, onError }: McpOptions, protocol: Proto
 
   return async (request, message, execute, facts) => {
     const server = createServer(execute, facts);
-    if (await isLegacyRequest(request, message)) return answerLegacy(request, message, server);
+    if (await isLegacyRequest(request, message)) return respondLegacy(request, message, server);
     const handler = createMcpHandler(() => server, {
       legacy: 'reject',
       onerror: onError,
-      // A subscription would be a connection that stays open, and nothing here tells of changes.
+      // A subscription would keep a connection open, and this server does not report changes.
       maxSubscriptions: 0,
       keepAliveMs: 0,
     });

@@ -1,6 +1,7 @@
+/** The metrics of a gateway, for Prometheus. */
 import { LRUCache } from 'lru-cache';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { AcceptedBy } from '../domain/guard-record.js';
+import type { AcceptedBy } from '../domain/guard-memory.js';
 import type { GuardedFact } from '../domain/listing.js';
 import type { ListingState, ListingStatus } from '../snapshots/freshness.js';
 import { type CacheSize, createRequestMetrics, type RequestMetrics } from './request-metrics.js';
@@ -8,16 +9,16 @@ import { type CacheSize, createRequestMetrics, type RequestMetrics } from './req
 /** The rows of one listing that are held back now. */
 export interface HeldBackCount {
   readonly listing: string;
-  /** Rows by guarded fact; a row with two facts counts for both. */
+  /** Rows by guarded fact. A row with two held-back facts counts for both. */
   readonly rowsByFact: ReadonlyMap<string, number>;
-  /** When the oldest of them began (milliseconds since 1970); undefined without one. */
+  /** When the oldest of them was first held back (milliseconds since 1970). Undefined if there are none. */
   readonly oldestSince: number | undefined;
 }
 
 /**
- * How a client is known that `RATE_LIMIT` refused. `known`: by its connection or a trusted proxy. `forwarded`: the
- * request has `X-Forwarded-For` and came through no trusted proxy, so that the client may be many. `unknown`: the server
- * around the gateway did not name it, so that all such requests are one client.
+ * How the gateway knows a client that `RATE_LIMIT` refused. `known`: by its connection or a trusted proxy. `forwarded`: the
+ * request has an `X-Forwarded-For` of a proxy that is not trusted, so it can stand for many clients. `unknown`: the server
+ * around the gateway did not name the client; all such requests count as one.
  */
 export type ClientSource = (typeof SOURCES)[number];
 
@@ -25,39 +26,43 @@ const SOURCES = ['known', 'forwarded', 'unknown'] as const;
 
 /** Counts the operations that `RATE_LIMIT` refuses. */
 export interface RateLimitMetrics {
-  /** @param client as `RATE_LIMIT` counts it; it is no label */
+  /** @param client as `RATE_LIMIT` counts it; not used as a label */
   refused(client: string, source: ClientSource): void;
 }
 
-/** What is known of the routes of all bridgeable tokens now. */
+/** The state of the sweep: how many routes of bridgeable tokens are known now. */
 export interface SweepFacts {
-  /** Tokens with an answer. */
+  /** Tokens whose routes are known. */
   readonly known: number;
-  /** Bridgeable tokens without one. */
+  /** Bridgeable tokens whose routes are not known yet. */
   readonly left: number;
   readonly pairs: number;
-  /** The age of the oldest answer, in milliseconds; undefined without one. */
+  /** The age of the oldest known routes, in milliseconds. Undefined if there are none. */
   readonly ageMs: number | undefined;
+  /** The time in which the routes of each token are requested once, in milliseconds. */
+  readonly intervalMs: number;
+  /** Whether the sweep pauses now, because of a response of the upstream or because the map is full. */
+  readonly isStopped: boolean;
 }
 
 /** The metrics of the sweep of routes. */
 export interface SweepMetrics {
   /** Sets the function that returns the facts; it is called at each scrape. */
   watch(facts: () => SweepFacts): void;
-  /** One token was asked: `ok`, or the code of the error. */
+  /** The routes of one token were requested: `ok`, or the code of the error. */
   asked(outcome: string): void;
 }
 
 /**
- * The counters and gauges of this gateway. Every label value is from a small set that the gateway itself defines,
- * never from a client: each new value is kept as long as the process runs.
+ * The counters and gauges of this gateway. The gateway defines the small set of values of each label. Values never come from
+ * clients, because each new one is kept until the process ends.
  */
 export interface Metrics {
   /** Requests of clients. */
   readonly requests: RequestMetrics;
   /** Operations that `RATE_LIMIT` refuses. */
   readonly rateLimit: RateLimitMetrics;
-  /** The sweep of routes. Its metrics are absent while nothing is said of it. */
+  /** The sweep of routes. Its metrics are absent until `watch` is called. */
   readonly sweep: SweepMetrics;
   /** A line of the log was dropped because its reader is too slow. */
   logLineDropped(): void;
@@ -65,7 +70,7 @@ export interface Metrics {
   watchCache(size: () => CacheSize): void;
   /** One attempt at the upstream: the service, the operation, 'ok' or the error's code, the duration in seconds. */
   upstreamRequest(upstream: string, path: string, outcome: string, seconds: number): void;
-  /** The state of a circuit breaker: that of a service's listings, or one of the three of its routes. */
+  /** The state of a circuit breaker: of a service's listings, or one of the three of its routes. */
   breaker(
     upstream: string,
     state: (typeof BREAKER_STATES)[number],
@@ -76,17 +81,21 @@ export interface Metrics {
   /**
    * The end of one refresh.
    *
-   * @param outcome 'taken' (from the upstream), 'shared' (from another gateway), 'older' (not used), 'held_back', or an error's code
+   * @param outcome 'upstream' or 'peer' (where a new snapshot is from), 'older' (not used), 'held_back', or an error's code
    * @param heldBackFor the reasons why it is held back, from a closed set; empty for other outcomes
    */
   refresh(listing: string, outcome: string, heldBackFor?: readonly string[]): void;
-  /** Fields of upstream rows that were never seen before, or that always came before and are now missing. */
+  /** A field of upstream rows is new, or was in all rows before and is missing now. */
   fieldDrift(listing: string, drift: 'appeared' | 'missing', fields: number): void;
-  /** How many rows the token list of all chains leaves out. */
+  /** How many rows `/tokenlist.json` of all chains leaves out. */
   tokenListOmitted(rows: number): void;
   /** A change from one service to its successor. */
   changedOver(from: string, to: string): void;
-  /** Whether snapshots are shared with other gateways now. Never called if sharing is not configured. */
+  /** Whether the last listing could be stored in `SNAPSHOT_DIR`. Not called without that setting. */
+  stored(isStored: boolean): void;
+  /** An operation has waited in the queue (`turn`) or for the upstream. */
+  waited(reason: 'turn' | 'upstream', seconds: number): void;
+  /** Whether snapshots are shared with other gateways now. Not called if sharing is not configured. */
   sharing(isShared: boolean): void;
   /** A connection that was cut, or a request that was refused for lack of memory. */
   connectionCut(reason: string): void;
@@ -94,11 +103,11 @@ export interface Metrics {
   watchListings(status: () => readonly ListingStatus[]): void;
   /** Sets the function that returns the rows that are held back; it is called at each scrape. */
   watchHeldBack(heldBack: () => readonly HeldBackCount[]): void;
-  /** A guarded fact of one row was changed to what the upstream sends. */
+  /** A guarded fact of one row was changed to the value that the upstream sends. */
   acceptedChange(listing: string, fact: GuardedFact, by: AcceptedBy): void;
-  /** Rows that were left out because the same answer has their keys with other guarded facts, too. */
+  /** Rows that were left out because the same response contains their keys with different guarded facts. */
   contradictoryRows(listing: string, count: number): void;
-  /** All metrics in the exposition format; rejects if a function that they watch throws. */
+  /** All metrics in the exposition format. Rejects if a watched function throws. */
   expose(): Promise<{ contentType: string; text: string }>;
 }
 
@@ -117,23 +126,33 @@ const ROUTE_BREAKERS = { routes: 'listed', unlisted: 'unlisted', sweep: 'sweep' 
 const SWEEP_GAUGES: readonly (readonly [string, string, (facts: SweepFacts) => number | undefined])[] = [
   ['gateway_sweep_tokens_known', 'Tokens whose routes are known.', ({ known }) => known],
   ['gateway_sweep_tokens_left', 'Bridgeable tokens whose routes are not known yet.', ({ left }) => left],
-  ['gateway_sweep_pairs', 'Pairs of a token and a destination that are held.', ({ pairs }) => pairs],
+  ['gateway_sweep_pairs', 'Known pairs of a token and a destination.', ({ pairs }) => pairs],
   [
     'gateway_sweep_age_seconds',
-    'Age of the oldest answer that is held. Absent without one.',
+    'Age of the oldest known routes. Absent if no routes are known.',
     ({ ageMs }) => ageMs && ageMs / 1000,
+  ],
+  [
+    'gateway_sweep_interval_seconds',
+    'The time in which the routes of each token are requested once (ROUTES_SWEEP_MS).',
+    ({ intervalMs }) => intervalMs / 1000,
+  ],
+  [
+    'gateway_sweep_stopped',
+    'Whether the sweep pauses now (1): the upstream has asked for a pause or is gone, or the map of routes is full.',
+    ({ isStopped }) => (isStopped ? 1 : 0),
   ],
 ];
 
 /** How long a client counts as refused after its last refusal. */
 const RECENT_MS = 60_000;
-/** How many refused clients the gauge counts at most. They take about 2 MB. */
+/** The largest number of refused clients that the gauge can count. They take about 2 MB. */
 const MAX_CLIENTS = 10_000;
 
-/** In seconds: from a response out of a cache nearby to an attempt that reaches any sensible timeout. */
+/** In seconds: from a response of a nearby cache to an attempt that reaches any sensible timeout. */
 const DURATION_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** What a gauge shows of one listing. */
+/** One value of a gauge for one listing, with its labels. */
 type Sample = { readonly value: number } & Partial<Pick<ListingStatus, 'state' | 'source'>>;
 
 /** Name and help of each gauge of the listings, and its samples for one listing, which it reads at each scrape. */
@@ -160,12 +179,17 @@ const LISTING_GAUGES: readonly (readonly [string, string, (status: ListingStatus
   ],
   [
     'gateway_listing_source',
-    'The service that the rows are from: 1 for that one, the others absent.',
+    '1 for the service that sent the rows; other services are absent.',
     ({ source }) => [{ source, value: 1 }],
   ],
   [
+    'gateway_listing_gone',
+    'Whether the last refresh failed because the upstream says that it is gone (1). The last good snapshot is still served.',
+    ({ isGone }) => [{ value: isGone ? 1 : 0 }],
+  ],
+  [
     'gateway_listing_held_back',
-    'Whether a whole refresh is being held back (1), while the last good snapshot is served.',
+    'Whether a whole refresh is held back (1). The last good snapshot is still served.',
     ({ isHeldBack }) => [{ value: isHeldBack ? 1 : 0 }],
   ],
 ];
@@ -174,9 +198,10 @@ const LISTING_GAUGES: readonly (readonly [string, string, (status: ListingStatus
  * Creates the metrics of one gateway, in their own registry.
  *
  * @param version of the gateway
- * @param ofProcess whether they include those of the process, such as its memory
+ * @param revision the commit that was built
+ * @param ofProcess whether to include metrics of the process, such as its memory
  */
-export function createMetrics({ version = 'unknown', ofProcess = true } = {}): Metrics {
+export function createMetrics({ version = 'unknown', revision = 'unknown', ofProcess = true } = {}): Metrics {
   const registry = new Registry();
   const registers = [registry];
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
@@ -222,9 +247,13 @@ export function createMetrics({ version = 'unknown', ofProcess = true } = {}): M
   );
   const drifts = counter(
     'gateway_upstream_field_drift_total',
-    'Fields of upstream rows that were in no row before (appeared), or in every row before and now not (missing). Each field counts once for each.',
+    'Fields of upstream rows that are new (appeared), or were in all rows before and are missing now (missing). Each field counts once for each.',
     ['listing', 'drift'],
   );
+
+  // Every series exists from the start, so that alerts see the first change.
+  for (const listing of Object.keys(FACTS))
+    for (const drift of ['appeared', 'missing']) drifts.inc({ listing, drift }, 0);
 
   let heldBack: () => readonly HeldBackCount[] = () => [];
   const heldBackOf = (listing: string) => heldBack().find((each) => each.listing === listing);
@@ -241,7 +270,7 @@ export function createMetrics({ version = 'unknown', ofProcess = true } = {}): M
   );
   gauge(
     'gateway_held_back_oldest_seconds',
-    'How long the oldest held-back row of the listing has been held back; 0 without one.',
+    'How long the oldest held-back row of the listing has been held back; 0 if no row is held back.',
     ['listing'],
     (ageGauge) => {
       const now = Date.now();
@@ -258,10 +287,9 @@ export function createMetrics({ version = 'unknown', ofProcess = true } = {}): M
   );
   const contradictory = counter(
     'gateway_contradictory_rows_total',
-    'Rows that were left out because one answer has their key more than once with unequal guarded facts. Each refresh counts them again.',
+    'Rows that were left out because one response contains their key several times with different guarded facts. Each refresh counts them again.',
     ['listing'],
   );
-  // Each series is there from the start, so that alerts see the first change.
   for (const [listing, facts] of Object.entries(FACTS)) {
     contradictory.inc({ listing }, 0);
     for (const fact of facts) for (const by of ACCEPTED_BY) accepted.inc({ listing, fact, by }, 0);
@@ -279,6 +307,14 @@ export function createMetrics({ version = 'unknown', ofProcess = true } = {}): M
     buckets: DURATION_BUCKETS,
     registers,
   });
+  const waits = new Histogram({
+    name: 'gateway_operation_wait_seconds',
+    help: 'How long operations that could not be executed at once waited: for their turn, or for the upstream (a first listing, or routes).',
+    labelNames: ['reason'],
+    buckets: DURATION_BUCKETS,
+    registers,
+  });
+  for (const reason of ['turn', 'upstream']) waits.zero({ reason });
   const breakers = gauge(
     'gateway_upstream_breaker_state',
     'The circuit breaker of the upstream: 1 for its current state, 0 for the others. Failed listing requests open it; while it is open, nothing is requested.',
@@ -324,7 +360,7 @@ export function createMetrics({ version = 'unknown', ofProcess = true } = {}): M
   const limitedClients = new LRUCache<string, true>({ max: MAX_CLIENTS, ttl: RECENT_MS });
   gauge(
     'gateway_rate_limited_clients',
-    `Clients of which RATE_LIMIT has refused operations in the last minute; ${MAX_CLIENTS} at most.`,
+    `Clients with operations that RATE_LIMIT refused in the last minute; ${MAX_CLIENTS} at most.`,
     [],
     (clientsGauge) => {
       limitedClients.purgeStale();
@@ -340,15 +376,21 @@ export function createMetrics({ version = 'unknown', ofProcess = true } = {}): M
   const requests = createRequestMetrics(registry, () => cacheSize());
   let omittedRows: Gauge | undefined;
   let redisConnected: Gauge | undefined;
+  let listingsStored: Gauge | undefined;
   const droppedLines = counter(
     'gateway_log_lines_dropped_total',
     'Lines of the log that were dropped because its reader is too slow.',
   );
-  gauge('gateway_build_info', 'Always 1; the version of the gateway is a label.', ['version']).set(
-    { version },
+  gauge('gateway_build_info', 'Always 1; the labels say which build runs.', ['version', 'revision']).set(
+    { version, revision },
     1,
   );
-  if (ofProcess) collectDefaultMetrics({ register: registry });
+  if (ofProcess) {
+    collectDefaultMetrics({ register: registry });
+    // Left out: gauges with the names of counters. The metrics without `_total` have the same values by type.
+    for (const what of ['handles', 'requests', 'resources'])
+      registry.removeSingleMetric(`nodejs_active_${what}_total`);
+  }
 
   return {
     requests,
@@ -373,11 +415,11 @@ export function createMetrics({ version = 'unknown', ofProcess = true } = {}): M
       attempts.inc(labels);
       durations.observe(labels, seconds);
     },
-    breaker(upstream, state, lane = 'listings') {
+    breaker(upstream, state, priority = 'listings') {
       for (const each of BREAKER_STATES) {
         const value = each === state ? 1 : 0;
-        if (lane === 'listings') breakers.set({ upstream, state: each }, value);
-        else routeBreakers.set({ upstream, tokens: ROUTE_BREAKERS[lane], state: each }, value);
+        if (priority === 'listings') breakers.set({ upstream, state: each }, value);
+        else routeBreakers.set({ upstream, tokens: ROUTE_BREAKERS[priority], state: each }, value);
       }
     },
     conflictingRouteRows: (count) => conflicts.inc(count),
@@ -389,15 +431,23 @@ export function createMetrics({ version = 'unknown', ofProcess = true } = {}): M
     tokenListOmitted(rows) {
       omittedRows ??= gauge(
         'gateway_token_list_omitted_rows',
-        'Listed tokens of EVM chains that /tokenlist.json leaves out because its schema does not allow them; natives do not count. Absent until the list is first asked for.',
+        'Listed tokens of EVM chains that /tokenlist.json leaves out because its schema does not allow them; natives do not count. Absent until the first request for the list.',
       );
       omittedRows.set(rows);
     },
     changedOver: (from, to) => changeovers.inc({ from, to }),
+    waited: (reason, seconds) => waits.observe({ reason }, seconds),
+    stored(isStored) {
+      listingsStored ??= gauge(
+        'gateway_listings_stored',
+        'Whether the last listing could be stored in SNAPSHOT_DIR (1). If not (0), a restart would find an older one. Absent until one is stored, and without SNAPSHOT_DIR.',
+      );
+      listingsStored.set(isStored ? 1 : 0);
+    },
     sharing(isShared) {
       redisConnected ??= gauge(
         'gateway_redis_connected',
-        'Whether snapshots are shared with other gateways now (1), or this one works alone (0). Absent if sharing is not configured.',
+        'Whether snapshots are shared with other gateways now (1), or this gateway works alone (0). Absent if sharing is not configured.',
       );
       redisConnected.set(isShared ? 1 : 0);
     },

@@ -1,15 +1,18 @@
+/** The answers of `/live`, `/ready`, `/metrics` and `POST /refresh`. */
+import type { UpstreamError } from '../domain/upstream-error.js';
+import { MONITORING_PATHS } from '../http/paths.js';
 import { type Refusal, refusalBody, refusalHeaders } from '../http/refusal.js';
 import type { Logger } from '../logger.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { Metrics } from './metrics.js';
 
 export interface MonitoringOptions {
-  /** Why this process should get no traffic now; undefined if it should. */
+  /** Why this process should get no traffic now. Undefined if it is ready. */
   readonly notReadyReason: () => string | undefined;
-  /** Whether the listings are demo data; `/ready` then says so. */
+  /** Whether the listings are demo data. `/ready` then says so. */
   readonly isDemo: boolean;
   readonly metrics: Pick<Metrics, 'expose'>;
-  /** Gets the cause of a failed scrape; the client only learns that it failed. */
+  /** Gets the cause of a failed scrape. The client only learns that it failed. */
   readonly log: Logger;
 }
 
@@ -20,37 +23,35 @@ export interface MonitoringResponse {
   readonly body: string;
 }
 
-/** Answers requests to the monitoring paths; undefined for other paths. */
+/** Responds to requests at the monitoring paths. Undefined for other paths. */
 export type Monitoring = (
   method: string,
   path: string,
 ) => MonitoringResponse | Promise<MonitoringResponse> | undefined;
 
-/** Exact paths: `/live/` is not found. */
-export const MONITORING_PATHS: readonly string[] = ['/live', '/ready', '/metrics'];
-/** Those that stay on the public port where there is an admin port. */
-export const PUBLIC_PATHS: readonly string[] = ['/live', '/ready'];
-
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
- * Creates the answers of `/live`, `/ready` and `/metrics`. `/live`: the process runs. `/ready`: it has listings to serve and is not about to stop; otherwise 503. `/metrics`:
- * for Prometheus; a failed scrape is answered with 500 and affects nothing else.
+ * Creates the responses of `/live`, `/ready` and `/metrics`. `/live`: the process runs. `/ready`: the gateway has listings
+ * to serve and is not about to stop; otherwise 503. `/metrics`: the metrics for Prometheus; if one cannot be read, the
+ * status is 500, and nothing else is affected.
  *
- * @param paths the paths to answer; undefined is returned for all others
+ * @param paths the paths to serve, below `basePath`
  */
 export function createMonitoring(
   { notReadyReason, isDemo, metrics, log }: MonitoringOptions,
-  paths = MONITORING_PATHS,
+  paths: readonly string[] = MONITORING_PATHS,
+  basePath = '',
 ): Monitoring {
   return (method, path) => {
-    if (!paths.includes(path)) return undefined;
+    const named = paths.find((each) => basePath + each === path);
+    if (named === undefined) return undefined;
     if (method !== 'GET' && method !== 'HEAD') {
       const message = `Expected GET or HEAD, got ${method}.`;
       return refused({ status: 405, message, headers: { allow: 'GET, HEAD' } });
     }
-    if (path === '/live') return respond('{"live":true}');
-    if (path === '/ready') {
+    if (named === '/live') return respond('{"live":true}');
+    if (named === '/ready') {
       const reason = notReadyReason();
       const state = { ready: reason === undefined, reason, source: isDemo ? 'demo' : undefined };
       return respond(JSON.stringify(state), JSON_TYPE, reason ? 503 : 200);
@@ -65,6 +66,42 @@ export function createMonitoring(
   };
 }
 
+/**
+ * Creates the response of `POST /refresh`. It refreshes both listings, and has the outcome of each. The status is 200 if
+ * both were refreshed, and 502 otherwise. Concurrent requests share one refresh and its response.
+ */
+export function createRefreshAnswer(
+  refresh: Snapshots['refreshOnRequest'],
+  log: Logger,
+): (method: string) => MonitoringResponse | Promise<MonitoringResponse> {
+  let answer: Promise<MonitoringResponse> | undefined;
+
+  async function refreshBoth(): Promise<MonitoringResponse> {
+    log.info('Refreshing both listings at the request of POST /refresh');
+    const results = await refresh();
+    const [chains, tokens] = results.map((result) => {
+      if (result.status === 'rejected') {
+        const { code, message, retryAfterMs } = result.reason as UpstreamError;
+        return { refreshed: false, code, message, retryAfterMs };
+      }
+      const { source, takenAt, rows } = result.value;
+      return { refreshed: true, source, takenAt: new Date(takenAt).toISOString(), rows: rows.length };
+    });
+    const isDone = results.every(({ status }) => status === 'fulfilled');
+    return respond(JSON.stringify({ chains, tokens }), JSON_TYPE, isDone ? 200 : 502);
+  }
+
+  return (method) => {
+    if (method !== 'POST') {
+      return refused({ status: 405, message: `Expected POST, got ${method}.`, headers: { allow: 'POST' } });
+    }
+    answer ??= refreshBoth().finally(() => {
+      answer = undefined;
+    });
+    return answer;
+  };
+}
+
 function respond(body: string, type = JSON_TYPE, status = 200): MonitoringResponse {
   return { status, headers: { 'content-type': type, 'cache-control': 'no-store' }, body };
 }
@@ -73,7 +110,7 @@ function refused(refusal: Refusal): MonitoringResponse {
   return { status: refusal.status, headers: refusalHeaders(refusal), body: refusalBody(refusal) };
 }
 
-/** Why this process should get no traffic now; undefined if it should. */
+/** Why this process should get no traffic now. Undefined if it is ready. */
 export function notReadyReason(snapshots: Snapshots, stopping: boolean): string | undefined {
   if (stopping) return 'The gateway is stopping.';
   const missing = snapshots.status(Date.now()).filter(({ state }) => state === 'EMPTY');

@@ -1,19 +1,21 @@
+/** Decides which requests get a line in the log, and writes it. */
+import { MONITORING_PATHS } from '../http/paths.js';
 import type { Logger } from '../logger.js';
 import type { CacheResult, Executor } from './request-metrics.js';
 
-/** Which requests get a line in the log. `errors`: those with errors, refused ones, and slow ones. */
+/** The values of `LOG_REQUESTS`. `errors`: only requests with errors, refused ones and slow ones. */
 export const LOG_REQUESTS = ['all', 'errors', 'none'] as const;
 
 export type LogRequests = (typeof LOG_REQUESTS)[number];
 
-/** A slower request is logged with `LOG_REQUESTS=errors`, too. */
+/** Requests that take this long are logged with `LOG_REQUESTS=errors`, too. */
 export const SLOW_REQUEST_MS = 1_000;
 
-/** The line of one request. Texts of the client are cut to these lengths: a line takes at most about 1 kB. */
+/** The line of one request. Texts of the client are cut, so that a line takes at most about 1 kB. */
 export interface RequestLine {
   readonly requestId: string;
   readonly method: string;
-  /** Without its query string. */
+  /** The path without the query string. */
   readonly path: string;
   readonly status: number;
   readonly operation?: string | undefined;
@@ -25,30 +27,36 @@ export interface RequestLine {
   readonly isAborted?: boolean | undefined;
   /** The address of the client, as limits count it. */
   readonly client?: string | undefined;
-  /** Of the response body as sent. */
+  /** The length of the response body as sent. */
   readonly bytes?: number | undefined;
   readonly ms: number;
+  /** How many requests the line stands for. Absent for one. */
+  readonly count?: number | undefined;
 }
 
 type RequestOutcome = Pick<RequestLine, 'status' | 'codes' | 'ms' | 'cache'>;
 
-/** Writes one line for each request that is to be logged. */
+/** Writes the lines of requests. Refused requests of one client get at most one line a second. */
 export interface RequestLog {
-  /** False for a request whose line would be dropped, so that it need not be made. */
+  /** Whether a request gets a line. If not, the caller need not make it. */
   shouldLog(outcome: RequestOutcome): boolean;
-  /** Writes a line, if it is to be logged. Members that are undefined are left out. */
+  /** Writes a line if its request is to be logged. Undefined members are left out. */
   write(line: RequestLine): void;
 }
 
 const MAX_PATH_LENGTH = 200;
-/** Machines request these all the time. */
-const QUIET_PATHS: ReadonlySet<string> = new Set(['/live', '/ready', '/metrics']);
+/** How often refused requests of one client get a line. */
+const REFUSALS_EVERY_MS = 1_000;
+/** For how many clients refused requests are counted separately. All other clients are counted together. */
+const MAX_REFUSED_CLIENTS = 1_000;
 
 /**
- * Creates the log of requests. Its lines are of level `info`; of `warn` for an internal error, and of `debug` for the
- * paths that machines request all the time.
+ * Creates the log of requests. Its lines have the level `info`. The level is `warn` for an internal error, and `debug` for
+ * the monitoring paths.
  */
-export function createRequestLog(log: Logger, logRequests: LogRequests = 'all'): RequestLog {
+export function createRequestLog(log: Logger, logRequests: LogRequests = 'all', basePath = ''): RequestLog {
+  /** Probes and scrapers request these all the time. */
+  const quietPaths: ReadonlySet<string> = new Set(MONITORING_PATHS.map((path) => basePath + path));
   const logsAll = logRequests === 'all' && log.isLevelEnabled('info');
 
   function shouldLog({ status, codes = [], ms, cache }: RequestOutcome): boolean {
@@ -57,19 +65,61 @@ export function createRequestLog(log: Logger, logRequests: LogRequests = 'all'):
     return logsAll || isNotable;
   }
 
+  function write(line: RequestLine): void {
+    const { status, codes = [], path } = line;
+    const isLong = path.length > MAX_PATH_LENGTH;
+    const written = isLong ? { ...line, path: path.slice(0, MAX_PATH_LENGTH) } : line;
+    log[quietPaths.has(path) ? 'debug' : levelOf(status, codes)](written, 'Answered');
+  }
+
+  const writeRefused = createRefusals(write);
   return {
     shouldLog,
     write(line) {
       if (!shouldLog(line)) return;
-      const { status, codes = [], path } = line;
-      const isLong = path.length > MAX_PATH_LENGTH;
-      const written = isLong ? { ...line, path: path.slice(0, MAX_PATH_LENGTH) } : line;
-      log[levelOf(status, codes, path)](written, 'Answered');
+      if (line.cache === 'refused' || (line.status >= 400 && line.status < 500)) writeRefused(line);
+      else write(line);
     },
   };
 }
 
-function levelOf(status: number, codes: readonly string[], path: string): 'debug' | 'info' | 'warn' {
-  if (QUIET_PATHS.has(path)) return 'debug';
+/**
+ * Writes the first refused request of a client at once, then each second the last one with their number. A client that is
+ * refused a thousand times a second causes one line a second.
+ */
+function createRefusals(write: (line: RequestLine) => void): (line: RequestLine) => void {
+  /** The requests since the last line of each client. */
+  const refused = new Map<string, { last: RequestLine; count: number }>();
+
+  function writeCounted(): void {
+    for (const [client, { last, count }] of refused) {
+      if (count === 0) refused.delete(client);
+      else {
+        write(count === 1 ? last : { ...last, count });
+        refused.set(client, { last, count: 0 });
+      }
+    }
+    if (refused.size > 0) setTimeout(writeCounted, REFUSALS_EVERY_MS).unref();
+  }
+
+  return (line) => {
+    const { client = '' } = line;
+    const key = refused.has(client) || refused.size < MAX_REFUSED_CLIENTS ? client : OTHERS;
+    const before = refused.get(key);
+    if (before) {
+      before.count++;
+      before.last = line;
+      return;
+    }
+    write(line);
+    if (refused.size === 0) setTimeout(writeCounted, REFUSALS_EVERY_MS).unref();
+    refused.set(key, { last: line, count: 0 });
+  };
+}
+
+/** The key of all clients that are counted together. No client has this address. */
+const OTHERS = '\n';
+
+function levelOf(status: number, codes: readonly string[]): 'info' | 'warn' {
   return status === 500 || codes.includes('INTERNAL_SERVER_ERROR') ? 'warn' : 'info';
 }

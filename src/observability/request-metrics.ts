@@ -1,28 +1,30 @@
+/** The metrics of client requests and of the response cache. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { ERROR_CODES } from '../domain/error-codes.js';
+import { ERROR_CODES, hasScope } from '../domain/error-codes.js';
 
 /**
- * How a request was answered. `hit`: from the response cache. `miss`: the operation was executed. `refused`: an operation
- * that was not executed. `none`: not an operation, such as a page.
+ * What the response cache did for a request. `hit`: the response is from the cache. `miss`: the operation was executed.
+ * `refused`: the operation was not executed. `none`: the request is not an operation, such as one for a page.
  */
 export type CacheResult = 'hit' | 'miss' | 'refused' | 'none';
 
-/** What executed an operation: the writer of responses, from the snapshots alone, or GraphQL Yoga. */
+/** What executed an operation: the operation writer, from the snapshots alone, or GraphQL Yoga. */
 export type Executor = 'writer' | 'yoga';
 
-/** Counts client requests. A request costs a few additions: all else is done at a scrape. */
+/** Counts client requests. A request costs a few additions; the metrics are computed at a scrape. */
 export interface RequestMetrics {
-  /** A request that cannot be answered at once begins; `answered` ends it. */
+  /** A request begins that cannot be answered at once. `ended` must follow. */
   began(): void;
   ended(): void;
   /**
    * One request was answered.
    *
    * @param outcome `ok`, an error code, `HTTP_4XX`, `HTTP_5XX` or `ABORTED`; any other text counts as `OTHER`
-   * @param ms from the whole request to the end of its response
+   * @param ms from the complete request to the end of its response
    * @param bytes of the response body as sent
+   * @param isByClient whether the client itself has caused the overload, or the failure of the upstream
    */
-  answered(cache: CacheResult, outcome: string, ms: number, bytes: number): void;
+  answered(cache: CacheResult, outcome: string, ms: number, bytes: number, isByClient: boolean): void;
 }
 
 /** The size of the response cache. */
@@ -34,7 +36,7 @@ export interface CacheSize {
 const CACHE_LABELS = ['hit', 'miss', 'refused', 'none'] as const satisfies readonly CacheResult[];
 const INDEX_OF: Readonly<Record<CacheResult, number>> = { hit: 0, miss: 1, refused: 2, none: 3 };
 
-/** The closed set of outcomes. An answer with several errors counts once, with the first of these that it has. */
+/** The closed set of outcomes. A response with several errors counts once, with the first of these codes. */
 export const OUTCOMES: readonly string[] = [
   'ok',
   'INTERNAL_SERVER_ERROR',
@@ -46,7 +48,7 @@ export const OUTCOMES: readonly string[] = [
   'PERSISTED_QUERY_MISMATCH',
   'BAD_REQUEST',
   'REQUEST_ENTITY_TOO_LARGE',
-  // Without a GraphQL error, by the status.
+  // Responses without a GraphQL error, by their status.
   'HTTP_4XX',
   'HTTP_5XX',
   // The client closed the connection first.
@@ -58,11 +60,17 @@ const OUTCOME_INDEX: ReadonlyMap<string, number> = new Map(
 );
 const OTHER = OUTCOMES.length - 1;
 
-/** In milliseconds: hits take tens of microseconds; the last is longer than an upstream may take. */
+/** The labels of each count: first all outcomes, then the outcomes that can have the scope `client`. */
+const COLUMNS: readonly { readonly outcome: string; readonly scope?: 'client' | 'process' }[] = [
+  ...OUTCOMES.map((outcome) => (hasScope(outcome) ? { outcome, scope: 'process' as const } : { outcome })),
+  ...OUTCOMES.map((outcome) => ({ outcome, scope: 'client' as const })),
+];
+
+/** In milliseconds: hits take tens of microseconds, and the last bucket is longer than an upstream may take. */
 const DURATIONS_MS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000];
 const BUCKETS = DURATIONS_MS.length + 1;
 
-/** The outcome that stands for an answer with these codes. */
+/** The outcome of a response with these codes. */
 export function outcomeOf(codes: readonly string[]): string {
   if (codes.length === 0) return 'ok';
   const first = Math.min(...codes.map((code) => OUTCOME_INDEX.get(code) ?? OTHER));
@@ -77,7 +85,7 @@ export function outcomeOf(codes: readonly string[]): string {
 export function createRequestMetrics(registry: Registry, cacheSize: () => CacheSize): RequestMetrics {
   const registers = [registry];
   // Plain numbers: a counter and a histogram of prom-client would add 5 % to the cost of a hit.
-  const counts = new Float64Array(CACHE_LABELS.length * OUTCOMES.length);
+  const counts = new Float64Array(CACHE_LABELS.length * COLUMNS.length);
   const durations = new Float64Array(CACHE_LABELS.length * BUCKETS);
   const seconds = new Float64Array(CACHE_LABELS.length);
   const bytes = new Float64Array(CACHE_LABELS.length);
@@ -85,25 +93,27 @@ export function createRequestMetrics(registry: Registry, cacheSize: () => CacheS
 
   new Counter({
     name: 'gateway_requests_total',
-    help: 'Requests of clients, by how they were answered (hit, miss, refused; none: not an operation) and by outcome: ok, or the code of the most severe error.',
-    labelNames: ['cache', 'outcome'],
+    help: 'Requests of clients, by the use of the response cache (hit, miss, refused; none: not an operation) and by outcome: ok, or the code of the most severe error. Overloads and failures of the upstream have a scope: client (it has caused them itself, and nobody else has them) or process.',
+    labelNames: ['cache', 'outcome', 'scope'],
     registers,
     collect() {
       this.reset();
       counts.forEach((count, index) => {
-        const outcome = OUTCOMES[index % OUTCOMES.length] ?? '';
-        const cache = CACHE_LABELS[Math.floor(index / OUTCOMES.length)] ?? '';
-        // A series that is there from the start has a rate from its first request on.
-        if (count > 0 || (outcome === 'ok' && cache !== 'refused')) this.inc({ cache, outcome }, count);
+        const labels = COLUMNS[index % COLUMNS.length] ?? { outcome: '' };
+        const cache = CACHE_LABELS[Math.floor(index / COLUMNS.length)] ?? '';
+        // A series that exists from the start has a rate from its first request on.
+        if (count > 0 || (labels === COLUMNS[0] && cache !== 'refused'))
+          this.inc({ cache, ...labels }, count);
       });
     },
   });
   const name = 'gateway_request_duration_seconds';
-  const help = 'From a whole request to the end of its response, by how it was answered.';
+  const help =
+    'Duration from the complete request to the end of its response, by the use of the response cache.';
   const read = async () => {
     return { name, help, type: 'histogram', values: CACHE_LABELS.flatMap(samplesOfDurations) };
   };
-  // Replaces what prom-client reads at a scrape: a histogram can show no counts that it has not observed itself.
+  // Replaces the function that prom-client calls at a scrape: a histogram cannot show counts that it has not observed itself.
   const histogram = new Histogram({ name, help, labelNames: ['cache'], registers });
   Object.assign(histogram, { get: read, getForPromString: read });
 
@@ -144,7 +154,7 @@ export function createRequestMetrics(registry: Registry, cacheSize: () => CacheS
     });
   gauge(
     'gateway_requests_in_flight',
-    'Requests that were read and wait for their response; hits never wait.',
+    'Requests that were read and wait for their response. Hits never wait.',
     () => inFlight,
   );
   gauge('gateway_response_cache_bytes', 'Estimated size of the response cache.', () => cacheSize().bytes);
@@ -157,12 +167,13 @@ export function createRequestMetrics(registry: Registry, cacheSize: () => CacheS
     ended: () => {
       inFlight--;
     },
-    answered(cache, outcome, ms, sent) {
+    answered(cache, outcome, ms, sent, isByClient) {
       const row = INDEX_OF[cache];
       const column = outcome === 'ok' ? 0 : (OUTCOME_INDEX.get(outcome) ?? OTHER);
       let bucket = 0;
       while (bucket < DURATIONS_MS.length && ms > (DURATIONS_MS[bucket] ?? 0)) bucket++;
-      add(counts, row * OUTCOMES.length + column, 1);
+      const isOwn = isByClient && hasScope(outcome);
+      add(counts, row * COLUMNS.length + column + (isOwn ? OUTCOMES.length : 0), 1);
       add(durations, row * BUCKETS + bucket, 1);
       add(seconds, row, ms / 1000);
       add(bytes, row, sent);

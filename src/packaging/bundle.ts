@@ -1,6 +1,6 @@
 /**
- * A script of the build: puts the gateway and its packages into a few files. To find, open and link some 600 files would
- * take almost half of the time of a start.
+ * A script of the build: bundles the gateway and its packages into a few files. Finding, opening and linking some 600
+ * files would take almost half of the time of a start.
  */
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ const BUNDLE = new URL('../bundle/', import.meta.url);
 /** Not bundled: packages that only some gateways load. Tracing can instrument ioredis only as a package of its own. */
 const EXTERNAL = ['ioredis', 'pino-pretty'];
 
-/** Keeps `import.meta.url` as it was before bundling: some modules read files beside them. */
+/** Keeps the `import.meta.url` of each module: some modules read files beside them. */
 const ownUrls: Plugin = {
   name: 'own urls',
   transform(code, id) {

@@ -1,14 +1,15 @@
-/** A script of the build: puts the files that the gateway reads at run time beside the compiled code. */
+/** A script of the build: copies the files that the gateway reads at run time to the compiled code. */
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { marked } from 'marked';
 import { replaceFile } from './replace-file.js';
 
-/** The folders of such files, and their endings. */
+/** The folders of these files, and their endings. */
 const FOLDERS: readonly (readonly [string, RegExp])[] = [
   ['demo/', /\.json$/],
   ['pages/picker/page/', /\.(css|html|js|svg)$/],
 ];
 
-/** GraphiQL is packed as two modules of text. Only the text is needed, and its licence. */
+/** GraphiQL is packaged as modules that export texts. Only the texts and the licence are needed. */
 const PACKED = '@graphql-yoga/render-graphiql/graphiql';
 const DIST = new URL('../', import.meta.url);
 const GRAPHIQL = new URL('pages/playground/graphiql/', DIST);
@@ -39,6 +40,30 @@ for (const [name, text] of Object.entries(texts)) {
 }
 const licence = new URL('../LICENSE', import.meta.resolve(PACKED));
 replaceFile(new URL('LICENSE', GRAPHIQL), readFileSync(licence));
+
+replaceFile(new URL('pages/picker/guide.html', DIST), Buffer.from(guide()));
+
+/** The README as a page. Only links to other sites are left: its pictures and guides are not served. */
+function guide(): string {
+  const readme = readFileSync(new URL('../README.md', DIST), 'utf8')
+    .replaceAll(/^!\[.*\n/gm, '')
+    .replaceAll(/<!--.*?-->\n?/gs, '')
+    .replaceAll(/<(http:[^>]*)>/g, '`$1`')
+    .replaceAll(/\[([^\]]+)\]\((?!https:)[^)]*\)/g, '$1');
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Guide</title>
+    <link rel="icon" href="./icon.svg">
+    <link rel="stylesheet" href="./guide.css">
+  </head>
+  <body>
+${marked.parse(readme, { async: false })}  </body>
+</html>
+`;
+}
 
 /** The paths of all files below a folder. */
 function filesIn(folder: URL): readonly string[] {

@@ -1,6 +1,7 @@
+/** Writes files of the build. */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 
-/** Writes a file of the build. A gateway that runs may read it meanwhile, so it is replaced at once, and only if it has changed. */
+/** Replaces a file if its content has changed. The replacement is atomic: a running gateway may read the file meanwhile. */
 export function replaceFile(to: URL, content: Buffer): void {
   if (existsSync(to) && readFileSync(to).equals(content)) return;
   mkdirSync(new URL('.', to), { recursive: true });

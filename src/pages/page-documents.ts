@@ -1,7 +1,8 @@
+/* The documents of the gateway's own pages. */
 import { pickerDocuments } from './picker/picker.js';
 import { TABS } from './playground/tabs.js';
 
-/** The documents that the gateway's own pages send. */
-export function pageDocuments(hasPlayground: boolean): readonly string[] {
-  return [...pickerDocuments(), ...(hasPlayground ? TABS.map(({ query }) => query) : [])];
+/** The texts of the documents; those of the playground only if it is served. */
+export async function pageDocuments(hasPlayground: boolean): Promise<readonly string[]> {
+  return [...(await pickerDocuments()), ...(hasPlayground ? TABS.map(({ query }) => query) : [])];
 }

@@ -1,6 +1,8 @@
+/* Serves the files of pages, with their caching headers. */
 import { createHash } from 'node:crypto';
 import { hasTag } from '../http/caching.js';
-import { type Encoding, encode, encodingFor } from '../http/encodings.js';
+import { encodingFor, ReusedBody } from '../http/encodings.js';
+import type { PlainResponse } from '../http/refusal.js';
 
 /** A response body with its headers. */
 export interface PageFile {
@@ -11,7 +13,7 @@ export interface PageFile {
 /** Gives a file in the best encoding for a request. @param encodings the request's Accept-Encoding */
 export type Encoded = (encodings: string) => Promise<PageFile>;
 
-/** A page for browsers, served from this gateway only: a small document, and assets with a digest of their content in the path. */
+/** A page that loads everything from this gateway: a small document, and assets with a digest of their content in the path. */
 export interface Page {
   readonly document: Encoded;
   /** By path. */
@@ -24,11 +26,7 @@ export interface FileLink {
   readonly label: string;
 }
 
-/** The banner of pages that show demo data, as HTML. */
-export const DEMO_LABEL =
-  'Demo data: prices and some flags are made up. To use a real API, restart with <code>UPSTREAM_URL=…</code>.';
-
-/** Makes the document of a page. It varies by Accept, since its path also serves clients that are no browsers. */
+/** Makes the document of a page. It varies by Accept, since its path also serves GraphQL clients. */
 export function createDocument(html: string, contentSecurityPolicy: readonly string[]): Encoded {
   return createFile(html, {
     'content-type': 'text/html; charset=utf-8',
@@ -38,7 +36,7 @@ export function createDocument(html: string, contentSecurityPolicy: readonly str
   });
 }
 
-/** Makes an asset that browsers may cache for ever: its path must change with its content. */
+/** Makes an asset that browsers may cache for a year. Its path must change with its content. */
 export function createAsset(type: string, content: string): Encoded {
   return createFile(content, {
     'content-type': `${type}; charset=utf-8`,
@@ -47,7 +45,7 @@ export function createAsset(type: string, content: string): Encoded {
   });
 }
 
-/** Makes a file of plain text. Its path stays the same, so caches must ask whether it has changed. */
+/** Makes a file of plain text. Its path stays the same, so caches must revalidate it. */
 export function createTextFile(content: string): Encoded {
   return createFile(content, {
     'content-type': 'text/plain; charset=utf-8',
@@ -56,15 +54,14 @@ export function createTextFile(content: string): Encoded {
   });
 }
 
-/** Answers a request for a file; 304 without the file if the client has it. */
+/** The response to a request for a file: 304 without a body if the client has this version. */
 export async function fileResponse(
   encoded: Encoded,
-  { headers: asked }: Request,
-  { Response: ResponseClass }: { readonly Response: typeof Response },
-): Promise<Response> {
-  const { body, headers } = await encoded(asked.get('accept-encoding') ?? '');
-  const isUnchanged = hasTag(asked.get('if-none-match'), headers.etag);
-  return new ResponseClass(isUnchanged ? null : body, { status: isUnchanged ? 304 : 200, headers });
+  { headers: requestHeaders }: Request,
+): Promise<PlainResponse> {
+  const { body, headers } = await encoded(requestHeaders.get('accept-encoding') ?? '');
+  const isUnchanged = hasTag(requestHeaders.get('if-none-match'), headers.etag);
+  return { status: isUnchanged ? 304 : 200, headers, body: isUnchanged ? null : body };
 }
 
 /** A short digest of the content, for paths and ETags. */
@@ -74,19 +71,9 @@ export function digestOf(content: string): string {
 
 /** Encodes a file when an encoding is first requested, and caches the result. */
 function createFile(content: string, headers: Readonly<Record<string, string>>): Encoded {
-  const digest = digestOf(content);
-  const bodies = new Map<Encoding, Promise<Uint8Array<ArrayBuffer>>>();
+  const file = new ReusedBody(new TextEncoder().encode(content), digestOf(content));
   return async (encodings) => {
-    const encoding = encodingFor(encodings);
-    const body =
-      bodies.get(encoding) ??
-      encode(Buffer.from(content), encoding, true).then((bytes) => new Uint8Array(bytes));
-    bodies.set(encoding, body);
-    return encoding === 'identity'
-      ? { body: await body, headers: { ...headers, etag: `"${digest}"` } }
-      : {
-          body: await body,
-          headers: { ...headers, etag: `"${digest}-${encoding}"`, 'content-encoding': encoding },
-        };
+    const { body, headers: coding } = await file.encoded(encodingFor(encodings));
+    return { body, headers: { ...headers, ...coding } };
   };
 }

@@ -1,16 +1,15 @@
-/** Which document a request is for, and whether it may be executed. */
+/** Plugins that find the document of a request, and decide whether it may be executed. */
 
 import { createHash } from 'node:crypto';
 import { GraphQLError, Source } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
-import type { ErrorCode } from '../domain/error-codes.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 import type { Documents } from '../execution/documents.js';
-import { DocumentRefusal, type TrustedDocuments } from '../execution/trusted-documents.js';
+import { DocumentRefusal, persistedHash, type TrustedDocuments } from '../execution/trusted-documents.js';
 
 export interface OwnOperationContext {
-  /** Whether the gateway itself asks. Its documents need not be in the operator's file. */
+  /** Whether the operation is the gateway's own. Its documents need not be in the operator's file. */
   readonly isOwn?: boolean | undefined;
 }
 
@@ -22,16 +21,15 @@ export function useTrustedDocuments(trusted: TrustedDocuments): Plugin<object, O
       const given: Readonly<Record<string, unknown>> = { ...idsInUrl(request), ...params };
       const resolved = trusted.resolve(given);
       if (resolved instanceof DocumentRefusal) {
-        const { code, status, message } = resolved;
-        throw new GraphQLError(message, { extensions: { code, http: { status } } });
+        throw refusal(resolved.message, resolved.code, resolved.status);
       }
-      // GraphQL Yoga checks it next.
+      // GraphQL Yoga validates it next.
       if (resolved !== given) setParams(resolved as typeof params);
     },
   };
 }
 
-/** GraphQL Yoga reads no parameters of a GET but those of GraphQL. */
+/** Reads the ids of documents from a URL: GraphQL Yoga reads only the parameters of GraphQL there. */
 function idsInUrl({ method, url }: Request): { readonly documentId?: string; readonly doc_id?: string } {
   if (method !== 'GET') return {};
   const { searchParams } = new URL(url);
@@ -45,8 +43,8 @@ const HASH = /^[0-9a-f]{64}$/;
 
 /**
  * Automatic persisted queries, as in Apollo Client and urql. A client first sends a query with the SHA-256 of its text,
- * and later only the hash, which fits into a short, cacheable URL. An unknown hash is answered with
- * PERSISTED_QUERY_NOT_FOUND, and the client sends the text again.
+ * and later only the hash, which fits into a short, cacheable URL. The response to an unknown hash is
+ * PERSISTED_QUERY_NOT_FOUND; then the client sends the text again.
  */
 export function usePersistedQueries(): Plugin {
   const texts = new LRUCache<string, string>({
@@ -55,8 +53,8 @@ export function usePersistedQueries(): Plugin {
   });
   return {
     onParams({ params, setParams }) {
-      const hash = hashOf(params.extensions);
-      if (hash === undefined) return;
+      const hash = persistedHash(params.extensions);
+      if (hash === undefined || !HASH.test(hash)) return;
       // Not validated yet: the client can send any value.
       const query: unknown = params.query ?? undefined;
       if (query === undefined) {
@@ -78,27 +76,23 @@ export function usePersistedQueries(): Plugin {
   };
 }
 
-function hashOf(extensions: unknown): string | undefined {
-  const { persistedQuery } = (extensions ?? {}) as { persistedQuery?: unknown };
-  const { version, sha256Hash } = (persistedQuery ?? {}) as { version?: unknown; sha256Hash?: unknown };
-  return version === 1 && typeof sha256Hash === 'string' && HASH.test(sha256Hash) ? sha256Hash : undefined;
-}
-
-function refusal(message: string, code: string, status: number): GraphQLError {
+function refusal(
+  message: string,
+  code: DocumentRefusal['code'] | 'PERSISTED_QUERY_MISMATCH',
+  status: number,
+): GraphQLError {
   return new GraphQLError(message, { extensions: { code, http: { status } } });
 }
 
-/** Refuses documents that are too long before they are parsed, and others that {@link Documents} refuses after it. */
+/** Refuses documents that are too long before they are parsed, and other invalid ones after it. */
 export function useValidation(documents: Pick<Documents, 'checkTokens' | 'errorsOf'>): Plugin {
   return {
     onParams({ params }) {
       // Not validated yet: the client can send any value.
       const name: unknown = params.operationName;
       if (typeof name !== 'string' || name.length <= TEXT_LIMITS.name) return;
-      throw new GraphQLError(
-        `Expected at most ${TEXT_LIMITS.name} characters as "operationName", got ${name.length}.`,
-        { extensions: { code: 'BAD_USER_INPUT' satisfies ErrorCode, http: { status: 400 } } },
-      );
+      const message = `Expected at most ${TEXT_LIMITS.name} characters as "operationName", got ${name.length}.`;
+      throw refusal(message, 'BAD_USER_INPUT', 400);
     },
     onParse({ params: { source } }) {
       documents.checkTokens(source instanceof Source ? source : new Source(String(source)));

@@ -1,25 +1,35 @@
-/** What a client sees of errors. */
+/** Plugins that decide what a client sees of errors. */
 
 import { type ExecutionResult, GraphQLError, type GraphQLErrorExtensions } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-import type { ErrorCode } from '../domain/error-codes.js';
+import { type ErrorCode, hasScope } from '../domain/error-codes.js';
 import { GatewayError, OperationLimitError } from '../domain/errors.js';
 import type { GatewayContext } from '../graph/context.js';
 import type { Logger } from '../logger.js';
 
 /**
- * Decides what a client sees of an error in an operation: the code and message of a GatewayError; of any other error
- * only that it happened. The log gets the details, once for each cause.
+ * Shows clients the code and message of a GatewayError. Of any other error they learn only that it happened. The log gets
+ * the details, once for each cause.
  */
-export function useErrorCodes(): Plugin<GatewayContext> {
+export function useErrorCodes(): Plugin<
+  GatewayContext & { readonly outcome?: { isByClient?: boolean } | undefined }
+> {
   return {
     onExecute: () => ({
       onExecuteDone({ result, setResult, args: { contextValue } }) {
         if (Symbol.asyncIterator in result || !result.errors?.length) return;
-        setResult(withCodes(result, result.errors, contextValue.log));
+        const { outcome, log } = contextValue;
+        if (outcome) outcome.isByClient = !result.errors.some(isByProcess);
+        setResult(withCodes(result, result.errors, log));
       },
     }),
   };
+}
+
+/** Whether an error is an overload, or a failure of the upstream, that the client has not caused. */
+function isByProcess(error: GraphQLError): boolean {
+  const cause = causeOf(error);
+  return cause instanceof GatewayError && hasScope(cause.code) && !cause.isByClient;
 }
 
 function withCodes(
@@ -27,7 +37,7 @@ function withCodes(
   errors: readonly GraphQLError[],
   log: () => Logger,
 ): ExecutionResult {
-  // First of all: there can be thousands of other errors, and none of them is shown then.
+  // Checked first: there can be thousands of other errors, which are not shown then.
   for (const error of errors) {
     const cause = causeOf(error);
     if (cause instanceof OperationLimitError) return refusalOf(cause);
@@ -45,16 +55,17 @@ function withCodes(
   return { ...result, errors: coded };
 }
 
-/** The result of an operation that is refused as a whole. */
+/** The result of an operation that is refused as a whole, without data. */
 function refusalOf({ code, message }: OperationLimitError): ExecutionResult {
   return { errors: [new GraphQLError(message, { extensions: { code, http: { spec: true, status: 400 } } })] };
 }
 
-/** An error of the GraphQL server about variables, of the whole operation or of one field. */
+/** Adds the code BAD_USER_INPUT to an error of the GraphQL server about variables or arguments. */
 function withBadInputCode(error: GraphQLError): GraphQLError {
   const code: ErrorCode = 'BAD_USER_INPUT';
-  const extensions = error.path ? { code } : { code, http: { spec: true, status: 400 } };
-  return copyOf(error, error.message, extensions);
+  // In place: there can be one for each row, and each copy would collect a stack.
+  Object.assign(error.extensions, error.path ? { code } : { code, http: { spec: true, status: 400 } });
+  return error;
 }
 
 function withCode(error: GraphQLError, cause: unknown): GraphQLError {
@@ -84,14 +95,14 @@ function causeOf(error: GraphQLError | undefined): unknown {
   return cause ?? undefined;
 }
 
-/** Longer messages of errors are cut. */
+/** Longer error messages are cut. */
 const MAX_LENGTH = 2_000;
-/** How much of the beginning and of the end is left: the end often says what was expected. */
+/** How many characters of the beginning and of the end remain: the end often says what was expected. */
 const HALF = 900;
 
 /**
- * Cuts messages of errors that repeat long texts of the client. GraphQL repeats names and values whole, and the same one
- * in each of several errors.
+ * Cuts long error messages. GraphQL repeats names and values of the client in full, and the same one in each of several
+ * errors.
  */
 export function useShortMessages(): Plugin {
   return {

@@ -1,3 +1,4 @@
+/** Sets the headers that every response has, and responds to preflight requests. */
 import type { Plugin } from 'graphql-yoga';
 import { CACHE_STATUS, MISS } from '../http/caching.js';
 import { type CorsOrigins, corsHeaders } from '../http/cors.js';
@@ -7,12 +8,12 @@ const METHODS = `GET, POST, ${QUERY}, OPTIONS`;
 const PREFLIGHT_SECONDS = '86400';
 
 /**
- * Sets the headers of every response, and answers preflight requests.
+ * Sets the headers of every response, and responds to preflight requests.
  *
- * - No browser guesses another content type.
- * - Pages of the given origins may read responses; never with credentials, because the gateway has none. Yoga's own CORS
- *   repeats the request's origin even if all are allowed, so that a shared cache could not share.
- * - A response of the endpoint was not in the cache of responses, which is asked before.
+ * - `X-Content-Type-Options`: browsers must not guess another content type.
+ * - CORS: pages of the given origins may read responses; never with credentials, because the gateway uses none. Yoga's own
+ *   CORS repeats the request's origin even if all are allowed, so that shared caches could not reuse responses.
+ * - `Cache-Status` of the endpoint: a miss, since the response cache is read before.
  *
  * @param path the path of the GraphQL endpoint
  */
@@ -24,7 +25,7 @@ export function useHeaders(path: string, origins: CorsOrigins): Plugin {
     onResponse({ request, response: { status, headers } }) {
       headers.set('x-content-type-options', 'nosniff');
       if (new URL(request.url).pathname === path) headers.set(CACHE_STATUS, MISS);
-      // GraphQL Yoga repeats all types that could be accepted for each type in the Accept header.
+      // GraphQL Yoga lists all supported types again for each type in the Accept header.
       const types = status === 406 ? headers.get('accept') : null;
       if (types !== null) headers.set('accept', [...new Set(types.split(', '))].join(', '));
       for (const [name, value] of corsHeaders(origins, request.headers.get('origin'))) {

@@ -1,4 +1,4 @@
-/** Refusals of operations that are too much: for now, or in all. */
+/** Plugins that refuse operations: because the gateway is busy, or because they exceed a limit. */
 
 import {
   GraphQLError,
@@ -11,7 +11,8 @@ import {
 import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../domain/error-codes.js';
 import { type OperationLimitError, responseTooLong } from '../domain/errors.js';
-import { exceedsBytes } from '../execution/result-bytes.js';
+import { fragmentsOf } from '../execution/document-limits.js';
+import { exceedsBytes } from '../execution/json.js';
 import type { GatewayContext } from '../graph/context.js';
 import { refusalResponse } from '../http/refusal.js';
 
@@ -20,18 +21,18 @@ export interface OverloadOptions {
   readonly maxWaitMs: number;
 }
 
-/** Why to refuse a request, if it is known before GraphQL Yoga gets it. */
+/** Reasons to refuse a request that are known before GraphQL Yoga gets it. */
 export interface RefusalContext {
   /** Whether the gateway is busy. */
   readonly isOverloaded?: boolean;
-  /** Present if the operation was executed in part, and costs too much. */
+  /** Present if the operation was executed in part and exceeded its limit. */
   readonly costRefusal?: OperationLimitError | undefined;
 }
 
 /** A refused client may try again after this many seconds. */
 const RETRY_AFTER_SECONDS = 1;
 
-/** Refuses an operation that would wait too long for its turn with HTTP 503, before it is parsed. */
+/** Refuses an operation with HTTP 503, before it is parsed, if it would wait too long for its turn. */
 export function useOverload({ maxWaitMs }: OverloadOptions): Plugin<RefusalContext, RefusalContext> {
   const refusal = {
     status: 503,
@@ -48,13 +49,13 @@ export function useOverload({ maxWaitMs }: OverloadOptions): Plugin<RefusalConte
 
 /** Each error message quotes the invalid value, which can be as long as the request body. */
 const MAX_VARIABLE_ERRORS = 10;
-/** Of an object in invalid variables. To quote one of 60,000 members takes 40 ms, for each error again. */
+/** Members of an object in invalid variables. Errors quote it; quoting one of 60,000 members takes 40 ms each time. */
 const MAX_QUOTED_MEMBERS = 50;
 
 /**
- * Refuses an operation that has invalid variables, or is known to cost too much, before it is executed.
+ * Refuses an operation before it is executed if its variables are invalid or its known cost is too high.
  *
- * It coerces the variables itself to bound the number of errors, which the executor does not.
+ * It coerces the variables itself to bound the number of errors: the executor does not bound it.
  */
 export function useCostLimit(): Plugin<GatewayContext & RefusalContext> {
   return {
@@ -68,7 +69,9 @@ export function useCostLimit(): Plugin<GatewayContext & RefusalContext> {
         return;
       }
       const { cost, costRefusal } = contextValue;
-      const refusal = costRefusal ?? cost.admitOperation({ schema, document, operation, variables: coerced });
+      const fragments = fragmentsOf(document);
+      const refusal =
+        costRefusal ?? cost.chargeOperation({ schema, fragments, operation, variables: coerced });
       if (refusal) setResultAndStopExecution({ errors: [locatedError(refusal, undefined)] });
     },
   };
@@ -79,7 +82,7 @@ type Coerced =
   | { readonly errors: readonly GraphQLError[]; readonly coerced?: never }
   | { readonly errors?: never; readonly coerced: Variables };
 
-/** Coerces variables as graphql-js does; if they are invalid, errors that take little time to write. */
+/** Coerces variables as graphql-js does. If they are invalid, returns a bounded number of short errors. */
 function coercedVariables(
   schema: GraphQLSchema,
   operation: OperationDefinitionNode,
@@ -94,7 +97,7 @@ function coercedVariables(
   return { errors: coerce(MAX_VARIABLE_ERRORS).errors ?? [] };
 }
 
-/** How many members the largest of the objects in these variables has. */
+/** The number of members of the largest object in the variables. */
 function mostMembersIn(variables: Variables): number {
   let most = 0;
   const left: unknown[] = Object.values(variables);
@@ -113,7 +116,7 @@ function tooManyMembers(count: number): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' satisfies ErrorCode } });
 }
 
-/** Refuses a response that would be longer than its limit, before any of its bytes are made. */
+/** Refuses a response that would exceed its limit of bytes, before it is serialised. */
 export function useResponseLimit(): Plugin<GatewayContext> {
   return {
     onExecute: () => ({

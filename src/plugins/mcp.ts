@@ -1,10 +1,10 @@
+/** Serves the Model Context Protocol over HTTP. */
 import type { Plugin } from 'graphql-yoga';
 import { type CorsOrigins, isForeignOrigin } from '../http/cors.js';
-import { exceededLimit } from '../http/json-limits.js';
 import { type Refusal, refusalResponse, shown } from '../http/refusal.js';
 import type { ToolFacts } from '../mcp/mcp-handler.js';
 
-/** Answers a message whose body was read and parsed. */
+/** Responds to a message that was read and parsed. */
 export type AnswerMessage = (
   request: Request,
   message: unknown,
@@ -14,7 +14,7 @@ export type AnswerMessage = (
 
 export interface McpPluginOptions {
   readonly path: string;
-  /** A page of another origin is refused. */
+  /** The origins of pages that may send messages; pages of other origins are refused. */
   readonly corsOrigins: CorsOrigins;
   readonly answer: AnswerMessage;
 }
@@ -24,13 +24,13 @@ interface McpContext {
   readonly outcome?: ToolFacts | undefined;
 }
 
-/** A message has about five levels, and its longest list 500 items. */
+/** Far more than messages need: they have about five levels, and their longest list 500 items. */
 const LIMITS = { levels: 64, values: 5_000 } as const;
 /** Codes of JSON-RPC 2.0. */
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 
-/** Serves the Model Context Protocol at one path: one message a request, without sessions. */
+/** Serves the Model Context Protocol at one path: one message for each request, without sessions. */
 export function useMcp({ path, corsOrigins, answer }: McpPluginOptions): Plugin<object, McpContext> {
   async function respond(
     request: Request,
@@ -48,7 +48,7 @@ export function useMcp({ path, corsOrigins, answer }: McpPluginOptions): Plugin<
   }
 
   return {
-    // Not async: every other request passes through here, too.
+    // Not async: all other requests run this function, too.
     onRequest({ request, url, serverContext, endResponse, fetchAPI }) {
       if (url.pathname !== path) return undefined;
       return respond(request, serverContext, fetchAPI.Response).then(endResponse);
@@ -89,7 +89,7 @@ function messageIn(text: string): { readonly message: unknown; readonly error?: 
     return { message, error: rpcError(PARSE_ERROR, expected) };
   }
   if (typeof message === 'object' && message !== null && !Array.isArray(message)) return { message };
-  // Batches, which the protocol no longer has, would let one request cost as much as thousands.
+  // Batches are no longer part of the protocol. With them, one request could cost as much as thousands.
   const got = Array.isArray(message) ? `an array of ${message.length}` : kindOf(message);
   return {
     message,
@@ -97,11 +97,51 @@ function messageIn(text: string): { readonly message: unknown; readonly error?: 
   };
 }
 
-/** How a message calls a JSON value that is no object and no array. */
+/** The kind of a JSON value that is neither an object nor an array, for a message. */
 function kindOf(value: unknown): string {
   return typeof value === 'string' ? shown(value) : String(value);
 }
 
 function rpcError(code: number, message: string): string {
   return JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } });
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+interface JsonLimits {
+  /** The levels of nested objects and arrays. */
+  readonly levels: number;
+  /** The number of values, including objects and arrays. */
+  readonly values: number;
+}
+
+/**
+ * Finds the limit that a JSON text exceeds, before it is parsed. Otherwise recursive functions, such as JSON.stringify,
+ * could exhaust the stack, and checks of schemas take a microsecond or more for each value.
+ *
+ * @param json a text that may be invalid JSON
+ */
+function exceededLimit({ levels, values }: JsonLimits, json: string): keyof JsonLimits | undefined {
+  let level = 0;
+  let count = 1;
+  let isInString = false;
+  for (let at = 0; at < json.length; at++) {
+    const code = json.charCodeAt(at);
+    if (isInString) {
+      if (code === BACKSLASH) at++;
+      else if (code === QUOTE) isInString = false;
+    } else if (code === QUOTE) isInString = true;
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      if (++level > levels) return 'levels';
+      if (++count > values) return 'values';
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) level--;
+    else if (code === COMMA && ++count > values) return 'values';
+  }
+  return undefined;
 }

@@ -1,4 +1,4 @@
-/** How the parameters of a request are read. */
+/** Plugins that read the parameters of a request. */
 
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
@@ -9,8 +9,8 @@ import { type Refusal, refusalResponse, shown } from '../http/refusal.js';
 const JSON_TYPE = /^application\/json *(;|$)/i;
 
 /**
- * Lets clients ask by QUERY (RFC 10008): GraphQL Yoga gets such a request as a POST. It must be the first plugin, since
- * the others know a request by its identity.
+ * Supports the method QUERY (RFC 10008): GraphQL Yoga gets such a request as a POST. It must be the first plugin, since the
+ * others keep facts by the identity of the request.
  *
  * @param path the path of the GraphQL endpoint
  */
@@ -33,7 +33,7 @@ export function useQueryMethod(path: string): Plugin {
       if (new URL(request.url).pathname !== path) return;
       response.headers.set('accept-query', QUERY_TYPE);
       if (response.status !== 405) return;
-      // Yoga's header "Allow" would stay beside a new value, since its response tells letter cases apart.
+      // Set on a copy: the headers of Yoga's response distinguish letter case, so `set` would add a second "Allow".
       const others = [...response.headers].filter(([name]) => name.toLowerCase() !== 'allow');
       const headers = { ...Object.fromEntries(others), allow: `GET, HEAD, POST, ${QUERY}, OPTIONS` };
       setResponse(new fetchAPI.Response(response.body, { status: 405, headers }));
@@ -57,11 +57,11 @@ export interface BodyLimitOptions {
 }
 
 export interface BodyLimitContext {
-  /** How many bytes of body arrived. The server has read no more of it than the limit. */
+  /** How many bytes of the body arrived. The server keeps no more of it than the limit. */
   readonly bodyBytes?: number | undefined;
 }
 
-/** Refuses a larger request body with HTTP 413. */
+/** Refuses request bodies beyond the limit with HTTP 413. */
 export function useBodyLimit({ maxBodyBytes }: BodyLimitOptions): Plugin<BodyLimitContext, BodyLimitContext> {
   return {
     onRequest({ request, serverContext, endResponse, fetchAPI }) {
@@ -76,8 +76,8 @@ export function useBodyLimit({ maxBodyBytes }: BodyLimitOptions): Plugin<BodyLim
 }
 
 /**
- * Corrects how GraphQL Yoga reads the parameters of a request, which would answer 500 in two cases: parameters in a
- * URL or a form that are not valid JSON (now 400), and a JSON body with a member `then`, which it takes for a promise.
+ * Corrects how GraphQL Yoga reads parameters. It would respond with 500 in two cases: to parameters in a URL or a form
+ * that are not valid JSON (now 400), and to a JSON body with a member `then`, which it takes for a promise.
  */
 export function useParameters(): Plugin {
   return {
@@ -101,8 +101,8 @@ export function useParameters(): Plugin {
 }
 
 /**
- * Ignores members of a request that the gateway does not know (GraphQL over HTTP); GraphQL Yoga would refuse the request.
- * It comes after the plugins that read members of their own.
+ * Ignores unknown members of a request (GraphQL over HTTP); GraphQL Yoga would refuse the request. It must follow the plugins
+ * that read members of their own.
  */
 export function useKnownMembers(): Plugin {
   return {
@@ -111,7 +111,7 @@ export function useKnownMembers(): Plugin {
       const given: unknown = params;
       if (typeof given !== 'object' || given === null || Array.isArray(given)) return;
       const { query, operationName, variables, extensions } = params;
-      // Without a query it is refused in any case, and then the name of the other member helps: it may be a misspelt one.
+      // Without a query Yoga refuses the request and names the unknown member, which may be a misspelt "query".
       if ((query ?? null) === null) return;
       setParams({ query, operationName, variables, extensions } as typeof params);
     },

@@ -1,68 +1,94 @@
+/** Plugins that respond to requests without GraphQL. */
+
 import type { Plugin } from 'graphql-yoga';
-import { refusalResponse } from '../http/refusal.js';
+import { type PlainResponse, plainRefusal } from '../http/refusal.js';
 import { type Encoded, fileResponse, type Page } from '../pages/static-page.js';
 
-/** A response that is made without GraphQL. */
-interface PlainResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array<ArrayBuffer> | null;
+/** Responds to a request. Undefined for a path that it does not serve; a promise of undefined for a 404. */
+export type PathAnswer = (
+  request: Request,
+  url: URL,
+) => PlainResponse | Promise<PlainResponse | undefined> | undefined;
+
+/**
+ * Responds to requests without GraphQL. For unknown paths it responds with 404 and a list of the known ones.
+ *
+ * @param answers called in their order; the first response is sent
+ * @param paths all paths except those of pages
+ * @param pages the paths of pages, which only browsers get; other clients get a 404
+ */
+export function usePaths(
+  answers: readonly PathAnswer[],
+  paths: readonly string[],
+  pages: readonly string[],
+): Plugin {
+  const listed = [...pages.map((page) => `${page} (in a browser)`), ...paths].join(', ');
+  const notFound = plainRefusal({
+    status: 404,
+    message: `Nothing is here. Expected one of: ${listed}.`,
+    // At the same address, browsers can get a page.
+    headers: { vary: 'Accept' },
+  });
+  return {
+    // Not async: all other requests run this function, too.
+    onRequest({ request, url, endResponse, fetchAPI }) {
+      const respond = ({ status, headers, body }: PlainResponse = notFound) =>
+        endResponse(new fetchAPI.Response(body, { status, headers: { ...headers } }));
+      for (const answer of answers) {
+        const given = answer(request, url);
+        if (given) return given instanceof Promise ? given.then(respond) : respond(given);
+      }
+      return paths.includes(url.pathname) ? undefined : respond();
+    },
+  };
 }
 
-/** Answers requests without GraphQL. @param answer returns undefined for requests that are not its own */
-export function useAnswers(
-  answer: (request: Request, url: URL) => PlainResponse | Promise<PlainResponse> | undefined,
-): Plugin {
+/** Turns Yoga's compression off, so that the server in front can compress. It still sees the client's Accept-Encoding. */
+export function useUncompressed(): Plugin {
   return {
-    // Not async: every other request passes through here, too.
-    onRequest({ request, url, endResponse, fetchAPI }) {
-      const given = answer(request, url);
-      if (!given) return undefined;
-      const respond = ({ status, headers, body }: PlainResponse) =>
-        endResponse(new fetchAPI.Response(body, { status, headers: { ...headers } }));
-      return given instanceof Promise ? given.then(respond) : respond(given);
+    onRequest({ request }) {
+      request.headers.delete('accept-encoding');
     },
   };
 }
 
 /** A page and where it is served. */
 export interface ServedPage {
-  /** The path of its document, which is only sent to clients that accept HTML. */
-  readonly path: string;
+  /** The paths of its document, which is only sent to clients that accept HTML. */
+  readonly paths: readonly string[];
   /** The prefix of the paths of its assets. */
   readonly assets: string;
   /** Called at the first request: most processes never need the page. */
   readonly load: () => Promise<Page>;
 }
 
-/** Serves pages for browsers and their assets, compressed once and with caching headers. */
-export function usePages(pages: readonly ServedPage[]): Plugin {
-  const finders = pages.map(createFinder);
-  return {
-    // Not async: every other request passes through here, too.
-    onRequest({ request, url, endResponse, fetchAPI }) {
-      if (request.method !== 'GET') return undefined;
-      const wantsHtml = (request.headers.get('accept') ?? '').includes('text/html');
-      const finding = finders.map((find) => find(url.pathname, wantsHtml)).find(Boolean);
-      return finding?.then(async (encoded) => {
-        if (!encoded) return;
-        endResponse(await fileResponse(encoded, request, fetchAPI));
-      });
-    },
-  };
-}
-
-/** Finds the files of a page. For other paths it returns undefined, not a promise, and does not load the page. */
-function createFinder({ path, assets, load }: ServedPage) {
+/** Serves a page for browsers and its assets, compressed once and with caching headers. */
+export function servePage({ paths, assets, load }: ServedPage): PathAnswer {
   const loaded = once(load);
-  return (pathname: string, wantsHtml: boolean): Promise<Encoded | undefined> | undefined => {
-    const isDocument = pathname === path && wantsHtml;
-    if (!isDocument && !pathname.startsWith(assets)) return undefined;
-    return loaded().then((page) => (isDocument ? page.document : page.assets.get(pathname)));
+  return (request, { pathname }) => {
+    const wantsHtml = request.headers.get('accept')?.includes('text/html');
+    const isDocument = paths.includes(pathname) && wantsHtml === true;
+    if (request.method !== 'GET' || !(isDocument || pathname.startsWith(assets))) return undefined;
+    return loaded().then(({ document, assets: files }) => {
+      const file = isDocument ? document : files.get(pathname);
+      return file && fileResponse(file, request);
+    });
   };
 }
 
-/** Makes something at the first call, and again after a failure. */
+/** Serves one file. @param make called at the first request */
+export function serveFile(path: string, make: () => Promise<Encoded>): PathAnswer {
+  const load = once(make);
+  return (request, { pathname }) => {
+    const { method } = request;
+    if (pathname !== path) return undefined;
+    if (method === 'GET' || method === 'HEAD') return load().then((file) => fileResponse(file, request));
+    const message = `Expected GET or HEAD, got ${method}.`;
+    return plainRefusal({ status: 405, message, headers: { allow: 'GET, HEAD, OPTIONS' } });
+  };
+}
+
+/** Caches the result of an asynchronous function. After a failure, the next call tries again. */
 function once<Made>(make: () => Promise<Made>): () => Promise<Made> {
   let making: Promise<Made> | undefined;
   return () => {
@@ -71,43 +97,5 @@ function once<Made>(make: () => Promise<Made>): () => Promise<Made> {
       throw error;
     });
     return making;
-  };
-}
-
-/** Serves single files, each at one path. @param files make the file at the first request, by path */
-export function useFiles(files: ReadonlyMap<string, () => Promise<Encoded>>): Plugin {
-  const loaders = new Map([...files].map(([path, make]) => [path, once(make)]));
-  return {
-    // Not async: every other request passes through here, too.
-    onRequest({ request, url, endResponse, fetchAPI }) {
-      const load = loaders.get(url.pathname);
-      if (!load) return undefined;
-      if (request.method !== 'GET' && request.method !== 'HEAD') {
-        const message = `Expected GET or HEAD, got ${request.method}.`;
-        const headers = { allow: 'GET, HEAD, OPTIONS' };
-        endResponse(refusalResponse({ status: 405, message, headers }, fetchAPI));
-        return undefined;
-      }
-      return load()
-        .then((file) => fileResponse(file, request, fetchAPI))
-        .then(endResponse);
-    },
-  };
-}
-
-/**
- * Answers all other paths with 404 and a list of these.
- *
- * @param pages paths of pages: a browser was answered before this, and other clients get a 404
- */
-export function useNotFound(paths: readonly string[], pages: readonly string[]): Plugin {
-  const listed = [...pages.map((page) => `${page} (in a browser)`), ...paths].join(', ');
-  return {
-    onRequest({ url, endResponse, fetchAPI }) {
-      if (paths.includes(url.pathname)) return;
-      const message = `Nothing is here. Expected one of: ${listed}.`;
-      // Browsers can get a page at the same address.
-      endResponse(refusalResponse({ status: 404, message, headers: { vary: 'Accept' } }, fetchAPI));
-    },
   };
 }

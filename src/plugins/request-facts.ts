@@ -1,7 +1,8 @@
+/** Reports to the HTTP server what GraphQL Yoga executed, for the log and the metrics. */
 import type { Plugin } from 'graphql-yoga';
 import { requestIdOf } from '../http/request-ids.js';
 
-/** What the HTTP server learns of an operation that GraphQL Yoga executes. */
+/** Facts about an operation that GraphQL Yoga executed, for the HTTP server. */
 export interface RequestFacts {
   /** The name of the operation, if the client gave one. */
   operation?: string;
@@ -9,9 +10,11 @@ export interface RequestFacts {
   codes?: readonly string[];
   /** True if the operation was refused before it had data. */
   isRefused?: boolean;
+  /** Whether the client itself has caused the overload, or the failure of the upstream. */
+  isByClient?: boolean;
 }
 
-/** Distinct codes are few; this bounds them whatever the GraphQL server defines. */
+/** More than a response has in practice: it bounds the codes that the GraphQL server defines. */
 const MAX_CODES = 10;
 const MAX_NAME_LENGTH = 100;
 
@@ -50,7 +53,7 @@ export function useRequestFacts(): Plugin<object, { readonly outcome?: RequestFa
   };
 }
 
-/** An error without a code is one of the GraphQL server that it did not foresee. */
+/** The code of an error. The GraphQL server gives an unexpected error no code. */
 function codeIn(extensions: Readonly<Record<string, unknown>> | undefined): string {
   return typeof extensions?.code === 'string' ? extensions.code : 'INTERNAL_SERVER_ERROR';
 }

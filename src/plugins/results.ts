@@ -1,20 +1,23 @@
+/** Executes operations with graphql-js, and reports what their results depend on. */
 import { execute } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { GatewayContext } from '../graph/context.js';
 import { type CacheableResult, staleListingsHeader } from '../graph/dependencies.js';
+import { COST } from '../http/caching.js';
 
 /**
- * Executes with graphql-js, and says what a result depends on: `x-stale-listings` names the stale listings that the
- * operation read, with their ages in whole seconds, as in `chains;age=340, tokens;age=95`. The HTTP server learns the
+ * Executes with graphql-js, and sets two headers: `x-stale-listings` names the stale listings that the operation read, with
+ * their ages in whole seconds, as in `chains;age=340, tokens;age=95`, and `x-cost` has the cost. The HTTP server gets the
  * dependencies of each response without errors, so that it can be cached.
  *
- * GraphQL Yoga's own executor takes an object with a member `then` for a promise, and refuses a fragment that is spread
- * again with a condition that is null, which graphql-js never looks at.
+ * GraphQL Yoga's own executor differs in two ways. It takes an object with a member `then` for a promise. It refuses a
+ * fragment that is spread a second time with a condition that is null, which graphql-js does not evaluate.
  */
 export function useResults(): Plugin<
   GatewayContext & { readonly outcome?: { cacheable?: CacheableResult } }
 > {
   const staleListings = new WeakMap<Request, string>();
+  const costs = new WeakMap<Request, number>();
   return {
     onExecute({ setExecuteFn }) {
       setExecuteFn(execute);
@@ -22,6 +25,7 @@ export function useResults(): Plugin<
         onExecuteDone({ result, args: { contextValue } }) {
           const stale = staleListingsHeader(contextValue.staleListings());
           if (stale !== undefined) staleListings.set(contextValue.request, stale);
+          costs.set(contextValue.request, contextValue.cost.spent.units);
           const { outcome } = contextValue;
           if (Symbol.asyncIterator in result || result.errors || !outcome) return;
           const dependencies = contextValue.dependencies();
@@ -33,6 +37,8 @@ export function useResults(): Plugin<
     onResponse({ request, response }) {
       const stale = staleListings.get(request);
       if (stale !== undefined) response.headers.set('x-stale-listings', stale);
+      const cost = costs.get(request);
+      if (cost !== undefined) response.headers.set(COST, String(cost));
     },
   };
 }

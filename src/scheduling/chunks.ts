@@ -1,20 +1,21 @@
+/** Splits long background work into short steps, so that requests are served in between. */
 import { setImmediate } from 'node:timers/promises';
 
-/** Small enough that any work on a chunk, and the garbage it makes, takes a few milliseconds at most. */
+/** With this many rows, any work on a chunk and its garbage collection take a few milliseconds at most. */
 const CHUNK_ROWS = 100;
 /** How long background work runs before requests are served again, in milliseconds. */
 const YIELD_AFTER_MS = 4;
 
 let yieldedAt = 0;
 
-/** Lets the event loop serve requests, unless it has just done so. Time decides, not the number of calls. */
+/** Lets the event loop serve requests if the last time was more than {@link YIELD_AFTER_MS} ago. */
 async function yieldToRequests(): Promise<void> {
   if (performance.now() - yieldedAt < YIELD_AFTER_MS) return;
   await setImmediate();
   yieldedAt = performance.now();
 }
 
-/** Passes the rows on in small chunks, and yields to requests between two chunks. */
+/** Calls the function with small chunks of the rows, and yields to requests between two chunks. */
 export async function forEachChunk<Row>(
   rows: readonly Row[],
   each: (chunk: readonly Row[], offset: number) => void,
@@ -26,18 +27,18 @@ export async function forEachChunk<Row>(
 }
 
 /**
- * Yields to requests, then calls the function, which blocks them until it returns. Sorting a listing of 10,000 rows
- * in one call takes 3 to 8 ms.
+ * Yields to requests, then calls the function, which blocks requests until it returns. For scale: sorting 10,000 rows in
+ * one call takes 3 to 8 ms.
  */
 export async function yieldThen<Result>(make: () => Result): Promise<Result> {
   await yieldToRequests();
   return make();
 }
 
-/** Work that can be interrupted wherever it yields. A step, from one yield to the next, takes a few milliseconds at most. */
+/** Work in steps: from one `yield` to the next it takes a few milliseconds at most. */
 export type Steps<Result> = Generator<void, Result>;
 
-/** Does the work, and yields to requests between its steps. */
+/** Runs the work, and yields to requests between its steps. */
 export async function runInSteps<Result>(work: Steps<Result>): Promise<Result> {
   for (;;) {
     const { done, value } = work.next();
@@ -46,7 +47,7 @@ export async function runInSteps<Result>(work: Steps<Result>): Promise<Result> {
   }
 }
 
-/** Does the work at once. Only for little work: requests wait until it is done. */
+/** Runs the work in one go. Only for little work: requests wait until it is done. */
 export function runAtOnce<Result>(work: Steps<Result>): Result {
   for (;;) {
     const { done, value } = work.next();

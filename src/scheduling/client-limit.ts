@@ -1,11 +1,12 @@
+/** Limits how many operations each client may have executed. */
 import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 
 /** How many operations one client may have executed. */
 export interface Rate {
-  /** On average. */
+  /** Operations a second, on average. */
   readonly perSecond: number;
-  /** At once; not less than `perSecond`. */
+  /** Operations at once; at least `perSecond`. */
   readonly burst: number;
 }
 
@@ -15,15 +16,15 @@ export interface ClientLimit {
   /**
    * Counts one operation.
    *
-   * @returns 0 if the client may have it executed; otherwise after how many milliseconds it may ask again
+   * @returns 0 if the operation may be executed; otherwise the milliseconds until the client may send it again
    */
   take(client: string): Promise<number>;
   close(): void;
 }
 
 /**
- * The clients that are counted at a time take about 10 MB. Beyond that, those that have been silent longest are
- * forgotten and begin anew. Refusing new clients instead would let one client with many addresses lock out all others.
+ * How many clients are counted at a time: they take about 10 MB. Beyond that, the count of the client that has been silent
+ * longest is dropped. Refusing new clients instead would let one client with many addresses lock out all others.
  */
 const MAX_CLIENTS = 20_000;
 
@@ -32,13 +33,13 @@ export function windowSeconds({ perSecond, burst }: Rate): number {
   return burst / perSecond;
 }
 
-/** How long a client has to wait that a limiter of `rate-limiter-flexible` has refused; throws any other error. */
+/** How long a client has to wait after a refusal of `rate-limiter-flexible`, in milliseconds. Throws any other error. */
 export function refusedMs(error: unknown, rate: Rate): number {
   if (!(error instanceof RateLimiterRes)) throw error;
   return Math.min(Math.max(1, error.msBeforeNext), 1_000 * windowSeconds(rate));
 }
 
-/** Counts in the memory of this process. */
+/** Creates a limit that counts in the memory of this process. */
 export function createClientLimit(rate: Rate, maxClients = MAX_CLIENTS): ClientLimit {
   const limiter = new RateLimiterMemory({ points: rate.burst, duration: windowSeconds(rate) });
   const counted = new LRUCache<string, true>({

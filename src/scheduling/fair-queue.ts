@@ -1,13 +1,11 @@
-import { clientWithMost } from './client-with-most.js';
+/** A queue that runs one task after the other, with turns for clients. */
 
 export interface FairQueueOptions {
-  /** How many tasks run at once. */
-  readonly concurrency: number;
   /** How many tasks may wait, over all clients and priorities. */
   readonly maxWaiting: number;
   /**
-   * Calls the given function once, now or later, to start the next tasks after one has ended; at once unless
-   * given. With `setImmediate` the event loop takes a turn between two tasks.
+   * Called after each task with a function that starts the next one, to be called once, now or later. By default it
+   * starts the next task at once. With `setImmediate` the event loop handles other events between two tasks.
    */
   readonly defer?: (startNext: () => void) => void;
 }
@@ -16,113 +14,88 @@ export interface FairQueueOptions {
 export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
 
-  /** @param waiting how many tasks waited when this one was refused */
-  constructor(readonly waiting: number) {
+  /**
+   * @param waiting how many tasks waited when this one was refused
+   * @param isByClient whether more than half of the tasks before it were of the same client
+   */
+  constructor(
+    readonly waiting: number,
+    readonly isByClient: boolean,
+  ) {
     super(`The queue is full: ${waiting} tasks wait`);
   }
 }
 
-/** Higher ones always go first. */
+/** Tasks of priority 1 always run before those of priority 0. */
 export type Priority = 0 | 1;
 
 interface WaitingTask {
+  /** Whether more than half of the tasks before it were of the same client when it was added. */
+  readonly isByClient: boolean;
   run(): void;
   refuse(reason: QueueFullError): void;
 }
 
-/** The waiting tasks of each client, the oldest first; no list is empty. The first client has the next turn. */
-type Lines = Map<string | undefined, WaitingTask[]>;
+/** The waiting tasks of each client, the oldest first; lists are never empty. The first client has the next turn. */
+type TasksByClient = Map<string | undefined, WaitingTask[]>;
 
 export type FairQueue = ReturnType<typeof createFairQueue>;
 
 /**
- * Makes an empty queue. It runs tasks by priority. Within one priority the clients take turns (round-robin), so that a
- * client with many tasks delays its own tasks and not those of others. Clients without a waiting task take no memory.
+ * Creates a queue that runs one task at a time, by priority. Within one priority the clients take turns (round-robin), so
+ * that a client with many tasks delays only its own. A client without a waiting task takes no memory.
  */
-export function createFairQueue(options: FairQueueOptions) {
-  const { concurrency, maxWaiting, defer = (startNext) => startNext() } = options;
-  const linesOf: Readonly<Record<Priority, Lines>> = [new Map(), new Map()];
+export function createFairQueue({ maxWaiting, defer = (startNext) => startNext() }: FairQueueOptions) {
+  const tasksOf: Readonly<Record<Priority, TasksByClient>> = [new Map(), new Map()];
   let waiting = 0;
-  let running = 0;
-  let isStarting = false;
+  let isRunning = false;
 
-  /** Takes a task out of the queue; false if it does not wait. */
-  function remove(lines: Lines, client: string | undefined, task: WaitingTask): boolean {
-    const line = lines.get(client) ?? [];
-    const at = line.indexOf(task);
+  /** Removes a task from the queue. False if it was not waiting. */
+  function remove(byClient: TasksByClient, client: string | undefined, task: WaitingTask): boolean {
+    const tasks = byClient.get(client) ?? [];
+    const at = tasks.indexOf(task);
     if (at < 0) return false;
-    line.splice(at, 1);
+    tasks.splice(at, 1);
     waiting--;
-    if (line.length === 0) lines.delete(client);
+    if (tasks.length === 0) byClient.delete(client);
     return true;
   }
 
-  function startNext(): void {
-    // A task that ends at once comes here again: a thousand of them would be too deep for the stack.
-    if (isStarting) return;
-    isStarting = true;
-    try {
-      for (let task = takeNext(); task; task = takeNext()) task.run();
-    } finally {
-      isStarting = false;
-    }
-  }
-
-  function takeNext(): WaitingTask | undefined {
-    if (running >= concurrency) return undefined;
-    const lines = linesOf[1].size > 0 ? linesOf[1] : linesOf[0];
-    const [[client, line] = []] = lines;
-    const task = line?.[0];
-    if (!task) return undefined;
-    remove(lines, client, task);
-    if (line.length > 0 && lines.size > 1) {
-      lines.delete(client);
-      lines.set(client, line);
-    }
-    return task;
-  }
-
   function end(): void {
-    running--;
-    startNext();
+    isRunning = false;
+    const byClient = tasksOf[1].size > 0 ? tasksOf[1] : tasksOf[0];
+    const [[client, tasks] = []] = byClient;
+    const task = tasks?.[0];
+    if (!task) return;
+    remove(byClient, client, task);
+    if (tasks.length > 0) {
+      byClient.delete(client);
+      byClient.set(client, tasks);
+    }
+    task.run();
   }
 
-  /** Whether the queue has room for one more task, if necessary because it refused another one. */
+  /** Makes room for one more task, if necessary by refusing another one. False if the new task must be refused. */
   function makeRoom(client: string | undefined, priority: Priority): boolean {
     if (waiting < maxWaiting) return true;
-    const lowest: Priority = linesOf[0].size > 0 ? 0 : 1;
+    const lowest: Priority = tasksOf[0].size > 0 ? 0 : 1;
     if (lowest > priority) return false;
-    const lines = linesOf[lowest];
-    const ownCount = lines.get(client)?.length ?? 0;
-    const [longestOf, longest = []] = clientWithMost(lines, ({ length }) => length) ?? [];
+    const byClient = tasksOf[lowest];
+    const ownCount = byClient.get(client)?.length ?? 0;
+    const [longestOf, longest = []] = clientWithMost(byClient, ({ length }) => length) ?? [];
     if (lowest === priority && longest.length - ownCount < 2) return false;
     const newest = longest.at(-1);
     if (!newest) return false;
-    const refusal = new QueueFullError(waiting);
-    remove(lines, longestOf, newest);
+    const refusal = new QueueFullError(waiting, newest.isByClient);
+    remove(byClient, longestOf, newest);
     newest.refuse(refusal);
     return true;
   }
 
-  function wait(client: string | undefined, priority: Priority, task: WaitingTask): void {
-    if (!makeRoom(client, priority)) {
-      task.refuse(new QueueFullError(waiting));
-      return;
-    }
-    const lines = linesOf[priority];
-    const line = lines.get(client);
-    if (line) line.push(task);
-    else lines.set(client, [task]);
-    waiting++;
-  }
-
-  function runSync<Result>(task: () => Result): Result {
-    running++;
-    try {
-      return task();
-    } finally {
-      defer(end);
-    }
+  /** Whether more than half of the waiting tasks are of this client. False for an unknown client, which can be many. */
+  function isMostlyOf(client: string | undefined): boolean {
+    if (client === undefined) return false;
+    return 2 * ((tasksOf[0].get(client)?.length ?? 0) + (tasksOf[1].get(client)?.length ?? 0)) > waiting;
   }
 
   return {
@@ -130,44 +103,34 @@ export function createFairQueue(options: FairQueueOptions) {
     get waiting() {
       return waiting;
     },
-    /** How many tasks run. */
-    get running() {
-      return running;
+    isMostlyOf,
+    get isRunning() {
+      return isRunning;
     },
     /**
-     * Runs a task that waits for nothing, if fewer than `concurrency` run and none waits.
+     * Runs a synchronous task at once, if no other runs or waits.
      *
      * @returns its result in an object; undefined if it was not run
      */
     runNow<Result>(task: () => Result): { readonly result: Result } | undefined {
-      if (running >= concurrency || waiting > 0) return undefined;
-      return { result: runSync(task) };
+      if (isRunning || waiting > 0) return undefined;
+      isRunning = true;
+      try {
+        return { result: task() };
+      } finally {
+        defer(end);
+      }
     },
     /**
-     * As `add`, for a synchronous task, and without a promise.
+     * Runs the task when it is its turn. It starts before this call returns if no other task runs or waits.
      *
-     * @param task called at most once; it must not throw
-     * @param refuse called instead if the task is refused, now or while it waits; it must not throw
-     */
-    enter(
-      client: string | undefined,
-      priority: Priority,
-      task: () => void,
-      refuse: (reason: QueueFullError) => void,
-    ): void {
-      if (running < concurrency && waiting === 0) runSync(task);
-      else wait(client, priority, { run: () => runSync(task), refuse });
-    },
-    /**
-     * Runs the task in its turn. It is started before this call returns if fewer than `concurrency` run and none waits.
-     *
-     * A full queue makes room by refusing a task of the lowest priority: the newest task of the client that has most
-     * tasks there. It does so if that priority is lower than this one, or if it is the same and that client has at
-     * least two tasks more than this one. Otherwise it refuses this task.
+     * A full queue refuses one task: of the lowest priority with waiting tasks, the newest task of the client with the
+     * most tasks there. It refuses the given task instead if that priority is higher, or if it is the same and that
+     * client has fewer than two tasks more than the given one.
      *
      * @param client who asks; undefined is one client like any other
      * @param task called at most once
-     * @param signal takes the task out of the queue; without effect once the task runs
+     * @param signal removes the task from the queue; without effect once the task runs
      * @returns the result of the task
      * @throws by rejection: QueueFullError if the task is refused, now or while it waits; the reason of the signal if
      *   it was aborted; any error of the task
@@ -180,7 +143,7 @@ export function createFairQueue(options: FairQueueOptions) {
     ): Promise<Result> {
       return new Promise((resolve, reject) => {
         const run = async () => {
-          running++;
+          isRunning = true;
           try {
             resolve(await task());
           } catch (error) {
@@ -188,17 +151,36 @@ export function createFairQueue(options: FairQueueOptions) {
           }
           defer(end);
         };
+        const byClient = tasksOf[priority];
         if (signal?.aborted) reject(signal.reason);
-        else if (running < concurrency && waiting === 0) run();
+        else if (!isRunning && waiting === 0) run();
+        else if (!makeRoom(client, priority)) reject(new QueueFullError(waiting, isMostlyOf(client)));
         else {
-          const waitingTask: WaitingTask = { run, refuse: reject };
+          const waitingTask: WaitingTask = { isByClient: isMostlyOf(client), run, refuse: reject };
+          const tasks = byClient.get(client);
+          if (tasks) tasks.push(waitingTask);
+          else byClient.set(client, [waitingTask]);
+          waiting++;
           const abort = () => {
-            if (remove(linesOf[priority], client, waitingTask)) reject(signal?.reason);
+            if (remove(byClient, client, waitingTask)) reject(signal?.reason);
           };
           signal?.addEventListener('abort', abort, { once: true });
-          wait(client, priority, waitingTask);
         }
       });
     },
   };
+}
+
+/**
+ * The client that holds most of a scarce resource, to be refused first: a client that takes too much only harms itself.
+ *
+ * @param amountOf how much a client holds
+ */
+export function clientWithMost<Client, Held>(
+  heldBy: ReadonlyMap<Client, Held>,
+  amountOf: (held: Held) => number,
+): readonly [client: Client, held: Held] | undefined {
+  let most: readonly [Client, Held] | undefined;
+  for (const entry of heldBy) if (!most || amountOf(entry[1]) > amountOf(most[1])) most = entry;
+  return most;
 }

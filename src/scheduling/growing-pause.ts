@@ -1,9 +1,10 @@
+/** Exponential back-off. */
 /** The pause after failures in a row: each further failure doubles it. */
 export function growingPause(firstMs: number, longestMs: number, failuresBefore: number): number {
   return Math.min(firstMs * 2 ** failuresBefore, longestMs);
 }
 
-/** A part of the pause, between half and all of it, so that gateways do not try again at the same moment. */
+/** A random part of the pause, between half and all of it, so that gateways do not retry at the same moment. */
 export function withJitter(ms: number): number {
   return ms * (0.5 + Math.random() / 2);
 }

@@ -1,3 +1,4 @@
+/* Finds chains by their names and identifiers. */
 import type { Chain } from '../domain/listing.js';
 import { runAtOnce } from '../scheduling/chunks.js';
 import { WordList } from './suggestions/word-list.js';
@@ -10,37 +11,43 @@ export interface ChainNames {
   /** The words of all names. */
   readonly words: WordList;
   /**
-   * The keys of the chains that have a name that this word is, or a word of which it is the start, each with its best
-   * match. The `chainId` and the CAIP-2 identifier of a chain are names of it, too.
+   * The keys of the chains that this word names, each with its best match. A word names a chain if it equals or begins
+   * a word of one of its names, or equals its `chainId` or its CAIP-2 identifier.
    *
    * @param byCurrency whether the symbol of its native currency also names a chain
    */
   named(word: SearchWord, byCurrency: boolean): ReadonlyMap<string, Match>;
-  /** The keys of the chains with this CAIP-2 identifier, in lower case. More than one if several have a `chainId`. */
+  /**
+   * The keys of the chains with this CAIP-2 identifier: several if they have the same `chainId`.
+   *
+   * @param caip2 in lower case
+   */
   identifiedBy(caip2: string): readonly string[];
 }
 
 /**
- * Further names that people use for some chains: those that a chain has or had in the list of ethereum-lists/chains, if
- * they follow neither from its key, its names nor its native currency. A Map and no object, since an upstream may name
- * a chain `constructor`.
+ * Further names of some chains, by `chainKey`. Most are present or former names in the list of ethereum-lists/chains
+ * that the row of the chain does not contain. The others are the token standards by which exchanges name a chain. A
+ * Map, not an object: an upstream may name a chain `constructor`.
  */
 const NICKNAMES: ReadonlyMap<string, readonly string[]> = new Map([
   ['arbitrum', ['Arbitrum One']],
   ['avalanche', ['Avalanche C-Chain']],
   ['bera', ['Berachain']],
-  ['bsc', ['Binance Smart Chain', 'BNB Smart Chain']],
-  ['ethereum', ['Mainnet', 'Ethereum Mainnet']],
+  ['bsc', ['Binance Smart Chain', 'BNB Smart Chain', 'BEP20']],
+  ['ethereum', ['Mainnet', 'Ethereum Mainnet', 'ERC20']],
   ['polygon', ['Polygon PoS', 'Matic']],
   ['rootstock', ['RSK']],
+  ['solana', ['SPL']],
+  ['tron', ['TRC20']],
   ['worldchain', ['World Chain']],
 ]);
 
-/** Indexes the names of chains: keys, short and full names, nicknames; each also written as one word. */
+/** Indexes the names of chains: keys, short and full names, and nicknames, each also written as one word. */
 export function createChainNames(chains: readonly Chain[]): ChainNames {
   const names: { readonly chainKey: string; readonly text: string }[] = [];
   const words = new WordList();
-  /** By `chainId` and by CAIP-2 identifier: no text is both. */
+  /** By `chainId` and by CAIP-2 identifier. One map is enough, since the two never look alike. */
   const identified = new Map<string, string[]>();
   const byCurrencySymbol = new Map<string, string[]>();
   for (const { chainKey, shortName, name, chainId, caip2, nativeCurrency } of chains) {

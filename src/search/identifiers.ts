@@ -1,20 +1,21 @@
-/** What a typed word identifies, in place of being part of a text. */
+/* Recognises addresses and CAIP identifiers in a query. */
+/** What a typed word identifies, if it is not a word of a name or symbol. */
 export interface Identifier {
-  /** Addresses that the word may be, in the letter case as typed. */
+  /** The addresses that the word may stand for, in the letter case as typed. */
   readonly addresses: readonly string[];
-  /** The start of addresses, in lower case; the address itself where it is typed whole. */
+  /** The start of the address in lower case, or the whole address. */
   readonly addressStart?: string;
-  /** The end of the addresses that begin so, in lower case. */
+  /** The end of the address in lower case, where its middle was left out. */
   readonly addressEnd?: string;
-  /** The chain that the word means, as a CAIP-2 identifier in lower case. */
+  /** The chain that the word identifies, as a CAIP-2 identifier in lower case. */
   readonly caip2?: string;
-  /** The only chain on which the address is meant, in the same form. */
+  /** The only chain on which the address counts, as a CAIP-2 identifier in lower case. */
   readonly addressOn?: string;
 }
 
 /** An asset type of CAIP-19 with its chain and its address, such as `eip155:1/erc20:0xA0b8…`. */
 const ASSET_TYPE = /^([-a-z0-9]{3,8}:[-_a-z0-9]{1,32})\/(?:erc20|token):([-.%a-z0-9]{1,128})$/i;
-/** A text of this form can be nothing but the CAIP-2 identifier of a chain. */
+/** The CAIP-2 identifier of an EVM chain. */
 const EVM_CHAIN = /^eip155:\d{1,32}$/i;
 const HEX = /^0x[0-9a-f]+$/i;
 /** Finds an address or a type of Move within a longer text, such as a link. */
@@ -31,19 +32,19 @@ const BASE58 = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 const BASE64 = /^[\w-]{48}$/;
 const BETWEEN_PUNCTUATION = /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/su;
 
-/** How many hex digits an address must begin with to be found by them. Fewer would find addresses by chance. */
+/** Minimum hex digits that find the addresses beginning with them. Fewer would match addresses by chance. */
 const MIN_START_DIGITS = 6;
-/** Fewer are no whole address: one of 20 bytes that lost the zeros at its start has more, but for one in 2^32. */
+/** Minimum hex digits of a whole address: one of 20 bytes has 40, and hardly any loses more than 8 zeros at its start. */
 const MIN_WHOLE_DIGITS = 32;
 const PREFIX_LENGTH = '0x'.length;
-/** Of every identifier. */
+/** Minimum length of every identifier. */
 const MIN_LENGTH = PREFIX_LENGTH + MIN_START_DIGITS;
 
 /**
- * Recognises addresses, starts of addresses, and CAIP identifiers. Such a word must not match texts: a token could
- * have the address of another token in its name.
+ * Recognises addresses, starts of addresses, and CAIP identifiers. Such a word must not match names or symbols: a token
+ * could have the address of another token in its name.
  *
- * @returns undefined for a word of a text
+ * @returns undefined for an ordinary word
  */
 export function identifierOf(typed: string): Identifier | undefined {
   if (typed.length < MIN_LENGTH) return undefined;
@@ -66,7 +67,7 @@ export function identifierOf(typed: string): Identifier | undefined {
   return whole.length > 0 ? { addresses: [...new Set(whole)] } : undefined;
 }
 
-/** Puts together what white space within the parameters of a type of Move has split: `0x1::a::A<0x2::b::B, u8>`. */
+/** Joins the words of one Move type that has white space in its parameters, such as `0x1::a::A<0x2::b::B, u8>`. */
 export function withWholeTypes(words: readonly string[]): readonly string[] {
   const whole: string[] = [];
   let open = 0;
@@ -79,7 +80,7 @@ export function withWholeTypes(words: readonly string[]): readonly string[] {
   return whole;
 }
 
-/** A word as typed, and without the marks around it, such as quotes. */
+/** A word without the punctuation around it, such as quotes. */
 export function withoutPunctuationAround(typed: string): string {
   return BETWEEN_PUNCTUATION.exec(typed)?.[0] ?? '';
 }

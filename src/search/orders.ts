@@ -1,3 +1,4 @@
+/* Turns an order into numbers to sort by, and into cursors. */
 import type { Token } from '../domain/listing.js';
 import {
   compareTieBreakers,
@@ -9,7 +10,7 @@ import {
 import type { Position } from './page.js';
 import type { TokenIndexes } from './token-indexes.js';
 
-/** What a search orders. */
+/** The tokens that a search orders, with the values it orders them by. */
 interface Ordered {
   /** By place. */
   readonly tokens: readonly Token[];
@@ -19,7 +20,7 @@ interface Ordered {
   rankAt(place: number): number;
 }
 
-/** What an order sorts by, ascending, as a number; and the value of a cursor for this number, and back. */
+/** The numbers that an order sorts by, ascending, and their conversion to and from the values of cursors. */
 interface Scale {
   keyAt(place: number): number;
   cursorValue(key: number): SortKey['value'];
@@ -50,7 +51,7 @@ function scaleOf(order: TokenOrder, { indexes: { nameAt, nameKeys }, prices, ran
   };
 }
 
-/** Orders tokens by numbers, and reads and makes cursors. The place decides between equal numbers. */
+/** Orders tokens by numbers, then by place, and converts positions to and from cursors. */
 export function orderOf(order: TokenOrder, ordered: Ordered) {
   const { keyAt, cursorValue, keyOf } = scaleOf(order, ordered);
   const tieBreakerAt = (place: number) => tieBreakerOf(ordered.tokens[place] as Token);

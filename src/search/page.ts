@@ -1,12 +1,13 @@
+/* Picks one page of the tokens found. */
 import { firstIndex } from './order/token-order.js';
 
-/** A position in an order: tokens with a larger key come after it, and those with this key from this place on. */
+/** A position in an order. After it follow the tokens with its key from its place on, and those with larger keys. */
 export interface Position {
   readonly key: number;
   readonly place: number;
 }
 
-/** The tokens of one page, in order, and how many of those found come before it. */
+/** One page: its tokens in order, and how many of the tokens found are on earlier pages. */
 export interface FoundPage {
   readonly picked: readonly Position[];
   readonly before: number;
@@ -18,7 +19,7 @@ const END: Position = { key: Number.POSITIVE_INFINITY, place: Number.POSITIVE_IN
 /**
  * Picks the first `size` tokens after a position, by key and then by place, in one pass and without sorting the others.
  *
- * @param places those of the tokens found, in any order
+ * @param places the places of all tokens found, in any order
  */
 export function pageOf(
   places: readonly number[],
@@ -37,8 +38,8 @@ export function pageOf(
     }
     if (key > last.key || (key === last.key && place > last.place)) continue;
     const isBehind = (other: Position) => other.key > key || (other.key === key && other.place > place);
-    const slot = firstIndex(picked.length, (index) => isBehind(picked[index] ?? END));
-    picked.splice(slot, 0, { key, place });
+    const index = firstIndex(picked.length, (at) => isBehind(picked[at] ?? END));
+    picked.splice(index, 0, { key, place });
     if (picked.length > size) picked.pop();
     if (picked.length === size) last = picked.at(-1) ?? END;
   }

@@ -1,32 +1,33 @@
+/* Reads queries, and splits symbols, names and keys into the words by which they are found. */
 import { GatewayError } from '../domain/errors.js';
 import { foldText, narrowText } from '../domain/fold-text.js';
 import { type Identifier, identifierOf, withoutPunctuationAround, withWholeTypes } from './identifiers.js';
 import { MARK } from './word-starts.js';
 
-/** One word of what a person typed. */
+/** One word of a query. */
 export interface SearchWord {
   /** Folded as symbols are, to be compared with them. */
   readonly folded: string;
   /**
-   * Its letters and digits, or the whole word if it has none: the form in which texts are searched. Empty for an
-   * identifier, which matches no text.
+   * Its letters and digits, or the whole word if it has neither: the form in which names and symbols are searched.
+   * Empty for an identifier, which does not match names or symbols.
    */
   readonly letters: string;
-  /** The addresses that it may be, in the letter case as typed. */
+  /** The addresses that it may stand for, in the letter case as typed. */
   readonly addresses: readonly string[];
   readonly identifier: Identifier | undefined;
 }
 
-/** One way to understand a query: a row or chain is found if it matches every word. */
+/** One way to understand a query. It finds the rows that match every word. */
 export interface Interpretation {
   readonly words: readonly SearchWord[];
   /** Whether the symbol of its native currency also names a chain. */
   readonly byCurrency: boolean;
 }
 
-/** Each word costs a look-up in all texts, and no person types more. */
+/** Each word costs a look-up in all texts, and people type fewer. */
 export const MAX_WORDS = 8;
-/** Of one text, so many letters of a symbol or parts of a name are indexed. Only a hostile text has more. */
+/** Maximum letters of a symbol, or parts of a name, that are indexed. Only hostile texts have more. */
 const MAX_STARTS = 32;
 /** Filler words, ignored in the looser interpretations. */
 export const FILLERS: ReadonlySet<string> = new Set(
@@ -36,15 +37,15 @@ export const FILLERS: ReadonlySet<string> = new Set(
 );
 const ONLY_LETTERS = /^[a-z0-9]*$/;
 const HAS_LETTERS = /[\p{L}\p{N}]/u;
-/** Between "r" and "Z" in "LayerZero". */
+/** The place before a capital within a word, such as between "r" and "Z" in "LayerZero". */
 const BEFORE_CAPITAL = /(?<=\p{Ll})(?=\p{Lu})/gu;
 /** Stands for punctuation. */
 const MARK_OF_PART = '\u0001';
 const PUNCTUATION = /[^\p{L}\p{N}]+/u;
 
 /**
- * The interpretations of a query, from strict to loose: use the first that finds anything. A blank query has
- * none, and finds everything.
+ * The interpretations of a query, from strict to loose: use the first that finds anything. A blank query finds
+ * everything and has no interpretations.
  *
  * @throws GatewayError BAD_USER_INPUT for too many words
  */
@@ -63,16 +64,23 @@ export function interpretationsOf(typed: string): readonly Interpretation[] {
       `Expected at most ${MAX_WORDS} words to search for, got ${Math.max(asTyped.length, loose.length)}.`,
     );
   }
+  const isSame =
+    asTyped.length === loose.length && asTyped.every((word, nth) => word.folded === loose[nth]?.folded);
   return [
     { words: asTyped, byCurrency: false },
-    { words: loose, byCurrency: false },
+    ...(isSame ? [] : [{ words: loose, byCurrency: false }]),
     { words: loose, byCurrency: true },
   ];
 }
 
-/** A symbol as symbols are compared: `USDT0` and `USD₮0` are equal. */
+/** The form in which symbols are compared: `USDT0` and `USD₮0` are equal. */
 export function foldSymbol(symbol: string): string {
   return foldText(symbol).trim();
+}
+
+/** The letters and digits of a whole name, to compare it with several words of a query at once. */
+export function wholeLetters(name: string): string {
+  return lettersOf(foldText(name).replace(/\s+/g, ''));
 }
 
 /** A symbol is found by its words, and by letters anywhere in them. */
@@ -93,7 +101,7 @@ export function keyStarts(chainKey: string): readonly string[] {
 }
 
 /**
- * A name is found by the parts of its words, which begin behind punctuation and at capitals: "finance" finds
+ * A name is found by the parts of its words, which begin after punctuation and at capitals: "finance" finds
  * "yearn.finance", and "zero" finds "LayerZero". It is also found as one word: "usdcoin" finds "USD Coin".
  */
 export function nameStarts(name: string): readonly string[] {
@@ -134,14 +142,14 @@ function wordOf(typed: string): SearchWord {
   return { folded, letters: lettersOf(folded), addresses, identifier };
 }
 
-/** Without repeats. Words without a letter or digit are dropped too, unless no others are left. */
+/** Drops repeated words, and words without a letter or digit unless all are. */
 function distinct(words: readonly SearchWord[]): readonly SearchWord[] {
   const all = [...new Map(words.map((word) => [word.folded, word])).values()];
   const withLetters = all.filter(({ folded }) => HAS_LETTERS.test(folded));
   return withLetters.length > 0 ? withLetters : all;
 }
 
-/** Only the letters and digits, so that "usdce" finds "USDC.e" and "susdc" finds "S*USDC". */
+/** Only the letters and digits: "usdce" finds "USDC.e", and "susdc" finds "S*USDC". */
 function lettersOf(folded: string): string {
   return ONLY_LETTERS.test(folded) ? folded : folded.replace(/[^\p{L}\p{N}]/gu, '') || folded;
 }

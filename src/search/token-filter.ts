@@ -1,7 +1,8 @@
-import { foldAddress, foldChainKey, isNativePlaceholder } from '../domain/addresses.js';
-import type { Chain, Token } from '../domain/listing.js';
+/* Applies the filter of a search. */
+import { foldChainKey } from '../domain/addresses.js';
+import type { Token } from '../domain/listing.js';
 import { foldSymbol } from './text.js';
-import type { Places, TokenIndexes } from './token-indexes.js';
+import { type ChainsByKey, nativesOn, type Places, type TokenIndexes } from './token-indexes.js';
 
 /** Tokens must match every condition given; an omitted condition matches everything. */
 export interface TokenSearchFilter {
@@ -16,14 +17,11 @@ export interface TokenSearchFilter {
   readonly hasPrice?: boolean | undefined;
   readonly minPriceUsd?: number | undefined;
   readonly maxPriceUsd?: number | undefined;
+  /** Only these tokens match. They must be the row objects of the listing that is searched. */
+  readonly reachable?: ReadonlySet<Token> | undefined;
 }
 
-/** Looks up chains by key, in any letter case. */
-export interface ChainsByKey {
-  byKey(chainKey: string): Chain | undefined;
-}
-
-/** What a filter looks at. */
+/** The listing that a filter reads. */
 interface Filtered {
   /** By place. */
   readonly tokens: readonly Token[];
@@ -33,11 +31,11 @@ interface Filtered {
   readonly chains: ChainsByKey | undefined;
 }
 
-/** By place, 1 for each token that matches the filter; undefined for a filter that matches all. */
+/** By place, 1 for each token that matches the filter; undefined if the filter has no condition. */
 export function allowedTokens(filter: TokenSearchFilter, filtered: Filtered): Uint8Array | undefined {
   if (Object.values(filter).every((condition) => condition === undefined)) return undefined;
   const { tokens, indexes, prices, chains } = filtered;
-  const { symbols, chainKeys, chainTypes, isBridgeable, isNative, hasPrice } = filter;
+  const { symbols, chainKeys, chainTypes, isBridgeable, isNative, hasPrice, reachable } = filter;
   const { minPriceUsd = Number.NEGATIVE_INFINITY, maxPriceUsd = Number.POSITIVE_INFINITY } = filter;
   const needsPrice = filter.minPriceUsd !== undefined || filter.maxPriceUsd !== undefined;
   const marked = (lists: Iterable<Places | undefined>) => {
@@ -52,7 +50,10 @@ export function allowedTokens(filter: TokenSearchFilter, filtered: Filtered): Ui
   const ofSymbol = symbols && marked(symbols.map((symbol) => indexes.symbols.get(foldSymbol(symbol))));
   const onChain = chainKeys && marked(chainKeys.map((key) => placesOn(foldChainKey(key))));
   const ofType = keysOfTypes && marked(keysOfTypes.map(placesOn));
-  const native = isNative === undefined ? undefined : marked(nativesOf(filtered));
+  const native =
+    isNative === undefined
+      ? undefined
+      : marked([...indexes.chains.keys()].map((key) => nativesOn(key, indexes, chains)));
   const allowed = new Uint8Array(tokens.length);
   for (let place = 0; place < allowed.length; place++) {
     const price = prices[place] ?? Number.NaN;
@@ -61,21 +62,11 @@ export function allowedTokens(filter: TokenSearchFilter, filtered: Filtered): Ui
       (!onChain || onChain[place] === 1) &&
       (!ofType || ofType[place] === 1) &&
       (!native || native[place] === Number(isNative)) &&
+      (!reachable || reachable.has(tokens[place] as Token)) &&
       (isBridgeable === undefined || indexes.isBridgeable[place] === Number(isBridgeable)) &&
       (hasPrice === undefined || Number.isNaN(price) !== hasPrice) &&
       (!needsPrice || (price >= minPriceUsd && price <= maxPriceUsd));
     allowed[place] = Number(isAllowed);
   }
   return allowed;
-}
-
-/** The tokens that are native: by the placeholder, or by the chain's own address for its currency. */
-function* nativesOf({ tokens, indexes, chains }: Filtered): Iterable<Places> {
-  for (const [chainKey, { natives }] of indexes.chains) {
-    yield natives;
-    const address = chains?.byKey(chainKey)?.nativeCurrency.address;
-    if (address === undefined || isNativePlaceholder(address)) continue;
-    const places = indexes.addresses.get(foldAddress(address)) ?? [];
-    yield places.filter((place) => tokens[place]?.chainKey === chainKey);
-  }
 }

@@ -1,14 +1,23 @@
+/* The indexes of a token listing. */
 import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
-import type { Token } from '../domain/listing.js';
+import { groupBy } from '../domain/keyed-rows.js';
+import type { Chain, Token } from '../domain/listing.js';
 import { runInSteps, type Steps } from '../scheduling/chunks.js';
-import { raritiesOf } from './order/ranks.js';
+import { staticRankOf } from './order/ranks.js';
 import { sortSteps } from './order/sort-steps.js';
-import { compare, compareTieBreakers, type TieBreaker, textKey, tieBreakerOf } from './order/token-order.js';
+import {
+  compare,
+  compareTieBreakers,
+  firstIndex,
+  type TieBreaker,
+  textKey,
+  tieBreakerOf,
+} from './order/token-order.js';
 import { WordList } from './suggestions/word-list.js';
-import { foldSymbol, keyStarts, nameStarts, symbolStarts } from './text.js';
+import { foldSymbol, keyStarts, nameStarts, symbolStarts, wholeLetters } from './text.js';
 import { MARK, type WordStarts, wordStartsSteps } from './word-starts.js';
 
-/** Tokens, each meant by its **place**: its number in the order by symbol, chain and address. */
+/** Tokens, each given as its **place**: its number in the order by symbol, chain and address. */
 export type Places = readonly number[];
 
 /** The tokens that have a text. */
@@ -21,34 +30,45 @@ export interface ChainPlaces {
   readonly natives: Places;
 }
 
-/** What a search needs besides prices. It holds no rows, so that old ones can be freed. */
+/** Looks up chains by key, in any letter case. */
+export interface ChainsByKey {
+  byKey(chainKey: string): Chain | undefined;
+}
+
+/** Everything that a search needs besides rows and prices. It keeps no rows alive, so that old ones can be freed. */
 export interface TokenIndexes {
   /** The number of the row in the listing, by place. */
   readonly rowAt: Uint32Array;
-  /** By the symbol as symbols are compared. */
+  /** By {@link foldSymbol}. */
   readonly symbols: ReadonlyMap<string, Places>;
   readonly symbolStarts: WordStarts<TextPlaces>;
   readonly nameStarts: WordStarts<TextPlaces>;
+  /** By the letters and digits of the whole name. */
+  readonly names: ReadonlyMap<string, Places>;
   readonly chains: ReadonlyMap<string, ChainPlaces>;
   readonly chainKeyStarts: WordStarts<readonly [chainKey: string, ChainPlaces]>;
   /** By folded address. */
   readonly addresses: ReadonlyMap<string, Places>;
   /** By the folded address in lower case. */
   readonly addressStarts: WordStarts<TextPlaces>;
-  /** What names are ordered by, in order; and by place, the index of its own. */
+  /** The distinct keys of names, in order. */
   readonly nameKeys: readonly string[];
+  /** By place, the index of its name's key in `nameKeys`. */
   readonly nameAt: Uint32Array;
   /** By place: 1 for bridgeable tokens. */
   readonly isBridgeable: Uint8Array;
-  /** How rare each token is, by place. */
-  readonly rarities: Uint16Array;
-  /** The words of chain keys and names, to mend slips. */
+  /** By place; see {@link staticRankOf}. */
+  readonly staticRanks: Uint32Array;
+  /** By the place of a native asset: it and the other tokens with its symbol on its chain, if there are any. */
+  readonly nativeTwins: ReadonlyMap<number, Places>;
+  /** The words of chain keys and names, to correct typos. */
   readonly words: WordList;
 }
 
+/** Rows that are read in one step: well below a millisecond. */
 const STEP_ROWS = 128;
 
-/** Makes the indexes of these rows in steps, so that requests are answered in between. */
+/** Indexes these rows in steps, so that requests are answered in between. */
 export function createTokenIndexes(rows: readonly Token[]): Promise<TokenIndexes> {
   return runInSteps(indexSteps(rows));
 }
@@ -59,12 +79,14 @@ function* indexSteps(rows: readonly Token[]): Steps<TokenIndexes> {
   const bySymbol = new Map<string, number[]>();
   const symbols = new Map<string, number[]>();
   const byName = new Map<string, number[]>();
+  const names = new Map<string, number[]>();
   const byChain = new Map<string, { readonly all: number[]; readonly natives: number[] }>();
   const addresses = new Map<string, number[]>();
   for (const [place, { symbol, name, chainKey, address }] of tokens.entries()) {
     append(bySymbol, symbol, place);
     append(symbols, foldSymbol(symbol), place);
     append(byName, name, place);
+    append(names, wholeLetters(name), place);
     append(addresses, foldAddress(address), place);
     const chain = byChain.get(chainKey) ?? { all: [], natives: [] };
     byChain.set(chainKey, chain);
@@ -77,6 +99,7 @@ function* indexSteps(rows: readonly Token[]): Steps<TokenIndexes> {
     symbols,
     symbolStarts: yield* wordStartsSteps([...bySymbol], ([symbol]) => symbolStarts(symbol)),
     nameStarts: yield* wordStartsSteps([...byName], ([name]) => nameStarts(name)),
+    names,
     chains: byChain,
     chainKeyStarts: yield* wordStartsSteps([...byChain], ([chainKey]) => keyStarts(chainKey)),
     addresses,
@@ -85,7 +108,7 @@ function* indexSteps(rows: readonly Token[]): Steps<TokenIndexes> {
     ),
     ...(yield* nameOrderSteps([...byName], rows.length)),
     isBridgeable: Uint8Array.from(tokens, ({ isBridgeable }) => Number(isBridgeable)),
-    rarities: yield* raritySteps(tokens, symbols, byChain),
+    ...(yield* staticRankSteps(tokens, symbols, byChain)),
     words: yield* wordListSteps(rows),
   };
 }
@@ -101,7 +124,7 @@ function* placeSteps(rows: readonly Token[]): Steps<Uint32Array> {
   return yield* sortSteps(rows.length, (a, b) => compareTieBreakers(at(a), at(b)));
 }
 
-/** Orders names; those that are equal in this order have one key. */
+/** Orders the names; names that are equal in this order share a key. */
 function* nameOrderSteps(names: readonly TextPlaces[], count: number) {
   const keys = names.map(([name]) => textKey(name));
   const nameKeys: string[] = [];
@@ -114,30 +137,37 @@ function* nameOrderSteps(names: readonly TextPlaces[], count: number) {
   return { nameKeys, nameAt };
 }
 
-/** Counts how many bridgeable tokens each chain has, and on how many chains each symbol is listed. */
-function* raritySteps(
+/** Computes static ranks, and finds the twins of native assets. */
+function* staticRankSteps(
   tokens: readonly Token[],
   symbols: ReadonlyMap<string, Places>,
   chains: ReadonlyMap<string, ChainPlaces>,
-): Steps<Uint16Array> {
+): Steps<Pick<TokenIndexes, 'staticRanks' | 'nativeTwins'>> {
   const bridgeableOn = new Map<string, number>();
   for (const [chainKey, { all }] of chains) {
     bridgeableOn.set(chainKey, all.filter((place) => tokens[place]?.isBridgeable).length);
     yield;
   }
-  const rarities = new Uint16Array(tokens.length);
+  const keyAt = (place: number) => tokens[place]?.chainKey ?? '';
+  const isNative = (place: number) => isNativePlaceholder(tokens[place]?.address ?? '');
+  const staticRanks = new Uint32Array(tokens.length);
+  const nativeTwins = new Map<number, Places>();
   for (const places of symbols.values()) {
-    const chainKeys = places.map((place) => tokens[place]?.chainKey ?? '');
-    const chainCount = new Set(chainKeys).size;
-    for (const [nth, place] of places.entries()) {
-      rarities[place] = raritiesOf(bridgeableOn.get(chainKeys[nth] ?? '') ?? 0, chainCount);
+    const byChain = groupBy(places, keyAt);
+    for (const [chainKey, onChain] of byChain) {
+      const native = onChain.length > 1 ? onChain.find(isNative) : undefined;
+      if (native !== undefined) nativeTwins.set(native, onChain);
+      for (const place of onChain) {
+        const isTwin = native !== undefined && place !== native;
+        staticRanks[place] = staticRankOf(bridgeableOn.get(chainKey) ?? 0, byChain.size, isTwin);
+      }
     }
     yield;
   }
-  return rarities;
+  return { staticRanks, nativeTwins };
 }
 
-/** In the order of the rows: near words that are equally likely are suggested in it. */
+/** In the order of the rows, which decides between equally likely suggestions. */
 function* wordListSteps(rows: readonly Token[]): Steps<WordList> {
   const words = new WordList();
   const texts = new Set(rows.map(({ chainKey }) => chainKey));
@@ -148,6 +178,27 @@ function* wordListSteps(rows: readonly Token[]): Steps<WordList> {
   }
   return words;
 }
+
+/** The native assets of a chain: by the placeholder, or by the chain's own address for its currency. */
+export function nativesOn(
+  chainKey: string,
+  { chains, addresses }: Pick<TokenIndexes, 'chains' | 'addresses'>,
+  known: ChainsByKey | undefined,
+): Places {
+  const { all, natives } = chains.get(chainKey) ?? NO_PLACES;
+  const address = known?.byKey(chainKey)?.nativeCurrency.address;
+  if (address === undefined || isNativePlaceholder(address)) return natives;
+  const own = addresses.get(foldAddress(address)) ?? [];
+  return [...natives, ...inBoth(all, own)];
+}
+
+/** The places in both of two ascending lists. The time grows with the length of the shorter one. */
+function inBoth(one: Places, other: Places): Places {
+  const [short, long] = one.length < other.length ? [one, other] : [other, one];
+  return short.filter((place) => long[firstIndex(long.length, (at) => (long[at] ?? 0) >= place)] === place);
+}
+
+const NO_PLACES: ChainPlaces = { all: [], natives: [] };
 
 /** Adds an item to the list at this key. */
 export function append<Item>(lists: Map<string, Item[]>, key: string, item: Item): void {

@@ -1,24 +1,26 @@
+/* Searches one token listing. */
 import type { Token } from '../domain/listing.js';
-import type { ChainNames } from './chain-names.js';
-import { blankRankOf, NO_SYMBOL_MATCH, rankOf, STATE, symbolMatchOf } from './order/ranks.js';
+import { blankRankOf, NO_SYMBOL_MATCH, rankOf, STATE, STATES, symbolMatchOf } from './order/ranks.js';
 import type { SortKey, TokenOrder } from './order/token-order.js';
 import { orderOf } from './orders.js';
 import { type Position, pageOf } from './page.js';
 import { type Interpretation, interpretationsOf } from './text.js';
-import { allowedTokens, type ChainsByKey, type TokenSearchFilter } from './token-filter.js';
+import { allowedTokens, type TokenSearchFilter } from './token-filter.js';
 import type { Places, TokenIndexes } from './token-indexes.js';
-import { NO_MATCH, scoresOf, type WordScores } from './word-scores.js';
+import { type KnownChains, NO_MATCH, scoresOf, type WordScores } from './word-scores.js';
+
+export type { KnownChains };
 
 export interface TokenSearchRequest {
-  /** As typed by a person; blank finds all. */
+  /** As a person types it; a blank query finds all tokens. */
   readonly query: string;
   readonly filter: TokenSearchFilter;
   readonly order: TokenOrder;
   /** Maximum size of the page. */
   readonly first: number;
-  /** Start after this position, which must be of the same order. */
+  /** The page starts after this position, which must belong to the same order. */
   readonly after?: SortKey | undefined;
-  /** False if the listing's prices are too old: the search then treats every token as having none. */
+  /** False if the listing's prices are too old: the search then treats all tokens as unpriced. */
   readonly pricesUsable: boolean;
 }
 
@@ -33,9 +35,6 @@ export interface TokenPage {
   readonly hasNext: boolean;
 }
 
-/** The chain listing as far as a search needs it. */
-export interface KnownChains extends ChainNames, ChainsByKey {}
-
 /** Whether the result of this request depends on the chain listing. */
 export function needsChains({ query, filter }: Pick<TokenSearchRequest, 'query' | 'filter'>): boolean {
   return query.trim() !== '' || filter.chainTypes !== undefined || filter.isNative !== undefined;
@@ -45,16 +44,16 @@ export function needsChains({ query, filter }: Pick<TokenSearchRequest, 'query' 
  * Searches one token listing. Pass the chains if {@link needsChains} and they are known. Without them, no token
  * has a chain type, and a token is native only if its address is the placeholder.
  *
- * @throws GatewayError BAD_USER_INPUT for a query of too many words
+ * @throws GatewayError BAD_USER_INPUT for a query with too many words
  */
 export type TokenSearch = (request: TokenSearchRequest, chains: KnownChains | undefined) => TokenPage;
 
-/** A query without words finds all. */
+/** The interpretation of a query without words, which finds all tokens. */
 const BLANK: Interpretation = { words: [], byCurrency: false };
 
-/** Makes the search of a listing. The rows may differ in prices from those that the indexes were made of. */
+/** Makes the search of a listing. The rows may have other prices than the rows that were indexed. */
 export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes): TokenSearch {
-  const { isBridgeable, rarities } = indexes;
+  const { isBridgeable, staticRanks, nativeTwins } = indexes;
   const tokens = Array.from(indexes.rowAt, (row) => rows[row] as Token);
   const listedPrices = Float64Array.from(tokens, ({ price }) => price?.usd ?? Number.NaN);
   const all = tokens.map((_token, place) => place);
@@ -63,29 +62,43 @@ export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes)
   return (request, chains) => {
     const prices = request.pricesUsable ? listedPrices : noPrices;
     const allowed = allowedTokens(request.filter, { tokens, indexes, prices, chains });
-    const interpretations = interpretationsOf(request.query);
-    let scored: readonly WordScores[] = [];
-    let found: Places = [];
-    for (const { words, byCurrency } of interpretations.length > 0 ? interpretations : [BLANK]) {
-      scored = words.map((word) => scoresOf(word, indexes, chains, byCurrency));
-      found = matchedByAll(scored, all);
-      if (allowed) found = found.filter((place) => allowed[place] === 1);
-      if (found.length > 0) break;
+
+    function matchesOf(interpretation: Interpretation): Matches {
+      const scored = scoresOf(interpretation, indexes, chains);
+      const matching = matchedByAll(scored, all);
+      const found = allowed ? matching.filter((place) => allowed[place] === 1) : matching;
+      const namesSymbol = matching.some((place) => symbolMatchAt(scored, place) < NO_SYMBOL_MATCH);
+      return { scored, found, namesSymbol };
+    }
+
+    const [asTyped = BLANK, ...looser] = interpretationsOf(request.query);
+    const strict = matchesOf(asTyped);
+    const loosely = looser.find(({ byCurrency }) => !byCurrency);
+    const isSure = strict.namesSymbol && strict.found.length > 0;
+    const loose = loosely && !isSure ? matchesOf(loosely) : strict;
+    // "eth coin" does not mean a coin on Ethereum: if a symbol is named only without the filler words, prefer the loose
+    // interpretation. The filter does not matter here, so that a filter can only narrow what a query finds.
+    const inOrder = loose.namesSymbol && !strict.namesSymbol ? [loose, strict] : [strict, loose];
+    const byCurrency = looser.at(-1);
+    const best =
+      inOrder.find(({ found }) => found.length > 0) ?? (byCurrency ? matchesOf(byCurrency) : strict);
+    const { scored, found } = best;
+
+    function stateAt(place: number): number {
+      const isPriced = !Number.isNaN(prices[place]);
+      return (isBridgeable[place] === 1 ? 0 : STATE.notBridgeable) + (isPriced ? 0 : STATE.notPriced);
     }
 
     function rankAt(place: number): number {
-      const isPriced = !Number.isNaN(prices[place]);
-      const state = (isBridgeable[place] === 1 ? 0 : STATE.notBridgeable) + (isPriced ? 0 : STATE.notPriced);
-      const rarity = rarities[place] ?? 0;
-      if (scored.length === 0) return blankRankOf(state, rarity);
-      let symbolMatch: number = NO_SYMBOL_MATCH;
-      let sum = 0;
-      for (let nth = 0; nth < scored.length; nth++) {
-        const score = scored[nth]?.scores[place] ?? 0;
-        symbolMatch = Math.min(symbolMatch, symbolMatchOf(score, nth));
-        sum += score;
-      }
-      return rankOf(symbolMatch, state, sum, rarity);
+      // A native asset comes before the other tokens of its symbol on its chain.
+      const twins = nativeTwins.get(place);
+      const state = twins
+        ? twins.reduce((least, twin) => Math.min(least, stateAt(twin)), STATES)
+        : stateAt(place);
+      const staticRank = staticRanks[place] ?? 0;
+      if (scored.length === 0) return blankRankOf(state, staticRank);
+      const sum = scored.reduce((total, { scores }) => total + (scores[place] ?? 0), 0);
+      return rankOf(symbolMatchAt(scored, place), sum, state, staticRank);
     }
 
     const order = orderOf(request.order, { tokens, indexes, prices, rankAt });
@@ -101,7 +114,25 @@ export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes)
   };
 }
 
-/** The places that all words match. @param all what no words match */
+/** The tokens that one interpretation finds. */
+interface Matches {
+  readonly scored: readonly WordScores[];
+  /** The tokens that match it and the filter. */
+  readonly found: Places;
+  /** Whether a word is the symbol, its start, or the whole name of a token that matches all words, whatever the filter. */
+  readonly namesSymbol: boolean;
+}
+
+/** The best symbol match of a token. */
+function symbolMatchAt(scored: readonly WordScores[], place: number): number {
+  let best: number = NO_SYMBOL_MATCH;
+  for (let nth = 0; nth < scored.length; nth++) {
+    best = Math.min(best, symbolMatchOf(scored[nth]?.scores[place] ?? NO_MATCH, nth));
+  }
+  return best;
+}
+
+/** The places that match all words. @param all every place: the result if there are no words */
 function matchedByAll(words: readonly WordScores[], all: Places): Places {
   const [fewest = all] = words.map(({ places }) => places).sort((a, b) => a.length - b.length);
   return words.reduce((found, { scores }) => found.filter((place) => scores[place] !== NO_MATCH), fewest);

@@ -1,30 +1,59 @@
+/* Scores how well each word of a query matches each token. */
 import { foldAddress } from '../domain/addresses.js';
 import type { ChainNames } from './chain-names.js';
 import { chainScore, NOT_NATIVE, nameScore, SCORES, symbolScore } from './order/ranks.js';
-import { foldSymbol, type SearchWord } from './text.js';
-import type { ChainPlaces, Places, TokenIndexes } from './token-indexes.js';
+import { foldSymbol, type Interpretation, type SearchWord } from './text.js';
+import { type ChainsByKey, nativesOn, type Places, type TokenIndexes } from './token-indexes.js';
 import { MATCH, type Match } from './word-starts.js';
 
-/** Exceeds every score. */
+/** Exceeds every score: the largest number of a Uint8Array. */
 export const NO_MATCH = 255;
+
+/** The part of the chain listing that a search needs. */
+export interface KnownChains extends ChainNames, ChainsByKey {}
 
 /** How well one word matches the tokens. */
 export interface WordScores {
   /** The best score of each token, by place; {@link NO_MATCH} for one that does not match. */
   readonly scores: Uint8Array;
-  /** The tokens that match, in no order. */
+  /** The tokens that match, in any order. */
   readonly places: Places;
 }
 
-/**
- * Scores one word.
- *
- * @param byCurrency whether the symbol of its native currency also names a chain
- */
+/** Further and former names of the native assets of some chains, by their letters. */
+const NATIVE_NAMES: ReadonlyMap<string, string> = new Map([
+  ['binancecoin', 'bsc'],
+  ['klay', 'klaytn'],
+  ['pol', 'polygon'],
+]);
+
+/** Scores the words of an interpretation. Neighbours that are a token's whole name score almost like its symbol. */
 export function scoresOf(
-  word: SearchWord,
+  { words, byCurrency }: Interpretation,
   indexes: TokenIndexes,
-  chains: ChainNames | undefined,
+  chains: KnownChains | undefined,
+): readonly WordScores[] {
+  const named = words.map((): number[] => []);
+  for (let start = 0; start < words.length; start++) {
+    let letters = '';
+    for (let end = start; end < words.length && words[end]?.letters; end++) {
+      letters += words[end]?.letters;
+      const places = [
+        ...(indexes.names.get(letters) ?? []),
+        ...(indexes.chains.get(NATIVE_NAMES.get(letters) ?? '')?.natives ?? []),
+      ];
+      for (const ofWord of named.slice(start, end + 1)) for (const place of places) ofWord.push(place);
+    }
+  }
+  return words.map((word, nth) => scoresOfWord(word, named[nth] ?? [], indexes, chains, byCurrency));
+}
+
+/** @param named the tokens whose whole name consists of this word and its neighbours */
+function scoresOfWord(
+  word: SearchWord,
+  named: Places,
+  indexes: TokenIndexes,
+  chains: KnownChains | undefined,
   byCurrency: boolean,
 ): WordScores {
   const { letters, folded, addresses, identifier: { addressOn, addressStart, addressEnd = '' } = {} } = word;
@@ -37,21 +66,19 @@ export function scoresOf(
       if (score < before) scores[place] = score;
     }
   };
-  const improveChain = (chain: ChainPlaces | undefined, match: Match) => {
-    if (!chain) return;
-    improve(chain.natives, chainScore(match));
-    improve(chain.all, chainScore(match) + NOT_NATIVE);
+  const improveChain = (chainKey: string, match: Match) => {
+    improve(nativesOn(chainKey, indexes, chains), chainScore(match));
+    improve(indexes.chains.get(chainKey)?.all ?? [], chainScore(match) + NOT_NATIVE);
   };
 
   indexes.symbolStarts.find(letters, ([symbol, places], match) => {
     const isExact = match === MATCH.firstWord && foldSymbol(symbol) === folded;
     improve(places, symbolScore(match, isExact));
   });
+  improve(named, SCORES.wholeName);
   indexes.nameStarts.find(letters, ([, places], match) => improve(places, nameScore(match)));
-  indexes.chainKeyStarts.find(letters, ([, chain], match) => improveChain(chain, match));
-  for (const [chainKey, match] of chains?.named(word, byCurrency) ?? []) {
-    improveChain(indexes.chains.get(chainKey), match);
-  }
+  indexes.chainKeyStarts.find(letters, ([chainKey], match) => improveChain(chainKey, match));
+  for (const [chainKey, match] of chains?.named(word, byCurrency) ?? []) improveChain(chainKey, match);
 
   const onChains = addressOn === undefined ? undefined : (chains?.identifiedBy(addressOn) ?? []);
   const isOn = (place: number) =>

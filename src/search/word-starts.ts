@@ -1,20 +1,21 @@
+/* Finds texts by the starts of their words. */
 import type { Steps } from '../scheduling/chunks.js';
 import { sortSteps } from './order/sort-steps.js';
 import { compare, firstIndex } from './order/token-order.js';
 
 /**
- * How well a word matches a text; lower is better. It is the first word of the text, or the start of the
- * first word; another word, or the start of one; or inside a word.
+ * How well a word matches a text; lower is better: it is the first word of the text, the start of the first word,
+ * another word, the start of another word, or inside a word.
  */
 export const MATCH = { firstWord: 0, start: 1, word: 2, wordStart: 3, inside: 4 } as const;
 
 /** One of {@link MATCH}. */
 export type Match = (typeof MATCH)[keyof typeof MATCH];
 
-/** Stands before the first word of a text, before each other word, and before the rest of a word from within it. */
+/** Prefixes of indexed words: of the first word of a text, of each other word, and of the rest of a word. */
 export const MARK = { first: '\n', other: ' ', rest: '' } as const;
 
-/** Each mark, with the match of letters that are a whole word with this mark, and of letters that begin one. */
+/** For each mark, the match of letters that equal a word with this mark, and of letters that begin one. */
 const MATCHES: readonly (readonly [mark: string, whole: Match, start: Match])[] = [
   [MARK.first, MATCH.firstWord, MATCH.start],
   [MARK.other, MATCH.word, MATCH.wordStart],
@@ -23,10 +24,11 @@ const MATCHES: readonly (readonly [mark: string, whole: Match, start: Match])[] 
 
 /** Finds texts by the starts of their words. */
 export interface WordStarts<Text> {
-  /** Passes on each text with a word that these letters begin; a text comes again for each such word. */
+  /** Calls `found` once for each word that begins with these letters, so it can pass the same text several times. */
   find(letters: string, found: (text: Text, match: Match) => void): void;
 }
 
+/** Texts and words that are handled in one step: well below a millisecond. */
 const STEP_TEXTS = 128;
 const STEP_WORDS = 4096;
 

@@ -1,25 +1,35 @@
+/** The server on `ADMIN_PORT`, for operators. */
 import { once } from 'node:events';
 import type { Logger } from '../logger.js';
-import type { Monitoring, MonitoringResponse } from '../observability/monitoring.js';
+import type { createRefreshAnswer, Monitoring, MonitoringResponse } from '../observability/monitoring.js';
 import { createHttpServer, type HttpServer, type ServerExchange } from './http-server.js';
 
-/** A port for operators alone, beside the public one. */
+/** A port for operators only, beside the public one. */
 export interface AdminServer extends Pick<HttpServer, 'listen'> {
   /** Closes the port and all its connections. */
   close(): Promise<void>;
 }
 
-/** Probes and a few scrapers. */
+/** Enough for probes and a few scrapers. */
 const MAX_CONNECTIONS = 100;
 const MAX_BODY_BYTES = 1_024;
 
-/** Creates the server, bounded like the public one; it answers the monitoring paths. */
-export function createAdminServer(monitoring: Monitoring, log: Logger): AdminServer {
+export interface AdminServerOptions {
+  readonly monitoring: Monitoring;
+  /** Answers `/refresh`. */
+  readonly refresh: ReturnType<typeof createRefreshAnswer>;
+  readonly log: Logger;
+}
+
+/** Creates the server, bounded like the public one; it answers the monitoring paths and `POST /refresh`. */
+export function createAdminServer({ monitoring, refresh, log }: AdminServerOptions): AdminServer {
   const options = { maxBodyBytes: MAX_BODY_BYTES, maxConnections: MAX_CONNECTIONS, corsOrigins: [], log };
   const { server, listen } = createHttpServer(options, (_read, exchange) => {
     const { method = 'GET', url = '/' } = exchange.request;
     const [path = '/'] = url.split('?');
-    const answer = monitoring(method, path);
+    const { origin } = exchange.request.headers;
+    const answer = path === '/refresh' && !origin ? refresh(method) : monitoring(method, path);
+    // Only a page in a browser sends an Origin header. A foreign page must not trigger a refresh.
     if (!answer) exchange.refuse({ status: 404, message: 'Nothing is here.' });
     else if (answer instanceof Promise) answer.then((response) => send(exchange, response));
     else send(exchange, answer);

@@ -1,3 +1,4 @@
+/** Finds the client of a request behind trusted proxies. */
 import { isIP } from 'node:net';
 import proxyaddr from 'proxy-addr';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
@@ -8,7 +9,7 @@ import { clientOf } from '../http/client-address.js';
  *
  * @param address the address at the other end of the connection; undefined once the connection is closed
  * @param forwardedFor the `X-Forwarded-For` header
- * @returns undefined for a request that came through no trusted proxy: its client is that of the connection
+ * @returns undefined for a request that no trusted proxy sent: its client is that of the connection
  */
 export type ClientFinder = (
   address: string | undefined,
@@ -19,9 +20,9 @@ const IPV4_WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d+$/;
 const IPV6_IN_BRACKETS = /^\[([^\]]+)\](?::\d+)?$/;
 
 /**
- * Makes the finder. A request through trusted proxies is the last untrusted address's of its `X-Forwarded-For` header.
- * Everything before that address was written by the client itself, which can write any address there. Where a proxy
- * names no address, the request counts as that proxy's own.
+ * Creates the finder. The client of a request through trusted proxies is the last address in `X-Forwarded-For` that is not
+ * a trusted proxy. A client can write anything into the header before that address. If a proxy adds no address, the proxy
+ * counts as the client.
  *
  * @param trustedProxies networks as `proxy-addr` reads them; without any, the finder always returns undefined
  */
@@ -42,9 +43,9 @@ export function createClientFinder(trustedProxies: readonly string[]): ClientFin
 }
 
 function entriesFromTheEnd(header: string): readonly string[] {
-  // The rest of a longer header is ignored: its end was written by the nearest proxies.
+  // Only the end of a longer header is read: the nearest proxies wrote it.
   const entries = header.slice(-TEXT_LIMITS.header).split(',');
-  // A part of an address is another address.
+  // The first entry may be cut, and a part of an address is another address.
   if (header.length > TEXT_LIMITS.header) entries.shift();
   return entries
     .map((entry) => entry.trim())
@@ -52,7 +53,7 @@ function entriesFromTheEnd(header: string): readonly string[] {
     .reverse();
 }
 
-/** The address in an entry, which some proxies write with a port; undefined for any other text. */
+/** The address in an entry, which some proxies write with a port. Undefined for any other text. */
 function addressIn(entry: string): string | undefined {
   const [, address = entry] = IPV4_WITH_PORT.exec(entry) ?? IPV6_IN_BRACKETS.exec(entry) ?? [];
   return isIP(address) ? address : undefined;

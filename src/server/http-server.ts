@@ -1,18 +1,13 @@
+/** The HTTP server: it bounds the connections, time and memory that clients can take. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { CorsOrigins } from '../http/cors.js';
 import { hasOneHost } from '../http/request-target.js';
 import type { Logger } from '../logger.js';
-import { createByteBudget } from './connections/byte-budget.js';
-import {
-  type Connection,
-  type CutCounter,
-  createConnections,
-  createCutReport,
-} from './connections/connections.js';
-import { type ReadBody, readBody } from './connections/read-body.js';
-import { type BodySender, createBodySender } from './connections/send-body.js';
+import { MAX_UNANSWERED_REQUEST_BYTES, type ReadBody, readBody, sendBody } from './bodies.js';
+import { type ByteBudget, createByteBudget } from './byte-budget.js';
+import { type Connection, type CutCounter, createConnections, createCutReport } from './connections.js';
 import { type ClientFinder, createClientFinder } from './forwarded-client.js';
 import { NodeExchange } from './node-exchange.js';
 import {
@@ -27,15 +22,15 @@ import type { RequestObserver } from './request-observer.js';
 export interface HttpServerOptions {
   /** A larger request body is dropped. */
   readonly maxBodyBytes: number;
-  /** The number of connections that can be open at once; unlimited unless given. */
+  /** How many connections can be open at once; unlimited unless given. */
   readonly maxConnections?: number | undefined;
   /** The origins whose pages may read the refusals of the server; all unless given. */
   readonly corsOrigins?: CorsOrigins | undefined;
-  /** Networks of proxies that say who the client is; none unless given. */
+  /** Networks of proxies whose `X-Forwarded-For` is trusted; none unless given. */
   readonly trustedProxies?: readonly string[] | undefined;
   readonly metrics?: CutCounter | undefined;
   readonly log: Logger;
-  /** Learns of the requests that the server refuses itself. */
+  /** Gets the requests that the server refuses itself. */
   readonly observer?: RequestObserver | undefined;
 }
 
@@ -43,25 +38,23 @@ export interface HttpServerOptions {
 export interface HttpServer {
   readonly server: Server;
   /**
-   * Opens the port; 0 takes a free one.
+   * Opens the port. 0 takes a free one.
    *
    * @returns the address to open, such as `http://127.0.0.1:4000`
-   * @throws what `node:net` throws, such as EADDRINUSE
+   * @throws an error of `node:net`, such as EADDRINUSE
    */
   listen(host: string, port: number): Promise<string>;
-  /** Closes connections that have not sent a whole request head yet. */
+  /** Closes connections without a complete request head so far. */
   closeSilent(): void;
 }
 
-/** For all requests that arrived in parts, or that wait for earlier ones of their connection. */
-const MAX_UNANSWERED_REQUEST_BYTES = 32 * 2 ** 20;
-/** For all responses that clients have not read yet. */
+/** The memory for all responses that clients have not read yet. */
 const MAX_UNREAD_RESPONSE_BYTES = 64 * 2 ** 20;
 /** How long a client may take to send a request, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** How often the server looks for requests that take too long. Node's default of 30 s would double the timeout. */
+/** How often the server checks for requests that take too long. Node's default of 30 s would double the timeout. */
 const CHECK_TIMEOUTS_EVERY_MS = 3_000;
-/** Longer than the idle timeout of common load balancers: if they close first, no request is lost. */
+/** Longer than the idle timeout of common load balancers (60 s): if they close a connection first, no request is lost. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** Estimated size of a request without its body and headers. */
 const REQUEST_BYTES = 4_096;
@@ -72,7 +65,7 @@ export class ServerExchange extends NodeExchange {
     request: IncomingMessage,
     response: ServerResponse,
     private readonly connection: Connection,
-    private readonly sender: BodySender,
+    private readonly unread: ByteBudget,
     corsOrigins: CorsOrigins,
     findClient: ClientFinder,
   ) {
@@ -80,15 +73,15 @@ export class ServerExchange extends NodeExchange {
   }
 
   protected override end(parts: readonly Uint8Array[]): void {
-    this.sender.end(this.connection, this.response, parts);
+    sendBody(this.connection, this.response, parts, this.unread);
   }
 }
 
 /**
- * Creates the server; it opens no port.
+ * Creates the server. Only `listen` opens a port.
  *
- * @param handle called with each request once its body was read or was too large; with pipelined requests one after
- *   the other
+ * @param handle called with each request when its body was read or refused; pipelined requests are handled one after the
+ *   other
  */
 export function createHttpServer(
   options: HttpServerOptions,
@@ -104,25 +97,24 @@ export function createHttpServer(
   const findClient = createClientFinder(options.trustedProxies ?? []);
   const onCut = createCutReport(log, options.metrics);
   const bodies = { maxBodyBytes, budget: createByteBudget(MAX_UNANSWERED_REQUEST_BYTES) };
-  const sender = createBodySender(createByteBudget(MAX_UNREAD_RESPONSE_BYTES));
+  const unread = createByteBudget(MAX_UNREAD_RESPONSE_BYTES);
 
   const server = createServer(
     {
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: CHECK_TIMEOUTS_EVERY_MS,
-      // Checked here, where the refusal can say so.
+      // Not by Node (`requireHostHeader`): its refusal has no message.
       requireHostHeader: false,
     },
     (request, response) => {
-      // The parser still emits requests that arrived before their connection was cut.
+      // The parser also emits requests that arrived before their connection was cut.
       if (request.socket.destroyed) return;
       const connection = connections.of(request.socket);
       const earlier = connection.begin(response);
-      const exchange = new ServerExchange(request, response, connection, sender, corsOrigins, findClient);
-      // A callback: for a cache hit, a promise would add half of its time.
+      const exchange = new ServerExchange(request, response, connection, unread, corsOrigins, findClient);
+      // A callback: a promise would add half of the time of a cache hit.
       readBody(request, connection, bodies, (read) => {
-        const { reservation } = read;
-        if (reservation) response.once('close', reservation.release);
+        if (read.release) response.once('close', read.release);
         if (earlier && !response.socket) wait(connection, earlier, read, exchange);
         else handleOrRefuse(read, exchange);
       });
@@ -146,7 +138,7 @@ export function createHttpServer(
     } else handle(read, exchange);
   }
 
-  /** Handles a pipelined request after the earlier ones, and counts its memory until then. */
+  /** Handles a pipelined request after the earlier ones, and reserves its memory until then. */
   function wait(
     connection: Connection,
     earlier: ServerResponse,
@@ -157,9 +149,9 @@ export function createHttpServer(
     const headBytes = rawHeaders.reduce((sum, { length }) => sum + length, url.length);
     const bytes = REQUEST_BYTES + headBytes + (read.body?.length ?? 0);
     const cut = () => connection.cut('request_bytes');
-    const reservation = connection.reserve(bodies.budget, exchange, bytes, cut);
+    const release = connection.reserve(bodies.budget, exchange, bytes, cut);
     connection.after(earlier, () => {
-      reservation.release();
+      release();
       handleOrRefuse(read, exchange);
     });
   }
@@ -180,14 +172,13 @@ export function createHttpServer(
       }
     });
   });
-  // For example too many open files. Without a listener, the event would end the process.
-  server.on('error', (err) => onCut('accept_failed', { err }));
-  server.once('close', () => sender.close());
   return {
     server,
     closeSilent: connections.closeSilent,
     async listen(host, port) {
       await once(server.listen(port, host), 'listening');
+      // Such as too many open files. Without a listener, the event would end the process.
+      server.on('error', (err) => onCut('accept_failed', { err }));
       const shownHost = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
       const { port: opened } = server.address() as AddressInfo;
       return `http://${shownHost.includes(':') ? `[${shownHost}]` : shownHost}:${opened}`;

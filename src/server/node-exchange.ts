@@ -1,12 +1,17 @@
+/** Connects a request and response of node:http to the responder. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CorsOrigins } from '../http/cors.js';
 import { urlOf } from '../http/request-target.js';
-import { totalBytes } from '../http/total-bytes.js';
 import type { TraceSpan } from '../tracing/tracing.js';
 import type { ClientFinder } from './forwarded-client.js';
 import { type SentRefusal, type ServerRefusal, sendRefusal } from './refusals.js';
-import type { CacheableRequest } from './responses/cacheable-request.js';
-import { type Exchange, NotAPath, typedBody } from './responses/exchange.js';
+import {
+  type CacheableRequest,
+  type Exchange,
+  NotAPath,
+  totalBytes,
+  typedBody,
+} from './responses/exchange.js';
 
 /** A request and response of node:http. */
 export class NodeExchange implements Exchange {
@@ -22,7 +27,7 @@ export class NodeExchange implements Exchange {
     private readonly connectionClient: string,
     private readonly findClient: ClientFinder,
     private readonly corsOrigins: CorsOrigins,
-    /** The target of the request, where a framework has shortened that of the request. */
+    /** The target of the request, if a framework has shortened `request.url`. */
     private readonly originalUrl?: string,
   ) {}
 
@@ -34,7 +39,7 @@ export class NodeExchange implements Exchange {
     return this.originalUrl || (this.request.url ?? '/');
   }
 
-  /** That of the connection, unless a trusted proxy names another. */
+  /** The client that a trusted proxy names, otherwise that of the connection. */
   get client(): string {
     this.#client ??= this.#findForwarded() ?? this.connectionClient;
     return this.#client;
@@ -47,7 +52,7 @@ export class NodeExchange implements Exchange {
   #findForwarded(): string | undefined {
     const { headers, socket } = this.request;
     const forwardedFor = headers['x-forwarded-for'];
-    // To ask the socket for the address costs more, and without the header the client is that of the connection anyway.
+    // Reading the socket's address is slow, and without the header the client is that of the connection anyway.
     return forwardedFor === undefined ? undefined : this.findClient(socket.remoteAddress, forwardedFor);
   }
 
@@ -69,7 +74,7 @@ export class NodeExchange implements Exchange {
     if (!url) throw new NotAPath();
     const closed = new AbortController();
     response.once('close', () => {
-      // Nobody waits for the end of a complete response, and an abort costs as much as a small operation.
+      // After a complete response nothing is left to abort, and an abort costs as much as a small operation.
       if (!response.writableFinished) closed.abort();
     });
     return new RequestClass(url, {
@@ -88,7 +93,7 @@ export class NodeExchange implements Exchange {
     } else this.response.end();
   }
 
-  /** Ends the response with this body, after its head has been written. */
+  /** Ends the response with this body. Its head has been written before. */
   protected end(parts: readonly Uint8Array[]): void {
     for (const part of parts.slice(0, -1)) this.response.write(part);
     this.response.end(parts.at(-1));

@@ -1,3 +1,4 @@
+/** Refusals that the server sends without the gateway. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../domain/error-codes.js';
@@ -6,13 +7,13 @@ import { type CorsOrigins, corsHeaders } from '../http/cors.js';
 import { type Refusal, refusalBody, refusalHeaders } from '../http/refusal.js';
 import { requestIdFrom } from '../http/request-ids.js';
 
-/** A refusal that the server sends on its own, without the gateway. */
+/** A refusal that the server sends without the gateway. */
 export interface ServerRefusal extends Refusal {
-  /** Whether the connection closes after it. */
+  /** Whether to close the connection after the refusal. */
   readonly isLast?: boolean;
 }
 
-/** An internal error, whose cause is only logged. */
+/** The response to an internal error, whose cause is only logged. */
 export const INTERNAL_ERROR: ServerRefusal = {
   status: 500,
   message: 'Unexpected error.',
@@ -20,11 +21,11 @@ export const INTERNAL_ERROR: ServerRefusal = {
   isLast: true,
 };
 
-/** A body that only a decoder can read. Decoded, it could be a thousand times larger. */
+/** The refusal of an encoded body: decoded, it could be a thousand times larger. */
 export const ENCODED_BODY: ServerRefusal = {
   status: 415,
   message:
-    'Expected a request body without a Content-Encoding, or with "identity": this gateway decodes none. Send the body as it is.',
+    'Expected a request body without a Content-Encoding, or with "identity": this gateway does not decode bodies. Send the body as it is.',
   code: 'BAD_REQUEST',
   headers: { 'accept-encoding': 'identity' },
 };
@@ -32,7 +33,7 @@ export const ENCODED_BODY: ServerRefusal = {
 /** The client may try again after this many seconds: by then, slow requests have been sent or have timed out. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** Unfinished requests use too much memory. */
+/** The refusal while unfinished requests use too much memory. */
 export const TOO_MANY_REQUEST_BYTES: ServerRefusal = {
   status: 503,
   message: 'The gateway is reading too many large requests at once; send a smaller one, or try again.',
@@ -41,7 +42,7 @@ export const TOO_MANY_REQUEST_BYTES: ServerRefusal = {
   isLast: true,
 };
 
-/** How long a client may take to read why its connection is closed, in milliseconds. */
+/** How long a client may take to read the refusal before its connection is closed, in milliseconds. */
 const READ_REFUSAL_WITHIN_MS = 2_000;
 
 /** A refusal as it was sent. */
@@ -49,11 +50,11 @@ export interface SentRefusal {
   readonly status: number;
   readonly code: string | undefined;
   readonly requestId: string;
-  /** Of its body. */
+  /** The length of its body. */
   readonly bytes: number;
 }
 
-/** Sends a refusal, with the headers that every response has. */
+/** Sends a refusal with the headers that every response has. */
 export function sendRefusal(
   { headers: { origin, 'x-request-id': requestId } }: IncomingMessage,
   response: ServerResponse,
@@ -71,7 +72,7 @@ export function sendRefusal(
   return sent;
 }
 
-/** The body and headers of a refusal: those that every response has, and its own. */
+/** The body of a refusal, and its headers: those that every response has, and its own. */
 export function refusalMessage(
   origin: string | null | undefined,
   requestId: string | undefined,
@@ -97,8 +98,8 @@ function headersOf(refusal: Refusal, body: string, requestId: string | undefined
 }
 
 /**
- * Sends a refusal on a connection where no request could be parsed, and closes it. First it reads on for a while:
- * a connection that is closed with unread bytes is reset, and the client never sees the refusal.
+ * Sends a refusal on a connection whose input could not be parsed, and closes the connection. Before that it reads on for
+ * a while: a connection that is closed with unread bytes is reset, and the client never sees the refusal.
  */
 export function refuseConnection(socket: Duplex, refusal: Refusal): void {
   const body = refusalBody(refusal);

@@ -1,4 +1,4 @@
-import { elapsedMs } from '../http/elapsed.js';
+/** Counts, logs and traces each request. */
 import { requestIdFrom } from '../http/request-ids.js';
 import type { Logger } from '../logger.js';
 import { createRequestLog, type LogRequests } from '../observability/request-log.js';
@@ -17,9 +17,11 @@ export interface RequestObserverOptions {
   readonly log: Logger;
   /** Which requests are logged; all unless given. */
   readonly logRequests?: LogRequests | undefined;
+  /** The prefix of all paths; empty unless given. */
+  readonly basePath?: string | undefined;
 }
 
-/** What is read of a request and its response. */
+/** The parts of an exchange that the observer reads. */
 export type ObservedExchange = Pick<
   Exchange,
   'method' | 'url' | 'client' | 'status' | 'startedAt' | 'bodyBytes' | 'isAborted' | 'span'
@@ -28,42 +30,44 @@ export type ObservedExchange = Pick<
 /** How a request was answered. */
 export interface AnsweredFacts {
   readonly cache: CacheResult;
-  /** Of an operation that was executed. */
+  /** Present if an operation was executed. */
   readonly executor?: Executor | undefined;
   readonly requestId?: string | undefined;
   readonly operation?: string | undefined;
   /** The distinct codes of its errors. */
   readonly codes?: readonly string[] | undefined;
+  /** Whether the client itself has caused the overload, or the failure of the upstream, that the codes name. */
+  readonly isByClient?: boolean | undefined;
 }
 
-/** Counts and logs each request, the only place that does. Call one of its functions once for each request. */
+/** Counts and logs requests. Exactly one of `answered`, `refused` and `unreadable` must be called for each request. */
 export interface RequestObserver {
-  /** A request begins that is not answered at once; to be followed by `ended`. */
+  /** A request begins that cannot be answered at once. `ended` must follow. */
   began(): void;
   ended(): void;
   /** The response was handed over to be sent. */
   answered(exchange: ObservedExchange, facts: AnsweredFacts): void;
-  /** The server itself refused the request. */
+  /** The server refused the request itself, because of what its client has sent. */
   refused(exchange: ObservedExchange, sent: SentRefusal): void;
-  /** What came is no request. It is counted only: bytes that cost nothing to send must not fill the log. */
+  /** The input was not a request. It is counted and not logged: bytes that cost nothing to send must not fill the log. */
   unreadable(status: number): void;
 }
 
 const NO_METRICS: RequestMetrics = { began() {}, ended() {}, answered() {} };
 const NO_CODES: readonly string[] = [];
 
-/** Creates the observer; it also ends the span of each request, if there is one. */
+/** Creates the observer. It also ends the span of each request that is traced. */
 export function createRequestObserver(options: RequestObserverOptions): RequestObserver {
   const metrics = options.metrics?.requests ?? NO_METRICS;
-  const requestLog = createRequestLog(options.log, options.logRequests);
+  const requestLog = createRequestLog(options.log, options.logRequests, options.basePath);
 
   function answered(exchange: ObservedExchange, facts: AnsweredFacts): void {
     const { method, status, isAborted, startedAt } = exchange;
-    const { cache, executor, operation, requestId, codes = NO_CODES } = facts;
-    const ms = elapsedMs(startedAt);
+    const { cache, executor, operation, requestId, codes = NO_CODES, isByClient = false } = facts;
+    const ms = Math.round((performance.now() - startedAt) * 100) / 100;
     const bytes = method === 'HEAD' ? 0 : exchange.bodyBytes;
     if (exchange.span) endSpan(exchange.span, status, facts);
-    metrics.answered(cache, isAborted ? 'ABORTED' : outcomeWith(status, codes), ms, bytes);
+    metrics.answered(cache, isAborted ? 'ABORTED' : outcomeWith(status, codes), ms, bytes, isByClient);
     if (!requestLog.shouldLog({ status, codes, ms, cache })) return;
     requestLog.write({
       requestId: requestId ?? requestIdFrom(undefined),
@@ -87,9 +91,14 @@ export function createRequestObserver(options: RequestObserverOptions): RequestO
     answered,
     refused(exchange, { status, code, requestId }) {
       const cache = status === 500 ? 'miss' : 'refused';
-      answered(exchange, { cache, requestId, codes: code === undefined ? NO_CODES : [code] });
+      answered(exchange, {
+        cache,
+        requestId,
+        codes: code === undefined ? NO_CODES : [code],
+        isByClient: true,
+      });
     },
-    unreadable: (status) => metrics.answered('refused', outcomeWith(status, NO_CODES), 0, 0),
+    unreadable: (status) => metrics.answered('refused', outcomeWith(status, NO_CODES), 0, 0, true),
   };
 }
 

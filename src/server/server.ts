@@ -1,3 +1,4 @@
+/** The HTTP server around a gateway, and how it stops. */
 import { once } from 'node:events';
 import { Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
@@ -5,7 +6,7 @@ import type { Metrics } from '../observability/metrics.js';
 import { currentTracing } from '../tracing/tracing.js';
 import { createHttpServer, type HttpServer, type HttpServerOptions } from './http-server.js';
 import { createRequestObserver, type RequestObserverOptions } from './request-observer.js';
-import { toCacheableRequest } from './responses/cacheable-request.js';
+import { toCacheableRequest } from './responses/exchange.js';
 import { createResponder, type ResponderOptions } from './responses/responder.js';
 
 export interface GatewayServerOptions
@@ -18,17 +19,17 @@ export interface GatewayServerOptions
 /** The HTTP server around a gateway. */
 export interface GatewayServer extends Pick<HttpServer, 'listen'> {
   /**
-   * Stops without losing a request. Serves as before for `lameDuckMs`. Then it closes the port, sends
-   * `Connection: close` with each response, and resolves when all connections are closed. Connections that are
-   * still open after `withinMs` are destroyed.
+   * Stops without losing a request. It serves as before for `lameDuckMs`. Then it closes the port, sends
+   * `Connection: close` with each response, and resolves when all connections are closed. It destroys connections that
+   * are still open after `withinMs`.
    */
   drain(lameDuckMs: number, withinMs: number): Promise<void>;
 }
 
-/** How long a connection that is open when the port closes may take to send its next request. */
+/** How long a connection that is open when the port closes may take to send its next request, in milliseconds. */
 const NEXT_REQUEST_GRACE_MS = 1_000;
 
-/** Creates the server; only `listen` opens a port. */
+/** Creates the server. Only `listen` opens a port. */
 export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
   let isPortClosed = false;
   const observer = createRequestObserver(options);
@@ -57,7 +58,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       // Not http.Server's close(): it also closes connections that have not sent their first request yet.
       NetServer.prototype.close.call(server);
       const closeIdle = setInterval(async () => {
-        // First read what has arrived: its connection is then not idle, and the request is not lost.
+        // One tick later: a request that has arrived is read first, so that its connection does not count as idle.
         await setImmediate();
         server.closeIdleConnections();
         closeSilent();

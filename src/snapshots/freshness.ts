@@ -1,31 +1,26 @@
-/** How old listings are, what follows from it, and the status of a listing. */
-import type { ListingSource } from '../domain/listing.js';
+/** The age of listings and routes, and the status of a listing. */
+import type { ServiceName } from '../domain/listing.js';
+import type { ListingName } from './listings.js';
 import type { Refresher } from './refresher.js';
 import type { Snapshot } from './snapshot.js';
-
-export const LISTING_NAMES = ['chains', 'tokens'] as const;
-
-export type ListingName = (typeof LISTING_NAMES)[number];
 
 /** The state of a listing depends on the age of its snapshot alone. */
 export type ListingState = 'EMPTY' | 'FRESH' | 'STALE';
 
-/** Which listings were read. */
-export type ListingReads = Readonly<Record<ListingName, boolean>>;
-
-/** What was read that has an age. */
-export interface Reads extends ListingReads {
-  /** When the oldest routes that were read were fetched (milliseconds since 1970); undefined without routes. */
+/** The data that an operation has read, as far as it has an age. */
+export interface Reads {
+  readonly listings: readonly ListingName[];
+  /** `takenAt` of the oldest routes among it (milliseconds since 1970); undefined without routes. */
   readonly routesTakenAt?: number | undefined;
 }
 
-/** A listing whose snapshot is older than its freshness, or routes that are. */
+/** A listing or routes older than they may be to count as fresh. */
 export interface StaleListing {
   readonly name: ListingName | 'routes';
   readonly ageMs: number;
 }
 
-/** The freshness of one or both listings together. */
+/** The freshness of several listings and routes together. */
 export interface Freshness {
   readonly stale: readonly StaleListing[];
   /** How long until the first of them is stale, in milliseconds; 0 if one is stale, infinite if there are none. */
@@ -37,33 +32,65 @@ export interface Freshness {
 /** The status of one listing. Times are milliseconds since 1970. */
 export interface ListingStatus {
   readonly name: ListingName;
-  readonly source: ListingSource;
+  readonly source: ServiceName;
   readonly state: ListingState;
   readonly takenAt: number | null;
   readonly ageMs: number | null;
   readonly rows: number;
   readonly rejectedRows: number;
-  /** The rows that are served as they were last accepted, because the upstream contradicts them. */
+  /** The number of rows that are held back: they are served as last accepted, because the upstream contradicts them. */
   readonly heldBackRows: number;
   readonly version: string | null;
-  /** Whether the upstream's last answer is held back, and an older snapshot served in its place. */
+  /** Whether the last answer of the upstream is held back, so that an older snapshot is served. */
   readonly isHeldBack: boolean;
+  /** Whether the last refresh failed because the upstream says that it is gone. */
+  readonly isGone: boolean;
   readonly lastFailure: { readonly code: string; readonly message: string; readonly at: number } | null;
+}
+
+/** The ages after which listings and routes are stale, in milliseconds. */
+export type FreshMs = Readonly<Record<StaleListing['name'], number>>;
+
+/**
+ * The freshness of the data that was read. A listing without a snapshot is infinitely old.
+ *
+ * @param now milliseconds since 1970
+ */
+export function freshnessOf(
+  snapshotOf: (name: ListingName) => Snapshot<unknown> | undefined,
+  { listings, routesTakenAt }: Reads,
+  freshMs: FreshMs,
+  now: number,
+): Freshness {
+  const stale: StaleListing[] = [];
+  let freshForMs = Number.POSITIVE_INFINITY;
+  let oldestAt = Number.POSITIVE_INFINITY;
+  function add(name: StaleListing['name'], takenAt: number | undefined, ageMs: number) {
+    if (ageMs > freshMs[name]) stale.push({ name, ageMs });
+    freshForMs = Math.min(freshForMs, Math.max(0, freshMs[name] - ageMs));
+    oldestAt = Math.min(oldestAt, takenAt ?? oldestAt);
+  }
+  for (const name of listings) {
+    const snapshot = snapshotOf(name);
+    add(name, snapshot?.takenAt, snapshot?.ageAt(now) ?? Number.POSITIVE_INFINITY);
+  }
+  if (routesTakenAt !== undefined) add('routes', routesTakenAt, now - routesTakenAt);
+  return { stale, freshForMs, takenAt: oldestAt };
 }
 
 /**
  * Computes the status of a listing.
  *
- * @param source the service that is asked, for a listing without a snapshot
+ * @param source the service that is used, for a listing without a snapshot
  * @param now milliseconds since 1970
  */
 export function statusOf(
   name: ListingName,
   refresher: Refresher<Snapshot<unknown>>,
-  source: ListingSource,
+  source: ServiceName,
   now: number,
 ): ListingStatus {
-  const { snapshot, lastFailure, isHeldBack, heldBack, freshMs } = refresher;
+  const { snapshot, lastFailure, isHeldBack, isGone, heldBack, freshMs } = refresher;
   const ageMs = snapshot ? snapshot.ageAt(now) : null;
   return {
     name,
@@ -74,8 +101,9 @@ export function statusOf(
     rows: snapshot?.rows.length ?? 0,
     rejectedRows: snapshot?.rejected.count ?? 0,
     heldBackRows: heldBack.rows,
-    version: snapshot?.version ?? null,
+    version: snapshot?.digest ?? null,
     isHeldBack,
+    isGone,
     lastFailure: lastFailure
       ? { code: lastFailure.error.code, message: lastFailure.error.message, at: lastFailure.at }
       : null,

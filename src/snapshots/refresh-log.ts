@@ -1,6 +1,7 @@
-import type { AcceptedBy } from '../domain/guard-record.js';
+/** The log lines about refreshes and guarded values. */
+import type { AcceptedBy } from '../domain/guard-memory.js';
 import { keyedRows } from '../domain/keyed-rows.js';
-import { type GuardedFact, type HeldBackFact, type Origin, sentAtOf } from '../domain/listing.js';
+import { type GuardedFact, type HeldBackFact, type SourceAndAge, sentAtOf } from '../domain/listing.js';
 import { acceptRule, keepRule } from '../domain/listing-rules.js';
 import type { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
@@ -9,44 +10,50 @@ import type { Contradiction, GuardResult } from './changes/guard.js';
 import type { HoldBackReason } from './changes/listing-check.js';
 import type { Snapshot } from './snapshot.js';
 
-/** Where a listing is from: the upstream, another gateway, the disk, or the served one under changed rules. */
-export type Came = 'taken' | 'shared' | 'restored' | 'rules';
+/** Where a snapshot is from. `rules`: it is the served one, with changed rules of the operator. */
+export type SnapshotOrigin = 'upstream' | 'peer' | 'disk' | 'rules';
+
+const ORIGINS: Readonly<Record<SnapshotOrigin, string>> = {
+  upstream: 'from the upstream',
+  peer: 'from another gateway',
+  disk: 'from disk',
+  rules: 'with changed rules',
+};
 
 /** The services list 600 to 2,200 tokens. Up to this many the speed is promised, and measured by `npm run bench`. */
 const PROMISED_ROWS = 5_000;
-/** The most differing rows that a line of the log names; the others are only counted. */
+/** The most differing rows that a log line names. Further ones are only counted. */
 const SHOWN_ROWS = 50;
-/** The most lines on guarded values that one listing writes. */
+/** The most log lines on guarded values for one listing. */
 const MAX_LINES = 20;
 
 /**
  * Logs a new snapshot, and its differences if it is from another service than the one before.
  *
- * @param freshMs an older snapshot is stale
+ * @param freshMs the age from which on a snapshot is stale
  */
 export function logAccepted<Row>(
   log: Logger,
   kind: ListingKind<Row>,
   before: Snapshot<Row> | undefined,
-  { version, source, rows, rejected, ageAt, upstreamAgeMs = 0 }: Snapshot<Row>,
-  came: Came,
+  { digest, source, rows, rejected, ageAt, upstreamAgeMs = 0 }: Snapshot<Row>,
+  origin: SnapshotOrigin,
   freshMs: number,
 ): void {
   const { name } = kind;
   const upstreamAgeSeconds = Math.floor(upstreamAgeMs / 1000);
   const facts = {
     listing: name,
-    version,
+    version: digest,
     source,
-    came,
+    origin,
     ageSeconds: Math.floor(ageAt(Date.now()) / 1000),
     ...(upstreamAgeMs > 0 ? { upstreamAgeSeconds } : {}),
     rows: rows.length,
     rejectedRows: rejected.count,
   };
-  const isNew = version !== before?.version;
-  const news = came === 'restored' ? 'Restored the' : 'Took a new';
-  log[isNew ? 'info' : 'debug'](facts, `${news} snapshot of the ${name} listing`);
+  const isNew = digest !== before?.digest;
+  log[isNew ? 'info' : 'debug'](facts, `New snapshot of the ${name} listing ${ORIGINS[origin]}`);
   if (rows.length === 0 && isNew)
     log.warn(facts, `LISTING_RULES hides every row of the ${name} listing, and it is served empty`);
   if (rows.length > PROMISED_ROWS && (before?.rows.length ?? 0) <= PROMISED_ROWS) {
@@ -54,9 +61,9 @@ export function logAccepted<Row>(
       'it is served like any other, but no speed is promised. Hide what nobody needs by LISTING_RULES';
     log.warn(facts, `The ${name} listing has more than ${PROMISED_ROWS} rows: ${advice}`);
   }
-  if (rejected.count > 0 && came === 'taken')
+  if (rejected.count > 0 && origin === 'upstream')
     log.warn({ ...facts, rejected: rejected.first }, `Left out bad rows of the ${name} listing`);
-  // No refresh fails, so nothing else tells why the listing is stale. Said when it begins.
+  // Refreshes succeed, so no other line tells why the listing is stale. Logged when this begins.
   if (upstreamAgeMs > freshMs && (before?.upstreamAgeMs ?? 0) <= freshMs) {
     const header = `the upstream's answer carries "Age: ${upstreamAgeSeconds}"`;
     const advice = 'Look at the cache between the upstream and this gateway';
@@ -92,12 +99,13 @@ export function logGuarded<Row>(
     .filter(({ facts }) => facts.some(({ since }) => since === now));
   const news = [...held, ...waiting].flatMap(({ row, facts }) => facts.map((each) => ({ row, ...each })));
   const sent = new Map(listing.guard.held.map(({ key, rows }) => [key, rows]));
+  const isServed = new Set(held.map(({ row }) => row));
   for (const { row, ...each } of news.slice(0, MAX_LINES)) {
     const { fact, served, upstream } = each;
     const advice = adviceOn(kind, row, each, sent.get(kind.keyOf(row)) ?? []);
     log.warn(
       { listing: name, ...placeOf(row), fact, served, upstream },
-      `Held back in the ${name} listing: ${served} is served as ${fact}, and the upstream sends ${upstream} since this listing.${advice}`,
+      `Held back in the ${name} listing: ${isServed.has(row) ? `${served} is served as ${fact}` : `${served} was the last ${fact} of its symbol`}, and the upstream sends ${upstream} since this listing.${advice}`,
     );
   }
   if (news.length > MAX_LINES) {
@@ -116,7 +124,7 @@ export function logGuarded<Row>(
 }
 
 /**
- * The end of a line on a fact that is held back: the rule that decides on it, if one can.
+ * The end of the log line on a fact that is held back: the rule that decides on it, if a rule can.
  *
  * @param sent the rows that the upstream sends under the key
  */
@@ -126,24 +134,28 @@ function adviceOn<Row>(
   { fact, served, upstream }: HeldBackFact,
   [first, ...others]: readonly Row[],
 ): string {
-  // Rows that contradict each other are not accepted, whatever a rule says.
+  // A rule cannot accept rows that contradict each other.
   if (others.length > 0) return '';
   const isSentSo = first !== undefined && guarded.find((each) => each.fact === fact)?.of(first) === served;
-  // The other listing contradicts it: there is no change to accept.
+  // If the other listing contradicts the value, there is no change to accept.
   const [right, rule] = isSentSo
     ? ['value that is served', keepRule(placeOf(row), fact, served)]
     : ['upstream', acceptRule(placeOf(row), fact, served, upstream)];
   return rule === undefined ? '' : ` If the ${right} is right, add this line to LISTING_RULES: ${rule}`;
 }
 
-/** Logs an answer that is not used, because the served snapshot is newer. */
-export function logOlder<Row>(log: Logger, { name }: ListingKind<Row>, { upstreamAgeMs = 0 }: Origin): void {
+/** Logs that an answer is not used because the served snapshot is newer. */
+export function logOlder<Row>(
+  log: Logger,
+  { name }: ListingKind<Row>,
+  { upstreamAgeMs = 0 }: SourceAndAge,
+): void {
   const age = Math.floor(upstreamAgeMs / 1000);
   const facts = { listing: name, upstreamAgeSeconds: age };
   log.info(facts, `Kept the ${name} listing: the upstream's answer carries "Age: ${age}" and is older`);
 }
 
-/** Logs a refresh that failed or is held back, and what the operator can do about it. */
+/** Logs that a refresh failed or is held back, with advice for the operator. */
 export function logRejected<Row>(
   log: Logger,
   { name }: ListingKind<Row>,
@@ -161,7 +173,7 @@ export function logRejected<Row>(
       ...(heldBackFor.length > 0 ? { heldBackFor } : {}),
       detail,
       retryInMs,
-      // The stack of a failed connection tells an operator nothing that the detail does not.
+      // For a failed connection the stack adds nothing to the detail.
       ...(cause && (!isUnreachable || log.isLevelEnabled('debug')) ? { err: cause } : {}),
     },
     `The ${name} listing could not be refreshed: ${state}. ${message}${adviceFor(code, served?.source)}`,

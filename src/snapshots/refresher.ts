@@ -1,7 +1,10 @@
-/** One listing's refresh, from beginning to end: fetch, check, guard, index, publish, store, tell. */
-import { type AcceptedBy, EMPTY_GUARD, type GuardRecord } from '../domain/guard-record.js';
-import { type Fetched, type GuardedFact, type Listing, sentAtOf } from '../domain/listing.js';
-import { UpstreamError } from '../domain/upstream-error.js';
+/**
+ * Refreshes one listing. `runRefresh` fetches it; `checkAndPublish` checks, guards, indexes, publishes, stores and logs
+ * it. Errors of every step end in `onError`, which logs them and schedules the next attempt.
+ */
+import { type AcceptedBy, EMPTY_GUARD_MEMORY, type GuardMemory } from '../domain/guard-memory.js';
+import { type Fetched, type GuardedFact, type Service, sentAtOf } from '../domain/listing.js';
+import { internalError, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
 import { growingPause, withJitter } from '../scheduling/growing-pause.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
@@ -14,58 +17,76 @@ import {
   type HoldBackRules,
 } from './changes/listing-check.js';
 import { asSent, heldBackIn, withKnownFacts } from './changes/unguarded.js';
-import type { DiskStore } from './disk-store.js';
-import {
-  delayFailure,
-  type Failure,
-  FIRST_PAUSE_MS,
-  internalError,
-  LEAST_PAUSE_MS,
-  LONGEST_PAUSE_MS,
-  MAX_PAUSE_MS,
-  STAND_BACK_MS,
-} from './failures.js';
-import { type BackOff, NO_PEERS, type Peers, type RefreshLease, type SharedFailure } from './peers.js';
-import { type Came, logAccepted, logGuarded, logOlder, logRejected } from './refresh-log.js';
+import { logAccepted, logGuarded, logOlder, logRejected, type SnapshotOrigin } from './refresh-log.js';
 import { isOlder, type Snapshot } from './snapshot.js';
+import {
+  type BackOff,
+  type DiskStore,
+  NO_PEERS,
+  type Peers,
+  type RefreshLease,
+  type SharedFailure,
+} from './stores.js';
 
-/** What is counted of listings and routes. */
+/** The metrics of listings and routes. */
 export interface SnapshotMetrics {
-  /** The end of a refresh: `taken`, `shared`, `older`, `held_back` with the reasons, or an error's code. */
+  /** The end of a refresh: `upstream`, `peer`, `older`, `held_back` with the reasons, or an error's code. */
   refresh(listing: string, outcome: string, heldBackFor?: readonly HoldBackReason[]): void;
   /** A fact of a row whose change was accepted, and by whom. */
   acceptedChange(listing: string, fact: GuardedFact, by: AcceptedBy): void;
   /** The number of keys that an answer has more than once, with unequal guarded facts. */
   contradictoryRows(listing: string, keys: number): void;
-  /** The number of routes that were left out because they disagree with the token listing. */
+  /** The number of routes that were left out because they contradict the token listing. */
   conflictingRouteRows(count: number): void;
-  /** The sweep has asked for a token: `ok`, or the code of the error. */
+  /** An operation has waited for the upstream. */
+  waited(reason: 'upstream', seconds: number): void;
+  /** The sweep has requested the routes from a token: `ok`, or the code of the error. */
   readonly sweep: { asked(outcome: string): void };
 }
 
 /** The options of the refreshers of both listings. Times are in milliseconds. */
 export interface RefreshOptions extends HoldBackRules {
-  /** The upstream: why requests for listings wait now, and where to tell the source of shared or stored rows. */
-  readonly listing: Pick<Listing, 'delay' | 'switchTo'>;
+  /** The upstream. The refresher asks it why requests wait, and tells it the source of shared or stored rows. */
+  readonly service: Pick<Service, 'delay' | 'switchTo'>;
   /** The pause after a first failed refresh; each further failure doubles it. */
   readonly firstPauseMs?: number | undefined;
   /** The gateways to share with; by default none. */
   readonly peers?: Peers | undefined;
-  /** Where the listings outlive the process; by default nowhere. */
+  /** Where the listings outlive the process; by default they do not. */
   readonly disk?: DiskStore | undefined;
   readonly metrics?: Partial<SnapshotMetrics> | undefined;
   readonly log: Logger;
 }
 
+// Pauses between the refreshes of a listing, in milliseconds.
+
+/** The pause after a first failed refresh; each further one doubles it. */
+const FIRST_PAUSE_MS = 1_000;
+/** The longest pause after a failed refresh, unless the listing stays fresh for less. */
+const MAX_PAUSE_MS = 30_000;
+/** The longest pause that a Retry-After can cause. */
+const LONGEST_PAUSE_MS = 3_600_000;
+/** How much longer a gateway with peers waits at most after its own failure, so that a peer makes the next attempt. */
+const STAND_BACK_MS = 1_000;
+/** The shortest time until the refresh that follows a snapshot of a peer or from disk. */
+const LEAST_PAUSE_MS = 100;
+
+/** A failed refresh. */
+interface Failure {
+  readonly error: UpstreamError;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
 export interface RefresherOptions<Row, Indexed extends Snapshot<Row>> extends RefreshOptions {
   readonly kind: ListingKind<Row>;
-  /** Asks the upstream; rejects with an UpstreamError. */
+  /** Fetches the listing from the upstream. It rejects with an UpstreamError. */
   readonly fetch: () => Promise<Fetched<Row>>;
   /**
    * Decides which rows may be served.
    *
    * @param before the listing that is served; undefined for the first one
-   * @param peer the listing as the gateway that shared it serves it
+   * @param peer the guarded listing of the gateway that shared it
    */
   readonly guard: (
     sent: Fetched<Row>,
@@ -73,10 +94,10 @@ export interface RefresherOptions<Row, Indexed extends Snapshot<Row>> extends Re
     peer?: Fetched<Row>,
   ) => Promise<GuardResult<Row>>;
   /** The rows that the operator does not hide. */
-  readonly select: (rows: readonly Row[], guard: GuardRecord<Row>) => readonly Row[];
+  readonly select: (rows: readonly Row[], guard: GuardMemory<Row>) => readonly Row[];
   /** Makes a snapshot of the rows to serve. */
   readonly index: (fetched: Fetched<Row>, before: Indexed | undefined) => Indexed | Promise<Indexed>;
-  /** The age after which a refresh runs. */
+  /** The age at which the listing is refreshed. */
   readonly freshMs: number;
   /** Called after each new snapshot. */
   readonly onPublished?: () => void;
@@ -88,23 +109,23 @@ export type Refresher<Indexed extends Snapshot<Row>, Row = unknown> = ReturnType
 
 /** Holds the last good snapshot of one listing and refreshes it in the background, one refresh at a time. */
 export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: RefresherOptions<Row, Indexed>) {
-  const { kind, fetch, guard, select, index, freshMs, listing: upstream } = options;
+  const { kind, fetch, guard, select, index, freshMs, service: upstream } = options;
   const { firstPauseMs = FIRST_PAUSE_MS, peers = NO_PEERS, disk, metrics = {}, log } = options;
   const { name } = kind;
   const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
   let snapshot: Indexed | undefined;
   let lastFailure: Failure | undefined;
   let failuresInARow = 0;
-  /** When the last listing was requested that is from a peer, whose clock may be ahead, or that was not used. */
+  /** When the last listing that was from a peer, whose clock may be ahead, or that was not used, was requested. */
   let sharedAt = 0;
   const listingCheck = createListingCheck(kind, options);
-  /** The listing that is served, before the operator's rules; undefined before the first. */
+  /** The listing that is served, with the rows that the operator hides; undefined before the first. */
   let guarded: GuardedListing<Row> | undefined;
-  let heldBack = heldBackIn(kind, [], { rows: [], guard: EMPTY_GUARD }, select);
+  let heldBack = heldBackIn(kind, [], { rows: [], guard: EMPTY_GUARD_MEMORY }, select);
   /** How often the operator's rules have changed. */
   let rulesChanges = 0;
   let refreshing: Promise<Indexed> | undefined;
-  /** When the request that is under way was made (milliseconds since 1970), or 0. It may still wait to be sent. */
+  /** When the request in progress was made (milliseconds since 1970), or 0. It may still wait to be sent. */
   let requestedAt = 0;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -112,10 +133,10 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   function refresh(): Promise<Indexed> {
     refreshing ??= runRefresh().finally(() => {
       refreshing = undefined;
-      // Each outcome schedules the next refresh. This is for an outcome that failed to.
+      // Each outcome schedules the next refresh. This is a safety net, in case one throws before it does.
       if (timer === undefined) schedule(maxPauseMs);
     });
-    // Without a caller that waits, a failure must not be an unhandled rejection.
+    // If no caller waits, a failure must not become an unhandled rejection.
     refreshing.catch(() => {});
     return refreshing;
   }
@@ -127,7 +148,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     if (leased.is === 'too early') throw backOff(leased);
     const lease = leased.is === 'ours' ? leased : undefined;
     try {
-      if (leased.is === 'fetched') return await admit(leased.fetched, 'shared');
+      if (leased.is === 'fetched') return await checkAndPublish(leased.fetched, 'peer');
       adoptPeerState(leased.peerFailure);
       requestedAt = Date.now();
       const fetched = await fetch().finally(() => {
@@ -135,7 +156,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       });
       metrics.contradictoryRows?.(name, fetched.contradictory?.size ?? 0);
       if (!guarded) checkFirstListing(kind, fetched);
-      const accepted = await admit(fetched, 'taken');
+      const accepted = await checkAndPublish(fetched, 'upstream');
       leased.succeed(stored(accepted));
       return accepted;
     } catch (error) {
@@ -144,46 +165,61 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   }
 
   /**
-   * Checks a listing, guards its rows, then indexes and publishes it. A listing of a peer or from disk is guarded as if
-   * the upstream had sent it now: the peer may have had nothing to compare it with.
+   * Processes a fetched listing. One from a peer or from disk is guarded as if the upstream had sent it now, because
+   * the peer may have had no earlier listing to compare it with.
    *
    * @throws HeldBackError
    */
-  async function admit(fetched: Fetched<Row>, came: Came): Promise<Indexed> {
+  async function checkAndPublish(fetched: Fetched<Row>, origin: SnapshotOrigin): Promise<Indexed> {
     for (;;) {
-      const served = guarded;
-      const changes = rulesChanges;
-      // Rules apply to what is served by now. Its history is that of other rules.
-      const isAgain = served !== undefined && came === 'rules';
+      const [served, before, changes] = [guarded, snapshot, rulesChanges];
+      // Changed rules apply to the listing that is served now. Its history belongs to the earlier rules.
+      const isAgain = served !== undefined && origin === 'rules';
       const sent = isAgain ? { ...asSent(kind, served), history: undefined } : asSent(kind, fetched);
-      if (snapshot && came !== 'rules') {
-        if (isOlder(fetched, snapshot)) return keep(snapshot, fetched);
-        if (came !== 'taken' && sentAtOf(fetched) <= newestAt()) return snapshot;
+      if (before && origin !== 'rules') {
+        if (isOlder(fetched, before)) return keep(before, fetched);
+        if (origin !== 'upstream' && sentAtOf(fetched) <= newestAt()) return before;
       }
       const acceptedLoss = served && !isAgain ? listingCheck.check(served, sent) : undefined;
-      // A peer whose record began before ours knows better what was there first.
-      const isSenior =
-        came === 'shared' && (fetched.guard?.beganAt || fetched.takenAt) < (served?.guard.beganAt ?? 0);
-      const own = isSenior ? undefined : served;
-      // The first listing of a peer or from disk continues its own record.
-      const before = own ?? (await firstKnown(came === 'taken' ? undefined : fetched));
-      const result = await guard(sent, before, own && came === 'shared' ? fetched : undefined);
-      const { takenAt, guard: record } = result.listing;
+      const result = await guardRows(sent, fetched, served, origin);
+      const { takenAt, guard: memory } = result.listing;
       const listing = acceptedLoss
-        ? { ...result.listing, guard: { ...record, lossAcceptedAt: takenAt } }
+        ? { ...result.listing, guard: { ...memory, lossAcceptedAt: takenAt } }
         : result.listing;
-      const indexed = await index({ ...listing, rows: select(listing.rows, listing.guard) }, snapshot);
-      // A peer's snapshot may have been published meanwhile, or the rules may have changed: then check again.
+      const indexed = await index({ ...listing, rows: select(listing.rows, listing.guard) }, before);
+      // If a snapshot of a peer was published meanwhile, or the rules have changed, check again.
       if (served !== guarded || changes !== rulesChanges) continue;
+      if (origin !== 'rules') listingCheck.remember(served, acceptedLoss !== undefined);
+      publish(listing, indexed, origin);
+      store(indexed, origin);
       if (acceptedLoss)
-        log.warn({ listing: name }, `Taking the ${name} listing that was held back: ${acceptedLoss}`);
-      if (came !== 'rules') listingCheck.remember(served, acceptedLoss !== undefined);
+        log.warn({ listing: name }, `The ${name} listing that was held back is accepted: ${acceptedLoss}`);
       logGuarded(log, kind, result, metrics.acceptedChange);
-      return publish(listing, indexed, came);
+      logAccepted(log, kind, before, indexed, origin, freshMs);
+      if (origin === 'upstream' || origin === 'peer') metrics.refresh?.(name, origin);
+      options.onPublished?.();
+      if (origin !== 'rules') scheduleAfter(indexed, before === undefined && origin !== 'upstream');
+      return indexed;
     }
   }
 
-  /** What a first listing is compared with. @param own the listing that is continued; undefined for a new one */
+  function guardRows(
+    sent: Fetched<Row>,
+    fetched: Fetched<Row>,
+    served: GuardedListing<Row> | undefined,
+    origin: SnapshotOrigin,
+  ): Promise<GuardResult<Row>> {
+    // A peer whose memory began earlier knows the first values better.
+    const isSenior =
+      origin === 'peer' && (fetched.guard?.beganAt || fetched.takenAt) < (served?.guard.beganAt ?? 0);
+    if (served && !isSenior) return guard(sent, served, origin === 'peer' ? fetched : undefined);
+    // The first listing, if from a peer or from disk, continues with its own memory.
+    return firstKnown(origin === 'upstream' ? undefined : fetched).then((before) => guard(sent, before));
+  }
+
+  /**
+   * The facts that a first listing is compared with. @param own the listing that is continued; undefined for a new one
+   */
   async function firstKnown(own: Fetched<Row> | undefined): Promise<Fetched<Row> | undefined> {
     const found = [...((await disk?.readOthers(kind)) ?? []), ...(await peers.readOthers(name, kind))];
     const known = withKnownFacts(own, found);
@@ -194,26 +230,26 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     return known.listing;
   }
 
-  /** The snapshot as it is stored and shared: with the rows that the operator hides. */
+  /** The listing as it is stored and shared: with the rows that the operator hides. */
   function stored(indexed: Indexed): Fetched<Row> {
     const { rows = indexed.rows, guard } = guarded ?? {};
     const { source, takenAt, upstreamAgeMs, rejected, history } = indexed;
     return { source, takenAt, upstreamAgeMs, rejected, history, rows, guard };
   }
 
-  /** When the newest listing that is known here was requested, accepted or not. */
+  /** When the newest known listing, accepted or not, was requested. */
   function newestAt(): number {
     return Math.max(snapshot ? sentAtOf(snapshot) : 0, sharedAt, listingCheck.heldBackAt);
   }
 
-  /** Keeps the served snapshot, because the fetched listing is older. That is no failure of the upstream. */
+  /** Keeps the served snapshot, because the fetched listing is older. This does not count as a failure. */
   function keep(served: Indexed, fetched: Fetched<Row>): Indexed {
     sharedAt = sentAtOf(fetched);
     failuresInARow = 0;
     logOlder(log, kind, fetched);
     metrics.refresh?.(name, 'older');
     schedule(freshMs);
-    // With the time of this request: peers do not repeat it.
+    // With the time of this request, so that peers do not repeat it.
     return { ...served, upstreamAgeMs: Math.max(0, sentAtOf(fetched) - served.takenAt) };
   }
 
@@ -224,30 +260,30 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     listingCheck.adoptPeerState(failure.heldBack);
   }
 
-  function publish(listing: GuardedListing<Row>, accepted: Indexed, came: Came): Indexed {
-    logAccepted(log, kind, snapshot, accepted, came, freshMs);
-    const isFirst = snapshot === undefined;
+  function publish(listing: GuardedListing<Row>, accepted: Indexed, origin: SnapshotOrigin): void {
     guarded = listing;
     snapshot = accepted;
     heldBack = heldBackIn(kind, accepted.rows, listing, select);
-    if (came !== 'rules') failuresInARow = 0;
-    if (came !== 'taken') upstream.switchTo?.(accepted.source);
-    if (came === 'shared') sharedAt = sentAtOf(accepted);
-    if (came === 'taken' || came === 'shared') metrics.refresh?.(name, came);
-    const record = stored(accepted);
-    if (came !== 'restored')
-      disk?.write(kind, { ...record, largest: listingCheck.largest(record.rows.length) });
-    peers.offer(name, kind, record);
-    options.onPublished?.();
-    if (came === 'rules') return accepted;
-    // The interval counts from the request, but a slow upstream is not asked again as soon as it has answered.
-    const leastMs = isFirst && came !== 'taken' ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
-    const sinceSentMs = accepted.ageAt(Date.now()) - (accepted.upstreamAgeMs ?? 0);
-    schedule(Math.min(Math.max(freshMs - sinceSentMs, leastMs), freshMs));
-    return accepted;
+    if (origin !== 'rules') failuresInARow = 0;
+    if (origin !== 'upstream') upstream.switchTo?.(accepted.source);
+    if (origin === 'peer') sharedAt = sentAtOf(accepted);
   }
 
-  /** Records that a refresh failed or is held back, and schedules the next one. */
+  function store(accepted: Indexed, origin: SnapshotOrigin): void {
+    const toStore = stored(accepted);
+    if (origin !== 'disk')
+      disk?.write(kind, { ...toStore, largest: listingCheck.largest(toStore.rows.length) });
+    peers.offer(name, kind, toStore);
+  }
+
+  /** Counts the interval from the request; but after a slow answer it leaves the upstream a minimum pause. */
+  function scheduleAfter(accepted: Indexed, isFirstOfOthers: boolean): void {
+    const leastMs = isFirstOfOthers ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
+    const sinceSentMs = accepted.ageAt(Date.now()) - (accepted.upstreamAgeMs ?? 0);
+    schedule(Math.min(Math.max(freshMs - sinceSentMs, leastMs), freshMs));
+  }
+
+  /** Notes that a refresh failed or is held back, and schedules the next one. */
   function onError(reason: unknown, lease?: RefreshLease<Row>): UpstreamError {
     const error = reason instanceof UpstreamError ? reason : internalError(reason);
     const isHeldBack = error instanceof HeldBackError;
@@ -270,7 +306,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     return error;
   }
 
-  /** Leaves the upstream alone after a peer's failure. */
+  /** Waits after the failure of a peer. */
   function backOff({ peerFailure, leftMs }: BackOff): UpstreamError {
     adoptPeerState(peerFailure);
     const { code, message, at } = peerFailure;
@@ -288,7 +324,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     if (refreshing || stopped) return;
     try {
       const fetched = await peers.newest(name, kind, newestAt());
-      if (fetched && sentAtOf(fetched) > newestAt()) await admit(fetched, 'shared');
+      if (fetched && sentAtOf(fetched) > newestAt()) await checkAndPublish(fetched, 'peer');
     } catch (error) {
       onError(error);
     }
@@ -306,14 +342,14 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
 
   return {
     freshMs,
-    /** Loads the listing that is on disk. Call it before `start`. */
+    /** Loads the listing from disk. Call it before `start`. */
     async restore(): Promise<void> {
       const fetched = await disk?.read(kind);
       if (!fetched) return;
       try {
         const { largest, ...earlier } = fetched;
         if (largest) listingCheck.restore(largest);
-        await admit(earlier, 'restored');
+        await checkAndPublish(earlier, 'disk');
       } catch (err) {
         log.error({ err, listing: name }, `The ${name} listing on disk cannot be used, and is fetched anew`);
       }
@@ -323,45 +359,65 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       if (snapshot) onPeerUpdate();
       else if (!refreshing && !timer) refresh();
     },
-    /** Refreshes now, unless a refresh is under way. */
+    /** Refreshes now, unless a refresh is in progress. */
     refreshNow(): void {
       if (!stopped) refresh();
+    },
+    /**
+     * Refreshes on request of the operator. This ends the pause after an upstream was gone, but no other pause. If a
+     * refresh is in progress, it waits for that one.
+     *
+     * @throws UpstreamError by rejection
+     */
+    async refreshOnRequest(): Promise<Indexed> {
+      if (lastFailure?.error.code === 'UPSTREAM_GONE') await peers.endPause(name);
+      return refresh();
+    },
+    /** Whether the last refresh failed because the upstream says that it is gone. */
+    get isGone() {
+      return failuresInARow > 0 && lastFailure?.error.code === 'UPSTREAM_GONE';
     },
     /** The snapshot that is served; undefined before the first. */
     get snapshot() {
       return snapshot;
     },
     /**
-     * The snapshot that is served, or the first one, which is being fetched.
+     * The snapshot that is served; before the first one, a promise of it.
      *
-     * @throws UpstreamError by rejection, at once, if there is none and the last refresh failed: clients do not
-     *   make the next refresh come sooner
+     * @throws UpstreamError by rejection, at once, if there is no snapshot and the last refresh failed: requests of
+     *   clients do not make the next refresh run sooner
      */
     current(): Indexed | Promise<Indexed> {
       if (snapshot) return snapshot;
-      // A retry may take long: clients do not wait for it.
+      // Clients do not wait for a retry, which can take long.
       if (lastFailure) return Promise.reject(lastFailure.error);
       return refreshing ?? refresh();
     },
-    /** The last failed refresh, even if a later one succeeded, or why the present one has to wait. */
-    get lastFailure() {
-      return (requestedAt && delayFailure(name, requestedAt, upstream.delay?.())) || lastFailure;
+    /** The last failed refresh, even if a later one succeeded; or the reason why the refresh in progress waits. */
+    get lastFailure(): Failure | undefined {
+      const delay = requestedAt ? upstream.delay?.() : undefined;
+      if (!delay) return lastFailure;
+      const { code, message } = delay.error;
+      const until = new Date(Date.now() + delay.leftMs).toISOString();
+      // This wait does not count as a failed refresh.
+      const waits = `The refresh of the ${name} listing waits until ${until}: ${message}`;
+      return { error: new UpstreamError(code, waits), at: requestedAt };
     },
-    /** Applies changed rules of the operator to the listing that is served. */
+    /** Applies changed rules to the listing that is served. */
     async applyRules(): Promise<void> {
       rulesChanges++;
       if (!guarded || stopped) return;
-      await admit(guarded, 'rules').catch(onError);
+      await checkAndPublish(guarded, 'rules').catch(onError);
     },
-    /** The listing that is served, before the operator's rules. */
+    /** The listing that is served, with the rows that the operator hides; undefined before the first. */
     get guarded() {
       return guarded;
     },
-    /** What is held back of the rows that are served. */
+    /** How much of the served listing is held back. */
     get heldBack() {
       return heldBack;
     },
-    /** Whether the upstream's last answer is held back, and an older snapshot served in its place. */
+    /** Whether the last answer of the upstream is held back, so that an older snapshot is served. */
     get isHeldBack() {
       return listingCheck.heldBack !== undefined;
     },

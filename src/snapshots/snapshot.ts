@@ -1,30 +1,36 @@
-import { createHash } from 'node:crypto';
+/** Snapshots: immutable listings with their indexes. */
 import { foldChainKey, tokenKey } from '../domain/addresses.js';
+import { digestOf, textDigest } from '../domain/digests.js';
 import type { ListingHistory, TokenListState } from '../domain/history.js';
 import { groupBy, keyedRows } from '../domain/keyed-rows.js';
-import type { Chain, Fetched, Origin, Token } from '../domain/listing.js';
+import type { Chain, Fetched, SourceAndAge, Token } from '../domain/listing.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
-import { forEachChunk } from '../scheduling/chunks.js';
+import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
 import { createChainNames } from '../search/chain-names.js';
-import { type AskingSearch, withDidYouMean } from '../search/suggestions/did-you-mean.js';
+import { type SuggestingSearch, withDidYouMean } from '../search/suggestions/did-you-mean.js';
 import { interpretationsOf } from '../search/text.js';
 import { createTokenIndexes, type TokenIndexes } from '../search/token-indexes.js';
 import { createTokenSearch, type KnownChains } from '../search/token-search.js';
-import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
+import { CHAINS, type ListingKind, TOKENS } from '../upstream/listing-kinds.js';
 import { unlistedRows } from './changes/unguarded.js';
 import { changesSince, type ListingChanges, nextChangeLog } from './history/change-log.js';
 import { evmChainsOf, FIRST_VERSION, nextTokenListState } from './history/token-list.js';
-import { digestOf, shortDigest } from './short-digest.js';
 
 /** One whole listing as it was when fetched. It is immutable. */
 export interface Snapshot<Row> extends Fetched<Row> {
-  /** A digest of the rows in their order. Equal rows have an equal version, whenever they were fetched. */
-  readonly version: string;
+  /** A digest of the rows with their prices, in order. Equal rows have an equal digest, whenever they were fetched. */
+  readonly digest: string;
+  /** A digest of the rows without their prices; equal to `digest` for rows that have none. */
+  readonly rowsDigest: string;
+  /** `takenAt` for rows with prices; otherwise undefined. */
+  readonly pricesTakenAt: number | undefined;
+  /** A text that is equal for snapshots with equal rows, prices and times of prices. */
+  readonly state: string;
   readonly history: ListingHistory;
-  /** How it differs from the state that this cursor stands for; from none without a cursor. */
+  /** The differences from the state of this cursor. Without a cursor the earlier state is unknown. */
   changesSince(cursor: string | undefined): ListingChanges<Row>;
   /**
-   * Its age, in milliseconds. A clock that is set back does not make it younger.
+   * Its age in milliseconds. It does not decrease when the clock is set back.
    *
    * @param now milliseconds since 1970
    */
@@ -45,37 +51,62 @@ export interface ChainSnapshot extends Snapshot<Chain>, KnownChains {
 
 /** The token listing with its indexes. */
 export interface TokenSnapshot extends Snapshot<Token> {
-  /** The digest without the prices. */
-  readonly rowsVersion: string;
-  /** The tokens of one chain, whose key is in any letter case; empty for an unknown chain. */
+  /** The tokens of one chain. The key can have any letter case. Empty for an unknown chain. */
   byChain(chainKey: string): readonly Token[];
   /** The token at this address, in any spelling of both. */
   byAddress(chainKey: string, address: string): Token | undefined;
-  readonly search: AskingSearch;
+  readonly search: SuggestingSearch;
   /** The indexes of the search. */
   readonly indexes: TokenIndexes;
-  /** What the guard knows of tokens that are not listed: the last accepted row, or null for one that waits. */
+  /** Known tokens that are not listed: the last accepted row, or null for a new one that waits. */
   readonly unlisted: ReadonlyMap<string, Token | null>;
 }
 
+/** Creates the common part of all snapshots. It continues the history, or begins one. It yields to requests. */
+async function createSnapshot<Row>(
+  kind: ListingKind<Row>,
+  fetched: Fetched<Row>,
+  before: Snapshot<Row> | undefined,
+): Promise<Snapshot<Row>> {
+  const { rows, takenAt } = fetched;
+  const { priceOf } = kind;
+  const contents: string[] = [];
+  await forEachChunk(rows, (chunk) => {
+    for (const row of chunk) contents.push(kind.contentOf(row));
+  });
+  const rowsDigest = await yieldThen(() => textDigest(contents.join('\n')));
+  const isSame = before?.rowsDigest === rowsDigest;
+  const changes = await nextChangeLog(kind, rows, contents, fetched.history?.changes, before, isSame);
+  const history = { changes };
+  const digest = priceOf ? digestOf([rowsDigest, rows.map(priceOf)]) : rowsDigest;
+  const pricesTakenAt = priceOf && takenAt;
+  return {
+    ...fetched,
+    rowsDigest,
+    digest,
+    pricesTakenAt,
+    state: `${digest} ${pricesTakenAt}`,
+    history,
+    changesSince: (cursor) => changesSince(kind, { rows, history }, cursor),
+    ageAt: agingFrom(takenAt, before),
+  };
+}
+
 /**
- * Indexes a fetched chain listing. Without a history, it begins one.
+ * Indexes a fetched chain listing.
  *
  * @param before the older snapshot
  */
-export function createChainSnapshot(fetched: Fetched<Chain>, before?: ChainSnapshot): ChainSnapshot {
+export async function createChainSnapshot(
+  fetched: Fetched<Chain>,
+  before?: ChainSnapshot,
+): Promise<ChainSnapshot> {
   const { rows } = fetched;
-  const version = digestOf(rows);
-  const history = fetched.history ?? { changes: { cursor: version, steps: [] } };
   const byKey = keyedRows(rows, CHAINS.keyOf);
   const names = createChainNames(rows);
   const byCaip2 = new Map(rows.map((chain) => [chain.caip2, chain]));
   return {
-    ...fetched,
-    version,
-    history,
-    changesSince: (cursor) => changesSince(CHAINS, { rows, history }, cursor),
-    ageAt: agingFrom(fetched.takenAt, before),
+    ...(await createSnapshot(CHAINS, fetched, before)),
     byCaip2: (caip2) => (caip2.length > TEXT_LIMITS.caip2 ? undefined : byCaip2.get(caip2)),
     byKey: (chainKey) => byKey.get(foldChainKey(chainKey)),
     ...names,
@@ -94,19 +125,6 @@ export function createChainSnapshot(fetched: Fetched<Chain>, before?: ChainSnaps
 }
 
 /**
- * Adds to a fetched chain listing how it differs from earlier ones.
- *
- * @param before the older snapshot
- */
-export async function withChainHistory(
-  fetched: Fetched<Chain>,
-  before: ChainSnapshot | undefined,
-): Promise<Fetched<Chain>> {
-  const changes = await nextChangeLog(CHAINS, fetched.rows, fetched.history?.changes, before, false);
-  return { ...fetched, history: { changes } };
-}
-
-/**
  * Indexes a fetched token listing, in chunks that yield to requests.
  *
  * @param before the older snapshot; its search indexes are reused if only prices differ
@@ -118,17 +136,10 @@ export async function createTokenSnapshot(
   chains?: ChainSnapshot,
 ): Promise<TokenSnapshot> {
   const { rows } = fetched;
-  const rowsDigest = createHash('sha256');
-  const pricesDigest = createHash('sha256');
-  await forEachChunk(rows, (chunk) => {
-    rowsDigest.update(JSON.stringify(chunk.map(({ price, ...row }) => row)));
-    pricesDigest.update(JSON.stringify(chunk.map(({ price }) => price?.usd)));
-  });
+  const snapshot = await createSnapshot(TOKENS, fetched, before);
+  const isKnown = before?.rowsDigest === snapshot.rowsDigest;
   const byChain = groupBy(rows, ({ chainKey }) => chainKey);
   for (const ofChain of byChain.values()) Object.freeze(ofChain);
-  const rowsVersion = shortDigest(rowsDigest);
-  const isKnown = before?.rowsVersion === rowsVersion;
-  const changes = await nextChangeLog(TOKENS, rows, fetched.history?.changes, before, isKnown);
   const state = before && tokenListStateOf(before, chains);
   const shared = fetched.history?.tokenList;
   const evmChains = shared?.chains ?? (chains ? evmChainsOf(chains.rows, byChain) : state?.chains);
@@ -144,12 +155,8 @@ export async function createTokenSnapshot(
   const indexes = isKnown ? before.indexes : await createTokenIndexes(rows);
   const byKey = keyedRows(rows, TOKENS.keyOf);
   return {
-    ...fetched,
-    history: { changes, tokenList },
-    changesSince: (cursor) => changesSince(TOKENS, { rows, history: { changes } }, cursor),
-    rowsVersion,
-    version: digestOf([rowsVersion, shortDigest(pricesDigest)]),
-    ageAt: agingFrom(fetched.takenAt, before),
+    ...snapshot,
+    history: { ...snapshot.history, tokenList },
     byChain: (chainKey) => byChain.get(foldChainKey(chainKey)) ?? NONE,
     byAddress(chainKey, address) {
       if (chainKey.length > TEXT_LIMITS.chainKey || address.length > TEXT_LIMITS.address) return undefined;
@@ -161,12 +168,12 @@ export async function createTokenSnapshot(
   };
 }
 
-/** The states that were made after their snapshots. */
+/** The states of token lists that were made later than their snapshots. */
 const lateStates = new WeakMap<TokenSnapshot, TokenListState>();
 
 /**
- * The state of the token list of a token listing. The first token listing of a process can come before the chains: its
- * list begins when they are there.
+ * The state of the token list of a token listing. The first token listing can be fetched before the chains. Its state
+ * is then made when the chains are known.
  *
  * @param chains the chains that are served
  */
@@ -185,20 +192,20 @@ export function tokenListStateOf(
   return late;
 }
 
-/** `Age` has whole seconds: the same answer from one cache can seem to be older by this, in milliseconds. */
+/** `Age` has whole seconds, so that the same answer from a cache can seem older by this, in milliseconds. */
 const AGE_STEP_MS = 1_000;
 
 /**
- * Whether an answer from a cache is older than the snapshot that is served, and must not replace it: such a cache can
- * fall behind, and its nodes can hold answers of different ages. It compares ages: that of the snapshot is monotonic,
- * so a clock that was set back does not make all later answers older.
+ * True if an answer from a cache is older than the served snapshot and must not replace it. Caches can be late, and
+ * their nodes can have answers of different ages. It compares ages and not times, because the age of a snapshot is
+ * monotonic: a clock that was set back does not make all later answers older.
  */
-export function isOlder({ takenAt, upstreamAgeMs = 0 }: Origin, served: Snapshot<unknown>): boolean {
+export function isOlder({ takenAt, upstreamAgeMs = 0 }: SourceAndAge, served: Snapshot<unknown>): boolean {
   const now = Date.now();
   return upstreamAgeMs > 0 && now - takenAt > served.ageAt(now) + AGE_STEP_MS;
 }
 
-/** The same listing again, such as under other rules, goes on to age. */
+/** Returns the age of a snapshot. The same listing again, such as with changed rules, continues its age. */
 function agingFrom(takenAt: number, before: Snapshot<unknown> | undefined): (now: number) => number {
   if (before?.takenAt === takenAt) return before.ageAt;
   const ageThen = Math.max(0, Date.now() - takenAt);

@@ -1,32 +1,38 @@
+/** Stores listings in the directory `SNAPSHOT_DIR`, so that they outlive the process. */
 import { randomBytes } from 'node:crypto';
 import { constants, lstat, mkdir, open, opendir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { ServiceFingerprints } from '../domain/fingerprint.js';
+import type { ServiceFingerprints } from '../domain/digests.js';
 import type { Fetched } from '../domain/listing.js';
 import type { Logger } from '../logger.js';
-import type { DiskStore } from '../snapshots/disk-store.js';
+import type { DiskStore } from '../snapshots/stores.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
 import { isOneOf, NotReadable, readRegular } from './read-regular.js';
-import { decodeRecord, encodeRecord } from './record.js';
+import { decodeListing, encodeListing, RECORD_FORMAT } from './stored-listing.js';
 
 export interface DiskStoreOptions {
   /** It is created if it does not exist. */
   readonly directory: string;
-  /** The services whose listings may be served; other files stay untouched. */
+  /** The services whose listings may be served. Files of other services are not changed. */
   readonly services: ServiceFingerprints;
-  /** Larger files are ignored, in bytes. */
+  /** The largest file that is read, in bytes. */
   readonly maxBytes: number;
+  /** Called after each attempt to store a listing. */
+  readonly onStored?: ((isStored: boolean) => void) | undefined;
   readonly log: Logger;
 }
 
-/** A temporary file that is older than this was left by a killed process, in milliseconds. */
+/** An older temporary file was left by a killed process: a write takes less than a minute. */
 const LEFT_BEHIND_AFTER_MS = 60_000;
-/** The most entries of the directory that are searched for such files. */
+/** How often the same fault of the directory is logged, in milliseconds. */
+const WARN_AGAIN_AFTER_MS = 3_600_000;
+/** The most entries of the directory that are looked at. */
 const MAX_SWEPT = 10_000;
-/** The most listings of other services that are read for their facts. */
+/** The most listings of other services whose facts are read. */
 const MAX_OTHERS = 3;
-const RECORD = /^(chains|tokens)-\w+\.snapshot$/;
-const TEMPORARY = /^(chains|tokens)-\w+\.snapshot\.[0-9a-f]{16}\.tmp$/;
+/** The format is part of the name, so that after a rollback an older gateway finds its own file. */
+const ENDING = `.${RECORD_FORMAT}.snapshot`;
+const TEMPORARY = /^\w+-\w+\.\d+\.snapshot\.[0-9a-f]{16}\.tmp$/;
 
 /**
  * Opens the store. A directory that cannot be used yet is logged, and tried again at each write.
@@ -34,7 +40,7 @@ const TEMPORARY = /^(chains|tokens)-\w+\.snapshot\.[0-9a-f]{16}\.tmp$/;
  * @throws an error of `node:fs` if the path is not the path of a directory
  */
 export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStore> {
-  const { directory, services, maxBytes, log } = options;
+  const { directory, services, maxBytes, onStored, log } = options;
   try {
     await makeDirectory(directory);
     await sweep(directory);
@@ -43,11 +49,13 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
     if (isOneOf(error, 'EEXIST', 'ENOTDIR')) throw error;
     log.warn({ err: error, directory }, 'SNAPSHOT_DIR cannot be used yet: let the gateway read and write it');
   }
-  /** The next write to each file. Writes to a file run one at a time, and a newer listing replaces a waiting one. */
-  const waiting = new Map<string, () => Promise<readonly Buffer[]>>();
+  /** The next write to each file. Writes to a file run one at a time; a newer listing replaces one that waits. */
+  const waiting = new Map<string, () => Promise<Buffer>>();
   const writing = new Map<string, Promise<void>>();
-  /** Whether the last write failed; repeated failures are not logged again. */
-  let isFailing = false;
+  /** The files whose rows may be served. Only the facts of other files are used. */
+  const usable = new Set<string>();
+  /** When a failed write was last logged, on the monotonic clock; undefined after a successful write. */
+  let warnedAt: number | undefined;
 
   async function writeWaiting(file: string): Promise<void> {
     for (let encode = waiting.get(file); encode; encode = waiting.get(file)) {
@@ -57,15 +65,19 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
     writing.delete(file);
   }
 
-  async function writeFile(file: string, encode: () => Promise<readonly Buffer[]>): Promise<void> {
+  async function writeFile(file: string, encode: () => Promise<Buffer>): Promise<void> {
     try {
       await writeWhole(directory, file, await encode());
-      if (isFailing) log.info({ file }, 'SNAPSHOT_DIR can be written again');
-      isFailing = false;
+      if (warnedAt !== undefined) log.info({ file }, 'SNAPSHOT_DIR can be written again');
+      warnedAt = undefined;
+      onStored?.(true);
     } catch (err) {
+      onStored?.(false);
       const advice = `The last good listing could not be kept in SNAPSHOT_DIR: make room there, and let the gateway write to it. Until then it serves from memory only`;
-      log[isFailing ? 'debug' : 'warn']({ err, file }, advice);
-      isFailing = true;
+      const now = performance.now();
+      const isNews = warnedAt === undefined || now - warnedAt >= WARN_AGAIN_AFTER_MS;
+      log[isNews ? 'warn' : 'debug']({ err, file }, advice);
+      if (isNews) warnedAt = now;
     }
   }
 
@@ -75,8 +87,8 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
     isOwn = true,
   ): Promise<Fetched<Row> | undefined> {
     try {
-      const record = await readRegular(join(directory, file), maxBytes);
-      return await decodeRecord(kind, record, isOwn ? services : undefined, Date.now());
+      const stored = await readRegular(join(directory, file), maxBytes);
+      return await decodeListing(kind, stored, isOwn ? services : undefined, Date.now());
     } catch (error) {
       if (isOneOf(error, 'ENOENT')) return undefined;
       const message = error instanceof Error ? error.message : String(error);
@@ -95,13 +107,16 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
     async read(kind) {
       const files = Object.values(services).map((service) => fileOf(kind.name, service));
       const read = await Promise.all(files.map((file) => readFrom(kind, file)));
+      for (const [index, file] of files.entries()) if (read[index]) usable.add(file);
       return read
         .filter((fetched) => fetched !== undefined)
         .sort((one, other) => other.takenAt - one.takenAt)[0];
     },
     async readOthers<Row>(kind: StoredKind<Row>) {
       const names = await readdir(directory).catch(() => []);
-      const others = names.slice(0, MAX_SWEPT).filter((file) => RECORD.exec(file)?.[1] === kind.name);
+      const others = names
+        .slice(0, MAX_SWEPT)
+        .filter((file) => file.startsWith(`${kind.name}-`) && file.endsWith(ENDING));
       const dated = await Promise.all(
         others.map(async (file) => ({
           file,
@@ -111,16 +126,16 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
       dated.sort((one, other) => (other.at ?? 0) - (one.at ?? 0));
       const read: Fetched<Row>[] = [];
       for (const { file } of dated) {
-        const fetched = await readFrom(kind, file, false);
-        // Another service at the same address has the same file.
-        const isOther = fetched && file !== fileOf(kind.name, services[fetched.source]);
-        if (isOther && read.push(fetched) === MAX_OTHERS) break;
+        // A file with the name of a served one can be of another service at the same address, or from a clock that was
+        // ahead.
+        const fetched = usable.has(file) ? undefined : await readFrom(kind, file, false);
+        if (fetched && read.push(fetched) === MAX_OTHERS) break;
       }
       return read;
     },
     write(kind, fetched) {
       const file = fileOf(kind.name, services[fetched.source]);
-      waiting.set(file, () => encodeRecord(kind, fetched, services));
+      waiting.set(file, () => encodeListing(kind, fetched, services));
       const written = writing.get(file) ?? writeWaiting(file);
       writing.set(file, written);
       return written;
@@ -131,18 +146,18 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
   };
 }
 
-/** Each service has a file of its own, so that one does not overwrite the other's. */
+/** Each service has its own file, so that services do not overwrite each other. */
 function fileOf(name: string, service: string | undefined): string {
-  return `${name}-${service}.snapshot`;
+  return `${name}-${service}${ENDING}`;
 }
 
 /** Writes atomically (temporary file, fsync, rename): a crash at any point leaves the old file or the new one. */
-async function writeWhole(directory: string, file: string, parts: readonly Buffer[]): Promise<void> {
+async function writeWhole(directory: string, file: string, content: Buffer): Promise<void> {
   const temporary = join(directory, `${file}.${randomBytes(8).toString('hex')}.tmp`);
   try {
     const handle = await open(temporary, 'wx', 0o644);
     try {
-      for (const part of parts) await handle.writeFile(part);
+      await handle.writeFile(content);
       await handle.sync();
     } finally {
       await handle.close();
@@ -176,7 +191,7 @@ async function makeDirectory(directory: string): Promise<void> {
   }
 }
 
-/** Removes temporary files of killed processes. */
+/** Deletes temporary files that killed processes left behind. */
 async function sweep(directory: string): Promise<void> {
   let swept = 0;
   for await (const { name } of await opendir(directory)) {

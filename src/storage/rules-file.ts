@@ -1,3 +1,4 @@
+/** Reads the file of the operator's rules, and reads it again when it changes. */
 import { stat } from 'node:fs/promises';
 import type { ListingRules } from '../domain/listing-rules.js';
 import { MAX_RULES_LENGTH, parseListingRules } from '../domain/listing-rules.js';
@@ -15,26 +16,26 @@ export interface RulesFileOptions {
 
 /** A file of rules that is read again when it changes. */
 export interface RulesFile {
-  /** The rules of the last version of the file without an error. */
+  /** The rules that were last read from the file without an error. */
   readonly rules: ListingRules;
   /** Stops looking for changes. */
   close(): void;
 }
 
 /**
- * Reads a file of rules, and looks for changes by polling: unlike notifications of the file system, this works on
- * every file system, and after renames and changes of links. A change is taken at the second look that finds it.
+ * Reads a file of rules, and polls for changes: unlike notifications of the file system, polling works on every file
+ * system, and after renames and changes of links. A change is read when two polls in a row have found the same state.
  *
- * @throws ListingRulesError, NotReadable or an error of `node:fs`, if the file cannot be read now; later, the rules
- *   before stay, and the log has the error
+ * @throws ListingRulesError, NotReadable or an error of `node:fs`, if the file cannot be read at the start. Later errors
+ *   are logged, and the last rules stay in force
  */
 export async function openRulesFile(options: RulesFileOptions): Promise<RulesFile> {
   const { path, onChange, pollMs = 1_000, log } = options;
-  // Taken before the content is read: a change between the two is then found.
+  // Before the content is read, so that a later change is found.
   let readState = await stateOf(path);
   let lastState = readState;
   let { text, rules } = await read(path);
-  /** The error of the file in its present state, if it has one. */
+  /** The error in the present content of the file; undefined if it has none. */
   let fault: string | undefined;
   let isClosed = false;
 
@@ -52,16 +53,19 @@ export async function openRulesFile(options: RulesFileOptions): Promise<RulesFil
     if (typeof found === 'string') {
       const facts = { file: path, reason: found };
       if (found !== before)
-        log.error(facts, `LISTING_RULES is not taken, and the rules before stay: ${found}`);
+        log.error(facts, `LISTING_RULES has an error, and the last rules stay in force: ${found}`);
     } else if (found.text !== text) {
       ({ text, rules } = found);
       log.info(
         { file: path, rules: rules.size },
-        'LISTING_RULES has changed, and its rules hold from now on',
+        'LISTING_RULES has changed, and its rules apply from now on',
       );
       onChange(rules);
     } else if (before !== undefined) {
-      log.info({ file: path, rules: rules.size }, 'LISTING_RULES has no error any more, and the same rules');
+      log.info(
+        { file: path, rules: rules.size },
+        'LISTING_RULES has no error any more, and its rules have not changed',
+      );
     }
   }
 
@@ -90,7 +94,7 @@ async function read(path: string): Promise<{ readonly text: string; readonly rul
   return { text, rules: parseListingRules(text) };
 }
 
-/** Differs whenever the file at the path is another one or was written; the error's code if there is none. */
+/** A text that changes when the file at the path is replaced or written; the code of the error if it cannot be read. */
 async function stateOf(path: string): Promise<string> {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });

@@ -1,55 +1,41 @@
 /* The token lists of the present state as JSON, each made on demand and once. */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { shortDigest } from '../domain/digests.js';
 import type { EvmChain, TokenListState } from '../domain/history.js';
 import type { Token } from '../domain/listing.js';
-import { type Encoding, encode } from '../http/encodings.js';
+import { ReusedBody } from '../http/encodings.js';
 import { forEachChunk } from '../scheduling/chunks.js';
 import { tokenListContentOf } from '../snapshots/history/token-list.js';
-import { shortDigest } from '../snapshots/short-digest.js';
 import { type ChainSnapshot, type TokenSnapshot, tokenListStateOf } from '../snapshots/snapshot.js';
 
-/** Allowed by the schema: letters, digits and spaces. */
+/** The name of the lists. The schema allows letters, digits and spaces. */
 const NAME = 'Chains and Tokens';
-/** For the lists of single chains with their compressed bodies. Those of 10,000 tokens take less than 3 MB. */
+/** Limit on the lists of single chains with their compressed bodies. For 10,000 tokens they take less than 3 MB. */
 const MAX_CHAIN_LIST_BYTES = 6 * 2 ** 20;
 /** Estimated size of a list without its body. */
 const DOCUMENT_BYTES = 1_000;
 
-/** A token list as JSON. Compressed bodies are made once and on demand. */
-export class TokenListDocument {
-  private readonly encoded = new Map<Encoding, Promise<Uint8Array<ArrayBuffer>>>();
-
+/** A token list as JSON. */
+export class TokenListDocument extends ReusedBody {
+  /**
+   * @param count how many tokens it has; the schema does not allow a list without any
+   * @param omitted how many tokens of its chains are left out because the schema does not allow them
+   */
   constructor(
-    readonly body: Uint8Array<ArrayBuffer>,
-    /** A digest of the body. */
-    private readonly digest: string,
-    /** How many tokens it has. The schema does not allow a list without any. */
+    body: Uint8Array<ArrayBuffer>,
+    digest: string,
     readonly count: number,
-    /** How many tokens of its chains are left out because the schema does not allow them. */
     readonly omitted: number,
   ) {
-    // Uncompressed, it must not be a copy.
-    this.encoded.set('identity', Promise.resolve(body));
-  }
-
-  etag(encoding: Encoding): string {
-    return encoding === 'identity' ? `"${this.digest}"` : `"${this.digest}-${encoding}"`;
-  }
-
-  bytes(encoding: Encoding): Promise<Uint8Array<ArrayBuffer>> {
-    const bytes =
-      this.encoded.get(encoding) ??
-      encode(this.body, encoding, true).then((result) => new Uint8Array(result));
-    this.encoded.set(encoding, bytes);
-    return bytes;
+    super(body, digest);
   }
 }
 
 /**
  * Makes the token list of these chains, in chunks that yield to requests.
  *
- * @param rows tokens, perhaps also of other chains
+ * @param rows tokens, which may include tokens of other chains
  */
 async function createDocument(
   rows: readonly Token[],
@@ -75,9 +61,9 @@ export interface ServedListings {
 }
 
 /**
- * Gives the list of all chains, or of the one with this key in any letter case.
+ * Gives the list of all chains, or of the chain with this key in any letter case.
  *
- * @returns undefined until both listings are there; a promise of undefined if the chain has no list
+ * @returns undefined until both listings are loaded; a promise of undefined if the chain has no list
  */
 export type TokenListDocuments = (
   served: ServedListings,
@@ -99,7 +85,7 @@ function createLists(state: TokenListState): Lists {
     maxSize: MAX_CHAIN_LIST_BYTES,
     // Includes the compressed bodies.
     sizeCalculation: ({ body }) => DOCUMENT_BYTES + Math.ceil(1.5 * body.byteLength),
-    // A list that is evicted while it is made is answered with all the same.
+    // A list that is evicted while it is made is still returned.
     ignoreFetchAbort: true,
     fetchMethod: (key, _before, { context }) => {
       const chain = chains.get(key);
@@ -110,7 +96,7 @@ function createLists(state: TokenListState): Lists {
 }
 
 /**
- * Creates the lists. They stay until the token list changes; a refresh of prices alone changes nothing.
+ * Creates the lists. They are kept until the token list changes, which a refresh of prices alone does not do.
  *
  * @param onMade called with each new list of all chains
  */

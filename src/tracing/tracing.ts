@@ -1,3 +1,4 @@
+/** Spans for an OpenTelemetry SDK, if one is loaded. */
 import {
   type Attributes,
   context,
@@ -10,16 +11,16 @@ import {
   trace,
 } from '@opentelemetry/api';
 
-/** A span of this gateway; `end` must be called once. */
+/** A span of this gateway. Call `end` exactly once. */
 export interface TraceSpan {
-  /** @param error a code, if it failed */
+  /** @param error an error code, if the request failed */
   end(attributes: Attributes, error?: string): void;
 }
 
 /** Traces for OpenTelemetry. */
 export interface Tracing {
   /**
-   * Runs the function in a span for a client's request, which continues the trace of its headers.
+   * Runs the function in a span for a client's request. The span continues the trace that the headers name.
    *
    * @param name of the span, from a closed set
    */
@@ -27,28 +28,28 @@ export interface Tracing {
   /**
    * Runs the function in a span for an attempt at the upstream.
    *
-   * @param run gets the headers that pass the trace on
+   * @param run gets the headers that continue the trace at the upstream
    */
   inAttempt<Result>(
     attributes: Attributes,
     run: (span: TraceSpan, headers: Readonly<Record<string, string>>) => Result,
   ): Result;
-  /** The same function; it runs as a part of the span in which it was bound, also from a queue. */
+  /** Binds a function to the current span: it runs in that span, also if a queue calls it later. */
   bind<Task extends (...given: never[]) => unknown>(task: Task): Task;
-  /** The ids of the current span, for the log; empty outside of spans. */
+  /** The ids of the current span, for the log. Empty outside of spans. */
   ids(): { readonly trace_id?: string; readonly span_id?: string };
 }
 
 const NAME = 'chains-and-tokens-gateway';
 
 /**
- * The tracing of the OpenTelemetry SDK that was loaded before (`node --import`).
+ * Finds the OpenTelemetry SDK that was loaded before (`node --import`).
  *
- * @returns undefined without an SDK, so that tracing costs nothing then
+ * @returns undefined without an SDK: tracing then costs nothing
  */
 export function currentTracing(): Tracing | undefined {
   const tracer = trace.getTracer(NAME);
-  // Never ended, so never exported. Without an SDK its id is invalid.
+  // The probe is never ended, so it is never exported. Without an SDK its id is invalid.
   const probe = tracer.startSpan('start', { root: true });
   return isSpanContextValid(probe.spanContext()) ? createTracing(tracer) : undefined;
 }
@@ -56,7 +57,7 @@ export function currentTracing(): Tracing | undefined {
 function createTracing(tracer: Tracer): Tracing {
   return {
     inRequest(name, headers, run) {
-      // A span of an instrumentation of HTTP, if there is one, has read the headers.
+      // If HTTP is instrumented, its span has read the headers already.
       const active = context.active();
       const parent = trace.getSpan(active) ? active : propagation.extract(active, headers);
       const span = tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);

@@ -1,44 +1,45 @@
-import type { Listing } from '../domain/listing.js';
+/** Failover from the v1 service to its successor. */
+import type { Service } from '../domain/listing.js';
 import { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
 
 export interface FailoverOptions {
-  readonly v1: Listing;
-  readonly successor: Listing;
+  readonly v1: Service;
+  readonly successor: Service;
   readonly log: Logger;
-  /** Called at most once, when a request of this gateway has caused the failover; not by `switchTo`. */
+  /** Called at most once: when a request of this gateway caused the failover, and not after `switchTo`. */
   readonly onChangeOver: () => void;
 }
 
 /**
- * Uses the v1 service until it says that it is gone, and its successor from then on, for good.
+ * Creates a service that uses v1 until v1 says that it is gone, and the successor from then on.
  *
- * The call that finds v1 gone is answered by the successor. If the successor fails, the call fails with its error, and
+ * The call that finds v1 gone is repeated at the successor. If the successor fails, the call fails with that error, and
  * the next call tries v1 first again.
  */
-export function createFailoverListing({ v1, successor, log, onChangeOver }: FailoverOptions): Listing {
+export function createFailoverService({ v1, successor, log, onChangeOver }: FailoverOptions): Service {
   let hasSwitched = false;
 
   async function withFailover<Answer>(
-    fetch: (listing: Listing) => Promise<Answer>,
+    ask: (service: Service) => Promise<Answer>,
     onSuccess: (gone: UpstreamError) => void,
   ): Promise<Answer> {
-    if (hasSwitched) return fetch(successor);
+    if (hasSwitched) return ask(successor);
     try {
-      return await fetch(v1);
+      return await ask(v1);
     } catch (error) {
       if (isGone(error)) {
-        const answer = await fetch(successor);
+        const answer = await ask(successor);
         onSuccess(error);
         return answer;
       }
-      // Another call may have switched meanwhile.
-      if (hasSwitched) return fetch(successor);
+      // Another call may have switched while this one waited.
+      if (hasSwitched) return ask(successor);
       throw error;
     }
   }
 
-  function changeOver({ code, detail }: UpstreamError): void {
+  function switchToSuccessor({ code, detail }: UpstreamError): void {
     if (hasSwitched) return;
     hasSwitched = true;
     log.warn(
@@ -53,12 +54,12 @@ export function createFailoverListing({ v1, successor, log, onChangeOver }: Fail
       return hasSwitched ? successor.source : v1.source;
     },
     delay: () => (hasSwitched ? successor : v1).delay?.(),
-    chains: () => withFailover((listing) => listing.chains(), changeOver),
-    tokens: (filter, clients) =>
-      // One request for routes that is gone says nothing about the service.
+    fetch: (name) => withFailover((service) => service.fetch(name), switchToSuccessor),
+    // If one request for routes is gone, the service may still work: it does not switch.
+    routes: (request, clients) =>
       withFailover(
-        (listing) => listing.tokens(filter, clients),
-        filter.srcToken === undefined ? changeOver : () => {},
+        (service) => service.routes(request, clients),
+        () => {},
       ),
     switchTo(source) {
       if (source !== successor.source || hasSwitched) return;

@@ -1,8 +1,88 @@
-import { tokenKey } from '../domain/addresses.js';
-import { CHAIN_FACTS, type FactOf, NATIVE_CURRENCY, TOKEN_FACTS } from '../domain/guarded-facts.js';
-import type { Chain, Fetched, GuardedFact, HeldBackFact, Origin, Price, Token } from '../domain/listing.js';
+/** The kinds of listings: the form of their rows, and how to compare them. */
+import * as v from 'valibot';
+import { foldChainKey, tokenKey } from '../domain/addresses.js';
+import { CHAIN_FACTS, NATIVE_CURRENCY, TOKEN_FACTS } from '../domain/guarded-facts.js';
+import type {
+  Chain,
+  Fetched,
+  GuardedFact,
+  HeldBackFact,
+  ListingRows,
+  Price,
+  SourceAndAge,
+  Token,
+} from '../domain/listing.js';
 import { lookalikeKey } from '../domain/lookalikes.js';
-import { parseChains, parseTokens } from './rows.js';
+import { chainFrom, tokenFrom } from '../domain/rows.js';
+import { MAX_LENGTHS } from '../domain/text-limits.js';
+import { logoUrlOf } from './logo-url.js';
+import { parseRows, type RowKind, UNSEEN } from './rows.js';
+
+/** A higher price is an error of the price feed: no token has ever cost a billion dollars. */
+const MAX_PRICE_USD = 1e9;
+
+/** The message of valibot about a text that is too long does not contain the text. */
+const text = (longest: number) => v.pipe(v.string(), v.maxLength(longest));
+const identifier = (longest: number) =>
+  v.pipe(
+    text(longest),
+    v.nonEmpty(),
+    v.check((id) => !UNSEEN.test(id), 'Expected no white space and no invisible characters'),
+  );
+const chainKey = v.pipe(identifier(MAX_LENGTHS.chainKey), v.transform(foldChainKey));
+const address = identifier(MAX_LENGTHS.address);
+const symbol = text(MAX_LENGTHS.symbol);
+const name = text(MAX_LENGTHS.name);
+const decimals = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255));
+
+const chainRow = v.object({
+  chainKey,
+  chainType: v.pipe(text(MAX_LENGTHS.chainType), v.toLowerCase()),
+  // Beyond 2^53 a JSON number loses digits, and a wrong chain id sends funds to the wrong chain.
+  // It can be negative: TON's is -239.
+  chainId: v.pipe(v.number(), v.safeInteger()),
+  shortName: name,
+  name,
+  nativeCurrency: v.object({ chainKey, name, symbol, decimals, address }),
+});
+
+/**
+ * A field that is added later must be optional, or have a fallback: listings that older gateways have stored lack it.
+ */
+const tokenEntries = {
+  chainKey,
+  address,
+  decimals,
+  // The specifications require neither of these two.
+  symbol: v.optional(symbol, ''),
+  name: v.optional(name, ''),
+  // A row with an invalid price is served without a price.
+  price: v.fallback(
+    v.nullable(v.object({ usd: v.pipe(v.number(), v.gtValue(0), v.maxValue(MAX_PRICE_USD)) })),
+    null,
+  ),
+  // A row with an unsafe picture is served without a picture.
+  logoUrl: v.fallback(v.pipe(v.unknown(), v.transform(logoUrlOf)), null),
+};
+
+/** The form of the tokens of one service. The parsed rows of all services have the same form. */
+type TokenForm = v.GenericSchema<
+  unknown,
+  Omit<Token, 'price' | 'heldBack'> & { readonly price: Pick<Price, 'usd'> | null }
+>;
+
+/** Not required, either: a token counts as bridgeable only if the upstream says so. */
+const bridgeable = v.optional(v.boolean(), false);
+
+/** The form of v1, and of stored rows. */
+const v1Token: TokenForm = v.object({ isBridgeable: bridgeable, ...tokenEntries });
+
+/** The form of the value-transfer service. */
+export const valueTransferToken: TokenForm = v.pipe(
+  v.object({ isSupported: bridgeable, ...tokenEntries }),
+  // The members have the same order as in v1, so that equal rows of both services have equal digests.
+  v.transform(({ isSupported, ...row }) => ({ isBridgeable: isSupported, ...row })),
+);
 
 /** A chain, or a token by its address on a chain. */
 export interface RowPlace {
@@ -10,44 +90,47 @@ export interface RowPlace {
   readonly address?: string;
 }
 
-/** How to read and compare the rows of one listing, whichever service they are from. */
-export interface ListingKind<Row> {
-  readonly name: string;
+/** How to read and compare the rows of one listing, for all services. */
+export interface ListingKind<Row> extends RowKind<Row> {
   /**
-   * Reads rows in the form in which the gateway stores them, with all the checks of an answer of the upstream.
+   * Parses rows with all the checks of an answer of the upstream.
    *
+   * @param form the form of the rows of a service; that of stored rows unless given
    * @throws UpstreamError UPSTREAM_MALFORMED by rejection
    */
-  readonly parse: (rows: readonly unknown[], origin: Origin) => Promise<Fetched<Row>>;
-  /** The identity of a row. */
-  readonly keyOf: (row: Row) => string;
-  /** Equal for rows that differ in nothing but their prices. */
+  readonly parse: (
+    rows: readonly unknown[],
+    sourceAndAge: SourceAndAge,
+    form?: v.GenericSchema | undefined,
+  ) => Promise<Fetched<Row>>;
+  /** A text that is equal for rows that differ only in their prices. */
   readonly contentOf: (row: Row) => string;
-  /** The facts that do not change by themselves for a key. Prices and names may change. */
-  readonly guarded: readonly FactOf<Row>[];
-  /** The row with another value of a guarded fact, in the form in which it is shown. */
+  /** The row with another value of a guarded fact. The value has the form in which it is shown. */
   readonly withFact: (row: Row, fact: GuardedFact, value: string) => Row;
-  /** The row without its price, marked with what is held back of it. */
+  /** The row without its price, marked with the facts that are held back. */
   readonly heldBack: (row: Row, facts: readonly HeldBackFact[]) => Row;
   readonly heldBackOf: (row: Row) => readonly HeldBackFact[];
-  /** The row with another price, in US dollars; null: none. */
+  /** The price of a row, in US dollars. Absent where rows have none. */
+  readonly priceOf?: (row: Row) => number | undefined;
+  /** The row with another price, in US dollars; null removes the price. */
   readonly withPrice: (row: Row, usd: number | null, asOf: number) => Row;
-  /** The row as an operator names it in a rule. */
+  /** The names of the row in a rule of the operator. */
   readonly placeOf: (row: Row) => RowPlace;
-  /** Rows of which a listing does not lose all at once; undefined: there are no such groups. */
+  /** The group of the row: a listing that loses a whole group is suspicious. Undefined without groups. */
   readonly groupOf: (row: Row) => string | undefined;
   /**
-   * Equal for rows that a person could mistake for each other, such as two tokens of one symbol on one chain; undefined
-   * if there is no such risk. Absent where rows have no address of their own.
+   * A text that is equal for rows that a person could mistake for each other, such as two tokens with one symbol on one
+   * chain; undefined for a row without that risk.
    */
   readonly lookalikeOf?: (row: Row) => string | undefined;
-  readonly addressOf?: (row: Row) => string;
 }
 
 export const CHAINS: ListingKind<Chain> = {
   name: 'chains',
-  parse: parseChains,
-  keyOf: ({ chainKey }) => chainKey,
+  parse: (rows, sourceAndAge, form = chainRow) =>
+    parseRows(CHAINS, form as typeof chainRow, chainFrom, rows, sourceAndAge),
+  // Parsed rows have a folded key. A row that cannot be read may have another one.
+  keyOf: ({ chainKey }) => foldChainKey(chainKey),
   contentOf: (chain) => JSON.stringify(chain),
   guarded: CHAIN_FACTS,
   withFact(chain, fact, value) {
@@ -74,16 +157,16 @@ export const CHAINS: ListingKind<Chain> = {
 
 export const TOKENS: ListingKind<Token> = {
   name: 'tokens',
-  parse: (rows, origin) => parseTokens(rows, origin, false),
+  parse: (rows, sourceAndAge, form) => parseTokens(rows, sourceAndAge, form),
   keyOf: ({ chainKey, address }) => tokenKey(chainKey, address),
   contentOf: ({ price, ...rest }) => JSON.stringify(rest),
   guarded: TOKEN_FACTS,
   withFact: (token, fact, value) =>
     fact === 'decimals' ? { ...token, decimals: Number(value) } : { ...token, symbol: value },
-  heldBack: (token, heldBack) => tokenWith(token, null, Object.freeze(heldBack)),
+  heldBack: (token, heldBack) => tokenFrom(token, null, heldBack),
   heldBackOf: ({ heldBack }) => heldBack,
-  withPrice: (token, usd, asOf) =>
-    tokenWith(token, usd === null ? null : Object.freeze({ usd, asOf }), token.heldBack),
+  priceOf: ({ price }) => price?.usd,
+  withPrice: (token, usd, asOf) => tokenFrom(token, usd === null ? null : { usd, asOf }, token.heldBack),
   placeOf: ({ chainKey, address }) => ({ chainKey, address }),
   groupOf: ({ chainKey }) => chainKey,
   // "USDC" and "usdc" look the same to a person in a hurry.
@@ -94,18 +177,31 @@ export const TOKENS: ListingKind<Token> = {
   addressOf: ({ address }) => address,
 };
 
-/** A literal with every member: by spreading, V8 would give each token a hidden class of its own. */
-function tokenWith(token: Token, price: Price | null, heldBack: readonly HeldBackFact[]): Token {
-  const { isBridgeable, chainKey, address, decimals, symbol, name, logoUrl } = token;
-  return Object.freeze({ isBridgeable, chainKey, address, decimals, symbol, name, logoUrl, price, heldBack });
-}
-
-/** What storage has to know of the rows that it keeps. */
+/** The part of a kind that storage needs. */
 export type StoredKind<Row> = Pick<ListingKind<Row>, 'name' | 'parse'>;
 
-/** The routes from one token; unlike a listing, they may be empty. */
+/** The routes from one token. Unlike a listing, they may be empty. */
 export const ROUTES: ListingKind<Token> = {
   ...TOKENS,
   name: 'routes',
-  parse: (rows, origin) => parseTokens(rows, origin, true),
+  parse: (rows, sourceAndAge, form) => parseTokens(rows, sourceAndAge, form, true),
+};
+
+/** Parses the token listing or the routes from one token. `takenAt` becomes the `asOf` of prices. */
+function parseTokens(
+  rows: readonly unknown[],
+  sourceAndAge: SourceAndAge,
+  form: v.GenericSchema = v1Token,
+  mayBeEmpty?: boolean,
+): Promise<Fetched<Token>> {
+  const { takenAt: asOf } = sourceAndAge;
+  const rowFrom = (row: v.InferOutput<TokenForm>) =>
+    tokenFrom(row, row.price && { usd: row.price.usd, asOf });
+  return parseRows(TOKENS, form as TokenForm, rowFrom, rows, sourceAndAge, mayBeEmpty);
+}
+
+/** The kinds of all listings, by name. */
+export const LISTING_KINDS: { readonly [Name in keyof ListingRows]: ListingKind<ListingRows[Name]> } = {
+  chains: CHAINS,
+  tokens: TOKENS,
 };

@@ -1,9 +1,11 @@
+/** Decides which pictures are safe for pages to load. */
 import { BlockList, isIP } from 'node:net';
 
+/** The longest address of a picture, in UTF-16 code units: a common limit on URLs. */
 const MAX_LENGTH = 2048;
 /** Characters that end an attribute, a tag or an address in a style sheet, and invisible ones. */
 const MARKUP = /[\s<>"'`\\^{|}\p{Cc}\p{Cf}]/u;
-/** Names of this machine and of local networks. */
+/** Names of this machine and of hosts in local networks. */
 const LOCAL_NAME =
   /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|lan|home|home\.arpa)$/;
 
@@ -38,8 +40,8 @@ const PUBLIC_IPV6 = new BlockList();
 PUBLIC_IPV6.addSubnet('2000::', 3, 'ipv6');
 
 /**
- * The address of a picture if it is safe for pages to load: `https:` or `http:`, at a public host, without a user name
- * and password, and without characters that have a meaning in markup. Otherwise null.
+ * Returns the address of a picture if it is safe for pages to load, and null otherwise. It must be `https:` or `http:`,
+ * at a public host, without a user name and password, and without characters that have a meaning in markup.
  *
  * @param sent the `logoUrl` of a row, of any type
  */
@@ -55,8 +57,8 @@ export function logoUrlOf(sent: unknown): string | null {
 /** True if the host is public, as far as its name or address shows. */
 function isPublic(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
-  const version = isIP(host);
-  if (version === 4) return !NOT_PUBLIC.check(host, 'ipv4');
-  if (version === 6) return PUBLIC_IPV6.check(host, 'ipv6') && !NOT_PUBLIC.check(host, 'ipv6');
+  const family = isIP(host);
+  if (family === 4) return !NOT_PUBLIC.check(host, 'ipv4');
+  if (family === 6) return PUBLIC_IPV6.check(host, 'ipv6') && !NOT_PUBLIC.check(host, 'ipv6');
   return host.includes('.') && !host.endsWith('.') && !LOCAL_NAME.test(host);
 }

@@ -1,165 +1,56 @@
+/** Parses rows: checks each, rejects bad ones, and finds rows that contradict each other. */
 import * as v from 'valibot';
-import { foldChainKey, tokenKey } from '../domain/addresses.js';
-import { caip2Of } from '../domain/caip.js';
-import { CHAIN_FACTS, contradictedFacts, type FactOf, TOKEN_FACTS } from '../domain/guarded-facts.js';
+import { contradictedFacts, type FactOf } from '../domain/guarded-facts.js';
 import { cacheKeyedRows } from '../domain/keyed-rows.js';
-import type { Chain, Fetched, Origin, Price, Token } from '../domain/listing.js';
-import { MAX_ROWS, NOTHING_HELD_BACK } from '../domain/listing.js';
+import { type Fetched, MAX_LISTING_ROWS, type SourceAndAge } from '../domain/listing.js';
 import { MAX_LENGTHS } from '../domain/text-limits.js';
 import { malformed, type UpstreamError } from '../domain/upstream-error.js';
 import { forEachChunk } from '../scheduling/chunks.js';
-import { logoUrlOf } from './logo-url.js';
 
-/** How many rejected rows are reported with index and reason; the others are only counted. */
+/** The most rejected rows that are reported with index and reason. Further ones are only counted. */
 const SHOWN_REJECTED_ROWS = 20;
-/** How many contradictory rows are kept for a key. */
-const MAX_VERSIONS = 10;
+/** The most contradictory rows that are stored for a key. */
+const MAX_CONTRADICTORY = 10;
 
-/** White space, and characters that nobody sees: with one, a text that looks like another is not equal to it. */
-const UNSEEN = /[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
+/** White space and invisible characters. With one of them, two texts look equal and are not. */
+export const UNSEEN = /[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
 const ALL_UNSEEN = new RegExp(UNSEEN, 'gu');
-
-/** A higher price is a fault of the feed: no token has ever cost a billion dollars. */
-const MAX_PRICE_USD = 1e9;
-
-/** The message about a text that is too long does not contain it. */
-const text = (longest: number) => v.pipe(v.string(), v.maxLength(longest));
-const identifier = (longest: number) =>
-  v.pipe(
-    text(longest),
-    v.nonEmpty(),
-    v.check((id) => !UNSEEN.test(id), 'Expected no white space and no invisible characters'),
-  );
-const chainKey = v.pipe(identifier(MAX_LENGTHS.chainKey), v.transform(foldChainKey));
-const address = identifier(MAX_LENGTHS.address);
-const symbol = text(MAX_LENGTHS.symbol);
-const name = text(MAX_LENGTHS.name);
-const decimals = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255));
-
-const chainRow = v.object({
-  chainKey,
-  chainType: v.pipe(text(MAX_LENGTHS.chainType), v.toLowerCase()),
-  // Beyond 2^53 a JSON number has lost digits, and a wrong chain id sends funds to the wrong chain.
-  // It can be negative: TON's is -239.
-  chainId: v.pipe(v.number(), v.safeInteger()),
-  shortName: name,
-  name,
-  nativeCurrency: v.object({ chainKey, name, symbol, decimals, address }),
-});
-
-const tokenEntries = {
-  chainKey,
-  address,
-  decimals,
-  // The specifications require neither of these two.
-  symbol: v.optional(symbol, ''),
-  name: v.optional(name, ''),
-  // A row with an invalid price is served without a price.
-  price: v.fallback(
-    v.nullable(v.object({ usd: v.pipe(v.number(), v.gtValue(0), v.maxValue(MAX_PRICE_USD)) })),
-    null,
-  ),
-  // A row with an unsafe picture is served without a picture.
-  logoUrl: v.fallback(v.pipe(v.unknown(), v.transform(logoUrlOf)), null),
-};
-
-/** Reads a token in the form of one service. All services give rows of the same form. */
-export type TokenForm = v.GenericSchema<
-  unknown,
-  Omit<Token, 'price' | 'heldBack'> & { readonly price: Pick<Price, 'usd'> | null }
->;
-
-/** Not required, either: a token is taken for bridgeable only if the upstream says so. */
-const bridgeable = v.optional(v.boolean(), false);
-
-/** The form of v1. */
-const v1Token: TokenForm = v.object({ isBridgeable: bridgeable, ...tokenEntries });
-
-/** The form of the value-transfer service. */
-export const valueTransferToken: TokenForm = v.pipe(
-  v.object({ isSupported: bridgeable, ...tokenEntries }),
-  // With the members in v1's order: equal rows of both services must have equal digests.
-  v.transform(({ isSupported, ...row }) => ({ isBridgeable: isSupported, ...row })),
-);
-
-/**
- * Reads the chain listing.
- *
- * @param unknownRows rows of any form
- * @throws UpstreamError UPSTREAM_MALFORMED by rejection, if no row is valid, or there are more than {@link MAX_ROWS}
- */
-export async function parseChains(unknownRows: readonly unknown[], origin: Origin): Promise<Fetched<Chain>> {
-  const parsed = await parseRows(
-    'chains',
-    unknownRows,
-    chainRow,
-    ({ chainKey }) => foldChainKey(chainKey),
-    CHAIN_FACTS,
-    (chain) => {
-      Object.freeze(chain.nativeCurrency);
-      return Object.freeze({ ...chain, caip2: caip2Of(chain), heldBack: NOTHING_HELD_BACK });
-    },
-  );
-  if (parsed.rows.length === 0) throw noRows('chains', parsed);
-  return { ...parsed, ...origin };
-}
-
-/**
- * Reads tokens: the whole listing, or the routes from one token.
- *
- * @param unknownRows rows of any form
- * @param origin its `takenAt` becomes the `asOf` of every price
- * @param mayBeEmpty true for routes; a listing without tokens is an error
- * @throws UpstreamError UPSTREAM_MALFORMED by rejection, if there are rows and none is valid, or more than
- *   {@link MAX_ROWS}
- */
-export async function parseTokens(
-  unknownRows: readonly unknown[],
-  origin: Origin,
-  mayBeEmpty: boolean,
-  form: TokenForm = v1Token,
-): Promise<Fetched<Token>> {
-  const parsed = await parseRows(
-    'tokens',
-    unknownRows,
-    form,
-    ({ chainKey, address }) => tokenKey(chainKey, address),
-    TOKEN_FACTS,
-    // A literal with every member: by spreading, V8 would give each token a hidden class of its own.
-    (row): Token =>
-      Object.freeze({
-        isBridgeable: row.isBridgeable,
-        chainKey: row.chainKey,
-        address: row.address,
-        decimals: row.decimals,
-        symbol: row.symbol,
-        name: row.name,
-        logoUrl: row.logoUrl,
-        price: row.price && Object.freeze({ usd: row.price.usd, asOf: origin.takenAt }),
-        heldBack: NOTHING_HELD_BACK,
-      }),
-  );
-  if (parsed.rows.length === 0 && !(mayBeEmpty && parsed.rejected.count === 0))
-    throw noRows('tokens', parsed);
-  return { ...parsed, ...origin };
-}
 
 interface Identity {
   readonly chainKey: string;
   readonly address: string;
 }
 
-type ParsedRows<Row> = Required<Pick<Fetched<Row>, 'rows' | 'rejected' | 'unreadable' | 'contradictory'>>;
+/** The part of a kind that parsing needs. */
+export interface RowKind<Row> {
+  readonly name: string;
+  /** The identity of a row. It reads only `chainKey` and `address`. */
+  readonly keyOf: (row: Row) => string;
+  /** Absent where rows have no address of their own. */
+  readonly addressOf?: (row: Row) => string;
+  /** The facts of a row that do not change by themselves, unlike prices and names. */
+  readonly guarded: readonly FactOf<Row>[];
+}
 
-async function parseRows<Schema extends v.GenericSchema<unknown, object>, Row>(
-  name: 'chains' | 'tokens',
+/**
+ * Checks the rows of an answer or of a stored listing. It yields to requests.
+ *
+ * @param form checks one row
+ * @param rowFrom makes the row to serve from a checked one
+ * @param unknownRows rows of any form
+ * @param mayBeEmpty true for routes; a listing without rows is an error
+ * @throws UpstreamError UPSTREAM_MALFORMED by rejection, if all rows are rejected, or if there are more than
+ *   {@link MAX_LISTING_ROWS}
+ */
+export async function parseRows<Checked extends object, Row>(
+  { name, keyOf, addressOf, guarded }: RowKind<Row>,
+  form: v.GenericSchema<unknown, Checked>,
+  rowFrom: (checked: Checked) => Row,
   unknownRows: readonly unknown[],
-  schema: Schema,
-  keyOf: (row: v.InferOutput<Schema> | Identity) => string,
-  facts: readonly FactOf<Row>[],
-  finish: (row: v.InferOutput<Schema>) => Row,
-): Promise<ParsedRows<Row>> {
-  if (unknownRows.length > MAX_ROWS) throw tooManyRows(name, unknownRows.length);
+  sourceAndAge: SourceAndAge,
+  mayBeEmpty = false,
+): Promise<Fetched<Row>> {
+  if (unknownRows.length > MAX_LISTING_ROWS) throw tooManyRows(name, unknownRows.length);
   const keyed = new Map<string, Row>();
   const first: string[] = [];
   let count = 0;
@@ -172,24 +63,24 @@ async function parseRows<Schema extends v.GenericSchema<unknown, object>, Row>(
   let unreadable = 0;
   let unnamed = 0;
   const readRow = (unknownRow: unknown, index: number) => {
-    const { success, output, issues } = v.safeParse(schema, unknownRow, { abortEarly: true });
+    const { success, output, issues } = v.safeParse(form, unknownRow, { abortEarly: true });
     if (!success) {
       unreadable++;
-      const identity = identityOf(unknownRow, name);
-      if (identity) unreadableKeys.add(keyOf(identity));
+      const identity = identityOf(unknownRow, addressOf !== undefined);
+      if (identity) unreadableKeys.add(keyOf(identity as Row));
       else unnamed++;
       reject(index, () => reasonOf(issues[0]));
       return;
     }
-    const key = keyOf(output);
-    const row = finish(output);
+    const row = rowFrom(output);
+    const key = keyOf(row);
     const earlier = firsts.get(key);
     if (!earlier) {
       firsts.set(key, { index, row });
       keyed.set(key, row);
       return;
     }
-    const contradicted = contradictedFacts(facts, earlier.row, row);
+    const contradicted = contradictedFacts(guarded, earlier.row, row);
     if (contradicted.length === 0) {
       reject(index, () => `duplicate of ${name}[${earlier.index}]`);
       return;
@@ -198,22 +89,28 @@ async function parseRows<Schema extends v.GenericSchema<unknown, object>, Row>(
       shortened(
         `contradicts ${name}[${other}]: ${contradicted.map(({ fact, of }) => `${fact} ${of(earlier.row)} and ${of(row)}`).join(', ')}`,
       );
-    // Which of them is right is not known, so that none is served.
+    // It is unknown which of them is right, so neither is served.
     if (keyed.delete(key)) {
       contradictory.set(key, [earlier.row]);
       reject(earlier.index, contradicts(index));
     }
     reject(index, contradicts(earlier.index));
-    const versions = contradictory.get(key);
-    const isNew = versions?.every((version) => contradictedFacts(facts, version, row).length > 0);
-    if (isNew && versions && versions.length < MAX_VERSIONS) versions.push(row);
+    const variants = contradictory.get(key);
+    const isNew = variants?.every((variant) => contradictedFacts(guarded, variant, row).length > 0);
+    if (isNew && variants && variants.length < MAX_CONTRADICTORY) variants.push(row);
   };
   await forEachChunk(unknownRows, (chunk, offset) => {
     for (const [index, row] of chunk.entries()) readRow(row, offset + index);
   });
+  if (keyed.size === 0 && !(mayBeEmpty && count === 0)) {
+    throw count === 0
+      ? malformed(`expected at least one row in "${name}", got none`)
+      : malformed(`none of the ${count} rows in "${name}" has the specified form`, first[0]);
+  }
   const rows = Object.freeze([...keyed.values()]);
   cacheKeyedRows(rows, keyed);
   return {
+    ...sourceAndAge,
     rows,
     rejected: { count, first },
     unreadable: { count: unreadable, keys: unreadableKeys, unnamed },
@@ -221,10 +118,10 @@ async function parseRows<Schema extends v.GenericSchema<unknown, object>, Row>(
   };
 }
 
-/** Identifies a row that cannot be read, by what can be seen of its key; undefined if that is not possible. */
-function identityOf(row: unknown, name: 'chains' | 'tokens'): Identity | undefined {
+/** Identifies a row that cannot be read, if at least its key is readable; otherwise undefined. */
+function identityOf(row: unknown, hasAddress: boolean): Identity | undefined {
   if (typeof row !== 'object' || row === null) return undefined;
-  const { chainKey, address = name === 'chains' ? '' : undefined } = row as Partial<Record<string, unknown>>;
+  const { chainKey, address = hasAddress ? undefined : '' } = row as Partial<Record<string, unknown>>;
   if (typeof chainKey !== 'string' || typeof address !== 'string') return undefined;
   const isBounded = chainKey.length <= MAX_LENGTHS.chainKey && address.length <= MAX_LENGTHS.address;
   if (!isBounded) return undefined;
@@ -232,7 +129,7 @@ function identityOf(row: unknown, name: 'chains' | 'tokens'): Identity | undefin
 }
 
 /**
- * The unchecked rows of an answer.
+ * Takes the unchecked rows out of an answer.
  *
  * @throws UpstreamError UPSTREAM_MALFORMED if it is not `{ [name]: [...] }`
  */
@@ -245,14 +142,9 @@ export function rowsOf(name: string, json: unknown): readonly unknown[] {
   return rows;
 }
 
-/** The error for an answer with more than {@link MAX_ROWS} rows. */
+/** The error for an answer with more than {@link MAX_LISTING_ROWS} rows. */
 export function tooManyRows(name: string, count: number): UpstreamError {
-  return malformed(`expected at most ${MAX_ROWS} rows in "${name}", got ${count}`);
-}
-
-function noRows(name: string, { rejected: { count, first } }: ParsedRows<unknown>) {
-  if (count === 0) return malformed(`expected at least one row in "${name}", got none`);
-  return malformed(`none of the ${count} rows in "${name}" has the specified form`, first[0]);
+  return malformed(`expected at most ${MAX_LISTING_ROWS} rows in "${name}", got ${count}`);
 }
 
 function reasonOf(issue: v.BaseIssue<unknown> | undefined): string {
@@ -261,7 +153,7 @@ function reasonOf(issue: v.BaseIssue<unknown> | undefined): string {
 }
 
 function shortened(message: string): string {
-  // Copied: a slice keeps the whole string in memory, which may be megabytes.
+  // A copy, because a slice keeps the whole string in memory, which may be megabytes.
   return Buffer.from(message.slice(0, 200)).toString();
 }
 

@@ -1,49 +1,170 @@
-import type { Listing, ListingSource, Origin } from '../domain/listing.js';
-import { UpstreamError } from '../domain/upstream-error.js';
+/** REST services that send `{ "chains": […] }` and `{ "tokens": […] }`, whole or in pages. */
+import type * as v from 'valibot';
+import {
+  type ListingRows,
+  MAX_LISTING_ROWS,
+  type Service,
+  type ServiceName,
+  type TokenRequest,
+} from '../domain/listing.js';
+import { malformed, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger.js';
 import type { FieldWatch } from './field-watch.js';
 import type { UpstreamAnswer, UpstreamHttp, UpstreamRequest } from './http/client.js';
+import { LISTING_KINDS, ROUTES } from './listing-kinds.js';
+import { describeType, rowsOf, tooManyRows } from './rows.js';
 
-/** Makes the {@link Listing} of one kind of service. */
-export type CreateListing = (options: ServiceOptions) => Listing;
+/** Makes the {@link Service} of one kind of service. */
+export type CreateService = (options: ServiceOptions) => Service;
 
 export interface ServiceOptions {
   /** Sends requests to the address of the service. */
   readonly http: UpstreamHttp;
-  /** The name of the service, which its rows carry. */
-  readonly source: ListingSource;
-  /** The limit on all pages of one answer together, counted after decompression. */
+  /** The name of the service: the `source` of its rows. */
+  readonly source: ServiceName;
+  /** The limit on the bytes of all pages of one answer together, counted after decompression. */
   readonly maxBytes: number;
-  /** To be given the rows of each whole listing as they came. */
+  /** Called with the unchecked rows of each whole listing. */
   readonly watchFields: FieldWatch;
   readonly log: Logger;
 }
 
+type Query = NonNullable<UpstreamRequest['query']>;
+
+/** The differences between kinds of services. */
+export interface ServiceForm {
+  /** The forms of the rows, by listing, where they differ from v1. */
+  readonly forms: Readonly<Partial<Record<keyof ListingRows, v.GenericSchema>>>;
+  /** Whether it sends rows in pages. */
+  readonly isPaged: boolean;
+  /**
+   * Makes the query parameters of a request for routes.
+   *
+   * @throws GatewayError BAD_USER_INPUT for a request that the service does not support
+   */
+  readonly routeQuery: (request: TokenRequest) => Query;
+}
+
+/** Creates services of one kind. An answer in pages is as old as its oldest page. */
+export function createRestService({ forms, isPaged, routeQuery }: ServiceForm): CreateService {
+  return (options) => {
+    const { http, source, watchFields } = options;
+
+    /** Fetches an answer: its unchecked rows, with their source and age. */
+    async function fetchRows(request: UpstreamRequest) {
+      const first = await getFirst(http, request);
+      const pages = isPaged
+        ? await fetchAllPages(options, request, first)
+        : { ...first, rows: rowsOf(request.path, first.json) };
+      const { rows, sentAt, ageMs } = pages;
+      return { rows, sourceAndAge: { source, takenAt: sentAt - ageMs, upstreamAgeMs: ageMs } };
+    }
+
+    return {
+      source,
+      delay: http.delay,
+      async fetch(name) {
+        const { rows, sourceAndAge } = await fetchRows({ path: name, first: true });
+        const fetched = await LISTING_KINDS[name].parse(rows, sourceAndAge, forms[name]);
+        await watchFields(name, rows);
+        return fetched;
+      },
+      async routes(request, clients) {
+        const query = routeQuery(request);
+        const { rows, sourceAndAge } = await fetchRows({ path: 'tokens', query, first: false, clients });
+        return ROUTES.parse(rows, sourceAndAge, forms.tokens);
+      },
+    };
+  };
+}
+
 /**
- * Requests tokens. For routes from a token that they do not know, the services answer HTTP 422. That is no failure:
- * nothing can be reached from there.
+ * Requests the first page. For routes from an unknown token, the services answer HTTP 422. That is not a failure, but
+ * means that there are no routes.
  *
  * @throws UpstreamError
  */
-export async function getTokens(http: UpstreamHttp, request: UpstreamRequest): Promise<UpstreamAnswer> {
+async function getFirst(http: UpstreamHttp, request: UpstreamRequest): Promise<UpstreamAnswer> {
   const sentAt = Date.now();
   try {
     return await http.getJson(request);
   } catch (error) {
-    // Checks the code, too: a service can say with any status that it is gone.
+    // The code is checked, too, because a service can use any status to say that it is gone.
     const isUnknown =
       error instanceof UpstreamError && error.code === 'UPSTREAM_STATUS' && error.status === 422;
-    if (isUnknown && !request.first) {
-      return { json: { tokens: [] }, bytes: 0, sentAt, ageMs: 0 };
-    }
+    if (isUnknown && !request.first) return { json: { tokens: [] }, bytes: 0, sentAt, ageMs: 0 };
     throw error;
   }
 }
 
-/** The source and the age of the rows of an answer. */
-export function originOf(
-  source: ListingSource,
-  { sentAt, ageMs }: Pick<UpstreamAnswer, 'sentAt' | 'ageMs'>,
-): Origin {
-  return { source, takenAt: sentAt - ageMs, upstreamAgeMs: ageMs };
+/** The most pages of one answer. It bounds the requests if a service never names the last page. */
+const MAX_PAGES = 100;
+
+/** All pages of an answer. Their age is the age of the oldest page at the time of the first request. */
+interface Pages extends Pick<UpstreamAnswer, 'sentAt' | 'ageMs'> {
+  /** The unchecked rows of all pages, in order. */
+  readonly rows: readonly unknown[];
+}
+
+/**
+ * Fetches the pages after the first.
+ *
+ * If a page cannot be fetched, the whole listing fails: the missing rows would look as if they were removed. A page
+ * that repeats an earlier page token is the last.
+ *
+ * @param request the request for the first page; its path is also the name of the array of rows
+ * @throws UpstreamError of the page that fails; UPSTREAM_MALFORMED if a page does not have the specified form, or if
+ *   there are too many pages, rows or bytes
+ */
+async function fetchAllPages(
+  { http, maxBytes, log }: ServiceOptions,
+  request: UpstreamRequest,
+  firstPage: UpstreamAnswer,
+): Promise<Pages> {
+  const name = request.path;
+  const rows: unknown[] = [];
+  const followed = new Set<string>();
+  const { sentAt } = firstPage;
+  let { ageMs } = firstPage;
+  let bytes = 0;
+  for (let page = firstPage; ; ) {
+    ageMs = Math.max(ageMs, page.ageMs - (page.sentAt - sentAt));
+    bytes += page.bytes;
+    if (bytes > maxBytes) {
+      throw malformed(`expected at most ${maxBytes} bytes in all pages of "${name}" together, got more`);
+    }
+    const more = rowsOf(name, page.json);
+    if (rows.length + more.length > MAX_LISTING_ROWS) throw tooManyRows(name, rows.length + more.length);
+    for (const row of more) rows.push(row);
+    const nextToken = nextTokenOf(page.json);
+    if (nextToken === undefined) return { rows, sentAt, ageMs };
+    if (followed.has(nextToken)) {
+      const counts = { listing: name, pages: followed.size + 1, rows: rows.length };
+      log.warn(counts, 'The upstream named a page for the second time: the pages so far are used');
+      return { rows, sentAt, ageMs };
+    }
+    followed.add(nextToken);
+    if (followed.size >= MAX_PAGES) {
+      throw malformed(`expected at most ${MAX_PAGES} pages of "${name}", got the token of a further one`);
+    }
+    page = await http.getJson({
+      ...request,
+      query: { ...request.query, 'pagination[nextToken]': nextToken },
+    });
+  }
+}
+
+/** The token of the next page; undefined on the last page. */
+function nextTokenOf(json: unknown): string | undefined {
+  const { pagination } = json as { readonly pagination?: unknown };
+  if (pagination === undefined || pagination === null) return undefined;
+  if (typeof pagination !== 'object' || Array.isArray(pagination)) {
+    throw malformed(`expected an object "pagination", got ${describeType(pagination)}`);
+  }
+  const { nextToken } = pagination as { readonly nextToken?: unknown };
+  if (nextToken === undefined || nextToken === null || nextToken === '') return undefined;
+  if (typeof nextToken !== 'string') {
+    throw malformed(`expected a string "pagination.nextToken", got ${describeType(nextToken)}`);
+  }
+  return nextToken;
 }

@@ -1,31 +1,32 @@
-import { fingerprint, type ServiceFingerprints } from '../domain/fingerprint.js';
-import type { Listing, ListingSource } from '../domain/listing.js';
+/** The services that can be the upstream, and the choice between them. */
+import { fingerprint, type ServiceFingerprints } from '../domain/digests.js';
+import type { Service, ServiceName } from '../domain/listing.js';
 import type { Logger } from '../logger.js';
-import { createFailoverListing } from './failover.js';
+import { createFailoverService } from './failover.js';
 import { createFieldWatch, type FieldWatchOptions } from './field-watch.js';
-import type { Lane } from './http/backoff.js';
+import type { Priority } from './http/backoff.js';
 import type { BreakerState } from './http/circuit-breaker.js';
 import { createUpstreamHttp, type UpstreamHttp } from './http/client.js';
 import type { RateLimiter } from './http/rate-limit.js';
-import type { CreateListing } from './service.js';
-import { createV1Listing } from './v1.js';
-import { createValueTransferListing } from './value-transfer.js';
+import type { CreateService } from './service.js';
+import { createV1Service } from './v1.js';
+import { createValueTransferService } from './value-transfer.js';
 
 /**
  * Every service that can be the upstream, by its name in `UPSTREAM_PROFILE` and in the `source` of its rows. To add
- * one, write its file beside `v1.ts`, add a row here, and its name to the setting.
+ * one, write its file beside `v1.ts`, and add a row here and the name to the setting.
  */
 export const SERVICES: Services = {
-  v1: createV1Listing,
-  'value-transfer': createValueTransferListing,
+  v1: createV1Service,
+  'value-transfer': createValueTransferService,
 };
 
-export type Services = Readonly<Record<string, CreateListing>>;
+export type Services = Readonly<Record<string, CreateService>>;
 
 /** The profile that uses v1 until it is gone, and the value-transfer service from then on. */
 export const AUTO = 'auto';
 
-/** Which services to use, and where they are. */
+/** The services to use, and their addresses. */
 export interface Addresses {
   /** The name of the service at `url`, or {@link AUTO}. */
   readonly profile: string;
@@ -33,7 +34,7 @@ export interface Addresses {
   readonly url: string;
   /** Base address of the value-transfer service, for {@link AUTO}. */
   readonly successorUrl?: string | undefined;
-  /** Whether `url` is the embedded demo listing, which speaks v1. */
+  /** Whether `url` is the demo upstream, which has the interface of v1. */
   readonly isDemo: boolean;
   /** {@link SERVICES} unless given. */
   readonly services?: Services;
@@ -47,35 +48,33 @@ export interface UpstreamOptions extends Addresses, Pick<FieldWatchOptions, 'onF
   readonly upstreamRequestsPerSecond: number;
   readonly upstreamMaxBytes: number;
   readonly rateLimiter: RateLimiter;
-  /** Answers all requests in place of HTTP; for the demo listing without a port. */
+  /** Answers all requests in place of HTTP: for the demo upstream without a port. */
   readonly http?: UpstreamHttp;
-  /** Called when one service has taken the place of another. */
-  readonly onChangeOver: (from: ListingSource, to: ListingSource) => void;
-  readonly onAttempt: (source: ListingSource, path: string, outcome: string, seconds: number) => void;
-  readonly onBreaker: (source: ListingSource, state: BreakerState, lane: Lane) => void;
+  /** Called when one service has replaced another. */
+  readonly onChangeOver: (from: ServiceName, to: ServiceName) => void;
+  readonly onAttempt: (source: ServiceName, path: string, outcome: string, seconds: number) => void;
+  readonly onBreaker: (source: ServiceName, state: BreakerState, priority: Priority) => void;
   readonly log: Logger;
 }
 
-/** At most as many requests for routes wait as can be sent in this time. */
-const MAX_WAIT_SECONDS = 30;
-/** The last of them waits no longer even if every second request is for a listing. */
-const MAX_ROUTE_WAIT_MS = 2 * MAX_WAIT_SECONDS * 1_000;
+/** The longest wait of a request for routes. At most as many requests wait as can be sent in this time. */
+const MAX_ROUTE_WAIT_SECONDS = 20;
 
-interface Service {
-  readonly source: ListingSource;
+interface ServiceAddress {
+  readonly source: ServiceName;
   readonly url: string;
-  readonly createListing: CreateListing;
+  readonly createService: CreateService;
 }
 
 /** The service to use, and its successor, if any. */
-function chosenServices(addresses: Addresses): readonly [Service, Service?] {
+function chosenServices(addresses: Addresses): readonly [ServiceAddress, ServiceAddress?] {
   const { profile, url, successorUrl, isDemo, services = SERVICES } = addresses;
-  function serviceAt(name: string, address: string): Service {
-    const createListing = Object.hasOwn(services, name) ? services[name] : undefined;
-    if (!createListing) {
+  function serviceAt(name: string, address: string): ServiceAddress {
+    const createService = Object.hasOwn(services, name) ? services[name] : undefined;
+    if (!createService) {
       throw new RangeError(`Expected one of the services ${Object.keys(services).join(', ')}, got ${name}`);
     }
-    return { source: name, url: address, createListing };
+    return { source: name, url: address, createService };
   }
   if (isDemo) return [{ ...serviceAt('v1', url), source: 'demo' }];
   if (profile !== AUTO) return [serviceAt(profile, url)];
@@ -85,7 +84,7 @@ function chosenServices(addresses: Addresses): readonly [Service, Service?] {
 
 /** The services whose stored rows may be served. */
 export function fingerprintsOf(addresses: Addresses): ServiceFingerprints {
-  // The demo listing has another port at each start, and always the same rows.
+  // The demo upstream has a new port at each start, but always the same rows.
   if (addresses.isDemo) return { demo: 'demo' };
   return Object.fromEntries(
     chosenServices(addresses).flatMap((service) =>
@@ -94,7 +93,7 @@ export function fingerprintsOf(addresses: Addresses): ServiceFingerprints {
   );
 }
 
-/** A digest of the settings in which gateways must agree to share snapshots. */
+/** A digest of the settings that must be equal for gateways to share snapshots. */
 export function peerScope({ profile, url, successorUrl, isDemo }: Addresses): string {
   return isDemo
     ? 'demo'
@@ -102,14 +101,14 @@ export function peerScope({ profile, url, successorUrl, isDemo }: Addresses): st
 }
 
 /**
- * Opens the services that the addresses name, as one listing, whether one service or two stand behind it. Nothing is
- * requested yet.
+ * Creates the service for these addresses. With {@link AUTO} it is v1 with failover to its successor. It sends no
+ * request yet.
  */
 export function createUpstream(options: UpstreamOptions) {
   const { upstreamMaxBytes: maxBytes, log } = options;
   const opened: UpstreamHttp[] = [];
 
-  function open({ source, url, createListing }: Service): Listing {
+  function open({ source, url, createService }: ServiceAddress): Service {
     const http =
       options.http ??
       createUpstreamHttp({
@@ -119,20 +118,20 @@ export function createUpstream(options: UpstreamOptions) {
         timeoutMs: options.upstreamTimeoutMs,
         retries: options.upstreamRetries,
         rateLimiter: options.rateLimiter,
-        maxWaiting: options.upstreamRequestsPerSecond * MAX_WAIT_SECONDS,
-        maxRouteWaitMs: MAX_ROUTE_WAIT_MS,
+        maxWaiting: options.upstreamRequestsPerSecond * MAX_ROUTE_WAIT_SECONDS,
+        maxRouteWaitMs: 1_000 * MAX_ROUTE_WAIT_SECONDS,
         maxBytes,
         onAttempt: (path, outcome, seconds) => options.onAttempt(source, path, outcome, seconds),
-        onBreaker: (state, lane) => options.onBreaker(source, state, lane),
+        onBreaker: (state, priority) => options.onBreaker(source, state, priority),
         log,
       });
     opened.push(http);
-    return createListing({ http, source, maxBytes, watchFields: createFieldWatch(options), log });
+    return createService({ http, source, maxBytes, watchFields: createFieldWatch(options), log });
   }
 
   const [first, successor] = chosenServices(options);
-  const listing = successor
-    ? createFailoverListing({
+  const service = successor
+    ? createFailoverService({
         v1: open(first),
         successor: open(successor),
         onChangeOver: () => options.onChangeOver(first.source, successor.source),
@@ -141,7 +140,11 @@ export function createUpstream(options: UpstreamOptions) {
     : open(first);
 
   return {
-    listing,
+    service,
+    /** Services that have said that they are gone may be requested again now. */
+    forgetGone() {
+      for (const http of opened) http.forgetGone();
+    },
     /** Aborts all requests; their callers get an UpstreamError. */
     async close() {
       await Promise.all(opened.map((http) => http.close()));

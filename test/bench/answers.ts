@@ -10,7 +10,7 @@ export type Answered = readonly [body: string, answer: string];
 /**
  * Each body of the workload with the server's answer.
  *
- * @throws Error where one disagrees with the upstream's rows
+ * @throws Error if an answer differs from the rows of the upstream
  */
 export async function rightAnswers(target: Target, workload: Workload): Promise<readonly Answered[]> {
   const answers: Answered[] = [];
@@ -25,9 +25,9 @@ export async function rightAnswers(target: Target, workload: Workload): Promise<
 }
 
 /**
- * Has each of these servers asked all that the first has answered.
+ * Sends all questions of the first server to the others, and compares the answers.
  *
- * @throws Error where an answer differs in anything but the time of a price
+ * @throws Error if an answer differs in more than the time of a price
  */
 export async function checkEqual(answers: readonly Answered[], others: readonly Target[]): Promise<void> {
   for (const [body, answer] of answers) {
@@ -41,7 +41,7 @@ export async function checkEqual(answers: readonly Answered[], others: readonly 
   }
 }
 
-/** Has the bare server give these very answers. */
+/** Gives these answers to the bare server. */
 export async function teach(bare: Target, gateway: Target, answers: readonly Answered[]): Promise<void> {
   const [question = ['', '']] = answers;
   const like = await send(gateway.url, { method: 'POST', headers: HEADERS, body: question[0] });
@@ -54,7 +54,7 @@ export async function teach(bare: Target, gateway: Target, answers: readonly Ans
 
 function dataOf(answer: string): unknown {
   const { data, errors } = JSON.parse(answer, (name, value) => {
-    // Each server has fetched its prices at another time.
+    // Each server has fetched prices at a different time.
     if (name === 'asOf' && Number.isFinite(Date.parse(String(value)))) return 'some time';
     return value;
   }) as { data?: unknown; errors?: unknown };

@@ -26,7 +26,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   memory,
   against,
 };
-/** Needs another checkout, and is run only where it is named. */
+/** This part needs another checkout, and runs only if it is named. */
 const NAMED_ONLY = 'against';
 const LONGEST_MS = 60 * 60_000;
 

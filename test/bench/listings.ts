@@ -4,11 +4,11 @@ import { oneOf, randomFrom, shuffled } from '../support/random.js';
 
 const CHAINS = 80;
 const SEED = 20_261_122;
-/** Of which names are made. None is part of a chain's name, of a symbol, or of a word that a search ignores. */
+/** The syllables of names. They do not occur in names of chains, in symbols, or in words that a search ignores. */
 const SYLLABLES =
   'lu mo ra vas ti qui ner bol dex pra sum wi gar zen fi yor bas kel dra pio cus mel jun rix'.split(' ');
 
-/** What the upstream lists. */
+/** The rows of the upstream. */
 export interface Listings {
   readonly chains: readonly RawChain[];
   readonly tokens: readonly RawToken[];
@@ -17,9 +17,9 @@ export interface Listings {
 const made = new Map<number, Listings>();
 
 /**
- * The upstream's rows where so many tokens are listed. Nearly every token has a symbol and a name of its own, as in
- * long listings. The rows are in no order, least of all that of a search: rows that a program has made in the order
- * in which it reads them are next to each other in memory, and are read several times as fast.
+ * Generates a listing of this many tokens. Nearly every token has a unique symbol and name, as in long listings. The order
+ * of the rows is random: rows that are read in the order of their creation are next to each other in memory, and are read
+ * several times as fast.
  */
 export function listingsOf(tokenCount: number): Listings {
   const known = made.get(tokenCount);

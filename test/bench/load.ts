@@ -1,31 +1,31 @@
 import { connect } from 'node:net';
 
-/** What is asked, over how many connections at once. */
+/** The requests of a run, and the number of connections. */
 export interface Load {
   readonly connections: number;
   readonly method?: 'GET' | 'POST';
-  /** From the path to the query string; `/graphql` alone unless given. */
+  /** The path with its query string; `/graphql` unless given. */
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What is posted, round and round. */
+  /** The bodies to post, in rotation. */
   readonly bodies?: readonly string[];
-  /** What is posted each time, in the place of those. */
+  /** Returns the next body to post, in place of `bodies`. */
   readonly next?: () => string;
-  /** 200 unless given. */
+  /** The expected status; 200 unless given. */
   readonly status?: number;
 }
 
-/** What one run gave. Times are in milliseconds but for CPU time. */
+/** The result of one run. Times are in milliseconds, except CPU time. */
 export interface LoadRun {
   readonly answers: number;
   readonly seconds: number;
   readonly p50: number;
   readonly p99: number;
-  /** How much of a core sending took. */
+  /** The share of a core that sending took. */
   readonly busy: number;
 }
 
-/** How Apollo Client asks. */
+/** The headers of Apollo Client. */
 export const HEADERS = {
   accept: 'application/graphql-response+json,application/json;q=0.9',
   'accept-encoding': 'identity',
@@ -33,16 +33,16 @@ export const HEADERS = {
 };
 
 const ANSWER_SECONDS = 60;
-/** How long a server may do nothing at all. */
+/** How long a server may send nothing before the run fails, in milliseconds. */
 const SILENT_MS = 60_000;
 const BUFFER_BYTES = 1 << 18;
 const HEAD_END = Buffer.from('\r\n\r\n');
 const CHUNKS_END = Buffer.from('0\r\n\r\n');
 
 /**
- * Asks for so long as fast as it is answered. What is under way at the end is waited for.
+ * Sends requests for this time, each connection as fast as it gets responses. Waits for the last responses.
  *
- * @throws Error where an answer is lost or has another status
+ * @throws Error if a response is lost or has another status
  */
 export async function runLoad(url: string, load: Load, seconds: number): Promise<LoadRun> {
   const { connections, status: expected = 200 } = load;
@@ -73,7 +73,7 @@ export async function runLoad(url: string, load: Load, seconds: number): Promise
   };
 }
 
-/** The bytes of one request after the other. */
+/** Returns the bytes of one request after the other. */
 export function requestsOf(url: string, load: Load): () => Uint8Array {
   const { method = 'POST', path = '/graphql', headers = HEADERS, next, bodies = [''] } = load;
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -88,12 +88,12 @@ export function requestsOf(url: string, load: Load): () => Uint8Array {
   return () => ready[nth++ % ready.length] ?? Buffer.alloc(0);
 }
 
-/** Posts one question, and gives the text of the answer. */
+/** Posts one question. Returns the text of the answer. */
 export async function ask(url: string, body: string): Promise<string> {
   return (await send(url, { method: 'POST', headers: HEADERS, body })).text();
 }
 
-/** @throws Error where the status is no good one; TypeError where nothing answers */
+/** @throws Error for a status other than 2xx and 304; TypeError if the server does not respond */
 export async function send(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, { ...init, signal: AbortSignal.timeout(ANSWER_SECONDS * 1000) });
   if (!response.ok && response.status !== 304) {
@@ -102,7 +102,7 @@ export async function send(url: string, init: RequestInit): Promise<Response> {
   return response;
 }
 
-/** Asks over one connection: `next` gives the bytes of each request, and undefined for no more. */
+/** Sends requests over one connection: `next` returns the bytes of each request, and undefined at the end. */
 function askOn(
   url: string,
   next: () => Uint8Array | undefined,
@@ -130,7 +130,7 @@ function askOn(
       port: Number(port),
       noDelay: true,
       onread: {
-        // One buffer for all that comes: the load is to cost less than the servers do.
+        // One buffer for all input: the load must cost less than the servers.
         buffer: Buffer.allocUnsafe(BUFFER_BYTES),
         callback(count, { buffer, byteOffset }) {
           const status = answer(Buffer.from(buffer, byteOffset, count));
@@ -157,17 +157,17 @@ function askOn(
   });
 }
 
-/** Takes an answer chunk by chunk, and gives its status with the last; nothing may come behind it. */
+/** Reads a response chunk by chunk. Returns its status with the last chunk, which must end the response. */
 function createAnswerReader(): (chunk: Buffer) => number | undefined {
   let head = '';
   let status: number | undefined;
-  /** Bytes of the body that have not come; undefined where its end is marked instead. */
+  /** Missing bytes of the body; undefined for a chunked body. */
   let missing: number | undefined;
   let tail = '';
 
   function readHead(chunk: Buffer): Buffer | undefined {
     const headEnd = chunk.indexOf(HEAD_END);
-    // That the end of a head is cut in two by chunks does not come with heads as small as these.
+    // Heads this small are never split over two chunks.
     head += chunk.toString('latin1', 0, headEnd < 0 ? undefined : headEnd);
     if (headEnd < 0) return undefined;
     status = Number(head.slice(9, 12));

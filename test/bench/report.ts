@@ -1,24 +1,24 @@
 import { type Contest, cpuRatio, type Entry, middle, rateRatio } from './rounds.js';
 import type { Target } from './targets.js';
 
-/** What is to be shown, and what was measured of it. */
+/** A claim, and its measurement. */
 export interface Goal {
   readonly goal: string;
   readonly measured: string;
   readonly isMet: boolean;
 }
 
-/** What one part of the bench found, as Markdown. */
+/** The results of one part of the bench, as Markdown. */
 export interface Findings {
   readonly title: string;
   readonly text: string;
   readonly goals: readonly Goal[];
 }
 
-/** Measures one thing, and ends what it has started. `seconds` is the length of one run. */
+/** Measures one thing, and ends the processes that it has started. `seconds` is the length of one run. */
 export type Part = (bench: { readonly upstream: Target; readonly seconds: number }) => Promise<Findings>;
 
-/** A table in Markdown that can also be read as it is; all but the first columns are numbers. */
+/** A Markdown table with aligned columns. All columns except the first ones are numbers. */
 export function table(
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -33,7 +33,7 @@ export function table(
   return [line(head), line(rule), ...rows.map(line)].join('\n');
 }
 
-/** A table of contests, with how many times as good as it the first entry of each is in the line of every other. */
+/** A table of contests. The line of each entry has how many times better the first entry is. */
 export function contestTable(contests: readonly Contest[]): string {
   return table(
     ['', 'server', 'req/s', 'p50 ms', 'p99 ms', 'CPU µs/req', 'MB', 'upstream', '× by CPU', '× by req/s'],
@@ -76,7 +76,7 @@ function leadOf(entries: readonly Entry[], entry: Entry | undefined): Entry | un
   return entry?.against === undefined ? entries[0] : entries.find(({ name }) => name === entry.against);
 }
 
-/** A number as it is worth showing; a dash for none. */
+/** A number with sensible digits; a dash for NaN. */
 export function shown(value: number, digits?: number): string {
   if (!Number.isFinite(value)) return '–';
   const { maximumFractionDigits } = { maximumFractionDigits: digits ?? (Math.abs(value) < 100 ? 1 : 0) };

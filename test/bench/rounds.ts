@@ -1,15 +1,15 @@
+import { cpuMicrosOf, megabytesOf } from '../support/process-facts.js';
 import { ask, type Load, type LoadRun, runLoad } from './load.js';
-import { cpuMicrosOf, megabytesOf } from './processes.js';
 import { requestsOf, type Target } from './targets.js';
 
-/** What one run of a server gave; NaN where the system does not tell. */
+/** The measurements of one run. NaN if the system does not report them. */
 export interface Sample {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** CPU time of the server for each answer. */
+  /** CPU time of the server per answer. */
   readonly cpuMicros: number;
-  /** The most of resident memory seen. */
+  /** The peak of resident memory. */
   readonly megabytes: number;
   readonly upstreamRequests: number;
   readonly loadBusy: number;
@@ -21,7 +21,7 @@ export interface Entry {
   readonly target: Target;
   readonly load: Load;
   readonly samples: Sample[];
-  /** The name of the entry of the same contest that it is set against; the first unless given. */
+  /** The name of the entry in the same contest to compare with; the first one unless given. */
   readonly against?: string;
 }
 
@@ -34,25 +34,25 @@ export interface Contest {
 /** How the rounds are run. */
 export interface RoundsOptions {
   readonly upstream: Target;
-  /** Of each run. */
+  /** The length of each run. */
   readonly seconds: number;
   readonly rounds?: number;
 }
 
-/** How often everything is measured, unless told otherwise. */
+/** The default number of rounds. */
 export const ROUNDS = 3;
-/** A server warms up until it has computed for so long: then V8 has optimised the code that is measured. */
+/** A server warms up until it has used this much CPU time: then V8 has optimised the measured code. */
 const WARM_UP_CPU_MICROS = 5_000_000;
 const WARM_UP_RUN_SECONDS = 0.5;
-/** So long at most: some servers mostly wait for the upstream. */
+/** The most runs of the warm-up: some servers mostly wait for the upstream. */
 const WARM_UP_MOST_RUNS = 12;
 
-/** An entry that nothing has been measured of. */
+/** An entry without measurements. */
 export function entry(name: string, target: Target, load: Load, against?: string): Entry {
   return { name, target, load, samples: [], ...(against === undefined ? {} : { against }) };
 }
 
-/** Measures all entries of all contests in each round, in turn forwards and backwards. */
+/** Measures all entries of all contests in each round, in alternating order. */
 export async function runRounds(contests: readonly Contest[], options: RoundsOptions): Promise<void> {
   const { upstream, seconds, rounds = ROUNDS } = options;
   for (const { label, entries } of contests) {
@@ -116,7 +116,7 @@ export function cpuRatio(entry: Entry, other: Entry): number {
   return ratio(other, entry, 'cpuMicros');
 }
 
-/** How many times as often as another it answers. */
+/** How many times as many answers an entry gives as another one. */
 export function rateRatio(entry: Entry, other: Entry): number {
   return ratio(entry, other, 'perSecond');
 }
@@ -127,12 +127,12 @@ function ratio(over: Entry, under: Entry, key: keyof Sample): number {
   );
 }
 
-/** The middle one; NaN of none. */
+/** The median. NaN for an empty list. */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** Says what is being done, to whoever watches. */
+/** Prints the current step. */
 export function tell(what: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${what}`);
   else if (what) process.stderr.write(`${what}\n`);

@@ -14,36 +14,36 @@ export interface Target {
   /** Where it is asked. */
   readonly url: string;
   readonly child: ChildProcess;
-  /** How the upstream knows it; empty where it asks nothing. */
+  /** Its name at the upstream; empty if it sends no requests there. */
   readonly asker: string;
 }
 
-/** The upstream as a server meets it. */
+/** The behaviour of the upstream for one server. */
 export interface UpstreamOptions {
   readonly listed: number;
   readonly delayMs?: number;
-  /** Whether a price is another each time it is asked. */
+  /** Whether a price changes with each response. */
   readonly isMoving?: boolean;
 }
 
-/** What {@link startGateway} takes. */
+/** Options of {@link startGateway}. */
 export interface GatewayOptions extends UpstreamOptions {
   readonly settings?: Readonly<Record<string, string>>;
-  /** Whether it is to tell how long its event loop was blocked. */
+  /** Whether to measure how long its event loop is blocked. */
   readonly isProbed?: boolean;
-  /** Whether it is not kept to one core. */
+  /** Whether it may use all cores. */
   readonly hasAllCores?: boolean;
-  /** The folder of the checkout, built, whose gateway it is; this one unless given. */
+  /** The folder of the built checkout to start; this one unless given. */
   readonly root?: string;
 }
 
-/** How long the upstream takes for an answer, unless told otherwise. */
+/** The default delay of the upstream, in milliseconds. */
 export const UPSTREAM_DELAY_MS = 50;
 
-/** So that a machine that others use, too, does not have the gateway refuse work: its cost is to be measured. */
+/** Long, so that the gateway refuses no operation on a busy machine. */
 const MAX_WAIT_MS = 60_000;
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-/** What `npm start` gives Node. */
+/** The arguments of Node in `npm start`. */
 const START = startArguments(readFileSync(`${ROOT}package.json`, 'utf8'));
 const PROBE = new URL('servers/loop-probe.js', import.meta.url).href;
 const ANY_QUESTION = JSON.stringify({ query: '{ chains { chainKey } }' });
@@ -72,7 +72,7 @@ export async function startServer(name: string, file: string, ...args: readonly 
   return { name, url: `http://127.0.0.1:${port}/graphql`, child, asker: '' };
 }
 
-/** Starts one of them that asks the upstream. */
+/** Starts one of these servers, with the upstream. */
 export async function startPeer(
   name: string,
   upstream: Target,
@@ -112,7 +112,7 @@ export async function startGateway(
   endWith(upstream, child);
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (text) => {
-      // All of it is read, as a reader of the log does.
+      // Read the whole output, as a reader of the log does.
       if (logged.length < MAX_LOGGED) logged += text;
     });
   }
@@ -122,7 +122,7 @@ export async function startGateway(
       await ask(url, question);
       return { name: 'gateway', url, child, asker, firstAnswerMs: performance.now() - began };
     } catch (error) {
-      // What `fetch` throws before the port is open.
+      // `fetch` throws this before the port is open.
       if (!(error instanceof TypeError)) throw error;
       await sleep(1);
     }
@@ -138,7 +138,7 @@ export function endWith(upstream: Target, child: ChildProcess): void {
   });
 }
 
-/** How many requests the upstream has had: all of them, or those for one listing. */
+/** How many requests the upstream got: all of them, or those for one listing. */
 export async function requestsOf(
   upstream: Target,
   { asker }: Pick<Target, 'asker'>,

@@ -2,16 +2,16 @@ import { parse, print } from 'graphql';
 import type { RawChain, RawToken } from '../fixtures/demo.js';
 import { type Listings, listingsOf } from './listings.js';
 
-/** What clients ask. */
+/** The questions of clients. */
 export interface Workload {
   readonly name: string;
   readonly about: string;
-  /** How many tokens are listed where it is asked. */
+  /** The number of listed tokens. */
   readonly listed: number;
   readonly connections: number;
   /** The bodies to post. */
   readonly bodies: readonly string[];
-  /** By the upstream's rows, the {@link facts} of the answer to each body. */
+  /** The {@link facts} of the right answer to each body, from the rows of the upstream. */
   readonly expected: readonly unknown[];
 }
 
@@ -22,11 +22,11 @@ type AnsweredToken = Pick<RawToken, 'symbol' | 'address' | 'decimals' | 'price'>
 /** The data of an answer to any of these. */
 export type Answer = { chains: readonly RawChain[] } | { tokens: readonly AnsweredToken[] };
 
-/** How many tokens are listed, unless a question says otherwise. */
+/** The default number of listed tokens. */
 const LISTED = 2000;
-/** How many ask at once. */
+/** How many connections send at once. */
 export const CONNECTIONS = 16;
-/** Enough for answers of megabytes: more of them would only wait longer. */
+/** Enough for answers of megabytes: with more connections, each would only wait longer. */
 const FEW_CONNECTIONS = 4;
 const PAGE = 20;
 
@@ -66,7 +66,7 @@ export const q3: Workload = {
   expected: [facts({ tokens: withChains(listingsOf(LISTED)) })],
 };
 
-/** Q2 with all chains in turn. */
+/** Q2 for all chains, in rotation. */
 export const q4: Workload = {
   name: 'Q4',
   about: 'Q2 by a variable that runs over all 80 chains',
@@ -92,10 +92,10 @@ export const q3x10k: Workload = {
   expected: [facts({ tokens: withChains(listingsOf(10_000)) })],
 };
 
-/** The workloads that every server is asked. */
+/** The workloads for every server. */
 export const common: readonly Workload[] = [q1, q2, q3, q4, q3x10k];
 
-/** The rows of 500 sets of keys in turn; each is asked for again before the answers to all are too many to keep. */
+/** The rows of 500 sets of keys, in rotation: few enough that all answers stay in the cache. */
 export const lookUps: Workload = {
   name: 'K x10k',
   about: '20 rows of 10,000 by their keys, 500 sets of keys in turn',
@@ -109,7 +109,7 @@ export const searches: readonly string[] = Array.from({ length: 90 * 30 }, (_not
   searchFor(`tok${10 + Math.floor(nth / 30)}`, (nth % 30) / 100),
 );
 
-/** Questions for 20 rows by their keys, so many of them. */
+/** This many questions for 20 rows by their keys. */
 export function lookUpsIn(listed: number, sets: number): Pick<Workload, 'bodies' | 'expected'> {
   const all = withChains(listingsOf(listed));
   const apart = Math.floor(all.length / PAGE);
@@ -138,7 +138,7 @@ export function searchFor(typed: string, minPriceUsd: number): string {
 
 let asked = 0;
 
-/** The workload's questions in turn, each as an operation of another name: documents that were never sent before. */
+/** The questions of a workload, each with a new operation name: documents that were never sent before. */
 export function inNewWords({ bodies }: Pick<Workload, 'bodies'>): () => string {
   const parts = bodies.map((body) => body.split(/(?<=query |"operationName":")\w+/));
   return () => {
@@ -169,7 +169,7 @@ export function withNewVariables({ bodies }: Pick<Workload, 'bodies'>): () => st
   };
 }
 
-/** What tells whether an answer is right: for each of its rows, in order, the values that matter. */
+/** The values of each row, in order, that decide whether an answer is right. */
 export function facts(answer: Answer): unknown {
   if ('chains' in answer) return answer.chains.map(({ chainKey, name }) => [chainKey, name]);
   return answer.tokens.map(({ symbol, address, decimals, price, chain }) => [
@@ -181,7 +181,7 @@ export function facts(answer: Answer): unknown {
   ]);
 }
 
-/** As Apollo Client writes it: `__typename` everywhere, and printed over many lines. */
+/** A body as Apollo Client writes it: with `__typename` everywhere, over many lines. */
 export function bodyOf(query: string, variables = {}): string {
   const operationName = /^query (\w+)/.exec(query)?.[1];
   return JSON.stringify({ operationName, variables, query: print(parse(query)) });

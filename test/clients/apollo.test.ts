@@ -37,14 +37,14 @@ interface PricedToken {
   readonly price: { readonly usd: number; readonly asOf: string };
 }
 
-/** Watches a query, as a page does that shows it, until the test's end; resolves when there is something to show. */
+/** Watches a query like a page, until the test ends. Resolves when the first data is there. */
 async function show<Data>(query: ObservableQuery<Data>): Promise<void> {
   const subscription = query.subscribe({});
   onTestFinished(() => subscription.unsubscribe());
   await firstValueFrom(from(query).pipe(filter(({ dataState }) => dataState === 'complete')));
 }
 
-/** A client as its makers ship it, whose cache is told nothing. */
+/** A client with its default configuration. */
 function createPlainClient(uri: string, cache = new InMemoryCache()) {
   return new ApolloClient({ link: new HttpLink({ uri }), cache });
 }
@@ -68,7 +68,7 @@ describe('Apollo Client', () => {
     expect(sent).toHaveLength(3);
   });
 
-  it('keeps what several queries hold once, by its id, without being told how', async () => {
+  it('normalises the results of several queries by id, without configuration', async () => {
     const cache = new InMemoryCache();
     const client = createPlainClient(endpoint, cache);
     const { data } = await client.query<{ token: PricedToken }>({ query: TOKEN, variables: USDC });
@@ -101,7 +101,7 @@ describe('Apollo Client', () => {
     );
   });
 
-  it('shows what one query brings anew in every other that holds the token', async () => {
+  it('updates a token in all queries when one of them refetches it', async () => {
     const { address } = await startGatewayProcess({ TOKENS_FRESH_MS: '100' });
     const client = createPlainClient(`${address}/graphql`);
     const one = client.watchQuery<{ token: PricedToken }>({ query: TOKEN, variables: USDC });
@@ -119,7 +119,7 @@ describe('Apollo Client', () => {
     expect(shown()).not.toEqual(before);
   });
 
-  it('joins the pages of a search to one list in which each token comes once, in order', async () => {
+  it('joins the pages of a search to one list, with each token once, in order', async () => {
     const client = createClient(endpoint);
     const variables = { query: SEARCHED, first: 20 };
     const search = client.watchQuery<TokenPicker>({ query: gql(TOKEN_PICKER), variables });
@@ -159,7 +159,7 @@ describe('Apollo Client', () => {
     expect(await ask({ query: SEARCHED })).toBe(searched);
   });
 
-  it('reads what it holds, and what was kept from an earlier visit, without a request', async () => {
+  it('reads its cache, also from an earlier visit, without a request', async () => {
     const first = createClient(endpoint);
     const question = { query: gql(TOKEN_PICKER), variables: { query: SEARCHED, first: 5 } };
     const asked = await first.query<TokenPicker>(question);
@@ -175,7 +175,7 @@ describe('Apollo Client', () => {
     expect(sent).toHaveLength(1);
   });
 
-  it('gets errors with their code, and what could be answered beside them', async () => {
+  it('gets errors with their codes, beside the data that could be read', async () => {
     const client = createPlainClient(endpoint);
     const query = gql`{ tokenSearch(first: 101) { totalCount } chain(chainKey: "base") { id name } }`;
 

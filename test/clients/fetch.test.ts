@@ -21,7 +21,7 @@ describe('fetch alone', () => {
     });
   });
 
-  it('asks by GET what has no more than a query and variables', async () => {
+  it('sends a query and variables by GET', async () => {
     const address = new URL(endpoint);
     address.searchParams.set('query', CHAIN_PICKER);
     address.searchParams.set('variables', JSON.stringify({ search: 'eth' }));
@@ -30,21 +30,21 @@ describe('fetch alone', () => {
     expect(await response.json()).toMatchObject({ data: { chains: ethChains } });
   });
 
-  it('gets what could be answered, and the errors of what could not with their codes', async () => {
+  it('gets the data that could be read, and the errors of the rest with their codes', async () => {
     const query = '{ tokenSearch(first: 101) { totalCount } chain(chainKey: "base") { name } }';
     const { data, errors } = await ask<object>(query, {}, endpoint);
     expect(data).toEqual({ tokenSearch: null, chain: { name: 'Base' } });
     expect(errors).toMatchObject([{ path: ['tokenSearch'], extensions: { code: 'BAD_USER_INPUT' } }]);
   });
 
-  it('fails with the messages where nothing could be answered', async () => {
+  it('fails with the messages if there is no data', async () => {
     await expect(ask('{ chains { nickname } }', {}, endpoint)).rejects.toThrow(
       /Cannot query field "nickname"/,
     );
     await expect(ask('{', {}, endpoint)).rejects.toThrow(/Syntax Error/);
   });
 
-  it('may be used by a page of another origin: its browser is told so before and with the answer', async () => {
+  it('works on a page of another origin, by a preflight and by CORS headers', async () => {
     const preflight = await fetch(endpoint, {
       method: 'OPTIONS',
       headers: {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { demoChains, demoTokens, type RawToken } from '../fixtures/demo.js';
 
-/** Which chain: what a person types, and the chains that it finds. */
+/** The chain picker: the typed text, and the chains found. */
 export const CHAIN_PICKER = /* GraphQL */ `
   query ChainPicker($search: String) {
     chains(search: $search) {
@@ -26,7 +26,7 @@ export interface ChainPicker {
   }[];
 }
 
-/** Which token: what a person types, and the tokens that it finds, page by page. */
+/** The token picker: the typed text, and the tokens found, page by page. */
 export const TOKEN_PICKER = /* GraphQL */ `
   query TokenPicker($query: String, $filter: TokenFilter, $first: Int, $after: String) {
     tokenSearch(query: $query, filter: $filter, first: $first, after: $after) {
@@ -82,7 +82,7 @@ export interface TokenPicker {
   };
 }
 
-/** Where to: the tokens that a chosen one can be moved to, chain by chain. */
+/** The destination picker: the tokens that a chosen token can be moved to, by chain. */
 export const DESTINATION_PICKER = /* GraphQL */ `
   query DestinationPicker($srcChainKey: String!, $srcToken: String!) {
     destinations(srcChainKey: $srcChainKey, srcToken: $srcToken) {
@@ -117,26 +117,26 @@ export interface DestinationPicker {
 /** USDC on Ethereum. */
 export const USDC = { srcChainKey: 'ethereum', srcToken: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48' };
 
-/** Finds 65 tokens: four pages of 20, or of fewer. */
+/** Finds 65 tokens: four pages of at most 20. */
 export const SEARCHED = 'usdt';
 
 const nameOf = (key: string) => demoChains.find(({ chainKey }) => chainKey === key)?.name;
 
-/** Whether `search` is in its symbol or its name, as the gateway reads letters. */
+/** Whether the folded symbol or name contains `search`. */
 const isFoundBy = (search: string, { symbol, name }: RawToken) =>
   `${symbol} ${name}`.replaceAll('₮', 'T').toLowerCase().includes(search);
 
 const identityOf = ({ chain, address }: Pick<PickedToken, 'chain' | 'address'>) =>
   `${chain?.name} ${address}`;
 
-/** Tokens by the names of their chains and by their addresses: an order for comparing by. */
+/** Sorts tokens by chain name and address, to compare lists. */
 export function sorted<Picked extends Pick<PickedToken, 'chain' | 'address'>>(
   tokens: readonly Picked[],
 ): readonly Picked[] {
   return [...tokens].sort((one, other) => (identityOf(one) < identityOf(other) ? -1 : 1));
 }
 
-/** What the token picker shows for {@link SEARCHED} on all pages together, by the demo rows, {@link sorted}. */
+/** The tokens that the token picker should show for {@link SEARCHED} on all pages, from the demo rows, {@link sorted}. */
 export const searchedTokens = sorted(
   demoTokens
     .filter((token) => isFoundBy(SEARCHED, token))
@@ -150,7 +150,7 @@ export const searchedTokens = sorted(
     })),
 );
 
-/** What the chain picker shows for "eth", by the demo rows. */
+/** The chains that the chain picker should show for "eth", from the demo rows. */
 export const ethChains = demoChains
   .filter(({ chainKey, shortName, name }) => /eth/i.test(`${chainKey} ${shortName} ${name}`))
   .map(({ chainKey, name, nativeCurrency }) => ({
@@ -164,7 +164,7 @@ const reachable = demoTokens.filter(
   ({ symbol, isBridgeable, chainKey }) => symbol === 'USDC' && isBridgeable && chainKey !== USDC.srcChainKey,
 );
 
-/** What the destination picker shows for {@link USDC}, by the demo rows and the demo's rule of routes. */
+/** The tokens that the destination picker should show for {@link USDC}, from the demo rows and the demo's rule for routes. */
 export const usdcDestinations = [...new Set(reachable.map(({ chainKey }) => chainKey))].map((key) => ({
   chainKey: key,
   chain: { name: nameOf(key) },
@@ -173,7 +173,7 @@ export const usdcDestinations = [...new Set(reachable.map(({ chainKey }) => chai
     .map(({ symbol, decimals, address }) => ({ symbol, decimals, address })),
 }));
 
-/** Fills the three pickers, one after the other, and compares what they show. */
+/** Fills the three pickers, one after another, and compares what they show. */
 export async function expectPickers(
   ask: <Data>(query: string, variables: Record<string, unknown>) => Promise<Data | undefined>,
 ): Promise<void> {
@@ -187,5 +187,5 @@ export async function expectPickers(
   expect(destinations?.destinations).toMatchObject(usdcDestinations);
 }
 
-/** What programs are asked that fill the pickers in processes of their own. */
+/** The input of programs that fill the pickers in separate processes. */
 export const QUESTIONS = { chains: 'eth', tokens: SEARCHED, source: USDC };

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { blockOf } from '../support/readme.js';
 
-/** The recipe files and the README that shows each; the test of its client runs the file. */
+/** The recipe files, each with the README that shows it. The tests of the clients run these files. */
 const RECIPES: Readonly<Record<string, string>> = {
   'recipes/fetch.ts': 'README.md',
   'recipes/apollo.ts': 'README.md',

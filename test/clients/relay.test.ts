@@ -17,7 +17,7 @@ import {
   usdcDestinations,
 } from './pickers.js';
 
-/** What the page prints that was compiled. */
+/** The output of the compiled page. */
 interface Report extends ChainPicker, DestinationPicker {
   readonly picked: {
     readonly lengths: readonly number[];
@@ -25,7 +25,7 @@ interface Report extends ChainPicker, DestinationPicker {
     readonly nodes: readonly PickedToken[];
   };
   readonly refetched: { readonly before: string; readonly after: string };
-  /** The text of each operation, as it was asked. */
+  /** The text of each operation that was sent. */
   readonly asked: readonly string[];
 }
 
@@ -51,14 +51,14 @@ describe.skipIf(isHeavyMissing)('Relay', () => {
   });
   afterAll(() => project?.remove());
 
-  it('compiles a page against schema.graphql, and lets none compile that uses a time as a number', () => {
+  it('compiles a page against schema.graphql, and refuses one that uses a time as a number', () => {
     expect(compiled).toMatchObject({ status: 0, stderr: '' });
     expect(errors).toEqual([
       expect.stringMatching(/^src\/wrong\.ts.*Type 'string' is not assignable to type 'number'/s),
     ]);
   });
 
-  it('runs that page without a complaint', () => {
+  it('runs that page without warnings', () => {
     expect(ran).toMatchObject({ status: 0, stderr: '' });
   });
 
@@ -71,7 +71,7 @@ describe.skipIf(isHeavyMissing)('Relay', () => {
     ]);
   });
 
-  it('joins the pages of a search to one list in which each token comes once', () => {
+  it('joins the pages of a search to one list, with each token once', () => {
     const { lengths, totalCount, nodes } = report.picked;
     expect(lengths).toEqual([20, 40, 60, searchedTokens.length]);
     expect(totalCount).toBe(searchedTokens.length);
@@ -79,7 +79,7 @@ describe.skipIf(isHeavyMissing)('Relay', () => {
     expect(report.asked.filter((text) => text.startsWith('query TokenPickerPageQuery('))).toHaveLength(3);
   });
 
-  it('asks for one token again by its id', () => {
+  it('refetches one token by its id', () => {
     const { before, after } = report.refetched;
     expect(before).toMatch(/^USDC 20.*Z$/);
     expect(after).toMatch(/^USDC 20.*Z$/);

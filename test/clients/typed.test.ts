@@ -24,7 +24,7 @@ const USE = `
   export const { tokenSearch } = await execute('', PRICED, { query: 'usdc' });
 `;
 
-/** Each is right but for one thing, and how a compiler names that. */
+/** Programs with one error each, and the compiler's message for it. */
 const WRONG = {
   'a time used as a number': [
     'export const asOf: number | undefined = tokenSearch?.edges[0]?.node.price?.asOf;',
@@ -60,7 +60,7 @@ describe.skipIf(isHeavyMissing).each([
   });
   afterAll(() => project?.remove());
 
-  it('gives types under which a page with the three pickers compiles, and its documents are answered', async () => {
+  it('gives types with which a page with the three pickers compiles and runs', async () => {
     expect(errors.filter((error) => !error.startsWith('src/wrong-'))).toEqual([]);
 
     const { address } = await startGatewayProcess();
@@ -74,14 +74,14 @@ describe.skipIf(isHeavyMissing).each([
     expect(times).toHaveLength(searchedTokens.length);
   });
 
-  it.each(Object.entries(WRONG))('lets %s not compile', (name, [, error]) => {
+  it.each(Object.entries(WRONG))('refuses to compile %s', (name, [, error]) => {
     expect(errors.filter((text) => text.startsWith(wrongFile(name)))).toEqual([
       expect.stringContaining(error),
     ]);
   });
 });
 
-/** What the page prints. */
+/** The output of the page. */
 interface Report extends ChainPicker, TokenPicker, DestinationPicker {
   readonly times: readonly string[];
 }

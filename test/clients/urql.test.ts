@@ -87,7 +87,7 @@ describe('urql', () => {
     ]);
   });
 
-  it('asks by POST what is too long for an address', async () => {
+  it('sends queries by POST that are too long for an address', async () => {
     const sent = watchRequests();
     const chainKeys = Array.from({ length: 150 }, (_, index) => `a-chain-with-a-long-name-${index}`);
     const { data, error } = await createClient(endpoint).query<TokenPicker>(TOKEN_PICKER, {
@@ -98,7 +98,7 @@ describe('urql', () => {
     expect(sent.map(({ method }) => method)).toEqual(['POST']);
   });
 
-  it('keeps what several queries hold once, by its id, and shows what one of them brings anew in all', async () => {
+  it('normalises the results of several queries by id, and updates a token in all of them', async () => {
     const { address } = await startGatewayProcess({ TOKENS_FRESH_MS: '100' });
     const client = createClient(`${address}/graphql`);
     const shown: PricedToken[] = [];
@@ -118,7 +118,7 @@ describe('urql', () => {
     expect(shown.at(-1)?.price).not.toEqual(shown[0]?.price);
   });
 
-  it('reads what it holds without a request', async () => {
+  it('reads its cache without a request', async () => {
     const client = createClient(endpoint);
     const first = await client.query<TokenPicker>(TOKEN_PICKER, { query: SEARCHED });
     const sent = watchRequests();
@@ -127,7 +127,7 @@ describe('urql', () => {
     expect(sent).toEqual([]);
   });
 
-  it('joins the pages of a search to one list in which each token comes once, in order', async () => {
+  it('joins the pages of a search to one list, with each token once, in order', async () => {
     const resolvers = { Query: { tokenSearch: relayPagination() } };
     const exchanges = [cacheExchange({ keys, resolvers }), fetchExchange];
     const client = new Client({ url: endpoint, exchanges });
@@ -162,7 +162,7 @@ describe('urql', () => {
 });
 
 describe('graphcache', () => {
-  it('is tried with every type that there is', () => {
+  it('is tested with every type of the graph', () => {
     const schema = buildSchema(readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8'));
     const types = Object.values(schema.getTypeMap()).filter(
       (type) => isObjectType(type) && !type.name.startsWith('__'),
@@ -176,7 +176,7 @@ describe('graphcache', () => {
     expect([...selected].sort()).toEqual(types.map(({ name }) => name).sort());
   });
 
-  it('warns of nothing with these keys alone, and of each of their types without them', async () => {
+  it('gives no warnings with these keys, and one for each type without its key', async () => {
     const address = await startGatewayWithAFailure();
     const client = (options: object) =>
       new Client({ url: `${address}/graphql`, exchanges: [cacheExchange(options), fetchExchange] });
@@ -190,7 +190,7 @@ describe('graphcache', () => {
   });
 });
 
-/** A gateway of which one refresh failed, and no other, and that holds back the decimals of one token on Base. */
+/** A gateway after exactly one failed refresh, which holds back the decimals of one token on Base. */
 async function startGatewayWithAFailure(): Promise<string> {
   const upstream = await startFakeUpstream({ chains: demoChains, tokens: demoTokens });
   onTestFinished(upstream.close);
@@ -221,7 +221,7 @@ async function startGatewayWithAFailure(): Promise<string> {
   return address;
 }
 
-/** What the console gets while the client asks for everything, from the gateway and then from its cache. */
+/** The console output while the client queries everything, from the gateway and then from its cache. */
 async function warningsOf(client: Client): Promise<readonly string[]> {
   const spies = [vi.spyOn(console, 'warn'), vi.spyOn(console, 'error')].map((spy) =>
     spy.mockImplementation(() => {}),

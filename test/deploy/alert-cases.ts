@@ -1,8 +1,8 @@
-/** When an alert is to fire, and when no longer. Series are written as promtool has them, one value a minute. */
+/** When an alert must fire, and when it must stop. Series are in the notation of promtool, one value a minute. */
 export interface AlertCase {
-  /** Each a series and its values. */
+  /** The series with their values. */
   readonly series: Readonly<Record<string, string>>;
-  /** Minutes after which it has not fired yet, fires, and fires no longer. */
+  /** Minutes after which the alert does not fire yet, fires, and no longer fires. */
   readonly quiet: number;
   readonly firing: number;
   readonly cleared: number;
@@ -10,7 +10,7 @@ export interface AlertCase {
 
 const GATEWAY = 'job="gateway",instance="a"';
 
-/** For the listing of tokens and for that of chains. */
+/** The case for both listings. */
 const forBoth = (caseOf: (listing: string) => AlertCase): readonly AlertCase[] =>
   ['tokens', 'chains'].map(caseOf);
 
@@ -41,14 +41,20 @@ function rates(
   };
 }
 
-const requests = (cache: string, outcome: string) =>
-  `gateway_requests_total{cache="${cache}",outcome="${outcome}"}`;
+const requests = (cache: string, outcome: string, scope?: 'client' | 'process') =>
+  `gateway_requests_total{cache="${cache}",outcome="${outcome}"${scope ? `,scope="${scope}"` : ''}}`;
 
-/** Of so many requests a minute, all are answered within 1 ms; in the bad half hour, so many of them within 5 s only. */
-function slowRequests(cache: string): AlertCase {
+/** Of so many requests a minute, all are answered within 1 ms; in the bad half hour, a sixth of them within 5 s only. */
+function slowRequests(cache: string, aMinute = 600): AlertCase {
   const bucket = (le: string) => `gateway_request_duration_seconds_bucket{cache="${cache}",le="${le}"}`;
+  const all = [aMinute, aMinute] as const;
   return rates(
-    { [bucket('0.001')]: [600, 500], [bucket('5')]: [600, 600], [bucket('+Inf')]: [600, 600] },
+    {
+      [bucket('0.001')]: [aMinute, (aMinute * 5) / 6],
+      [bucket('5')]: all,
+      [bucket('+Inf')]: all,
+      [`gateway_request_duration_seconds_count{cache="${cache}"}`]: all,
+    },
     { waits: 10 },
   );
 }
@@ -57,8 +63,11 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
   GatewayServesDemoData: wrong(`gateway_listing_source{${GATEWAY},listing="tokens",source="demo"}`, 1, 0, 0),
   GatewayListingEmpty: wrong(`gateway_listing_state{${GATEWAY},listing="tokens",state="EMPTY"}`, 1, 0, 1),
   GatewayListingStale: wrong(`gateway_listing_state{${GATEWAY},listing="tokens",state="STALE"}`),
+  GatewayUpstreamGone: forBoth((listing) =>
+    wrong(`gateway_listing_gone{${GATEWAY},listing="${listing}"}`, 1, 0, 10),
+  ),
   GatewayPricesRunOut: wrong(`gateway_listing_age_seconds{${GATEWAY},listing="tokens"}`, 2800, 31, 0),
-  // At once: in the very minute of the first sample.
+  // At once, in the minute of the first sample.
   GatewayRowsHeldBack: ['listing="tokens",fact="decimals"', 'listing="chains",fact="chainType"'].map(
     (labels) => ({ ...wrong(`gateway_held_back_rows{${GATEWAY},${labels}}`, 3, 0, 0), firing: 10 }),
   ),
@@ -67,7 +76,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
       series: {
         [`gateway_accepted_changes_total{${GATEWAY},listing="${listing}",fact="decimals",by="time"}`]:
           '0x9 1x100',
-        // The operator knows.
+        // The operator knows of it.
         [`gateway_accepted_changes_total{${GATEWAY},listing="${listing}",fact="decimals",by="operator"}`]:
           '0x4 1x105',
       },
@@ -99,6 +108,41 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
     firing: 10,
     cleared: 20,
   })),
+  GatewayNotStored: wrong(`gateway_listings_stored{${GATEWAY}}`, 0, 1, 10),
+  GatewayFieldsChanged: {
+    series: {
+      [`gateway_upstream_field_drift_total{${GATEWAY},listing="tokens",drift="missing"}`]: '0x9 2x100',
+    },
+    quiet: 9,
+    firing: 10,
+    cleared: 75,
+  },
+  GatewaySweepStandsStill: [
+    {
+      series: { [`gateway_sweep_stopped{${GATEWAY}}`]: '0x9 1x40 0x60' },
+      quiet: 39,
+      firing: 41,
+      cleared: 60,
+    },
+    {
+      series: {
+        [`gateway_sweep_age_seconds{${GATEWAY}}`]: '3700x9 7300x40 3700x60',
+        [`gateway_sweep_interval_seconds{${GATEWAY}}`]: '3600x120',
+      },
+      quiet: 39,
+      firing: 41,
+      cleared: 60,
+    },
+    {
+      series: {
+        [`gateway_sweep_tokens_known{${GATEWAY}}`]: '0x50 1x60',
+        [`gateway_sweep_tokens_left{${GATEWAY}}`]: '600x110',
+      },
+      quiet: 29,
+      firing: 31,
+      cleared: 60,
+    },
+  ],
   GatewayRowsRejected: {
     ...wrong(`gateway_listing_rejected_rows{${GATEWAY},listing="tokens"}`, 40, 3),
     series: {
@@ -106,9 +150,22 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
       [`gateway_listing_rows{${GATEWAY},listing="tokens"}`]: '587x100',
     },
   },
+  // Another gateway has reported it for a while.
+  GatewayServiceChanged: {
+    series: {
+      [`gateway_listing_source{${GATEWAY},listing="tokens",source="v1"}`]: '1x70 _x100',
+      [`gateway_listing_source{${GATEWAY},listing="tokens",source="value-transfer"}`]: '_x70 1x100',
+      'gateway_listing_source{job="gateway",instance="b",listing="tokens",source="v1"}': '1x75 _x95',
+      'gateway_listing_source{job="gateway",instance="b",listing="tokens",source="value-transfer"}':
+        '_x75 1x95',
+    },
+    quiet: 69,
+    firing: 72,
+    cleared: 135,
+  },
   GatewayUpstreamFailing: rates({
-    'gateway_upstream_requests_total{upstream="v1",path="tokens",outcome="ok"}': [2, 1],
-    'gateway_upstream_requests_total{upstream="v1",path="tokens",outcome="UPSTREAM_TIMEOUT"}': [0, 1],
+    'gateway_upstream_requests_total{upstream="v1",path="tokens",outcome="ok"}': [4, 4],
+    'gateway_upstream_requests_total{upstream="v1",path="tokens",outcome="UPSTREAM_TIMEOUT"}': [0, 4],
   }),
   GatewayBreakerOpen: wrong(`gateway_upstream_breaker_state{${GATEWAY},upstream="v1",state="open"}`, 1, 0, 3),
   GatewayRouteBreakerOpen: wrong(
@@ -120,8 +177,8 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
   GatewayRedisLost: wrong(`gateway_redis_connected{${GATEWAY}}`, 0, 1),
   GatewayErrors: rates({
     [requests('hit', 'ok')]: [900, 900],
-    [requests('miss', 'UPSTREAM_TIMEOUT')]: [3, 60],
-    // No operations: they do not make the share of errors smaller.
+    [requests('miss', 'UPSTREAM_TIMEOUT', 'process')]: [3, 60],
+    // Not operations: they must not lower the share of errors.
     [requests('none', 'ok')]: [10_000, 10_000],
   }),
   GatewayInternalErrors: {
@@ -135,8 +192,17 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
   },
   GatewayOverloaded: rates({
     [requests('hit', 'ok')]: [900, 900],
-    [requests('refused', 'OVERLOADED')]: [1, 100],
+    [requests('refused', 'OVERLOADED', 'process')]: [1, 100],
   }),
+  GatewayClientsRefused: rates(
+    {
+      [requests('hit', 'ok')]: [900, 900],
+      [requests('refused', 'OVERLOADED', 'client')]: [1, 200],
+      [requests('refused', 'RATE_LIMITED', 'client')]: [0, 200],
+      [requests('miss', 'UPSTREAM_RATE_LIMITED', 'client')]: [0, 200],
+    },
+    { waits: 15 },
+  ),
   GatewaySlow: slowRequests('miss'),
   GatewayHitsSlow: slowRequests('hit'),
   GatewayConnectionsCut: rates({
@@ -163,12 +229,76 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
   GatewayLogLinesLost: rates({ 'gateway_log_lines_dropped_total{}': [0, 3] }, { waits: 0 }),
   GatewayVersionsDiffer: {
     series: {
-      'gateway_build_info{job="gateway",instance="a",version="1"}': '1x100 _x60',
-      'gateway_build_info{job="gateway",instance="a",version="2"}': '_x100 1x60',
-      'gateway_build_info{job="gateway",instance="b",version="2"}': '1x160',
+      // Two builds of one version.
+      'gateway_build_info{job="gateway",instance="a",version="1",revision="a1"}': '1x100 _x60',
+      'gateway_build_info{job="gateway",instance="a",version="1",revision="b2"}': '_x100 1x60',
+      'gateway_build_info{job="gateway",instance="b",version="1",revision="b2"}': '1x160',
     },
     quiet: 59,
     firing: 70,
     cleared: 120,
   },
 };
+
+/** What one anonymous client can cause, or too little data: the alert must never fire. */
+export const SILENT_CASES: readonly (readonly [why: string, alert: string, AlertCase])[] = [
+  [
+    'one client asks for more routes than the upstream may be asked for',
+    'GatewayErrors',
+    rates({
+      [requests('hit', 'ok')]: [900, 900],
+      [requests('miss', 'UPSTREAM_RATE_LIMITED', 'client')]: [0, 6_000],
+      [requests('miss', 'UPSTREAM_STATUS', 'client')]: [0, 6_000],
+      [requests('refused', 'RATE_LIMITED', 'client')]: [0, 6_000],
+    }),
+  ],
+  [
+    'one client floods the gateway',
+    'GatewayOverloaded',
+    rates({
+      [requests('hit', 'ok')]: [900, 900],
+      [requests('refused', 'OVERLOADED', 'client')]: [0, 6_000],
+    }),
+  ],
+  [
+    'four of ten operations fail in a quiet night',
+    'GatewayErrors',
+    rates({ [requests('hit', 'ok')]: [2, 1.2], [requests('miss', 'INTERNAL_SERVER_ERROR')]: [0, 0.8] }),
+  ],
+  [
+    'one of ten operations is refused in a quiet night',
+    'GatewayOverloaded',
+    rates({ [requests('hit', 'ok')]: [2, 1.8], [requests('refused', 'OVERLOADED', 'process')]: [0, 0.2] }),
+  ],
+  [
+    'one of three attempts fails where there is one in two minutes',
+    'GatewayUpstreamFailing',
+    rates({
+      'gateway_upstream_requests_total{upstream="v1",path="chains",outcome="ok"}': [0.5, 0.33],
+      'gateway_upstream_requests_total{upstream="v1",path="chains",outcome="UPSTREAM_TIMEOUT"}': [0, 0.17],
+    }),
+  ],
+  [
+    'a few are refused in a quiet night',
+    'GatewayClientsRefused',
+    rates(
+      {
+        [requests('hit', 'ok')]: [1, 1],
+        [requests('refused', 'RATE_LIMITED', 'client')]: [0, 1],
+      },
+      { waits: 15 },
+    ),
+  ],
+  ['a few are slow in a quiet night', 'GatewaySlow', slowRequests('miss', 6)],
+  ['a few hits are slow in a quiet night', 'GatewayHitsSlow', slowRequests('hit', 6)],
+  [
+    'a gateway starts that was not there',
+    'GatewayServiceChanged',
+    {
+      series: { [`gateway_listing_source{${GATEWAY},listing="tokens",source="v1"}`]: '_x10 1x160' },
+      quiet: 5,
+      firing: 12,
+      cleared: 80,
+    },
+  ],
+];

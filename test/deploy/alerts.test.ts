@@ -5,25 +5,25 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ROOT } from '../support/readme.js';
-import { ALERT_CASES, type AlertCase } from './alert-cases.js';
-import { alerts } from './files.js';
+import { ALERT_CASES, type AlertCase, SILENT_CASES } from './alert-cases.js';
+import { alerts, deployed } from './files.js';
 import { areMissing } from './programs.js';
 
 const RULES = join(ROOT, '.deploy/alerts.yaml');
 
-/** Runs `promtool test rules`; resolves with what it wrote, and rejects if an expectation fails. */
+/** Runs `promtool test rules`. Resolves with its output, and rejects if an expectation fails. */
 async function testRules(...tests: readonly object[]): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-rules-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'test.yaml');
-  // JSON is YAML.
+  // JSON is valid YAML.
   writeFileSync(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: '1m', tests }));
   const { stdout } = await promisify(execFile)('promtool', ['test', 'rules', file]);
   return stdout;
 }
 
-/** That an alert fires, and for one thing alone, at one time and not at two others. */
-function promtoolTest(alert: string, { series, quiet, firing, cleared }: AlertCase) {
+/** A test that an alert fires once at one time, and not at two others. */
+function promtoolTest(alert: string, { series, quiet, firing, cleared }: AlertCase, fires = true) {
   const expectation = (minutes: number, isFiring: boolean) => ({
     expr: `count(ALERTS{alertname="${alert}", alertstate="firing"})`,
     eval_time: `${minutes}m`,
@@ -36,7 +36,7 @@ function promtoolTest(alert: string, { series, quiet, firing, cleared }: AlertCa
       series: name.replace(',}', '}'),
       values,
     })),
-    promql_expr_test: [expectation(quiet, false), expectation(firing, true), expectation(cleared, false)],
+    promql_expr_test: [expectation(quiet, false), expectation(firing, fires), expectation(cleared, false)],
   };
 }
 
@@ -59,7 +59,29 @@ describe.skipIf(areMissing('promtool'))('alerts.yaml', () => {
     expect(await testRules(...tests)).toContain('SUCCESS');
   });
 
-  it('say at once what to do about a guarded value', async () => {
+  it.each(SILENT_CASES)('are silent if %s: %s', async (_why, alert, silent) => {
+    expect(await testRules(promtoolTest(alert, silent, false))).toContain('SUCCESS');
+  });
+
+  it('page only for faults of the process where clients can cause refusals', () => {
+    const byClients = /OVERLOADED|UPSTREAM_|RATE_LIMITED|gateway_rate_limited|connections_cut/;
+    for (const { alert, expr, labels } of alerts) {
+      if (labels.severity === 'page' && byClients.test(expr))
+        expect(expr, alert).toMatch(/scope(="process"|!="client")/);
+      // A ratio of few events has no meaning.
+      if (/rate\([^/]*\/|histogram_quantile/.test(expr))
+        expect(expr, alert).toMatch(/\band sum by \(.*\) \(rate\(/);
+    }
+  });
+
+  it('are the alerts in the guide to troubleshooting', () => {
+    const guide = deployed('README.md').split('## Troubleshooting')[1] ?? '';
+    const named = [...guide.matchAll(/`(Gateway\w+)`/g)].map(([, name]) => name);
+    expect(named.length).toBeGreaterThan(4);
+    expect(alerts.map(({ alert }) => alert)).toEqual(expect.arrayContaining(named));
+  });
+
+  it('fire at once for a guarded value, with advice', async () => {
     const { annotations } = alerts.find(({ alert }) => alert === 'GatewayRowsHeldBack') ?? {};
     const labels = { instance: 'a', listing: 'tokens', fact: 'decimals' };
     const text = await testRules({
@@ -87,7 +109,7 @@ describe.skipIf(areMissing('promtool'))('alerts.yaml', () => {
       expect(annotations?.description).toContain(word);
   });
 
-  it('fails a case whose alert does not clear', async () => {
+  it('the test fails a case whose alert does not clear', async () => {
     const { series = {} } = [ALERT_CASES.GatewayDown ?? []].flat()[0] ?? {};
     const stuck = promtoolTest('GatewayDown', { series, quiet: 1, firing: 20, cleared: 21 });
     await expect(testRules(stuck)).rejects.toThrow('FAILED');

@@ -1,4 +1,4 @@
-/** The lines of the Dockerfile that matter, and what its command starts. */
+/** Tests the Dockerfile, and the command that its image runs. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -9,11 +9,11 @@ import { generatedListings } from '../fixtures/rows.js';
 import { json, startFakeUpstream } from '../support/fake-upstream.js';
 import { freePort } from '../support/free-port.js';
 import { ask } from '../support/gateway-process.js';
-import { residentMegabytes } from '../support/load.js';
+import { megabytesOf } from '../support/process-facts.js';
 import { ROOT, readText } from '../support/readme.js';
 import { bytesOf, deployed, gatewayContainer, imageEnv } from './files.js';
 
-/** How long the memory is watched: short in CI, long for the figures in .deploy/README.md. */
+/** How long memory is measured: short in CI, long for the figures in .deploy/README.md. */
 const MEMORY_SECONDS = Number(process.env.DEPLOYED_MEMORY_SECONDS ?? 10);
 const LIMIT = bytesOf(gatewayContainer.resources.limits.memory);
 const USER = 65_534;
@@ -29,7 +29,7 @@ const lastStage = dockerfile.slice(dockerfile.lastIndexOf('FROM '));
 const command = JSON.parse(lines('CMD')[0] ?? '') as string[];
 const healthCheck = JSON.parse(/^HEALTHCHECK .*? CMD (.*)$/m.exec(dockerfile)?.[1] ?? '') as string[];
 
-/** Runs the command as the image's user, who can write only in the folder of snapshots; the test's end kills it. */
+/** Runs the command as the user of the image, who can write only the folder of snapshots. The end of the test kills it. */
 function run(settings: Readonly<Record<string, string>>) {
   const program = CAN_CHANGE_USER ? AS_USER.split(' ') : [];
   const [first = '', ...args] = [...program, ...command];
@@ -80,7 +80,7 @@ describe('the Dockerfile', () => {
     expect(lines('FROM')).toEqual([`${base} AS build`, `${base} AS packages`, base]);
   });
 
-  it('has a last stage of production packages, built code and a folder of its user, and nothing else', () => {
+  it('has a last stage of only production packages, built code and a folder of its user', () => {
     expect(lines('RUN')).toEqual([
       'npm ci --ignore-scripts',
       'npm run build',
@@ -98,7 +98,30 @@ describe('the Dockerfile', () => {
     expect(lines('EXPOSE')).toEqual([`${imageEnv.PORT} ${imageEnv.ADMIN_PORT}`]);
   });
 
-  it('runs what npm start runs', () => {
+  it('copies only files that .dockerignore allows, which are those that the build needs', () => {
+    const ignored = readText('.dockerignore')
+      .split('\n')
+      .filter((line) => line && !line.startsWith('#'));
+    expect(ignored[0]).toBe('*');
+    const copied = lines('COPY').filter((line) => !line.startsWith('--from'));
+    const sources = copied.flatMap((line) => line.split(' ').slice(0, -1));
+    expect(ignored.filter((line) => line.startsWith('!')).toSorted()).toEqual(
+      [...new Set(sources)].map((source) => `!${source}`).toSorted(),
+    );
+  });
+
+  it('has labels with the version and the commit, which are arguments of the build', () => {
+    expect(lines('LABEL')[0]?.split(' ')).toEqual([
+      'org.opencontainers.image.title="chains-and-tokens-gateway"',
+      'org.opencontainers.image.version="$VERSION"',
+      'org.opencontainers.image.revision="$REVISION"',
+    ]);
+    expect(lastStage).toMatch(/^ARG VERSION=unknown\nARG REVISION=unknown\nLABEL /m);
+    const build = dockerfile.slice(0, dockerfile.indexOf('RUN npm run build'));
+    expect(build).toContain('\nARG REVISION=unknown\n');
+  });
+
+  it('runs the command of npm start', () => {
     const { scripts } = JSON.parse(readText('package.json')) as { scripts: { start: string } };
     expect(`exec ${command.join(' ')}`).toBe(scripts.start);
   });
@@ -110,8 +133,8 @@ describe('the Dockerfile', () => {
   });
 });
 
-describe('what it runs', () => {
-  it('answers, is healthy, writes snapshots and nothing else, and stops at SIGTERM', async () => {
+describe('the command of the image', () => {
+  it('responds, is healthy, writes only snapshots, and stops at SIGTERM', async () => {
     const upstream = await startFakeUpstream();
     onTestFinished(upstream.close);
     const { address, admin, child, exited, output, checkHealth, snapshots } = await startImage({
@@ -141,7 +164,7 @@ describe('what it runs', () => {
     expect(await exited).toBe(0);
     expect(checkHealth()).toBe(1);
     expect(output()).toContain('"Stopped"');
-    expect(output()).not.toMatch(/"level":(40|50|60)/);
+    expect(output()).not.toMatch(/"level":"(warn|error|fatal)"/);
   });
 
   it.each([1_000, 10_000])(
@@ -150,7 +173,7 @@ describe('what it runs', () => {
       const { chains, tokens } = generatedListings(80, listed);
       const upstream = await startFakeUpstream({ chains, tokens });
       onTestFinished(upstream.close);
-      // Prices change with each refresh, so that nothing can be used again.
+      // Prices change with each refresh, so that indexes and responses cannot be reused.
       upstream.plan('tokens', (response, request, nth) =>
         json({ tokens: tokens.map((token) => ({ ...token, price: { usd: nth } })) })(response, request, nth),
       );
@@ -161,7 +184,7 @@ describe('what it runs', () => {
         MAX_WAIT_MS: '60000',
       });
       await ask(address, '{ tokens { symbol } }');
-      const idle = residentMegabytes(child.pid);
+      const idle = megabytesOf(child.pid).now;
       const until = performance.now() + MEMORY_SECONDS * 1000;
       const isOver = () =>
         performance.now() >= until && (upstream.count('tokens') > 2 || performance.now() >= until + 60_000);
@@ -182,7 +205,7 @@ describe('what it runs', () => {
           const body = (await response.json()) as { data?: unknown; errors?: unknown };
           expect([response.status, body.errors]).toEqual([200, undefined]);
           answered++;
-          most = Math.max(most, residentMegabytes(child.pid));
+          most = Math.max(most, megabytesOf(child.pid).now);
         }
       };
       await Promise.all(Array.from({ length: 8 }, (_, nth) => client(nth)));

@@ -14,9 +14,14 @@ export const imageEnv: Readonly<Record<string, string>> = Object.fromEntries(
 export interface ComposeService {
   readonly image: string;
   readonly environment?: Readonly<Record<string, string>>;
-  readonly build?: { readonly context: string; readonly dockerfile: string };
+  readonly build?: {
+    readonly context: string;
+    readonly dockerfile: string;
+    readonly args: Readonly<Record<string, string>>;
+  };
   readonly volumes?: readonly string[];
   readonly ports?: readonly string[];
+  readonly logging?: { readonly options: Readonly<Record<string, string>> };
   readonly stop_grace_period?: string;
   readonly read_only?: boolean;
   readonly networks: readonly string[] | Readonly<Record<string, { readonly ipv4_address: string }>>;
@@ -31,16 +36,29 @@ export const compose = parse(deployed('compose.yaml'), { merge: true }) as {
   readonly networks: Readonly<Record<string, { readonly ipam: { config: readonly { subnet: string }[] } }>>;
 };
 
-/** An object of kubernetes.yaml; `spec` and `data` are as its kind has them. */
+export const kustomization = parse(deployed('kustomization.yaml')) as {
+  readonly resources: readonly string[];
+  readonly images: readonly { readonly name: string; readonly newName: string; readonly newTag: string }[];
+  readonly configMapGenerator: readonly { readonly name: string; readonly literals: readonly string[] }[];
+};
+
+/** The settings of the gateways in Kubernetes. */
+export const kubernetesEnv: Readonly<Record<string, string>> = Object.fromEntries(
+  kustomization.configMapGenerator[0]?.literals.map((literal) => {
+    const [name = ''] = literal.split('=', 1);
+    return [name, literal.slice(name.length + 1)];
+  }) ?? [],
+);
+
+/** An object of kubernetes.yaml; its `spec` is as its kind has it. */
 export interface KubernetesObject<Spec = unknown> {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: { readonly name: string };
   readonly spec: Spec;
-  readonly data?: Readonly<Record<string, string>>;
 }
 
-const kubernetes = parseAllDocuments(deployed('kubernetes.yaml')).map(
+export const kubernetes = parseAllDocuments(deployed('kubernetes.yaml')).map(
   (document) => document.toJS() as KubernetesObject,
 );
 
@@ -69,7 +87,7 @@ export interface DeploymentSpec {
       readonly containers: readonly [
         {
           readonly image: string;
-          readonly env: readonly { readonly name: string }[];
+          readonly envFrom: readonly { readonly configMapRef: { readonly name: string } }[];
           readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
           readonly startupProbe: Probe;
           readonly readinessProbe: Probe;
@@ -78,7 +96,7 @@ export interface DeploymentSpec {
             readonly preStop: { readonly exec: { readonly command: readonly string[] } };
           };
           readonly resources: {
-            readonly requests: { readonly memory: string };
+            readonly requests: { readonly cpu: string; readonly memory: string };
             readonly limits: { readonly memory: string };
           };
           readonly securityContext: { readonly readOnlyRootFilesystem: boolean };
@@ -91,25 +109,6 @@ export interface DeploymentSpec {
 
 export const deployment = kubernetesObject<DeploymentSpec>('Deployment');
 export const gatewayContainer = deployment.spec.template.spec.containers[0];
-
-/** The metric that gateways are scaled by, and the rule of prometheus-adapter that makes it. */
-export const scaling = {
-  metric: kubernetesObject<{
-    readonly scaleTargetRef: { readonly name: string };
-    readonly metrics: readonly [{ readonly pods: { readonly metric: { readonly name: string } } }];
-  }>('HorizontalPodAutoscaler').spec.metrics[0].pods.metric.name,
-  rule: (
-    parse(kubernetesObject('ConfigMap', 'gateway-adapter-rules').data?.['rules.yaml'] ?? '') as {
-      readonly rules: readonly [
-        {
-          readonly seriesQuery: string;
-          readonly metricsQuery: string;
-          readonly name: { readonly as: string };
-        },
-      ];
-    }
-  ).rules[0],
-};
 
 export interface Alert {
   readonly alert: string;
@@ -141,7 +140,7 @@ export const dashboard = JSON.parse(deployed('grafana.json')) as {
 export const dashboardQueries = dashboard.panels.flatMap(({ title, targets = [] }) =>
   targets.map(({ expr }) => ({
     title,
-    expr: expr.replaceAll('$instance', '.*').replaceAll('$__rate_interval', '30s'),
+    expr: expr.replaceAll(/\$(job|namespace|instance)/g, '.*').replaceAll('$__rate_interval', '30s'),
   })),
 );
 

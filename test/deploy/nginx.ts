@@ -18,10 +18,12 @@ export interface Nginx {
  *
  * @param gateways their ports on this machine
  * @param change of the configuration
+ * @param probe a path that is 200 once it runs
  */
 export async function startNginx(
   gateways: readonly number[],
   change: (config: string) => string = (config) => config,
+  probe = '/live',
 ): Promise<Nginx> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-nginx-'));
   const port = await freePort();
@@ -51,7 +53,7 @@ export async function startNginx(
   await expect
     .poll(() => {
       if (child.exitCode !== null) throw new Error(`nginx ended: ${errors}`);
-      return fetch(`${address}/live`).then(
+      return fetch(address + probe).then(
         ({ status }) => status,
         () => 0,
       );

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 
 /** Packages of Debian with the programs of these tests, and how each program says that it is there. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
@@ -19,5 +20,15 @@ export function areMissing(...programs: readonly string[]): boolean {
   });
   if (missing.length === 0 || process.env.CI) return false;
   process.stderr.write(`Not installed: ${missing.join(', ')}. Tests that need it are skipped.\n`);
+  return true;
+}
+
+/** As `areMissing`, for packages of `test/deploy`, which `npm ci --prefix test/deploy` installs. */
+export function arePackagesMissing(...packages: readonly string[]): boolean {
+  const missing = packages.filter((name) => !existsSync(new URL(`node_modules/${name}`, import.meta.url)));
+  if (missing.length === 0 || process.env.CI) return false;
+  process.stderr.write(
+    `Not installed: ${missing.join(', ')} (npm ci --prefix test/deploy). Tests are skipped.\n`,
+  );
   return true;
 }

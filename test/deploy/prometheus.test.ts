@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import { blockOf, ROOT } from '../support/readme.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
-import { alerts, compose, dashboardQueries, scaling } from './files.js';
+import { alerts, compose, dashboardQueries } from './files.js';
 import { areMissing } from './programs.js';
 import { metricNames, type Sample, startPrometheus } from './prometheus.js';
 
@@ -25,7 +25,11 @@ const isNumber = ({ value }: Sample) => Number.isFinite(Number(value[1]));
 async function startBusyGateway() {
   const redis = await startRedis();
   const upstream = await startFakeUpstream();
-  onTestFinished(upstream.close);
+  const snapshots = mkdtempSync(join(tmpdir(), 'gateway-snapshots-'));
+  onTestFinished(async () => {
+    await upstream.close();
+    rmSync(snapshots, { recursive: true, force: true });
+  });
   const { address, output } = await startGatewayProcess({
     ADMIN_PORT: '0',
     UPSTREAM_URL: upstream.url,
@@ -35,6 +39,8 @@ async function startBusyGateway() {
     UPSTREAM_REQUESTS_PER_SECOND: '100',
     MAX_CONNECTIONS: String(MAX_CONNECTIONS),
     LOG_REQUESTS: 'none',
+    SNAPSHOT_DIR: snapshots,
+    ROUTES_SWEEP_MS: '60000',
   });
   const [, admin = ''] = /"adminAddress":"([^"]+)"/.exec(output()) ?? [];
   await expect.poll(async () => (await fetch(`${admin}/ready`)).status).toBe(200);
@@ -114,11 +120,14 @@ describe.skipIf(areMissing('promtool'))('the configuration in the README', () =>
 });
 
 describe.skipIf(areMissing('prometheus') || isRedisMissing)('a Prometheus that scrapes a gateway', () => {
-  it('knows every metric of the alerts, the dashboard and the autoscaler, and has data for each panel', async () => {
+  it('knows every metric of the alerts and the dashboard, and has data for each panel', async () => {
     const { admin } = await startBusyGateway();
     const prometheus = await startPrometheus(new URL(admin).host, RULES);
 
     const exported = await (await fetch(`${admin}/metrics`)).text();
+    // Names, units, types and helps are as Prometheus asks for them.
+    const lint = spawnSync('promtool', ['check', 'metrics'], { input: exported, encoding: 'utf8' });
+    expect([lint.stdout, lint.stderr, lint.status]).toEqual(['', '', 0]);
     const types = [...exported.matchAll(/^# TYPE (\w+) (\w+)$/gm)];
     const known = types.flatMap(([, name = '', type]) =>
       type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
@@ -165,21 +174,6 @@ describe.skipIf(areMissing('prometheus') || isRedisMissing)('a Prometheus that s
         `${new URL(admin).host} holds back the whole listing of tokens, or did within the last 5 minutes`,
       );
     expect((await summaries()).filter((text) => /<error|<no value>/.test(text))).toEqual([]);
-
-    // As prometheus-adapter fills the rule in.
-    expect(scaling.rule.name.as).toBe(scaling.metric);
-    const [series] = metricNames(scaling.rule.seriesQuery);
-    expect(known).toContain(series);
-    // A scrape that takes more than a second has no samples.
-    await expect.poll(() => prometheus.query(scaling.rule.seriesQuery)).toHaveLength(1);
-    const expr = scaling.rule.metricsQuery
-      .replaceAll('<<.Series>>', series ?? '')
-      .replaceAll('<<.LabelMatchers>>', 'namespace="default",pod="gateway-0"')
-      .replaceAll('<<.GroupBy>>', 'pod');
-    const [sample] = await prometheus.query(expr);
-    expect(sample?.metric).toEqual({ pod: 'gateway-0' });
-    expect(Number(sample?.value[1])).toBeGreaterThan(0);
-    expect(Number(sample?.value[1])).toBeLessThan(2);
   });
 });
 

@@ -1,66 +1,17 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startFakeUpstream } from '../support/fake-upstream.js';
-import { freePort } from '../support/free-port.js';
-import { spawnGateway } from '../support/gateway-process.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
 import { startManyRequests } from './many-requests.js';
 import { startNginx } from './nginx.js';
 import { areMissing } from './programs.js';
+import { createReplica } from './replica.js';
 
-/** `npm run deployed -- 500000` is the long form. */
+/** `DEPLOYED_REQUESTS=500000 npm run project deploy` is the long form. */
 const REQUESTS = Number(process.env.DEPLOYED_REQUESTS ?? 20_000);
 if (!Number.isSafeInteger(REQUESTS) || REQUESTS < 1_000) {
   throw new Error(`Expected how many requests to send, 1000 or more, got ${process.env.DEPLOYED_REQUESTS}`);
 }
 const CONNECTIONS = 32;
-
-/** A gateway on a fixed port that can be stopped and started again; the test's end kills it. */
-async function createReplica(env: Readonly<Record<string, string>>) {
-  const [port, adminPort] = [await freePort(), await freePort()];
-  let gateway: ReturnType<typeof spawnGateway> | undefined;
-  /** What the processes before this one have answered, as far as they said. */
-  let answeredBefore = 0;
-  const admin = `http://127.0.0.1:${adminPort}`;
-  const answered = async () => {
-    const text = await fetch(`${admin}/metrics`).then((response) => response.text());
-    const counts = [
-      ...text.matchAll(/^gateway_requests_total\{cache="(?:hit|miss)",outcome="ok"\} (\d+)$/gm),
-    ];
-    return counts.reduce((sum, [, count]) => sum + Number(count), 0);
-  };
-  const replica = {
-    port,
-    /** Starts it, and resolves when it is ready. */
-    async start() {
-      gateway = spawnGateway({
-        ...env,
-        PORT: String(port),
-        ADMIN_PORT: String(adminPort),
-        LOG_REQUESTS: 'errors',
-      });
-      const isReady = () =>
-        fetch(`${admin}/ready`).then(
-          ({ ok }) => ok,
-          () => false,
-        );
-      await expect.poll(isReady, { interval: 50 }).toBe(true);
-    },
-    /** Ends it by this signal, and resolves with its status. */
-    async end(signal: 'SIGTERM' | 'SIGKILL') {
-      answeredBefore += await answered();
-      gateway?.child.kill(signal);
-      return gateway?.exited;
-    },
-    answered: async () => answeredBefore + (await answered()),
-    output: () => gateway?.output(),
-  };
-  onTestFinished(async () => {
-    gateway?.child.kill('SIGKILL');
-    await gateway?.exited;
-  });
-  await replica.start();
-  return replica;
-}
 
 async function startPair() {
   const redis = await startRedis();

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { foldAddress, isNativePlaceholder } from '../../src/domain/addresses.js';
 import { identifierOf } from '../../src/search/identifiers.js';
 
-it('the usual writing of an address folds to its lower case, so that keys and ids stay', () => {
+it('the usual spelling of an address folds to lower case, so that keys and ids stay the same', () => {
   for (const address of [
     '0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85',
     '0x04718f5a0fc34cc1af16a1cdee98ffb20c31f5cd61d6ab07201858f4287c938d',
@@ -13,12 +13,12 @@ it('the usual writing of an address folds to its lower case, so that keys and id
   }
 });
 
-it('folding twice is folding once', () => {
+it('folding an address twice gives the same as folding it once', () => {
   for (const address of ['0x1', '0X00Ab', 'e'.repeat(40), '0x0001::a::B<0x02::c::D>', '0x', 'Base58'])
     expect(foldAddress(foldAddress(address))).toBe(foldAddress(address));
 });
 
-describe('an address takes time by its length, also one of a megabyte', () => {
+describe('folding an address takes linear time, also for a megabyte', () => {
   const MEGABYTE = 2 ** 20;
   it.each([
     ['zeros', `0x${'0'.repeat(MEGABYTE)}`],

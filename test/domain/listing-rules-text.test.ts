@@ -7,7 +7,7 @@ import { acceptRule, MAX_RULES, parseListingRules } from '../../src/domain/listi
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const USDC_KEY = tokenKey('ethereum', USDC);
 
-/** The rules, where no chain is known. */
+/** The rules, resolved without a known chain. */
 const resolved = (text: string) => parseListingRules(text).resolve(() => []);
 
 /** The error of a text of rules. */
@@ -125,7 +125,7 @@ describe('the text of rules', () => {
     ['accept eip155:1/erc20:0xab decimals 6 18', 'keep EIP155:1/erc20:0xAB decimals 6'],
     ['keep base chainType evm', 'keep base chainType solana'],
     ['keep base nativeCurrency "ETH 18 0xAB"', 'accept base nativeCurrency "ETH 18 0xab" "ETH 6 0xab"'],
-  ])('with %s and %s contradicts itself, and the error names both lines', (one, other) => {
+  ])('with %s and %s is an error that names both lines', (one, other) => {
     expect(errorOf(`${one}\n\n${other}`)).toMatch(
       /^line 3: expected no contradiction of line 1, which has "/,
     );
@@ -166,13 +166,13 @@ describe('the text of rules', () => {
     ],
     ['kept facts', 'keep a:b symbol x\n'.repeat(20_000)],
     ['spaces in a native currency', `keep a nativeCurrency "${'1 '.repeat(2 ** 19 - 100)}"`],
-  ])('is read in proportion to its length: a megabyte of %s', (_name, text) => {
+  ])('is parsed in linear time: a megabyte of %s', (_name, text) => {
     expect(cpuMs(() => errorOf(text))).toBeLessThan(2_000);
   });
 });
 
 describe('the rule to paste', () => {
-  it('is short where it can be', () => {
+  it('has quotes only where they are needed', () => {
     expect(acceptRule({ chainKey: 'ethereum', address: USDC }, 'decimals', '6', '18')).toBe(
       `accept ethereum:${USDC} decimals 6 18`,
     );
@@ -190,7 +190,7 @@ describe('the rule to paste', () => {
     );
   });
 
-  it('is none where no rule says it, such as for a chain whose key reads like an identifier', () => {
+  it('is missing if no rule can express it, such as for a chain whose key looks like a CAIP identifier', () => {
     expect(acceptRule({ chainKey: 'eip155:1' }, 'chainId', '1', '5')).toBeUndefined();
     expect(acceptRule({ chainKey: 'eip155', address: '1' }, 'decimals', '6', '18')).toBeUndefined();
     expect(acceptRule({ chainKey: 'a:b', address: '0x1' }, 'decimals', '6', '18')).toBeUndefined();
@@ -212,13 +212,13 @@ describe('the rule to paste', () => {
       .tuple(texts, fc.integer({ min: 0, max: 255 }), fc.stringMatching(/^0x[0-9a-fA-F]{1,40}$/))
       .map((parts) => parts.join(' ')),
   };
-  /** Not the namespace of an identifier by CAIP, and without a colon. */
+  /** Not a CAIP namespace, and without a colon. */
   const keys = texts.filter((key) => key !== '' && !/[:\s]/.test(key) && !/^(eip155|tron)$/i.test(key));
   const changes = fc
     .constantFrom(...(Object.keys(values) as GuardedFact[]))
     .chain((fact) => fc.record({ fact: fc.constant(fact), served: values[fact], upstream: values[fact] }));
 
-  it('is read as the verdict "accept" on this change and on no other', () => {
+  it('accepts this change and no other', () => {
     fc.assert(
       fc.property(keys, values.address, changes, values.symbol, (chainKey, address, change, other) => {
         const { fact, served, upstream } = change;
@@ -241,7 +241,7 @@ describe('the rule to paste', () => {
     );
   });
 
-  it('of any text of an upstream accepts that change, or there is none', () => {
+  it('with any text of an upstream accepts that change, or is missing', () => {
     fc.assert(
       fc.property(
         texts,
@@ -263,7 +263,7 @@ describe('the rule to paste', () => {
     );
   });
 
-  it('of a token is about its own address', () => {
+  it('about the address of a token begins with its present address', () => {
     expect(acceptRule({ chainKey: 'ethereum', address: USDC }, 'address', USDC, '0x2')).toBe(
       `accept ethereum:${USDC} address ${USDC} 0x2`,
     );

@@ -4,24 +4,20 @@ import { NATIVE_PLACEHOLDER, tokenKey } from '../../src/domain/addresses.js';
 import { caip2Of, caip19Of } from '../../src/domain/caip.js';
 import type { Chain, Token } from '../../src/domain/listing.js';
 import { NO_RULES, parseListingRules } from '../../src/domain/listing-rules.js';
-import { parseChains, parseTokens } from '../../src/upstream/rows.js';
+import { CHAINS, TOKENS } from '../../src/upstream/listing-kinds.js';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 
 const ORIGIN = { source: 'v1', takenAt: 0 };
-const { rows: chains } = await parseChains(demoChains, ORIGIN);
-const { rows: tokens } = await parseTokens(demoTokens, ORIGIN, false);
-/** The rules, where all chains are known. */
+const { rows: chains } = await CHAINS.parse(demoChains, ORIGIN);
+const { rows: tokens } = await TOKENS.parse(demoTokens, ORIGIN);
+/** The rules, resolved with all chains known. */
 const resolved = (text: string, known = chains) => parseListingRules(text).resolve(() => known);
 const noRules = NO_RULES.resolve(() => chains);
 const USDC_ON_BASE = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
 
-const keysOf = (rows: readonly { readonly chainKey: string }[]) => [
-  ...new Set(rows.map(({ chainKey }) => chainKey)),
-];
-
 describe('rules', () => {
-  it('that change nothing give back the same arrays', () => {
+  it('that change nothing return the same arrays', () => {
     const all = `chains ${chains.map(({ chainKey }) => chainKey).join(' ')}`;
     for (const rules of [noRules, resolved('hide nowhere\nhide base:0x1'), resolved(all)]) {
       expect(rules.selectChains(chains)).toBe(chains);
@@ -31,50 +27,7 @@ describe('rules', () => {
     expect(noRules.keptFacts('base')).toBeUndefined();
   });
 
-  it('select and order chains, and their tokens with them, in any letter case and by CAIP-2', () => {
-    const rules = resolved('chains BASE eip155:1\nchains Solana base tron:728126428 nowhere');
-    expect(rules.selectChains(chains).map(({ chainKey }) => chainKey)).toEqual([
-      'base',
-      'ethereum',
-      'solana',
-      'tron',
-    ]);
-    const selected = rules.selectTokens(tokens);
-    expect(keysOf(selected)).toEqual(['base', 'ethereum', 'solana', 'tron']);
-    for (const chain of ['base', 'ethereum']) {
-      const on = (rows: readonly Token[]) => rows.filter(({ chainKey }) => chainKey === chain);
-      expect(on(selected)).toEqual(on(tokens));
-    }
-    expect(rules.hides({ chainKey: 'Base', address: '0x1' })).toBe(false);
-    expect(rules.hides({ chainKey: 'celo', address: '0x1' })).toBe(true);
-  });
-
-  it.each(['hide gnosis', 'hide eip155:100', 'hide EIP155:100', 'hide Gnosis'])(
-    '"%s" hides a chain and its tokens, and keeps the order of the others',
-    (text) => {
-      const rules = resolved(text);
-      expect(rules.selectChains(chains)).toEqual(chains.filter(({ chainKey }) => chainKey !== 'gnosis'));
-      expect(rules.selectTokens(tokens)).toEqual(tokens.filter(({ chainKey }) => chainKey !== 'gnosis'));
-      expect(rules.hides({ chainKey: 'GNOSIS', address: '0x1' })).toBe(true);
-    },
-  );
-
-  it.each([
-    `hide base:${USDC_ON_BASE}`,
-    `hide Base:${USDC_ON_BASE.toUpperCase().replace('0X', '0x')}`,
-    `hide eip155:8453/erc20:${USDC_ON_BASE.toLowerCase()}`,
-  ])('"%s" hides a token', (text) => {
-    const rules = resolved(text);
-    const hidden = tokens.filter((token) => !rules.selectTokens(tokens).includes(token));
-    expect(hidden.map(({ chainKey, symbol }) => ({ chainKey, symbol }))).toEqual([
-      { chainKey: 'base', symbol: 'USDC' },
-    ]);
-    expect(rules.selectChains(chains)).toBe(chains);
-    expect(rules.hides({ chainKey: 'base', address: USDC_ON_BASE.toLowerCase() })).toBe(true);
-    expect(rules.hides({ chainKey: 'ethereum', address: USDC_ON_BASE })).toBe(false);
-  });
-
-  it('tell tokens from identifiers of chains, and keep the letter case of addresses that need it', () => {
+  it('distinguish tokens from identifiers of chains, and keep the letter case of case-sensitive addresses', () => {
     const mint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
     const type = '0x1::aptos_coin::AptosCoin';
     const rules = resolved(`hide solana:${mint}\nhide aptos:${type}`);
@@ -93,13 +46,13 @@ describe('rules', () => {
   });
 
   it('hide tokens of chains that the chain listing does not have', async () => {
-    const { rows } = await parseTokens([tokenRow('lost', '0x1'), tokenRow('base', '0x2')], ORIGIN, false);
+    const { rows } = await TOKENS.parse([tokenRow('lost', '0x1'), tokenRow('base', '0x2')], ORIGIN);
     expect(resolved('hide lost').selectTokens(rows)).toEqual([rows[1]]);
     expect(resolved('chains base').selectTokens(rows)).toEqual([rows[1]]);
     expect(resolved('chains base', []).selectTokens(rows)).toEqual([rows[1]]);
   });
 
-  it('by CAIP are about the chains that are known', async () => {
+  it('by CAIP are looked up in the known chains', async () => {
     const rules = parseListingRules('hide eip155:77');
     const token = { chainKey: 'a', address: '0x1' };
     const of = async (...rows: unknown[]) =>
@@ -107,7 +60,7 @@ describe('rules', () => {
         (
           (known) => () =>
             known
-        )((await parseChains(rows, ORIGIN)).rows),
+        )((await CHAINS.parse(rows, ORIGIN)).rows),
       );
     const none = rules.resolve(() => []);
     const one = await of(chainRow('a', { chainId: 77 }));
@@ -117,15 +70,15 @@ describe('rules', () => {
     expect(other.hides(token)).toBe(false);
     expect(new Set([none, one, other].map(({ rows }) => rows)).size).toBe(3);
     expect((await of(chainRow('a', { chainId: 77 }), chainRow('c'))).rows).toBe(one.rows);
-    // The number alone decides nothing where the family of the chain is another.
+    // The number alone is not enough: the chain has another type.
     expect((await of(chainRow('a', { chainId: 77, chainType: 'solana' }))).hides(token)).toBe(false);
-    // The last of two chains with one number counts.
+    // If two chains have one number, the last one counts.
     const twins = await of(chainRow('a', { chainId: 77 }), chainRow('c', { chainId: 77 }));
     expect(twins.hides(token)).toBe(false);
     expect(twins.hides({ ...token, chainKey: 'c' })).toBe(true);
   });
 
-  it('say of a change whether it is right, wrong or not known', () => {
+  it('accept a change, keep the old value, or do not decide', () => {
     const rules = resolved(`
       accept base:${USDC_ON_BASE} decimals 6 18
       keep eip155:8453/erc20:${USDC_ON_BASE} symbol USDC
@@ -151,7 +104,7 @@ describe('rules', () => {
     expect(rules.keptFacts('base')).toBeUndefined();
   });
 
-  it('that contradict each other only by CAIP take no change', () => {
+  it('that contradict each other only by CAIP accept no change', () => {
     const rules = resolved('accept eip155:1 chainId 1 5\nkeep ethereum chainId 1');
     expect(rules.verdictOn('ethereum', 'chainId', '1', '5')).toBe('keep');
   });
@@ -162,14 +115,18 @@ describe('any rules', () => {
   const someTokens = tokens.filter(({ chainKey }) => someChains.some((chain) => chain.chainKey === chainKey));
   const chainWord = fc
     .constantFrom(...someChains)
-    .chain((chain) => fc.constantFrom(chain.chainKey, chain.chainKey.toUpperCase(), caip2Of(chain) ?? ''))
+    .chain((chain) => {
+      const caip2 = caip2Of(chain) ?? '';
+      const namespaceInCapitals = caip2.replace(/^[^:]+/, (namespace) => namespace.toUpperCase());
+      return fc.constantFrom(chain.chainKey, chain.chainKey.toUpperCase(), caip2, namespaceInCapitals);
+    })
     .filter((word) => word !== '');
   const tokenWord = fc
     .constantFrom(...someTokens)
     .chain((token) =>
       fc.constantFrom(
         `${token.chainKey}:${token.address}`,
-        `${token.chainKey}:${token.address.toLowerCase()}`,
+        `${token.chainKey.toUpperCase()}:${token.address.toLowerCase()}`,
         caip19Of(chainOf(token.chainKey), token) ?? '',
       ),
     )
@@ -180,7 +137,8 @@ describe('any rules', () => {
   }
   function isChain(word: string, chainKey: string): boolean {
     const chain = chainOf(chainKey);
-    return word.toLowerCase() === chainKey || (chain !== undefined && word === caip2Of(chain));
+    const caip2 = word.replace(/^[^:]+/, (namespace) => namespace.toLowerCase());
+    return word.toLowerCase() === chainKey || (chain !== undefined && caip2 === caip2Of(chain));
   }
   function isToken(word: string, { chainKey, address }: Token): boolean {
     const folded = address.toLowerCase();
@@ -188,7 +146,7 @@ describe('any rules', () => {
     return word.toLowerCase() === `${chainKey}:${folded}` || word.toLowerCase() === caip19;
   }
 
-  it('hide what they name, and order what is left as they say', () => {
+  it('hide the rows that they name, and order the others', () => {
     fc.assert(
       fc.property(
         fc.option(fc.array(chainWord, { minLength: 1 })),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { lookalikeKey } from '../../src/domain/lookalikes.js';
 import { demoTokens } from '../fixtures/demo.js';
 
-describe('two symbols are alike', () => {
+describe('two symbols look alike', () => {
   it.each([
     ['a Cyrillic С', 'USD\u0421', 'USDC'],
     ['a Cyrillic Ѕ', 'U\u0405DC', 'USDC'],
@@ -16,6 +16,11 @@ describe('two symbols are alike', () => {
     ['a zero-width space', 'US\u200bDC', 'USDC'],
     ['a filler of Hangul', 'USDC\u3164', 'USDC'],
     ['white space around it', ' USDC\u00a0', 'USDC'],
+    ['an accent of its own', 'USDC\u00b4', 'USDC'],
+    ['a hair space within', 'US\u200aDC', 'USDC'],
+    ['a control character', 'USDC\u0007', 'USDC'],
+    ['an anchor of annotations', '\ufff9USDC', 'USDC'],
+    ['Braille without dots', 'USDC\u2800', 'USDC'],
     ['a zero for an O', 'W00', 'WOO'],
     ['a small L for an I', 'UNl', 'UNI'],
     ['a Cyrillic palochka for an I', 'UN\u04c0', 'UNI'],
@@ -25,7 +30,7 @@ describe('two symbols are alike', () => {
   });
 });
 
-describe('two symbols are not alike', () => {
+describe('two symbols do not look alike', () => {
   it.each([
     ['USDC', 'USDT'],
     ['USDC', 'USDC.e'],
@@ -38,7 +43,7 @@ describe('two symbols are not alike', () => {
     expect(lookalikeKey(one)).not.toBe(lookalikeKey(other));
   });
 
-  it('if the demo listing has them on one chain, but for letter case and accents', () => {
+  it('if they are different symbols of one chain in the demo listing, apart from letter case and accents', () => {
     const symbols = new Map<string, Set<string>>();
     for (const { chainKey, symbol } of demoTokens) {
       const key = `${chainKey} ${lookalikeKey(symbol)}`;
@@ -48,7 +53,7 @@ describe('two symbols are not alike', () => {
   });
 });
 
-it('the longest symbol of a row takes no time', () => {
+it('the longest symbol is compared within milliseconds', () => {
   const before = process.cpuUsage().user;
   for (const letter of ['\u0421', '\u0301', '\u200b', 'ﷺ', 'A']) lookalikeKey(letter.repeat(256));
   expect(process.cpuUsage().user - before).toBeLessThan(100_000);

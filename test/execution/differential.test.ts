@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Listing } from '../../src/domain/listing.js';
+import type { Service } from '../../src/domain/listing.js';
 import { UpstreamError } from '../../src/domain/upstream-error.js';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { json, startFakeUpstream } from '../support/fake-upstream.js';
 import { type Operation, operationsOf } from '../support/generated-operations.js';
 import { hasZstd, plainOf, type Received, startServer, type TestServer } from '../support/test-server.js';
 
-/** For longer runs: how many times as many operations are tried. */
+/** Multiplies the number of operations, for longer runs. */
 const TIMES = Number(process.env.DIFFERENTIAL_TIMES ?? 1);
 const CHAINS = demoChains.filter(({ chainKey }) => ['ethereum', 'base', 'solana', 'sei'].includes(chainKey));
 const TOKENS = demoTokens.slice(0, 40);
-/** What was listed before: one row each differs, went and came. */
+/** The earlier listing: one row differs, one is removed later, and one is added later. */
 const CHAINS_BEFORE = demoChains.filter((chain) => CHAINS.slice(1).includes(chain));
 const TOKENS_BEFORE = [
   ...TOKENS.slice(0, 38),
@@ -24,24 +24,25 @@ const WITHOUT = ['ListingStatus.ageSeconds', 'ListingFailure.at'];
 const down = (code: 'UPSTREAM_STATUS' | 'UPSTREAM_TIMEOUT') =>
   Promise.reject(new UpstreamError(code, `The upstream failed with "${code}".`));
 
-/** What becomes of questions to the upstream: the same for each equal one. */
-const STATES: Readonly<Record<string, (listing: Listing) => Partial<Listing>>> = {
+/** Gives the outcome of an upstream request, which is the same for equal requests. */
+const STATES: Readonly<Record<string, (service: Service) => Partial<Service>>> = {
   'and all is well': () => ({}),
-  'without a chain listing': () => ({ chains: () => down('UPSTREAM_STATUS') }),
+  'without a chain listing': (listing) => ({
+    fetch: (name) => (name === 'chains' ? down('UPSTREAM_STATUS') : listing.fetch(name)),
+  }),
   'without a token listing': (listing) => ({
-    tokens: (filter) => (filter.srcToken === undefined ? down('UPSTREAM_TIMEOUT') : listing.tokens(filter)),
+    fetch: (name) => (name === 'tokens' ? down('UPSTREAM_TIMEOUT') : listing.fetch(name)),
   }),
   'and routes that fail': (listing) => ({
-    async tokens(filter) {
-      if (filter.srcToken === undefined) return listing.tokens(filter);
+    async routes(filter) {
       if (filter.srcToken === FAILING || filter.srcChainKey === 'nope') return down('UPSTREAM_STATUS');
-      const taken = await listing.tokens({});
+      const taken = await listing.fetch('tokens');
       return filter.srcToken === UNKNOWN ? { ...taken, rows: [] } : taken;
     },
   }),
 };
 
-async function startWith(state: (listing: Listing) => Partial<Listing>): Promise<TestServer> {
+async function startWith(state: (listing: Service) => Partial<Service>): Promise<TestServer> {
   const server = await startServer({
     upstream: await startFakeUpstream({ chains: CHAINS_BEFORE, tokens: TOKENS_BEFORE }),
     config: {
@@ -57,7 +58,7 @@ async function startWith(state: (listing: Listing) => Partial<Listing>): Promise
     firstPauseMs: 3_600_000,
     decorate: (listing) => ({ ...listing, source: listing.source, ...state(listing) }),
   });
-  // So that the first answer is not another than the later ones.
+  // Warm up, so that the first response equals the later ones.
   server.snapshots.refreshNow();
   await expect
     .poll(() =>
@@ -67,14 +68,14 @@ async function startWith(state: (listing: Listing) => Partial<Listing>): Promise
   return server;
 }
 
-/** The cursors of the listings that are there. */
+/** The cursors of the loaded listings. */
 async function cursorsOf({ ask }: TestServer): Promise<readonly string[]> {
   const { body } = await ask({ query: '{ tokenChanges { cursor } chainChanges { cursor } }' });
   const { data } = JSON.parse(body.toString()) as { data: Record<string, { cursor: string } | null> };
   return Object.values(data).flatMap((changes) => changes?.cursor ?? []);
 }
 
-/** Changes what is listed to what the tests expect; returns the cursors of before. */
+/** Refreshes the listings to those that the tests expect. @returns the earlier cursors */
 async function changeListings(server: TestServer): Promise<readonly string[]> {
   const before = await cursorsOf(server);
   server.upstream.plan('chains', json({ chains: CHAINS }));
@@ -87,21 +88,17 @@ async function changeListings(server: TestServer): Promise<readonly string[]> {
 }
 
 let asked = 0;
-/** What graphql-js answers, past all that is kept: a document that differs in a comment is not known to be asked again. */
-async function executed({ fetch }: TestServer, operation: Operation): Promise<unknown> {
+/** The response of graphql-js without caches: a comment makes the document unknown to them. */
+async function executed({ post }: TestServer, operation: Operation): Promise<unknown> {
   const query = `${operation.query}\n# ${asked++}`;
-  const response = await fetch('/graphql', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ ...operation, query }),
-  });
+  const response = await post({ ...operation, query });
   return comparable(response.status, await response.text());
 }
 
-/** With the errors in a fixed order: they come in that in which promises end. */
+/** Sorts the errors, since their order depends on the order in which promises settle. */
 function comparable(status: number, body: string): unknown {
   const { data, errors, ...rest } = JSON.parse(body) as { data?: unknown; errors?: object[] };
-  // As text, since the order of members counts.
+  // Compared as text, since the order of members matters.
   return {
     status,
     data: JSON.stringify(data),
@@ -114,7 +111,7 @@ function received(answer: Received): unknown {
   return comparable(answer.status, plainOf(answer).toString());
 }
 
-/** The same document with one variable less or another, and by the names of its operations. */
+/** The same document with one variable missing or changed, and with each operation name. */
 function variantsOf({ query, variables }: Operation): readonly Operation[] {
   const names = [...query.matchAll(/^query (\w+)/gm)].map(([, name]) => name ?? '');
   const others = Object.entries(variables)
@@ -134,7 +131,7 @@ describe('a generated operation', () => {
   it.each(Object.entries(STATES))(
     'is answered alike however it is asked and sent, %s',
     async (name, state) => {
-      // Routes to a token that is not listed agree on the row that came first, which is that of cached routes if there are any.
+      // For an unlisted token, all routes use the row that was read first, which is the cached one if there is one.
       const without = name === 'without a token listing' ? [...WITHOUT, 'Price.asOf'] : WITHOUT;
       const server = await startWith(state);
       const cursors = await changeListings(server);
@@ -161,7 +158,7 @@ describe('a generated operation', () => {
             const compressed = await server.ask({ ...operation, method: 'GET', headers });
             expect(plainOf(compressed).equals(first.body)).toBe(true);
           }
-          // What is kept is not given for what differs in one thing alone.
+          // Caches must not serve a request that differs in only one thing.
           for (const other of variantsOf(operation)) {
             expect(received(await server.ask(other)), JSON.stringify(other)).toEqual(
               await executed(server, other),

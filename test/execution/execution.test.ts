@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createTestGateway } from '../support/test-gateway.js';
 
-describe('an operation that is asked again and again', () => {
-  it('has the default of a variable that may not be null', async () => {
+describe('a repeated operation', () => {
+  it('uses the default of a non-null variable', async () => {
     const { query } = await createTestGateway();
     const text = 'query ($k: String! = "base") { chain(chainKey: $k) { name } }';
     for (let nth = 0; nth < 4; nth++) {
@@ -19,20 +19,16 @@ describe('an operation that is asked again and again', () => {
     for (let nth = 0; nth < 2; nth++) expect(JSON.stringify((await query(text)).data)).toBe(data);
   });
 
-  it('ignores a parameter `then` as it ignores any other that it does not know', async () => {
-    const { fetch } = await createTestGateway();
+  it('ignores a parameter `then` like any other unknown parameter', async () => {
+    const { post } = await createTestGateway();
     for (const name of ['then', 'else']) {
-      const response = await fetch('/graphql', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ query: '{ __typename }', [name]: 1 }),
-      });
+      const response = await post({ query: '{ __typename }', [name]: 1 });
       expect(response.status).toBe(200);
       expect(await response.json()).toEqual({ data: { __typename: 'Query' } });
     }
   });
 
-  it('runs with the variables of each request', async () => {
+  it('uses the variables of each request', async () => {
     const { query } = await createTestGateway();
     const text = 'query ($k: String!) { chain(chainKey: $k) { chainKey } }';
     for (const k of ['base', 'sei', 'base', 'nope', 'solana']) {
@@ -40,9 +36,9 @@ describe('an operation that is asked again and again', () => {
     }
   });
 
-  it('runs no text of the client as code', async () => {
+  it('never runs a text of the client as code', async () => {
     const { query } = await createTestGateway();
-    // A mark by which graphql-jit 0.8.9, once used here, put the text behind it into code that it then ran.
+    // graphql-jit 0.8.9, once used here, inserted the text after this mark into code that it ran.
     const mark = '__MAGIC_DATE__33a9e76d_02e0_4128_8e92_3530ad3da74d';
     for (const quotes of ['"', '"""']) {
       const text = `{ chain(chainKey: ${quotes}${mark}globalThis.wasRun=1${quotes}) { name } }`;
@@ -53,16 +49,12 @@ describe('an operation that is asked again and again', () => {
     }
   });
 
-  it('shows in one operation of a document what another leaves out', async () => {
-    const { fetch } = await createTestGateway();
+  it('keeps the operations of a document apart', async () => {
+    const { post } = await createTestGateway();
     const query =
       'query A($y: Boolean!) { chain(chainKey: "base") { ...C @include(if: $y) } } query B { chain(chainKey: "base") { ...C } } fragment C on Chain { name }';
     for (const operationName of ['A', 'A', 'B', 'B', 'B']) {
-      const response = await fetch('/graphql', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ query, operationName, variables: { y: true } }),
-      });
+      const response = await post({ query, operationName, variables: { y: true } });
       expect(await response.json()).toEqual({ data: { chain: { name: 'Base' } } });
     }
   });
@@ -81,8 +73,8 @@ describe('an operation that is asked again and again', () => {
     }
   });
 
-  it('is one of the document that is named', async () => {
-    const { fetch } = await createTestGateway();
+  it('is the one that `operationName` names', async () => {
+    const { post } = await createTestGateway();
     const query =
       'query A { chain(chainKey: "base") { chainKey } } query B { chain(chainKey: "sei") { name } }';
     for (let nth = 0; nth < 3; nth++) {
@@ -90,11 +82,7 @@ describe('an operation that is asked again and again', () => {
         ['A', { chainKey: 'base' }],
         ['B', { name: 'SEI' }],
       ]) {
-        const response = await fetch('/graphql', {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ query, operationName }),
-        });
+        const response = await post({ query, operationName });
         expect(await response.json()).toEqual({ data: { chain } });
       }
     }

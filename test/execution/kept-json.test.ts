@@ -16,7 +16,7 @@ interface World {
   resolved: number;
 }
 
-/** A context through which the field notes what it reads. */
+/** A context through which the field notes its reads. */
 class Context implements Tracker {
   noted = '';
   readonly tracker = this;
@@ -69,7 +69,7 @@ function writerOf(text: string, { rows = () => ROWS, maxBytes = 1e6, fails = () 
   return createWriter(schema, text, { maxBytes });
 }
 
-/** Writes an operation over rows. @returns how many calls of the field it makes in a world */
+/** Writes an operation over rows. @returns how often a world calls the resolver of the field */
 function callsOf(text: string, options: Options = {}): (world: World) => number {
   const { write } = writerOf(text, options);
   const { rows = () => ROWS } = options;
@@ -90,7 +90,7 @@ function callsOf(text: string, options: Options = {}): (world: World) => number 
 const world = (): World => ({ state: 'one', resolved: 0 });
 
 describe('kept JSON', () => {
-  it('is used from the second time on, and made anew where something else is read', () => {
+  it('is used from the second time on, and written again if something else is read', () => {
     const calls = callsOf('{ rows { a b plain } }');
     const here = world();
     expect([calls(here), calls(here), calls(here)]).toEqual([20, 0, 0]);
@@ -98,7 +98,7 @@ describe('kept JSON', () => {
     expect([calls(here), calls(here)]).toEqual([20, 0]);
   });
 
-  it('becomes a part of each response as it is, if it is long', () => {
+  it('is a part of each response, without being copied, if it is long', () => {
     const rows = Object.freeze(
       Array.from({ length: 500 }, (_, nth) => Object.freeze({ a: `row ${nth}`, b: nth })),
     );
@@ -129,7 +129,7 @@ describe('kept JSON', () => {
     expect(Math.min(...others)).toBeGreaterThan(18);
   });
 
-  it('is that of each row where the list can change, or is too long to be kept', () => {
+  it('is kept for each row if the list can change or is too long to be kept', () => {
     let rows = [...ROWS];
     const calls = callsOf('{ rows { a b plain } }', { rows: () => rows });
     const here = world();
@@ -144,7 +144,7 @@ describe('kept JSON', () => {
     expect([long(here), long(here), long(here)]).toEqual([100, 100, 0]);
   });
 
-  it('is not kept of a list that was not finished', () => {
+  it('is not kept for an unfinished list', () => {
     let left = 10;
     const calls = callsOf('{ rows { a b plain } }', { fails: () => left-- <= 0 });
     const here = world();
@@ -153,7 +153,7 @@ describe('kept JSON', () => {
     expect([calls(here), calls(here)]).toEqual([20, 0]);
   });
 
-  it('begins anew where all of it together is larger than may be kept', () => {
+  it('is dropped when all of it together exceeds the limit', () => {
     const lists = Array.from({ length: 20 }, () => Object.freeze([...ROWS]));
     let rows: readonly (typeof ROWS)[number][] = ROWS;
     const calls = callsOf('{ rows { a b plain } }', { maxBytes: 12_000, rows: () => rows });
@@ -182,7 +182,7 @@ describe('a list with other variables each time', () => {
   const QUERY =
     'query ($other: String!) { tokens(srcChainKey: "ethereum") { symbol price { usd } chain { name } } other: chain(chainKey: $other) { name } }';
 
-  it('has the same body and headers each time, and those of the present listings after a refresh', async () => {
+  it('has the same body and headers each time, and new ones after a refresh', async () => {
     const upstream = await startFakeUpstream(upstreamRows(1));
     const server = await startServer({ upstream, config: LONG });
     let other = 0;
@@ -242,13 +242,13 @@ describe('a list with other variables each time', () => {
     for (let nth = 0; nth < 3; nth++) expect((await prices())[0]).toEqual(new Set([undefined]));
   });
 
-  it('is answered anew after a change of the chains that only its list reads', async () => {
+  it('is written again after a change of chains that only its list reads', async () => {
     const upstream = await startFakeUpstream(upstreamRows(1));
     const server = await startServer({ upstream, config: LONG });
     await server.ask({ query: '{ chains { name } tokens { name } }' });
     const query = 'query ($key: String) { tokens(srcChainKey: $key) { symbol chain { name } } }';
     const ask = async () => String((await server.ask({ query, variables: { key: 'ethereum' } })).body);
-    // The third time it is given from the response cache, whose entry was made with the kept list.
+    // The third response is from the response cache, whose entry was made with the kept list.
     for (let nth = 0; nth < 2; nth++) await server.ask({ query, variables: { key: `no-${nth}` } });
     for (let nth = 0; nth < 4; nth++) expect(await ask()).toContain('The ethereum chain');
     await refreshWith(server, upstreamRows(1).tokens, [chainRow('ethereum', { name: 'Ether' })]);
@@ -256,7 +256,7 @@ describe('a list with other variables each time', () => {
   });
 });
 
-/** Has a refresh bring one listing, while that of the other one fails. */
+/** Refreshes one listing while the refresh of the other one fails. */
 async function refreshOnly({ snapshots, upstream }: TestServer, name: 'chains' | 'tokens', rows: object[]) {
   upstream.plan(name, json({ [name]: rows }));
   upstream.plan(name === 'chains' ? 'tokens' : 'chains', status(404));
@@ -268,11 +268,11 @@ async function refreshOnly({ snapshots, upstream }: TestServer, name: 'chains' |
   expect(snapshots.current()[other]).toBe(before[other]);
 }
 
-describe('JSON that was kept of one listing', () => {
+describe('kept JSON of one listing', () => {
   const ROWS_OF_UPSTREAM = { chains: [chainRow('ethereum')], tokens: [tokenRow('ethereum', '0x1')] };
   const TOKEN = `0x${'1'.repeat(40)}`;
 
-  /** Starts a gateway that has kept the JSON of this field. @returns it, and how the field is asked for again */
+  /** Starts a gateway that has kept the JSON of this field. @returns it, and a function that queries the field again */
   async function startWith(field: string) {
     const upstream = await startFakeUpstream({
       ...ROWS_OF_UPSTREAM,
@@ -301,7 +301,7 @@ describe('JSON that was kept of one listing', () => {
     for (let nth = 0; nth < 3; nth++) expect(await ask()).toBe(first.replace('The ethereum chain', 'Ether'));
   });
 
-  it('changes with the token listing alone, if a chain shows tokens', async () => {
+  it('is written again after a change of only the token listing, if a chain shows tokens', async () => {
     const { server, ask, first } = await startWith(
       'chain(chainKey: "ethereum") { tokenCount tokens { name } }',
     );
@@ -315,7 +315,7 @@ describe('JSON that was kept of one listing', () => {
       expect(await ask()).toBe('{"tokenCount":2,"tokens":[{"name":"USD Coin"},{"name":"Two"}]}');
   });
 
-  it('changes with the time of the token listing alone, if a chain shows that', async () => {
+  it('is written again when only the time of the token listing changes, if a chain shows that time', async () => {
     const { server, ask, first } = await startWith(
       'chain(chainKey: "ethereum") { tokens { price { asOf } } }',
     );
@@ -328,7 +328,7 @@ describe('JSON that was kept of one listing', () => {
 });
 
 describe('JSON that is used again', () => {
-  it('counts as many rows as when it was made', async () => {
+  it('counts as many rows as when it was written', async () => {
     const tokens = Array.from({ length: 4 }, (_, nth) => tokenRow('ethereum', `0x${nth + 1}`));
     const upstream = await startFakeUpstream({ chains: [chainRow('ethereum')], tokens });
     const decorate = withHeldBack({
@@ -346,7 +346,7 @@ describe('JSON that is used again', () => {
     }
   });
 
-  it('has no routes that have expired since, even if it got them from another field', async () => {
+  it('does not show expired routes, even if another field had read them', async () => {
     const [from, to, later] = ['1', '2', '3'].map((digit) => `0x${digit.repeat(40)}`);
     const tokens = [from, to, later].map((address, nth) =>
       tokenRow(nth === 0 ? 'a' : `b${nth}`, address ?? ''),

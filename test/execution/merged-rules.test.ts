@@ -15,13 +15,13 @@ import { withFederation } from '../../src/graph/federation/federated.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
 import { operationsOf } from '../support/generated-operations.js';
 
-/** With subscriptions, which one of the rules is about. */
+/** A schema with subscriptions, to which one of the rules applies. */
 const schema = extendSchema(
   withFederation(ownSchema),
   parse('type Subscription { a: Int b: Int } extend schema { subscription: Subscription }'),
 );
 
-/** By the rule that it breaks. */
+/** Documents by the rule that each breaks. */
 const INVALID: Readonly<Record<string, string>> = {
   ExecutableDefinitionsRule: '{ __typename } type X @a @a { x: Y @a @a }',
   SingleFieldSubscriptionsRule: 'subscription S { a b }',
@@ -70,12 +70,12 @@ describe('the merged rules', () => {
     expect(errorsBy([mergedRules(RULES)], document)).toEqual(errorsBy(RULES, document));
   });
 
-  it('stop after as many errors', () => {
+  it('stop after the same number of errors', () => {
     const document = parse(`{ ${Array.from({ length: 50 }, (_, nth) => `nope${nth}`).join(' ')} }`);
     expect(errorsBy([mergedRules(RULES)], document, 10)).toEqual(errorsBy(RULES, document, 10));
   });
 
-  it('give the same errors for generated documents, of which words were dropped, doubled or moved', () => {
+  it('give the same errors for generated documents with words dropped, doubled or moved', () => {
     let invalid = 0;
     const words = fc.tuple(operationsOf(), fc.nat(), fc.nat(), fc.constantFrom('drop', 'double', 'move'));
     fc.assert(

@@ -8,7 +8,7 @@ import {
   parse,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { exceedsBytes } from '../../src/execution/result-bytes.js';
+import { exceedsBytes } from '../../src/execution/json.js';
 import { collectUnhandledRejections } from '../support/unhandled-rejections.js';
 import { createWriter } from './support/writer.js';
 
@@ -51,7 +51,7 @@ describe('a plan', () => {
     expect(write({}, {})).toBeUndefined();
   });
 
-  it('is not slowed down by fragments that spread each other, where nothing is selected by them', () => {
+  it('is not slowed down by fragments that spread each other and select nothing', () => {
     const levels = Array.from(
       { length: 60 },
       (_, nth) => `fragment F${nth} on Row { a: row { ...F${nth + 1} } b: row { ...F${nth + 1} } }`,
@@ -71,7 +71,7 @@ describe('a plan', () => {
     expect(Buffer.concat(parts).equals(Buffer.from(executed(schema, '{ texts }')))).toBe(true);
   });
 
-  it('gives each response bytes of its own', () => {
+  it('gives each response its own bytes', () => {
     const { write } = createWriter(schemaWith({ 'Query.texts': (_q, _a, { is }) => [is] }), '{ texts }');
     const [first, second] = [write({ is: 'first' }), write({ is: 'other' })];
     expect([String(first), String(second)]).toEqual([
@@ -80,7 +80,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('can be written within a resolver of another', () => {
+  it('can be executed within a resolver of another plan', () => {
     const inner = schemaWith({ 'Query.texts': () => ['inner'.repeat(20_000)] });
     const outer = schemaWith({ 'Query.texts': () => ['a', textOf(written(inner, '{ texts }')), 'b'] });
     const [a, text, b] = JSON.parse(textOf(written(outer, '{ texts }')) ?? '').data.texts;
@@ -122,7 +122,7 @@ describe('the limit on the bytes of a response', () => {
   const bytesOf = (parts: readonly Buffer[] | undefined) =>
     parts?.reduce((bytes, { length }) => bytes + length, 0);
 
-  it('leaves a longer one to graphql-js, which refuses it', () => {
+  it('leaves a longer response to graphql-js, which refuses it', () => {
     expect(bytesOf(texts(83).write({}))).toBeGreaterThan(8_300_000);
     expect(texts(84).write({})).toBeUndefined();
     const context = { maxResponseBytes: () => 8_500_000 };
@@ -130,7 +130,7 @@ describe('the limit on the bytes of a response', () => {
     expect(texts(85).write(context)).toBeUndefined();
   });
 
-  it('is for kept JSON, too', () => {
+  it('applies to kept JSON, too', () => {
     const rows = Object.freeze(
       Array.from({ length: 30 }, (_, b) => Object.freeze({ a: 'x'.repeat(99_997), b })),
     );
@@ -150,7 +150,7 @@ describe('the limit on the bytes of a response', () => {
     }
   });
 
-  it('is found without making JSON, exactly', () => {
+  it('is checked exactly, without making the JSON', () => {
     const values = [
       fc.string({ unit: 'binary' }),
       fc.double({ noNaN: true, noDefaultInfinity: true }),

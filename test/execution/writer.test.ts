@@ -3,16 +3,15 @@ import { type ExecutionResult, execute, getOperationAST, getVariableValues, pars
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { withFederation } from '../../src/graph/federation/federated.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
-import { parseChains, parseTokens } from '../../src/upstream/rows.js';
+import { CHAINS, TOKENS } from '../../src/upstream/listing-kinds.js';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
-import { operationsOf } from '../support/generated-operations.js';
+import { type Operation, operationsOf } from '../support/generated-operations.js';
 import { createContexts } from './support/gateway-context.js';
-import { schema } from './support/hostile-graph.js';
+import { hostileGraph, schema } from './support/hostile-graph.js';
 import { enterWorld, type World } from './support/hostile-values.js';
-import { type Generated, operationsFor } from './support/operations.js';
 import { createWriter } from './support/writer.js';
 
-/** For longer runs: how many times as many operations are tried. */
+/** Multiplies the number of operations, for longer runs. */
 const TIMES = Number(process.env.DIFFERENTIAL_TIMES ?? 1);
 
 const unhandled: unknown[] = [];
@@ -29,7 +28,7 @@ afterAll(() => {
   for (const other of others) process.on('unhandledRejection', other);
 });
 
-/** What became of the operations, so that a test can tell that they were not all refused. */
+/** Counts the outcomes of operations, so that a test can check that not all were refused. */
 const counts: Record<string, number> = {};
 function count(name: string): void {
   counts[name] = (counts[name] ?? 0) + 1;
@@ -43,7 +42,7 @@ function report(name: string): void {
   if (process.env.DIFFERENTIAL_TIMES) process.stdout.write(`${name}: ${JSON.stringify(counts)}\n`);
 }
 
-/** What graphql-js answers as JSON; undefined for errors, promises, and what JSON cannot say. */
+/** The response of graphql-js as JSON; undefined for errors, promises, and values without a JSON form. */
 async function expected(result: ExecutionResult | Promise<ExecutionResult>): Promise<string | undefined> {
   if (result instanceof Promise) {
     await result;
@@ -57,30 +56,30 @@ async function expected(result: ExecutionResult | Promise<ExecutionResult>): Pro
   }
 }
 
-/** Where graphql-js answers and the writer does not, by intent: it knows no `path`, and no scalars that are objects. */
+/** Cases that the writer intentionally leaves to graphql-js: resolvers that read `path`, and scalars that are objects. */
 const LEFT_TO_GRAPHQL = /\b(path|spoil|echo|tricks)\b/;
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
 
-/** Makes a writer of an operation; otherwise says why not. */
-function prepare({ text, variables }: Generated) {
-  const document = parse(text, { noLocation: true });
+/** Makes a writer of an operation, or returns the reason why there is none. */
+function prepare({ query, variables, operationName }: Operation) {
+  const document = parse(query, { noLocation: true });
   if (validate(schema, document).length > 0) return 'not valid';
-  const writer = createWriter(schema, document);
-  const definitions = getOperationAST(document)?.variableDefinitions ?? [];
+  const writer = createWriter(schema, document, { operationName: operationName ?? null });
+  const definitions = getOperationAST(document, operationName)?.variableDefinitions ?? [];
   const { coerced: wanted } = getVariableValues(schema, definitions, structuredClone(variables));
-  // Made anew for each execution: resolvers may change them.
+  // Made for each execution, since resolvers may change them.
   const coerced = () => writer.coerce(structuredClone(variables));
   expect(coerced()).toStrictEqual(wanted);
   expect(JSON.stringify(coerced())).toBe(JSON.stringify(wanted));
   return wanted ? { document, coerced, writer } : 'bad variables';
 }
 
-async function compare(operation: Generated, world: Omit<World, 'stamp'>) {
+async function compare(operation: Operation, world: Omit<World, 'stamp'>) {
   const prepared = prepare(operation);
   if (typeof prepared === 'string') return count(prepared);
   const { document, coerced, writer } = prepared;
-  const { text, variables } = operation;
+  const { query, variables, operationName = null } = operation;
   for (let stamp = 0; stamp < 3; stamp++) {
     const contextValue = { ...world, stamp };
     enterWorld(contextValue);
@@ -89,17 +88,18 @@ async function compare(operation: Generated, world: Omit<World, 'stamp'>) {
       execute({
         schema,
         document,
+        operationName,
         contextValue,
         variableValues: structuredClone(variables),
       }) as ExecutionResult,
     );
     if (written !== undefined) {
-      // The number tells which of the executions differs.
+      // The number identifies the execution that differs.
       expect(`${stamp} ${Buffer.concat(written)}`).toBe(`${stamp} ${wanted}`);
       count('written');
     } else if (wanted === undefined) count('left with reason');
     else {
-      if (world.evil === 0 && !LEFT_TO_GRAPHQL.test(text)) {
+      if (world.evil === 0 && !LEFT_TO_GRAPHQL.test(query)) {
         throw new Error('The writer left an operation to graphql-js that has nothing odd');
       }
       count('left without need');
@@ -116,7 +116,7 @@ describe('the writer', () => {
   ])('answers as graphql-js or not at all in %s', async (name, world, runs) => {
     resetCounts();
     await fc.assert(
-      fc.asyncProperty(operationsFor(schema), fc.integer(), (operation, luck) =>
+      fc.asyncProperty(operationsOf({ graph: hostileGraph }), fc.integer(), (operation, luck) =>
         compare(operation, { ...world, luck }),
       ),
       { numRuns: runs * TIMES },
@@ -125,12 +125,12 @@ describe('the writer', () => {
     expect(counts.written).toBeGreaterThan(runs / 10);
   });
 
-  it("answers the gateway's own graph as graphql-js or not at all", async () => {
+  it("writes the same as graphql-js for the gateway's own graph, or falls back", async () => {
     const graph = withFederation(ownSchema);
     const origin = { source: 'demo', takenAt: 1_700_000_000_000 };
     const createContext = await createContexts(
-      await parseChains(demoChains, origin),
-      await parseTokens(demoTokens, origin, false),
+      await CHAINS.parse(demoChains, origin),
+      await TOKENS.parse(demoTokens, origin),
     );
     resetCounts();
     const runs = 200;
@@ -175,10 +175,10 @@ describe('the writer', () => {
     unhandled.length = 0;
     const rejections = vi.spyOn(Promise, 'reject');
     fc.assert(
-      fc.property(operationsFor(schema), fc.integer(), ({ text, variables }, luck) => {
+      fc.property(operationsOf({ graph: hostileGraph }), fc.integer(), (operation, luck) => {
         const world = { evil: 25, nulls: 10, luck, stamp: 0 };
         enterWorld(world);
-        const prepared = prepare({ text, variables });
+        const prepared = prepare(operation);
         if (typeof prepared !== 'string') prepared.writer.write(world, prepared.coerced());
       }),
       { numRuns: 300 * TIMES },

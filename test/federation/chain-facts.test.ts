@@ -15,7 +15,7 @@ import { serveGraph } from './support/serve-graph.js';
 
 const EXPLORER = 'https://etherscan.io';
 
-/** Another team's schema for stitching, whose chains have no other key. */
+/** Another team's schema for stitching, whose chains have only this key. */
 const SUBSCHEMA = `
   directive @merge(keyField: String) on FIELD_DEFINITION
   type Chain { caip2: String explorerUrl: String rpcUrls: [String!] }
@@ -59,7 +59,7 @@ describe.skipIf(areRoutersMissing)('a subgraph that knows chains by their CAIP-2
     for (const end of ends) await end();
   });
 
-  it('is composed with us by each composer without a complaint', async () => {
+  it('is composed with our graph by each composer without errors', async () => {
     const recipes = ['apollo-router.yaml', 'cosmo.yaml'].map((name) => recipe(name, federated));
     const complaints = JSON.parse(await runScript('compose.js', ...recipes)) as Record<string, unknown>;
     expect(complaints['tokens,stats']).toEqual({
@@ -72,7 +72,7 @@ describe.skipIf(areRoutersMissing)('a subgraph that knows chains by their CAIP-2
   describe.each(['apollo-gateway', 'hive-gateway', 'stitching'])('by %s', (router) => {
     const through = <Data>(query: string) => ask<Data>(addresses.get(router) ?? '', query);
 
-    it('adds its fields to our chains, and none to those without an identifier', async () => {
+    it('adds its fields to our chains that have an identifier', async () => {
       federated.gateway.passed();
       const answer = await through<{ chains: readonly Shown[] }>('{ chains { chainKey caip2 explorerUrl } }');
       expect(answer).not.toHaveProperty('errors');

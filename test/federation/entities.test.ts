@@ -27,7 +27,7 @@ const encoded = (...parts: string[]) => Buffer.from(JSON.stringify(parts)).toStr
 const chainById = (...parts: string[]) => ({ __typename: 'Chain', id: encoded('Chain', ...parts) });
 const tokenById = (...parts: string[]) => ({ __typename: 'Token', id: encoded('Token', ...parts) });
 
-/** Malformed representations, by their fault. */
+/** Malformed representations, by the kind of error. */
 const MALFORMED: Readonly<Record<string, unknown>> = {
   'a string': 'Chain',
   'a number': 7,
@@ -53,7 +53,7 @@ const MALFORMED: Readonly<Record<string, unknown>> = {
   'a token whose id is null': { __typename: 'Token', id: null },
 };
 
-/** How many errors each index of the list has. */
+/** The number of errors at each index of the list. */
 const placesOf = ({ errors = [] }: Answered<unknown>) => errors.map(({ path }) => path?.slice(0, 2));
 
 describe('_entities', () => {
@@ -113,7 +113,7 @@ describe('_entities', () => {
     expect((await query<Entities>(ENTITIES, exact)).data?._entities).toEqual([token('solana', mint), null]);
   });
 
-  it('answers a malformed one with null and one error, and the others as usual', async () => {
+  it('gives null and one error for a malformed representation, and resolves the others', async () => {
     const { query } = await createTestGateway();
     for (const [what, malformed] of Object.entries(MALFORMED)) {
       const representations = [chain('base'), malformed, chain('bsc')];
@@ -129,7 +129,7 @@ describe('_entities', () => {
     }
   });
 
-  it('keeps messages short, however long, deep or frequent the malformed value is', async () => {
+  it('keeps messages short if malformed values are long, deep or frequent', async () => {
     const { fetch } = await createTestGateway();
     const deep = '['.repeat(100_000) + ']'.repeat(100_000);
     const places = '$long $deep '.repeat(100);
@@ -150,7 +150,7 @@ describe('_entities', () => {
     for (const { message } of errors ?? []) expect(message.length).toBeLessThan(250);
   });
 
-  it('refuses values that the type of its argument does not allow, such as a null in the list', async () => {
+  it('refuses values that its argument type does not allow, such as a null in the list', async () => {
     const { query } = await createTestGateway();
     for (const representations of [[chain('base'), null], null]) {
       const answer = await query(ENTITIES, { representations });
@@ -160,7 +160,7 @@ describe('_entities', () => {
     expect(await query(ENTITIES, { representations: [] })).toEqual({ data: { _entities: [] } });
   });
 
-  it('accepts representations that are literals in the document', async () => {
+  it('accepts literal representations in the document', async () => {
     const { query } = await createTestGateway();
     const written = `[{ __typename: "Chain", chainKey: "base" }, 7, { __typename: "Token", chainKey: $on, address: "${ZERO}" }]`;
     const answer = await query(
@@ -171,7 +171,7 @@ describe('_entities', () => {
     expect(placesOf(answer)).toEqual([['_entities', 1]]);
   });
 
-  it('answers 1,000 shuffled, repeated, unknown and malformed ones in order, without a request to the upstream while fresh', async () => {
+  it('resolves 1,000 shuffled, repeated, unknown and malformed representations in order, without asking the upstream', async () => {
     const { query, upstream } = await createTestGateway();
     await query('{ chains { id } tokens { id } }');
     expect(upstream.count()).toBe(2);
@@ -201,7 +201,7 @@ describe('_entities', () => {
     expect(upstream.count()).toBe(2);
   });
 
-  it('needs one batch for each type while there is no snapshot yet', async () => {
+  it('needs one batch for each type before the first snapshot', async () => {
     const { query, upstream } = await createTestGateway();
     const tokens = demoTokens.map(({ chainKey, address }) => token(chainKey, address));
     await query(ENTITIES, { representations: tokens });
@@ -212,7 +212,7 @@ describe('_entities', () => {
     expect(upstream.seen.map(({ path }) => path)).toEqual(['tokens', 'chains']);
   });
 
-  it('loses only those whose listing fails', async () => {
+  it('fails only for entities whose listing fails', async () => {
     const upstream = await startFakeUpstream({
       chains: [chainRow('base')],
       tokens: [tokenRow('base', '0x1')],
@@ -239,7 +239,7 @@ describe('_entities', () => {
     expect(codesOf(refused)).toEqual(['BAD_USER_INPUT']);
   });
 
-  it('counts as rows of an operation', async () => {
+  it('counts its entities as rows', async () => {
     const { query } = await createTestGateway({ config: { maxRows: 100 } });
     const asked = (count: number) => ({ representations: Array(count).fill(chain('base')) });
     expect((await query<Entities>(ENTITIES, asked(100))).data?._entities).toHaveLength(100);
@@ -248,7 +248,7 @@ describe('_entities', () => {
     expect(codesOf(refused)).toEqual(['LIMIT_EXCEEDED']);
   });
 
-  it('finds exactly what the look-ups of the query type find, whatever the keys', async () => {
+  it('finds the same as the look-ups of the query type, for all keys', async () => {
     const { query } = await createTestGateway();
     const keys = fc.oneof(fc.constantFrom(...demoChains.map(({ chainKey }) => chainKey)), fc.string());
     const known = fc.constantFrom(...demoTokens);

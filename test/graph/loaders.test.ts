@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Chain, TokenFilter } from '../../src/domain/listing.js';
+import type { Chain, TokenRequest } from '../../src/domain/listing.js';
 import { Loaders } from '../../src/graph/loaders.js';
 import type { ChainSnapshot } from '../../src/snapshots/snapshot.js';
 import type { View } from '../../src/snapshots/view/operation-view.js';
@@ -10,22 +10,24 @@ const LIMITS = {
   tracker: { note() {} },
   maxRoutes: 10,
   cost: { spend() {} },
-  nextTurn: async () => {},
+  yieldToQueue: async () => {},
   mayWait: true,
 };
 
-/** A view whose chain listing arrives later. It records requests for routes. */
+/** A view that loads its chain listing later, and records requests for routes. */
 function createColdView() {
-  const routesAsked: TokenFilter[] = [];
+  const routesAsked: TokenRequest[] = [];
   const chains = {
     byKey: (chainKey: string) => (chainKey === 'nope' ? undefined : ({ chainKey } as Chain)),
   } as ChainSnapshot;
   const view: View = {
-    chains: () => Promise.resolve(chains),
-    tokens: () => Promise.reject(new Error('Expected no look at the token listing')),
+    async read(name) {
+      if (name !== 'chains') throw new Error('Expected no look at the token listing');
+      return chains as never;
+    },
     isSwept: false,
     sources: () => null,
-    untracked: () => ({ chains: undefined, tokens: undefined }),
+    untracked: () => undefined,
     routeRequest: async (filter) => filter,
     cachedRoutes: () => undefined,
     async routes(question) {
@@ -34,7 +36,7 @@ function createColdView() {
     },
     staleReads: () => [],
     swapReads: (reads) => reads,
-    readSnapshots: () => ({ chains, tokens: undefined, isMissing: false }),
+    readSnapshots: () => ({ listings: { chains }, isMissing: false }),
     now: () => Date.now(),
   };
   return { view, routesAsked };
@@ -44,17 +46,17 @@ describe('loaders', () => {
   it('wait for a listing once, in one turn, and match chains by key', async () => {
     const { view } = createColdView();
     let turns = 0;
-    const nextTurn = async () => {
+    const yieldToQueue = async () => {
       turns++;
     };
-    const loaders = new Loaders({ view, ...LIMITS, nextTurn });
+    const loaders = new Loaders({ view, ...LIMITS, yieldToQueue });
     const keys = ['b', 'a', 'nope', 'b', 'a', 'c'];
     const found = await Promise.all(keys.map((key) => loaders.chainByKey(key)));
     expect(found.map((chain) => chain?.chainKey)).toEqual(['b', 'a', undefined, 'b', 'a', 'c']);
     expect(turns).toBe(1);
   });
 
-  it('ask for equal routes once in one operation', async () => {
+  it('request equal routes once in one operation', async () => {
     const { view, routesAsked } = createColdView();
     const loaders = new Loaders({ view, ...LIMITS });
     const filter = { srcChainKey: 'a', srcToken: '0x1' };
@@ -63,7 +65,7 @@ describe('loaders', () => {
     expect(routesAsked).toEqual([filter, { srcToken: '0x1' }]);
   });
 
-  it('note routes as read each time, also those that are at hand', () => {
+  it('note routes as read each time, also cached routes', () => {
     const { view } = createColdView();
     let noted = 0;
     const tracker = { note: () => noted++ };
@@ -73,9 +75,9 @@ describe('loaders', () => {
     expect(noted).toBe(3);
   });
 
-  it('answer without a promise if there is a snapshot', async () => {
+  it('return values instead of promises if there is a snapshot', async () => {
     const { snapshots } = await createTestGateway();
-    await Promise.all([snapshots.view().chains(), snapshots.view().tokens()]);
+    await Promise.all([snapshots.view().read('chains'), snapshots.view().read('tokens')]);
     const loaders = new Loaders({ view: snapshots.view(), ...LIMITS });
     expect(loaders.chainByKey('base')).toMatchObject({ name: 'Base' });
     expect(loaders.chainByKey('nope')).toBeNull();
@@ -85,7 +87,7 @@ describe('loaders', () => {
 
   it('give two operations the same rows of one snapshot', async () => {
     const { snapshots } = await createTestGateway();
-    await snapshots.view().chains();
+    await snapshots.view().read('chains');
     const [one, two] = [1, 2].map(() => new Loaders({ view: snapshots.view(), ...LIMITS }));
     expect(one?.chainByKey('base')).toBe(two?.chainByKey('base'));
     expect(Object.isFrozen(one?.chainByKey('base'))).toBe(true);

@@ -6,7 +6,7 @@ import { codesOf, createTestGateway } from '../support/test-gateway.js';
 const LONG = 'x'.repeat(10_000);
 const LONG_ID = Buffer.from(JSON.stringify(['Token', 'ethereum', LONG])).toString('base64url');
 
-describe('a text that is longer than any', () => {
+describe('a text that exceeds its limit', () => {
   it.each([
     ['{ chain(chainKey: $v) { id } }', { chain: null }],
     ['{ chainsByKey(chainKeys: [$v, "base"]) { name } }', { chainsByKey: [null, { name: 'Base' }] }],
@@ -30,7 +30,7 @@ describe('a text that is longer than any', () => {
     expect(await query(`query ($v: String!) ${document}`, { v: LONG })).toEqual({ data });
   });
 
-  it('is unknown as an id', async () => {
+  it('is an unknown id', async () => {
     const { query } = await createTestGateway();
     const text = 'query ($v: ID!) { node(id: $v) { id } nodes(ids: [$v]) { id } }';
     for (const v of [LONG, LONG_ID])
@@ -82,7 +82,7 @@ describe('a text that is longer than any', () => {
     expect(answer.errors?.[0]?.message).toBe(`Expected at most 500 items as "${name}", got 501.`);
   });
 
-  it('is refused as a value of an enum, by its length', async () => {
+  it('is refused as an enum value because of its length', async () => {
     const { query } = await createTestGateway();
     const literal = await query(`{ tokenSearch(orderBy: "${LONG}") { totalCount } }`);
     expect(literal.errors?.[0]?.message).toBe(
@@ -110,7 +110,7 @@ it('a message about a document shows the beginning and the end of a long text', 
 });
 
 describe('the limits of an operation', () => {
-  it('count what it takes to read ids, and to fold symbols', async () => {
+  it('charge decoding ids and folding symbols', async () => {
     const { query } = await createTestGateway({ config: { maxCost: 30_000 } });
     const ids = Array(6_000).fill('x');
     const byId = 'query ($ids: [ID!]!) { nodes(ids: $ids) { __typename } }';
@@ -120,7 +120,7 @@ describe('the limits of an operation', () => {
     expect(codesOf(await query(bySymbol, { filter }))).toEqual(['LIMIT_EXCEEDED']);
   });
 
-  it('refuse too many keys with the number of them, unread', async () => {
+  it('refuse too many keys, in a message with their number, without reading them', async () => {
     const { query } = await createTestGateway({ config: { maxRows: 1_000 } });
     for (const [name, type] of [
       ['chainsByKey(chainKeys: $v)', '[String!]!'],
@@ -128,21 +128,17 @@ describe('the limits of an operation', () => {
       ['chainsByCaip2(caip2s: $v)', '[String!]!'],
     ]) {
       const answer = await query(`query ($v: ${type}) { ${name} { id } }`, { v: Array(1_001).fill('x') });
-      expect(answer.errors?.[0]?.message).toContain('at most 1000 rows in all (MAX_ROWS); these have 1001.');
+      expect(answer.errors?.[0]?.message).toContain('at most 1000 rows in all; these have 1001.');
     }
   });
 });
 
 it.each(MATERIALS)('a long text in any place of the graph gets a short answer: $name', async (material) => {
-  const { fetch } = await createTestGateway();
+  const { post } = await createTestGateway();
   for (const { name, body } of longRequests([material], 100_000)) {
-    const response = await fetch('/graphql', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
+    const response = await post(body);
     const text = await response.text();
-    // Never the text: messages show the start of wrong values alone. Lists of many keys have a null for each.
+    // Messages show only the start of wrong values. Lists of many keys have a null for each key.
     if (!name.includes('by the thousand')) expect(text.length, name).toBeLessThan(40_000);
     const { errors = [] } = JSON.parse(text) as { errors?: readonly { extensions?: { code?: string } }[] };
     const allowed = [...ERROR_CODES, 'GRAPHQL_VALIDATION_FAILED'];

@@ -9,7 +9,7 @@ import {
   validate,
 } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { tokenFilterKey } from '../../src/domain/addresses.js';
+import { tokenRequestKey } from '../../src/domain/addresses.js';
 import { createContext, type GatewayContext } from '../../src/graph/context.js';
 import { withFederation } from '../../src/graph/federation/federated.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
@@ -29,12 +29,12 @@ const LISTED = demoTokens
   .slice(0, 60);
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const LIMITS = { maxAliases: 100_000, maxQueryTokens: 100_000, maxDepth: 100, maxCost: 1e9, maxRows: 1e7 };
-/** Nothing is refreshed meanwhile, and no routes are cached from one operation to the next. */
+/** Disables refreshes and the cache of routes between operations. */
 const FRESHNESS = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, destinationsFreshMs: 1 };
 const MAX_ROUTES = 30;
 
 /** The fields that may ask the upstream. */
-const ASKING = ['Query.destinations', 'Query.tokens', 'Token.destinations'];
+const ASKING = ['Query.destinations', 'Query.tokens', 'Query.tokenSearch', 'Token.destinations'];
 
 function fieldsOf(schema: GraphQLSchema) {
   return Object.values(schema.getTypeMap())
@@ -45,10 +45,10 @@ function fieldsOf(schema: GraphQLSchema) {
     .map(({ type, field }) => ({ name: `${type.name}.${field.name}`, field }));
 }
 
-/** The field whose resolver runs now. */
+/** The field whose resolver is running. */
 let current = '';
 
-/** The whole schema, whose resolvers say that they run. */
+/** The whole schema, with resolvers that record that they run. */
 const observed = withFederation(ownSchema);
 for (const { name, field } of fieldsOf(observed)) {
   const resolve: GraphQLFieldResolver<unknown, unknown> = field.resolve ?? defaultFieldResolver;
@@ -76,31 +76,27 @@ beforeAll(async () => {
   newContext = () =>
     createContext(
       { ...defaultConfig(), ...config, snapshots, unitsOfWholeToken: 30, log },
-      { client: undefined, nextTurn: async () => {} },
+      { client: undefined, yieldToQueue: async () => {} },
     );
 });
 afterAll(async () => {
   for (const end of ends) await end();
 });
 
-/** The requests that an operation causes at the upstream, asked for as clients do. */
+/** The requests to the upstream that an operation of a client causes. */
 async function requestsOf({ query, variables, operationName }: Operation): Promise<readonly string[]> {
   await new Promise((resolve) => setTimeout(resolve, 2 * FRESHNESS.destinationsFreshMs));
   const before = gateway.upstream.seen.length;
-  await gateway.fetch('/graphql', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query, variables, operationName }),
-  });
+  await gateway.post({ query, variables, operationName });
   return gateway.upstream.seen.slice(before).map(({ path, url }) => {
     const { searchParams } = new URL(url, 'http://upstream');
     const srcToken = searchParams.get('srcToken') ?? undefined;
     const srcChainKey = searchParams.get('srcChainKey') ?? undefined;
-    return srcToken === undefined ? `the listing of ${path}` : tokenFilterKey({ srcChainKey, srcToken });
+    return srcToken === undefined ? `the listing of ${path}` : tokenRequestKey({ srcChainKey, srcToken });
   });
 }
 
-/** The distinct questions for routes that these fields have in an operation. */
+/** The distinct route requests that these fields of an operation need. */
 async function questionsOf(
   { query, variables, operationName }: Operation,
   fields: readonly string[],
@@ -110,7 +106,7 @@ async function questionsOf(
   if (validate(observed, document).length > 0) return questions;
   const context = newContext();
   const routesFrom: GatewayContext['loaders']['routesFrom'] = (filter) => {
-    if (fields.includes(current)) questions.add(tokenFilterKey(filter));
+    if (fields.includes(current)) questions.add(tokenRequestKey(filter));
     return context.loaders.routesFrom(filter);
   };
   await execute({
@@ -123,7 +119,7 @@ async function questionsOf(
   return questions;
 }
 
-/** What an operation costs the upstream beyond the distinct questions of these fields. */
+/** The requests of an operation beyond the distinct route requests of these fields. */
 async function excessOf(operation: Operation, fields = ASKING): Promise<readonly string[]> {
   const requests = await requestsOf(operation);
   const questions = await questionsOf(operation, fields);
@@ -131,7 +127,7 @@ async function excessOf(operation: Operation, fields = ASKING): Promise<readonly
 }
 
 describe('an operation', () => {
-  it('costs the upstream at most one request for each distinct question for routes', async () => {
+  it('costs the upstream at most one request for each distinct route request', async () => {
     let asking = 0;
     let free = 0;
     await fc.assert(
@@ -143,7 +139,7 @@ describe('an operation', () => {
       }),
       { numRuns: 120 },
     );
-    // Routes are kept, so most of the operations find them.
+    // Routes are cached, so most operations find them.
     expect(asking).toBeGreaterThan(0);
     expect(free).toBeGreaterThan(20);
   });
@@ -167,6 +163,7 @@ describe('an operation', () => {
         `t${nth}: tokens(srcChainKey: "${chainKey}", srcToken: "${address}") { id }`,
         `d${nth}: destinations(srcChainKey: "${chainKey}", srcToken: "${address}") { chainKey }`,
         `l${nth}: token(chainKey: "${chainKey}", address: "${address}") { destinations { __typename } }`,
+        `s${nth}: tokenSearch(query: "${nth}", filter: { reachableFrom: { chainKey: "${chainKey}", address: "${address}" } }) { totalCount }`,
       ]);
       const operation = { query: `{ ${fields.join(' ')} }`, variables: {} };
       expect(await requestsOf(operation)).toHaveLength(1);
@@ -174,7 +171,7 @@ describe('an operation', () => {
     },
   );
 
-  it('costs no more than the routes that one operation may ask for', async () => {
+  it('costs at most the routes that one operation may request', async () => {
     const operation = { query: '{ tokens { destinations { __typename } } }', variables: {} };
     expect(await requestsOf(operation)).toHaveLength(MAX_ROUTES);
     expect(await excessOf(operation)).toEqual([]);
@@ -183,13 +180,17 @@ describe('an operation', () => {
   it.each([
     ['Query.tokens', 'tokens(srcChainKey: "ethereum", srcToken: "KEY") { id }'],
     ['Query.destinations', 'destinations(srcChainKey: "ethereum", srcToken: "KEY") { chainKey }'],
+    [
+      'Query.tokenSearch',
+      'tokenSearch(filter: { reachableFrom: { chainKey: "ethereum", address: "KEY" } }) { totalCount }',
+    ],
     ['Token.destinations', 'token(chainKey: "ethereum", address: "KEY") { destinations { __typename } }'],
   ])('is found to cost more if %s is not among the fields that ask', async (field, text) => {
     const operation = { query: `{ ${text.replace('KEY', USDC)} }`, variables: {} };
     expect(await excessOf(operation)).toEqual([]);
     const others = ASKING.filter((name) => name !== field);
     expect(await excessOf(operation, others)).toEqual([
-      tokenFilterKey({ srcChainKey: 'ethereum', srcToken: USDC }),
+      tokenRequestKey({ srcChainKey: 'ethereum', srcToken: USDC }),
     ]);
   });
 });

@@ -17,7 +17,7 @@ async function cutsOf({ address }: Target, reason: string): Promise<number> {
   return Number(count);
 }
 
-/** Expects that the gateway answered throughout, within this memory. */
+/** Fails unless the gateway responded all the time, within this memory. */
 function expectAlive(
   { failed, probes, memoryMb }: { failed: number; probes: number; memoryMb: number },
   atMostMb: number,
@@ -38,12 +38,12 @@ describe('request bodies', () => {
     for (let nth = 0; nth < 20; nth++) await Promise.all(senders.map((sender) => sender.send(piece)));
     expect((await target.ask({ query: '{ chains { chainKey } }' })).status).toBe(200);
     const seen = await watch.stop();
-    // Each is the garbage of one read beside its buffer.
+    // Each chunk is garbage of one read, beside the buffer.
     expectAlive(seen, before + 80);
     expect(seen.liveMs).toBeLessThan(1500);
   });
 
-  it('that are read piece by piece are read whole', async () => {
+  it('that arrive in parts are read completely', async () => {
     const target = await startTarget({ tokenCount: 100 });
     const query = `{ chains { chainKey } } # ${'ä€😀'.repeat(3000)}`;
     const body = Buffer.from(JSON.stringify({ query }));
@@ -61,7 +61,7 @@ describe('request bodies', () => {
     }
   });
 
-  it('that are unfinished are bounded over all connections, and the client that sends most is refused', async () => {
+  it('that are unfinished are bounded over all connections; the client that sends most is refused', async () => {
     const target = await startTarget();
     const watch = target.watch();
     const piece = Buffer.alloc(1_000_000, 'x');
@@ -92,7 +92,7 @@ describe('request bodies', () => {
 });
 
 describe('unread responses', () => {
-  it('do not fill the memory, and only clients that do not read are cut off', async () => {
+  it('do not fill the memory; only connections of clients that do not read are cut', async () => {
     // On a busy machine no response may be replaced by a refusal, which would need no memory.
     const target = await startTarget({ env: { MAX_WAIT_MS: '600000' } });
     const watch = target.watch();
@@ -103,7 +103,7 @@ describe('unread responses', () => {
     await honest.send(postOf(FULL).repeat(2));
     honest.socket.on('data', (chunk) => {
       bytes += chunk.byteLength;
-      // Some 2 MB a second.
+      // About 2 MB a second.
       honest.socket.pause();
       setTimeout(() => honest.socket.resume(), 30);
     });
@@ -119,7 +119,7 @@ describe('unread responses', () => {
     );
     honest.socket.resume();
     await expect.poll(() => cutsOf(target, 'response_bytes')).toBeGreaterThan(0);
-    // Clients that read nothing for 30 s are cut off, too.
+    // Connections whose clients read nothing for 30 s are cut, too.
     const closed = () =>
       cutsOf(target, 'response_bytes').then(async (cut) => cut + (await cutsOf(target, 'slow_reader')));
     await expect.poll(closed, { timeout: 300_000, interval: 1000 }).toBe(readers.length);
@@ -129,10 +129,10 @@ describe('unread responses', () => {
 });
 
 describe('time', () => {
-  it('is up after 30 s for clients that send nothing, half a head or half a body, or read a byte now and then', async () => {
+  it('runs out after 30 s for clients that send nothing, half a head or half a body, or read single bytes', async () => {
     const target = await startTarget({ env: { UPSTREAM_TIMEOUT_MS: '120000' } });
     const began = performance.now();
-    // A client that waits for the upstream is no slow reader, whatever it has pipelined.
+    // A client that waits for the upstream is not a slow reader, also with pipelined requests.
     let answerRoute: (() => void) | undefined;
     target.upstream.plan('tokens', (response, request, nth) => {
       if (request.url?.includes('srcToken')) answerRoute = () => json({ tokens: [] })(response, request, nth);
@@ -164,7 +164,7 @@ describe('time', () => {
     clearInterval(drips);
     clearInterval(drops);
     expect(performance.now() - began).toBeGreaterThan(29_000);
-    // A connection between two requests is no slow reader.
+    // An idle connection is not a slow reader.
     expect(idle.isClosed()).toBe(false);
     expect(idle.received()).toMatch(/^HTTP\/1.1 200/);
     expect(waiting.received()).toBe('');
@@ -174,7 +174,7 @@ describe('time', () => {
 });
 
 describe('connections', () => {
-  it('that send requests without end and read nothing are cut off', async () => {
+  it('that send requests without end and read nothing are cut', async () => {
     const target = await startTarget();
     const watch = target.watch();
     const flood = await openRaw(target.address, { isReading: false });
@@ -185,7 +185,7 @@ describe('connections', () => {
     expectAlive(await watch.stop(), 250);
   });
 
-  it('are closed beyond MAX_CONNECTIONS, which the log says once', async () => {
+  it('are closed beyond MAX_CONNECTIONS, with one line in the log', async () => {
     const target = await startTarget({ tokenCount: 100, env: { MAX_CONNECTIONS: '20' } });
     const all = await Promise.all(
       Array.from({ length: 200 }, () => openRaw(target.address, { from: '127.0.0.1' })),
@@ -193,7 +193,7 @@ describe('connections', () => {
     const open = () => all.filter((one) => !one.isClosed());
     await expect.poll(() => open().length).toBeLessThanOrEqual(20);
     expect(open().length).toBeGreaterThan(15);
-    // Another client gets in, at the cost of the one that has them all.
+    // Another client gets a connection; the client with all the others loses one.
     const other = await openRaw(target.address, { from: '127.0.0.2' });
     await other.send('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
     await expect.poll(other.received).toMatch(/connections_cut_total\{reason="too_many_connections"\} 18\d/);

@@ -7,7 +7,7 @@ import { type GatewayProcess, startGatewayProcess } from '../support/gateway-pro
 import { openRaw, postOf, sendRaw } from '../support/raw-http.js';
 import { startServer } from '../support/test-server.js';
 
-/** One for all of them: each is to leave it as it was. */
+/** One process for all tests: each must leave it intact. */
 let gateway: GatewayProcess;
 const ends: (() => Promise<void>)[] = [];
 beforeAll(async () => {
@@ -20,7 +20,7 @@ afterAll(async () => {
 const get = (target: string, headers = 'Host: x\r\n') =>
   `GET ${target} HTTP/1.1\r\n${headers}Connection: close\r\n\r\n`;
 
-describe('a path that would be another after normalising', () => {
+describe('a path that normalisation would change', () => {
   it.each([
     '/x/../metrics',
     '/./metrics',
@@ -58,7 +58,7 @@ describe('a path that would be another after normalising', () => {
     expect(came).toMatch(/\{"error":"(Nothing is here|Expected)/);
   });
 
-  it('is no other than that: plain paths, queries and addresses with our own host are served', async () => {
+  it('differs from plain paths, queries and URLs with the own host, which are served', async () => {
     for (const target of ['/live', '/live?x=/../y', 'http://x/live', 'HTTP://X/live?', '/metrics']) {
       expect(await sendRaw(gateway.address, get(target)), target).toMatch(/^HTTP\/1.1 200/);
     }
@@ -82,7 +82,7 @@ describe('Host headers', () => {
     }
   });
 
-  it('none is what HTTP/1.0 needs', async () => {
+  it('are not required with HTTP/1.0', async () => {
     expect(await sendRaw(gateway.address, 'GET /live HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200/);
   });
 });
@@ -155,8 +155,8 @@ describe('nosniff', () => {
   });
 });
 
-describe('rubbish', () => {
-  it('is refused with a reason that can be read, however much of it is sent', async () => {
+describe('input that is not HTTP', () => {
+  it('is refused with a readable reason, also if much of it is sent', async () => {
     const sender = await openRaw(gateway.address);
     for (let nth = 0; nth < 50; nth++) await sender.send('rubbish '.repeat(8000));
     await expect
@@ -166,7 +166,7 @@ describe('rubbish', () => {
       );
     sender.socket.end();
     await expect.poll(sender.isClosed).toBe(true);
-    // The refusal comes once.
+    // The refusal is sent once.
     expect(sender.received().split('HTTP/1.1 400')).toHaveLength(2);
   });
 
@@ -209,7 +209,7 @@ describe('few file handles', () => {
     ['/graphql?query={tokens{symbol}}', 'Accept-Encoding: br\r\n'],
   ] as const;
 
-  it('are not all taken by connections, so that what is loaded late still is', async () => {
+  it('are not all taken by connections: modules can still be loaded late', async () => {
     // Node opens more than a hundred files at once when it starts.
     const few = await startWithFewFileHandles(250);
     expect(few.output()).toContain('The limit on open files (ulimit -n) is below MAX_CONNECTIONS');
@@ -226,7 +226,7 @@ describe('few file handles', () => {
     await expect.poll(() => fetch(`${few.address}/live`).then(({ status }) => status)).toBe(200);
   });
 
-  it('none at all neither end the process nor leave anything broken', async () => {
+  it('that are all in use neither end the process nor break it permanently', async () => {
     const { address, child, output } = await startGatewayProcess();
     const limit = (soft: number) =>
       execFileSync('prlimit', ['--pid', String(child.pid), `--nofile=${soft}:`]);
@@ -241,7 +241,7 @@ describe('few file handles', () => {
     for (const [nth, [path, headers]] of LATE.entries()) {
       await connections[nth]?.send(get(path, `Host: x\r\n${headers}`));
       await expect.poll(connections[nth]?.isClosed ?? (() => false)).toBe(true);
-      // The pages cannot be read now; all else needs no file.
+      // Only the pages cannot be read now; everything else needs no file.
       expect(connections[nth]?.received(), path).toMatch(nth < 2 ? /HTTP\/1.1 500/ : /200 OK[\s\S]*200 OK/);
     }
     await agent.send(
@@ -268,12 +268,12 @@ describe('few file handles', () => {
 });
 
 describe('stale-if-error', () => {
-  it('ends with the age of the prices that a response shows, and is long where it shows none', async () => {
+  it('ends with the age of the prices in a response, and is long without prices', async () => {
     const { ask } = await startServer({
       config: { chainsFreshMs: 3_600_000, tokensFreshMs: 10_000, priceMaxAgeMs: 30_000 },
     });
     const control = async (query: string) => {
-      // The age when the response is made is no less, however late it is read here.
+      // The age when the response was made is at least this, however late it is read here.
       const askedAt = Date.now();
       const { headers } = await ask({ query, method: 'GET' });
       const seconds = (name: string) =>

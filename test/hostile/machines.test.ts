@@ -5,9 +5,9 @@ import { callOf } from '../mcp/support.js';
 import { json } from '../support/fake-upstream.js';
 import { exchange, slowness, startTarget, type Target } from '../support/hostile.js';
 
-/** CPU time of the main thread for one request, with 10,000 tokens. The whole listing takes a third of it. */
+/** The most CPU time of the main thread for one request, with 10,000 tokens. The whole listing takes a third of it. */
 const MOST_MS = 100;
-/** What may take as long as the largest list of MAX_ROWS takes graphql-js. */
+/** The bound for requests that may take as long as graphql-js takes for the largest list. */
 const MOST_ROWS_MS = 300;
 const MOST_MEMORY_MB = 300;
 
@@ -27,7 +27,7 @@ const list = (query: string, headers: Record<string, string> = {}): Asked => ({
   path: `/tokenlist.json${query}`,
   headers,
 });
-/** A document that was never asked before, `$N` in it being another number each time. */
+/** A document that is new each time: `$N` becomes a different number. */
 const graph = (query: string, variables?: object): Asked => ({
   path: '/graphql',
   method: 'POST',
@@ -41,7 +41,7 @@ const members = (count: number) =>
 const letters = (nth: number) =>
   Array.from({ length: 24 }, (_nothing, at) => String.fromCharCode(97 + ((nth * 7 + at * 5) % 26))).join('');
 
-/** Expects that a request costs little, each time that it is sent; returns the last status. */
+/** Fails unless a request costs little each time. Returns the last status. */
 async function expectCheap(
   target: Target,
   name: string,
@@ -52,7 +52,7 @@ async function expectCheap(
     const text = body?.replaceAll('$N', String(asked++));
     return exchange(target.address, path, method ?? 'GET', text, headers ?? {}, undefined);
   };
-  // The first of its kind also pays for what is loaded or compiled then.
+  // The first request of its kind also pays for loading and compiling.
   await send();
   const costs: number[] = [];
   for (let time = 0; time < 3; time++) {
@@ -61,7 +61,7 @@ async function expectCheap(
     costs.push(target.cpuMs() - before);
     expect(status, name).toBeLessThan(500);
   }
-  // The least: what else the process does meanwhile is not part of it.
+  // The minimum: other work of the process does not count.
   expect(Math.min(...costs), name).toBeLessThan(most * slowness());
   expect(target.memoryMb(), name).toBeLessThan(MOST_MEMORY_MB);
 }

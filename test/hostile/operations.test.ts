@@ -19,7 +19,7 @@ function aliased(count: number, field: string): object {
   return { query: `{ ${aliases.join(' ')} }` };
 }
 
-/** So many aliases of the longest names that there may be. */
+/** This many aliases of the greatest allowed length. */
 const longNames = (count: number) =>
   Array.from({ length: count }, (_nothing, nth) => `${'x'.repeat(190)}${nth}: symbol`).join(' ');
 
@@ -52,7 +52,7 @@ const ATTACKS: readonly (readonly [string, readonly object[]])[] = [
   ['responses a little longer than their limit', [{ query: `{ a$N: tokens { ${longNames(6)} } }` }]],
 ];
 
-/** Sends one request; adds the CPU time of the main thread that it took, in milliseconds. */
+/** Sends one request. The result includes its CPU time of the main thread, in milliseconds. */
 async function costOf(target: Target, body: string | object) {
   const before = target.cpuMs();
   const answer = await target.ask(body);
@@ -60,7 +60,7 @@ async function costOf(target: Target, body: string | object) {
 }
 
 describe('health checks and cached responses are served throughout', () => {
-  it.each(ATTACKS)('%s, by 16 connections as ever new documents', async (_name, bodies) => {
+  it.each(ATTACKS)('during an attack by 16 connections with new documents: %s', async (_name, bodies) => {
     const target = await startTarget();
     // The watched query is cached from its second answer on, so that it does not wait behind the attack.
     for (let time = 0; time < 2; time++) await target.ask({ query: '{ chains { chainKey } }' });
@@ -71,13 +71,13 @@ describe('health checks and cached responses are served throughout', () => {
     expect(watched.liveMs).toBeLessThan(MOST_STALL_MS);
     expect(watched.cachedMs).toBeLessThan(MOST_STALL_MS);
     expect(watched.memoryMb).toBeLessThan(MOST_MEMORY_MB);
-    // Each was answered: with data or an error of its own, or told to come again.
+    // Each request got a response: data, an error of its own, or OVERLOADED.
     expect([...statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([]);
   });
 });
 
 describe('one request costs little', () => {
-  it('whatever it is', async () => {
+  it('for every kind of attack', async () => {
     const target = await startTarget();
     await target.ask({ query: '{ tokens { symbol } }' });
     const spreads = (count: number, body: (nth: number) => string) =>
@@ -127,7 +127,7 @@ describe('one request costs little', () => {
     }
   });
 
-  it('also where it asks for everything, in lists within lists', async () => {
+  it('also for everything in nested lists', async () => {
     const target = await startTarget();
     const { body, cpuMs } = await costOf(target, {
       query: '{ tokens { chain { tokens { chain { name } } } } }',
@@ -138,7 +138,7 @@ describe('one request costs little', () => {
 });
 
 describe('responses whose names are repeated for each row', () => {
-  it('take no memory, also as four compressed ones at once', async () => {
+  it('take little memory, also four compressed ones at once', async () => {
     const target = await startTarget();
     const names = Array.from({ length: 30 }, (_nothing, nth) => `${'x'.repeat(450)}${nth}: symbol`).join(' ');
     for (const fields of [names, longNames(30), longNames(6), `${'x'.repeat(14_000)}: symbol`]) {
@@ -156,7 +156,7 @@ describe('responses whose names are repeated for each row', () => {
     expect(target.memoryMb()).toBeLessThan(MOST_MEMORY_MB);
   });
 
-  it('are refused, too, where it is the texts of the upstream that are long', async () => {
+  it('are refused, too, if the texts of the upstream are long', async () => {
     const target = await startTarget({ env: { TOKENS_FRESH_MS: '1000' } });
     const before = target.upstream.count('tokens');
     const long = (row: object) => ({ ...row, name: '\u2603'.repeat(1_000) });
@@ -173,7 +173,7 @@ describe('responses whose names are repeated for each row', () => {
 });
 
 describe('an operation that is refused because the gateway is busy', () => {
-  it('is told so, and when to come again', async () => {
+  it('gets OVERLOADED and the time to send it again', async () => {
     const target = await startTarget({ env: { MAX_WAIT_MS: '1' } });
     const attacked = attack(target.address, CONNECTIONS, ATTACK_MS, [aliased(1, `tokens ${FIELDS}`)]);
     let isOver = false;
@@ -201,9 +201,9 @@ describe('an operation that is refused because the gateway is busy', () => {
   });
 });
 
-describe('a client that asks for as much as it can', () => {
+describe('a client that sends as many requests as it can', () => {
   it('slows down itself, and not a client at another address', async () => {
-    // On a busy machine even one of the attacker's turns may last longer than the default.
+    // On a busy machine one operation of the attacker may take longer than the default.
     const target = await startTarget({ env: { MAX_WAIT_MS: '60000' } });
     const attacked = attack(
       target.address,
@@ -221,7 +221,7 @@ describe('a client that asks for as much as it can', () => {
       waits.push(cpuMs);
     }
     await attacked;
-    // The operation that is executed when it comes, and one of the attacker's turns.
+    // The operation that is in progress when it arrives, and one of the attacker.
     expect(Math.max(...waits)).toBeLessThan(3 * MOST_STALL_MS);
   });
 });

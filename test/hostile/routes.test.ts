@@ -5,7 +5,7 @@ import { type Answer, json, mostInASecond, type SeenRequest, status } from '../s
 import { attack, exchange, startTarget, type Target } from '../support/hostile.js';
 
 const PER_SECOND = 10;
-/** On a busy machine what left evenly is taken up in bunches; the limit itself is tested on an idle one. */
+/** On a busy machine evenly sent requests are received in bunches. Other tests check the limit itself. */
 const SLACK_MS = 500;
 const ATTACKER = '127.0.0.2';
 const SIZE = { chainCount: 20, tokenCount: 2_000 };
@@ -19,12 +19,12 @@ interface Pair {
   readonly address: string;
 }
 
-/** What the honest client asks for, one after the other: pairs that nobody else asks for. */
+/** The pairs that only the honest client requests, one after the other. */
 const HONEST = listed.slice(-30) as unknown as readonly Pair[];
 const aliased = ({ chainKey, address }: Pair, nth: number) =>
   `a${nth}: tokens(srcChainKey: "${chainKey}", srcToken: "${address}") { address }`;
 
-/** What an attacker finds in the listing. */
+/** The pairs that the attacker takes from the listing. */
 const FLOOD = listed.slice(0, 1_500) as unknown as readonly Pair[];
 
 const pairQuery = (pair: Pair) => ({ query: `{ ${aliased(pair, 0)} }` });
@@ -59,20 +59,20 @@ async function askHonestly(target: Target, atOnce = 10): Promise<Served> {
   return { answered, codes };
 }
 
-/** How many of the requests came between the first and the last of these, and are not among them. */
+/** How many other requests arrived between the first and the last of these. */
 function othersAmong(all: readonly SeenRequest[], these: readonly SeenRequest[]): number {
   const [from, to] = [these[0]?.at ?? 0, these.at(-1)?.at ?? 0];
   return all.filter(({ at }) => at >= from && at <= to).length - these.length;
 }
 
-/** Starts the gateway with an upstream that answers questions for routes by itself. */
+/** Starts the gateway with an upstream that responds to requests for routes with `answer`. */
 async function start(answer: (url: URL) => Answer, env: Record<string, string> = {}) {
   const target = await startTarget({
     ...SIZE,
     env: {
       UPSTREAM_REQUESTS_PER_SECOND: `${PER_SECOND}`,
       UPSTREAM_RETRIES: '0',
-      // On a busy machine an operation may stand long behind one of the attacker's.
+      // On a busy machine an operation may wait long behind one of the attacker.
       MAX_WAIT_MS: '60000',
       ...env,
     },
@@ -89,15 +89,15 @@ async function start(answer: (url: URL) => Answer, env: Record<string, string> =
   return {
     ...target,
     failListing() {
-      // Of no other question than this one: it opens no breaker.
+      // Of no other request: it does not open a breaker.
       answerListing = status(404);
     },
     routesSeen: () => upstream.seen.filter(isRoute),
     honestSeen: () => upstream.seen.filter(isHonest),
-    /** Attacks all the while that the honest client asks; what still waits after that ends with the process. */
+    /** Attacks while the honest client sends its requests. Waiting requests end with the process. */
     async besiege(forMs: number, bodies: readonly object[], atOnce?: number) {
       const attacking = attack(target.address, 16, forMs, bodies, ATTACKER);
-      // So long that all that can wait has come.
+      // Long enough that the queue is full.
       await sleep(1_000);
       const served = await askHonestly(target, atOnce);
       return { served, attacking };
@@ -105,7 +105,7 @@ async function start(answer: (url: URL) => Answer, env: Record<string, string> =
   };
 }
 
-/** Operations with ten listed pairs each, none of them twice. */
+/** Operations with ten listed pairs each, all different. */
 const FLOODS = Array.from({ length: FLOOD.length / 10 }, (_, nth) => ({
   query: `{ ${FLOOD.slice(nth * 10, nth * 10 + 10)
     .map(aliased)
@@ -113,8 +113,8 @@ const FLOODS = Array.from({ length: FLOOD.length / 10 }, (_, nth) => ({
 }));
 const ALL_ANSWERED = { answered: HONEST.length, codes: [] };
 
-describe('one client that asks for routes without end', () => {
-  it('from unlisted tokens costs the upstream nothing, and nobody waits for it', async () => {
+describe('one client that requests routes without end', () => {
+  it('from unlisted tokens costs the upstream nothing, and delays no other client', async () => {
     // As long as the listing is fresh.
     const env = { TOKENS_FRESH_MS: '3600000' };
     const { besiege, routesSeen, honestSeen, upstream } = await start(() => routes, env);
@@ -126,7 +126,7 @@ describe('one client that asks for routes without end', () => {
     expect(mostInASecond(upstream.seen, SLACK_MS)).toBeLessThanOrEqual(PER_SECOND);
   });
 
-  it('from unlisted tokens stands behind listed ones while the listing is stale', async () => {
+  it('from unlisted tokens waits behind listed ones while the listing is stale', async () => {
     const target = await start(() => routes, { TOKENS_FRESH_MS: '1000' });
     target.failListing();
     await expect
@@ -135,21 +135,21 @@ describe('one client that asks for routes without end', () => {
     const { served } = await target.besiege(8_000, [TEN_UNLISTED], HONEST.length);
     expect(served).toEqual(ALL_ANSWERED);
     expect(target.honestSeen()).toHaveLength(HONEST.length);
-    // Whatever is left over is the attacker's, and no more than that.
+    // The attacker gets only the remaining requests.
     expect(mostInASecond(target.upstream.seen, SLACK_MS)).toBeLessThanOrEqual(PER_SECOND);
     expect(othersAmong(target.routesSeen(), target.honestSeen())).toBeLessThan(HONEST.length / 2);
   });
 
-  it('from listed tokens gets no more than its share', async () => {
+  it('from listed tokens gets only its share', async () => {
     const { besiege, routesSeen, honestSeen, upstream } = await start(() => routes);
     const { served } = await besiege(6_000, FLOODS, HONEST.length);
     expect(served).toEqual(ALL_ANSWERED);
-    // One of two clients; those that waited for the same place in turn with it.
+    // Half of the requests, for one of two clients, and those that already waited.
     expect(othersAmong(routesSeen(), honestSeen())).toBeLessThan(1.5 * HONEST.length);
     expect(mostInASecond(upstream.seen, SLACK_MS)).toBeLessThanOrEqual(PER_SECOND);
   });
 
-  it('from a pair that another client asks for, too, delays only itself', async () => {
+  it('from a pair that another client requests, too, delays only itself', async () => {
     const { besiege, routesSeen, honestSeen } = await start(() => routes);
     // The honest pairs are at the end of what the attacker has in the queue.
     const same = { query: `{ ${HONEST.slice(0, 10).map(aliased).join(' ')} }` };
@@ -160,13 +160,13 @@ describe('one client that asks for routes without end', () => {
   });
 });
 
-describe('one odd pair that is asked for again and again', () => {
+describe('one faulty pair that is requested again and again', () => {
   const [odd] = FLOOD;
   const isOdd = (url: URL) => url.searchParams.get('srcToken') === odd?.address;
   const again = [pairQuery(odd as Pair)];
   const env = { CHAINS_FRESH_MS: '500', UPSTREAM_RETRIES: '2' };
 
-  it('and fails with 500 costs few requests, and stops neither other routes nor listings', async () => {
+  it('costs few requests if it fails with 500, and blocks neither other routes nor listings', async () => {
     const target = await start((url) => (isOdd(url) ? status(500) : routes), env);
     const { upstream, honestSeen, routesSeen, output } = target;
     const refreshed = upstream.count('chains');
@@ -177,13 +177,13 @@ describe('one odd pair that is asked for again and again', () => {
     expect(routesSeen().length - honestSeen().length).toBeLessThanOrEqual(15);
     expect(upstream.count('chains') - refreshed).toBeGreaterThan(3);
     const lines = output().split('\n');
-    const told = lines.filter((line) => line.includes('could not be had'));
+    const told = lines.filter((line) => line.includes('could not be fetched'));
     expect(told.length).toBeGreaterThan(0);
     expect(told.length).toBeLessThanOrEqual(5);
     expect(told.join()).not.toContain('stack');
   });
 
-  it('and says 429 with Retry-After stops no listing, and other routes for a while', async () => {
+  it('blocks other routes for a while, but no listing, if its response is 429 with Retry-After', async () => {
     const target = await start((url) => (isOdd(url) ? status(429, { 'retry-after': '2' }) : routes), {
       ...env,
       UPSTREAM_RETRIES: '0',
@@ -197,7 +197,7 @@ describe('one odd pair that is asked for again and again', () => {
 });
 
 describe('unlisted pairs that fail while the listing is stale', () => {
-  it('stop neither listed pairs nor listings', async () => {
+  it('block neither listed pairs nor listings', async () => {
     const target = await start((url) => (url.search.includes('0xbad') ? status(500) : routes), {
       TOKENS_FRESH_MS: '1000',
     });

@@ -4,18 +4,18 @@ import { callOf } from '../mcp/support.js';
 import { exchange, type HttpAnswer, slowness, startTarget, type Target } from '../support/hostile.js';
 import { longRequests, MATERIALS } from '../support/long-texts.js';
 
-/** CPU time of the main thread for one request, beside that of a request of the same size that nobody reads. */
+/** The most CPU time of the main thread for one request, in addition to that of an unread request of the same size. */
 const MOST_MS = 100;
 const MOST_MEMORY_MB = 300;
-/** A little less than a body may have. */
+/** Slightly less than the limit of a body. */
 const BYTES = 1_000_000;
-/** A little less than the head of a request may have. */
+/** Slightly less than the limit of a request head. */
 const HEADER_BYTES = 14_000;
 const TIMES = 4;
 
 type Send = () => Promise<HttpAnswer>;
 
-/** The least CPU time of a few times, until it is little; the rest is what else the process does meanwhile. */
+/** The least CPU time of a few attempts, until it is low: other work of the process does not count. */
 async function leastMs(
   target: Target,
   send: Send,
@@ -117,7 +117,7 @@ describe('a text of a megabyte costs little', () => {
     }
   });
 
-  it('in the head of a request, at the length that a head may have', async () => {
+  it('in the head of a request, at its greatest length', async () => {
     const target = await startTarget();
     const path = `/graphql?query=${encodeURIComponent('{ tokens { symbol } }')}`;
     const control = () => get(target, path, { 'x-nobody-reads': 'x'.repeat(HEADER_BYTES) });

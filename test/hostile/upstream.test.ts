@@ -5,12 +5,12 @@ import { ask } from '../support/gateway-process.js';
 import { startTarget } from '../support/hostile.js';
 
 const MB = 2 ** 20;
-/** A little less than an answer may have. */
+/** Slightly less than the limit of a response. */
 const FULL = 32 * MB - 1000;
-/** The same that {@link startTarget} serves. */
+/** The tokens that {@link startTarget} serves. */
 const TOKENS = generatedListings(20, 1_000).tokens;
 
-/** What one answer may cost at most: of CPU in all, and at a stretch; the largest that is sound costs nearly as much. */
+/** The most CPU time for one response, in all and at a stretch. The largest valid response costs nearly as much. */
 const MAX_CPU_MS = 3_000;
 const MAX_STALL_MS = 700;
 const MAX_MEMORY_MB = 420;
@@ -25,7 +25,7 @@ interface Listings {
   }[];
 }
 
-/** So many of a part as an answer has room for. */
+/** As many copies of a part as fit into a response. */
 const filled = (part: string) => part.repeat(Math.floor(FULL / part.length));
 const rows = (body: string) => text(`{"tokens":[${body}]}`);
 const objects = (count: number, members: number) =>
@@ -34,18 +34,18 @@ const objects = (count: number, members: number) =>
     return `{${names.join(',')}}`;
   }).join(',');
 
-/** Of 20 out of 900 members each, so that hardly two are of one form. */
+/** Objects with 20 of 900 members each, so that hardly two have the same shape. */
 const oddObjects = (count: number) =>
   Array.from({ length: count }, (_, nth) => {
     const names = Array.from({ length: 20 }, (_, at) => `"${(nth * 7919 * (at + 1) + at * 31) % 900}":0`);
     return `{${names.join(',')}}`;
   }).join(',');
 
-/** The tokens that a hostile upstream makes of those that are known. */
+/** The known tokens, changed by a hostile upstream. */
 const changed = (change: (row: (typeof TOKENS)[number], index: number) => unknown) =>
   json({ tokens: TOKENS.map(change) });
 
-/** What it sends, and what is said of it; the first of them cost the process 13 s and 1.8 GB each, or its life. */
+/** The responses, and how they are reported. The first ones once cost 13 s and 1.8 GB each, or ended the process. */
 const ATTACKS: readonly (readonly [name: string, answer: () => Answer, said: RegExp])[] = [
   ['32 MB of {},', () => rows(`${filled('{},')}{}`), /at most 1000000 objects/],
   ['32 MB of [],', () => rows(`${filled('[],')}[]`), /at most 1000000 objects/],
@@ -119,7 +119,7 @@ describe('a hostile upstream', () => {
         chainCount: 20,
         tokenCount: 1_000,
         env: {
-          // So often that it would be taken, were it taken by repetition.
+          // Often enough that it would be accepted if repetition counted.
           TOKENS_FRESH_MS: '400',
           UPSTREAM_RETRIES: '0',
           HOLD_BACK_TIMES: '1000',

@@ -31,12 +31,13 @@ describe('a client', () => {
     ['::ffff:0:1.2.3.4', '0:0:0:0::/64'],
     ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
     ['', ''],
+    ['192.0.2.1:80', '192.0.2.1:80'],
     [undefined, ''],
   ])('%s is %s', (remoteAddress, client) => {
     expect(clientOf(remoteAddress)).toBe(client);
   });
 
-  it('has one name for its whole /64, and another than its neighbours', () => {
+  it('has the same name in its whole /64, and another one than its neighbours', () => {
     const clients = ['::1', '::2', ':a:b:c:d'].map((host) => clientOf(`2001:db8:0:7${host}`));
     expect(new Set(clients).size).toBe(1);
     expect(clientOf('2001:db8:0:8::1')).not.toBe(clients[0]);

@@ -7,12 +7,12 @@ import type { OpenedGateway, OpenGatewayOptions } from '../../src/library/index.
 import { AT, open, post } from '../support/open-gateway.js';
 
 const BURST = 30;
-/** So many operations in half a minute, so that even a slow machine is refused the next one. */
+/** A window of half a minute: even a slow machine exceeds the limit within it. */
 const LIMITED: OpenGatewayOptions = { rateLimit: { perSecond: 1, burst: BURST }, maxWaitMs: 600_000 };
 const query = (nth: number) => `{ chain(chainKey: "key${nth}") { name } }`;
 const refusal = { errors: [{ extensions: { code: 'RATE_LIMITED' } }] };
 
-/** Asks as a client of this address; gives the status of the response. */
+/** Sends a request as a client with this address. Returns the status. */
 type Ask = (nth: number, client: string | undefined, forwardedFor?: string) => Promise<number>;
 
 const byFetch =
@@ -23,7 +23,7 @@ const byFetch =
     return (await fetch(post(query(nth), { headers }), { client })).status;
   };
 
-/** Through a server on loopback; clients have other addresses of it. */
+/** Sends through a server on loopback. Clients have different loopback addresses. */
 async function byHandler({ handler }: OpenedGateway): Promise<Ask> {
   const server = createServer(handler);
   onTestFinished(() => void server.close());
@@ -40,7 +40,7 @@ async function byHandler({ handler }: OpenedGateway): Promise<Ask> {
     });
 }
 
-/** Asks as often as the limit allows; each operation is another one. */
+/** Sends as many operations as the limit allows, all different. */
 async function useUp(ask: Ask, client: string | undefined, forwardedFor?: string): Promise<void> {
   const statuses = Array.from({ length: BURST }, (_, nth) => ask(nth, client, forwardedFor));
   for (const status of await Promise.all(statuses)) expect(status).toBe(200);
@@ -70,27 +70,27 @@ describe('rateLimit', () => {
     expect((await fetch(post(query(0)), { client: '192.0.2.2' })).status).toBe(200);
   });
 
-  it('as a number allows so many at once', async () => {
+  it('as a number also limits how many run at once', async () => {
     const { fetch } = await open({ ...LIMITED, rateLimit: 1 });
     const statuses = Array.from({ length: 50 }, async (_, nth) => (await fetch(post(query(nth)))).status);
     expect(await Promise.all(statuses)).toContain(429);
   });
 
-  it('counts an IPv6 network as one client, and other texts as they are', async () => {
+  it('counts an IPv6 network as one client, and other texts literally', async () => {
     const ask = byFetch(await open(LIMITED));
     await useUp(ask, '2001:db8::1');
     expect(await ask(90, '2001:db8::2')).toBe(429);
     expect(await ask(91, 'user 1')).toBe(200);
   });
 
-  it('counts requests without a client as one, and says so once', async () => {
+  it('counts all requests without a client as one, and warns once', async () => {
     const gateway = await open(LIMITED);
     const ask = byFetch(gateway);
     await useUp(ask, undefined);
     for (const nth of [90, 91]) expect(await ask(nth, undefined, '192.0.2.1')).toBe(429);
     const warnings = gateway.lines.filter((line) => line.includes('fetch(request, { client })'));
     expect(warnings).toHaveLength(1);
-    const metrics = await (await gateway.fetch(new Request('http://gateway/metrics'))).text();
+    const metrics = await gateway.metrics();
     expect(metrics).toContain('gateway_rate_limited_operations_total{client="unknown"} 2');
     expect(metrics).toContain('gateway_rate_limited_clients 1');
   });
@@ -106,14 +106,14 @@ describe.each<[string, (gateway: OpenedGateway) => Ask | Promise<Ask>]>([
     await useUp(ask, '127.0.0.1', '192.0.2.1');
     expect(await ask(90, '127.0.0.1', '198.51.100.1, 192.0.2.1, 10.0.0.9')).toBe(429);
     expect(await ask(91, '127.0.0.1', '192.0.2.2')).toBe(200);
-    // No proxy: what it writes there is not believed.
+    // Not a trusted proxy: its header is ignored.
     await useUp(ask, '127.0.0.2', '192.0.2.3');
     expect(await ask(92, '127.0.0.2', '192.0.2.4')).toBe(429);
     expect(await ask(93, '127.0.0.1', '192.0.2.3')).toBe(200);
     expect(gateway.lines.join('')).toContain('"client":"192.0.2.1"');
   });
 
-  it('are their own addresses without trusted proxies, and the log says once what to set', async () => {
+  it('are the addresses of connections without trusted proxies, and the log says once what to set', async () => {
     const gateway = await open({ ...LIMITED, trustedProxies: [] });
     const ask = await asking(gateway);
     await useUp(ask, '127.0.0.1', '192.0.2.1');

@@ -17,15 +17,15 @@ interface Asked {
   readonly body?: string;
 }
 
-/** Answers a request: the server of the process, `fetch`, or the handler in a server of node:http. */
+/** A way to send a request: to the server of the process, to `fetch`, or to the handler in a server of node:http. */
 type Door = (asked: Asked) => Promise<Received>;
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const PAGE = { origin: 'https://app.example' };
 const GZIP = { 'accept-encoding': 'gzip' };
-/** Of a connection, a moment or a cache. */
+/** Headers that depend on the connection, the moment or the cache. */
 const NOT_COMPARED = [
-  // The doors of the library have one cache.
+  // Both ways of the library share one cache.
   'age',
   'cache-status',
   'connection',
@@ -38,7 +38,7 @@ const NOT_COMPARED = [
 
 const [token] = demoTokens.filter(({ chainKey }) => chainKey === 'ethereum');
 const ADDRESS = token?.address ?? '';
-/** Each new field. None shows a time, which differs from one gateway to the next. */
+/** Queries without times, which differ between gateways. */
 const QUERIES: Readonly<Record<string, string>> = {
   tokenChanges: '{ tokenChanges { cursor isReset removedIds changed { id caip19 } } }',
   chainChanges: '{ chainChanges(since: "nope") { cursor isReset removedIds changed { id caip2 } } }',
@@ -132,7 +132,7 @@ const QUESTIONS: Readonly<Record<string, Asked>> = {
   'a preflight request for agents': preflight('/mcp', 'POST'),
 };
 
-/** Those whose answers have a tag. */
+/** The queries whose responses have an ETag. */
 const TAGGED = [
   'tokenChanges by GET, compressed',
   'didYouMean by QUERY, from a page',
@@ -144,7 +144,7 @@ let doors: Readonly<Record<string, Door>>;
 const ends: (() => unknown)[] = [];
 const atEnd = (end: () => Promise<void>) => void ends.push(end);
 
-/** No listing is stale while it is refreshed: the answer of one door would say so, and others not. */
+/** Listings never become stale: otherwise only some of the responses would name stale listings. */
 const FRESH = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
 
 beforeAll(async () => {
@@ -165,7 +165,7 @@ beforeAll(async () => {
     fetch: throughFetch(gateway.fetch),
     handler: overHttp(`http://127.0.0.1:${port}`),
   };
-  // Until both listings are there, an answer can be another one.
+  // Before both listings are fetched, responses can differ.
   for (const door of Object.values(doors)) await door(posted('{ chains { name } tokens { id } }'));
 });
 
@@ -196,7 +196,7 @@ function throughFetch(fetch: (request: Request) => Promise<Response>): Door {
   };
 }
 
-/** An answer without what differs from one gateway or moment to the next. */
+/** A response without the parts that differ between gateways or moments. */
 function comparable(received: Received) {
   const { status, headers, body } = received;
   const compared = Object.entries(headers).filter(([name]) => !NOT_COMPARED.includes(name));
@@ -204,19 +204,19 @@ function comparable(received: Received) {
   const isTokenList = text.startsWith('{"name":"Chains and Tokens"');
   return {
     status,
-    // Each gateway has fetched the listing at a time of its own.
+    // Each gateway has fetched the listing at a different time.
     body: isTokenList ? text.replace(/"timestamp":"[^"]+"/, '') : text,
     headers: {
       ...Object.fromEntries(compared),
       'x-request-id': typeof headers['x-request-id'],
       'cache-control': headers['cache-control']?.replaceAll(/\d+/g, 'n'),
-      // What is cached is compressed better a little later.
+      // Cached responses are compressed better.
       etag: isTokenList ? typeof headers.etag : headers.etag?.replace('-fast"', '"'),
     },
   };
 }
 
-/** What this door answers when it is asked three times: executed, executed and cached, cached. */
+/** The responses to three equal requests: executed, executed and cached, cached. */
 async function answersOf(door: Door | undefined, asked: Asked) {
   if (!door) throw new Error('Expected a door');
   const answers = [];
@@ -224,12 +224,12 @@ async function answersOf(door: Door | undefined, asked: Asked) {
   return answers;
 }
 
-describe('the process, fetch and the handler answer alike', () => {
+describe('the process, fetch and the handler send equal responses', () => {
   it.each(Object.entries(QUESTIONS))('%s', async (_name, asked) => {
     const expected = await answersOf(doors.process, asked);
     expect(await answersOf(doors.fetch, asked)).toEqual(expected);
     expect(await answersOf(doors.handler, asked)).toEqual(expected);
-    // Cached or not, it is the same answer.
+    // Cached or not, the response is the same.
     for (const { status, body } of expected)
       expect([status, body]).toEqual([expected[0]?.status, expected[0]?.body]);
   });
@@ -267,7 +267,7 @@ describe('the process, fetch and the handler answer alike', () => {
     }
   });
 
-  it('a body that is compressed is refused, and told what is accepted', async () => {
+  it('a compressed body is refused with the supported encodings', async () => {
     for (const door of Object.values(doors)) {
       for (const [encoding, status] of [
         ['gzip', 415],

@@ -9,7 +9,7 @@ const get = (query: string, headers = {}) =>
 
 describe('fetch', () => {
   it('serves the tools for agents and the files for machines, too', async () => {
-    // A busy machine takes long to load what answers first.
+    // A busy machine takes long to load the modules for the first response.
     const patient = { maxWaitMs: 600_000 };
     const { fetch, lines } = await open(patient);
     const call = {
@@ -20,20 +20,20 @@ describe('fetch', () => {
     };
     const headers = { 'content-type': 'application/json' };
     const response = await fetch(
-      new Request('http://gateway/mcp', { method: 'POST', headers, body: JSON.stringify(call) }),
+      new Request('http://gateway/api/mcp', { method: 'POST', headers, body: JSON.stringify(call) }),
     );
     expect(await response.json()).toHaveProperty('result.structuredContent.chains.0.chainKey', 'base');
     expect(lines.some((line) => line.includes('"operation":"ListChains"'))).toBe(true);
-    const llms = await fetch(new Request('http://gateway/llms.txt'));
+    const llms = await fetch(new Request('http://gateway/api/llms.txt'));
     const text = await llms.text();
     expect(text).toContain('`/api/graphql` by POST');
-    expect(text).toContain('This gateway serves demo data');
+    expect(text).toContain('Demo: prices, routes and some flags are made up');
     const off = await open({ ...patient, mcp: false });
-    const request = new Request('http://gateway/mcp', { method: 'POST', headers, body: '{}' });
+    const request = new Request('http://gateway/api/mcp', { method: 'POST', headers, body: '{}' });
     expect((await off.fetch(request)).status).toBe(404);
   });
 
-  it('answers at its path and at no other', async () => {
+  it('responds only below its base path', async () => {
     const { fetch } = await open();
     const response = await fetch(post(TOKENS));
     expect(response).toBeInstanceOf(Response);
@@ -48,7 +48,7 @@ describe('fetch', () => {
     for (let time = 0; time < 3; time++) {
       tags.push((await fetch(get(TOKENS, { 'accept-encoding': 'gzip' }))).headers.get('etag'));
     }
-    // What is not cached is compressed in less time.
+    // Responses that are not cached are compressed faster.
     expect(tags).toEqual([
       expect.stringMatching(/-gzip-fast"$/),
       expect.stringMatching(/-gzip"$/),
@@ -72,7 +72,7 @@ describe('fetch', () => {
     await expect(fetch(post(TOKENS, { signal: controller.signal }))).rejects.toBe(reason);
   });
 
-  it('has the limits of its options', async () => {
+  it('applies the limits of its options', async () => {
     const { fetch } = await open({ maxDepth: 1, introspection: false });
     const response = await fetch(post('{ tokens { chain { name } } }'));
     expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'LIMIT_EXCEEDED' } }] });
@@ -100,7 +100,7 @@ describe('an open gateway', () => {
     const { fetch } = await open();
     expect(await (await fetch(post(TOKENS))).json()).not.toHaveProperty('errors');
     expect(listeners()).toEqual(before);
-    // Fewer where another test has just closed one.
+    // There can be fewer, if another test has just closed one.
     expect(ports()).toBeLessThanOrEqual(portsBefore);
   });
 
@@ -117,7 +117,7 @@ describe('an open gateway', () => {
   });
 
   it('logs and counts each request once, as the process does', async () => {
-    const { fetch, lines } = await open();
+    const { fetch, lines, ...gateway } = await open();
     for (let times = 0; times < 3; times++) await (await fetch(post(TOKENS), { client: 'me' })).text();
     await (await fetch(post('{ no }'))).text();
     const answered = lines
@@ -132,13 +132,81 @@ describe('an open gateway', () => {
       { ...common, cache: 'hit' },
       { cache: 'refused', codes: ['GRAPHQL_VALIDATION_FAILED'] },
     ]);
-    const metrics = await (await fetch(new Request('http://gateway/metrics'))).text();
+    const metrics = await gateway.metrics();
+    expect(await (await fetch(new Request('http://gateway/api/metrics'))).text()).toContain(
+      'gateway_response_cache_entries 1',
+    );
     expect(metrics).toContain('gateway_requests_total{cache="hit",outcome="ok"} 1');
     expect(metrics).toContain('gateway_response_cache_entries 1');
-    expect(metrics).toMatch(/gateway_build_info\{version="\d/);
+    expect(metrics).toMatch(/gateway_build_info\{version="\d[^"]*",revision="([0-9a-f]{40}(-dirty)?)"/);
   });
 
-  it('asks the upstream no more once it is closed', async () => {
+  it('reports whether it is ready, and otherwise the reason', async () => {
+    const { fetch, ready, close } = await open();
+    expect(ready()).toEqual({ ready: false, reason: expect.stringContaining('is being fetched') });
+    await fetch(post('{ tokens { symbol } chains { name } }'));
+    expect(ready()).toEqual({ ready: true });
+    await close();
+    expect(ready()).toEqual({ ready: false, reason: 'The gateway is stopping.' });
+  });
+
+  it('leaves compression to the host, on every path', async () => {
+    const { fetch } = await open({ compression: false });
+    const headers = { 'accept-encoding': 'gzip, br', accept: 'text/html' };
+    await fetch(post('{ tokens { symbol } chains { name } }'));
+    for (const path of [
+      '/graphql?query={tokens{id,name}}',
+      '/graphql',
+      '/',
+      '/llms.txt',
+      '/tokenlist.json',
+    ]) {
+      for (let times = 0; times < 3; times++) {
+        const { status, headers: got } = await fetch(new Request(`http://gateway/api${path}`, { headers }));
+        expect([path, status, got.get('content-encoding')]).toEqual([path, 200, null]);
+        expect(got.get('vary')).toContain('Accept-Encoding');
+      }
+    }
+    const invalid = post('{ no }', { headers: { ...headers, 'content-type': 'application/json' } });
+    expect((await fetch(invalid)).headers.get('content-encoding')).toBeNull();
+  });
+
+  it('reads a body that is too large to its end, so that the connection survives', async () => {
+    const { fetch } = await open({ maxBodyBytes: 1_000 });
+    let sent = 0;
+    let isCancelled = false;
+    const body = new ReadableStream({
+      pull(controller) {
+        if (sent++ < 100) controller.enqueue(new Uint8Array(10_000));
+        else controller.close();
+      },
+      cancel() {
+        isCancelled = true;
+      },
+    });
+    const request = new Request(AT, { method: 'POST', body, duplex: 'half' } as RequestInit);
+    const response = await fetch(request);
+    expect([response.status, sent, isCancelled]).toEqual([413, 101, false]);
+    expect(await response.text()).toContain('this one has 1000000');
+  });
+
+  it('stops reading a body that is too large after two seconds', async () => {
+    const { fetch } = await open({ maxBodyBytes: 1_000 });
+    let isCancelled = false;
+    const body = new ReadableStream({
+      async pull(controller) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        controller.enqueue(new Uint8Array(10_000));
+      },
+      cancel() {
+        isCancelled = true;
+      },
+    });
+    const response = await fetch(new Request(AT, { method: 'POST', body, duplex: 'half' } as RequestInit));
+    expect([response.status, isCancelled]).toEqual([413, true]);
+  });
+
+  it('sends no request to the upstream after it was closed', async () => {
     const upstream = await startUpstream();
     const { fetch, close } = await open({ tokensFreshMs: 20, upstreamRequestsPerSecond: 1000 }, upstream);
     await fetch(post(TOKENS));
@@ -168,15 +236,14 @@ describe('an option', () => {
       { upstreamUrl: undefined },
       /upstreamUrl: expected the base address of an upstream, got none \(demo=true/,
     ],
-    ['that is no path', { path: 'graphql' }, /path: expected a path such as \/graphql/],
-    ['that is the path of a probe', { path: '/ready' }, /path: expected/],
-    ['that ends with a slash', { path: '/graphql/' }, /path: expected/],
-    ['that a URL changes', { path: '/a/../graphql' }, /path: expected/],
+    ['that is no path', { basePath: 'tokens' }, /basePath: expected a path such as \/tokens/],
+    ['that a URL changes', { basePath: '/a/../tokens' }, /basePath: expected/],
+    ['that names what is not there', { servedPaths: ['/nope'] }, /servedPaths: expected none, or some of \//],
   ])('%s is refused', async (_name, options, message) => {
     await expect(openGateway(options as OpenGatewayOptions)).rejects.toThrow(message);
   });
 
-  it('can have any other value that the environment can have', async () => {
+  it('accepts all other values that an environment variable can have', async () => {
     const { fetch } = await open({ corsOrigins: ['https://a.example', 'https://b.example'], maxAliases: 0 });
     const asked = post(TOKENS, {
       headers: { 'content-type': 'application/json', origin: 'https://b.example' },

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,8 +11,13 @@ import { type AtEnd, startServerProcess } from '../support/server-process.js';
 const run = promisify(execFile);
 export const HOSTS = fileURLToPath(new URL('hosts', import.meta.url));
 const QUIET = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
-/** Runtimes that npm has, for CI: the program in the package of this platform. */
-const RUNTIMES = { bun: 'bun@1.4.5', deno: 'deno@2.9.6' } as const;
+/** The upstream in the files of the hosts. */
+const UPSTREAM = 'https://stargate.finance/api/v1';
+/** The runtimes that npm can install, and their arguments to run a file. */
+const RUNTIMES = {
+  bun: { installed: 'bun@1.4.5', args: [] },
+  deno: { installed: 'deno@2.9.6', args: ['run', '--allow-all'] },
+} as const;
 
 export type Runtime = keyof typeof RUNTIMES;
 
@@ -30,7 +35,7 @@ export async function installPacked(atEnd: AtEnd): Promise<string | undefined> {
     const packed: unknown = JSON.parse(stdout);
     const [file] = Array.isArray(packed) ? packed : Object.values(packed as object);
     const { filename } = file as { filename: string };
-    // Alone, as a library's user who refuses packages that the running Node is too old for.
+    // Installed alone, with engine checks: packages that need a newer Node are an error.
     const alone = join(folder, 'alone');
     mkdirSync(alone);
     writeFileSync(join(alone, 'package.json'), '{ "private": true }');
@@ -47,26 +52,39 @@ export async function installPacked(atEnd: AtEnd): Promise<string | undefined> {
   return folder;
 }
 
-/** The program of a runtime: that of this machine, or in CI that of npm. Undefined where there is none. */
-export async function findRuntime(runtime: Runtime, folder: string): Promise<string | undefined> {
-  try {
-    await run(runtime, ['--version']);
-    return runtime;
-  } catch {
-    if (!process.env.CI) {
-      process.stderr.write(`${runtime} is not installed: the test of the gateway in it is skipped.\n`);
-      return undefined;
-    }
-  }
-  // With its scripts: they put the program in its place.
-  const apart = mkdtempSync(join(folder, `${runtime}-`));
-  writeFileSync(join(apart, 'package.json'), '{}');
-  await run('npm', ['install', '--no-audit', '--no-fund', RUNTIMES[runtime]], { cwd: apart });
-  return join(apart, 'node_modules/.bin', runtime);
+/** Installs a runtime from npm, once. @returns the program that runs a file, with its arguments */
+export function installRuntime(runtime: Runtime, folder: string): Promise<readonly string[]> {
+  installing[runtime] ??= (async () => {
+    // With install scripts: they install the program.
+    const apart = mkdtempSync(join(folder, `${runtime}-`));
+    writeFileSync(join(apart, 'package.json'), '{}');
+    await run('npm', ['install', '--no-audit', '--no-fund', RUNTIMES[runtime].installed], { cwd: apart });
+    return [join(apart, 'node_modules/.bin', runtime), ...RUNTIMES[runtime].args];
+  })();
+  return installing[runtime];
+}
+
+const installing: Partial<Record<Runtime, Promise<readonly string[]>>> = {};
+
+/** Installs, builds and starts the app of Next in front of this upstream; gives its base address when it answers. */
+export async function startNext(folder: string, upstreamUrl: string, atEnd: AtEnd): Promise<string> {
+  const app = join(folder, 'next');
+  const [packed] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
+  const route = join(app, 'app/tokens/[[...path]]/route.js');
+  writeFileSync(route, readFileSync(route, 'utf8').replace(UPSTREAM, upstreamUrl));
+  await run('npm', ['install', ...QUIET, `../${packed}`], { cwd: app });
+  const env = { PATH: process.env.PATH ?? '', HOME: folder, NEXT_TELEMETRY_DISABLED: '1' };
+  const next = join(app, 'node_modules/.bin/next');
+  await run(next, ['build'], { cwd: app, env });
+  const port = await freePort();
+  const address = `http://127.0.0.1:${port}/tokens`;
+  const server = { name: 'Next', command: [next, 'start', '-p', String(port)], cwd: app, env };
+  await startServerProcess({ ...server, isAnswering: () => isAnswering(address) }, atEnd);
+  return address;
 }
 
 /**
- * Starts a file of `hosts` in front of this upstream; gives its address when it answers.
+ * Starts a file of `hosts` in front of this upstream; gives its base address when it answers.
  *
  * @param command the program that runs it, with its arguments
  */
@@ -79,26 +97,22 @@ export async function startHost(
 ): Promise<string> {
   const port = await freePort();
   const apart = mkdtempSync(join(folder, 'host-'));
-  for (const name of [file, 'route.js']) {
-    const text = readFileSync(join(folder, name), 'utf8')
-      .replaceAll('https://stargate.finance/api/v1', upstreamUrl)
-      .replaceAll('3000', String(port));
-    writeFileSync(join(apart, name), text);
-  }
-  // No other variable: whatever a process may read from its environment must not matter.
+  const text = readFileSync(join(folder, file), 'utf8');
+  writeFileSync(join(apart, file), text.replace(UPSTREAM, upstreamUrl).replaceAll('3000', String(port)));
+  // No other variables: the environment must not matter.
   const env = {
     PATH: process.env.PATH ?? '',
     HOME: folder,
     NODE_ENV: 'production',
     UPSTREAM_URL: 'no address',
   };
-  const address = `http://127.0.0.1:${port}/api/graphql`;
+  const address = `http://127.0.0.1:${port}/tokens`;
   const server = { name: file, command: [...command, join(apart, file)], cwd: folder, env };
   await startServerProcess({ ...server, isAnswering: () => isAnswering(address) }, atEnd);
   return address;
 }
 
 async function isAnswering(address: string): Promise<boolean> {
-  const response = await fetch(`${address}?query={chains{chainKey}tokens{symbol}}`);
+  const response = await fetch(`${address}/graphql?query={chains{chainKey}tokens{symbol}}`);
   return response.status === 200 && !(await response.text()).includes('"errors"');
 }

@@ -37,7 +37,7 @@ describe('trustedDocuments', () => {
         operations: Object.entries(TEXTS).map(([id, body]) => ({ id, body, name: id, type: 'query' })),
       }),
     ],
-  ])('as %s are asked for by their id, and the invalid ones are logged', async (_form, documents) => {
+  ])('as %s can be requested by id, and invalid ones are logged', async (_form, documents) => {
     const { fetch, lines } = await open({ trustedDocuments: documents() });
     const data = { data: { chains: expect.any(Array) } };
     expect(await (await fetch(byId('chains'))).json()).toMatchObject(data);
@@ -46,7 +46,7 @@ describe('trustedDocuments', () => {
     await expect.poll(() => lines.join('')).toContain('"invalid":{"broken":"Syntax Error');
   });
 
-  it('are the only ones with trustedDocumentsOnly', async () => {
+  it('are the only allowed documents with trustedDocumentsOnly', async () => {
     const { fetch } = await open({ trustedDocuments: TEXTS, trustedDocumentsOnly: true });
     expect([(await fetch(post(OTHER))).status, (await fetch(post(DOCUMENT))).status]).toEqual([403, 200]);
   });
@@ -69,7 +69,7 @@ describe('trustedDocuments', () => {
       { trustedDocumentsOnly: true },
       /trustedDocuments: expected a file of documents for trustedDocumentsOnly=true/,
     ],
-  ])('that are %s are refused', async (_what, options, message) => {
+  ])('are refused if they are %s', async (_what, options, message) => {
     await expect(open(options)).rejects.toThrow(message);
   });
 });

@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClientLimit } from '../../src/scheduling/client-limit.js';
-import { stall } from '../support/fake-upstream.js';
+import { demoTokens } from '../fixtures/demo.js';
+import { stopClock } from '../support/clock.js';
+import { stall, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { ROOT } from '../support/readme.js';
-import { createTestGateway } from '../support/test-gateway.js';
+import { answerOf, createTestGateway, isAtLeast } from '../support/test-gateway.js';
 import { type Received, startServer, type TestServer } from '../support/test-server.js';
 import { callOf, connect } from './support.js';
 
@@ -103,7 +105,7 @@ describe('a request to /mcp', () => {
     expect(response.body.byteLength).toBeLessThan(1_000);
   });
 
-  it('with whatever message is answered without an internal error', async () => {
+  it('never causes an internal error, whatever the message', async () => {
     const junk = fc.oneof(
       fc.jsonValue({ maxDepth: 3 }),
       fc.constantFrom('__proto__', 'constructor', '', 1e308),
@@ -116,9 +118,9 @@ describe('a request to /mcp', () => {
       'ping',
       'subscriptions/listen',
     ];
-    const names = ['find_tokens', 'get_token', 'list_chains', 'listing_status'];
+    const names = ['find_tokens', 'get_token', 'list_chains', 'listing_status', 'query'];
     const args = fc.dictionary(
-      fc.constantFrom('query', 'filter', 'first', 'chainKey', 'address', 'search'),
+      fc.constantFrom('query', 'variables', 'filter', 'first', 'chainKey', 'address', 'search'),
       junk,
     );
     const message = fc.record(
@@ -146,8 +148,8 @@ describe('a request to /mcp', () => {
       }),
       { numRuns: 300 },
     );
-    expect(shared.logged.filter(({ level }) => Number(level) >= 50)).toEqual([]);
-    expect(shared.serverLog.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+    expect(shared.logged.filter((line) => isAtLeast(line, 'error'))).toEqual([]);
+    expect(shared.serverLog.filter((line) => isAtLeast(line, 'warn'))).toEqual([]);
   });
 
   it('must be a POST of JSON of limited size', async () => {
@@ -165,7 +167,7 @@ describe('a request to /mcp', () => {
     expect((await post(server, LIST)).status).toBe(200);
   });
 
-  it('gets JSON, whatever it accepts, that no cache stores, and no session', async () => {
+  it('gets JSON whatever it accepts, with `no-store` and without a session', async () => {
     const server = await startServer();
     for (const accept of ['*/*', 'application/json', 'application/json, text/event-stream']) {
       const { status, headers } = await post(server, LIST, { accept });
@@ -180,13 +182,13 @@ describe('a request to /mcp', () => {
     }
   });
 
-  it('opens no subscription, which would stay open', async () => {
+  it('cannot open a subscription', async () => {
     const server = await startServer();
     const client = await connect(server.address, '2026-07-28');
     await expect(client.listen({ toolsListChanged: true })).rejects.toThrow('Subscription limit reached');
   });
 
-  it('is not found with MCP=false, nor named among the paths', async () => {
+  it('is not found with MCP=false, and not listed among the paths', async () => {
     const { fetch, gateway } = await createTestGateway({ config: { mcp: false } });
     const response = await fetch('/mcp', { method: 'POST', body: LIST });
     expect(response.status).toBe(404);
@@ -196,21 +198,26 @@ describe('a request to /mcp', () => {
   });
 });
 
-describe('what one client can make it cost', () => {
-  it('counts as operations that are under way: beyond their number it is told that the gateway is busy', async () => {
+describe('an MCP message of a client', () => {
+  it('counts as an operation in progress, and is refused as OVERLOADED beyond the limit', async () => {
     const { gateway, upstream } = await createTestGateway({ config: { upstreamRetries: 0 } });
     upstream.plan('chains', stall);
     upstream.plan('tokens', stall);
     const send = (path: string, body: string, client: string) => {
       const headers = { 'content-type': 'application/json' };
-      return gateway.fetch(new Request(`http://gateway${path}`, { method: 'POST', headers, body }), {
+      return answerOf(
+        gateway,
+        new Request(`http://gateway${path}`, { method: 'POST', headers, body }),
         client,
-      });
+      );
     };
     const query = JSON.stringify({ query: '{ tokens { name } }' });
-    const call = callOf('get_token', { chainKey: 'base', address: '0x1' });
+    const calls = [
+      callOf('get_token', { chainKey: 'base', address: '0x1' }),
+      callOf('query', { query: '{ tokens { symbol } }' }),
+    ];
     const waiting = Array.from({ length: 250 }, (_, nth) =>
-      nth % 2 ? send('/graphql', query, 'a') : send('/mcp', call, 'a'),
+      nth % 2 ? send('/graphql', query, 'a') : send('/mcp', calls[nth % 4 ? 1 : 0] ?? '', 'a'),
     );
     const refused = await send('/mcp', LIST, 'a');
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
@@ -220,7 +227,7 @@ describe('what one client can make it cost', () => {
     for (const response of await Promise.all(waiting)) expect(response.status).toBe(200);
   });
 
-  it('is limited by RATE_LIMIT, each message as one operation', async () => {
+  it('counts as one operation for RATE_LIMIT', async () => {
     const server = await startServer({ clientLimit: createClientLimit({ perSecond: 1, burst: 3_600 }) });
     const limited = await startServer({
       clientLimit: { ...createClientLimit({ perSecond: 1, burst: 1 }), take: async () => 1_000 },
@@ -233,12 +240,14 @@ describe('what one client can make it cost', () => {
 });
 
 describe('the log and the metrics', () => {
-  it('tell the operation of a tool and the codes of its errors, as of other requests', async () => {
+  it('have the operation of a tool and the codes of its errors, as for other requests', async () => {
     const server = await startServer();
     await server.query('{ chains { name } tokens { name } }');
     await post(server, LIST);
     await post(server, callOf('list_chains', { search: 'base' }));
     await post(server, callOf('find_tokens', { first: 0 }));
+    await post(server, callOf('query', { query: 'query Mine { chain(chainKey: "base") { name } }' }));
+    await post(server, callOf('query', { query: '{ nope }' }));
     await post(server, callOf('nothing'));
     await post(server, '[]');
     const lines = server.serverLog.filter(({ msg }) => msg === 'Answered');
@@ -248,18 +257,37 @@ describe('the log and the metrics', () => {
       ['/mcp', 200, 'none', undefined, undefined],
       ['/mcp', 200, 'miss', 'ListChains', undefined],
       ['/mcp', 200, 'miss', 'FindTokens', ['BAD_USER_INPUT']],
+      ['/mcp', 200, 'miss', 'Query', undefined],
+      ['/mcp', 200, 'miss', 'Query', ['GRAPHQL_VALIDATION_FAILED']],
       ['/mcp', 200, 'none', undefined, ['BAD_USER_INPUT']],
       ['/mcp', 400, 'refused', undefined, undefined],
     ]);
     const { text } = await server.metrics.expose();
-    expect(text).toContain('gateway_requests_total{cache="miss",outcome="ok"} 1');
+    expect(text).toContain('gateway_requests_total{cache="miss",outcome="ok"} 2');
     expect(text).toContain('gateway_requests_total{cache="miss",outcome="BAD_USER_INPUT"} 1');
     expect(text).toContain('gateway_requests_total{cache="refused",outcome="HTTP_4XX"} 1');
+  });
+
+  it('mark a failure as caused by the client if it repeats a query that has just failed', async () => {
+    const upstream = await startFakeUpstream();
+    const server = await startServer({ upstream, config: { upstreamRetries: 0 } });
+    await server.query('{ chains { name } tokens { name } }');
+    stopClock();
+    upstream.plan('tokens', status(500));
+    const { chainKey, address } = demoTokens[0] ?? {};
+    for (let times = 0; times < 5; times++)
+      await post(server, callOf('get_destinations', { srcChainKey: chainKey, srcToken: address }));
+    const { text } = await server.metrics.expose();
+    const counted = [...text.matchAll(/outcome="UPSTREAM_STATUS",scope="(\w+)"\} (\d+)/g)];
+    expect(counted.map(([, scope, count]) => [scope, count])).toEqual([
+      ['process', '2'],
+      ['client', '3'],
+    ]);
   });
 });
 
 describe('the package of the protocol', () => {
-  it('is imported by nothing, so that only a message loads it', () => {
+  it('is not imported, so that only a message loads it', () => {
     const src = join(ROOT, 'src');
     const lines = readdirSync(src, { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.ts'))

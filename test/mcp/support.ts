@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 export const REVISIONS = ['2026-07-28', '2025-11-25'] as const;
 export type Revision = (typeof REVISIONS)[number];
 
-/** The official client, connected by this revision. */
+/** Connects the official client with this revision. */
 export async function connect(
   address: string,
   revision: Revision,
@@ -26,7 +26,7 @@ export function textOf({ content }: CallToolResult): string {
   return block.text;
 }
 
-/** A message that calls a tool, of the revisions before 2026-07-28. */
+/** A message that calls a tool, in the form of revisions before 2026-07-28. */
 export function callOf(name: string, args: object = {}): string {
   return JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } });
 }

@@ -25,7 +25,7 @@ describe.each([...FILES, '/', '/graphql'])('%s', (path) => {
   const ask = (headers: Record<string, string> = {}) =>
     get(path, isPage ? { accept: 'text/html', ...headers } : headers);
 
-  it('is checked by its tag, and not sent again to a client that has it', async () => {
+  it('is revalidated by its ETag, and not sent again to a client that has it', async () => {
     const { status, headers, body } = await ask();
     expect(status).toBe(200);
     expect(headers).toMatchObject({
@@ -43,7 +43,7 @@ describe.each([...FILES, '/', '/graphql'])('%s', (path) => {
     expect((await ask({ 'if-none-match': '"other"' })).body).toEqual(body);
   });
 
-  it('is compressed as the client asks, with a tag of its own', async () => {
+  it('is compressed as the client accepts, with an ETag for each encoding', async () => {
     const plain = await ask();
     for (const encoding of ['br', 'gzip']) {
       const packed = await ask({ 'accept-encoding': encoding });
@@ -73,7 +73,7 @@ describe.each(FILES)('%s', (path) => {
     expect(headers['access-control-allow-origin']).toBe('*');
   });
 
-  it('answers HEAD like GET without a body, and nothing else', async () => {
+  it('responds to HEAD like GET without a body, and refuses other methods', async () => {
     const whole = await get(path);
     const head = await server.ask({ path, method: 'HEAD' });
     expect([head.status, head.body.byteLength]).toEqual([200, 0]);
@@ -99,7 +99,7 @@ describe('/schema.graphql', () => {
     expect(body.toString()).toBe(readFileSync(join(ROOT, 'schema.graphql'), 'utf8'));
   });
 
-  it('is not found without introspection, nor named anywhere', async () => {
+  it('is not found without introspection, and not linked', async () => {
     const { fetch } = await createTestGateway({ config: { introspection: false } });
     const missing = await fetch('/schema.graphql');
     expect(missing.status).toBe(404);
@@ -113,7 +113,7 @@ describe('/schema.graphql', () => {
 });
 
 describe('/llms.txt', () => {
-  it('is Markdown in the form of llmstxt.org: a title, a summary, and links to what there is', async () => {
+  it('is Markdown in the form of llmstxt.org: a title, a summary, and links to the served files', async () => {
     const text = (await get('/llms.txt')).body.toString();
     expect(text).toMatch(/^# Chains and tokens\n\n> .+\n\n/);
     expect(text).toContain('`/graphql` by POST');

@@ -15,7 +15,7 @@ function ask({ fetch }: TestGateway, hash: unknown, query?: string, version: unk
 }
 
 describe('a persisted query', () => {
-  it('is asked for once, and answered by its hash from then on, also by POST', async () => {
+  it('is requested once, and then executed by its hash, also by POST', async () => {
     const gateway = await createTestGateway();
     const unknown = await ask(gateway, sha256(QUERY));
     expect(unknown.status).toBe(200);
@@ -26,13 +26,9 @@ describe('a persisted query', () => {
       data: { chain: { name: 'Base' } },
     });
     expect(await (await ask(gateway, sha256(QUERY))).json()).toEqual({ data: { chain: { name: 'Base' } } });
-    const posted = await gateway.fetch('/graphql', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        variables: { key: 'sei' },
-        extensions: { persistedQuery: { version: 1, sha256Hash: sha256(QUERY) } },
-      }),
+    const posted = await gateway.post({
+      variables: { key: 'sei' },
+      extensions: { persistedQuery: { version: 1, sha256Hash: sha256(QUERY) } },
     });
     expect(await posted.json()).toEqual({ data: { chain: { name: 'SEI' } } });
   });
@@ -40,14 +36,10 @@ describe('a persisted query', () => {
   it.each([
     ['null', null, 'PERSISTED_QUERY_NOT_FOUND'],
     ['no text', 5, 'BAD_REQUEST'],
-  ])('whose text is %s is no error of the gateway', async (_name, query, code) => {
-    const { fetch } = await createTestGateway();
+  ])('whose text is %s is not an error of the gateway', async (_name, query, code) => {
+    const { post } = await createTestGateway();
     const extensions = { persistedQuery: { version: 1, sha256Hash: sha256(QUERY) } };
-    const answer = await fetch('/graphql', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ query, extensions }),
-    });
+    const answer = await post({ query, extensions });
     expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code } }] });
   });
 
@@ -68,7 +60,7 @@ describe('a persisted query', () => {
     ['no hash', 5, 1],
     ['another version', sha256(QUERY), 2],
     ['a hash of another form', 'ABC', 1],
-  ])('is passed over with %s', async (_name, hash, version) => {
+  ])('is ignored with %s', async (_name, hash, version) => {
     const gateway = await createTestGateway();
     expect(await (await ask(gateway, hash, QUERY, version)).json()).toEqual({
       data: { chain: { name: 'Base' } },
@@ -77,18 +69,14 @@ describe('a persisted query', () => {
     expect(await unasked.json()).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] });
   });
 
-  it('is stored in bounded memory: clients send the oldest again', async () => {
+  it('is stored in bounded memory: clients send evicted ones again', async () => {
     const gateway = await createTestGateway();
     const long = (nth: number) => `# ${'x'.repeat(300_000)}${nth}\n${QUERY}`;
     for (let nth = 0; nth < 8; nth++) {
-      const posted = await gateway.fetch('/graphql', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({
-          query: long(nth),
-          variables: { key: 'base' },
-          extensions: { persistedQuery: { version: 1, sha256Hash: sha256(long(nth)) } },
-        }),
+      const posted = await gateway.post({
+        query: long(nth),
+        variables: { key: 'base' },
+        extensions: { persistedQuery: { version: 1, sha256Hash: sha256(long(nth)) } },
       });
       expect(posted.status).toBe(200);
     }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { getIntrospectionQuery } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { CHAINS, CHOSEN_TOKEN, DESTINATIONS, LISTINGS, TOKENS } from '../../src/pages/picker/page/queries.js';
+import * as QUERIES from '../../src/pages/picker/page/queries.js';
 import { TABS } from '../../src/pages/playground/tabs.js';
 import { type Asked, type Received, startServer, type TestServer } from '../support/test-server.js';
 
@@ -31,7 +31,7 @@ function get(parameters: Record<string, unknown>): Asked {
   return { method: 'GET', path: `/graphql?${new URLSearchParams(texts)}` };
 }
 
-/** Asks in a way that GraphQL Yoga answers: the writer does not know this type. */
+/** A request that GraphQL Yoga responds to: the writer does not support this type. */
 const viaYoga = (asked: Asked): Asked => ({
   ...asked,
   headers: { accept: 'application/graphql-response+json, application/json;q=0.5' },
@@ -59,7 +59,7 @@ describe.each([
     }
   });
 
-  it('are cached as the text that they stand for', async () => {
+  it('are cached under the key of their text', async () => {
     const { ask, countExecuted } = await start(only);
     for (let times = 0; times < 2; times++) await ask(post({ query: QUERY, variables }));
     const { count, bodies } = await countExecuted(
@@ -68,7 +68,7 @@ describe.each([
       post({ doc_id: 'chain-by-key', variables }),
       post({ doc_id: 'chain-by-key', variables }),
     );
-    // A request whose text is new is executed without a look into the cache.
+    // A request whose text is new is executed without reading the cache.
     expect(count).toBe(2);
     expect(new Set(bodies)).toEqual(new Set([JSON.stringify(BASE)]));
   });
@@ -91,7 +91,7 @@ describe.each([
     },
   );
 
-  it('are checked at the start, and the invalid ones are logged by their ids', async () => {
+  it('are checked at the start, and the ids of invalid ones are logged', async () => {
     const { logged } = await start(only);
     await expect
       .poll(() => logged.find(({ invalidCount }) => invalidCount !== undefined))
@@ -148,7 +148,7 @@ describe('with TRUSTED_DOCUMENTS_ONLY', () => {
     ['with a megabyte of text', post({ query: `${QUERY}${' '.repeat(900_000)}` })],
   ];
 
-  it.each(refusals)('another document is refused %s, again and again', async (_how, asked) => {
+  it.each(refusals)('another document is refused %s, each time', async (_how, asked) => {
     const { ask } = await start(true);
     for (let times = 0; times < 3; times++) {
       const refused = await ask(asked);
@@ -170,7 +170,7 @@ describe('with TRUSTED_DOCUMENTS_ONLY', () => {
     }
   };
 
-  it('the text of a known document is executed, whatever its white space', async () => {
+  it('the text of a known document is executed, with any white space', async () => {
     const { ask } = await start(true);
     const query = `# A chain\n${QUERY.replaceAll(' ', '\n  ')}`;
     for (let times = 0; times < 3; times++) expect(jsonOf(await ask({ query, variables }))).toEqual(BASE);
@@ -178,13 +178,12 @@ describe('with TRUSTED_DOCUMENTS_ONLY', () => {
 
   it("the pages' own documents are executed", async () => {
     const server = await start(true);
-    for (const { text } of [TOKENS, DESTINATIONS, CHAINS, CHOSEN_TOKEN, LISTINGS])
-      await expectAnswered(server, text);
+    for (const text of Object.values(QUERIES)) await expectAnswered(server, text);
     for (const { query } of TABS) await expectAnswered(server, query);
     await expectAnswered(server, getIntrospectionQuery({ inputValueDeprecation: true }));
   });
 
-  it('routers get the SDL, and the entities that are known', async () => {
+  it('routers get the SDL, and entities by known documents', async () => {
     const server = await start(true);
     for (const query of ['{ _service { sdl } }', 'query Sdl { _service { sdl } }', '{ _sdl }', ENTITIES]) {
       await expectAnswered(server, query, { r: [{ __typename: 'Chain', chainKey: 'base' }] });

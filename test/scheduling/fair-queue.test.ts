@@ -12,7 +12,7 @@ const turns = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A queue whose tasks run until the test ends them. */
 function start(options: Partial<FairQueueOptions> = {}) {
-  const queue = createFairQueue({ concurrency: 1, maxWaiting: 1000, ...options });
+  const queue = createFairQueue({ maxWaiting: 1000, ...options });
   const started: string[] = [];
   const refused: string[] = [];
   const endings = new Map<string, () => void>();
@@ -32,9 +32,9 @@ function start(options: Partial<FairQueueOptions> = {}) {
       });
       return result;
     },
-    /** Ends what runs, one task after the other, until nothing is left. */
+    /** Ends all tasks, one after the other, until the queue is empty. */
     async endAll() {
-      while (queue.running > 0) {
+      while (queue.isRunning) {
         for (const [name, end] of endings) {
           endings.delete(name);
           end();
@@ -47,14 +47,14 @@ function start(options: Partial<FairQueueOptions> = {}) {
   };
 }
 
-describe('the order', () => {
-  it('is that of arrival for one client', async () => {
+describe('the order of tasks', () => {
+  it('of one client is first in, first out', async () => {
     const { add, endAll } = start();
     for (const name of ['a1', 'a2', 'a3']) add(name, 'a');
     expect(await endAll()).toEqual(['a1', 'a2', 'a3']);
   });
 
-  it('is round-robin over clients, however many tasks one of them has', async () => {
+  it('alternates between clients, however many tasks one of them has', async () => {
     const { add, endAll } = start();
     for (let nth = 0; nth < 5; nth++) add(`a${nth}`, 'a');
     for (const name of ['b0', 'b1']) add(name, 'b');
@@ -62,7 +62,7 @@ describe('the order', () => {
     expect(await endAll()).toEqual(['a0', 'a1', 'b0', 'c0', 'a2', 'b1', 'a3', 'a4']);
   });
 
-  it('puts higher priorities first, always', async () => {
+  it('always puts higher priorities first', async () => {
     const { add, endAll } = start();
     add('a0', 'a', 0);
     add('a1', 'a', 0);
@@ -72,17 +72,10 @@ describe('the order', () => {
     add('d1', 'd', 1);
     expect(await endAll()).toEqual(['a0', 'c1', 'd1', 'c2', 'a1', 'b1']);
   });
-
-  it('lets as many run at once as it is told', async () => {
-    const { add, queue, started } = start({ concurrency: 2 });
-    for (const name of ['a1', 'a2', 'a3']) add(name, 'a');
-    expect(started).toEqual(['a1', 'a2']);
-    expect([queue.running, queue.waiting]).toEqual([2, 1]);
-  });
 });
 
-describe('what a task comes to', () => {
-  it('is given to the caller: a value, a promise, an error', async () => {
+describe('a task', () => {
+  it('passes its value, promise or error to the caller', async () => {
     const { queue } = start();
     expect(await queue.add('a', 0, () => 7)).toBe(7);
     expect(await queue.add('a', 0, async () => 8)).toBe(8);
@@ -94,7 +87,7 @@ describe('what a task comes to', () => {
     expect(await queue.add('a', 0, () => 9)).toBe(9);
   });
 
-  it('is waited for before the next starts, and that can be put off', async () => {
+  it('ends before the next one starts, and the start of the next can be deferred', async () => {
     const deferred: (() => void)[] = [];
     const { add, endAll, started, queue } = start({ defer: (next) => deferred.push(next) });
     add('a1', 'a');
@@ -103,8 +96,8 @@ describe('what a task comes to', () => {
     await turns();
     expect(started).toEqual(['a1']);
     add('b1', 'b');
-    expect([queue.running, queue.waiting]).toEqual([1, 2]);
-    while (queue.running > 0) {
+    expect([queue.isRunning, queue.waiting]).toEqual([true, 2]);
+    while (queue.isRunning) {
       deferred.shift()?.();
       await turns();
     }
@@ -113,7 +106,7 @@ describe('what a task comes to', () => {
 });
 
 describe('a full queue', () => {
-  it('refuses a client that has no fewer tasks than the others', async () => {
+  it('refuses a task of a client that has as many tasks as the others', async () => {
     const { add, refused, endAll } = start({ maxWaiting: 2 });
     for (const name of ['a0', 'a1', 'b1']) add(name, name.slice(0, 1));
     add('b2', 'b');
@@ -122,7 +115,7 @@ describe('a full queue', () => {
     expect(refused).toEqual(['b2', 'c1']);
   });
 
-  it('refuses the last task of the client with the most, to make room for one with fewer', async () => {
+  it('refuses the last task of the client with the most tasks in favour of a client with fewer', async () => {
     const { add, refused, endAll, queue } = start({ maxWaiting: 4 });
     for (let nth = 0; nth <= 4; nth++) add(`a${nth}`, 'a');
     for (const name of ['b1', 'b2', 'b3']) add(name, 'b');
@@ -131,7 +124,7 @@ describe('a full queue', () => {
     expect(refused).toEqual(['a4', 'a3', 'b3']);
   });
 
-  it('refuses the lowest priority first, and nothing of a higher one', async () => {
+  it('refuses tasks of the lowest priority first, and never one of a higher priority', async () => {
     const { add, refused, endAll } = start({ maxWaiting: 2 });
     add('a0', 'a', 1);
     add('a1', 'a', 1);
@@ -143,63 +136,35 @@ describe('a full queue', () => {
   });
 });
 
-describe('a task that waits for nothing', () => {
-  it('runs at once if nothing else runs, and otherwise in its turn', async () => {
-    const { add, endAll, queue, started } = start();
-    queue.enter(
-      'a',
-      0,
-      () => started.push('a0'),
-      () => expect.unreachable(),
-    );
-    add('a1', 'a');
-    for (const name of ['a2', 'a3', 'b0'])
-      queue.enter(
-        name.slice(0, 1),
-        0,
-        () => started.push(name),
-        () => expect.unreachable(),
-      );
-    expect(started).toEqual(['a0', 'a1']);
-    expect(queue.waiting).toBe(3);
-    expect(await endAll()).toEqual(['a0', 'a1', 'a2', 'b0', 'a3']);
-    expect([queue.waiting, queue.running]).toEqual([0, 0]);
+describe('a synchronous task', () => {
+  it('runs at once if no other task runs or waits, and otherwise does not run', async () => {
+    const { add, endAll, queue } = start();
+    expect(queue.runNow(() => 7)).toEqual({ result: 7 });
+    expect(() =>
+      queue.runNow(() => {
+        throw new Error('broken');
+      }),
+    ).toThrow('broken');
+    add('a0', 'a');
+    expect(queue.runNow(() => expect.unreachable())).toBeUndefined();
+    expect(await endAll()).toEqual(['a0']);
+    expect([queue.waiting, queue.isRunning]).toEqual([0, false]);
   });
 
-  it('may be one of very many that end at once', async () => {
+  it('can be followed by very many tasks that end at once, without exhausting the stack', async () => {
     const { add, endAll, queue } = start({ maxWaiting: 100_000 });
     add('a0', 'a');
     let count = 0;
-    for (let nth = 0; nth < 100_000; nth++)
-      queue.enter(
-        'a',
-        0,
-        () => count++,
-        () => expect.unreachable(),
-      );
+    const all = Array.from({ length: 100_000 }, () => queue.add('a', 0, () => count++));
     await endAll();
+    await Promise.all(all);
     expect(count).toBe(100_000);
-    expect([queue.waiting, queue.running]).toEqual([0, 0]);
-  });
-
-  it('is refused by a full queue, and to make room for a client with fewer', async () => {
-    const { add, endAll, queue, started, refused } = start({ maxWaiting: 2 });
-    add('a0', 'a');
-    const enter = (name: string) =>
-      queue.enter(
-        name.slice(0, 1),
-        0,
-        () => started.push(name),
-        (error) => refused.push(`${name} of ${error.waiting}`),
-      );
-    for (const name of ['a1', 'a2', 'a3', 'b0']) enter(name);
-    expect(refused).toEqual(['a3 of 2', 'a2 of 2']);
-    expect(await endAll()).toEqual(['a0', 'a1', 'b0']);
+    expect([queue.waiting, queue.isRunning]).toEqual([0, false]);
   });
 });
 
-describe('a signal', () => {
-  it('takes a waiting task out, and leaves no listener behind', async () => {
+describe('an abort signal', () => {
+  it('removes a waiting task, and keeps no listener afterwards', async () => {
     const { add, endAll, queue } = start();
     const controller = new AbortController();
     const { signal } = controller;
@@ -212,7 +177,7 @@ describe('a signal', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  it('does nothing to a task that runs', async () => {
+  it('has no effect on a running task', async () => {
     const { add, endAll } = start();
     const controller = new AbortController();
     const { signal } = controller;
@@ -228,7 +193,7 @@ describe('a signal', () => {
   });
 });
 
-describe('whatever comes', () => {
+describe('any sequence of tasks', () => {
   const steps = fc.array(
     fc.oneof(
       fc.record({
@@ -242,11 +207,10 @@ describe('whatever comes', () => {
     { maxLength: 80 },
   );
 
-  it('no limit is passed, each task ends in one way, and nothing is kept in the end', async () => {
+  it('exceeds no limit, ends each task in exactly one way, and leaves the queue empty', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (plan) => {
-        const options = { concurrency: 2, maxWaiting: 6 };
-        const { add, endAll, queue, started } = start(options);
+        const { add, endAll, queue, started } = start({ maxWaiting: 6 });
         const outcomes: Promise<string>[] = [];
         const controllers: AbortController[] = [];
         let ends: Promise<unknown> = Promise.resolve();
@@ -267,15 +231,14 @@ describe('whatever comes', () => {
             ends = endAll();
           }
           expect(queue.waiting).toBeLessThanOrEqual(6);
-          expect(queue.running).toBeLessThanOrEqual(2);
-          if (queue.waiting > 0) expect(queue.running).toBe(2);
+          if (queue.waiting > 0) expect(queue.isRunning).toBe(true);
         }
         await ends;
         await endAll();
         const settled = await Promise.all(outcomes);
         expect(settled.filter((outcome) => outcome === 'done')).toHaveLength(started.length);
         expect(new Set(started).size).toBe(started.length);
-        expect([queue.waiting, queue.running]).toEqual([0, 0]);
+        expect([queue.waiting, queue.isRunning]).toEqual([0, false]);
       }),
       { numRuns: 200 },
     );

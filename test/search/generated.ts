@@ -9,9 +9,7 @@ import { type ChainSnapshot, createChainSnapshot } from '../../src/snapshots/sna
 import { chainRow } from '../fixtures/rows.js';
 import { sortKeyOf } from './reference.js';
 
-/*
- * Listings and requests of all kinds, for the properties of the search.
- */
+/* Generates listings and requests for tests of the search. */
 
 const PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 const CONTRACT = `0x${'12'.repeat(20)}`;
@@ -28,7 +26,7 @@ const CHAIN_ROWS = [
 export const chains = CHAIN_ROWS.map((chain) => ({ ...chain, caip2: caip2Of(chain) }));
 const CHAIN_KEYS = [...chains.map(({ chainKey }) => chainKey), 'not listed'];
 
-/** Texts as upstreams list them, and odd ones: words without letters, marks, emoji, texts that fold to another length. */
+/** Typical texts of upstreams, and unusual ones: without letters, with emoji, or with another length when folded. */
 const texts = fc.oneof(
   fc.constantFrom(
     'USDC',
@@ -132,7 +130,7 @@ const filters: fc.Arbitrary<TokenSearchFilter> = fc.record(
   },
   { requiredKeys: [] },
 );
-/** What a token is identified by. */
+/** The identifiers of a token. */
 const IDENTIFIERS = {
   start: ({ address }: Token, length: number) => address.slice(0, 7 + length),
   asset: ({ address }: Token, length: number) =>
@@ -141,7 +139,7 @@ const IDENTIFIERS = {
     ['eip155:7', 'EIP155:8453', '7', '728126428', '1'][length % 5] ?? '',
 } as const;
 
-/** Takes a part of a text of the listing, an identifier, or another text. */
+/** A part of a text of the listing, an identifier, or another text. */
 const pieces = fc.tuple(
   fc.nat(),
   fc.constantFrom('symbol', 'name', 'chainKey', 'address', 'other', 'start', 'asset', 'chain'),
@@ -149,7 +147,7 @@ const pieces = fc.tuple(
   fc.nat(),
   fc.nat(9),
 );
-/** Requests that fit any listing. */
+/** Requests that are valid for any listing. */
 export const requests = fc.record({
   pieces: fc.array(pieces, { maxLength: 4 }),
   between: fc.constantFrom(' ', ' ', '/', ' on '),
@@ -162,7 +160,7 @@ export const requests = fc.record({
 });
 export type Generated = typeof requests extends fc.Arbitrary<infer Request> ? Request : never;
 
-/** The request for this listing. */
+/** Completes a request for this listing. */
 export function requestOf(rows: readonly Token[], generated: Generated): TokenSearchRequest {
   const rowAt = (number: number) => rows[number % rows.length];
   const words = generated.pieces.map(([number, field, other, start, length]) => {
@@ -175,13 +173,13 @@ export function requestOf(rows: readonly Token[], generated: Generated): TokenSe
   });
   const { filter, order, first, pricesUsable } = generated;
   const row = generated.after === null ? undefined : rowAt(generated.after);
-  // Ranks are the gateway's own: by relevance, only its own cursors are used.
+  // Only the gateway computes ranks, so cursors by relevance must be its own.
   const after = row && order !== 'RELEVANCE' ? sortKeyOf(order, row) : undefined;
   const query = words.join(generated.between).split(/\s+/).slice(0, 3).join(generated.between);
   return { query, filter, order, first, pricesUsable, after };
 }
 
-/** Rows as an upstream's answer. */
+/** Rows in the form of an upstream response. */
 export const fetched = <Row>(rows: readonly Row[]): Fetched<Row> => ({
   rows,
   source: 'v1',
@@ -189,9 +187,9 @@ export const fetched = <Row>(rows: readonly Row[]): Fetched<Row> => ({
   rejected: { count: 0, first: [] },
 });
 
-export const chainSnapshot: ChainSnapshot = createChainSnapshot(fetched(chains));
+export const chainSnapshot: ChainSnapshot = await createChainSnapshot(fetched(chains));
 
-/** Whether a query has too many words; one word of much punctuation is many. */
+/** Whether a query has too many words. Punctuation can split one word into many. */
 export function hasTooManyWords(query: string): boolean {
   try {
     interpretationsOf(query);

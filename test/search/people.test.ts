@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
-import { TYPED } from './people.js';
+import { TYPED, TYPED_LATER, type TypedQuery } from './people.js';
 
 let gateway: TestGateway;
 
@@ -9,11 +9,11 @@ beforeAll(async () => {
 });
 
 /*
- * The measure of the order by relevance: not taste, but a table. Of its 101 queries, 50 were right while equal matches
- * were ordered by the alphabet.
+ * Measures the order by relevance against a table of queries. With equal matches in alphabetical order, 50 of its first
+ * 101 queries gave the right rows.
  */
 
-/** The first rows that a search by relevance finds, as `SYMBOL chainKey`, and what it asks back. */
+/** The first rows of a search by relevance, as `SYMBOL chainKey`, and its suggestions. */
 async function search(typed: string): Promise<{ first: readonly string[]; didYouMean: readonly string[] }> {
   const { data, errors } = await gateway.query<{
     tokenSearch: { nodes: { symbol: string; chainKey: string }[]; didYouMean: string[] };
@@ -26,11 +26,32 @@ async function search(typed: string): Promise<{ first: readonly string[]; didYou
   return { first: nodes.map(({ symbol, chainKey }) => `${symbol} ${chainKey}`), didYouMean };
 }
 
+async function expectMeant({ typed, rows, didYouMean = [], mayAsk = false }: TypedQuery): Promise<void> {
+  const { first, didYouMean: asked } = await search(typed);
+  const isAsked = first.length === 0;
+  const mayFind = rows.length > 0 && !(mayAsk && isAsked);
+  const questions = mayAsk && !isAsked ? [] : didYouMean;
+  expect(asked.map((query) => query.toLowerCase())).toEqual(questions.map((query) => query.toLowerCase()));
+  if (rows.length > 1) expect(first).toEqual(expect.arrayContaining([...rows]));
+  else expect(first.slice(0, 1)).toEqual(mayFind ? rows : []);
+}
+
 describe.each(Object.entries(TYPED))('what people type: %s', (_kind, queries) => {
-  it.each(queries)('"$typed" finds $rows', async ({ typed, rows, didYouMean = [] }) => {
-    const { first, didYouMean: asked } = await search(typed);
-    expect(asked.map((query) => query.toLowerCase())).toEqual(didYouMean.map((query) => query.toLowerCase()));
-    if (rows.length > 1) expect(first).toEqual(expect.arrayContaining([...rows]));
-    else expect(first.slice(0, 1)).toEqual(rows);
-  });
+  it.each(queries)('"$typed" finds $rows', expectMeant);
+});
+
+/** The later queries that are known to give wrong rows. */
+const NOT_YET: readonly string[] = ['metis on metis'];
+
+describe.each(Object.entries(TYPED_LATER))('what people also type: %s', (_kind, queries) => {
+  for (const query of queries) {
+    const test = NOT_YET.includes(query.typed) ? it.fails : it;
+    test(`"${query.typed}" finds ${query.rows.join(', ') || 'nothing'}`, () => expectMeant(query));
+  }
+});
+
+it('the later table has sixty different queries', () => {
+  const typed = Object.values(TYPED_LATER).flatMap((queries) => queries.map((query) => query.typed));
+  expect(typed).toHaveLength(60);
+  expect(new Set(typed).size).toBe(60);
 });

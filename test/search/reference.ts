@@ -1,13 +1,14 @@
 import { foldAddress, isNativeOf, isNativePlaceholder } from '../../src/domain/addresses.js';
 import { foldText } from '../../src/domain/fold-text.js';
+import { groupBy } from '../../src/domain/keyed-rows.js';
 import type { Chain, Token } from '../../src/domain/listing.js';
 import type { SortKey } from '../../src/search/order/token-order.js';
 import { type Interpretation, interpretationsOf, type SearchWord } from '../../src/search/text.js';
 import type { TokenSearchRequest } from '../../src/search/token-search.js';
 
 /**
- * The rules of the token search, written down as plainly as possible: it looks at each token, keeps those that match,
- * and sorts them. The index of the gateway has to find the same.
+ * A reference implementation of the token search, as simple as possible: it checks each token, keeps the matches, and
+ * sorts them. The indexed search must find the same.
  *
  * @returns all tokens found, in order
  */
@@ -21,7 +22,7 @@ export function searchPlainly(
   const isOneOf = (text: string, list: readonly string[]) =>
     list.some((item) => item.toLowerCase() === text.toLowerCase());
   /** The larger the count, the smaller the number; it changes where a count crosses a power of two. */
-  const rarity = (count: number) => (count === 0 ? 0 : -1 - Math.floor(Math.log2(count)));
+  const frequencyClass = (count: number) => (count === 0 ? 0 : -1 - Math.floor(Math.log2(count)));
   const bridgeable = groupSizes(
     tokens.filter(({ isBridgeable }) => isBridgeable),
     ({ chainKey }) => chainKey,
@@ -32,8 +33,15 @@ export function searchPlainly(
     ({ symbol }) => foldSymbol(symbol),
     ({ chainKey }) => chainKey,
   );
-  const rarityOfChain = ({ chainKey }: Token) => rarity(bridgeable.get(chainKey) ?? 0);
-  const rarityOfSymbol = ({ symbol }: Token) => rarity(listedOn.get(foldSymbol(symbol)) ?? 0);
+  const countOnChain = ({ chainKey }: Token) => -(bridgeable.get(chainKey) ?? 0);
+  const bySymbolAndChain = groupBy(tokens, ({ symbol, chainKey }) => `${foldSymbol(symbol)} on ${chainKey}`);
+  /** The tokens with this symbol on this chain, if one of them has the placeholder of native assets as its address. */
+  const twinsOf = ({ symbol, chainKey }: Token) => {
+    const twins = bySymbolAndChain.get(`${foldSymbol(symbol)} on ${chainKey}`) ?? [];
+    return twins.some(({ address }) => isNativePlaceholder(address)) ? twins : [];
+  };
+  const stateOf = (token: Token) => (token.isBridgeable ? 0 : 2) + (priceOf(token) === null ? 1 : 0);
+  const frequencyClassOfSymbol = ({ symbol }: Token) => frequencyClass(listedOn.get(foldSymbol(symbol)) ?? 0);
 
   const candidates = tokens.filter((token) => {
     const price = priceOf(token);
@@ -50,15 +58,23 @@ export function searchPlainly(
   });
 
   function relevance(token: Token, { words, byCurrency }: Interpretation): readonly number[] | undefined {
-    const state = (token.isBridgeable ? 0 : 2) + (priceOf(token) === null ? 1 : 0);
-    if (words.length === 0) return [rarityOfSymbol(token), state, rarityOfChain(token)];
-    const scores = words.map((word) => scoreOf(token, word, chainOf(token), byCurrency));
+    const isNative = isNativePlaceholder(token.address);
+    const twins = twinsOf(token);
+    const state = Math.min(stateOf(token), ...(isNative ? twins.map(stateOf) : []));
+    const isTwin = twins.length > 1 && !isNative ? 1 : 0;
+    if (words.length === 0) return [frequencyClassOfSymbol(token), state, countOnChain(token), isTwin];
+    const named = wordsOfName(token, words);
+    const scores = words.map((word, nth) =>
+      Math.min(
+        scoreOf(token, word, chainOf(token), byCurrency),
+        named.has(nth) ? 1 : Number.POSITIVE_INFINITY,
+      ),
+    );
     if (scores.includes(Number.POSITIVE_INFINITY)) return undefined;
-    const exact = scores.indexOf(0);
-    const begun = scores.indexOf(1);
-    const symbolMatch = exact >= 0 ? [0, exact] : begun >= 0 ? [1, begun] : [2, 0];
+    const best = Math.min(...scores, 3);
+    const symbolMatch = best < 3 ? [best, scores.indexOf(best)] : [3, 0];
     const sum = scores.reduce((total, score) => total + score, 0);
-    return [...symbolMatch, state, sum, rarityOfChain(token), rarityOfSymbol(token)];
+    return [...symbolMatch, sum, state, countOnChain(token), frequencyClassOfSymbol(token), isTwin];
   }
 
   function keyOf(token: Token, ranks: readonly number[]): readonly (string | number)[] {
@@ -70,24 +86,53 @@ export function searchPlainly(
     return [...priceKey(order, price), ...ties];
   }
 
-  const interpretations = interpretationsOf(query);
-  const blank = { words: [], byCurrency: false };
-  for (const interpretation of interpretations.length > 0 ? interpretations : [blank]) {
-    const found = candidates.flatMap((token) => {
+  const foundBy = (interpretation: Interpretation, among: readonly Token[] = candidates) =>
+    among.flatMap((token) => {
       const ranks = relevance(token, interpretation);
-      return ranks ? [{ token, key: keyOf(token, ranks) }] : [];
+      return ranks ? [{ token, ranks }] : [];
     });
-    if (found.length > 0) {
-      return found
-        .toSorted((a, b) => compareKeys(a.key, b.key))
-        .filter(({ key }) => !after || compareKeys(key, cursorKey(after)) > 0)
-        .map(({ token }) => token);
-    }
-  }
-  return [];
+  const namesSymbol = (interpretation: Interpretation) =>
+    foundBy(interpretation, tokens).some(({ ranks: [symbolMatch = 3] }) => symbolMatch < 3);
+  const [strict, ...looser] = interpretationsOf(query);
+  const [loose] = looser;
+  const isLoose = strict && loose && !loose.byCurrency && !namesSymbol(strict) && namesSymbol(loose);
+  const inOrder = isLoose ? [loose, strict, ...looser.slice(1)] : strict ? [strict, ...looser] : [];
+  const found = strict
+    ? (inOrder.map((interpretation) => foundBy(interpretation)).find(({ length }) => length > 0) ?? [])
+    : foundBy({ words: [], byCurrency: false });
+  return found
+    .map(({ token, ranks }) => ({ token, key: keyOf(token, ranks) }))
+    .toSorted((a, b) => compareKeys(a.key, b.key))
+    .filter(({ key }) => !after || compareKeys(key, cursorKey(after)) > 0)
+    .map(({ token }) => token);
 }
 
-/** How many different items the tokens of each group have. */
+/** The words that, with their neighbours, are the whole name of the token. */
+function wordsOfName({ name }: Token, words: readonly SearchWord[]): ReadonlySet<number> {
+  const runs = knownRuns.get(words) ?? runsOf(words);
+  knownRuns.set(words, runs);
+  return runs.get(symbolWordsOf(name.replace(/\s+/g, '')).flat().join('')) ?? NO_WORDS;
+}
+
+const NO_WORDS: ReadonlySet<number> = new Set();
+const knownRuns = new WeakMap<readonly SearchWord[], ReadonlyMap<string, ReadonlySet<number>>>();
+
+/** Sequences of neighbouring words of a query, by their joined letters. */
+function runsOf(words: readonly SearchWord[]): ReadonlyMap<string, ReadonlySet<number>> {
+  const runs = new Map<string, Set<number>>();
+  for (const [start] of words.entries()) {
+    for (let end = start + 1; end <= words.length; end++) {
+      const run = words.slice(start, end).map(({ letters }) => letters);
+      if (run.includes('')) continue;
+      const members = runs.get(run.join('')) ?? new Set();
+      for (let nth = start; nth < end; nth++) members.add(nth);
+      runs.set(run.join(''), members);
+    }
+  }
+  return runs;
+}
+
+/** The number of distinct items in each group of tokens. */
 function groupSizes(
   tokens: readonly Token[],
   groupOf: (token: Token) => string,
@@ -101,7 +146,7 @@ function groupSizes(
   return new Map([...groups].map(([group, items]) => [group, items.size]));
 }
 
-/** The sort key of a token in an order that is not by relevance. */
+/** The sort key of a token in all orders except relevance. */
 export function sortKeyOf(order: SortKey['order'], token: Token): SortKey {
   const value =
     order === 'SYMBOL' ? null : order === 'NAME' ? textKey(token.name) : (token.price?.usd ?? null);
@@ -114,7 +159,7 @@ function cursorKey({ order, value, tieBreaker }: SortKey): readonly (string | nu
   return [...priceKey(order, value === null ? null : Number(value)), ...tieBreaker];
 }
 
-/** Tokens without a price come last. */
+/** Sorts tokens without a price last. */
 function priceKey(order: SortKey['order'], price: number | null): readonly number[] {
   return price === null ? [1, 0] : [0, order === 'PRICE_ASC' ? price : -price];
 }
@@ -131,7 +176,7 @@ function textKey(text: string): string {
   return text.toLowerCase().slice(0, 64);
 }
 
-/** The best of all ways in which the word matches the token; infinite if it does not match. */
+/** The best score of a word for a token; infinite if it does not match. */
 function scoreOf(token: Token, word: SearchWord, chain: Chain | undefined, byCurrency: boolean): number {
   const address = foldAddress(token.address);
   const { addressOn, addressStart, addressEnd = '' } = word.identifier ?? {};
@@ -143,7 +188,7 @@ function scoreOf(token: Token, word: SearchWord, chain: Chain | undefined, byCur
     address.toLowerCase().startsWith(addressStart) &&
     address.toLowerCase().endsWith(addressEnd);
   return Math.min(
-    isAddress || isStart ? 2 : Number.POSITIVE_INFINITY,
+    isAddress || isStart ? 3 : Number.POSITIVE_INFINITY,
     chainScoreOf(token, word, chain, byCurrency),
     word.identifier ? Number.POSITIVE_INFINITY : textScoreOf(token, word),
   );
@@ -152,39 +197,39 @@ function scoreOf(token: Token, word: SearchWord, chain: Chain | undefined, byCur
 function textScoreOf(token: Token, word: SearchWord): number {
   const symbol = matchOf([symbolWordsOf(token.symbol)], word, 'inside');
   const name = matchOf(bothWays(token.name), word);
-  // A word of marks alone folds to nothing, and nothing is no symbol.
+  // A word of punctuation can fold to an empty text, which must not match a symbol.
   const isSymbol = word.folded !== '' && foldSymbol(token.symbol) === word.folded;
-  return Math.min(isSymbol ? 0 : symbol <= 1 ? 1 : symbol <= 4 ? 5 : symbol, 6 + Math.max(name, 1));
+  return Math.min(isSymbol ? 0 : symbol <= 1 ? 2 : symbol <= 4 ? 6 : symbol, 7 + Math.max(name, 1));
 }
 
 function chainScoreOf(token: Token, word: SearchWord, chain: Chain | undefined, byCurrency: boolean): number {
-  const notNative = isNativePlaceholder(token.address) ? 0 : 1;
+  const notNative = isNativeOf(chain, token) ? 0 : 1;
   const caip2 = caip2Of(chain);
   if (word.identifier) {
     const isMeant = caip2 !== undefined && caip2 === word.identifier.caip2;
-    return isMeant ? 3 + notNative : Number.POSITIVE_INFINITY;
+    return isMeant ? 4 + notNative : Number.POSITIVE_INFINITY;
   }
-  if (chain && [String(chain.chainId), caip2].includes(word.folded)) return 3 + notNative;
-  if (byCurrency && chain && foldSymbol(chain.nativeCurrency.symbol) === word.folded) return 3 + notNative;
+  if (chain && [String(chain.chainId), caip2].includes(word.folded)) return 4 + notNative;
+  if (byCurrency && chain && foldSymbol(chain.nativeCurrency.symbol) === word.folded) return 4 + notNative;
   const names = chain
     ? [chain.chainKey, chain.shortName, chain.name, ...nicknamesOf(chain.chainKey)].map(bothWays)
     : [];
   const match = Math.min(...[[symbolWordsOf(token.chainKey)], ...names].map((lines) => matchOf(lines, word)));
-  return match === 0 ? 3 + notNative : 10 + 2 * (match - 1) + notNative;
+  return match === 0 ? 4 + notNative : 11 + 2 * (match - 1) + notNative;
 }
 
 const nicknamesOf = (chainKey: string) =>
-  chainKey === 'bsc' ? ['Binance Smart Chain', 'BNB Smart Chain'] : [];
+  ({ bsc: ['Binance Smart Chain', 'BNB Smart Chain', 'BEP20'], tron: ['TRC20'] })[chainKey] ?? [];
 
 const caip2Of = (chain: Chain | undefined) =>
   chain?.chainType === 'evm' ? `eip155:${chain.chainId}` : undefined;
 
-/** In so many letters of a symbol, and parts of a name, a match may begin. */
+/** Matches may begin at this many letters of a symbol, or parts of a name. */
 const MAX_STARTS = 32;
 
 /**
- * 0: the first word, 1: its start, 2: another word, 3: its start; in symbols also 4: inside a word. A word is given in
- * its parts, and letters may start at each, or span all words of a line if they start the first.
+ * The match of letters in a text. 0: the first word, 1: its start, 2: another word, 3: its start; in symbols also 4:
+ * inside a word. Words are given as parts: a match starts at a part, and at the first part it may span all words.
  */
 function matchOf(
   lines: readonly (readonly (readonly string[])[])[],
@@ -210,7 +255,7 @@ function matchOf(
   return Math.min(...matches, Number.POSITIVE_INFINITY);
 }
 
-/** A name as it is, and written as one word. */
+/** A name, and the name written as one word. */
 function bothWays(name: string): readonly (readonly (readonly string[])[])[] {
   return [partsOfWords(name), symbolWordsOf(name.replace(/\s+/g, ''))];
 }
@@ -234,14 +279,14 @@ const symbolWordsOf = remembered((text) =>
     .map((word) => [word.replace(/[^\p{L}\p{N}]/gu, '') || word]),
 );
 
-const foldSymbol = (symbol: string) => foldText(symbol).trim();
+const foldSymbol = remembered((symbol) => foldText(symbol).trim());
 
-/** Computes the words of each text once: the search asks for them with every word of every query. */
-function remembered(wordsOf: (text: string) => readonly (readonly string[])[]) {
-  const known = new Map<string, readonly (readonly string[])[]>();
+/** Memoizes a function of a text, which the search calls for every word of every query. */
+function remembered<Made>(make: (text: string) => Made) {
+  const known = new Map<string, Made>();
   return (text: string) => {
-    const words = known.get(text) ?? wordsOf(text);
-    known.set(text, words);
-    return words;
+    const made = known.get(text) ?? make(text);
+    known.set(text, made);
+    return made;
   };
 }

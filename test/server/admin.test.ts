@@ -1,11 +1,16 @@
 import { once } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { demoTokens } from '../fixtures/demo.js';
+import { json, late, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import { openRaw } from '../support/raw-http.js';
 
 describe('ADMIN_PORT', () => {
-  it('takes /metrics from the public port, answers probes on both, and closes last', async () => {
-    const { address, child, output, exited } = await startGatewayProcess({ ADMIN_PORT: '0' });
+  it('serves /metrics and the probes without the base path, and closes last', async () => {
+    const { address, child, output, exited } = await startGatewayProcess({
+      ADMIN_PORT: '0',
+      BASE_PATH: '/tokens',
+    });
     const [, admin = ''] = /"adminAddress":"([^"]+)"/.exec(output()) ?? [];
     const statusOf = async (url: string, method = 'GET') => (await fetch(url, { method })).status;
     await expect.poll(() => statusOf(`${admin}/ready`)).toBe(200);
@@ -39,7 +44,51 @@ describe('ADMIN_PORT', () => {
     expect(await exited).toBe(0);
   });
 
-  it('is bounded in connections', async () => {
+  it('refreshes both listings at POST /refresh, one refresh at a time, and responds with the outcomes', async () => {
+    const upstream = await startFakeUpstream();
+    onTestFinished(upstream.close);
+    const { address, output } = await startGatewayProcess({ ADMIN_PORT: '0', UPSTREAM_URL: upstream.url });
+    const [, admin = ''] = /"adminAddress":"([^"]+)"/.exec(output()) ?? [];
+    await expect.poll(async () => (await fetch(`${admin}/ready`)).status).toBe(200);
+    const refresh = async (init: RequestInit = {}) => {
+      const response = await fetch(`${admin}/refresh`, { method: 'POST', ...init });
+      return [response.status, (await response.json()) as unknown] as const;
+    };
+    const before = upstream.count();
+    // Long enough for all requests to arrive.
+    upstream.plan('tokens', late(2_000, status(410)));
+    const [first, ...others] = await Promise.all(Array.from({ length: 20 }, () => refresh()));
+    expect(upstream.count() - before).toBe(2);
+    expect(first).toMatchObject([
+      502,
+      {
+        chains: { refreshed: true },
+        tokens: { refreshed: false, code: 'UPSTREAM_GONE', retryAfterMs: 60_000 },
+      },
+    ]);
+    expect(new Set([first, ...others].map((each) => JSON.stringify(each))).size).toBe(1);
+    expect(await (await fetch(`${admin}/metrics`)).text()).toContain(
+      'gateway_listing_gone{listing="tokens"} 1',
+    );
+    upstream.plan('tokens', json({ tokens: demoTokens }));
+    expect(await refresh()).toMatchObject([
+      200,
+      { tokens: { refreshed: true, source: 'v1', rows: demoTokens.length } },
+    ]);
+    expect(await (await fetch(`${admin}/metrics`)).text()).toContain(
+      'gateway_listing_gone{listing="tokens"} 0',
+    );
+
+    const asked = upstream.count();
+    expect((await refresh({ method: 'PUT' }))[0]).toBe(405);
+    expect((await fetch(`${admin}/refresh`)).headers.get('allow')).toBe('POST');
+    // A foreign page in a browser that has found the port.
+    expect((await refresh({ headers: { origin: 'https://example.org' } }))[0]).toBe(404);
+    expect((await fetch(`${address}/refresh`, { method: 'POST' })).status).toBe(404);
+    expect(upstream.count()).toBe(asked);
+  });
+
+  it('has a limit on connections', async () => {
     const { output } = await startGatewayProcess({ ADMIN_PORT: '0' });
     const [, admin = ''] = /"adminAddress":"([^"]+)"/.exec(output()) ?? [];
     const connections = await Promise.all(Array.from({ length: 100 }, () => openRaw(admin)));

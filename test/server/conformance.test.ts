@@ -1,6 +1,6 @@
 import { serverAudits } from 'graphql-http';
 import { describe, it } from 'vitest';
-import { createTestGateway } from '../support/test-gateway.js';
+import { answerOf, createTestGateway } from '../support/test-gateway.js';
 
 describe('GraphQL over HTTP', () => {
   for (const audit of serverAudits({ url: 'http://gateway/graphql' })) {
@@ -8,7 +8,7 @@ describe('GraphQL over HTTP', () => {
       const { gateway } = await createTestGateway();
       const [own] = serverAudits({
         url: 'http://gateway/graphql',
-        fetchFn: (url: string, init?: RequestInit) => gateway.fetch(new Request(url, init), {}),
+        fetchFn: (url: string, init?: RequestInit) => answerOf(gateway, new Request(url, init)),
       }).filter(({ id }) => id === audit.id);
       const result = await own?.fn();
       if (result?.status !== 'ok') throw new Error(`${result?.status}: ${JSON.stringify(result)}`);

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createGatewayServer } from '../../src/server/server.js';
 import { createTestLog } from '../support/test-gateway.js';
 
-/** A server whose gateway notes the client of each request. */
+/** Starts a server whose gateway records the client of each request. */
 async function startNoting(trustedProxies: readonly string[]) {
   const clients: (string | undefined)[] = [];
   const { log } = await createTestLog();
@@ -17,7 +17,6 @@ async function startNoting(trustedProxies: readonly string[]) {
       isOperation: () => true,
       corsOrigins: '*',
       load: () => Promise.resolve(),
-      fetch: async (_request, { client }) => note(client),
       respond: async (_request, { client }) => ({ response: note(client) }),
     },
     checkDependencies: () => undefined,
@@ -29,7 +28,7 @@ async function startNoting(trustedProxies: readonly string[]) {
   const address = await server.listen('127.0.0.1', 0);
   onTestFinished(() => server.drain(0, 100));
 
-  /** Asks over a connection of its own from this address; returns the client that the gateway sees. */
+  /** Sends a request on a new connection from this address. Returns the client that the gateway sees. */
   async function clientOf(forwarded: string | string[] | undefined, localAddress = '127.0.0.1') {
     const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };
     const status = await new Promise((resolve, reject) => {
@@ -82,7 +81,7 @@ describe('the client of a request', () => {
     expect(await clientOf(forwarded)).toBe(client);
   });
 
-  it('is that of the connection where its address is not trusted, or none is', async () => {
+  it('is the connection if its address is not trusted, or if no proxy is trusted', async () => {
     const some = await startNoting(['10.0.0.0/8', '127.0.0.9', 'fd00::/8']);
     expect(await some('192.0.2.7')).toBe('127.0.0.1');
     expect(await some('192.0.2.7', '127.0.0.9')).toBe('192.0.2.7');

@@ -1,13 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import { createRequestLog } from '../../src/observability/request-log.js';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { stopClock } from '../support/clock.js';
 import { stall, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { openRaw } from '../support/raw-http.js';
+import { createTestLog } from '../support/test-gateway.js';
 import { type Asked, startServer, type TestServer } from '../support/test-server.js';
 
 const NAMED: Asked = {
   query: 'query Named { chain(chainKey: "base") { name } }',
   operationName: 'Named',
 };
-/** Nothing turns stale during a test. */
+/** No listing becomes stale during a test. */
 const LONG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
 
 const linesOf = ({ serverLog }: TestServer) => serverLog.filter(({ msg }) => msg === 'Answered');
@@ -26,7 +30,7 @@ async function samples({ metrics }: TestServer, name: string): Promise<Record<st
 }
 
 describe('the metrics of requests', () => {
-  it('count them by how they were answered and by outcome, wherever the answer was made', async () => {
+  it('count requests by cache result and outcome, whichever part has responded', async () => {
     const server = await startServer({ config: LONG });
     const { ask } = server;
     await ask(NAMED);
@@ -61,16 +65,18 @@ describe('the metrics of requests', () => {
     expect(buckets['{le="10",cache="miss"}']).toBe(3);
     expect(await samples(server, 'gateway_response_cache_entries')).toEqual({ '': 1 });
     expect((await samples(server, 'gateway_response_cache_bytes'))['']).toBeGreaterThan(500);
-    expect(await samples(server, 'gateway_build_info')).toEqual({ '{version="unknown"}': 1 });
+    expect(await samples(server, 'gateway_build_info')).toEqual({
+      '{version="unknown",revision="unknown"}': 1,
+    });
   });
 
-  it('count and log an operation of a client that has had too many', async () => {
+  it('count and log an operation that RATE_LIMIT refuses', async () => {
     const clientLimit = { rate: { perSecond: 1, burst: 1 }, take: async () => 1_000, close() {} };
     const config = { ...LONG, trustedProxies: ['127.0.0.1'] };
     const server = await startServer({ config, clientLimit });
     const refused = await server.ask({ ...NAMED, headers: { 'x-forwarded-for': '192.0.2.7' } });
     expect(await samples(server, 'gateway_requests_total')).toEqual({
-      '{cache="refused",outcome="RATE_LIMITED"}': 1,
+      '{cache="refused",outcome="RATE_LIMITED",scope="client"}': 1,
     });
     const bytes = refused.body.byteLength;
     expect(linesOf(server)).toMatchObject([
@@ -82,7 +88,47 @@ describe('the metrics of requests', () => {
     expect(await samples(server, 'gateway_rate_limited_clients')).toEqual({ '': 2 });
   });
 
-  it('tell clients of a proxy that is not trusted from others that have had too many', async () => {
+  it('separate overloads that a client has caused itself from those of the process and the upstream', async () => {
+    const tokens = Array.from({ length: 60 }, (_, index) => tokenRow('a', `0x${index + 100}`));
+    const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens });
+    const config = { ...LONG, trustedProxies: ['127.0.0.1'], upstreamRetries: 0 };
+    const serve = async (upstreamRequestsPerSecond: number) => {
+      const server = await startServer({ upstream, config: { ...config, upstreamRequestsPerSecond } });
+      await server.query('{ chains { name } tokens { name } }');
+      return {
+        server,
+        askAs: (client: string, index: number) =>
+          server.ask({
+            query: `{ tokens(srcChainKey: "a", srcToken: "0x${index + 100}") { symbol } }`,
+            headers: { 'x-forwarded-for': client },
+          }),
+      };
+    };
+    const RATE = '{cache="miss",outcome="UPSTREAM_RATE_LIMITED",scope=';
+    const STATUS = '{cache="miss",outcome="UPSTREAM_STATUS",scope=';
+
+    // One request a second is sent, and twenty may wait.
+    const one = await serve(1);
+    void Promise.allSettled(tokens.slice(30).map((_, index) => one.askAs('192.0.2.1', index)));
+    const count = async (server: TestServer, name: string) =>
+      (await samples(server, 'gateway_requests_total'))[name] ?? 0;
+    await expect.poll(() => count(one.server, `${RATE}"client"}`)).toBeGreaterThan(5);
+    expect(await count(one.server, `${RATE}"process"}`)).toBe(0);
+    const many = await serve(1);
+    void Promise.allSettled(tokens.slice(30).map((_, index) => many.askAs(`192.0.2.${index}`, index)));
+    await expect.poll(() => count(many.server, `${RATE}"process"}`)).toBeGreaterThan(5);
+    expect(await count(many.server, `${RATE}"client"}`)).toBe(0);
+
+    const fast = await serve(1_000);
+    stopClock();
+    upstream.plan('tokens', status(500));
+    for (let times = 0; times < 20; times++) await fast.askAs('192.0.2.1', 0);
+    // After the second failure the gateway reports that it waits; a single failure can be chance.
+    expect(await count(fast.server, `${STATUS}"process"}`)).toBe(2);
+    expect(await count(fast.server, `${STATUS}"client"}`)).toBe(18);
+  });
+
+  it('separate refused clients of an untrusted proxy from other refused clients', async () => {
     const clientLimit = { rate: { perSecond: 1, burst: 1 }, take: async () => 1_000, close() {} };
     const server = await startServer({ config: LONG, clientLimit });
     for (const address of ['192.0.2.7', '192.0.2.8'])
@@ -97,20 +143,20 @@ describe('the metrics of requests', () => {
     ]);
   });
 
-  it('count a field that failed by its code, and an internal error before all others', async () => {
+  it('count a response by the code of its failed field, and an internal error before all other codes', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', status(404));
     const server = await startServer({ upstream, config: { ...LONG, upstreamRetries: 0 } });
     await server.ask({ query: '{ chains { name } tokens { name } }' });
     expect(await samples(server, 'gateway_requests_total')).toEqual({
-      '{cache="miss",outcome="UPSTREAM_STATUS"}': 1,
+      '{cache="miss",outcome="UPSTREAM_STATUS",scope="process"}': 1,
     });
     expect(linesOf(server)).toMatchObject([
       { status: 200, cache: 'miss', executor: 'yoga', codes: ['UPSTREAM_STATUS'] },
     ]);
   });
 
-  it('show those in flight, and those whose client has gone', async () => {
+  it('show requests in flight, and aborted ones', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', stall);
     const server = await startServer({ upstream, config: LONG });
@@ -131,7 +177,7 @@ describe('the metrics of requests', () => {
     });
   });
 
-  it('have no more series, and no text of a client, whatever it sends', async () => {
+  it('get no new series and no text from a client, whatever it sends', async () => {
     const server = await startServer({ config: LONG });
     const ofListings = async () => {
       const { text } = await server.metrics.expose();
@@ -155,7 +201,9 @@ describe('the metrics of requests', () => {
     const { text } = await server.metrics.expose();
     const series = text.split('\n').filter((line) => line.startsWith('gateway_request'));
     for (const line of series) {
-      expect(line).toMatch(/^\w+(\{((le="[\d.+Inf]+"|cache="[a-z]+"|outcome="(ok|[A-Z_\d]+)"),?)+\})? /);
+      expect(line).toMatch(
+        /^\w+(\{((le="[\d.+Inf]+"|cache="[a-z]+"|outcome="(ok|[A-Z_\d]+)"|scope="[a-z]+"),?)+\})? /,
+      );
     }
     expect(series.length).toBeLessThan(4 * 40 + 4 * 20);
     expect(await ofListings()).toEqual(before);
@@ -163,11 +211,11 @@ describe('the metrics of requests', () => {
 });
 
 describe('the log line of a request', () => {
-  it('says how it was answered, to which client, with how many bytes, and how long it took', async () => {
+  it('has the cache result, the client, the bytes and the duration', async () => {
     const server = await startServer({ config: LONG });
     for (let times = 0; times < 3; times++) await server.ask(NAMED);
     const common = {
-      level: 30,
+      level: 'info',
       method: 'POST',
       path: '/graphql',
       status: 200,
@@ -186,31 +234,29 @@ describe('the log line of a request', () => {
     expect(linesOf(server)[0]).not.toHaveProperty('codes');
   });
 
-  it('of a failed query lists the codes, and of an internal error is a warning', async () => {
+  it('lists the codes of a failed query, and is a warning for an internal error', async () => {
     const server = await startServer({
       config: LONG,
       decorate: (listing) => ({
         ...listing,
-        tokens: (filter, clients) =>
-          filter.srcToken === undefined
-            ? listing.tokens(filter, clients)
-            : Promise.resolve({
-                rejected: { count: 0, first: [] },
-                rows: [
-                  {
-                    get address(): string {
-                      throw new Error('secret-bug');
-                    },
-                  },
-                ],
-              } as never),
+        routes: () =>
+          Promise.resolve({
+            rejected: { count: 0, first: [] },
+            rows: [
+              {
+                get address(): string {
+                  throw new Error('secret-bug');
+                },
+              },
+            ],
+          } as never),
       }),
     });
     await server.ask({ query: 'query Bad { no }', operationName: 'Bad' });
     await server.ask({ query: '{ tokens(srcToken: "0x1") { address } }' });
     expect(linesOf(server)).toMatchObject([
-      { level: 30, operation: 'Bad', cache: 'refused', codes: ['GRAPHQL_VALIDATION_FAILED'] },
-      { level: 40, status: 200, cache: 'miss', executor: 'yoga', codes: ['INTERNAL_SERVER_ERROR'] },
+      { level: 'info', operation: 'Bad', cache: 'refused', codes: ['GRAPHQL_VALIDATION_FAILED'] },
+      { level: 'warn', status: 200, cache: 'miss', executor: 'yoga', codes: ['INTERNAL_SERVER_ERROR'] },
     ]);
   });
 
@@ -226,11 +272,42 @@ describe('the log line of a request', () => {
       await server.ask(NAMED);
       await server.ask({ query: '{ no }' });
       await server.ask({ path: '/nowhere', method: 'GET' });
-      expect(linesOf(server)).toHaveLength(count);
+      // The line of the next second contains the second refusal of a client.
+      await expect.poll(() => linesOf(server)).toHaveLength(count);
     },
   );
 
-  it('is one for each request, of about a kilobyte at most, and none for what is no request', async () => {
+  it('is written once a second for all refused requests of one client, with their number', async () => {
+    const server = await startServer({
+      config: { ...LONG, logRequests: 'errors', trustedProxies: ['loopback'] },
+    });
+    const refuse = (client: string) =>
+      server.ask({ query: '{ no }', headers: { 'x-forwarded-for': client, 'x-request-id': `of-${client}` } });
+    for (let times = 0; times < 50; times++) await refuse('192.0.2.1');
+    await refuse('192.0.2.2');
+    const counted = () => linesOf(server).reduce((sum, { count = 1 }) => sum + Number(count), 0);
+    await expect.poll(counted).toBe(51);
+    const lines = linesOf(server);
+    expect(lines.filter(({ client }) => client === '192.0.2.2')).toMatchObject([
+      { requestId: 'of-192.0.2.2' },
+    ]);
+    // As many lines as seconds; a busy machine takes more of them.
+    expect(lines.length).toBeLessThan(10);
+    expect(lines.at(-1)).toMatchObject({ client: '192.0.2.1', cache: 'refused', count: expect.any(Number) });
+  });
+
+  it('is written for each of at most 1,000 refused clients, and once for all others', async () => {
+    const { log, logged } = await createTestLog();
+    const { write } = createRequestLog(log, 'errors');
+    const refused = { requestId: 'x', method: 'POST', path: '/graphql', status: 429, ms: 0 };
+    for (let times = 0; times < 2; times++)
+      for (let nth = 0; nth < 5_000; nth++) write({ ...refused, client: `client ${nth}` });
+    expect(logged).toHaveLength(1_001);
+    await expect.poll(() => logged.length).toBe(2_002);
+    expect(logged.reduce((sum, { count = 1 }) => sum + Number(count), 0)).toBe(10_000);
+  });
+
+  it('has about a kilobyte at most, and is not written for input that is not a request', async () => {
     const server = await startServer({ config: LONG });
     const long = 'x'.repeat(8_000);
     await server.ask({ query: `query ${long} { no ${long} }`, operationName: long });
@@ -238,8 +315,8 @@ describe('the log line of a request', () => {
     const connection = await openRaw(server.address);
     await connection.send('NO HTTP\r\n\r\n');
     await expect.poll(connection.received).toContain('400');
+    await expect.poll(() => linesOf(server)).toHaveLength(2);
     const lines = linesOf(server);
-    expect(lines).toHaveLength(2);
     for (const line of lines) expect(JSON.stringify(line).length).toBeLessThan(1_024);
     expect((await samples(server, 'gateway_requests_total'))['{cache="refused",outcome="HTTP_4XX"}']).toBe(1);
   });

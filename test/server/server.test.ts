@@ -12,7 +12,7 @@ import { createTestLog } from '../support/test-gateway.js';
 const BODY = JSON.stringify({ query: '{ tokens(srcChainKey: "ethereum") { symbol } }' });
 const HEADERS = { 'content-type': 'application/json' };
 
-/** Sends bytes as they are, and gives everything that came back until the connection ended. */
+/** Sends raw bytes. Returns everything received until the connection ended. */
 async function raw(address: string, bytes: string): Promise<string> {
   const { hostname, port } = new URL(address);
   const socket = connect(Number(port), hostname);
@@ -27,7 +27,7 @@ async function raw(address: string, bytes: string): Promise<string> {
 }
 
 describe('bodies', () => {
-  it('over the limit are refused with 413, with or without a Content-Length', async () => {
+  it('beyond the limit are refused with 413, with or without a Content-Length', async () => {
     const { address } = await startGatewayProcess({ MAX_BODY_BYTES: '1000' });
     const large = JSON.stringify({ query: '{ listings { state } }', variables: { x: 'x'.repeat(200_000) } });
     const declared = await fetch(`${address}/graphql`, { method: 'POST', headers: HEADERS, body: large });
@@ -47,7 +47,7 @@ describe('bodies', () => {
     }
   });
 
-  it('without an end are refused, too, and cut off', async () => {
+  it('without an end are refused, and their connection is cut', async () => {
     const { address } = await startGatewayProcess({ MAX_BODY_BYTES: '1000' });
     const sender = await openRaw(address);
     const head = 'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
@@ -70,7 +70,6 @@ describe('an internal error', () => {
         isOperation: () => true,
         corsOrigins: '*',
         load: async () => {},
-        fetch: () => Promise.reject(new Error('secret-bug')),
         respond: () => Promise.reject(new Error('secret-bug')),
       },
       checkDependencies: () => undefined,
@@ -88,13 +87,13 @@ describe('an internal error', () => {
     expect(await response.text()).not.toContain('secret-bug');
     expect(logged).toMatchObject([
       { msg: 'Internal error while answering a request', err: { message: 'secret-bug' } },
-      { level: 40, msg: 'Answered', status: 500, codes: ['INTERNAL_SERVER_ERROR'] },
+      { level: 'warn', msg: 'Answered', status: 500, codes: ['INTERNAL_SERVER_ERROR'] },
     ]);
   });
 });
 
 describe('odd requests', () => {
-  /** One for all of them: each is to leave it as it was. */
+  /** One process for all cases: each of them must leave it intact. */
   let gateway: GatewayProcess;
   let end: () => Promise<void>;
   beforeAll(async () => {
@@ -108,19 +107,19 @@ describe('odd requests', () => {
     `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
   it.each<[string, string, RegExp]>([
     ['no HTTP', 'rubbish\r\n\r\n', /^HTTP\/1\.1 400/],
-    ['a host that would choose the path', get('/nowhere', 'x/live?'), /^HTTP\/1\.1 404/],
+    ['a host that contains a path', get('/nowhere', 'x/live?'), /^HTTP\/1\.1 404/],
     ['no path', get('*', 'x', 'OPTIONS'), /^HTTP\/1\.1 400/],
-    ['a whole address as the path', get('http://x/live'), /^HTTP\/1\.1 200/],
-    ['two slashes first', get('//live'), /^HTTP\/1\.1 404/],
+    ['a whole URL as the path', get('http://x/live'), /^HTTP\/1\.1 200/],
+    ['two slashes at the start', get('//live'), /^HTTP\/1\.1 404/],
     ['another method', get('/graphql', 'x', 'TRACE'), /^HTTP\/1\.1 4\d\d/],
     ['a broken percent code', get('/graphql?query=%E0%A4%A'), /GRAPHQL_PARSE_FAILED/],
-  ])('%s is answered, and the process lives', async (_name, bytes, expected) => {
+  ])('%s gets a response, and the process goes on', async (_name, bytes, expected) => {
     const { address } = gateway;
     expect(await raw(address, bytes)).toMatch(expected);
     expect((await fetch(`${address}/live`)).status).toBe(200);
   });
 
-  it('a client that goes away in mid-request does no harm', async () => {
+  it('a client that disconnects during its request does no harm', async () => {
     const { address, output } = gateway;
     const { hostname, port } = new URL(address);
     const socket = connect(Number(port), hostname);
@@ -134,15 +133,25 @@ describe('odd requests', () => {
 });
 
 describe('the start', () => {
-  it('with a port that is taken ends with status 1 and says what to do', async () => {
+  it('ends with status 1 if the port is taken, and says what to do', async () => {
     const { address } = await startGatewayProcess();
     const { port } = new URL(address);
-    const { output, exited } = spawnGateway({ PORT: port });
-    expect(await exited).toBe(1);
-    expect(output()).toContain(`Port ${port} on 127.0.0.1 is taken. Set PORT to another one`);
+    for (const name of ['PORT', 'ADMIN_PORT']) {
+      const { output, exited } = spawnGateway({ PORT: '0', [name]: port });
+      expect(await exited).toBe(1);
+      const lines = output()
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { level: string; msg: string });
+      const [last] = lines.filter(({ level }) => level === 'fatal');
+      expect(last?.msg).toBe(
+        `Port ${port} on 127.0.0.1 is taken. Set ${name} to another port; ${name}=0 takes a free one.`,
+      );
+      expect(lines.filter(({ msg }) => msg.includes('accept connections'))).toEqual([]);
+    }
   });
 
-  it('answers while there is no upstream, says so, and recovers by itself', async () => {
+  it('succeeds without an upstream; the gateway reports it, and recovers when the upstream responds', async () => {
     const upstream = await startFakeUpstream();
     onTestFinished(upstream.close);
     upstream.plan('tokens', status(503));

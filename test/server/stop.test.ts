@@ -11,13 +11,13 @@ import { startWaitingGateway } from '../support/waiting-gateway.js';
 
 const BODY = JSON.stringify({ query: '{ tokens(srcChainKey: "ethereum") { symbol } }' });
 const HEADERS = { 'content-type': 'application/json' };
-/** Longer than the default, so that a busy machine sees the 503 before the port is closed. */
+/** Longer than the default, so that also on a busy machine the 503 is seen before the port closes. */
 const DRAIN_MS = 4_000;
-/** Ten seconds, and as many for a busy machine: what is waited for in these tests never comes. */
+/** Ten seconds, and as many for a busy machine: the clients and upstreams in these tests never finish. */
 const STOPPED_WITHIN_MS = 20_000;
 
 describe('a stop', () => {
-  it('under load loses no request, says so at /ready, and ends with status 0', async () => {
+  it('under load loses no request, is reported by /ready, and ends with status 0', async () => {
     const { address, child, exited } = await startGatewayProcess({ DRAIN_MS: String(DRAIN_MS) });
     await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
     const outcomes: string[] = [];
@@ -46,10 +46,10 @@ describe('a stop', () => {
     await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(503);
     await Promise.all(clients);
     expect(await exited).toBe(0);
-    // DRAIN_MS is how long it answers after SIGTERM.
+    // It serves for DRAIN_MS after SIGTERM.
     expect(performance.now() - stoppedAt).toBeGreaterThan(DRAIN_MS);
     expect(performance.now() - stoppedAt).toBeLessThan(STOPPED_WITHIN_MS);
-    // The port is closed at the end; until then nobody met anything but an answer.
+    // The port closes at the end. Until then every request got a response.
     expect(outcomes.filter((outcome) => outcome !== 'answered')).toEqual(Array(8).fill('ECONNREFUSED'));
   });
 
@@ -60,7 +60,7 @@ describe('a stop', () => {
     expect(await exited).toBe(0);
   });
 
-  it('tells a client that waits for an upstream that never answers, and ends with status 0', async () => {
+  it('sends an error to a client that waits for an upstream that never responds, and ends with status 0', async () => {
     const { answer, child, exited } = await startWaitingGateway(stall, { UPSTREAM_TIMEOUT_MS: '60000' });
     const stoppedAt = performance.now();
     child.kill('SIGTERM');
@@ -86,19 +86,19 @@ describe('a stop', () => {
       socket.write(bytes);
       return socket;
     });
-    // Once some of the answer has come, the rest has nowhere to go.
+    // After the first bytes, the rest fills the buffers.
     await once(sockets.at(-1) as Socket, 'readable');
     await sleep(300);
     const stoppedAt = performance.now();
     child.kill('SIGTERM');
     expect(await exited).toBe(0);
-    // Otherwise all of the answer was in buffers, and nobody was cut off.
+    // Otherwise the buffers would have held the whole response, and no connection would have been cut.
     expect(performance.now() - stoppedAt).toBeGreaterThan(5000);
     expect(performance.now() - stoppedAt).toBeLessThan(STOPPED_WITHIN_MS);
     expect(output()).toContain('"msg":"Stopped"');
   });
 
-  it('waits for no upstream when no client does', async () => {
+  it('does not wait for the upstream if no client does', async () => {
     const upstream = await startFakeUpstream();
     onTestFinished(upstream.close);
     upstream.plan('tokens', stall);
@@ -110,7 +110,7 @@ describe('a stop', () => {
     const stoppedAt = performance.now();
     child.kill('SIGINT');
     expect(await exited).toBe(0);
-    // By then it gives up an upstream that somebody waits for.
+    // Only after this time it gives up on an upstream that a client waits for.
     expect(performance.now() - stoppedAt).toBeLessThan(7000);
   });
 });

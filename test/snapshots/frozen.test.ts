@@ -98,7 +98,7 @@ it('sources are frozen all the way down', async () => {
   const gateway = await startSweeping(upstream);
   await untilComplete(gateway);
   const view = gateway.snapshots.view();
-  const sources = view.sources(await view.tokens(), 'a', '0x1')?.rows();
+  const sources = view.sources(await view.read('tokens'), 'a', '0x1')?.rows();
   expect(sources).toHaveLength(1);
   expect(sources?.flatMap((row) => changeable(row, 'row'))).toEqual([]);
 });

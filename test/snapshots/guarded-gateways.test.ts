@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readEmbeddedFacts } from '../../src/demo/known-facts.js';
 import { parseListingRules } from '../../src/domain/listing-rules.js';
-import type { Peers } from '../../src/snapshots/peers.js';
+import type { Peers } from '../../src/snapshots/stores.js';
 import { stopClocks } from '../support/clock.js';
 import { type FakeUpstream, json, startFakeUpstream } from '../support/fake-upstream.js';
 import { createMemoryPeers } from '../support/memory-peers.js';
@@ -49,7 +49,7 @@ interface Answer {
   readonly listings: readonly { readonly state: string; readonly heldBackRows: number }[];
 }
 
-/** A gateway that can be ended and started again with its disk. */
+/** A gateway that can be restarted with its disk. */
 class Process {
   private gateway: TestGateway | undefined;
   private end: () => Promise<void> = async () => {};
@@ -161,7 +161,7 @@ async function run(steps: readonly Step[]): Promise<void> {
     rmSync(directory, { recursive: true, force: true });
   });
   for (const each of processes) await each.start();
-  // Natives would be compared with whichever chain listing comes first.
+  // Native assets would be compared with the chain listing that is fetched first.
   const world = new World(false, 1);
   const rules: ModelRule[] = [];
   for (const { after, changes, asks, restarts, operator } of steps) {
@@ -196,14 +196,14 @@ async function run(steps: readonly Step[]): Promise<void> {
       await each.expectAsModelled();
     }
   }
-  // Each answer of the upstream was asked for once, by one gateway, except for the first.
+  // Each answer of the upstream except the first was requested once, by one gateway.
   expect(upstream.count('tokens')).toBeLessThanOrEqual(steps.length + 1);
 }
 
 describe('guarded values of two gateways that share', () => {
-  it('are those of a plain model in 200 refreshes with restarts and rules', async () => {
+  it('equal those of a simple model in 200 refreshes with restarts and rules', async () => {
     const steps = fc.array(step, { minLength: REFRESHES, maxLength: REFRESHES, size: 'max' });
-    // To shrink it would take longer than to read the failure.
+    // Shrinking would take longer than reading the failure.
     await fc.assert(fc.asyncProperty(steps, run), { numRuns: 1, endOnFailure: true });
   });
 });

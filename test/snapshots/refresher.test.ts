@@ -4,8 +4,8 @@ import { stopClock } from '../support/clock.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
-describe('a refresh that waits because the other listing met a fault', () => {
-  it('of a pause that the upstream asks for says so, and is no failed attempt', async () => {
+describe('a refresh that waits because the other listing failed', () => {
+  it('by a Retry-After is reported, and does not count as a failed attempt', async () => {
     const { snapshots, upstream, metrics } = await createTestGateway({
       upstream: await startFakeUpstream(),
       config: { upstreamRetries: 0, tokensFreshMs: 3_600_000, chainsFreshMs: 3_600_000 },
@@ -41,7 +41,7 @@ describe('a refresh that waits because the other listing met a fault', () => {
     await expect.poll(() => listings()[1].lastFailure).toBeNull();
   });
 
-  it('of an open circuit breaker says so until it is sent, and is no failed attempt', async () => {
+  it('by an open circuit breaker is reported until it is sent, and does not count as a failed attempt', async () => {
     const rows = [tokenRow('a', '0x1')];
     const { snapshots, upstream, metrics } = await createTestGateway({
       upstream: await startFakeUpstream({ chains: [chainRow('a')], tokens: rows }),

@@ -42,13 +42,13 @@ async function startSmallUpstream() {
 }
 
 describe('refreshes', () => {
-  it('run behind the requests, which are answered at once from what is there', async () => {
+  it('run in the background, and requests are answered at once from the snapshots', async () => {
     const upstream = await startSmallUpstream();
     let release = () => {};
     const held: Answer = (...asked) => {
       release = () => listingAt(2)(...asked);
     };
-    // Planned before the first: the second may follow it before the test goes on.
+    // Planned before the first, because the second can follow before the test continues.
     upstream.plan('tokens', first(1, listingAt(1), held));
     const { query } = await createTestGateway({ upstream, config: { tokensFreshMs: 100 } });
     await query(TOKENS);
@@ -59,7 +59,7 @@ describe('refreshes', () => {
     await expect.poll(priceNow).toBe(2);
   });
 
-  it('run one at a time, and as often as the freshness says, however many ask', async () => {
+  it('run one at a time, at the configured interval, however many requests there are', async () => {
     const upstream = await startSmallUpstream();
     let underWay = 0;
     let most = 0;
@@ -80,7 +80,7 @@ describe('refreshes', () => {
     expect(upstream.count('chains')).toBe(0);
   });
 
-  it('count from when the rows were asked for, so that a slow upstream makes none stale', async () => {
+  it('count the interval from the request, so that a slow upstream does not make listings stale', async () => {
     const upstream = await startSmallUpstream();
     upstream.plan('tokens', late(1000, listingAt(1)));
     const { query } = await createTestGateway({ upstream, config: { tokensFreshMs: 2000 } });
@@ -94,7 +94,7 @@ describe('refreshes', () => {
     await expect.poll(() => Math.min(...pauses())).toBeLessThan(2800);
   });
 
-  it('warn once of more tokens than speed is promised for', async () => {
+  it('log once that there are more tokens than speed is promised for', async () => {
     const tokens = Array.from({ length: 5_001 }, (_none, nth) =>
       tokenRow('a', `0x${(nth + 1).toString(16)}`),
     );
@@ -106,7 +106,7 @@ describe('refreshes', () => {
     expect(logged.filter(({ msg }) => msg.includes('no speed is promised'))).toHaveLength(1);
   });
 
-  it('begin when the process starts, before anyone asks', async () => {
+  it('begin when the process starts, before the first request', async () => {
     const { snapshots, upstream } = await createTestGateway();
     snapshots.start();
     snapshots.start();
@@ -116,21 +116,21 @@ describe('refreshes', () => {
     expect(upstream.count()).toBe(2);
   });
 
-  it('give one operation one state of the world', async () => {
+  it('do not change the snapshots that an operation reads', async () => {
     const upstream = await startSmallUpstream();
     const { snapshots } = await createTestGateway({ upstream, config: { tokensFreshMs: 20 } });
-    await snapshots.view().tokens();
+    await snapshots.view().read('tokens');
     const view = snapshots.view();
-    const begun = await view.tokens();
+    const begun = await view.read('tokens');
     upstream.plan('tokens', listingAt(2));
-    await expect.poll(async () => (await snapshots.view().tokens()).version).not.toBe(begun.version);
-    expect(await view.tokens()).toBe(begun);
+    await expect.poll(async () => (await snapshots.view().read('tokens')).digest).not.toBe(begun.digest);
+    expect(await view.read('tokens')).toBe(begun);
     expect(begun.rows[0]?.price?.usd).toBe(1);
   });
 });
 
 describe('a failed refresh', () => {
-  it('keeps the good snapshot, and says so', async () => {
+  it('keeps the good snapshot, and is reported', async () => {
     const upstream = await startSmallUpstream();
     upstream.plan('tokens', first(1, listingAt(1), status(500)));
     const { query } = await createTestGateway({
@@ -144,7 +144,7 @@ describe('a failed refresh', () => {
     expect(await query(TOKENS)).toEqual(good);
   });
 
-  it('is tried again after pauses that grow, until one succeeds', async () => {
+  it('is repeated after growing pauses, until one succeeds', async () => {
     const upstream = await startSmallUpstream();
     upstream.plan('tokens', status(404));
     const { query, snapshots } = await createTestGateway({ upstream, firstPauseMs: 100 });
@@ -159,7 +159,7 @@ describe('a failed refresh', () => {
     await expect.poll(async () => codesOf(await query(TOKENS))).toEqual([]);
   });
 
-  it('without any snapshot is the answer until the next, which no request brings forward', async () => {
+  it('without a snapshot is the answer until the next one, which requests do not bring forward', async () => {
     const upstream = await startSmallUpstream();
     upstream.plan('tokens', status(410));
     const { query } = await createTestGateway({ upstream, firstPauseMs: 10_000 });
@@ -168,7 +168,7 @@ describe('a failed refresh', () => {
     expect(upstream.count('tokens')).toBe(1);
   });
 
-  it('that says Retry-After is followed by none before that', async () => {
+  it('with a Retry-After is repeated only after that time', async () => {
     const upstream = await startSmallUpstream();
     upstream.plan('tokens', status(503, { 'retry-after': '3600' }));
     const { query, logged } = await createTestGateway({ upstream, firstPauseMs: 10 });
@@ -179,14 +179,14 @@ describe('a failed refresh', () => {
 });
 
 describe('a clock that is set back', () => {
-  it('makes neither a listing nor a price young', async () => {
+  it('does not make a listing or a price younger', async () => {
     const upstream = await startSmallUpstream();
     const { query } = await createTestGateway({
       upstream,
       config: { tokensFreshMs: 300_000, priceMaxAgeMs: 900_000, upstreamRetries: 0 },
     });
     const monotonic = stopClock();
-    // It stands still, so that the listing has no age before the clock goes on.
+    // The clock is stopped, so that the listing has no age before it continues.
     const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 7_200_000);
     onTestFinished(() => clock.mockRestore());
     expect((await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd).toBe(1);
@@ -203,7 +203,7 @@ describe('a clock that is set back', () => {
 });
 
 describe('versions', () => {
-  it('stay the same for equal content taken anew, and change with any of it', async () => {
+  it('stay the same for equal content that is fetched again, and change with any content', async () => {
     const upstream = await startSmallUpstream();
     const { query } = await createTestGateway({ upstream, config: { tokensFreshMs: 20 } });
     const versionOf = async () => (await query<Status>(STATUS)).data?.listings[1]?.version;
@@ -218,7 +218,7 @@ describe('versions', () => {
 });
 
 describe('prices', () => {
-  it('have the time at which the gateway asked for them', async () => {
+  it('have the time of the request for them', async () => {
     const upstream = await startSmallUpstream();
     upstream.plan('tokens', late(60, listingAt(1)));
     const { query } = await createTestGateway({ upstream });
@@ -230,7 +230,7 @@ describe('prices', () => {
     expect(Date.parse(asOf)).toBeLessThanOrEqual(Date.now() - 50);
   });
 
-  it('are null once they are too old to be believed, while the token stays', async () => {
+  it('are null once they are too old, while the token stays', async () => {
     const upstream = await startSmallUpstream();
     const { query } = await createTestGateway({ upstream, config: { priceMaxAgeMs: 3_000_000 } });
     const clock = stopClock();
@@ -252,7 +252,7 @@ describe('routes', () => {
     return { ...gateway, asked: () => upstream.count('tokens') - 1 };
   }
 
-  it('are kept for a while, and then asked for anew', async () => {
+  it('are cached for a while, and then requested again', async () => {
     const clock = stopClock();
     const { query, upstream, asked } = await withListing({ destinationsFreshMs: 3000 });
     upstream.plan('tokens', routes('one'));
@@ -265,7 +265,7 @@ describe('routes', () => {
     expect(asked()).toBe(2);
   });
 
-  it('are given beyond that while they cannot be had anew', async () => {
+  it('are served longer if they cannot be fetched again', async () => {
     const { query, upstream, asked, logged } = await withListing({ destinationsFreshMs: 50 });
     upstream.plan('tokens', routes('one'));
     await query(ROUTES);
@@ -276,7 +276,7 @@ describe('routes', () => {
     expect(logged.some(({ msg }) => msg.startsWith('The routes'))).toBe(true);
   });
 
-  it('that fail are not kept', async () => {
+  it('that fail are not cached', async () => {
     const { query, upstream } = await withListing({ destinationsFreshMs: 60_000 });
     upstream.plan('tokens', status(500));
     expect(codesOf(await query(ROUTES))).toEqual(['UPSTREAM_STATUS']);
@@ -286,7 +286,7 @@ describe('routes', () => {
 });
 
 describe('listings', () => {
-  it('say how each listing stands, before and after there is one', async () => {
+  it('has the status of each listing, before and after the first snapshot', async () => {
     const upstream = await startFakeUpstream({ chains: [chainRow('a'), chainRow('a')] });
     upstream.plan('tokens', stall);
     const { query, snapshots } = await createTestGateway({ upstream });

@@ -16,7 +16,7 @@ import {
 } from '../support/sweep.js';
 import { codesOf, createTestGateway, type TestGateway } from '../support/test-gateway.js';
 
-/** Not one of them goes both ways but the first two. */
+/** Only the first two go both ways. */
 const NETWORK: Network = {
   'a 0x1': ['b 0x1', 'c 0x1'],
   'b 0x1': ['a 0x1'],
@@ -26,7 +26,7 @@ const NETWORK: Network = {
 const TOKENS = Object.keys(NETWORK);
 const HOUR = 3_600_000;
 
-/** Lets everything run that waits for nothing but the event loop. */
+/** Waits until all tasks that wait only for the event loop have run. */
 async function settle(): Promise<void> {
   for (let round = 0; round < 300; round++) await setImmediate();
 }
@@ -37,7 +37,7 @@ const untilOperationsBegin = (gateway: TestGateway) => gateway.query('{ __typena
 const linesOf = ({ logged }: TestGateway, text: string) => logged.filter(({ msg }) => msg.includes(text));
 
 describe('sources', () => {
-  it('are null without an error, and cost nothing, where routes are not swept', async () => {
+  it('are null without an error, and cost nothing, if routes are not swept', async () => {
     const upstream = await startSweptUpstream(NETWORK);
     const gateway = await createTestGateway({ upstream });
     expect(await askSources(gateway, 'a 0x1')).toEqual({ data: { sources: null } });
@@ -64,7 +64,7 @@ describe('sources', () => {
     ]);
   });
 
-  it('say that they are not complete, and how old they are, while tokens are still to be asked', async () => {
+  it('tell that they are incomplete, and how old they are, while requests are missing', async () => {
     const clock = stopClock();
     const date = stopDate();
     const upstream = await startSweptUpstream(NETWORK);
@@ -79,7 +79,7 @@ describe('sources', () => {
     clock.advance(50);
     await expect.poll(() => upstream.asked().length, { interval: 10 }).toBe(2);
     await settle();
-    // The oldest answer counts, whatever tokens it is about.
+    // The oldest of all answers counts.
     expect((await askSources(gateway, 'a 0x1')).data?.sources).toMatchObject({
       isComplete: false,
       asOf: firstAt,
@@ -90,7 +90,7 @@ describe('sources', () => {
     expect(await untilComplete(gateway)).toMatchObject({ asOf: firstAt });
   });
 
-  it('have the time of each answer less its Age, by one request for each token', async () => {
+  it('have the time of each answer minus its Age, with one request for each token', async () => {
     stopDate();
     const upstream = await startSweptUpstream(NETWORK);
     upstream.planRoutes((token) =>
@@ -123,7 +123,7 @@ describe('sources', () => {
     expect([...upstream.asked()].sort()).toEqual(TOKENS);
   });
 
-  it('are swept again after the interval, with what has changed', async () => {
+  it('are swept again after the interval, and then show changes', async () => {
     const date = stopDate();
     const upstream = await startSweptUpstream(NETWORK);
     const gateway = await startSweeping(upstream);
@@ -136,7 +136,7 @@ describe('sources', () => {
     expect([...upstream.asked()].slice(4).sort()).toEqual(TOKENS);
   });
 
-  it('follow the listing: what leaves it is no source, and what comes is asked', async () => {
+  it('follow the listing: removed tokens are not sources, and new ones are requested', async () => {
     const date = stopDate();
     const upstream = await startSweptUpstream(NETWORK);
     const gateway = await startSweeping(upstream);
@@ -154,7 +154,7 @@ describe('sources', () => {
     expect(text).toContain('gateway_sweep_tokens_known 4\n');
   });
 
-  it('leave out a row with other decimals than the listing, as destinations do', async () => {
+  it('leave out rows with other decimals than the listing, as destinations do', async () => {
     stopDate();
     const upstream = await startSweptUpstream(NETWORK);
     upstream.planRoutes((token) =>
@@ -168,7 +168,7 @@ describe('sources', () => {
     expect(await sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);
   });
 
-  it('cost rows: beyond MAX_ROWS there is an error and no data', async () => {
+  it('count as rows: above the limit there is an error and no data', async () => {
     stopDate();
     const upstream = await startSweptUpstream(NETWORK);
     const gateway = await startSweeping(upstream, { config: { maxRows: 3 } });
@@ -207,7 +207,7 @@ describe('destinations', () => {
     expect(upstream.asked()).toHaveLength(4);
   });
 
-  it('are asked for when it is no longer fresh, and what a client gets enters the map', async () => {
+  it('are requested when it is no longer fresh, and answers for clients are entered into the map', async () => {
     const clock = stopClock();
     const date = stopDate();
     const upstream = await startSweptUpstream(NETWORK);
@@ -234,7 +234,7 @@ describe('destinations', () => {
 });
 
 describe('the requests of the sweep', () => {
-  it('come after those of clients', async () => {
+  it('are sent after those of clients', async () => {
     const clock = stopClock();
     stopDate();
     const many: Network = Object.fromEntries(Array.from({ length: 8 }, (_, nth) => [`a 0x${nth + 10}`, []]));
@@ -242,7 +242,7 @@ describe('the requests of the sweep', () => {
     const gateway = await startSweeping(upstream, {
       config: { upstreamRequestsPerSecond: 4, routesSweepMs: 1 },
     });
-    /** Waits for so many requests, while the clock goes on by this in each round. */
+    /** Waits for this many requests, and advances the clock by this time in each round. */
     const untilAsked = (count: number, ms: number) =>
       expect
         .poll(
@@ -253,7 +253,7 @@ describe('the requests of the sweep', () => {
           { interval: 20 },
         )
         .toBeGreaterThanOrEqual(count);
-    // With the listings these are all that may be sent in a second.
+    // Together with the listings these are all requests of a second.
     await untilAsked(2, 1);
     await untilOperationsBegin(gateway);
     const wanted = ['a 0x15', 'a 0x16', 'a 0x17'];
@@ -269,7 +269,7 @@ describe('the requests of the sweep', () => {
     expect([...upstream.asked()].sort()).toEqual(Object.keys(many).sort());
   });
 
-  it('are shared with a client that asks for the same while they are under way', async () => {
+  it('are shared with a client that requests the same routes while they are in progress', async () => {
     stopDate();
     const upstream = await startSweptUpstream(NETWORK);
     let answerNow: (() => void) | undefined;
@@ -307,14 +307,14 @@ describe('the requests of the sweep', () => {
     await untilAsked(2, 31_000);
   });
 
-  it('leave the slot to a client that asks for the same while there is none', async () => {
+  it('leave the permit to a client that requests the same routes', async () => {
     const clock = stopClock();
     stopDate();
     const upstream = await startSweptUpstream(NETWORK);
     const gateway = await startSweeping(upstream, {
       config: { upstreamRequestsPerSecond: 3, routesSweepMs: 1 },
     });
-    // With the listings this is all that may be sent in a second.
+    // Together with the listings these are all requests of a second.
     await expect.poll(() => upstream.asked()).toEqual(['a 0x1']);
     await untilOperationsBegin(gateway);
     const answer = gateway.query('{ destinations(srcChainKey: "b", srcToken: "0x1") { chainKey } }');
@@ -335,7 +335,7 @@ describe('the requests of the sweep', () => {
   it.each([
     ['429', status(429, { 'retry-after': '90' }), 'UPSTREAM_RATE_LIMITED', 90_000],
     ['429 without Retry-After', status(429), 'UPSTREAM_RATE_LIMITED', 60_000],
-  ])('stop at %s for that time, and what is known stays', async (_name, answer, code, pauseMs) => {
+  ])('stop at %s for that time, and known routes stay', async (_name, answer, code, pauseMs) => {
     const clock = stopClock();
     const date = stopDate();
     const upstream = await startSweptUpstream(NETWORK);
@@ -371,9 +371,9 @@ describe('the requests of the sweep', () => {
     expect(await untilComplete(gateway)).toMatchObject({ isComplete: true });
   });
 
-  it('stop for good at 410 in the midst of a sweep, and what is known stays', async () => {
+  it('stop for a minute at a 410 during a sweep, continue with other tokens, and known routes stay', async () => {
     const clock = stopClock();
-    const date = stopDate();
+    stopDate();
     const upstream = await startSweptUpstream(NETWORK);
     const good = routesOf(NETWORK);
     upstream.planRoutes((token) => (token === 'b 0x1' ? status(410) : good(token)));
@@ -382,10 +382,9 @@ describe('the requests of the sweep', () => {
     const { asOf } = (await askSources(gateway, 'b 0x1')).data?.sources ?? {};
     clock.advance(50);
     await expect
-      .poll(() => linesOf(gateway, 'stops until a restart'))
+      .poll(() => linesOf(gateway, 'stops for 60 seconds'))
       .toMatchObject([{ code: 'UPSTREAM_GONE', known: 1 }]);
-    date.advance(HOUR);
-    clock.advance(HOUR);
+    clock.advance(59_000);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(upstream.asked()).toEqual(['a 0x1', 'b 0x1']);
     expect((await askSources(gateway, 'b 0x1')).data?.sources).toMatchObject({
@@ -393,30 +392,37 @@ describe('the requests of the sweep', () => {
       isComplete: false,
       asOf,
     });
+    clock.advance(1_000);
+    await expect.poll(() => upstream.asked()).toEqual(['a 0x1', 'b 0x1', 'c 0x1']);
   });
 
-  it('stop for good at 410, with the code where nothing is known; a restart asks again', async () => {
+  it('stop for growing pauses while all tokens are gone; without known routes, sources have that code', async () => {
     const clock = stopClock();
-    const date = stopDate();
+    stopDate();
     const upstream = await startSweptUpstream(NETWORK);
     upstream.planRoutes(() => status(410));
     const gateway = await startSweeping(upstream);
     await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual(['UPSTREAM_GONE']);
     expect((await askSources(gateway, 'b 0x1')).data).toEqual({ sources: null });
+    for (const [index, seconds] of [60, 120, 240].entries()) {
+      await expect.poll(() => linesOf(gateway, `stops for ${seconds} seconds`)).toHaveLength(1);
+      expect(upstream.asked()).toEqual(TOKENS.slice(0, index + 1));
+      expect((await gateway.metrics.expose()).text).toContain('gateway_sweep_stopped 1\n');
+      clock.advance(seconds * 1_000);
+    }
     upstream.planRoutes(routesOf(NETWORK));
-    clock.advance(3 * HOUR);
-    date.advance(3 * HOUR);
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(upstream.asked()).toHaveLength(1);
-    const again = await startSweeping(upstream);
-    await expect.poll(() => sourcesOf(again, 'b 0x1')).toEqual(['a 0x1']);
+    clock.advance(HOUR);
+    await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual(['c 0x2']);
+    const { text } = await gateway.metrics.expose();
+    expect(text).toContain('gateway_sweep_stopped 0\n');
+    expect(text).toMatch(/^gateway_sweep_interval_seconds \d/m);
   });
 
   it.each([
     ['fail', status(500), 'UPSTREAM_STATUS'],
     ['are not answered yet', stall, 'UPSTREAM_TIMEOUT'],
   ])(
-    'that %s give sources an error with the code that fits while nothing is known',
+    'that %s give sources an error with that code while no routes are known',
     async (_name, answer, code) => {
       const upstream = await startSweptUpstream(NETWORK);
       upstream.planRoutes(() => answer);
@@ -426,7 +432,7 @@ describe('the requests of the sweep', () => {
     },
   );
 
-  it('are repeated once, after the others, if they fail; without an answer the sources are not complete', async () => {
+  it('are repeated once after the others if they fail; without an answer the sources are incomplete', async () => {
     stopDate();
     const upstream = await startSweptUpstream(NETWORK);
     upstream.planRoutes((token) => (token === 'b 0x1' ? status(500) : routesOf(NETWORK)(token)));
@@ -444,7 +450,7 @@ describe('the requests of the sweep', () => {
     expect(text).toMatch(/^gateway_sweep_age_seconds \d/m);
   });
 
-  it('stop where the map is full, with a line in the log', async () => {
+  it('stop if the map is full, with a line in the log', async () => {
     stopDate();
     const upstream = await startSweptUpstream(NETWORK);
     const gateway = await startSweeping(upstream, { routeMapLimits: { pairs: 3, destinations: 10 } });
@@ -455,8 +461,8 @@ describe('the requests of the sweep', () => {
   });
 });
 
-describe('a listing that cannot be had', () => {
-  it('gives sources the code of its failure', async () => {
+describe('a listing that cannot be fetched', () => {
+  it('gives sources the code of its error', async () => {
     const upstream = await startSweptUpstream(NETWORK);
     upstream.plan('tokens', status(503));
     const gateway = await startSweeping(upstream);
@@ -470,7 +476,7 @@ describe('the map of routes', () => {
   const ROWS = (...decimals: number[]) =>
     new Map(decimals.map((each, index) => [`3 dst 0x${index}`, { decimals: each }]));
 
-  it('forgets destinations that no answer has any more, and takes no more than fits', () => {
+  it('removes destinations that no answer has any more, and keeps to its limits', () => {
     const map = new RouteMap({ pairs: 4, destinations: 5 });
     expect(map.set('a', { takenAt: 1 }, ROWS(1, 2, 3))).toBe(true);
     expect(map.set('a', { takenAt: 2 }, ROWS(4, 5))).toBe(true);
@@ -485,7 +491,7 @@ describe('the map of routes', () => {
     expect([map.pairs, map.size, map.sourcesOf('3 dst 0x0', 4)]).toEqual([2, 1, ['b']]);
   });
 
-  it('takes newer answers, and any in place of one from the future', () => {
+  it('accepts newer answers, and any answer in place of one from the future', () => {
     const map = new RouteMap();
     map.set('a', { takenAt: 5, upstreamAgeMs: 5 }, ROWS(1));
     map.set('a', { takenAt: 9 }, ROWS(2));
@@ -493,8 +499,8 @@ describe('the map of routes', () => {
     map.set('a', { takenAt: Date.now() + HOUR }, ROWS(3));
     map.set('a', { takenAt: 9 }, ROWS(4));
     expect(map.sourcesOf('3 dst 0x0', 4)).toEqual(['a']);
-    const { version, answerCount } = map;
+    const { changeCount, answerCount } = map;
     map.set('a', { takenAt: 10 }, ROWS(4));
-    expect([map.version, map.answerCount]).toEqual([version, answerCount + 1]);
+    expect([map.changeCount, map.answerCount]).toEqual([changeCount, answerCount + 1]);
   });
 });

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import type { Chain, Fetched, Listing } from '../../src/domain/listing.js';
+import type { Chain, Fetched, Service } from '../../src/domain/listing.js';
 import { codesOf, createTestGateway } from '../support/test-gateway.js';
 
-/** A listing of which the code that reads it makes a mistake for as long as a test wants. */
+/** A service whose rows make the code that reads them throw, for as long as a test wants. */
 function breaking(isBroken: () => boolean, broken: (taken: Fetched<Chain>) => Fetched<Chain>) {
-  return (listing: Listing): Listing => ({
-    source: listing.source,
-    tokens: (filter) => listing.tokens(filter),
-    async chains() {
-      const taken = await listing.chains();
-      return isBroken() ? broken(taken) : taken;
+  return (service: Service): Service => ({
+    source: service.source,
+    routes: (filter) => service.routes(filter),
+    async fetch(name) {
+      const taken = await service.fetch(name);
+      return name === 'chains' && isBroken() ? (broken(taken as Fetched<Chain>) as typeof taken) : taken;
     },
   });
 }
@@ -24,8 +24,8 @@ const MISTAKES: [string, (taken: Fetched<Chain>) => Fetched<Chain>][] = [
   ['indexing it', (taken) => ({ ...taken, rows: [null as unknown as Chain] })],
 ];
 
-describe.each(MISTAKES)('a failure of %s that nobody foresaw', (_name, broken) => {
-  it('is recorded, answered and repeated like all others, and told once with its stack', async () => {
+describe.each(MISTAKES)('an unexpected exception in %s', (_name, broken) => {
+  it('is reported, answered and retried like all failures, and logged once with its stack', async () => {
     let isBroken = true;
     const { query, snapshots, logged, metrics } = await createTestGateway({
       decorate: breaking(() => isBroken, broken),
@@ -57,7 +57,7 @@ describe.each(MISTAKES)('a failure of %s that nobody foresaw', (_name, broken) =
     await expect.poll(() => snapshots.status(Date.now())[0].state).toBe('FRESH');
   });
 
-  it('leaves the last good snapshot', async () => {
+  it('keeps the last good snapshot', async () => {
     let isBroken = false;
     const { query, snapshots } = await createTestGateway({ decorate: breaking(() => isBroken, broken) });
     const before = await query('{ chains { name } }');
@@ -68,7 +68,7 @@ describe.each(MISTAKES)('a failure of %s that nobody foresaw', (_name, broken) =
   });
 });
 
-it('a failure of the guard that nobody foresaw is recorded, too', async () => {
+it('an unexpected exception in the guard is reported, too', async () => {
   let isBroken = false;
   const mistaken = (taken: Fetched<Chain>): Fetched<Chain> => ({
     ...taken,

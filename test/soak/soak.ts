@@ -1,5 +1,5 @@
 /**
- * Holds clients to the built gateway while its upstream fails in every way that we know of, one after another:
+ * Sends questions to the built gateway while its upstream fails in all known ways, one after another:
  * `npm run soak`, `npm run soak -- 30` for 30 minutes, `npm run soak -- 30 7` for the order of another seed. It
  * ends with status 1 if there was one error or one wrong answer.
  */
@@ -10,10 +10,11 @@ import type { RawChain, RawToken } from '../fixtures/demo.js';
 import { generatedListings } from '../fixtures/rows.js';
 import { type FakeUpstream, mostInASecond, startFakeUpstream } from '../support/fake-upstream.js';
 import { FAULTS, type Fault, LASTING_FAULTS, mend, ODDITIES, type Oddity } from '../support/faults.js';
-import { type Load, questionsAbout, residentMegabytes, startLoad } from '../support/load.js';
+import { type Load, questionsAbout, startLoad } from '../support/load.js';
+import { megabytesOf } from '../support/process-facts.js';
 import { randomFrom, shuffled } from '../support/random.js';
 
-/** What was measured at one moment; NaN where there is nothing to measure. */
+/** The measurements of one moment. NaN if a value cannot be measured. */
 interface Sample {
   readonly minute: number;
   readonly megabytes: number;
@@ -21,11 +22,11 @@ interface Sample {
   readonly lagMs: number;
 }
 
-/** How questions for routes fare, which cannot all be answered while the upstream fails. */
+/** The results of requests for routes. Not all can succeed while the upstream fails. */
 interface Routes {
   answered: number;
   refused: number;
-  /** Answers that no fault of the upstream explains. */
+  /** Answers that are not explained by a fault of the upstream. */
   readonly failures: string[];
 }
 
@@ -40,22 +41,21 @@ interface Soak {
 const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 const QUESTIONS_PER_SECOND = 50;
 const ROUTES_EVERY_MS = 1_000;
-/** Few enough that what is kept of their routes has its full size before memory is judged. */
+/** Few enough that all their routes are cached before memory is measured. */
 const ROUTES_FROM = 15;
 const SAMPLE_EVERY_MS = 1_000;
 const CEILING = 3;
-/** The last fault is one that is remembered for an hour, so that nothing could follow it. */
+/** The last fault is remembered for an hour, so no other can follow it. */
 const LASTING_MS = 10_000;
 const SHOWN_FAILURES = 10;
 const SETTINGS = {
   CHAINS_FRESH_MS: '2000',
   TOKENS_FRESH_MS: '1000',
-  DESTINATIONS_FRESH_MS: '5000',
   UPSTREAM_TIMEOUT_MS: '1000',
   UPSTREAM_RETRIES: '1',
   UPSTREAM_REQUESTS_PER_SECOND: String(CEILING),
   UPSTREAM_MAX_BYTES: String(8 * 2 ** 20),
-  // Wrong rows that come again and again would be taken in the end.
+  // Wrong rows would be accepted after enough repetitions.
   HOLD_BACK_TIMES: '1000',
 };
 
@@ -77,7 +77,7 @@ async function main(minutes: number, seed: number): Promise<number> {
   const timers = [
     setInterval(() => askForRoutes(address, routes), ROUTES_EVERY_MS),
     setInterval(() => sample(address, soak), SAMPLE_EVERY_MS),
-    // Not at the very end, where there is one anyway.
+    // Not at the end, where a sample is taken in any case.
     setInterval(() => performance.now() < endsAt - 30_000 && report(soak), 60_000),
   ];
   await walk(soak, endsAt - LASTING_MS, randomFrom(seed));
@@ -96,7 +96,7 @@ async function main(minutes: number, seed: number): Promise<number> {
   return failures.length === 0 ? 0 : 1;
 }
 
-/** Goes through all faults in an order by chance, and again in another, with good spells between. */
+/** Runs all faults in a random order, again and again, with recoveries in between. */
 async function walk({ upstream, load }: Soak, until: number, random: () => number): Promise<void> {
   const ways: readonly (Fault | Oddity)[] = [...Object.values(FAULTS).flat(), ...ODDITIES];
   const rest = () => until - performance.now();
@@ -114,7 +114,7 @@ async function walk({ upstream, load }: Soak, until: number, random: () => numbe
   }
 }
 
-/** Where a token can be moved to; it is long since the same was asked, so that questions go on to the upstream. */
+/** Requests the routes of a token. Equal requests are far apart, so that they are sent to the upstream. */
 async function askForRoutes(address: string, routes: Routes): Promise<void> {
   const nth = routes.answered + routes.refused;
   const { chainKey, address: srcToken } = good.tokens[nth % ROUTES_FROM] ?? {};
@@ -141,7 +141,7 @@ async function askForRoutes(address: string, routes: Routes): Promise<void> {
 
 async function sample(address: string, { samples, began }: Soak): Promise<void> {
   const minute = (performance.now() - began) / 60_000;
-  samples.push({ minute, megabytes: residentMegabytes(gateway?.pid), lagMs: await lagMsOf(address) });
+  samples.push({ minute, megabytes: megabytesOf(gateway?.pid).now, lagMs: await lagMsOf(address) });
 }
 
 async function lagMsOf(address: string): Promise<number> {
@@ -156,7 +156,7 @@ async function lagMsOf(address: string): Promise<number> {
 
 function report({ upstream, load, routes, samples, began }: Soak): void {
   const seconds = (performance.now() - began) / 1000;
-  // The first quarter, though no more than a minute, is the time in which everything gets its size.
+  // During the first quarter, at most a minute, caches grow to their size.
   const warm = samples.filter(({ minute }) => minute * 60 > Math.min(60, seconds / 4));
   const failures = load.failures.length + routes.failures.length;
   process.stdout.write(`
@@ -169,7 +169,7 @@ after ${(seconds / 60).toFixed(1)} minutes
 `);
 }
 
-/** The last value, the most, and the slope by least squares. */
+/** The last value, the highest, and the slope by least squares. */
 function trend(samples: readonly Sample[], key: 'megabytes' | 'lagMs', unit: string): string {
   const points = samples.filter((point) => !Number.isNaN(point[key]));
   const last = points.at(-1);
@@ -183,7 +183,7 @@ function trend(samples: readonly Sample[], key: 'megabytes' | 'lagMs', unit: str
   return `${last[key].toFixed(1)} ${unit}, ${most.toFixed(1)} at most, slope ${slope.toFixed(2)} ${unit} a minute`;
 }
 
-/** Starts `node dist/main.js` with the settings given here alone, and waits until it is ready. */
+/** Starts `node dist/main.js` with only these settings, and waits until it is ready. */
 async function startGateway(upstreamUrl: string): Promise<string> {
   const env = { ...SETTINGS, PORT: '0', UPSTREAM_URL: upstreamUrl };
   const child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'inherit'] });

@@ -13,7 +13,7 @@ import { isRedisMissing, startRedis } from '../support/redis.js';
 
 const IS_LINUX = process.platform === 'linux';
 
-/** Runs the example of the README with two processes; the test's end ends all of them. */
+/** Runs the example of the README with two processes. The end of the test ends them. */
 async function startCluster(env: Readonly<Record<string, string>>) {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-cluster-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -34,7 +34,7 @@ async function startCluster(env: Readonly<Record<string, string>>) {
       output += chunk;
     });
   }
-  // Not at its `exit`, which may come before the last of the output.
+  // Not at its `exit`, which can precede the end of the output.
   const exited = once(child, 'close');
   onTestFinished(async () => {
     try {
@@ -62,8 +62,8 @@ describe.skipIf(isRedisMissing || !IS_LINUX)('two processes of node:cluster with
     const answer = async () =>
       (await ask<{ tokens: unknown[] }>(address, '{ tokens { symbol } }')).data.tokens;
     await expect.poll(() => count('"msg":"Listening"')).toBe(2);
-    await expect.poll(() => count('Took a new snapshot of the tokens listing')).toBe(2);
-    await expect.poll(() => count('Took a new snapshot of the chains listing')).toBe(2);
+    await expect.poll(() => count('New snapshot of the tokens listing')).toBe(2);
+    await expect.poll(() => count('New snapshot of the chains listing')).toBe(2);
     expect(await answer()).toHaveLength(demoTokens.length);
 
     const workers = () =>
@@ -71,10 +71,10 @@ describe.skipIf(isRedisMissing || !IS_LINUX)('two processes of node:cluster with
     const [killed] = workers();
     process.kill(Number(killed), 'SIGKILL');
     await expect.poll(() => workers().includes(killed ?? '')).toBe(false);
-    // A connection may still be given to the killed worker, which closes it.
+    // The killed worker may still get a connection, and close it.
     await expect.poll(() => answer().catch(() => [])).toHaveLength(demoTokens.length);
     await expect.poll(() => count('"msg":"Listening"')).toBe(3);
-    await expect.poll(() => count('Took a new snapshot of the tokens listing')).toBe(3);
+    await expect.poll(() => count('New snapshot of the tokens listing')).toBe(3);
     // One request for each of the two listings, for all three processes together. One for which Redis takes too long on
     // a busy machine says so, and asks for both itself.
     const alone = count('Redis cannot be used');

@@ -19,11 +19,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { fingerprint } from '../../src/domain/fingerprint.js';
+import { fingerprint } from '../../src/domain/digests.js';
+import { createMetrics } from '../../src/observability/metrics.js';
 import { openDiskStore } from '../../src/storage/disk.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
+import { stopClock } from '../support/clock.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
 import { type FakeUpstream, json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { ask, spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
@@ -31,6 +33,7 @@ import {
   codesOf,
   createTestGateway,
   createTestLog,
+  isAtLeast,
   type TestGatewayOptions,
 } from '../support/test-gateway.js';
 
@@ -43,7 +46,7 @@ function makeDirectory(): string {
   return directory;
 }
 
-/** The listings that the directory holds, without what is still being written. */
+/** The listings in the directory, without temporary files. */
 function filesIn(directory: string) {
   const names = readdirSync(directory).filter((name) => name.endsWith('.snapshot'));
   const file = (listing: string) =>
@@ -58,7 +61,7 @@ async function startSmallUpstream(): Promise<FakeUpstream> {
   });
 }
 
-/** A directory that a gateway has filled, and the upstream that it has used, which now fails. */
+/** A directory with the listings of a gateway, and its upstream, which now fails. */
 async function fill() {
   const directory = makeDirectory();
   const upstream = await startSmallUpstream();
@@ -76,16 +79,16 @@ async function fill() {
   return { directory, upstream, answer, restart };
 }
 
-/** The record with members of its JSON changed, and a digest that fits unless it is to be the old one. */
-function altered(record: string, change: object, isDigestMended = true): string {
-  const [head = '', json = ''] = record.split('\n');
+/** A stored listing with members of its JSON changed. The digest is made right, or stays the old one. */
+function altered(stored: string, change: object, isDigestCorrected = true): string {
+  const [head = '', json = ''] = stored.split('\n');
   const changed = JSON.stringify({ ...JSON.parse(json), ...change });
   const digest = createHash('sha256').update(changed).digest('hex');
-  return `${isDigestMended ? head.replace(/\w+$/, digest) : head}\n${changed}`;
+  return `${isDigestCorrected ? head.replace(/\w+$/, digest) : head}\n${changed}`;
 }
 
 describe('SNAPSHOT_DIR', () => {
-  it('gives a gateway that starts with a dead upstream what was last good, with its true age', async () => {
+  it('gives a gateway that starts with a dead upstream the last good listings, with their true age', async () => {
     const { answer, restart } = await fill();
     const filledAt = Date.now();
     await sleep(60);
@@ -97,7 +100,7 @@ describe('SNAPSHOT_DIR', () => {
     expect(tokens.ageMs).toBeGreaterThanOrEqual(60);
   });
 
-  it('gives prices up to their age, and tokens beyond it', async () => {
+  it('gives prices until they are too old, and tokens also after that', async () => {
     const { restart } = await fill();
     await sleep(20);
     const { query } = await restart({ priceMaxAgeMs: 10 });
@@ -106,7 +109,7 @@ describe('SNAPSHOT_DIR', () => {
     });
   });
 
-  it('asks the upstream for nothing that is still fresh, and for the rest at once', async () => {
+  it('delays the refresh of fresh listings, and refreshes others at once', async () => {
     const { upstream, restart } = await fill();
     const asked = upstream.count();
     upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1', { price: { usd: 3 } })] }));
@@ -126,6 +129,22 @@ describe('SNAPSHOT_DIR', () => {
     await expect.poll(() => readFileSync(filesIn(directory).tokens, 'utf8')).toContain('Newer');
   });
 
+  it('finds its own files beside those of another format, and leaves these alone', async () => {
+    const { directory, upstream, answer, restart } = await fill();
+    // As a newer gateway would write them, before the operator goes back to this one.
+    const newer = filesIn(directory).names.map((name) => join(directory, name.replace('.1.', '.2.')));
+    for (const file of newer)
+      writeFileSync(file, 'chains-and-tokens-gateway 2 and what nobody here can read');
+    const { query, snapshots, logged } = await restart({ tokensFreshMs: 1 });
+    expect(await query(BOTH)).toEqual(answer);
+    upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1', { name: 'Newer' })] }));
+    snapshots.start();
+    const [tokens = ''] = filesIn(directory).names.filter((name) => /^tokens-.*\.1\./.test(name));
+    await expect.poll(() => readFileSync(join(directory, tokens), 'utf8')).toContain('Newer');
+    for (const file of newer) expect(readFileSync(file, 'utf8')).toMatch(/^chains-and-tokens-gateway 2 and/);
+    expect(logged.filter(({ msg }) => msg.includes('refused'))).toEqual([]);
+  });
+
   it('keeps the listings of several upstreams side by side', async () => {
     const { directory } = await fill();
     const other = await createTestGateway({ config: { snapshotDir: directory } });
@@ -140,43 +159,43 @@ describe('a file that is not to be served', () => {
   const rows = (...changes: object[]) => ({
     rows: changes.map((change, nth) => tokenRow('a', `0x${nth}`, change)),
   });
-  it.each<[string, RegExp, (record: string, chains: string) => string | Buffer]>([
-    ['cut off in the middle', /half written or altered/, (record) => record.slice(0, -30)],
-    ['empty', /not a record of this gateway/, () => ''],
-    ['cut off in its first line', /not a record|half written/, (record) => record.slice(0, 40)],
-    ['of other bytes', /not a record of this gateway/, () => Buffer.alloc(5000, 0x80)],
+  it.each<[string, RegExp, (stored: string, chains: string) => string | Buffer]>([
+    ['cut off in the middle', /half written or altered/, (stored) => stored.slice(0, -30)],
+    ['empty', /not a listing of this gateway/, () => ''],
+    ['cut off in its first line', /not a listing|half written/, (stored) => stored.slice(0, 40)],
+    ['of other bytes', /not a listing of this gateway/, () => Buffer.alloc(5000, 0x80)],
     [
       'the plain answer of an upstream',
-      /not a record of this gateway/,
+      /not a listing of this gateway/,
       () => JSON.stringify({ tokens: demoTokens }),
     ],
-    ['of a newer format', /or of another format/, (record) => record.replace('gateway 1 ', 'gateway 2 ')],
+    ['of a newer format', /or of another format/, (stored) => stored.replace('gateway 1 ', 'gateway 2 ')],
     [
       'altered by one digit',
       /half written or altered/,
-      (record) => altered(record, rows({ decimals: 7 }), false),
+      (stored) => altered(stored, rows({ decimals: 7 }), false),
     ],
     ['the other listing', /expected the tokens listing, got chains/, (_record, chains) => chains],
-    ['of another upstream', /of another upstream/, (record) => altered(record, { service: 'another' })],
+    ['of another upstream', /of another upstream/, (stored) => altered(stored, { service: 'another' })],
     [
       'demo data under the name of a real upstream',
       /of another upstream/,
-      (record) => altered(record, { source: 'demo', service: 'demo' }),
+      (stored) => altered(stored, { source: 'demo', service: 'demo' }),
     ],
     [
       'from the future',
       /dated 86(3\d\d|400) s in the future/,
-      (record) => altered(record, { takenAt: tomorrow() }),
+      (stored) => altered(stored, { takenAt: tomorrow() }),
     ],
-    ['with rows of another form', /none of the 1 rows/, (record) => altered(record, rows({ decimals: '6' }))],
+    ['with rows of another form', /none of the 1 rows/, (stored) => altered(stored, rows({ decimals: '6' }))],
     [
       'with one bad row among good ones',
       /1 of its rows do not have the form/,
-      (record) => altered(record, rows({}, { chainKey: '' })),
+      (stored) => altered(stored, rows({}, { chainKey: '' })),
     ],
-    ['without rows', /expected at least one row/, (record) => altered(record, { rows: [] })],
-    ['without a time', /form of a record/, (record) => altered(record, { takenAt: undefined })],
-  ])('is one that is %s: it is refused with a line in the log', async (_name, reason, spoil) => {
+    ['without rows', /expected at least one row/, (stored) => altered(stored, { rows: [] })],
+    ['without a time', /form of a stored listing/, (stored) => altered(stored, { takenAt: undefined })],
+  ])('such as one %s is refused with a line in the log', async (_name, reason, spoil) => {
     const { directory, upstream, restart } = await fill();
     const { tokens, chains } = filesIn(directory);
     writeFileSync(tokens, spoil(readFileSync(tokens, 'utf8'), readFileSync(chains, 'utf8')));
@@ -195,7 +214,6 @@ describe('a file that is not to be served', () => {
     ['a FIFO that nobody writes to', NOT_REGULAR, (file) => execFileSync('mkfifo', [file])],
     ['a link to a device without end', NOT_REGULAR, (file) => symlinkSync('/dev/zero', file)],
     ['a link to itself', /ELOOP/, (file) => symlinkSync(file, file)],
-    ['a link that leads nowhere', /leads nowhere; remove it/, (file) => symlinkSync('/nowhere', file)],
     [
       'a file of 100 GiB',
       /larger \(107374182400 bytes\)/,
@@ -204,7 +222,7 @@ describe('a file that is not to be served', () => {
         truncateSync(file, 100 * GiB);
       },
     ],
-  ])('is %s: it is passed over, and replaced', async (_name, reason, put) => {
+  ])('such as %s is skipped, and replaced', async (_name, reason, put) => {
     const { directory, upstream, restart } = await fill();
     const { tokens } = filesIn(directory);
     rmSync(tokens);
@@ -215,7 +233,7 @@ describe('a file that is not to be served', () => {
     expect((await query('{ chains { chainKey } }')).data).toEqual({ chains: [{ chainKey: 'a' }] });
     upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1')] }));
     snapshots.start();
-    // Not read before: a FIFO would block this test, and a device or a file of 100 GiB would fill the memory.
+    // Not read by the test: a FIFO would block it, and a device or a file of 100 GiB would fill the memory.
     const isReplaced = () => lstatSync(tokens).isFile() && lstatSync(tokens).size < GiB;
     await expect.poll(isReplaced).toBe(true);
     expect(readFileSync(tokens, 'utf8')).toContain('0x1');
@@ -231,7 +249,7 @@ describe('a file that is not to be served', () => {
     expect((await query('{ chains { chainKey } }')).data).toEqual({ chains: [{ chainKey: 'a' }] });
   });
 
-  it('is no link to a good listing: that is followed', async () => {
+  it('a link to a good listing is followed', async () => {
     const { directory, answer, restart } = await fill();
     const { tokens } = filesIn(directory);
     renameSync(tokens, `${tokens}.kept`);
@@ -242,7 +260,7 @@ describe('a file that is not to be served', () => {
 
 describe('a directory that cannot be written', () => {
   it.each(['/proc/gateway/snapshots', '/dev/null/gateway'])(
-    'such as %s keeps no process busy',
+    'such as %s does not keep a process busy',
     async (directory) => {
       const { child, output, exited } = spawnGateway({ PORT: '0', SNAPSHOT_DIR: directory });
       onTestFinished(() => void child.kill('SIGKILL'));
@@ -250,7 +268,7 @@ describe('a directory that cannot be written', () => {
       void exited.then(() => {
         hasEnded = true;
       });
-      // Not a race: the poll would go on beside later tests, whose stopped clocks it would move.
+      // Without a race: a poll that continues would advance the stopped clocks of later tests.
       await expect.poll(() => hasEnded || output().includes('"Listening"')).toBe(true);
       expect(output()).toMatch(/SNAPSHOT_DIR(: expected a directory| cannot be used yet)/);
       if (hasEnded) return;
@@ -268,18 +286,29 @@ describe('a directory that cannot be written', () => {
     },
   );
 
-  it('is told once, and again when it can be', async () => {
+  it('is logged once an hour and when it can be written again, and shows in the metrics', async () => {
+    const clock = stopClock();
     const { log, logged } = await createTestLog();
     const directory = makeDirectory();
-    const store = await openDiskStore({ directory, services: { v1: 'm' }, maxBytes: 10_000, log });
+    const metrics = createMetrics();
+    const isStored = async () => /^gateway_listings_stored (\d)$/m.exec((await metrics.expose()).text)?.[1];
+    const options = { services: { v1: 'm' }, maxBytes: 10_000, onStored: metrics.stored };
+    const store = await openDiskStore({ directory, log, ...options });
+    expect(await isStored()).toBeUndefined();
     const taken = await TOKENS.parse([tokenRow('a', '0x1')], { source: 'v1', takenAt: 1 });
     rmSync(directory, { recursive: true });
     for (let turn = 0; turn < 3; turn++) await store.write(TOKENS, taken);
-    const told = () => logged.filter(({ level }) => Number(level) >= 30).map(({ msg }) => msg);
-    expect(told()).toEqual([expect.stringContaining('could not be kept in SNAPSHOT_DIR')]);
+    const told = () => logged.filter((line) => isAtLeast(line, 'info')).map(({ msg }) => msg);
+    const warning = expect.stringContaining('could not be kept in SNAPSHOT_DIR');
+    expect(told()).toEqual([warning]);
+    expect(await isStored()).toBe('0');
+    clock.advance(3_600_000);
+    for (let turn = 0; turn < 3; turn++) await store.write(TOKENS, taken);
+    expect(told()).toEqual([warning, warning]);
     mkdirSync(directory);
     await store.write(TOKENS, taken);
-    expect(told()).toEqual([expect.anything(), 'SNAPSHOT_DIR can be written again']);
+    expect(told()).toEqual([warning, warning, 'SNAPSHOT_DIR can be written again']);
+    expect(await isStored()).toBe('1');
     expect(await store.read(TOKENS)).toMatchObject({ rows: [{ decimals: 6 }], takenAt: 1 });
   });
 
@@ -291,7 +320,7 @@ describe('a directory that cannot be written', () => {
     expect(output()).toContain(`SNAPSHOT_DIR: expected a directory, got ${file}`);
   });
 
-  it('or made keeps no gateway from serving', async () => {
+  it('or created does not stop a gateway from serving', async () => {
     const snapshotDir = join(makeDirectory(), 'x'.repeat(300));
     const { query, logged } = await createTestGateway({ config: { snapshotDir } });
     expect(codesOf(await query(BOTH))).toEqual([]);
@@ -303,15 +332,15 @@ describe('a process that is killed', () => {
   const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
   const WRITER = fileURLToPath(new URL('../support/write-forever.js', import.meta.url));
 
-  it('in mid-write, again and again, leaves a whole listing each time', { timeout: 600_000 }, async () => {
+  it('during a write, again and again, leaves a whole listing each time', { timeout: 600_000 }, async () => {
     const directory = makeDirectory();
     const { log, logged } = await createTestLog();
     let cutWrites = 0;
-    // Fifteen times, and on until some of them have met a write.
+    // At least fifteen times, until some of them hit a write.
     for (let time = 0; time < 15 || (cutWrites < 3 && time < 500); time++) {
       const writer = spawn(process.execPath, [WRITER, DIST, directory, '2500'], { stdio: 'pipe' });
       const exited = once(writer, 'exit');
-      // From the first whole write on, at any point of the ones that follow.
+      // At any point after the first complete write.
       await once(writer.stdout, 'data');
       await sleep(Math.random() * 60);
       writer.kill('SIGKILL');
@@ -324,21 +353,23 @@ describe('a process that is killed', () => {
       expect(read?.rows).toHaveLength(2_500);
       expect(new Set(read?.rows.map(({ name }) => name)).size).toBe(1);
     }
-    // Were no write cut, this would show nothing.
+    // Without an interrupted write the test would prove nothing.
     expect(cutWrites).toBeGreaterThan(2);
     expect(logged).toEqual([]);
   });
 
-  it('or told to stop, has written down what it serves', async () => {
+  it('or stopped has written the listings that it serves', async () => {
     const directory = makeDirectory();
-    // So many that they are still being written at the stop, and few enough for the time that a stop leaves for it.
+    // So many that the write is in progress at the stop, and few enough to finish it in time.
     const upstream = await startFakeUpstream(generatedListings(10, 8_000));
     onTestFinished(upstream.close);
     const { child, output, exited } = await startGatewayProcess({
       UPSTREAM_URL: upstream.url,
       SNAPSHOT_DIR: directory,
     });
-    await expect.poll(output, { interval: 5 }).toContain('Took a new snapshot of the tokens listing');
+    await expect
+      .poll(output, { interval: 5 })
+      .toContain('New snapshot of the tokens listing from the upstream');
     child.kill('SIGINT');
     expect(await exited).toBe(0);
     const store = await openDiskStore({
@@ -355,10 +386,10 @@ describe('a process that is killed', () => {
     if (kept || !isCutShort) expect(kept?.rows).toHaveLength(8_000);
   });
 
-  it('leaves nothing behind for ever, whatever it is, but for files of others', async () => {
+  it('leaves temporary files that a later start deletes, without touching other files', async () => {
     const directory = makeDirectory();
     const { log, logged } = await createTestLog();
-    const temporary = (digit: string) => `tokens-m.snapshot.${digit.repeat(16)}.tmp`;
+    const temporary = (digit: string) => `tokens-m.1.snapshot.${digit.repeat(16)}.tmp`;
     const path = (name: string) => join(directory, name);
     const [file, link, fifo, young] = ['1', '2', '3', '4'].map(temporary) as [string, string, string, string];
     for (const name of [file, young, 'notes.tmp']) writeFileSync(path(name), 'x');
@@ -371,7 +402,7 @@ describe('a process that is killed', () => {
     expect(logged).toEqual([]);
   });
 
-  it('serves right answers as soon as it is started again, though the upstream is dead, and says how old they are', async () => {
+  it('serves right answers with their true age as soon as it is started again, although the upstream is dead', async () => {
     const directory = makeDirectory();
     const upstream = await startFakeUpstream();
     const env = { UPSTREAM_URL: upstream.url, SNAPSHOT_DIR: directory, TOKENS_FRESH_MS: '1' };
@@ -402,7 +433,7 @@ describe('a process that is killed', () => {
     expect(stale.headers.get('x-stale-listings')).toMatch(/^tokens;age=\d+$/);
   });
 
-  it('serves the successor of v1 again what it had of it, under either profile', async () => {
+  it('serves the stored listings of the successor again, under either profile', async () => {
     const directory = makeDirectory();
     const v1 = await startSmallUpstream();
     const successor = await startFakeSuccessor();

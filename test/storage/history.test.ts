@@ -33,14 +33,14 @@ const configFor = (snapshotDir: string) => ({
   holdBackMs: 0,
 });
 
-/** The file of a listing; those that are still being written have longer names. */
+/** The file of a listing. Temporary files have longer names. */
 async function fileOf(directory: string, listing: string): Promise<string> {
   const names = await readdir(directory);
   const isIts = (name: string) => name.startsWith(`${listing}-`) && name.endsWith('.snapshot');
   return join(directory, names.find(isIts) ?? '');
 }
 
-/** A gateway that served three listings, and has written down the last. */
+/** A gateway that served three listings, and wrote the last one to disk. */
 async function lived() {
   const directory = await mkdtemp(join(tmpdir(), 'history-'));
   onTestFinished(() => rm(directory, { recursive: true }));

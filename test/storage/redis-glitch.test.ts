@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { fingerprint } from '../../src/domain/fingerprint.js';
-import { encodeRecord } from '../../src/storage/record.js';
+import { fingerprint } from '../../src/domain/digests.js';
+import { encodeListing } from '../../src/storage/stored-listing.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { json, mostInASecond, status } from '../support/fake-upstream.js';
@@ -20,7 +20,7 @@ import { isRedisMissing, startRedis } from '../support/redis.js';
 import type { TestGateway } from '../support/test-gateway.js';
 
 const PATIENT = { config: { tokensFreshMs: 600_000 } };
-/** What the upstream says for a while, and is not so. */
+/** A wrong listing that the upstream sends for a while. */
 const GLITCH = json({
   tokens: SYMBOLS.map((symbol, index) => tokenRow(CHAIN, `0x${index + 1}`, { symbol, decimals: 18 })),
 });
@@ -32,7 +32,7 @@ async function decimalsOf(gateway: TestGateway): Promise<number | undefined> {
 }
 
 describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
-  it('that one took who had nothing to compare it with is held back by those who had', async () => {
+  it('that a gateway accepted as its first listing is held back by gateways with an earlier one', async () => {
     const { redis, upstream, gateways, join, key } = await startPeers(1, PATIENT);
     const [good] = gateways as [TestGateway];
     await expect.poll(() => statusOf(good).tokens.state).toBe('FRESH');
@@ -42,7 +42,7 @@ describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
       // A gateway also hears of its own snapshot, and offers it again if it finds none then. On a busy machine that may
       // be so late that the next one is given the good snapshot.
       await sleep(1_000);
-      // Nothing is left of what they share, such as after a restart of Redis, and no connection was lost.
+      // Redis has lost all data, as after a restart, but the connections stay.
       await redis.client.flushall();
       return join();
     };
@@ -52,7 +52,7 @@ describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
     expect(await decimalsOf(fresh)).toBe(18);
     await expect.poll(() => statusOf(good).tokens.heldBackRows).toBeGreaterThan(0);
     expect(await decimalsOf(good)).toBe(6);
-    // What it knows is older, so what it shares next heals the other.
+    // Its memory is older, so the next listing that it shares corrects the other gateway.
     upstream.plan('tokens', GOOD);
     await redis.client.del(...(await redis.client.keys('*:pause')), 'none');
     good.snapshots.refreshNow();
@@ -62,8 +62,8 @@ describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
   });
 });
 
-describe.skipIf(isRedisMissing)('a gateway that has nothing', () => {
-  it('is given what another holds and Redis has lost, though the upstream fails', async () => {
+describe.skipIf(isRedisMissing)('a gateway without a snapshot', () => {
+  it('gets the listing of a peer that Redis has lost, although the upstream fails', async () => {
     const { redis, upstream, gateways, join, key } = await startPeers(1, { config: { tokensFreshMs: 300 } });
     const [good] = gateways as [TestGateway];
     await expect.poll(() => statusOf(good).tokens.takenAt).not.toBeNull();
@@ -77,8 +77,8 @@ describe.skipIf(isRedisMissing)('a gateway that has nothing', () => {
   });
 });
 
-describe.skipIf(isRedisMissing)('a record of a gateway whose clock is ahead', () => {
-  it('is taken once, and does not come back over newer ones', async () => {
+describe.skipIf(isRedisMissing)('a listing of a gateway whose clock is ahead', () => {
+  it('is accepted once, and does not replace newer ones later', async () => {
     const { redis, upstream, gateways, key } = await startPeers(1, { config: { tokensFreshMs: 200 } });
     const [gateway] = gateways as [TestGateway];
     await expect.poll(() => statusOf(gateway).tokens.takenAt).not.toBeNull();
@@ -90,12 +90,12 @@ describe.skipIf(isRedisMissing)('a record of a gateway whose clock is ahead', ()
         takenAt: Date.now() + 30_000,
       },
     );
-    const text = Buffer.concat(await encodeRecord(TOKENS, ahead, services));
-    const shared = () => refreshes(gateways, 'tokens', 'shared');
+    const text = await encodeListing(TOKENS, ahead, services);
+    const shared = () => refreshes(gateways, 'tokens', 'peer');
     while ((await shared()) === 0) {
       const before = upstream.count('tokens');
       await redis.client.hset(key('tokens:snapshot'), { takenAt: ahead.takenAt, text });
-      // A refresh that was under way has replaced it, if the upstream is asked twice.
+      // If there were two requests, a refresh in progress has replaced it.
       await expect.poll(async () => upstream.count('tokens') > before + 1 || (await shared()) > 0).toBe(true);
     }
     await expect.poll(() => statusOf(gateway).tokens.rows).toBe(4);
@@ -108,19 +108,18 @@ describe.skipIf(isRedisMissing)('a record of a gateway whose clock is ahead', ()
 });
 
 describe.skipIf(isRedisMissing)('a gateway whose upstream hangs', () => {
-  it('keeps no other from refreshing, nor the clients of another waiting', async () => {
+  it('does not stop refreshes of others, and does not make their clients wait', async () => {
     const redis = await startRedis();
     const upstream = await startMovingUpstream();
     const config = { tokensFreshMs: 1000, upstreamTimeoutMs: 60_000 };
     const { gateways, join } = await startPeers(1, { redis, upstream, config });
     const [good] = gateways as [TestGateway];
     await expect.poll(() => statusOf(good).tokens.takenAt).not.toBeNull();
-    // The same to Redis, and another connection to the upstream: what it asks hangs.
+    // It shares the Redis, but its requests to the upstream hang.
     const hanging = await join({
       decorate: (listing) => ({
         ...listing,
-        tokens: () => new Promise(() => {}),
-        chains: () => new Promise(() => {}),
+        fetch: () => new Promise(() => {}),
       }),
     });
     let oldest = 0;
@@ -130,14 +129,14 @@ describe.skipIf(isRedisMissing)('a gateway whose upstream hangs', () => {
       await sleep(50);
     }
     expect(statusOf(hanging).tokens.takenAt).not.toBeNull();
-    // Its freshness, a turn of the other that is waited for, and a lease that runs out.
+    // Its interval, the wait for the other gateway, and a lease that expires.
     expect(oldest).toBeLessThan(1000 + 15_000 + 3000);
     expect(statusOf(good).tokens.ageMs).toBeLessThan(19_000);
   });
 });
 
 describe.skipIf(isRedisMissing)('the rate limit', () => {
-  it('holds while Redis takes its time to give places', async () => {
+  it('applies while Redis is slow to give permits', async () => {
     const config = { upstreamRequestsPerSecond: 3, maxRoutesPerOperation: 1000, tokensFreshMs: 600_000 };
     const upstream = await startMovingUpstream();
     upstream.plan('tokens', split(json({ tokens: [] }), moving(sources(30))));
@@ -151,7 +150,7 @@ describe.skipIf(isRedisMissing)('the rate limit', () => {
       gateway.query(`{ tokens(srcChainKey: "ethereum", srcToken: "0xa${asked++}") { symbol } }`);
     const begun = upstream.count();
     for (let turn = 1; turn <= 3; turn++) {
-      // The question that waits for its place when Redis answers no more goes out on its own a second later.
+      // A request that waits for its permit when Redis stops answering is sent a second later.
       const questions = [ask()];
       await sleep(3);
       redis.freeze(true);

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { fingerprint } from '../../src/domain/fingerprint.js';
-import { encodeRecord } from '../../src/storage/record.js';
+import { fingerprint } from '../../src/domain/digests.js';
+import { encodeListing } from '../../src/storage/stored-listing.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { successorChain, successorToken } from '../fixtures/rows.js';
 import { stopClocks, until } from '../support/clock.js';
@@ -24,7 +24,7 @@ const [, ...REST] = RIGHT;
 const accepted = (gateway: GuardedGateway) =>
   gateway.sample('gateway_accepted_changes_total{listing="tokens",fact="decimals",by="time"}');
 const takenAtOf = ({ snapshots }: GuardedGateway) => snapshots.status(Date.now())[1].takenAt;
-/** Redis takes nothing from the future of its own clock: the tests move in the last days. */
+/** Redis refuses snapshots from the future of its clock, so the tests use the last days. */
 function stopPastClocks() {
   const clock = stopClocks();
   vi.setSystemTime(Date.now() - 20 * DAY);
@@ -35,7 +35,7 @@ const untilEqual = (one: GuardedGateway, other: GuardedGateway) =>
   until(async () => takenAtOf(one) === takenAtOf(other));
 
 describe.skipIf(isRedisMissing)('gateways that share', () => {
-  it('guard what a peer shares: a wrong listing of one that guards nothing is held back here', async () => {
+  it('guard shared listings: wrong values from a peer without a guard are held back here', async () => {
     const redis = await startRedis();
     const gateway = await startGuarded(LISTINGS, {
       clock: stopPastClocks(),
@@ -45,10 +45,10 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
       async () => (await redis.client.exists(`${prefixOf(gateway.upstream.url)}tokens:snapshot`)) === 1,
     );
     gateway.clock.advance(HOUR);
-    // As gateways of the version before wrote it.
+    // As gateways of the previous version wrote it.
     const taken = await TOKENS.parse(WRONG, { source: 'v1', takenAt: Date.now() });
     const services = { v1: fingerprint(gateway.upstream.url) };
-    const text = Buffer.concat(await encodeRecord(TOKENS, taken, services));
+    const text = await encodeListing(TOKENS, taken, services);
     const key = prefixOf(gateway.upstream.url);
     await redis.client.hset(`${key}tokens:snapshot`, { takenAt: taken.takenAt, text });
     await redis.client.publish(`${key}news`, 'tokens');
@@ -62,7 +62,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(1);
   });
 
-  it('accept what a peer has accepted after the time', async () => {
+  it('accept a change that a peer has accepted after the hold-back period', async () => {
     const redis = await startRedis();
     const config = { redisUrl: redis.url };
     const one = await startGuarded(LISTINGS, { clock: stopPastClocks(), config });
@@ -83,10 +83,10 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     expect(upstream.count('tokens')).toBe(4);
   });
 
-  it('take over the clock of a peer that has seen the change first', async () => {
+  it('count the hold-back period from the first peer that saw the change', async () => {
     const redis = await startRedis();
     const snapshotDir = temporaryDirectory();
-    // It has served the right value, and is away when the wrong one comes.
+    // It has served the right value, and is stopped when the wrong one is sent.
     const before = await startGuarded(LISTINGS, { clock: stopPastClocks(), config: { snapshotDir } });
     await stopGuarded(before, snapshotDir);
     const { clock, upstream } = before;
@@ -104,7 +104,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     expect(await rowOf(after)).toMatchObject({ decimals: 18, heldBack: [] });
   });
 
-  it('go on after a restart of all of them: clocks, and rows that are gone', async () => {
+  it('continue hold-back periods and remember removed rows after all of them restart', async () => {
     const redis = await startRedis();
     const config = { redisUrl: redis.url };
     const before = await startGuarded(LISTINGS, { clock: stopPastClocks(), config });
@@ -124,7 +124,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     });
   });
 
-  it('guard what they have accepted also after a change of UPSTREAM_PROFILE and UPSTREAM_URL', async () => {
+  it('guard accepted values also after a change of UPSTREAM_PROFILE and UPSTREAM_URL', async () => {
     const redis = await startRedis();
     const config = { redisUrl: redis.url };
     const before = await startGuarded(LISTINGS, { clock: stopPastClocks(), config });

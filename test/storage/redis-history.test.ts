@@ -8,7 +8,7 @@ import type { TokenList } from '../support/token-lists.js';
 
 const address = (index: number) => `0x${index.toString(16).padStart(40, '0')}`;
 const rows = (...indexes: number[]) => indexes.map((index) => tokenRow('a', address(index)));
-/** Refreshes only when a test says so. */
+/** Refreshes only on request of the test. */
 const CONFIG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 };
 
 interface Changes {
@@ -36,7 +36,7 @@ async function startUpstream() {
 }
 
 describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
-  it('give the same changes and the same token list, whichever of them fetched, and to a newcomer, too', async () => {
+  it('give the same changes and the same token list, whichever of them fetched, also a new one', async () => {
     const upstream = await startUpstream();
     const { gateways, join } = await startPeers(2, { upstream, config: CONFIG });
     const isServed = (gateway: TestGateway) => statusOf(gateway).tokens.state === 'FRESH';
@@ -55,7 +55,7 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
       return list.list;
     };
     expect((await expectSame(gateways)).version).toEqual({ major: 1, minor: 0, patch: 0 });
-    // They take turns in asking the upstream.
+    // They refresh in turn.
     const steps = [rows(1, 2, 3, 4), rows(2, 3, 4), rows(2, 3, 4), rows(2, 3, 5)];
     for (const [nth, tokens] of steps.entries()) {
       upstream.plan('tokens', json({ tokens }));
@@ -77,7 +77,7 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
     expect(upstream.count('tokens')).toBe(5);
   });
 
-  it('agree again after they were apart, with a version that does not go back', async () => {
+  it('agree again after a time apart, with a version that does not decrease', async () => {
     const upstream = await startUpstream();
     const { redis, gateways, join } = await startPeers(1, { upstream, config: CONFIG });
     const [first] = gateways as [TestGateway];
@@ -91,14 +91,14 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
       await expect.poll(() => statusOf(first).tokens.takenAt).not.toBe(takenAt);
     }
     expect((await listOf(first)).list.version).toEqual({ major: 3, minor: 0, patch: 0 });
-    // Redis forgets, and another gateway, which knows nothing either, is the first to write.
+    // Redis loses its data, and a new gateway writes first.
     await redis.kill();
     upstream.plan('tokens', json({ tokens: rows(1, 7) }));
     const second = await join();
     await second.query('{ chains { chainKey } tokens { symbol } }');
     await redis.start();
     await expect.poll(async () => (await changesSince(first, null)).changed.length).toBe(2);
-    // Its version is the higher one, and is shared at the next refresh.
+    // Its version is higher, and is shared at the next refresh.
     expect((await listOf(first)).list.version).toEqual({ major: 3, minor: 1, patch: 0 });
     expect((await changesSince(first, cursor)).changed.map((token) => token.address)).toContain(address(7));
     const { takenAt } = statusOf(second).tokens;

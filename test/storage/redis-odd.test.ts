@@ -5,12 +5,12 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startFakeUpstream } from '../support/fake-upstream.js';
 import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
 
-/** What a server on the address of Redis does with a packet. */
+/** How a server at the address of Redis reacts to a packet. */
 type Reaction = (socket: Socket, nth: number) => unknown;
 
 const USDC = 'srcChainKey: "ethereum", srcToken: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"';
 
-/** Starts a server that is no Redis; returns its address, and how often it was connected to. */
+/** Starts a server that is not a Redis. Returns its address and the number of its connections. */
 async function startOddServer(react: Reaction) {
   const sockets = new Set<Socket>();
   let connections = 0;
@@ -47,7 +47,7 @@ const ODD: Readonly<Record<string, Reaction>> = {
   'its end': (socket) => socket.end(),
 };
 
-/** A gateway that is to share through the server at this address. */
+/** A gateway with this server as its Redis. */
 async function startGateway(redisUrl: string) {
   const upstream = await startFakeUpstream();
   const config = { redisUrl, upstreamMaxBytes: 1_000_000 };
@@ -66,9 +66,9 @@ async function expectAnswers({ query, upstream }: TestGateway): Promise<void> {
   expect(upstream.count()).toBe(3);
 }
 
-describe('a server that is no Redis, and answers every packet with', () => {
-  // An error that nobody can catch ends the process; here it fails the run.
-  it.each(Object.entries(ODD))('%s, is left alone', async (_name, react) => {
+describe('a server that is not a Redis, and answers every packet with', () => {
+  // An uncaught error would end the process; here it fails the test run.
+  it.each(Object.entries(ODD))('%s, is not used', async (_name, react) => {
     const { url, connections } = await startOddServer(react);
     const gateway = await startGateway(url);
     const startedAt = performance.now();

@@ -15,11 +15,11 @@ import {
 import { isRedisMissing, startRedis, type TestRedis } from '../support/redis.js';
 import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
 
-/** How long a command may take: long enough for a busy machine, and for who waits for it to be noticed. */
+/** How long a command may take: long enough for a busy machine, and for a wait to be noticed. */
 const REDIS_TIMEOUT_MS = 8_000;
-/** A client that has to wait for Redis waits for longer than this. */
+/** A client that waits for Redis waits longer than this. */
 const AT_ONCE_MS = 500;
-/** By when a gateway gives its first answer that has only the upstream: one that waits for others takes longer. */
+/** How soon a gateway without peers gives its first answer. One that waits for peers takes longer. */
 const FIRST_ANSWER_WITHIN_MS = 10_000;
 const TICK_MS = 20;
 
@@ -54,7 +54,7 @@ const OUTAGES: readonly [string, Outage][] = [
     {
       async begin({ client }) {
         await client.config('SET', 'requirepass', 'nobody-has-it');
-        // Whoever is connected is not asked for it.
+        // Connected clients are not asked for it again.
         await client.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
         await client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
       },
@@ -72,8 +72,8 @@ const OUTAGES: readonly [string, Outage][] = [
 ];
 
 /**
- * Asks each gateway all the time until the test ends: what came that is no right answer, and the longest wait. That is
- * counted in rounds of the event loop of some milliseconds each, so that it does not grow while others have the
+ * Queries each gateway without a pause until the test ends. Returns the wrong answers and the longest wait. The wait is
+ * counted in rounds of the event loop of some milliseconds each, so that it does not grow while other processes use the
  * processor.
  */
 function watch(gateways: readonly TestGateway[]) {
@@ -99,7 +99,7 @@ function watch(gateways: readonly TestGateway[]) {
   return seen;
 }
 
-/** How often each gateway has said that it goes on alone, and that it shares. */
+/** How often each gateway has logged that it continues alone, and that it shares. */
 function said(gateways: readonly TestGateway[], start: string): readonly number[] {
   return gateways.map(({ logged }) => logged.filter(({ msg }) => msg.startsWith(start)).length);
 }
@@ -109,7 +109,7 @@ const SHARING = 'Sharing snapshots';
 
 describe.skipIf(isRedisMissing)('while Redis', () => {
   it.each(OUTAGES)(
-    '%s, each goes on alone, and returns when it can',
+    '%s, each gateway continues alone, and shares again afterwards',
     async (_name, { begin, end, canBeRead }) => {
       const { redis, upstream, gateways } = await startPeers(3, {
         config: { tokensFreshMs: 400 },
@@ -122,16 +122,16 @@ describe.skipIf(isRedisMissing)('while Redis', () => {
 
       await begin(redis);
       await expect.poll(connected).toEqual([0, 0, 0]);
-      const alone = await Promise.all(gateways.map((gateway) => refreshes([gateway], 'tokens', 'taken')));
+      const alone = await Promise.all(gateways.map((gateway) => refreshes([gateway], 'tokens', 'upstream')));
       for (const [index, gateway] of gateways.entries()) {
         await expect
-          .poll(() => refreshes([gateway], 'tokens', 'taken'))
+          .poll(() => refreshes([gateway], 'tokens', 'upstream'))
           .toBeGreaterThan((alone[index] ?? 0) + 3);
       }
-      // Where it can still be read, what one had just shared may be taken once more before nothing comes.
+      // If Redis can still be read, a listing that was just shared may be served once more.
       const times = said(gateways, ALONE);
       for (const each of times) expect(each).toBeLessThan(canBeRead ? 4 : 3);
-      // Where the machine was too busy at the start, one was alone before it shared.
+      // On a busy machine one may continue alone at the start before it shares.
       const begunToShare = said(gateways, SHARING);
       for (const [index, shared] of begunToShare.entries()) {
         expect([0, 1]).toContain((times[index] ?? 0) - shared);
@@ -139,10 +139,10 @@ describe.skipIf(isRedisMissing)('while Redis', () => {
 
       await end(redis);
       await expect.poll(connected).toEqual([1, 1, 1]);
-      const shared = () => refreshes(gateways, 'tokens', 'shared');
+      const shared = () => refreshes(gateways, 'tokens', 'peer');
       const begun = { taken: upstream.count('tokens'), shared: await shared() };
       await expect.poll(async () => (await shared()) - begun.shared).toBeGreaterThan(9);
-      // Three share: two take over what the third has taken.
+      // The three share: two serve the listing that the third has fetched.
       expect(upstream.count('tokens') - begun.taken).toBeLessThan(9);
       expect(said(gateways, ALONE)).toEqual(times);
       expect(said(gateways, SHARING)).toEqual(begunToShare.map((each) => each + 1));
@@ -152,7 +152,7 @@ describe.skipIf(isRedisMissing)('while Redis', () => {
     },
   );
 
-  it('has lost everything, it is offered again what they have, though the upstream is dead', async () => {
+  it('has lost everything, the gateways write their listings again, although the upstream is dead', async () => {
     const { redis, upstream, gateways, join, key } = await startPeers(2, {
       config: { tokensFreshMs: 600_000 },
     });
@@ -182,16 +182,16 @@ describe.skipIf(isRedisMissing)('a gateway that starts while Redis', () => {
     gateway.snapshots.start();
     expect(await symbolsOf(gateway)).toEqual(SYMBOLS);
     expect(performance.now() - startedAt).toBeLessThan(FIRST_ANSWER_WITHIN_MS);
-    // The answer can come before it is known that Redis is away.
+    // The answer can be sent before the gateway notices that Redis is unreachable.
     await expect.poll(() => isConnected(gateway)).toBe(0);
     return gateway;
   }
 
-  it('cannot be reached answers from the upstream', async () => {
+  it('cannot be reached serves from the upstream', async () => {
     await firstAnswer(`redis://127.0.0.1:${await freePort()}`);
   });
 
-  it('answers nothing answers from the upstream, and shares once Redis does', async () => {
+  it('does not answer serves from the upstream, and shares once Redis answers', async () => {
     const redis = await startRedis();
     redis.freeze(true);
     const gateway = await firstAnswer(redis.url);

@@ -6,12 +6,12 @@ import { isRedisMissing, startRedis, type TestRedis } from '../support/redis.js'
 
 const PER_SECOND = 5;
 
-/** The rate limit as one gateway has it; gives a function that waits for a slot, for a listing or a route. */
+/** The rate limit of one gateway: returns a function that waits for a permit, for a listing or a route. */
 function createGatewayLimit({ client }: TestRedis) {
   const limiter = createSharedRateLimiter({
     local: createRateLimiter(PER_SECOND),
     requestsPerSecond: PER_SECOND,
-    link: { call: (command, ...args) => client.callBuffer(command, ...args) },
+    connection: { call: (command, ...args) => client.callBuffer(command, ...args) },
     prefix: 'x',
   });
   return async (isListing: boolean): Promise<void> => {
@@ -23,7 +23,7 @@ function createGatewayLimit({ client }: TestRedis) {
   };
 }
 
-/** One gateway that wants slots for listings without a pause; another that wants some for routes meanwhile. */
+/** One gateway requests permits for listings without a pause, and another some for routes. */
 async function compete(routes: number): Promise<readonly string[]> {
   const redis = await startRedis();
   const [slotOfOne, slotOfOther] = [createGatewayLimit(redis), createGatewayLimit(redis)];
@@ -40,7 +40,7 @@ async function compete(routes: number): Promise<readonly string[]> {
     isOver = true;
     await listings;
   });
-  // From here on a listing always waits.
+  // From here on a listing is always waiting.
   await expect.poll(() => order.length).toBeGreaterThan(PER_SECOND);
   order.length = 0;
   for (let route = 0; route < routes; route++) {
@@ -53,11 +53,11 @@ async function compete(routes: number): Promise<readonly string[]> {
 describe.skipIf(isRedisMissing)(
   'the rate limit of two gateways, one of which always waits with a listing,',
   () => {
-    it('gives slots to the routes of the other, and goes on with the listings', async () => {
+    it('gives permits to the routes of the other, and to the listings', async () => {
       const order = await compete(6);
       const listings = order.filter((each) => each === 'listing').length;
-      // Without delays one listing goes before each route. A call that comes late, as on a busy machine, misses its slot.
-      // A route without any precedence would wait for some 40 listings.
+      // Without delays one listing precedes each route. A late call, as on a busy machine, misses its permit.
+      // A route without a reserved permit would wait for about 40 listings.
       expect(listings).toBeGreaterThanOrEqual(1);
       expect(listings).toBeLessThanOrEqual(60);
     });

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { fingerprint, type ServiceFingerprints } from '../../src/domain/fingerprint.js';
-import { decodeRecord, encodeRecord } from '../../src/storage/record.js';
+import { fingerprint, type ServiceFingerprints } from '../../src/domain/digests.js';
+import { decodeListing, encodeListing } from '../../src/storage/stored-listing.js';
 import { type ListingKind, TOKENS } from '../../src/upstream/listing-kinds.js';
 import { tokenRow } from '../fixtures/rows.js';
 import type { FakeUpstream } from '../support/fake-upstream.js';
@@ -22,14 +22,14 @@ function servicesAt(url: string): ServiceFingerprints {
   return { v1: fingerprint(url) };
 }
 
-/** A sound record of the token listing, but that none of its rows was ever the upstream's. */
+/** A valid stored token listing whose rows are not from the upstream. */
 async function record(url: string, takenAt: number): Promise<string> {
   const rows = [tokenRow(CHAIN, '0xbad', { symbol: 'BAD' })];
   const taken = { source: 'v1' as const, takenAt, rows, rejected: { count: 0, first: [] } };
-  return Buffer.concat(await encodeRecord(TOKENS as ListingKind<unknown>, taken, servicesAt(url))).toString();
+  return (await encodeListing(TOKENS as ListingKind<unknown>, taken, servicesAt(url))).toString();
 }
 
-/** Asks one gateway after another until the test ends, and keeps every answer that is not the upstream's. */
+/** Queries the gateways in turn until the test ends, and collects the answers that are not from the upstream. */
 function watch(gateways: readonly TestGateway[]): readonly unknown[] {
   const wrong: unknown[] = [];
   let isOver = false;
@@ -49,7 +49,7 @@ function watch(gateways: readonly TestGateway[]): readonly unknown[] {
   return wrong;
 }
 
-describe.skipIf(isRedisMissing)('rubbish in Redis', () => {
+describe.skipIf(isRedisMissing)('invalid data in Redis', () => {
   const at = (upstream: FakeUpstream, offset: number) => record(upstream.url, Date.now() + offset);
   const TEXTS: readonly [
     string,
@@ -79,7 +79,7 @@ describe.skipIf(isRedisMissing)('rubbish in Redis', () => {
     await expect
       .poll(async () => {
         const text = await redis.client.hget(key, 'text');
-        const { rows } = await decodeRecord(
+        const { rows } = await decodeListing(
           TOKENS,
           Buffer.from(text ?? ''),
           servicesAt(upstream.url),
@@ -90,7 +90,7 @@ describe.skipIf(isRedisMissing)('rubbish in Redis', () => {
       .toEqual(SYMBOLS);
   });
 
-  it('a snapshot that is older than it is said to be does not take the place of a newer one', async () => {
+  it('a snapshot that is older than its takenAt in Redis does not replace a newer one', async () => {
     const { redis, upstream, gateways, key } = await startPeers(3, { config: { tokensFreshMs: 200 } });
     for (const gateway of gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
     const wrong = watch(gateways);
@@ -107,7 +107,7 @@ describe.skipIf(isRedisMissing)('rubbish in Redis', () => {
     ['not JSON', '{"code":'],
     ['of another form', '{"code":"UPSTREAM_NONSENSE","message":"x","at":1,"failuresInARow":1}'],
     ['before all time', '{"code":"UPSTREAM_STATUS","message":"x","at":-9e15,"failuresInARow":1}'],
-  ])('a failure that is %s keeps nobody from refreshing', async (_name, failure) => {
+  ])('a failure that is %s does not stop refreshes', async (_name, failure) => {
     const redis = await startRedis();
     const upstream = await startMovingUpstream();
     const prefix = prefixOf(upstream.url);

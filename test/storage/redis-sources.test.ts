@@ -26,7 +26,7 @@ async function startThree() {
 }
 
 describe.skipIf(isRedisMissing)('gateways that sweep with one Redis', () => {
-  it('ask the upstream once for each token if they begin together', async () => {
+  it('request each token once if they start together', async () => {
     stopDate();
     const { upstream, gateways } = await startThree();
     await Promise.all(gateways.map((gateway) => untilComplete(gateway)));
@@ -34,7 +34,7 @@ describe.skipIf(isRedisMissing)('gateways that sweep with one Redis', () => {
     expect([...upstream.asked()].sort()).toEqual(TOKENS);
   });
 
-  it('sweep each on its own while Redis is away', async () => {
+  it('sweep alone while Redis is unavailable', async () => {
     stopDate();
     const { redis, upstream, gateways } = await startThree();
     await redis.kill();

@@ -32,7 +32,7 @@ const versionOf = (gateway: TestGateway) => statusOf(gateway).tokens.version;
 const failureOf = (gateway: TestGateway) => statusOf(gateway).tokens.lastFailure;
 
 describe.skipIf(isRedisMissing)('gateways that share', () => {
-  it('cost the upstream what one does, and serve the same', async () => {
+  it('cost the upstream as much as one, and serve the same rows', async () => {
     const { upstream, gateways } = await startPeers(3, { config: { tokensFreshMs: 300 } });
     await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(10);
     const at = upstream.seen.filter(({ path }) => path === 'tokens').map((request) => request.at);
@@ -42,16 +42,16 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     expect(upstream.count('chains')).toBe(1);
     await expect.poll(() => new Set(gateways.map(versionOf)).size).toBe(1);
     await expect
-      .poll(async () => (await refreshes(gateways, 'tokens', 'taken')) - upstream.count('tokens'))
+      .poll(async () => (await refreshes(gateways, 'tokens', 'upstream')) - upstream.count('tokens'))
       .toBe(0);
-    await expect.poll(() => refreshes(gateways, 'tokens', 'shared')).toBeGreaterThan(10);
-    expect(await refreshes(gateways, 'chains', 'shared')).toBe(2);
+    await expect.poll(() => refreshes(gateways, 'tokens', 'peer')).toBeGreaterThan(10);
+    expect(await refreshes(gateways, 'chains', 'peer')).toBe(2);
   });
 
   it.each<[string, Answer]>([
     ['always', json({ tokens: [tokenRow(CHAIN, '0x1')] }, { age: '7200' })],
     ['but for the first', first(1, moving(), json({ tokens: [tokenRow(CHAIN, '0x1')] }, { age: '7200' }))],
-  ])('cost it no more if its answers are old %s', async (_when, answer) => {
+  ])('cost the upstream no more if its answers are old %s', async (_when, answer) => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', answer);
     const { gateways } = await startPeers(3, { upstream, config: { tokensFreshMs: 600 } });
@@ -62,36 +62,34 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     expect(gateways.map((gateway) => statusOf(gateway).tokens.lastFailure)).toEqual([null, null, null]);
   });
 
-  it('take a new snapshot as soon as it is announced, long before their own is due', async () => {
+  it('serve a new snapshot as soon as it is announced, long before their own refresh is due', async () => {
     const { gateways, join } = await startPeers(1, { config: { tokensFreshMs: 300 } });
     const [eager] = gateways;
-    await expect.poll(() => refreshes(gateways, 'tokens', 'taken')).toBeGreaterThan(0);
+    await expect.poll(() => refreshes(gateways, 'tokens', 'upstream')).toBeGreaterThan(0);
     const patient = await join({ config: { tokensFreshMs: 600_000 } });
-    await expect.poll(() => refreshes([patient], 'tokens', 'shared')).toBeGreaterThan(4);
-    expect(await refreshes([patient], 'tokens', 'taken')).toBe(0);
+    await expect.poll(() => refreshes([patient], 'tokens', 'peer')).toBeGreaterThan(4);
+    expect(await refreshes([patient], 'tokens', 'upstream')).toBe(0);
     await expect.poll(() => versionOf(patient) === (eager && versionOf(eager))).toBe(true);
   });
 
-  it('take it at the latest when their own is due, where they missed the announcement', async () => {
+  it('serve it at the latest when their own refresh is due, if they missed the announcement', async () => {
     const { redis, gateways, join } = await startPeers(1, { config: { tokensFreshMs: 250 } });
-    await expect.poll(() => refreshes(gateways, 'tokens', 'taken')).toBeGreaterThan(0);
+    await expect.poll(() => refreshes(gateways, 'tokens', 'upstream')).toBeGreaterThan(0);
     const deaf = await join({ config: { tokensFreshMs: 2000 } });
     await expect.poll(() => statusOf(deaf).tokens.state).toBe('FRESH');
     await redis.client.acl('SETUSER', 'default', '-subscribe');
     await redis.client.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
     const begun = await Promise.all([
-      refreshes([deaf], 'tokens', 'shared'),
-      refreshes(gateways, 'tokens', 'taken'),
+      refreshes([deaf], 'tokens', 'peer'),
+      refreshes(gateways, 'tokens', 'upstream'),
     ]);
-    await expect
-      .poll(async () => (await refreshes([deaf], 'tokens', 'shared')) - begun[0])
-      .toBeGreaterThan(2);
-    // The other one took several in the time of each.
-    expect((await refreshes(gateways, 'tokens', 'taken')) - begun[1]).toBeGreaterThan(4);
-    expect(await refreshes([deaf], 'tokens', 'taken')).toBe(0);
+    await expect.poll(async () => (await refreshes([deaf], 'tokens', 'peer')) - begun[0]).toBeGreaterThan(2);
+    // The other gateway served several in the same time.
+    expect((await refreshes(gateways, 'tokens', 'upstream')) - begun[1]).toBeGreaterThan(4);
+    expect(await refreshes([deaf], 'tokens', 'upstream')).toBe(0);
   });
 
-  it('take what they missed as soon as they hear announcements again', async () => {
+  it('serve the snapshots that they missed as soon as they get announcements again', async () => {
     const { redis, gateways, key } = await startPeers(2, { config: { tokensFreshMs: 600_000 } });
     const [active, deaf] = gateways as [TestGateway, TestGateway];
     await expect.poll(() => gateways.every((each) => statusOf(each).tokens.state === 'FRESH')).toBe(true);
@@ -100,7 +98,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     const refused = async () =>
       String(await redis.client.call('CLIENT', 'LIST'))
         .split('\n')
-        // Every ten seconds they ping.
+        // They ping every ten seconds.
         .filter((client) => / cmd=(subscribe|ping) /.test(client));
     await expect.poll(async () => (await refused()).length).toBe(2);
     const before = statusOf(deaf).tokens.takenAt;
@@ -115,7 +113,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     await expect.poll(() => statusOf(deaf).tokens.takenAt).toBe(statusOf(active).tokens.takenAt);
   });
 
-  it('give one that starts while the upstream is dead what they hold, with its true age', async () => {
+  it('give a gateway that starts while the upstream is dead their listings, with the true age', async () => {
     const { upstream, gateways, join } = await startPeers(1);
     const [first] = gateways;
     await expect
@@ -140,7 +138,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     expect(answer.headers.get('x-stale-listings')).toMatch(/^tokens;age=\d+$/);
   });
 
-  it('leave those of another upstream alone, and what has another format', async () => {
+  it('do not share with gateways of another upstream or another format', async () => {
     const redis = await startRedis();
     const upstream = await startMovingUpstream();
     const other = await startFakeUpstream({ tokens: [tokenRow('other', '0x1', { symbol: 'OTHER' })] });
@@ -150,8 +148,8 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     await Promise.all(foreign.map((key) => redis.client.set(key, 'of another format')));
     const ours = await startPeers(2, { redis, upstream, config: { tokensFreshMs: 100 } });
     const theirs = await startPeers(2, { redis, upstream: other, config: { tokensFreshMs: 100 } });
-    await expect.poll(() => refreshes(ours.gateways, 'tokens', 'shared')).toBeGreaterThan(3);
-    await expect.poll(() => refreshes(theirs.gateways, 'tokens', 'shared')).toBeGreaterThan(3);
+    await expect.poll(() => refreshes(ours.gateways, 'tokens', 'peer')).toBeGreaterThan(3);
+    await expect.poll(() => refreshes(theirs.gateways, 'tokens', 'peer')).toBeGreaterThan(3);
     for (const gateway of ours.gateways) expect(await symbolsOf(gateway)).toEqual(SYMBOLS);
     for (const gateway of theirs.gateways) expect(await symbolsOf(gateway)).toEqual(['OTHER']);
     expect(await redis.client.mget(foreign)).toEqual(foreign.map(() => 'of another format'));
@@ -185,7 +183,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
 });
 
 describe.skipIf(isRedisMissing)('failures', () => {
-  it('of one are those of all, so that all together try as often as one', async () => {
+  it('of one gateway count for all, so that all together try as often as one', async () => {
     const upstreams = await Promise.all([startFakeUpstream(), startFakeUpstream()]);
     for (const each of upstreams) each.plan('tokens', status(500));
     const [upstream, other] = upstreams;
@@ -209,7 +207,7 @@ describe.skipIf(isRedisMissing)('failures', () => {
     for (const gateway of gateways) expect(failureOf(gateway)?.code).toBe('UPSTREAM_STATUS');
   });
 
-  it('that say the upstream is gone cost it one attempt for each listing in the hour', async () => {
+  it('because the upstream is gone cost one attempt for each listing in the first minute, and one more on request', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('chains', status(410));
     upstream.plan('tokens', status(410));
@@ -223,10 +221,19 @@ describe.skipIf(isRedisMissing)('failures', () => {
       ]);
     }
     expect([upstream.count('chains'), upstream.count('tokens')]).toEqual([1, 1]);
-    expect(await redis.client.pttl(key('tokens:pause'))).toBeGreaterThan(3_500_000);
+    const pauseMs = await redis.client.pttl(key('tokens:pause'));
+    expect(pauseMs).toBeGreaterThan(30_000);
+    expect(pauseMs).toBeLessThanOrEqual(60_000);
+    upstream.plan('chains', json({ chains: [chainRow(CHAIN)] }));
+    upstream.plan('tokens', moving());
+    // The one of them that has not asked and waits for the end of the pause asks at once, and all have its answer.
+    const [last] = gateways.slice(-1);
+    await last?.refreshOnRequest();
+    for (const gateway of gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
+    expect([upstream.count('chains'), upstream.count('tokens')]).toEqual([2, 2]);
   });
 
-  it('are over for all when one has succeeded', async () => {
+  it('end for all gateways when one succeeds', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', first(2, status(500), moving()));
     const { redis, gateways, key } = await startPeers(3, { upstream, firstPauseMs: 100 });
@@ -235,15 +242,15 @@ describe.skipIf(isRedisMissing)('failures', () => {
     expect(await redis.client.exists(key('tokens:pause'), key('tokens:failure'))).toBe(0);
   });
 
-  it('are counted over all, also where an answer is held back', async () => {
+  it('are counted over all gateways, also if an answer is held back', async () => {
     const { upstream, gateways } = await startPeers(3, { config: { tokensFreshMs: 250, holdBackTimes: 3 } });
     for (const gateway of gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
     upstream.plan('tokens', json({ tokens: [tokenRow(CHAIN, '0x1', { symbol: 'ONE' })] }));
     await expect.poll(() => Promise.all(gateways.map(symbolsOf))).toEqual([['ONE'], ['ONE'], ['ONE']]);
     const taken = gateways
       .flatMap(({ logged }) => logged)
-      .filter(({ msg }) => /^Taking .* held back/.test(msg));
-    // Each judges by what it serves itself.
+      .filter(({ msg }) => /held back is accepted/.test(msg));
+    // Each compares with the listing that it serves.
     expect(taken).toHaveLength(3);
     for (const gateway of gateways) expect(statusOf(gateway).tokens.isHeldBack).toBe(false);
     const heldBack = await refreshes(gateways, 'tokens', 'held_back');
@@ -259,7 +266,7 @@ describe.skipIf(isRedisMissing)('routes', () => {
   const ask = ({ query }: TestGateway) =>
     query(`{ tokens(srcChainKey: "${CHAIN}", srcToken: "0x1") { symbol } }`);
   const answered = (...symbols: string[]) => ({ data: { tokens: symbols.map((symbol) => ({ symbol })) } });
-  /** With clocks that stand still, so that each waits for what another asks for, however busy the machine is. */
+  /** With stopped clocks, so that each waits for the request of another, however busy the machine is. */
   async function withRoutes(routes: Answer, config: { destinationsFreshMs?: number } = {}) {
     const sharing = await startPeers(3, { config: { tokensFreshMs: 600_000, ...config } });
     for (const gateway of sharing.gateways)
@@ -269,13 +276,13 @@ describe.skipIf(isRedisMissing)('routes', () => {
     return { ...sharing, asked, advance: stopClocks().advance };
   }
 
-  it('that several ask for at once are one request', async () => {
+  it('that several gateways request at once cost one request', async () => {
     const { gateways, asked } = await withRoutes(late(300, routeTo('one')));
     expect(await Promise.all(gateways.map(ask))).toEqual(gateways.map(() => answered('one')));
     expect(asked()).toBe(1);
   });
 
-  it('that one has had are those of all, and no longer fresh there than here', async () => {
+  it('of one gateway are used by all, and expire at the same time everywhere', async () => {
     const { upstream, gateways, asked, advance } = await withRoutes(routeTo('one'), {
       destinationsFreshMs: 60_000,
     });
@@ -294,13 +301,13 @@ describe.skipIf(isRedisMissing)('routes', () => {
     expect(asked()).toBe(2);
   });
 
-  it('of a token that the upstream does not know are none, for all', async () => {
+  it('of a token that the upstream does not know are empty for all gateways', async () => {
     const { gateways, asked } = await withRoutes(status(422));
     for (const gateway of gateways) expect(await ask(gateway)).toEqual(answered());
     expect(asked()).toBe(1);
   });
 
-  it('that one could not have are asked for by the next', async () => {
+  it('that one gateway could not fetch are requested by the next', async () => {
     const { upstream, gateways, asked } = await withRoutes(status(500));
     const [one, ...others] = gateways;
     expect(one && codesOf(await ask(one))).toEqual(['UPSTREAM_STATUS']);
@@ -313,7 +320,7 @@ describe.skipIf(isRedisMissing)('routes', () => {
 describe.skipIf(isRedisMissing)('the rate limit', () => {
   const askFor = (index: number) => `{ tokens(srcChainKey: "${CHAIN}", srcToken: "0xa${index}") { symbol } }`;
 
-  it('holds for all of them together, in any second', async () => {
+  it('applies to all of them together, in any second', async () => {
     const upstream = await startMovingUpstream();
     upstream.plan('tokens', split(json({ tokens: [] }), moving(sources(15))));
     const config = { upstreamRequestsPerSecond: 3, tokensFreshMs: 600_000 };
@@ -324,13 +331,13 @@ describe.skipIf(isRedisMissing)('the rate limit', () => {
     for (const answer of await Promise.all(answers)) expect(answer).toEqual({ data: { tokens: [] } });
     const { seen } = upstream;
     expect(seen).toHaveLength(17);
-    // Places are given each 1.2 s, three at a time. On a busy machine a gateway may use one so late that it meets
+    // Permits are given each 1.2 s, three at a time. On a busy machine a gateway may use one so late that it meets
     // the next; without a common rate limit nine would go at once.
     expect(mostInASecond(seen, 300)).toBeLessThanOrEqual(6);
     expect((seen.at(-1)?.at ?? 0) - (seen[0]?.notBefore ?? 0)).toBeGreaterThan(5 * 1200 - 500);
   });
 
-  it('lets listings through first, whoever asks for routes', async () => {
+  it('sends listings first, whichever gateway requests routes', async () => {
     const upstream = await startMovingUpstream();
     upstream.plan('tokens', split(json({ tokens: [] }), moving(sources(16))));
     const { gateways } = await startPeers(4, {
@@ -343,11 +350,11 @@ describe.skipIf(isRedisMissing)('the rate limit', () => {
     );
     await Promise.all(flood);
     const asked = upstream.seen.map(({ url }) => url.endsWith('/tokens'));
-    // Sixteen routes take six seconds and more, in each of which a listing is due.
+    // Sixteen routes take at least six seconds, and a listing is due in each second.
     expect(asked.filter(Boolean).length).toBeGreaterThanOrEqual(4);
   });
 
-  it('is none for as long as the upstream has told one of them to wait, and no client waits for that', async () => {
+  it('allows no requests while a Retry-After of one gateway lasts, and no client waits for its end', async () => {
     const upstream = await startMovingUpstream();
     upstream.plan('tokens', moving(sources(2)));
     const { gateways } = await startPeers(2, { upstream, config: { tokensFreshMs: 600_000 } });
@@ -364,7 +371,7 @@ describe.skipIf(isRedisMissing)('the rate limit', () => {
 });
 
 describe.skipIf(isRedisMissing)('the lease of a refresh', () => {
-  it('of one that has died delays the others until it expires, and no longer', async () => {
+  it('of a gateway that died delays the others until it expires, and no longer', async () => {
     const redis = await startRedis();
     const upstream = await startMovingUpstream();
     const key = `${prefixOf(upstream.url)}tokens:lease`;
@@ -375,11 +382,11 @@ describe.skipIf(isRedisMissing)('the lease of a refresh', () => {
     expect(upstream.count('tokens')).toBe(1);
     const tookMs = performance.now() - startedAt;
     expect(tookMs).toBeGreaterThan(4900);
-    // By then they would fetch without it.
+    // After this time they would fetch without a lease.
     expect(tookMs).toBeLessThan(15_000);
   });
 
-  it('is renewed for as long as it takes', async () => {
+  it('is renewed while the refresh lasts', async () => {
     const upstream = await startMovingUpstream();
     upstream.plan('tokens', late(6500, moving()));
     const { gateways } = await startPeers(2, { upstream });

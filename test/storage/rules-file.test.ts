@@ -21,7 +21,7 @@ import { open } from '../support/open-gateway.js';
 import { createTestLog } from '../support/test-gateway.js';
 
 const POLL_MS = 10;
-/** Long enough for some looks at the file. */
+/** Long enough for several polls of the file. */
 const SOME_LOOKS_MS = 300;
 
 function makeFolder(): string {
@@ -36,7 +36,7 @@ function fileWith(text: string): string {
   return path;
 }
 
-/** The chains of these that the rules hide. */
+/** Those of the chains that the rules hide. */
 const hiddenBy = (rules: ListingRules) =>
   ['a', 'b', 'c'].filter((chainKey) => rules.resolve(() => []).hides({ chainKey, address: '0x1' }));
 
@@ -64,17 +64,17 @@ describe('a file of rules', () => {
     writeFileSync(path, '');
     await expect.poll(() => changes).toEqual([['b', 'c'], []]);
     expect(logged.map(({ level, msg, rules }) => ({ level, msg, rules }))).toEqual([
-      { level: 30, msg: expect.stringMatching(/^LISTING_RULES has changed/), rules: 2 },
-      { level: 30, msg: expect.stringMatching(/^LISTING_RULES has changed/), rules: 0 },
+      { level: 'info', msg: expect.stringMatching(/^LISTING_RULES has changed/), rules: 2 },
+      { level: 'info', msg: expect.stringMatching(/^LISTING_RULES has changed/), rules: 0 },
     ]);
   });
 
-  it('is read again when another file takes its place, as editors do it', async () => {
+  it('is read again when another file replaces it, as editors do', async () => {
     const path = fileWith('hide a');
     const { changes } = await watch(path);
     for (const key of ['b', 'c', 'a']) {
       writeFileSync(`${path}.new`, `hide ${key}`);
-      // The same time and the same length: only the file itself is another one.
+      // The same time and length: only the file is another one.
       utimesSync(`${path}.new`, 1, 1);
       renameSync(`${path}.new`, path);
       await expect.poll(() => changes.at(-1)).toEqual([key]);
@@ -82,7 +82,7 @@ describe('a file of rules', () => {
     expect(changes).toHaveLength(3);
   });
 
-  it('is read again when a link on its path leads elsewhere, as Kubernetes does it', async () => {
+  it('is read again when a link on its path changes, as in Kubernetes', async () => {
     const folder = makeFolder();
     const put = (version: string, text: string) => {
       mkdirSync(join(folder, version));
@@ -101,7 +101,7 @@ describe('a file of rules', () => {
     await expect.poll(() => changes).toEqual([['b'], ['c']]);
   });
 
-  it('is not taken while it is being written', async () => {
+  it('is not read while it is being written', async () => {
     const path = fileWith('hide a');
     const { changes } = await watch(path);
     truncateSync(path);
@@ -113,7 +113,7 @@ describe('a file of rules', () => {
     await expect.poll(() => changes).toEqual([['b', 'c']]);
   });
 
-  it('changes nothing when it is touched', async () => {
+  it('changes nothing when only its times change', async () => {
     const path = fileWith('hide a');
     const { changes, logged } = await watch(path);
     utimesSync(path, 1, 1);
@@ -133,7 +133,7 @@ describe('a file of rules', () => {
       (path) => writeFileSync(path, 'keep a chainId 1\nkeep a chainId 2'),
     ],
     ['that is gone', /ENOENT/, (path) => rmSync(path)],
-    // What is no regular file is refused as in SNAPSHOT_DIR.
+    // Files that are not regular are refused, as in SNAPSHOT_DIR.
     [
       'that is a FIFO',
       /it is no regular file/,
@@ -147,7 +147,7 @@ describe('a file of rules', () => {
       /it is larger \(1048577 bytes\) than the 1048576 bytes/,
       (path) => truncateSync(path, 1_048_577),
     ],
-  ])('%s leaves the rules before, with one line in the log', async (_name, reason, spoil) => {
+  ])('%s leaves the last rules in force, with one line in the log', async (_name, reason, spoil) => {
     const path = fileWith('hide a');
     const { hidden, changes, logged } = await watch(path);
     spoil(path);
@@ -155,23 +155,23 @@ describe('a file of rules', () => {
     await sleep(SOME_LOOKS_MS);
     expect(logged).toEqual([
       expect.objectContaining({
-        level: 50,
+        level: 'error',
         file: path,
         reason: expect.stringMatching(reason),
-        msg: expect.stringMatching(/^LISTING_RULES is not taken, and the rules before stay: /),
+        msg: expect.stringMatching(/^LISTING_RULES has an error, and the last rules stay in force: /),
       }),
     ]);
     expect({ hidden: hidden(), changes }).toEqual({ hidden: ['a'], changes: [] });
     rmSync(path, { recursive: true, force: true });
     writeFileSync(path, 'hide c');
     await expect.poll(() => changes).toEqual([['c']]);
-    expect(logged.at(-1)).toMatchObject({ level: 30, msg: expect.stringMatching(/has changed/) });
+    expect(logged.at(-1)).toMatchObject({ level: 'info', msg: expect.stringMatching(/has changed/) });
   });
 
-  it('says each distinct error once, and that it is over', async () => {
+  it('logs each distinct error once, and its end', async () => {
     const path = fileWith('hide a');
     const { changes, logged } = await watch(path);
-    const errors = () => logged.filter(({ level }) => level === 50).length;
+    const errors = () => logged.filter(({ level }) => level === 'error').length;
     writeFileSync(path, 'broken');
     await expect.poll(errors).toBe(1);
     // The same error in another file.
@@ -183,11 +183,11 @@ describe('a file of rules', () => {
     writeFileSync(path, 'hide a');
     await expect
       .poll(() => logged.at(-1)?.msg)
-      .toBe('LISTING_RULES has no error any more, and the same rules');
+      .toBe('LISTING_RULES has no error any more, and its rules have not changed');
     expect(changes).toEqual([]);
   });
 
-  it('is not looked at after the end', async () => {
+  it('is not read after close', async () => {
     const path = fileWith('hide a');
     const { file, changes, logged } = await watch(path);
     file.close();
@@ -200,7 +200,7 @@ describe('a file of rules', () => {
     });
   });
 
-  it('survives a receiver that throws, which the log says', async () => {
+  it('logs it if the receiver of changes throws, and continues', async () => {
     const path = fileWith('hide a');
     const { log, logged } = await createTestLog();
     const onChange = () => {
@@ -215,7 +215,7 @@ describe('a file of rules', () => {
     await expect.poll(internal).toBe(2);
   });
 
-  it('with an error rejects the opening', async () => {
+  it('with an error rejects the call that opens it', async () => {
     const { log } = await createTestLog();
     const opened = (path: string) => openRulesFile({ path, onChange: () => {}, log });
     await expect(opened(fileWith('broken'))).rejects.toThrow(/^line 1: expected a rule/);
@@ -228,11 +228,9 @@ describe('LISTING_RULES', () => {
     const path = fileWith('chains base\nhide\n');
     const { output, exited } = spawnGateway({ LISTING_RULES: path, MAX_DEPTH: '0' });
     expect(await exited).toBe(1);
-    expect(output().split('\n')).toEqual([
-      'The gateway did not start. Correct these settings:',
-      `  LISTING_RULES: expected a text file of rules about the listings, got "${path}" with this error: line 2: expected one chain (key or CAIP-2) or token (chain:address or CAIP-19) after "hide"; got "hide"`,
-      '  MAX_DEPTH: expected a whole number from 1 to 1000, got "0"',
-      '',
+    expect(JSON.parse(output()).details).toEqual([
+      `LISTING_RULES: expected a text file of rules about the listings, got "${path}" with this error: line 2: expected one chain (key or CAIP-2) or token (chain:address or CAIP-19) after "hide"; got "hide"`,
+      'MAX_DEPTH: expected a whole number from 1 to 1000, got "0"',
     ]);
   });
 

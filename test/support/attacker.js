@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
 
-// A thread of its own: what it reads must not delay those who measure.
+// A thread of its own: reading responses must not delay the measurements.
 
 /** @type {{ address: string, connections: number, forMs: number, bodies: readonly string[], from?: string }} */
 const { address, connections, forMs, bodies, from } = workerData;

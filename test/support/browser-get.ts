@@ -1,14 +1,14 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 
-/** An answer as it came over the wire. */
+/** A response as received, not decompressed. */
 export interface Got {
   readonly status: number | undefined;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
-/** Asks as a browser does, but leaves the body as it came over the wire, which `fetch` would not. */
+/** Sends a request as a browser does. The body stays compressed, unlike with `fetch`. */
 export async function getAsBrowser(
   address: string,
   path: string,

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 
-/** How long a page, or the start of the browser, may take on a busy machine. */
-export const PATIENCE_MS = 120_000;
+/** How long a page, or the start of the browser, may take on a busy machine, in milliseconds. */
+export const BROWSER_TIMEOUT_MS = 120_000;
 
 const CANDIDATES = [
   '/usr/bin/chromium',
@@ -14,10 +14,7 @@ const CANDIDATES = [
 
 const executable = (process.env.CHROMIUM_PATH ? [process.env.CHROMIUM_PATH] : CANDIDATES).find(existsSync);
 
-/**
- * Whether tests that need a browser are to be skipped. In CI they never are: a browser that is missing there fails
- * them.
- */
+/** Whether to skip tests that need a browser. In CI they are not skipped: a missing browser fails them. */
 export const isBrowserMissing = !executable && !process.env.CI;
 
 if (isBrowserMissing) {
@@ -27,17 +24,17 @@ if (isBrowserMissing) {
 }
 
 /**
- * Starts a real headless Chromium that can reach no name but this machine's; the test's end ends it.
+ * Starts a real headless Chromium that can reach only this machine. The end of the test closes it.
  *
- * @param atEnd what takes the ending of it; one that several tests share ends after them
+ * @param atEnd registers the function that closes it; a browser for several tests is closed after all of them
  */
 export async function launchBrowser(
   atEnd: (end: () => Promise<void>) => void = onTestFinished,
 ): Promise<Browser> {
-  if (!executable) throw new Error('Chromium is not installed, and in CI nothing may be skipped for that.');
+  if (!executable) throw new Error('Chromium is not installed, and in CI its tests must not be skipped.');
   const browser = await chromium.launch({
     executablePath: executable,
-    timeout: PATIENCE_MS,
+    timeout: BROWSER_TIMEOUT_MS,
     args: [
       '--headless',
       '--no-sandbox',

@@ -8,15 +8,15 @@ import {
   startFakeUpstream,
 } from './fake-upstream.js';
 
-/** The rows of the fake successor, and how many of them one page has; all of them unless given. */
+/** The rows of the fake successor, and the size of a page; all rows unless given. */
 export interface FakeSuccessorListings extends FakeListings {
   readonly pageSize?: number;
 }
 
-/** The query parameter that asks for a further page. */
+/** The query parameter for a further page. */
 export const NEXT_TOKEN = 'pagination[nextToken]';
 
-/** A real HTTP server in the form of the value-transfer service, which is the v1 service's but for its rows and pages. */
+/** Starts a real HTTP server in the form of the value-transfer service. It differs from v1 in rows and pages. */
 export async function startFakeSuccessor(listings: FakeSuccessorListings = {}): Promise<FakeUpstream> {
   const { pageSize, chains, tokens } = listings;
   const successor = await startFakeUpstream();
@@ -25,7 +25,7 @@ export async function startFakeSuccessor(listings: FakeSuccessorListings = {}): 
   return successor;
 }
 
-/** Answers 200 with the page of these rows that the token asks for. */
+/** Responds with 200 and the page of these rows that the token names. */
 export function paged(
   name: 'chains' | 'tokens',
   rows: readonly unknown[],
@@ -34,13 +34,13 @@ export function paged(
   return (response, request, nth) => {
     const from = Number(/^from (\d+)\/$/.exec(tokenOf(request.url) ?? '')?.[1] ?? 0);
     const to = from + pageSize;
-    // As a token may be: with characters that mean something in an address.
+    // With characters that have a meaning in URLs, as real tokens can have.
     const pagination = to < rows.length ? { nextToken: `from ${to}/` } : {};
     json({ [name]: rows.slice(from, to), pagination })(response, request, nth);
   };
 }
 
-/** The token of the page that this request asks for; null for the first. */
+/** The token of the requested page; null for the first. */
 export function tokenOf(url: string | undefined): string | null {
   return new URL(url ?? '', 'http://fake').searchParams.get(NEXT_TOKEN);
 }

@@ -1,17 +1,17 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Answers one request to the fake upstream; `nth` counts the requests for that path from 1. */
+/** Responds to one request to the fake upstream. `nth` counts the requests for that path from 1. */
 export type Answer = (response: ServerResponse, request: IncomingMessage, nth: number) => void;
 
-/** A request that came to the fake upstream. */
+/** A request that the fake upstream received. */
 export interface SeenRequest {
   readonly path: string;
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
-  /** Milliseconds, on the clock of `performance`. */
+  /** When it was received, by `performance.now()`. */
   readonly at: number;
-  /** It may have come at any time from here: where this process was held up, it is taken up only after that. */
+  /** The earliest time at which it can have arrived: while this process is blocked, requests wait unread. */
   readonly notBefore: number;
 }
 
@@ -20,30 +20,30 @@ export interface FakeUpstream {
   readonly url: string;
   /** Every request so far. */
   readonly seen: SeenRequest[];
-  /** How many requests came, in all or for one path. */
+  /** How many requests were received, in all or for one path. */
   count(path?: string): number;
-  /** The written plan: how requests for a path are answered from now on. */
+  /** Sets how requests for a path are answered from now on. */
   plan(path: 'chains' | 'tokens', answer: Answer): void;
-  /** Ends all connections and refuses new ones: nobody listens on the port until {@link FakeUpstream.accept}. */
+  /** Closes all connections and refuses new ones: the port is closed until {@link FakeUpstream.accept}. */
   refuse(): Promise<void>;
-  /** Listens again, on the same port; does nothing where it does already. */
+  /** Opens the same port again, unless it is open. */
   accept(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Rows as the upstream would send them, of whatever form. */
+/** Rows as the upstream would send them, valid or not. */
 export interface FakeListings {
   readonly chains?: readonly unknown[];
   readonly tokens?: readonly unknown[];
 }
 
-/** How often it is noted that the event loop goes round, and how many of its rounds a request takes at most. */
+/** How often the time of the event loop is recorded, and how many ticks a request takes at most. */
 const BEAT_MS = 20;
 const BEATS = 5;
 
-/** A real HTTP server in the form of the v1 service that counts requests and fails by a written plan. */
+/** Starts a real HTTP server in the form of the v1 service, which counts requests and fails by a plan. */
 export async function startFakeUpstream(listings: FakeListings = {}): Promise<FakeUpstream> {
-  // Read only where it is wanted: compiled tests stand elsewhere than their sources, and the demo beside those.
+  // Read only if needed: compiled tests are in another folder, where the demo is not found.
   const { chains = (await demo()).demoChains, tokens = (await demo()).demoTokens } = listings;
   const seen: SeenRequest[] = [];
   const plans = new Map<string, Answer>([
@@ -63,7 +63,7 @@ export async function startFakeUpstream(listings: FakeListings = {}): Promise<Fa
     const answer = plans.get(path) ?? status(404);
     answer(response, request, seen.filter((other) => other.path === path).length);
   });
-  // It closes no idle connection by itself: where this process was held up, a request may just have been sent on it.
+  // It never closes idle connections: if this process was blocked, a request may be on its way.
   server.keepAliveTimeout = 0;
   const listen = (port: number) =>
     new Promise<void>((resolve, reject) => {
@@ -99,13 +99,13 @@ export async function startFakeUpstream(listings: FakeListings = {}): Promise<Fa
 const demo = () => import('../fixtures/demo.js');
 
 /**
- * The most requests that surely came in any second, wherever it begins; less some slack in milliseconds, since on a
- * busy machine other processes may hold up what was sent evenly. What this process itself held up is allowed for.
+ * The most requests that certainly arrived within one second, less some slack in milliseconds: on a busy machine other
+ * processes can delay evenly sent requests. Delays of this process are taken into account.
  */
 export function mostInASecond(seen: readonly SeenRequest[], slackMs = 100): number {
   let most = 0;
   let from = 0;
-  // They are in the order in which they came.
+  // In the order of their arrival.
   for (const [index, { at }] of seen.entries()) {
     while ((seen[from]?.notBefore ?? at) <= at - 1000 + slackMs) from++;
     most = Math.max(most, index - from + 1);
@@ -115,19 +115,19 @@ export function mostInASecond(seen: readonly SeenRequest[], slackMs = 100): numb
 
 type Headers = Readonly<Record<string, string | string[]>>;
 
-/** Answers 200 with this value as JSON, such as with `{ age: '60' }` among the headers. */
+/** Responds with 200, this value as JSON, and these headers. */
 export function json(value: unknown, headers?: Headers): Answer {
   return text(JSON.stringify(value), headers);
 }
 
-/** Answers 200 with this body. */
+/** Responds with 200 and this body. */
 export function text(body: string | Buffer, headers: Headers = {}): Answer {
   return (response) => {
     response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(body);
   };
 }
 
-/** Answers with this status. */
+/** Responds with this status. */
 export function status(
   code: number,
   headers: Record<string, string> = {},
@@ -138,22 +138,22 @@ export function status(
   };
 }
 
-/** Never answers. */
+/** Never responds. */
 export const stall: Answer = () => {};
 
-/** Breaks the connection off without an answer. */
+/** Closes the connection without a response. */
 export const reset: Answer = (_response, request) => {
   request.socket.destroy();
 };
 
-/** Answers after a while. */
+/** Responds after a while. */
 export function late(ms: number, answer: Answer): Answer {
   return (response, request, nth) => {
     setTimeout(() => answer(response, request, nth), ms);
   };
 }
 
-/** Answers the first requests in one way and the rest in another. */
+/** Responds to the first requests in one way and to the rest in another. */
 export function first(times: number, answer: Answer, then: Answer): Answer {
   return (response, request, nth) => (nth <= times ? answer : then)(response, request, nth);
 }

@@ -5,7 +5,7 @@ import { brotliCompressSync, constants, createBrotliCompress, createGzip, gzipSy
 import type { RawChain, RawToken } from '../fixtures/demo.js';
 import { type Answer, type FakeUpstream, json, reset, stall, status, text } from './fake-upstream.js';
 
-/** The rows that the upstream has while all is well. */
+/** The rows of the upstream without a fault. */
 export interface GoodListings {
   readonly chains: readonly RawChain[];
   readonly tokens: readonly RawToken[];
@@ -14,13 +14,13 @@ export interface GoodListings {
 /** A way in which the upstream can fail. */
 export interface Fault {
   readonly name: string;
-  /** What `listings.lastFailure` says while it lasts. */
+  /** The code of `listings.lastFailure` during the fault. */
   readonly code: `UPSTREAM_${string}`;
-  /** Has the upstream fail so, until {@link mend}. */
+  /** Starts the fault, until {@link mend}. */
   readonly begin: Begin;
 }
 
-/** A way of answering that looks wrong and is not: the rows are to be taken. */
+/** A response that only looks wrong: its rows must be accepted. */
 export type Oddity = Pick<Fault, 'name' | 'begin'>;
 
 type Begin = (upstream: FakeUpstream, good: GoodListings) => void | Promise<void>;
@@ -29,19 +29,19 @@ type Row = RawChain | RawToken;
 const MB = 2 ** 20;
 const HUGE_MB = 200;
 
-/** The beginning of a head in raw bytes, for answers that `node:http` would not write. */
+/** The beginning of a head in raw bytes, for responses that `node:http` would not write. */
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
-/** A head of the old kind, whose body ends where its connection does. */
+/** A head of HTTP/1.0: its body ends with the connection. */
 const OLD_HEAD = 'HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n';
-/** Levels of arrays on which recursive code runs out of stack. */
+/** So many levels of arrays that recursive code exhausts the stack. */
 const DEEP = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
 
-/** An interim answer, which another has to follow. */
+/** An interim response, which another one must follow. */
 function interim(code: number): string {
   return `HTTP/1.1 ${code} Interim\r\n\r\n`;
 }
 
-/** A whole answer with this body, whose length is said to be off by so much. */
+/** A whole response with this body. `off` is the error of its Content-Length. */
 function sized(body: string, off = 0): string {
   return `${HEAD}Content-Length: ${Buffer.byteLength(body) + off}\r\n\r\n${body}`;
 }
@@ -60,37 +60,37 @@ function closed(bytes: string): Answer {
   };
 }
 
-/** Resets the connection, as a machine does that knows nothing of it. */
+/** Resets the connection (RST). */
 const resetHard: Answer = (_response, { socket }) => {
   socket.resetAndDestroy();
 };
 
-/** A good head, and then a space each 10 ms. */
+/** Sends a good head, and then a space every 10 ms. */
 const drip: Answer = (response) => {
   response.writeHead(200, { 'content-type': 'application/json' });
   every10Ms(response, () => response.write(' '));
 };
 
-/** One interim answer after another, and never the one that they announce. */
+/** Sends interim responses without end, and never a final one. */
 const interimForEver: Answer = (response) => {
   every10Ms(response, () => response.writeProcessing());
 };
 
-/** Sends everyone elsewhere, with a path that the fake upstream counts as `/trap`. */
+/** Redirects every request, to a path that the fake upstream counts as `/trap`. */
 const redirect: Answer = (response, { headers }) => {
   response.writeHead(301, { location: `http://${headers.host}/trap` }).end();
 };
 
-/** 200 MB of JSON that is all spaces, made as fast as they are taken and never held. */
+/** Streams 200 MB of spaces as JSON, as fast as they are read. */
 function huge(code: number): Answer {
   return (response) => {
     response.writeHead(code, { 'content-type': 'application/json' });
-    // Whoever has read enough breaks it off.
+    // The client can abort it.
     pipeline(spaces(), response).catch(() => {});
   };
 }
 
-/** The same, compressed once to what is hardly anything. */
+/** The same, compressed to a few bytes. */
 function bomb(encoding: keyof typeof bombs): Answer {
   return async (response, request, nth) => {
     made[encoding] ??= bombs[encoding]();
@@ -134,7 +134,7 @@ const NO_ROWS = '{"chains":[],"tokens":[]';
 const NOT_UTF8 = Buffer.from('{"tokens":["\xff"],"chains":["\xff"]}', 'latin1');
 const BAD_ROWS = `null,7,"",[],{},${DEEP},{"name":${DEEP}},{"__proto__":{"chainKey":"a","address":"0x1"}}`;
 
-/** Faults that pass as soon as the upstream has mended; by what is at fault, and one on each line. */
+/** Faults that end as soon as the upstream recovers, grouped by kind. */
 export const FAULTS: Readonly<Record<string, readonly Fault[]>> = {
   connection: [
     { name: 'a refused connection', ...unreachable, begin: (upstream) => upstream.refuse() },
@@ -201,13 +201,13 @@ export const FAULTS: Readonly<Record<string, readonly Fault[]>> = {
   ],
 };
 
-/** Faults that are remembered for an hour, however soon the upstream thinks better of it. */
+/** Faults that are remembered for an hour, even if the upstream recovers earlier. */
 export const LASTING_FAULTS: readonly Fault[] = [
   { name: '410', ...gone, begin: always(status(410)) },
   { name: 'an error that says deprecated', ...gone, begin: always(status(400, {}, DEPRECATED)) },
 ];
 
-/** Answers that only look like faults, one on each line. */
+/** Responses that only look like faults. */
 export const ODDITIES: readonly Oddity[] = [
   { name: 'an HTTP/1.0 body that ends with its connection', begin: eachBody((b) => closed(OLD_HEAD + b)) },
   { name: 'a hundred interim answers first', begin: eachBody((b) => open(INTERIMS + sized(b))) },
@@ -216,11 +216,11 @@ export const ODDITIES: readonly Oddity[] = [
   { name: 'brotli', begin: eachBody((b) => text(brotliCompressSync(b, FAST), BROTLI)) },
   { name: 'rows given twice, first none', begin: eachBody((b) => text(`${NO_ROWS},${b.slice(1)}`)) },
   { name: 'bad rows among the good', begin: eachBody((b) => text(b.replace(/\]\}$/, `,${BAD_ROWS}]}`))) },
-  // Of a token whose price nobody asks for here: it has none while it is held back.
+  // Of a token whose price no question reads: a held-back token has no price.
   { name: 'other decimals of one token', begin: eachRows(otherDecimals) },
 ];
 
-/** Ends whatever fault there is. */
+/** Ends any fault. */
 export async function mend(upstream: FakeUpstream, good: GoodListings): Promise<void> {
   upstream.plan('chains', json({ chains: good.chains }));
   upstream.plan('tokens', json({ tokens: good.tokens }));
@@ -234,7 +234,7 @@ function always(answer: Answer): Begin {
   };
 }
 
-/** Answers for each listing with something made of its good body. */
+/** Responds for each listing with a change of its good body. */
 function eachBody(answerOf: (body: string) => Answer): Begin {
   return (upstream, { chains, tokens }) => {
     upstream.plan('chains', answerOf(JSON.stringify({ chains })));
@@ -242,7 +242,7 @@ function eachBody(answerOf: (body: string) => Answer): Begin {
   };
 }
 
-/** Answers for each listing with rows made of its good ones. */
+/** Responds for each listing with a change of its good rows. */
 function eachRows(rowsOf: (good: readonly Row[]) => readonly Row[]): Begin {
   return (upstream, { chains, tokens }) => {
     upstream.plan('chains', json({ chains: rowsOf(chains) }));
@@ -250,7 +250,7 @@ function eachRows(rowsOf: (good: readonly Row[]) => readonly Row[]): Begin {
   };
 }
 
-/** This text as the rows of either listing. */
+/** A body with this text as the rows, for both listings. */
 function rows(array: string): Answer {
   return text(`{"chains":${array},"tokens":${array}}`);
 }
@@ -263,7 +263,7 @@ function lessThanHalf(good: readonly Row[]): readonly Row[] {
   return good.slice(0, Math.floor(good.length * 0.49));
 }
 
-/** One token in the middle says other decimals than it did; chains have none of their own. */
+/** Changes the decimals of one token in the middle; chains are not changed. */
 function otherDecimals(good: readonly Row[]): readonly Row[] {
   const middle = Math.floor(good.length / 2);
   return good.map((row, index) =>

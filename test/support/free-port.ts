@@ -2,18 +2,18 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** From here on, below the ports that systems give to whoever asks for any. */
+/** The first port. All ports are below the range from which systems choose free ports. */
 const FIRST_PORT = 20_000;
 const PORTS = 12_000;
-/** So many workers of vitest have ports of their own: two could find the same port free before one listens on it. */
+/** How many workers of vitest have a range of their own. In a shared range two could choose the same free port. */
 const WORKERS = 12;
 const WORKER = Number(process.env.VITEST_POOL_ID ?? 0) % WORKERS;
-/** Ports that this process was given before: a server may be about to listen on one, even if nobody does now. */
+/** Ports that this process has returned before: a server may be about to listen on them. */
 const given = new Set<number>();
 
 /**
- * A port that nobody listens on now. Not one that the system would give to the next who asks: a server that is
- * restarted on it, or starts late, would find it taken.
+ * Finds a port without a listener. The system itself never chooses it for others, so that it stays free for a server
+ * that starts late or restarts.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -8,20 +8,20 @@ export interface GatewayProcess {
   /** Such as `http://127.0.0.1:40123`. */
   readonly address: string;
   readonly child: ChildProcess;
-  /** Everything that it wrote so far. */
+  /** Everything that the process wrote so far. */
   readonly output: () => string;
   /** Resolves with the exit status. */
   readonly exited: Promise<number | null>;
 }
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
-/** As `npm start` has them. Without them the garbage of Node 24 alone may take 100 MB more. */
+/** The flags of `npm start`. Without them garbage of Node 24 may take 100 MB more. */
 const FLAGS = ['--max-semi-space-size=8', '--v8-pool-size=1'];
 
 /**
- * Starts the built gateway on a free port; the test's end ends it.
+ * Starts the built gateway on a free port. The end of the test ends it.
  *
- * @param atEnd what takes the ending of it; tests that run beside others have one of their own in their context
+ * @param atEnd registers the function that ends it; concurrent tests pass the `onTestFinished` of their context
  */
 export async function startGatewayProcess(
   env: Record<string, string> = {},
@@ -42,13 +42,13 @@ export async function startGatewayProcess(
   return { address, child, output, exited };
 }
 
-/** On a busy machine a turn takes its time. */
-const PATIENT = { MAX_WAIT_MS: '60000' };
+/** Settings for busy machines, on which operations wait long. */
+const OF_TESTS = { MAX_WAIT_MS: '60000' };
 
-/** Starts the built gateway with just these settings, and waits for nothing. */
-export function spawnGateway(env: Record<string, string>) {
-  const child = spawn(process.execPath, [...FLAGS, MAIN], {
-    env: { PATH: process.env.PATH ?? '', ...PATIENT, ...env },
+/** Starts the built gateway with only these settings, and does not wait for it. */
+export function spawnGateway(env: Record<string, string>, main = MAIN) {
+  const child = spawn(process.execPath, [...FLAGS, main], {
+    env: { PATH: process.env.PATH ?? '', ...OF_TESTS, ...env },
   });
   let written = '';
   const collect = (chunk: Buffer) => {
@@ -56,12 +56,12 @@ export function spawnGateway(env: Record<string, string>) {
   };
   child.stdout.on('data', collect);
   child.stderr.on('data', collect);
-  // Not at its `exit`, which may come before the last of the output.
+  // Not at its `exit`, which can precede the last output.
   const exited = once(child, 'close').then(([code]) => code as number | null);
   return { child, output: () => written, exited };
 }
 
-/** Asks a running gateway by POST. */
+/** Sends a query to a running gateway by POST. */
 export async function ask<Data>(address: string, query: string, variables?: object): Promise<{ data: Data }> {
   const response = await fetch(`${address}/graphql`, {
     method: 'POST',

@@ -3,6 +3,7 @@ import {
   type GraphQLArgument,
   type GraphQLInputType,
   type GraphQLNamedType,
+  type GraphQLSchema,
   getNamedType,
   isAbstractType,
   isEnumType,
@@ -17,6 +18,7 @@ import { withFederation } from '../../src/graph/federation/federated.js';
 import { idOfChain, idOfToken } from '../../src/graph/schema/ids.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
 import { demoTokens } from '../fixtures/demo.js';
+import { randomFrom } from './random.js';
 
 /** A request as a client makes it. */
 export interface Operation {
@@ -25,19 +27,31 @@ export interface Operation {
   readonly operationName?: string;
 }
 
+/** A schema, with values for its arguments. */
+export interface Graph {
+  readonly schema: GraphQLSchema;
+  /** Values of leaf arguments and input fields. A few have a wrong size; all have the right type. */
+  readonly valuesOf: (type: GraphQLNamedType, name: string) => readonly unknown[] | undefined;
+  /** Fields that few operations select. */
+  readonly rare?: readonly string[];
+  /** Further aliases. Each is used once in an operation, so that few fields conflict. */
+  readonly aliases?: readonly string[];
+}
+
 export interface OperationsOptions {
-  /** The fields (`Type.field`) that are not asked for. */
+  /** The schema; that of the gateway unless given. */
+  readonly graph?: Graph;
+  /** Fields (`Type.field`) that are never selected. */
   readonly without?: readonly string[];
   /**
    * Whether routes are asked for, from few tokens and never from within a list. With `often` half of the fields are
    * such that ask for them, where there are any.
    */
   readonly hasRoutes?: boolean | 'often';
-  /** Cursors of earlier states of the listings, to ask for the changes since. */
+  /** Cursors of earlier states of the listings, for queries of changes. */
   readonly cursors?: readonly string[];
 }
 
-const schema = withFederation(ownSchema);
 const KEYS = ['ethereum', 'base', 'solana', 'nope', '', 'été "☃" \u{1f41f}'];
 const ADDRESSES = [...demoTokens.slice(0, 4).map(({ address }) => address), 'nope'];
 const CAIP2S = ['eip155:1', 'eip155:8453', 'eip155:0', 'nope', ''];
@@ -53,7 +67,7 @@ const REPRESENTATIONS: readonly unknown[] = [
   'nope',
 ];
 
-/** Values of leaf arguments and input fields by their names; a few are of the wrong size, none of a wrong type. */
+/** Values by the names of arguments and input fields. */
 const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   search: ['', 'eth', 'kaia'],
   chainTypes: ['evm', 'SOLANA', 'x'],
@@ -80,35 +94,60 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   name: ['Token', 'Node', 'nope'],
 };
 
-/** What is nobody's value, for variables of wrong types. */
-const WRONG = [{}, [[]], 2 ** 31, 'BEST', { chainKey: 'base' }, true, 0.5];
+const OWN_GRAPH: Graph = { schema: withFederation(ownSchema), valuesOf: (_type, name) => VALUES[name] };
 
-/** Of a name in a document. */
+/** Values of wrong types, for variables. */
+const WRONG: readonly unknown[] = [
+  {},
+  [[]],
+  2 ** 31,
+  'BEST',
+  { chainKey: 'base' },
+  true,
+  0.5,
+  { n: null, constructor: 1 },
+];
+
+/** The longest name in a document. */
 const MAX_NAME_LENGTH = 200;
 
-/** How deep fields may stand in each other. */
+/** How many levels of fields an operation has at most. */
 const MAX_DEPTH = 4;
 
 /**
- * Operations that are valid for the graph, of which few are refused for their variables: with arguments as
+ * Operations that are valid for a graph, of which few are refused for their variables: with arguments as
  * literals and as variables of all input types (also null, missing, and with defaults), aliases, fields asked
  * for twice, fragments within each other, directives, and often a second operation in the document.
  */
 export function operationsOf(options: OperationsOptions = {}): fc.Arbitrary<Operation> {
+  if (options.graph) return fc.integer().map((seed) => operationOf(chooseBySeed(seed), options));
   return fc.gen().map((g) =>
-    operationOf((items) => {
-      const item = items[g(fc.nat, { max: items.length - 1 })];
-      return item as (typeof items)[number];
-    }, options),
+    operationOf(
+      chooseBy((below) => g(fc.nat, { max: below - 1 })),
+      options,
+    ),
   );
 }
+
+function chooseBySeed(seed: number): Choose {
+  const random = randomFrom(seed);
+  return chooseBy((below) => Math.floor(random() * below));
+}
+
+/** @param placeBelow a whole number from 0, below this one */
+const chooseBy =
+  (placeBelow: (below: number) => number): Choose =>
+  (items) =>
+    items[placeBelow(items.length)] as (typeof items)[number];
 
 type Choose = <Item>(items: readonly Item[]) => Item;
 
 function operationOf(
   choose: Choose,
-  { without = [], hasRoutes = false, cursors = [] }: OperationsOptions,
+  { graph = OWN_GRAPH, without = [], hasRoutes = false, cursors = [] }: OperationsOptions,
 ): Operation {
+  const { schema, valuesOf, rare = [] } = graph;
+  const aliases = [...(graph.aliases ?? [])];
   const outOf = (times: number) => choose(Array.from({ length: times }, (_, nth) => nth)) === 0;
   const variables: Record<string, unknown> = {};
   let definitions: string[] = [];
@@ -121,6 +160,10 @@ function operationOf(
     const name = `${letter}${named++}`;
     if (!outOf(12)) return name;
     return name.padEnd(outOf(20) ? MAX_NAME_LENGTH + 1 : MAX_NAME_LENGTH, 'x');
+  }
+
+  function alias(): string {
+    return (outOf(4) && aliases.pop()) || nameOf('a');
   }
 
   function define(type: string, value: unknown, defaultTo?: string): string {
@@ -157,38 +200,45 @@ function operationOf(
     }
     if (outOf(8)) return null;
     if (isListType(type)) {
-      // What is no list stands for a list of itself.
+      // A single value is coerced to a list of one item.
       if (outOf(5)) return jsonOf(type.ofType, name);
       return Array.from({ length: choose([0, 1, 2, 3]) }, () => jsonOf(type.ofType, name));
     }
     if (isInputObjectType(type)) {
-      const fields = Object.values(type.getFields()).filter((field) => isNonNullType(field.type) || outOf(3));
+      const fields = Object.values(type.getFields())
+        .filter((field) => isNonNullType(field.type) || outOf(3))
+        .filter((field) => field.name !== 'reachableFrom' || hasRoutes);
       return Object.fromEntries(fields.map((field) => [field.name, jsonOf(field.type, field.name)]));
     }
     if (getNamedType(type).name === 'Boolean') return choose([true, false]);
-    const values = VALUES[name];
+    const values = valuesOf(getNamedType(type), name);
     if (!values) throw new Error(`Expected values for ${name}`);
     return choose(name === 'since' ? [...values, ...cursors] : values);
   }
 
-  /** The same as a document writes it; parts of it are variables. */
-  function literalOf(type: GraphQLInputType, name: string, value: unknown): string {
+  /** The same as a document writes it. @param inPart writes its parts, of which some are variables unless given */
+  function literalOf(type: GraphQLInputType, name: string, value: unknown, inPart = partOf): string {
     const inner = isNonNullType(type) ? type.ofType : type;
     if (value === null) return 'null';
     if (isListType(inner) && Array.isArray(value)) {
-      return `[${value.map((item) => partOf(inner.ofType, name, item)).join(', ')}]`;
+      return `[${value.map((item) => inPart(inner.ofType, name, item)).join(', ')}]`;
     }
-    if (isListType(inner)) return literalOf(inner.ofType, name, value);
+    if (isListType(inner)) return literalOf(inner.ofType, name, value, inPart);
     if (isInputObjectType(inner)) {
       const given = value as Record<string, unknown>;
       const fields = Object.values(inner.getFields()).filter((field) => Object.hasOwn(given, field.name));
-      return `{ ${fields.map((field) => `${field.name}: ${partOf(field.type, field.name, given[field.name])}`).join(', ')} }`;
+      return `{ ${fields.map((field) => `${field.name}: ${inPart(field.type, field.name, given[field.name])}`).join(', ')} }`;
     }
     return isEnumType(inner) ? String(value) : untypedOf(value);
   }
 
   function partOf(type: GraphQLInputType, name: string, value: unknown): string {
     return outOf(4) ? define(String(type), value) : literalOf(type, name, value);
+  }
+
+  /** A literal without variables. */
+  function constantOf(type: GraphQLInputType, name: string, value: unknown): string {
+    return literalOf(type, name, value, constantOf);
   }
 
   function argumentOf({ name, type }: GraphQLArgument): string | undefined {
@@ -201,7 +251,7 @@ function operationOf(
       () => {
         const nullable = isRequired ? type.ofType : type;
         const given = choose([value, undefined, null]);
-        const byDefault = constantOf(type, jsonOf(type, name));
+        const byDefault = constantOf(type, name, jsonOf(type, name));
         return `${name}: ${define(String(nullable), given, byDefault)}`;
       },
       () => {
@@ -230,22 +280,23 @@ function operationOf(
     without: readonly string[],
   ): string {
     if (isAbstractType(type)) {
-      const own = isInterfaceType(type) ? ['id', '__typename'] : ['__typename'];
-      const on = choose(schema.getPossibleTypes(type));
+      const on = isInterfaceType(type) && outOf(6) ? type : choose(schema.getPossibleTypes(type));
       const inner = () => selectionOf(on, depth, isInList, without);
       return choose([
-        () => choose(own) + directives(),
+        () => (isInterfaceType(type) ? fieldOf(type, depth, isInList, without) : `__typename${directives()}`),
         () => `... on ${on.name}${directives()} { ${inner()} }`,
         () => spread(on.name, inner()),
       ])();
     }
     if (outOf(6)) {
-      const inner = selectionOf(type, depth, isInList, without);
+      const interfaces = isObjectType(type) ? type.getInterfaces() : [];
+      const on = choose<GraphQLNamedType>(outOf(4) ? [type, ...interfaces] : [type]);
+      const innerOf = (given: GraphQLNamedType) => selectionOf(given, depth, isInList, without);
       return choose([
-        () => `... on ${type.name}${directives()} { ${inner} }`,
-        () => `...${directives()} { ${inner} }`,
-        () => spread(type.name, inner),
-        () => spreadTwice(type.name, inner),
+        () => `... on ${on.name}${directives()} { ${innerOf(on)} }`,
+        () => `...${directives()} { ${innerOf(type)} }`,
+        () => spread(on.name, innerOf(on)),
+        () => spreadTwice(on.name, innerOf(on)),
       ])();
     }
     return fieldOf(type, depth, isInList, without);
@@ -273,24 +324,29 @@ function operationOf(
     isInList: boolean,
     without: readonly string[],
   ): string {
-    if (!isObjectType(type)) throw new Error(`Expected an object type, got ${type.name}`);
+    if (!isObjectType(type) && !isInterfaceType(type))
+      throw new Error(`Expected a type with fields, got ${type.name}`);
     const isRoute = (name: string) => name === 'destinations';
     const isRouteArgument = ({ name }: GraphQLArgument) => name === 'srcToken';
+    const isRare = outOf(15);
     const fields = Object.values(type.getFields())
+      .filter(({ name }) => isRare || !rare.includes(name))
       .filter(({ name }) => !without.includes(`${type.name}.${name}`))
       .filter(({ name }) => !isRoute(name) || (hasRoutes && !isInList))
       .filter((field) => isLeafType(getNamedType(field.type)) || depth < MAX_DEPTH);
-    const asking = fields.filter(({ name, args }) => isRoute(name) || args.some(isRouteArgument));
+    const asking = fields.filter(
+      ({ name, args }) => isRoute(name) || name === 'tokenSearch' || args.some(isRouteArgument),
+    );
     const isAsking = hasRoutes === 'often' && asking.length > 0 && outOf(2);
     const field = choose(isAsking ? asking : [undefined, ...fields]);
-    if (!field) return outOf(2) ? '__typename' : `${nameOf('a')}: __typename${directives()}`;
+    if (!field) return outOf(2) ? '__typename' : `${alias()}: __typename${directives()}`;
     const below = getNamedType(field.type);
     const args = field.args
       .filter((argument) => !isRouteArgument(argument) || (hasRoutes && !isInList))
       .map(argumentOf)
       .filter((argument) => argument !== undefined);
     const isPlain = isLeafType(below) && args.length === 0;
-    const head = `${isPlain && outOf(2) ? '' : `${nameOf('a')}: `}${field.name}${args.length ? `(${args.join(', ')})` : ''}`;
+    const head = `${isPlain && outOf(2) ? '' : `${alias()}: `}${field.name}${args.length ? `(${args.join(', ')})` : ''}`;
     if (isLeafType(below)) return outOf(8) ? `${head}${directives()} ${head}` : head + directives();
     const list = isNonNullType(field.type) ? field.type.ofType : field.type;
     const inner = () => selectionOf(below, depth + 1, isInList || isListType(list), without);
@@ -312,12 +368,6 @@ function operationOf(
   const operationName = names.length > 1 ? choose(names) : choose([undefined, names[0]]);
   const text = [...queries, ...fragments].join('\n');
   return operationName ? { query: text, variables, operationName } : { query: text, variables };
-}
-
-/** A value without variables as a document writes it, of this type. */
-function constantOf(type: GraphQLInputType, value: unknown): string {
-  const named = getNamedType(type);
-  return isEnumType(named) ? String(value) : untypedOf(value);
 }
 
 function untypedOf(value: unknown): string {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { type StoppedClock, stopClocks, until } from './clock.js';
+import { type StoppedClocks, stopClocks, until } from './clock.js';
 import { type FakeListings, json, startFakeUpstream } from './fake-upstream.js';
 import { createTestGateway, type TestGateway, type TestGatewayOptions } from './test-gateway.js';
 
@@ -11,7 +11,7 @@ export const MINUTE = 60_000;
 export const HOUR = 3_600_000;
 export const DAY = 86_400_000;
 
-/** A token or a chain, as a client sees what is guarded of it. */
+/** The guarded facts of a token or a chain, as a client sees them. */
 export interface GuardedRow {
   readonly chainKey: string;
   readonly address: string;
@@ -20,16 +20,16 @@ export interface GuardedRow {
   readonly heldBack: readonly { readonly fact: string; readonly since: string }[];
 }
 
-/** A gateway that asks its upstream for listings only when a test says so. */
+/** A gateway that refreshes its listings only when a test calls `bring`. */
 export interface GuardedGateway extends TestGateway {
-  readonly clock: StoppedClock;
-  /** Has one refresh of both listings bring these rows, half a minute after the one before unless given. */
+  readonly clock: StoppedClocks;
+  /** Refreshes both listings with these rows, half a minute after the last refresh unless given. */
   bring(listings: FakeListings, afterMs?: number, headers?: Record<string, string>): Promise<void>;
   tokens(): Promise<readonly GuardedRow[]>;
   chains(): Promise<readonly Record<string, unknown>[]>;
   /** The value of a series of the metrics. */
   sample(series: string): Promise<number | undefined>;
-  /** What the log says of guarded values that are held back. */
+  /** The lines of the log about held-back values. */
   heldBackLines(): readonly string[];
   /** The last rule that the log gives for pasting. */
   ruleInLog(): string | undefined;
@@ -38,15 +38,15 @@ export interface GuardedGateway extends TestGateway {
 }
 
 export interface GuardedOptions extends TestGatewayOptions {
-  /** Another gateway's clock. */
-  readonly clock?: StoppedClock;
+  /** The clock of another gateway, to share it. */
+  readonly clock?: StoppedClocks;
 }
 
 /** Almost as long as a timer of Node can wait. */
 const LONG = 20 * DAY;
 const SELDOM = { chainsFreshMs: LONG, tokensFreshMs: LONG, upstreamRetries: 0 };
 
-/** Starts a gateway with both listings. The time of this process stands still, but for what its refreshes take. */
+/** Starts a gateway with both listings. The clocks of this process are stopped; refreshes advance them. */
 export async function startGuarded(
   listings: FakeListings,
   options: GuardedOptions = {},
@@ -117,7 +117,7 @@ export async function startGuarded(
 export const numbered = (number: number, changes: object = {}) =>
   tokenRow('a', `0x${number.toString(16)}`, { symbol: `S${number}`, ...changes });
 
-/** So many tokens on chain `a`, with the addresses from this number on. */
+/** This many tokens on chain `a`, with consecutive addresses from this number on. */
 export const numberedRows = (count: number, from = 1, changes: object = {}) =>
   Array.from({ length: count }, (_, index) => numbered(index + from, changes));
 
@@ -141,7 +141,7 @@ export function temporaryDirectory(): string {
   return directory;
 }
 
-/** Ends a gateway as the end of its process would, once what it serves is on disk. */
+/** Ends a gateway as the end of its process would, after its listings were written to disk. */
 export async function stopGuarded(
   { snapshots }: Pick<TestGateway, 'snapshots'>,
   directory: string,
@@ -150,7 +150,7 @@ export async function stopGuarded(
   const kept = () =>
     ['chains', 'tokens'].map((name) => {
       const files = readdirSync(directory).filter((file) =>
-        new RegExp(`^${name}-\\w+\\.snapshot$`).test(file),
+        new RegExp(`^${name}-\\w+\\.\\d+\\.snapshot$`).test(file),
       );
       const times = files.map((file) => {
         const [, json = '{}'] = readFileSync(join(directory, file), 'utf8').split('\n');

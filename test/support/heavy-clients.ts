@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Only a program that hangs takes longer. */
+/** Long enough that only a program that hangs takes longer. */
 const END_WITHIN_MS = 600_000;
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const CLIENTS = join(ROOT, 'test', 'clients');
 const INSTALLED = join(CLIENTS, 'node_modules');
 
-// npm writes it when all is installed.
+// npm writes this file at the end of an installation.
 const isInstalled = existsSync(join(INSTALLED, '.package-lock.json'));
 
 /**
@@ -33,23 +33,23 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** A client's project in a directory of its own, outside of the repository. */
+/** The project of a client in a temporary directory outside of the repository. */
 export interface ClientProject {
   /** Runs a command of an installed package there. */
   tool(name: string, ...args: readonly string[]): Promise<Ended>;
   /** Runs a script of the project with Node. */
   node(script: string, ...args: readonly string[]): Promise<Ended>;
-  /** Compiles the project as its tsconfig.json says, also where it is wrong, and gives each error. */
+  /** Compiles the project by its tsconfig.json, and returns all errors. */
   compile(): Promise<readonly string[]>;
   write(path: string, text: string): void;
   remove(): void;
 }
 
-/** Lays folders of test/clients/projects over each other, adds schema.graphql, and generates nothing. */
+/** Merges folders of test/clients/projects, and adds schema.graphql. It generates no code. */
 export function createClientProject(...folders: readonly string[]): ClientProject {
   if (!isInstalled) {
     throw new Error(
-      'npm ci --prefix test/clients has not been run, and in CI nothing may be skipped for that.',
+      'npm ci --prefix test/clients has not been run, and in CI its tests must not be skipped.',
     );
   }
   const directory = mkdtempSync(join(tmpdir(), 'client-'));

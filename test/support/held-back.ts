@@ -1,12 +1,12 @@
-import type { Fetched, HeldBackFact, Listing } from '../../src/domain/listing.js';
+import type { Fetched, HeldBackFact, ListingRows, Service } from '../../src/domain/listing.js';
 
 /** Facts that are held back of the rows with these keys: `chainKey` of a chain, `symbol` of a token. */
 export type HeldBackRows = Readonly<Record<string, readonly HeldBackFact[]>>;
 
-/** Wraps the listing of an upstream, so that these of its rows are held back. They have no price then. */
+/** Wraps an upstream service so that these rows are held back. They then have no price. */
 export const withHeldBack =
   (ofRows: HeldBackRows) =>
-  (listing: Listing): Listing => {
+  (service: Service): Service => {
     function mark<Row extends object>(fetched: Fetched<Row>, keyOf: (row: Row) => string): Fetched<Row> {
       const rows = fetched.rows.map((row) => {
         const heldBack = ofRows[keyOf(row)];
@@ -17,11 +17,14 @@ export const withHeldBack =
       return { ...fetched, rows };
     }
     return {
-      ...listing,
+      ...service,
       get source() {
-        return listing.source;
+        return service.source;
       },
-      chains: async () => mark(await listing.chains(), ({ chainKey }) => chainKey),
-      tokens: async (filter, clients) => mark(await listing.tokens(filter, clients), ({ symbol }) => symbol),
+      fetch: async (name) =>
+        mark<ListingRows[typeof name]>(await service.fetch(name), (row) =>
+          'symbol' in row ? row.symbol : row.chainKey,
+        ),
+      routes: async (...asked) => mark(await service.routes(...asked), ({ symbol }) => symbol),
     };
   };

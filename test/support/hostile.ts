@@ -1,13 +1,12 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js';
+import { mainThreadMs, megabytesOf } from './process-facts.js';
 
 /** A built gateway process under attack, with a large listing behind it. */
 export interface Target extends GatewayProcess {
@@ -28,7 +27,7 @@ export interface HttpAnswer {
   readonly body: string;
 }
 
-/** The worst that was seen of a process while it was watched. */
+/** The highest measurements of a process while it was watched. */
 export interface Watched {
   /** CPU time that the process spent between a request to `/live` and its answer, in milliseconds. */
   readonly liveMs: number;
@@ -36,7 +35,7 @@ export interface Watched {
   readonly cachedMs: number;
   /** Resident memory in megabytes. */
   readonly memoryMb: number;
-  /** How many probes were answered with something else than 200; 0 unless cached answers were lost. */
+  /** How many probes got another status than 200: 0 unless cached responses were lost. */
   readonly failed: number;
   readonly probes: number;
 }
@@ -53,17 +52,17 @@ export interface TargetOptions {
 }
 
 const PROBE_EVERY_MS = 25;
-/** Cached from its first answer on, as long as the chain listing stays the same. */
+/** An operation that stays cached as long as the chain listing does not change. */
 const CACHED = JSON.stringify({ query: '{ chains { chainKey } }' });
 
-/** Starts the built gateway in front of a fake upstream; the test's end ends both. */
+/** Starts the built gateway with a fake upstream. The end of the test ends both. */
 export async function startTarget(options: TargetOptions = {}): Promise<Target> {
   const { chainCount = 80, tokenCount = 10_000, env = {} } = options;
   const upstream = await startFakeUpstream(generatedListings(chainCount, tokenCount));
   onTestFinished(() => upstream.close());
   const gateway = await startGatewayProcess({
     UPSTREAM_URL: upstream.url,
-    // What the defaults stand is what is tested.
+    // The defaults are tested.
     MAX_WAIT_MS: '1000',
     ...env,
   });
@@ -73,7 +72,7 @@ export async function startTarget(options: TargetOptions = {}): Promise<Target> 
     ...gateway,
     upstream,
     cpuMs: () => mainThreadMs(child.pid),
-    memoryMb: () => residentMb(child.pid),
+    memoryMb: () => megabytesOf(child.pid).now,
     ask: (body, headers) => post(address, body, headers),
     watch: () => watch(address, child.pid),
   };
@@ -105,7 +104,7 @@ export function post(
   );
 }
 
-/** Sends any request, and reads the whole answer. */
+/** Sends any request, and reads the whole response. */
 export function exchange(
   address: string,
   path: string,
@@ -136,29 +135,13 @@ export function exchange(
   });
 }
 
-/** A connection on which any bytes can be sent; the test's end destroys it. */
-export async function openSocket(address: string): Promise<Socket> {
-  const { hostname, port } = new URL(address);
-  const socket = connect(Number(port), hostname);
-  // Being cut off is what most tests wait for.
-  socket.on('error', () => {});
-  onTestFinished(() => {
-    socket.destroy();
-  });
-  await new Promise<void>((resolve, reject) => {
-    socket.once('connect', resolve);
-    socket.once('error', reject);
-  });
-  return socket;
-}
-
 /**
- * Attacks for a while, from a thread of its own: so many connections, each of which sends its next operation when
- * the last one is answered.
+ * Attacks for a while, from a thread of its own. Each connection sends its next operation after the response to the last
+ * one.
  *
- * @param bodies request bodies, sent in turn; `$N` in them is another number each time
- * @param from the attacker's own address, such as 127.0.0.2, where it is to be another client than the tests
- * @returns how often each HTTP status came; 0 stands for a connection that was cut
+ * @param bodies request bodies, sent in rotation; `$N` in them becomes a different number each time
+ * @param from the attacker's address, such as 127.0.0.2, if it must be another client than the tests
+ * @returns the number of responses by HTTP status; 0 stands for a connection that was cut
  */
 export async function attack(
   address: string,
@@ -188,7 +171,7 @@ function watch(address: string, pid: number | undefined): Watch {
         () => 0,
       );
       worst[name] = Math.max(worst[name], mainThreadMs(pid) - before);
-      worst.memoryMb = Math.max(worst.memoryMb, residentMb(pid));
+      worst.memoryMb = Math.max(worst.memoryMb, megabytesOf(pid).now);
       worst.probes++;
       if (status !== 200) worst.failed++;
       await sleep(PROBE_EVERY_MS);
@@ -206,19 +189,6 @@ function watch(address: string, pid: number | undefined): Watch {
       return worst;
     },
   };
-}
-
-/** The main thread is where all requests have their turn; compression and garbage collection have others. */
-function mainThreadMs(pid: number | undefined): number {
-  return Number(procFile(pid, 'schedstat').split(' ')[0]) / 1e6;
-}
-
-function residentMb(pid: number | undefined): number {
-  return (Number(/VmRSS:\s+(\d+)/.exec(procFile(pid, 'status'))?.[1]) * 1024) / 1e6;
-}
-
-function procFile(pid: number | undefined, name: string): string {
-  return readFileSync(`/proc/${pid}/${name}`, 'utf8');
 }
 
 const REFERENCE = JSON.stringify(Array.from({ length: 250_000 }, (_nothing, nth) => `a${nth}`));

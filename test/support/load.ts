@@ -1,26 +1,25 @@
-import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { GoodListings } from './faults.js';
 
-/** What a client asks, and the data that is right by the upstream's rows. */
+/** A query of a client, and the right data according to the rows of the upstream. */
 export interface Question {
   readonly query: string;
   readonly variables?: object;
   readonly expected: unknown;
 }
 
-/** Clients that ask evenly, whatever becomes of their questions. */
+/** Clients that send questions at a constant rate, also when answers fail. */
 export interface Load {
-  /** How many questions have been answered rightly. */
+  /** How many questions got a right answer. */
   readonly answered: number;
-  /** Every error and every wrong answer, in a line each. */
+  /** A line for every error and every wrong answer. */
   readonly failures: readonly string[];
-  /** Asks no more, and resolves when the last question has its answer. */
+  /** Stops sending, and resolves after the last answer. */
   stop(): Promise<void>;
 }
 
-/** An answer that takes longer has failed: it waits for an upstream, and not for a busy machine. */
-const PATIENCE_MS = 30_000;
+/** An answer that takes longer counts as failed. No busy machine takes this long. */
+const MAX_ANSWER_MS = 30_000;
 const CHAIN = 'ethereum';
 
 /** The listings whole, a join, and look-ups of tokens. */
@@ -61,7 +60,7 @@ export function questionsAbout({ chains, tokens }: GoodListings): readonly Quest
         })),
       },
     },
-    // As people paste them, in small letters.
+    // In lower case, as people paste them.
     ...there.slice(0, 5).map(({ address, decimals, symbol }) => ({
       query: `query ($address: String!) {
         token(chainKey: "${CHAIN}", address: $address) { address decimals symbol chain { chainKey } }
@@ -72,10 +71,10 @@ export function questionsAbout({ chains, tokens }: GoodListings): readonly Quest
   ];
 }
 
-/** Asks these questions round and round, so many a second. */
+/** Sends these questions in rotation, this many a second. */
 export function startLoad(address: string, questions: readonly Question[], perSecond: number): Load {
   const failures: string[] = [];
-  const underWay = new Set<Promise<void>>();
+  const inProgress = new Set<Promise<void>>();
   let asked = 0;
   let answered = 0;
   const timer = setInterval(() => {
@@ -86,8 +85,8 @@ export function startLoad(address: string, questions: readonly Question[], perSe
         if (failure) failures.push(failure);
         else answered++;
       })
-      .finally(() => underWay.delete(answer));
-    underWay.add(answer);
+      .finally(() => inProgress.delete(answer));
+    inProgress.add(answer);
   }, 1000 / perSecond);
   return {
     get answered() {
@@ -96,12 +95,12 @@ export function startLoad(address: string, questions: readonly Question[], perSe
     failures,
     async stop() {
       clearInterval(timer);
-      await Promise.all(underWay);
+      await Promise.all(inProgress);
     },
   };
 }
 
-/** What is wrong with the answer to a question; undefined where nothing is. */
+/** The fault in the answer to a question. Undefined if it is right. */
 async function failureOf(
   address: string,
   { query, variables, expected }: Question,
@@ -111,7 +110,7 @@ async function failureOf(
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ query, variables }),
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(MAX_ANSWER_MS),
     });
     const body = await response.text();
     const right = { data: expected };
@@ -122,20 +121,10 @@ async function failureOf(
   }
 }
 
-/** Where two texts part, and how they go on from shortly before that. */
+/** The first difference of two texts, with some context. */
 function difference(got: string, wanted: string): string {
   let at = 0;
   while (at < got.length && got[at] === wanted[at]) at++;
   const from = Math.max(0, at - 60);
   return `at ${at} of ${got.length}: ${got.slice(from, at + 60)} for ${wanted.slice(from, at + 60)}`;
-}
-
-/** Resident memory of a process in MB; NaN where the system does not tell. */
-export function residentMegabytes(pid: number | undefined): number {
-  try {
-    const kibibytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? Number.NaN;
-    return (Number(kibibytes) * 1024) / 1e6;
-  } catch {
-    return Number.NaN;
-  }
 }

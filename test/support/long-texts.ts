@@ -12,16 +12,16 @@ import {
 import { withFederation } from '../../src/graph/federation/federated.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
 
-/** An operation that has a long text in one place, and what it must not be dearer than. */
+/** An operation with a long text in one place, and a control of the same size. */
 export interface LongRequest {
-  /** The place and what is there, such as `tokenSearch.filter.symbols[]: marks`. */
+  /** The place and its content, such as `tokenSearch.filter.symbols[]: marks`. */
   readonly name: string;
   readonly body: { readonly query: string; readonly variables?: Readonly<Record<string, unknown>> };
-  /** A request of the same size whose text stands where nobody reads it. */
+  /** A request of the same size whose text is ignored. */
   readonly control: object;
 }
 
-/** What a text can be made of. */
+/** The parts of a long text. */
 export interface Material {
   readonly name: string;
   readonly start: string;
@@ -37,7 +37,7 @@ export const MATERIALS: readonly Material[] = [
   { name: 'hex', start: '0x', part: 'fE' },
 ];
 
-/** A text of so many bytes in UTF-8, or a few less. */
+/** A text of this many bytes in UTF-8, or a few less. */
 function textOf({ start, part }: Material, bytes: number): string {
   return start + part.repeat(Math.max(0, bytes - start.length) / Buffer.byteLength(part));
 }
@@ -45,11 +45,11 @@ function textOf({ start, part }: Material, bytes: number): string {
 /** Puts texts into one place of an argument. */
 interface Place {
   readonly path: string;
-  /** A value with long texts of so many bytes in all. */
+  /** A value with long texts of this many bytes in all. */
   fill(material: Material, bytes: number): unknown;
 }
 
-/** Every place of this type where a text fits, and every list, with very many items. */
+/** All places of this type for a text, and all lists, which get very many items. */
 function placesIn(type: GraphQLInputType, path: string): readonly Place[] {
   if (isNonNullType(type)) return placesIn(type.ofType, path);
   if (isListType(type)) {
@@ -107,7 +107,7 @@ function smallestOf(type: GraphQLInputType): unknown {
   return 'a';
 }
 
-/** A value as a document writes it. The material that {@link VARIABLE} is becomes a variable. */
+/** A value as a literal. {@link VARIABLE} becomes a variable. */
 function literalOf(value: unknown): string {
   if (value === VARIABLE.start) return '$v';
   if (Array.isArray(value)) return `[${value.map(literalOf).join(', ')}]`;
@@ -118,7 +118,7 @@ function literalOf(value: unknown): string {
 }
 
 const VARIABLE: Material = { name: 'a variable', start: '<v>', part: 'a' };
-/** How often one variable stands in a list, so that the document has fewer than MAX_QUERY_TOKENS. */
+/** How often one variable stands in a list, so that the document has few enough lexical tokens. */
 const REPEATED = 120;
 
 /**

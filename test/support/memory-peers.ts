@@ -1,8 +1,8 @@
-import type { LeaseResult, Peers } from '../../src/snapshots/peers.js';
-import { NO_PEERS } from '../../src/snapshots/peers.js';
-import { decodeRecord, encodeRecord } from '../../src/storage/record.js';
+import type { LeaseResult, Peers } from '../../src/snapshots/stores.js';
+import { NO_PEERS } from '../../src/snapshots/stores.js';
+import { decodeListing, encodeListing } from '../../src/storage/stored-listing.js';
 
-/** What gateways in one process share, without Redis and its clock. One at a time asks the upstream. */
+/** Lets gateways in one process share without Redis. One at a time sends requests to the upstream. */
 export function createMemoryPeers(): { join(): Peers } {
   const records = new Map<string, { readonly takenAt: number; readonly bytes: Buffer }>();
   const listeners = new Map<string, Set<() => void>>();
@@ -12,7 +12,7 @@ export function createMemoryPeers(): { join(): Peers } {
       const newest: Peers['newest'] = async (topic, kind, newerThan) => {
         const record = records.get(topic);
         if (!record || record.takenAt <= newerThan) return undefined;
-        return decodeRecord(kind, record.bytes, undefined, record.takenAt);
+        return decodeListing(kind, record.bytes, undefined, record.takenAt);
       };
       return {
         ...NO_PEERS,
@@ -27,8 +27,8 @@ export function createMemoryPeers(): { join(): Peers } {
           return {
             ...ours,
             async succeed(fetched) {
-              const parts = await encodeRecord(kind, fetched, { [fetched.source]: 'service' });
-              records.set(topic, { takenAt: fetched.takenAt, bytes: Buffer.concat(parts) });
+              const bytes = await encodeListing(kind, fetched, { [fetched.source]: 'service' });
+              records.set(topic, { takenAt: fetched.takenAt, bytes });
               for (const listen of listeners.get(topic) ?? []) listen();
             },
           };

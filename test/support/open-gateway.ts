@@ -1,4 +1,5 @@
 import { onTestFinished } from 'vitest';
+import { OPTIONAL_PATHS } from '../../src/http/paths.js';
 import { type OpenGatewayOptions, openGateway } from '../../src/library/index.js';
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 
@@ -9,8 +10,9 @@ export const AT = 'http://gateway/api/graphql';
 export async function open(options: OpenGatewayOptions = {}, upstream?: FakeUpstream) {
   const lines: string[] = [];
   const gateway = await openGateway({
-    path: '/api/graphql',
-    // A busy machine must not make the gateway refuse operations.
+    basePath: '/api',
+    servedPaths: OPTIONAL_PATHS,
+    // On a busy machine the gateway would refuse operations.
     maxWaitMs: 600_000,
     ...(upstream ? { upstreamUrl: upstream.url } : options.upstreamUrl === undefined ? { demo: true } : {}),
     logTo: { write: (line) => lines.push(line) },
@@ -29,7 +31,7 @@ export async function startUpstream(
   return upstream;
 }
 
-/** A POST of this query. */
+/** A POST request with this query. */
 export function post(query: string, init: RequestInit = {}): Request {
   const headers = { 'content-type': 'application/json' };
   return new Request(AT, { method: 'POST', headers, body: JSON.stringify({ query }), ...init });

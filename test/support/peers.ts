@@ -8,22 +8,22 @@ import { createTestGateway, type TestGateway, type TestGatewayOptions } from './
 export interface TestPeers {
   readonly redis: TestRedis;
   readonly upstream: FakeUpstream;
-  /** Those that there were from the beginning; they fetch from then on. */
+  /** The gateways that were started first. They refresh from then on. */
   readonly gateways: readonly TestGateway[];
-  /** One more, which fetches from now on. */
+  /** Starts one more gateway, which refreshes from now on. */
   join(options?: TestGatewayOptions): Promise<TestGateway>;
-  /** The name of a key of theirs, such as `tokens:snapshot`. */
+  /** The full name of a key in Redis, such as of `tokens:snapshot`. */
   key(name: string): string;
 }
 
-/** What differs from the defaults. */
+/** Options that differ from the defaults. */
 export interface TestPeersOptions extends TestGatewayOptions {
-  /** One whose token listing moves unless given. */
+  /** The upstream; one whose prices change unless given. */
   readonly upstream?: FakeUpstream;
   readonly redis?: TestRedis;
 }
 
-/** Starts so many gateways; the test's end ends them. */
+/** Starts this many gateways. The end of the test ends them. */
 export async function startPeers(count: number, options: TestPeersOptions = {}): Promise<TestPeers> {
   const { redis = await startRedis(), upstream = await startMovingUpstream(), ...rest } = options;
   async function join(others: TestGatewayOptions = {}): Promise<TestGateway> {
@@ -36,13 +36,13 @@ export async function startPeers(count: number, options: TestPeersOptions = {}):
   return { redis, upstream, gateways, join, key: (name) => prefixOf(upstream.url) + name };
 }
 
-/** What the names of the keys begin with that gateways of this upstream share. */
+/** The prefix of the keys that gateways of this upstream share. */
 export function prefixOf(url: string, format = 1): string {
   const scope = peerScope({ profile: 'v1', url, isDemo: false });
   return `{chains-and-tokens-gateway:${format}:${scope}}:`;
 }
 
-/** An upstream whose every answer of the token listing has another price, and so another version. */
+/** Starts an upstream whose token listing has another price, and so another digest, in each response. */
 export async function startMovingUpstream(): Promise<FakeUpstream> {
   const upstream = await startFakeUpstream();
   upstream.plan('tokens', moving());
@@ -54,7 +54,7 @@ export const CHAIN = 'ethereum';
 /** The symbols of {@link moving}, in their order. */
 export const SYMBOLS = ['ONE', 'TWO', 'THREE', 'FOUR'] as const;
 
-/** Tokens to ask for routes from: their addresses are `0xa0`, `0xa1` and so on. */
+/** Source tokens of routes: their addresses are `0xa0`, `0xa1` and so on. */
 export function sources(count: number) {
   return Array.from({ length: count }, (_, index) => tokenRow(CHAIN, `0xa${index}`));
 }
@@ -73,13 +73,13 @@ export function moving(others: readonly object[] = []): Answer {
   };
 }
 
-/** Answers questions for routes in one way and those for the listing in the other. */
+/** Responds to requests for routes in one way, and to those for the listing in another. */
 export function split(routes: Answer, listing: Answer = moving()): Answer {
   return (response, request, nth) =>
     (request.url?.includes('srcToken') ? routes : listing)(response, request, nth);
 }
 
-/** How often refreshes of a listing ended so, in all of these gateways together. */
+/** How many refreshes of a listing had this outcome, in all of these gateways together. */
 export async function refreshes(
   gateways: readonly TestGateway[],
   listing: string,
@@ -90,7 +90,7 @@ export async function refreshes(
   return each.reduce<number>((sum, value) => sum + (value ?? 0), 0);
 }
 
-/** 1 while it shares, 0 while it goes on alone, undefined before the first of either. */
+/** 1 while the gateway shares, 0 while it works alone, undefined before either. */
 export function isConnected(gateway: TestGateway): Promise<number | undefined> {
   return sample(gateway, 'gateway_redis_connected');
 }
@@ -101,13 +101,13 @@ async function sample({ metrics }: TestGateway, series: string): Promise<number 
   return line === undefined ? undefined : Number(line.slice(series.length + 1));
 }
 
-/** The two listings of a gateway, as its status tells. */
+/** The status of both listings of a gateway. */
 export function statusOf({ snapshots }: TestGateway) {
   const [chains, tokens] = snapshots.status(Date.now());
   return { chains, tokens };
 }
 
-/** What a client gets for the token listing: its symbols, or the codes of the errors. */
+/** The response for the token listing: its symbols, or the codes of the errors. */
 export async function symbolsOf({ query }: TestGateway): Promise<readonly (string | undefined)[]> {
   const { data, errors } = await query<{ tokens: readonly { symbol: string }[] }>('{ tokens { symbol } }');
   return errors?.map(({ extensions }) => extensions?.code) ?? data?.tokens.map(({ symbol }) => symbol) ?? [];

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A connection that reads nothing unless told; what came is kept as text. */
+/** A connection that reads only on demand. Received bytes are kept as text. */
 export interface RawConnection {
   readonly socket: Socket;
-  /** What was read so far. */
+  /** The text received so far. */
   received(): string;
   isClosed(): boolean;
   /** Resolves when all bytes have been given to the system. */
@@ -25,7 +25,7 @@ export async function openRaw(
   const socket = connect({ host: hostname, port: Number(port), ...(from ? { localAddress: from } : {}) });
   let text = '';
   let isClosed = false;
-  // Being cut off is what most tests wait for.
+  // Most tests expect the connection to be cut.
   socket.on('error', () => {});
   socket.once('close', () => {
     isClosed = true;
@@ -44,7 +44,7 @@ export async function openRaw(
   };
 }
 
-/** Sends bytes as they are, and gives everything that came back until the connection ended. */
+/** Sends raw bytes. Returns everything received until the connection ended. */
 export async function sendRaw(address: string, bytes: string): Promise<string> {
   const connection = await openRaw(address);
   const closed = once(connection.socket, 'close');

@@ -13,7 +13,7 @@ export interface Block {
   readonly text: string;
 }
 
-/** Languages of blocks that nothing can run. */
+/** Languages of blocks that cannot be run. */
 const PICTURES = ['mermaid'];
 
 /** Every README and guide of the project, by its path from the project's folder. */
@@ -51,7 +51,7 @@ export function blockOf(path: string, name: string): string {
   return block.text;
 }
 
-/** The variables that stand in the paragraph above an operation: "Variables: `{ … }`". */
+/** The variables in the paragraph above an operation: "Variables: `{ … }`". */
 export function variablesOf(path: string, operation: string): Readonly<Record<string, unknown>> {
   const text = readText(path);
   const above = text.slice(0, text.indexOf(`\`\`\`graphql\nquery ${operation}(`)).trimEnd();

@@ -7,9 +7,7 @@ import { freePort } from './free-port.js';
 
 const isInstalled = spawnSync('redis-server', ['--version']).status === 0;
 
-/**
- * Whether tests that need Redis are to be skipped. In CI they never are: a Redis that is missing there fails them.
- */
+/** Whether to skip tests that need Redis. In CI they are not skipped: a missing Redis fails them. */
 export const isRedisMissing = !isInstalled && !process.env.CI;
 
 if (isRedisMissing) {
@@ -18,20 +16,20 @@ if (isRedisMissing) {
   );
 }
 
-/** A real Redis on a free loopback port, which keeps nothing on disk. */
+/** A real Redis on a free loopback port, without files on disk. */
 export interface TestRedis {
   readonly url: string;
-  /** To look into it, and to put rubbish there. */
+  /** A client to read its content, and to write invalid data. */
   readonly client: Redis;
-  /** Ends it at once, as a crash would. */
+  /** Kills it, as a crash would. */
   kill(): Promise<void>;
   /** Starts it again, empty, on the same port. */
   start(): Promise<void>;
-  /** Lets it answer nothing, while its connections stay; `false` lets it go on. */
+  /** Stops all responses while connections stay open; `false` continues. */
   freeze(isFrozen: boolean): void;
 }
 
-/** Starts a Redis; the test's end ends it. */
+/** Starts a Redis. The end of the test ends it. */
 export async function startRedis(...options: readonly string[]): Promise<TestRedis> {
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
@@ -78,7 +76,7 @@ export async function startRedis(...options: readonly string[]): Promise<TestRed
   };
 }
 
-/** Resolves when it is this process that answers there: another test's Redis would have other settings. */
+/** Whether this process responds at the port: the Redis of another test would have other settings. */
 async function answers(port: number, pid: number | undefined): Promise<void> {
   for (;;) {
     const probe = new Redis({ port, host: '127.0.0.1', lazyConnect: true, retryStrategy: () => null });

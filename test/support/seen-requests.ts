@@ -6,7 +6,7 @@ export interface SentRequest {
   readonly url: string;
 }
 
-/** Every request that `fetch` sends from now on, as it is sent; the test's end forgets it. */
+/** Records every request that `fetch` sends until the end of the test. */
 export function watchRequests(): readonly SentRequest[] {
   const sent: SentRequest[] = [];
   const real = globalThis.fetch;

@@ -1,17 +1,17 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What takes the ending of what was started. */
+/** Registers a function that ends a started server. */
 export type AtEnd = (end: () => Promise<void>) => void;
 
-/** Another server than the gateway, in a process of its own. */
+/** A server other than the gateway, in a process of its own. */
 export interface ServerProcess {
   readonly name: string;
   /** The program that runs it, with its arguments. */
   readonly command: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Whether it answers by now. */
+  /** Whether it responds now. */
   readonly isAnswering: () => Promise<boolean>;
 }
 

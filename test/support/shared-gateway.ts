@@ -1,13 +1,13 @@
 import { startGatewayProcess } from './gateway-process.js';
 
-/** A built gateway that many tests share: what starts it has to end it. */
+/** A built gateway that many tests share. The caller that starts it must end it. */
 export interface SharedGateway {
   /** Such as `http://127.0.0.1:40123/graphql`. */
   readonly endpoint: string;
   readonly end: () => Promise<void>;
 }
 
-/** The demo's prices change with each refresh: so those of two answers are the same, however slow the machine is. */
+/** Without refreshes, prices of two responses are equal: the demo changes them at each refresh. */
 const UNCHANGING = { TOKENS_FRESH_MS: '3600000' };
 
 /** Starts the built gateway with the demo data, unless the settings say otherwise. */

@@ -8,20 +8,20 @@ import {
   type TestGatewayOptions,
 } from './test-gateway.js';
 
-/** Where each token can be moved to: "chain address" of the sources, and of their destinations. */
+/** The routes: "chain address" of each source, and of its destinations. */
 export type Network = Readonly<Record<string, readonly string[]>>;
 
-/** An upstream that answers requests for routes from a network, and notes who was asked for. */
+/** An upstream that responds to requests for routes by a network, and records the requested tokens. */
 export interface SweptUpstream extends FakeUpstream {
-  /** The tokens whose routes were asked for so far, in that order. */
+  /** The tokens whose routes were requested so far, in order. */
   asked(): readonly string[];
-  /** Answers from this network from now on; lists its tokens, and these beside them. */
+  /** Responds by this network from now on, and lists its tokens and these further ones. */
   planNetwork(network: Network, listedBeside?: readonly object[]): void;
-  /** Answers requests for routes in this way from now on. */
+  /** Sets how requests for routes are answered from now on. */
   planRoutes(answer: (token: string) => Answer): void;
 }
 
-/** A row of the token "chain address"; its symbol is its own, so that it takes no other's place in a listing. */
+/** A row of the token "chain address". Its symbol is unique, so that it does not replace another row. */
 export function rowOf(token: string, changes: Parameters<typeof tokenRow>[2] = {}) {
   const [chainKey = '', address = ''] = token.split(' ');
   return tokenRow(chainKey, address, { symbol: token, ...changes });
@@ -32,7 +32,7 @@ export function routesOf(network: Network): (token: string) => Answer {
   return (token) => json({ tokens: (network[token] ?? []).map((destination) => rowOf(destination)) });
 }
 
-/** The token that a request asks the routes of, as "chain address"; undefined for other requests. */
+/** The token whose routes are requested, as "chain address". Undefined for other requests. */
 function tokenOf(url: string | undefined): string | undefined {
   const { searchParams } = new URL(url ?? '', 'http://fake');
   const address = searchParams.get('srcToken');
@@ -63,7 +63,7 @@ export async function startSweptUpstream(network: Network): Promise<SweptUpstrea
   return swept;
 }
 
-/** Lets the date stand still, so that no second sweep begins by itself. Timers and `performance` go on. */
+/** Stops the date, so that no second sweep begins. Timers and `performance` go on. */
 export function stopDate(): { advance(ms: number): void } {
   const real = Date.now;
   let now = real.call(Date);
@@ -78,7 +78,7 @@ export function stopDate(): { advance(ms: number): void } {
   };
 }
 
-/** The settings of gateways that sweep in a fifth of a second, and refresh nothing by themselves. */
+/** Settings for a sweep in a fifth of a second, without automatic refreshes. */
 export const SWEEPING = {
   routesSweepMs: 200,
   tokensFreshMs: 3_600_000,
@@ -127,7 +127,7 @@ export function askSources(
   return query(SOURCES, { dstChainKey, dstToken });
 }
 
-/** The sources as "chain address"; the codes of the errors where there are none. */
+/** The sources as "chain address", or the codes of the errors. */
 export async function sourcesOf(gateway: TestGateway, token: string) {
   const { data, errors } = await askSources(gateway, token);
   if (errors) return errors.map(({ extensions }) => extensions?.code);

@@ -1,17 +1,18 @@
 import { Writable } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { type Config, readConfig } from '../../src/config.js';
-import type { Listing } from '../../src/domain/listing.js';
+import type { Service } from '../../src/domain/listing.js';
 import { createGateway, type Gateway } from '../../src/gateway.js';
-import { createLogger, type Logger } from '../../src/logger.js';
+import { OPTIONAL_PATHS } from '../../src/http/paths.js';
+import { createLogger, LOG_LEVELS, type Logger, type LogLevel } from '../../src/logger.js';
 import { createMetrics, type Metrics } from '../../src/observability/metrics.js';
 import { openSnapshots } from '../../src/open-snapshots.js';
 import { pageDocuments } from '../../src/pages/page-documents.js';
-import type { Peers } from '../../src/snapshots/peers.js';
 import type { Snapshots } from '../../src/snapshots/snapshots.js';
+import type { Peers } from '../../src/snapshots/stores.js';
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 
-/** An error of an answer, as a client sees it. */
+/** An error of a response, as a client sees it. */
 export interface AnsweredError {
   readonly message: string;
   readonly locations?: readonly { readonly line: number; readonly column: number }[];
@@ -19,7 +20,7 @@ export interface AnsweredError {
   readonly extensions?: { readonly code?: string };
 }
 
-/** An answer, as a client sees it. */
+/** A response, as a client sees it. */
 export interface Answered<Data> {
   readonly data?: Data;
   readonly errors?: readonly AnsweredError[];
@@ -28,42 +29,56 @@ export interface Answered<Data> {
 /** One line of the log. */
 export type LogLine = Record<string, unknown> & { readonly msg: string };
 
+/** Whether a line is of this level or a higher one. */
+export function isAtLeast({ level }: LogLine, least: LogLevel): boolean {
+  return LOG_LEVELS.indexOf(level as LogLevel) >= LOG_LEVELS.indexOf(least);
+}
+
 export interface TestGateway {
   readonly gateway: Gateway;
   readonly snapshots: Snapshots;
   readonly upstream: FakeUpstream;
   readonly metrics: Metrics;
-  /** How often one service has taken the place of another. */
+  /** Refreshes both listings now, as `POST /refresh` does. */
+  readonly refreshOnRequest: Snapshots['refreshOnRequest'];
+  /** How many changes from one service to its successor were counted. */
   changeOvers(): number;
-  /** What was logged so far. */
+  /** The lines of the log so far. */
   readonly logged: LogLine[];
-  /** Asks by POST, as most clients do. */
+  /** Sends a query by POST, as most clients do. */
   query<Data = Record<string, never>>(query: string, variables?: object): Promise<Answered<Data>>;
-  /** Asks with any request for a path. */
+  /** Sends this JSON by POST. */
+  post(body: unknown): Promise<Response>;
+  /** Sends any request for a path. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
 }
 
 export interface TestGatewayOptions {
-  /** One with the demo listings unless given. */
+  /** The upstream; one with the demo listings unless given. */
   readonly upstream?: FakeUpstream;
-  /** What differs from the defaults; limits that a busy machine could reach are far away unless set here. */
+  /** Settings that differ from the defaults. Limits that a busy machine could reach are very high unless set here. */
   readonly config?: Partial<Config>;
   readonly firstPauseMs?: number;
   /** Bounds on the map of routes. */
   readonly routeMapLimits?: { readonly pairs: number; readonly destinations: number };
-  /** Long unless given, so that a busy machine does not keep gateways from sharing. */
+  /** Long unless given: on a busy machine gateways could otherwise not share. */
   readonly redisTimeoutMs?: number;
-  /** The gateways to share with, where it is not through Redis. */
+  /** The peers to share with, in place of Redis. */
   readonly peers?: Peers;
-  /** Stands between the upstream half and the graph half. */
-  readonly decorate?: (listing: Listing) => Listing;
+  /** Wraps the upstream service. */
+  readonly decorate?: (service: Service) => Service;
   readonly isStopping?: () => boolean;
-  /** What takes the ending of it; a gateway that serves several tests ends after all of them. */
+  /** Registers the function that ends it. A gateway for several tests ends after all of them. */
   readonly atEnd?: (end: () => Promise<void>) => void;
 }
 
-/** Limits that tests of other things must not reach: how long an operation waits depends on the machine. */
-const FAR_LIMITS = { upstreamRequestsPerSecond: 1000, maxWaitMs: 600_000, upstreamTimeoutMs: 600_000 };
+/** All paths, and limits that a busy machine must not reach in tests of other things. */
+const FAR_LIMITS = {
+  servedPaths: OPTIONAL_PATHS,
+  upstreamRequestsPerSecond: 1000,
+  maxWaitMs: 600_000,
+  upstreamTimeoutMs: 600_000,
+};
 
 /** A log that a test can read. */
 export async function createTestLog(): Promise<{ log: Logger; logged: LogLine[] }> {
@@ -84,7 +99,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
   const config = { ...defaultConfig(), ...FAR_LIMITS, ...options.config };
   const metrics = createMetrics();
   let changeOvers = 0;
-  const { snapshots, close } = await openSnapshots({
+  const { snapshots, refreshOnRequest, close } = await openSnapshots({
     ...config,
     addresses: {
       profile: config.upstreamProfile,
@@ -109,7 +124,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
   metrics.watchListings(() => snapshots.status(Date.now()));
   const gateway = createGateway({
     ...config,
-    pageDocuments: config.trustedDocumentsOnly ? pageDocuments(config.graphiql) : [],
+    pageDocuments: config.trustedDocumentsOnly ? await pageDocuments(config.graphiql) : [],
     snapshots,
     metrics,
     log,
@@ -123,25 +138,37 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
   });
 
   async function fetch(path: string, init?: RequestInit): Promise<Response> {
-    return gateway.fetch(new Request(`http://gateway${path}`, init), {});
+    return answerOf(gateway, new Request(`http://gateway${path}`, init));
   }
+  const post = (body: unknown) =>
+    fetch('/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
   return {
     gateway,
     snapshots,
     upstream,
     metrics,
+    refreshOnRequest,
     changeOvers: () => changeOvers,
     logged,
     fetch,
+    post,
     async query<Data>(query: string, variables?: object) {
-      const response = await fetch('/graphql', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ query, variables }),
-      });
-      return (await response.json()) as Answered<Data>;
+      return (await (await post({ query, variables })).json()) as Answered<Data>;
     },
   };
+}
+
+/** The response of GraphQL Yoga to a request. */
+export async function answerOf(gateway: Gateway, request: Request, client?: string): Promise<Response> {
+  const { method, url, headers } = request;
+  const isOperation = gateway.isOperation({ method, url, accept: headers.get('accept') });
+  const answer = await gateway.respond({ isOperation, toRequest: () => request }, { client });
+  if ('written' in answer) throw new TypeError('Expected a response of GraphQL Yoga');
+  return answer.response;
 }
 
 /** The settings of a process without any environment variables. */
@@ -151,7 +178,7 @@ export function defaultConfig(): Config {
   return settings.config;
 }
 
-/** The codes of an answer's errors. */
+/** The codes of the errors of a response. */
 export function codesOf({ errors = [] }: Answered<unknown>): (string | undefined)[] {
   return errors.map(({ extensions }) => extensions?.code);
 }

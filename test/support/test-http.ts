@@ -6,13 +6,13 @@ import {
 import { createRateLimiter } from '../../src/upstream/http/rate-limit.js';
 import { createTestLog } from './test-gateway.js';
 
-/** What differs from an impatient door with a ceiling far away. */
+/** Options that differ from the defaults here: short timeouts and a very high rate limit. */
 export interface TestHttpOptions extends Partial<UpstreamHttpOptions> {
   readonly baseUrl: string;
   readonly requestsPerSecond?: number;
 }
 
-/** The door to an upstream, by itself. */
+/** Creates a client of an upstream, without a gateway. */
 export async function createTestHttp(options: TestHttpOptions): Promise<UpstreamHttp> {
   const { requestsPerSecond = 1000, ...rest } = options;
   const { log } = await createTestLog();

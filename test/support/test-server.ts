@@ -29,7 +29,7 @@ export interface Asked {
   readonly operationName?: string;
   readonly method?: string;
   readonly headers?: Record<string, string | string[]>;
-  /** In place of a body made from the parts above. */
+  /** The body, in place of one made from the parts above. */
   readonly body?: string;
   readonly path?: string;
 }
@@ -39,9 +39,9 @@ export interface TestServer extends TestGateway {
   /** Such as `http://127.0.0.1:4000`. */
   readonly address: string;
   ask(asked: Asked): Promise<Received>;
-  /** Sends these requests in turn; returns how many were executed, and the bodies of the responses. */
+  /** Sends these requests one after the other. Returns how many were executed, and the bodies of the responses. */
   countExecuted(...requests: Asked[]): Promise<{ count: number; bodies: string[] }>;
-  /** How many were executed so far. */
+  /** How many operations were executed so far. */
   executed(): number;
   readonly serverLog: LogLine[];
 }
@@ -49,11 +49,11 @@ export interface TestServer extends TestGateway {
 export interface TestServerOptions extends TestGatewayOptions {
   /** Limits what each client may have executed. */
   readonly clientLimit?: ClientLimit;
-  /** 1 caches nothing. */
+  /** With 1, nothing is cached. */
   readonly maxCacheBytes?: number;
 }
 
-/** Starts a gateway behind its real HTTP server, which counts how often an operation is executed. */
+/** Starts a gateway behind its real HTTP server, and counts executed operations. */
 export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
   const gateway = await createTestGateway(options);
   const { log, logged } = await createTestLog();
@@ -114,7 +114,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   };
 }
 
-/** The path and query string that ask this by GET. */
+/** The path and query string of this request by GET. */
 export function pathOf({ query, variables, operationName }: Asked): string {
   const parameters = new URLSearchParams({ query: query ?? '' });
   if (variables) parameters.set('variables', JSON.stringify(variables));
@@ -125,7 +125,7 @@ export function pathOf({ query, variables, operationName }: Asked): string {
 /** Whether this Node has zstd. */
 export const hasZstd = 'zstdDecompressSync' in zlib;
 
-/** The body as it was before it was compressed. */
+/** The decompressed body. */
 export function plainOf({ headers, body }: Received): Buffer {
   const { zstdDecompressSync } = zlib as { zstdDecompressSync?: (body: Buffer) => Buffer };
   switch (headers['content-encoding']) {
@@ -142,7 +142,7 @@ export function plainOf({ headers, body }: Received): Buffer {
   throw new Error(`Expected a known encoding, got ${headers['content-encoding']}`);
 }
 
-/** Has the upstream list these tokens, and waits until the gateway has them. */
+/** Lets the upstream list these tokens, and waits until the gateway serves them. */
 export async function refreshWith(
   { snapshots, upstream }: Pick<TestGateway, 'snapshots' | 'upstream'>,
   tokens: readonly unknown[],

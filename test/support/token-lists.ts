@@ -38,7 +38,7 @@ function compile(): ValidateFunction<TokenList> {
   return ajv.compile<TokenList>(schema);
 }
 
-/** The version that the package's own functions give a list after this one. */
+/** The next version of a list, by the functions of the package. */
 export async function nextVersionByPackage(
   before: TokenList,
   tokens: readonly TokenInfo[],
@@ -50,7 +50,7 @@ export async function nextVersionByPackage(
   return nextVersion(before.version, minVersionBump(before.tokens, tokens));
 }
 
-/** The package has no compiled files, and its sources are not to be checked by our settings. */
+/** Imports a package of TypeScript sources, which our compiler settings must not check. */
 async function load<Module>(name: string): Promise<Module> {
   return (await import(/* @vite-ignore */ `${PACKAGE}/src/${name}.ts`)) as Module;
 }

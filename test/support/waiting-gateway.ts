@@ -4,11 +4,11 @@ import { ask, type GatewayProcess, startGatewayProcess } from './gateway-process
 
 /** A built gateway with one request of a client that waits for the upstream. */
 export interface WaitingGateway extends GatewayProcess {
-  /** The response to that request, once it is there. */
+  /** The response to that request. */
   readonly answer: Promise<{ readonly data: { readonly tokens: readonly unknown[] } }>;
 }
 
-/** Starts it, with an upstream that answers the request for tokens like this; the test's end ends both. */
+/** Starts it with an upstream that responds to the request for tokens in this way. The end of the test ends both. */
 export async function startWaitingGateway(
   tokens: Answer,
   env: Record<string, string> = {},
@@ -22,15 +22,15 @@ export async function startWaitingGateway(
   const settle = () => {
     isSettled = true;
   };
-  // A test may leave it alone.
+  // A test may ignore the response.
   answer.then(settle, settle);
   await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(0);
-  // The gateway asks for the tokens as it starts, so the client's request may still be on its way to it.
+  // The gateway itself requests the tokens at its start. So this alone does not show that the client's request arrived.
   await expect.poll(async () => isSettled || (await inFlight(gateway.address)) > 1).toBe(true);
   return { ...gateway, answer };
 }
 
-/** How many requests wait for their response, the one that asks for this number among them. */
+/** How many requests wait for their response, including the request for this number. */
 async function inFlight(address: string): Promise<number> {
   const metrics = await (await fetch(`${address}/metrics`)).text();
   return Number(/^gateway_requests_in_flight (\d+)$/m.exec(metrics)?.[1]);

@@ -18,7 +18,7 @@ for (let turn = 0; ; turn++) {
     address: `0x${index.toString(16)}`,
     decimals: 6,
     symbol: `T${index}`,
-    // Every row says which turn it is of: a mixture of two would be seen.
+    // Every row has the number of its listing: a mixture of two listings would be visible.
     name: `turn ${turn}`,
     price: null,
     logoUrl: null,

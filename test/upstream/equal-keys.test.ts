@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_LENGTHS } from '../../src/domain/text-limits.js';
-import { parseChains, parseTokens } from '../../src/upstream/rows.js';
+import { CHAINS, TOKENS } from '../../src/upstream/listing-kinds.js';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
 import { json, startFakeUpstream } from '../support/fake-upstream.js';
@@ -23,7 +23,7 @@ interface Served {
   readonly listings: readonly { readonly rows: number; readonly rejectedRows: number }[];
 }
 
-/** What a client sees of these rows, and what the log says of those that are left out. */
+/** The rows that a client gets, and the log lines about the rejected ones. */
 async function serve(rows: { chains?: readonly unknown[]; tokens: readonly unknown[] }) {
   const upstream = await startFakeUpstream({ chains: [chainRow('a')], ...rows });
   const gateway = await createTestGateway({ upstream });
@@ -34,7 +34,7 @@ async function serve(rows: { chains?: readonly unknown[]; tokens: readonly unkno
   return { ...gateway, data, rejected: warnings.flatMap(({ rejected }) => rejected as string[]) };
 }
 
-describe('two writings of one address are one token', () => {
+describe('two spellings of one address are one token', () => {
   it.each([
     ['in another letter case', USDC, USDC.toUpperCase()],
     ['without 0x', USDC, DIGITS],
@@ -71,7 +71,7 @@ describe('two writings of one address are one token', () => {
     });
   });
 
-  it('but names of Move, base58 and modules that look like addresses are exact', async () => {
+  it('but Move names, base58 and modules that look like addresses are case-sensitive', async () => {
     const addresses = [
       '0x1::coin::COIN',
       '0x1::coin::Coin',
@@ -80,13 +80,14 @@ describe('two writings of one address are one token', () => {
       'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
       'epjfwdd5aufqssqem2qn1xzybapc8g4weggkzwytdt1v',
     ];
-    const { data } = await serve({ tokens: addresses.map((address) => tokenRow('a', address)) });
-    expect(data?.tokens.map(({ address }) => address)).toEqual(addresses);
+    const rows = addresses.map((address) => tokenRow('a', address));
+    const { data } = await serve({ tokens: [...rows, tokenRow('b', '0x1::coin::COIN')] });
+    expect(data?.tokens.map(({ address }) => address)).toEqual([...addresses, '0x1::coin::COIN']);
   });
 });
 
 describe('the key of a chain', () => {
-  it('is lower case wherever it is served, whatever the upstream sends', async () => {
+  it('is served in lower case everywhere, whatever the upstream sends', async () => {
     const native = { ...NATIVE_CURRENCY, chainKey: 'ETHEREUM' };
     const upstream = await startFakeUpstream({
       chains: [chainRow('Ethereum', { nativeCurrency: native })],
@@ -134,7 +135,7 @@ describe('white space or an invisible character in a key or an address rejects t
       tokenRow('a', `${USDC}${mark}`, { decimals: 18 }),
       tokenRow('a', `0x${mark}${DIGITS}`, { decimals: 18 }),
     ];
-    const fetched = await parseTokens(tokens, ORIGIN, false);
+    const fetched = await TOKENS.parse(tokens, ORIGIN);
     expect(fetched.rows.map(({ decimals }) => decimals)).toEqual([6]);
     expect(fetched.rejected.first).toEqual([
       'tokens[1]: chainKey: Expected no white space and no invisible characters',
@@ -142,8 +143,8 @@ describe('white space or an invisible character in a key or an address rejects t
       'tokens[3]: address: Expected no white space and no invisible characters',
     ]);
     expect(fetched.contradictory?.size).toBe(0);
-    const only = await parseTokens([tokenRow('b', '0x2'), ...tokens.slice(1)], ORIGIN, false);
-    const known = await parseTokens([tokenRow('a', USDC)], ORIGIN, false);
+    const only = await TOKENS.parse([tokenRow('b', '0x2'), ...tokens.slice(1)], ORIGIN);
+    const known = await TOKENS.parse([tokenRow('a', USDC)], ORIGIN);
     // Each of the three stands for the token as it would be without the mark.
     expect(only.unreadable).toMatchObject({ count: 3, unnamed: 0 });
     expect([...(only.unreadable?.keys ?? [])]).toEqual(
@@ -153,7 +154,7 @@ describe('white space or an invisible character in a key or an address rejects t
 
   it('also in a chain and in the address of its native currency', async () => {
     const native = { ...NATIVE_CURRENCY, address: '0x1 ' };
-    const { rows, rejected } = await parseChains(
+    const { rows, rejected } = await CHAINS.parse(
       [chainRow('a'), chainRow(' a', { chainId: 2 }), chainRow('b', { nativeCurrency: native })],
       ORIGIN,
     );
@@ -172,7 +173,7 @@ describe('equal keys with unequal guarded facts', () => {
   it.each<[string, readonly unknown[]]>([
     ['in this order', rows],
     ['in the reverse order', rows.toReversed()],
-  ])('none of the rows is served, and each is counted with its reason: %s', async (_order, tokens) => {
+  ])('the rows are not served, and each is counted with its reason: %s', async (_order, tokens) => {
     const { data, rejected } = await serve({ tokens });
     expect(data?.tokens).toEqual([{ chainKey: 'a', address: '0x2' }]);
     expect(data?.listings[1]).toEqual({ rows: 1, rejectedRows: 2 });
@@ -190,12 +191,11 @@ describe('equal keys with unequal guarded facts', () => {
     );
   });
 
-  it('are kept apart from rows that cannot be read, by key, each version once and ten at most', async () => {
+  it('are stored by key, apart from unreadable rows, each variant once and at most ten', async () => {
     const versions = [6, 18, 6, ...Array.from({ length: 50 }, (_, decimals) => 20 + decimals)];
-    const fetched = await parseTokens(
+    const fetched = await TOKENS.parse(
       [...rows.slice(0, 1), ...versions.map((decimals) => tokenRow('a', USDC, { decimals }))],
       ORIGIN,
-      false,
     );
     expect(fetched.unreadable).toEqual({ count: 0, keys: new Set(), unnamed: 0 });
     expect(fetched.rejected.count).toBe(versions.length);
@@ -216,7 +216,7 @@ describe('equal keys with unequal guarded facts', () => {
       'nativeCurrency ETH 18 0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE and ETH 6 0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE',
     ],
   ])('of a chain: %s', async (_fact, changes, reason) => {
-    const { rows, rejected, contradictory } = await parseChains(
+    const { rows, rejected, contradictory } = await CHAINS.parse(
       [chainRow('a'), chainRow('A', changes), chainRow('b')],
       ORIGIN,
     );
@@ -228,9 +228,9 @@ describe('equal keys with unequal guarded facts', () => {
     expect(contradictory?.get('a')).toHaveLength(2);
   });
 
-  it('two writings of one native address are no contradiction', async () => {
+  it('two spellings of one native address do not contradict each other', async () => {
     const native = { ...NATIVE_CURRENCY, address: '0x0' };
-    const { rows, rejected } = await parseChains(
+    const { rows, rejected } = await CHAINS.parse(
       [chainRow('a'), chainRow('a', { nativeCurrency: native })],
       ORIGIN,
     );
@@ -240,7 +240,7 @@ describe('equal keys with unequal guarded facts', () => {
 
   it('the reason stays short, however long the symbols are', async () => {
     const long = (letter: string) => tokenRow('a', '0x1', { symbol: letter.repeat(MAX_LENGTHS.symbol) });
-    const { rejected } = await parseTokens([tokenRow('a', '0x2'), long('x'), long('y')], ORIGIN, false);
+    const { rejected } = await TOKENS.parse([tokenRow('a', '0x2'), long('x'), long('y')], ORIGIN);
     expect(Math.max(...rejected.first.map(({ length }) => length))).toBeLessThan(250);
   });
 

@@ -34,22 +34,22 @@ async function counted({ metrics }: TestGateway, labels: string): Promise<number
 }
 
 describe('the fields of upstream rows', () => {
-  it('are not reported as long as they stay, nor those that only some rows have', async () => {
+  it('are not reported while they stay the same, even if only some rows have one', async () => {
     const gateway = await serve();
     await refreshWith(gateway, [tokenRow('a', '0x1', { price: null }), tokenRow('a', '0x2')], CHAINS);
     await refreshWith(gateway, rows({ tag: 'now here' }), CHAINS);
     expect(driftsOf(gateway)).toEqual([]);
   });
 
-  it('are logged and counted once where one is new, also within an object', async () => {
+  it('are logged and counted once if one is new, also within an object', async () => {
     const gateway = await serve();
     const [chain = {}] = CHAINS;
     const odd = { ...chain, nativeCurrency: { ...(CHAINS[0]?.nativeCurrency as object), logo: 'x' } };
     for (let time = 0; time < 3; time++) await refreshWith(gateway, rows({ verified: true }), [odd]);
     expect(driftsOf(gateway)).toEqual(
       expect.arrayContaining([
-        { listing: 'tokens', fields: 1, appeared: ['verified'], missing: [], level: 40 },
-        { listing: 'chains', fields: 1, appeared: ['nativeCurrency.logo'], missing: [], level: 40 },
+        { listing: 'tokens', fields: 1, appeared: ['verified'], missing: [], level: 'warn' },
+        { listing: 'chains', fields: 1, appeared: ['nativeCurrency.logo'], missing: [], level: 'warn' },
       ]),
     );
     expect(driftsOf(gateway)).toHaveLength(2);
@@ -57,7 +57,7 @@ describe('the fields of upstream rows', () => {
     expect(await counted(gateway, 'listing="tokens",drift="missing"')).toBe(0);
   });
 
-  it('are logged and counted once where one is missing that always came', async () => {
+  it('are logged and counted once if one is missing that all rows had before', async () => {
     const gateway = await serve();
     const [one = {}, ...others] = rows();
     for (let time = 0; time < 2; time++) {
@@ -65,12 +65,12 @@ describe('the fields of upstream rows', () => {
       await refreshWith(gateway, rows(), CHAINS);
     }
     expect(driftsOf(gateway)).toEqual([
-      { listing: 'tokens', fields: 1, appeared: [], missing: ['price'], level: 40 },
+      { listing: 'tokens', fields: 1, appeared: [], missing: ['price'], level: 'warn' },
     ]);
     expect(await counted(gateway, 'listing="tokens",drift="missing"')).toBe(1);
   });
 
-  it('take a bounded part of the log, whatever their names are', async () => {
+  it('are logged in bounded space, whatever their names are', async () => {
     const gateway = await serve();
     const hostile = (time: number) =>
       Object.fromEntries(

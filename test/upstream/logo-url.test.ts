@@ -33,14 +33,14 @@ const REFUSED: readonly unknown[] = [
     'blob:https://example.org/a',
     'ipfs://bafybei/a.png',
   ],
-  // With a user, and on hosts of a machine or a network of one's own.
+  // With a user name, and on local hosts or networks.
   ...`user@example.org user:password@example.org :password@example.org localhost LOCALHOST. a.localhost printer.local
     a.internal metadata.google.internal router router.home.arpa 127.0.0.1 127.1 2130706433 0x7f000001 0177.0.0.1 0.0.0.0
     10.1.2.3 100.64.0.1 169.254.169.254 172.31.255.255 192.168.1.1 224.0.0.1 255.255.255.255 [::] [::1] [::ffff:127.0.0.1]
     [::ffff:a00:1] [::127.0.0.1] [64:ff9b::7f00:1] [2002:7f00:1::] [fe80::1] [fd00::1] [ff02::1]`
     .split(/\s+/)
     .map((host) => `http://${host}/a.png`),
-  // With characters that pages could take for their own, and too long.
+  // With characters of markup, and too long.
   ...['/"onerror="alert(1)', "/'", '/<svg>', '/a b.png', '/\u202egnp.a', '/\u0000', '\\@127.0.0.1/a.png']
     .concat(`/${'a'.repeat(2048)}`, `/${'ä'.repeat(1000)}`)
     .map((rest) => `https://example.org${rest}`),
@@ -67,7 +67,7 @@ async function pictures(profile: 'v1' | 'value-transfer') {
 }
 
 describe.each(['v1', 'value-transfer'] as const)('a picture from %s', (profile) => {
-  it('is served by its address in one form, where a page may load it, and otherwise not at all', async () => {
+  it('is served by its normalised address if pages may load it, and otherwise not at all', async () => {
     const served = await pictures(profile);
     expect(CASES.map(([sent], index) => [sent, served[index]])).toEqual(CASES);
   });

@@ -3,7 +3,7 @@ import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { json, startFakeUpstream } from '../support/fake-upstream.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
-/** Members that every object has, though nobody gave it any. */
+/** Members that every object inherits. */
 const NAMES = [
   'constructor',
   '__proto__',
@@ -14,7 +14,7 @@ const NAMES = [
   '__defineGetter__',
 ];
 
-/** As JSON has it: in a literal, `__proto__` would be no member. */
+/** Parsed from JSON, because `__proto__` in a literal would not be a member. */
 const rowsNamed = (name: string) => ({
   chain: {
     ...chainRow(name, { chainType: name, shortName: name, name }),
@@ -40,7 +40,7 @@ describe.each(NAMES)('a chain and a token that are called %s', (name) => {
     return gateway;
   }
 
-  it('are listed, looked up, searched, filtered, paged and moved like others', async () => {
+  it('work like others in lists, look-ups, searches, filters, pages and routes', async () => {
     const { query, upstream, snapshots, metrics, logged } = await serve();
     const { data, errors } = await query<{
       chains: { id: string }[];
@@ -98,7 +98,7 @@ describe.each(NAMES)('a chain and a token that are called %s', (name) => {
     const nodes = await query('query ($ids: [ID!]!) { nodes(ids: $ids) { __typename } }', { ids });
     expect(nodes.data).toEqual({ nodes: [{ __typename: 'Chain' }, { __typename: 'Token' }] });
 
-    // A refresh compares them, and what it finds is told.
+    // A refresh compares them, and reports differences.
     upstream.plan('chains', json({ chains: [{ ...chain, chainId: 8 }, chainRow('a')] }));
     snapshots.refreshNow();
     await expect.poll(() => snapshots.status(Date.now())[0].heldBackRows).toBe(1);
@@ -109,7 +109,7 @@ describe.each(NAMES)('a chain and a token that are called %s', (name) => {
     expect((await metrics.expose()).text).toContain(series);
   });
 
-  it('are not found where there are none', async () => {
+  it('are not found if they are not listed', async () => {
     const { query } = await createTestGateway();
     const { data, errors } = await query(
       `query ($name: String!, $names: [String!]) {
@@ -127,7 +127,7 @@ describe.each(NAMES)('a chain and a token that are called %s', (name) => {
   });
 });
 
-it('members of odd names in a row, and aliases and operations that are called so, harm nothing', async () => {
+it('odd names of fields in rows, of aliases and of operations do no harm', async () => {
   const upstream = await startFakeUpstream();
   const row = JSON.stringify(tokenRow('a', '0x1')).replace('{', '{"__proto__":{"price":1},"constructor":{},');
   upstream.plan('tokens', (response) => {

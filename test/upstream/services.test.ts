@@ -5,28 +5,30 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { UPSTREAM_PROFILES } from '../../src/config.js';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { openSnapshots } from '../../src/open-snapshots.js';
-import { parseChains, parseTokens, rowsOf } from '../../src/upstream/rows.js';
-import type { CreateListing } from '../../src/upstream/service.js';
+import { LISTING_KINDS, ROUTES } from '../../src/upstream/listing-kinds.js';
+import { rowsOf } from '../../src/upstream/rows.js';
+import type { CreateService } from '../../src/upstream/service.js';
 import { AUTO, fingerprintsOf, SERVICES } from '../../src/upstream/services.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { type FakeUpstream, json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
-import { createTestLog, defaultConfig } from '../support/test-gateway.js';
+import { createTestLog, defaultConfig, isAtLeast } from '../support/test-gateway.js';
 
-/** The one file of a further service: it gives its rows other names than the services that there are. */
-const createFurtherListing: CreateListing = ({ http, source }) => ({
+/** The one file of an additional service, whose rows have other names of fields. */
+const createFurtherListing: CreateService = ({ http, source }) => ({
   source,
-  async chains() {
-    const { json, sentAt } = await http.getJson({ path: 'chains', first: true });
-    return parseChains(rowsOf('networks', json), { source, takenAt: sentAt });
+  async fetch(name) {
+    const { json, sentAt } = await http.getJson({ path: name, first: true });
+    const rows = rowsOf(name === 'chains' ? 'networks' : 'assets', json);
+    return LISTING_KINDS[name].parse(rows, { source, takenAt: sentAt });
   },
-  async tokens(_filter, clients) {
-    const { json, sentAt } = await http.getJson({ path: 'tokens', first: true, clients });
-    return parseTokens(rowsOf('assets', json), { source, takenAt: sentAt }, false);
+  async routes(_filter, clients) {
+    const { json, sentAt } = await http.getJson({ path: 'tokens', first: false, clients });
+    return ROUTES.parse(rowsOf('assets', json), { source, takenAt: sentAt });
   },
 });
 
-/** The table with one row more. */
+/** The table with one more row. */
 const services = { ...SERVICES, further: createFurtherListing };
 
 async function startFurtherUpstream(): Promise<FakeUpstream> {
@@ -37,7 +39,7 @@ async function startFurtherUpstream(): Promise<FakeUpstream> {
   return upstream;
 }
 
-/** What a gateway serves of a further service, and all lines of its log that are warnings. */
+/** The data that a gateway serves from an additional service, and its warnings. */
 async function serve({ url }: FakeUpstream, config: { snapshotDir?: string; redisUrl?: string }) {
   const { log, logged } = await createTestLog();
   const opened = await openSnapshots({
@@ -45,22 +47,22 @@ async function serve({ url }: FakeUpstream, config: { snapshotDir?: string; redi
     upstreamRetries: 0,
     ...config,
     addresses: { profile: 'further', url, isDemo: false, services },
-    // Long, so that a busy machine does not keep them from sharing.
+    // Long, so that they also share on a busy machine.
     redisTimeoutMs: 30_000,
     metrics: createMetrics(),
     log,
   });
   onTestFinished(opened.close);
   const view = opened.snapshots.view();
-  const [chains, tokens] = [await view.chains(), await view.tokens()];
+  const [chains, tokens] = [await view.read('chains'), await view.read('tokens')];
   return {
     close: opened.close,
     served: [chains, tokens].map(({ source, takenAt, rows }) => ({ source, takenAt, rows })),
-    warnings: logged.filter(({ level }) => Number(level) >= 40),
+    warnings: logged.filter((line) => isAtLeast(line, 'warn')),
   };
 }
 
-describe('a service that is added with one file and one row', () => {
+describe('a service added with one file and one row', () => {
   it('is served, and its listings survive on disk when the gateway starts again', async () => {
     const snapshotDir = mkdtempSync(join(tmpdir(), 'snapshots-'));
     onTestFinished(() => rmSync(snapshotDir, { recursive: true, force: true }));
@@ -71,7 +73,7 @@ describe('a service that is added with one file and one row', () => {
       { source: 'further', rows: [{ address: '0x1' }, { address: '0x2' }] },
     ]);
     await first.close();
-    // On a busy disk that ends before the files are there.
+    // On a busy disk the process ends before the files are written.
     const kept = () => readdirSync(snapshotDir).filter((name) => name.endsWith('.snapshot'));
     await expect.poll(kept).toHaveLength(2);
     for (const path of ['chains', 'tokens'] as const) upstream.plan(path, status(503));
@@ -94,14 +96,14 @@ describe('a service that is added with one file and one row', () => {
 });
 
 describe('the table of services', () => {
-  it('has the values of UPSTREAM_PROFILE: the name of each service, and auto', () => {
+  it('gives the values of UPSTREAM_PROFILE: the name of each service, and auto', () => {
     expect(
       UPSTREAM_PROFILES,
       'If a service was added to SERVICES, add its name to UPSTREAM_PROFILES in src/config.ts.',
     ).toEqual([...Object.keys(SERVICES), AUTO]);
   });
 
-  it('knows no other profile, not even the name of a member of every object', () => {
+  it('refuses other profiles, even the names of members that every object has', () => {
     for (const profile of ['v2', 'constructor', '__proto__']) {
       expect(() => fingerprintsOf({ profile, url: 'http://a/v1', isDemo: false })).toThrow(RangeError);
     }

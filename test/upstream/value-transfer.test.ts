@@ -1,5 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { createValueTransferListing } from '../../src/upstream/value-transfer.js';
+import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import {
@@ -10,14 +9,7 @@ import {
   tokenOf,
 } from '../support/fake-successor.js';
 import { type Answer, type FakeUpstream, json, late, status } from '../support/fake-upstream.js';
-import {
-  codesOf,
-  createTestGateway,
-  createTestLog,
-  defaultConfig,
-  type TestGatewayOptions,
-} from '../support/test-gateway.js';
-import { createTestHttp } from '../support/test-http.js';
+import { codesOf, createTestGateway, isAtLeast, type TestGatewayOptions } from '../support/test-gateway.js';
 
 const TOKENS = '{ tokens { chainKey address } }';
 
@@ -29,9 +21,7 @@ interface Listings {
   readonly listings: readonly Record<string, unknown>[];
 }
 
-const { upstreamMaxBytes } = defaultConfig();
-
-/** The whole gateway in front of the successor. */
+/** A whole gateway with the successor as its upstream. */
 async function serve(upstream: FakeUpstream, { config, ...options }: TestGatewayOptions = {}) {
   return createTestGateway({
     upstream,
@@ -49,7 +39,7 @@ const token = (chainKey: string, address: string, changes: Record<string, unknow
   ...changes,
 });
 
-/** A page of one token, which says of a further one what is given. */
+/** A page of one token, with the given pagination. */
 const pageSaying = (pagination: unknown, address = '0x1') =>
   json({ tokens: [token('a', address)], pagination });
 
@@ -58,7 +48,7 @@ async function startSmall(listings: FakeSuccessorListings = {}) {
 }
 
 describe('the rows of the successor', () => {
-  it('are served as those of v1 are', async () => {
+  it('are served like those of v1', async () => {
     const document = `{
       chains { chainKey chainType chainId shortName name nativeCurrency { chainKey name symbol decimals address } }
       tokens { isBridgeable chainKey address decimals symbol name price { usd } }
@@ -67,7 +57,7 @@ describe('the rows of the successor', () => {
     expect(await query<Rows>(document)).toEqual({ data: { chains: demoChains, tokens: demoTokens } });
   });
 
-  it('have the same versions', async () => {
+  it('have the same digests as those of v1', async () => {
     const document = '{ chains { name } tokens { name } }';
     const versions = [];
     for (const { query } of [await serve(await startFakeSuccessor()), await createTestGateway()]) {
@@ -78,7 +68,7 @@ describe('the rows of the successor', () => {
     expect(versions[0]).toEqual(versions[1]);
   });
 
-  it('are said to be from there, before they come and afterwards', async () => {
+  it('have its name as source, before and after the first answer', async () => {
     const { query } = await serve(await startSmall());
     const sources = () => query('{ listings { name source rows } }');
     expect((await sources()).data).toEqual({
@@ -100,7 +90,7 @@ describe('the rows of the successor', () => {
     ['missing', undefined],
     ['empty', {}],
     ['null', null],
-  ])('may have a price that is %s', async (_name, price) => {
+  ])('may have a %s price', async (_name, price) => {
     const { query } = await serve(await startSmall({ tokens: [token('a', '0x1', { price })] }));
     expect(await query('{ tokens { price { usd } } }')).toEqual({ data: { tokens: [{ price: null }] } });
   });
@@ -154,7 +144,7 @@ describe('the rows of the successor', () => {
     ['rows of the other listing', json({ chains: [chain('a')], pagination: {} })],
     ['no good row', json({ tokens: [token('a', '0x1', { decimals: null })] })],
     ['a bare array', json([token('a', '0x1')])],
-  ])('are refused whole where there are %s', async (_name, answer) => {
+  ])('are refused whole if there are %s', async (_name, answer) => {
     const upstream = await startSmall();
     upstream.plan('tokens', answer);
     const { query } = await serve(upstream);
@@ -163,7 +153,7 @@ describe('the rows of the successor', () => {
 });
 
 describe('pages', () => {
-  it('are followed to their end, each asked for once and with its token encoded', async () => {
+  it('are followed to the last one, each requested once and with its token encoded', async () => {
     const rows = Array.from({ length: 5 }, (_, index) => token('a', `0x${index + 1}`));
     const upstream = await startSmall({ tokens: rows, pageSize: 2 });
     const { query } = await serve(upstream);
@@ -229,7 +219,7 @@ describe('pages', () => {
     expect(answer.errors?.[0]?.message).toContain(message);
   });
 
-  it('are followed no further where one is named again, which is logged, and used', async () => {
+  it('are followed until a page is named again, which is logged; the pages so far are used', async () => {
     const upstream = await startSmall();
     upstream.plan('tokens', (response, request, nth) => {
       const next: Record<string, string> = { one: 'two', two: 'one' };
@@ -244,11 +234,11 @@ describe('pages', () => {
     expect(data?.tokens.map(({ address }) => address)).toEqual(['0x1', '0x2', '0x3']);
     expect(upstream.count('tokens')).toBe(3);
     expect(logged.filter(({ msg }) => msg.includes('for the second time'))).toMatchObject([
-      { level: 40, listing: 'tokens', pages: 3, rows: 3 },
+      { level: 'warn', listing: 'tokens', pages: 3, rows: 3 },
     ]);
   });
 
-  it('are counted once each where the service knows no pages, and gives the first again', async () => {
+  it('are counted once each if the service ignores page tokens and sends the first page again', async () => {
     const upstream = await startSmall();
     upstream.plan('tokens', pageSaying({ nextToken: 'more' }));
     const { query } = await serve(upstream);
@@ -258,10 +248,10 @@ describe('pages', () => {
     expect(upstream.count('tokens')).toBe(2);
   });
 
-  it('are a hundred at most', async () => {
+  it('are followed up to a hundred', async () => {
     const rows = Array.from({ length: 101 }, (_, index) => token('a', `0x${index + 1}`));
     const upstream = await startSmall();
-    // It asks again only when told, and not while its requests are counted.
+    // It refreshes only on request, and not while its requests are counted.
     const { query, snapshots } = await serve(upstream, { firstPauseMs: 3_600_000 });
     upstream.plan('tokens', paged('tokens', rows, 1));
     const answer = await query(TOKENS);
@@ -275,7 +265,7 @@ describe('pages', () => {
     await expect.poll(() => snapshots.status(Date.now())[1].rows).toBe(100);
   });
 
-  it('come to the limit on bytes at most, all of one answer together', async () => {
+  it('of one answer may together have as many bytes as the limit', async () => {
     const rows = Array.from({ length: 10 }, (_, index) =>
       token('a', `0x${index}`, { more: 'x'.repeat(400) }),
     );
@@ -299,7 +289,7 @@ describe('pages', () => {
     ['fails', status(503), 'UPSTREAM_STATUS'],
     ['is refused as a token would be', status(422), 'UPSTREAM_STATUS'],
     ['has another form', json({ rows: [] }), 'UPSTREAM_MALFORMED'],
-  ])('are all refused where one %s, and the last good listing stays', async (_name, fault, code) => {
+  ])('are all refused if one %s, and the last good listing stays', async (_name, fault, code) => {
     const upstream = await startSmall();
     const { query, snapshots } = await serve(upstream, { config: { tokensFreshMs: 20 } });
     const before = await query(TOKENS);
@@ -310,7 +300,7 @@ describe('pages', () => {
     expect(await query(TOKENS)).toEqual(before);
   });
 
-  it('are together as old as the first', async () => {
+  it('are together as old as the request for the first', async () => {
     const upstream = await startSmall();
     const askedAt: number[] = [];
     upstream.plan('tokens', (response, request, nth) => {
@@ -323,7 +313,7 @@ describe('pages', () => {
     const asOf = data?.tokens.map(({ price }) => Date.parse(price.asOf)) ?? [];
     expect(asOf).toHaveLength(2);
     expect(asOf[0]).toBe(asOf[1]);
-    // The second request comes 50 ms after the first.
+    // The second request is sent 50 ms after the first.
     expect(askedAt).toHaveLength(2);
     expect(asOf[0]).toBeLessThanOrEqual(askedAt[0] ?? 0);
   });
@@ -351,10 +341,10 @@ describe('an answer in pages', () => {
   });
 });
 
-describe('what is asked for', () => {
+describe('a request for routes', () => {
   const ROUTES = '{ tokens(srcChainKey: "a", srcToken: "0x1") { chainKey address } }';
 
-  it('is the routes from a token by both parameters of the successor, on every page', async () => {
+  it('has both parameters of the successor, on every page', async () => {
     const reachable = [token('b', '0x2'), token('a', '0x3')];
     const upstream = await startSmall();
     const { query } = await serve(upstream);
@@ -372,7 +362,7 @@ describe('what is asked for', () => {
     expect(asked).toEqual([both, [...both, [NEXT_TOKEN, 'from 1/']]]);
   });
 
-  it('is never a token without its chain, which the client is told', async () => {
+  it('for a token without its chain is refused with a message', async () => {
     const upstream = await startSmall();
     const { query, logged } = await serve(upstream);
     const answer = await query('{ tokens(srcToken: "0x1") { address } chains { chainKey } }');
@@ -384,10 +374,10 @@ describe('what is asked for', () => {
       ],
     });
     expect(upstream.count('tokens')).toBe(0);
-    expect(logged.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+    expect(logged.filter((line) => isAtLeast(line, 'warn'))).toEqual([]);
   });
 
-  it('is never a chain alone, which the whole listing answers', async () => {
+  it('is not sent for a chain alone: the listing answers that', async () => {
     const upstream = await startSmall({ tokens: [token('a', '0x1'), token('b', '0x2')] });
     const { query } = await serve(upstream);
     expect((await query<Rows>('{ tokens(srcChainKey: "b") { chainKey address } }')).data?.tokens).toEqual([
@@ -396,29 +386,7 @@ describe('what is asked for', () => {
     expect(upstream.seen.map(({ url }) => url)).toEqual(['/v1/tokens']);
   });
 
-  it('is not so at the seam, either', async () => {
-    const upstream = await startSmall({ tokens: [token('a', '0x1'), token('b', '0x2')], pageSize: 1 });
-    const { log } = await createTestLog();
-    const http = await createTestHttp({ baseUrl: upstream.url });
-    onTestFinished(async () => {
-      await http.close();
-      await upstream.close();
-    });
-    const listing = createValueTransferListing({
-      http,
-      source: 'value-transfer',
-      maxBytes: upstreamMaxBytes,
-      watchFields: async () => {},
-      log,
-    });
-    expect(await listing.tokens({ srcChainKey: 'b' })).toMatchObject({
-      source: 'value-transfer',
-      rows: [{ chainKey: 'b', address: '0x2', isBridgeable: true }],
-    });
-    expect(upstream.seen.some(({ url }) => url.includes('transferrable'))).toBe(false);
-  });
-
-  it('is answered with no tokens where HTTP 422 says that the token is not known', async () => {
+  it('is answered with no tokens if HTTP 422 says that the token is unknown', async () => {
     const upstream = await startSmall();
     upstream.plan('tokens', status(422, {}, '{"error":{"message":"unsupported token"}}'));
     const { query } = await serve(upstream);
@@ -426,14 +394,14 @@ describe('what is asked for', () => {
     expect(codesOf(await query(TOKENS))).toEqual(['UPSTREAM_STATUS']);
   });
 
-  it('is answered with no tokens where there are none', async () => {
+  it('is answered with no tokens if there are no routes', async () => {
     const upstream = await startSmall();
     upstream.plan('tokens', json({ tokens: [], pagination: {} }));
     const { query } = await serve(upstream);
     expect(await query(ROUTES)).toEqual({ data: { tokens: [] } });
   });
 
-  it('is refused where routes are cut short', async () => {
+  it('is refused if the pages of routes are incomplete', async () => {
     const upstream = await startSmall();
     upstream.plan('tokens', (response, request, nth) =>
       (tokenOf(request.url) ? status(422) : pageSaying({ nextToken: 'more' }))(response, request, nth),

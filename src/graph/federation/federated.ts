@@ -53,7 +53,7 @@ export function withFederation(schema: GraphQLSchema): GraphQLSchema {
   return graph;
 }
 
-/** Makes a text when it is first asked for: both SDLs together would take a tenth of the time of a start. */
+/** Makes a text at its first use: making both SDLs would take a tenth of the time of a start. */
 function once(make: () => string): () => string {
   let made: string | undefined;
   return () => {
@@ -62,7 +62,7 @@ function once(make: () => string): () => string {
   };
 }
 
-/** Each one adds an error to the response, which costs fifty times as much as an entity. */
+/** Each malformed representation adds an error to the response, which costs fifty times as much as an entity. */
 const MAX_MALFORMED = 1_000;
 
 type Loaders = GatewayContext['loaders'];
@@ -81,7 +81,7 @@ function entitiesOf(
 ): readonly (Entity | Promise<Entity> | GatewayError)[] {
   const membersOf = (representation: unknown) => (representation ?? {}) as Representation;
   cost.spend(ID_UNITS * representations.filter((each) => typeof membersOf(each).id === 'string').length);
-  const admitted = cost.admitRows(representations, info, (each) =>
+  const admitted = cost.chargeRows(representations, info, (each) =>
     membersOf(each).__typename === 'Token' ? 'Token' : 'Chain',
   );
   let malformedCount = 0;
@@ -94,7 +94,7 @@ function entitiesOf(
       if (malformedCount > MAX_MALFORMED) {
         throw new OperationLimitError(
           'BAD_USER_INPUT',
-          `More than ${MAX_MALFORMED} representations are malformed, so none is looked up. Each needs a __typename, "Chain" or "Token", and a key: chainKey, id or caip2 of a Chain; chainKey and address, id or caip19 of a Token.`,
+          `More than ${MAX_MALFORMED} representations are malformed, so the entities are not looked up. Each needs a __typename, "Chain" or "Token", and a key: chainKey, id or caip2 of a Chain; chainKey and address, id or caip19 of a Token.`,
         );
       }
       return error;
@@ -104,7 +104,7 @@ function entitiesOf(
 
 type Representation = Readonly<Record<string, unknown>>;
 
-/** The key by which the entity is looked up: the first that is whole. */
+/** The key by which the entity is looked up: the first that is complete. */
 function keyNameOf(representation: Representation): 'chainKey' | 'id' | 'caip2' | 'caip19' {
   const { __typename, id, chainKey, address } = representation;
   const isToken = __typename === 'Token';
@@ -146,14 +146,14 @@ function keyPart(name: string, value: unknown): string {
   throw malformed(`have a string as its ${name}`, value);
 }
 
-function malformed(rule: string, came: unknown): GatewayError {
-  return new GatewayError('BAD_USER_INPUT', `A representation must ${rule}, got ${shown(came)}.`);
+function malformed(rule: string, actual: unknown): GatewayError {
+  return new GatewayError('BAD_USER_INPUT', `A representation must ${rule}, got ${shown(actual)}.`);
 }
 
-/** Short for every value: one large variable can be used a thousand times. */
-function shown(came: unknown): string {
-  if (came === undefined) return 'nothing';
-  if (typeof came === 'string') return JSON.stringify(came.slice(0, 100));
-  if (typeof came !== 'object' || came === null) return String(came);
-  return Array.isArray(came) ? 'a list' : 'an object';
+/** Shortens a value for a message: a query can use one large variable a thousand times. */
+function shown(actual: unknown): string {
+  if (actual === undefined) return 'nothing';
+  if (typeof actual === 'string') return JSON.stringify(actual.slice(0, 100));
+  if (typeof actual !== 'object' || actual === null) return String(actual);
+  return Array.isArray(actual) ? 'a list' : 'an object';
 }

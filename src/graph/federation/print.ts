@@ -1,3 +1,4 @@
+/* Writes the SDLs for larger graphs. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { schema } from '../schema/index.js';
 import { stitchingSdlOf, subgraphSdlOf } from './sdl.js';

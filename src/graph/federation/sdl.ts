@@ -9,7 +9,7 @@ import {
   print,
   visit,
 } from 'graphql';
-import { sdlOf } from '../schema/index.js';
+import { plainSdlOf } from '../schema/index.js';
 
 /** Routes can cost the upstream a request; all other fields are read from snapshots. */
 const ROUTES = '@cost(weight: 100) @listSize(assumedSize: 100)';
@@ -18,8 +18,8 @@ const ROUTES = '@cost(weight: 100) @listSize(assumedSize: 100)';
  * The schema as a Federation 2 subgraph: Chain and Token are entities, and value types are shareable. `Node` is
  * left out, because in a supergraph an id does not tell which subgraph it is from.
  *
- * It links the newest version of Federation that every common composer supports. The list sizes are rough; a
- * router can use them to refuse expensive operations.
+ * It links the newest version of Federation that all common composers support. The list sizes are estimates, by which a
+ * router can refuse expensive operations.
  */
 export function subgraphSdlOf(schema: GraphQLSchema): string {
   const document = withDirectives(schema, {
@@ -63,7 +63,7 @@ export function stitchingSdlOf(schema: GraphQLSchema): string {
   const document = withDirectives(schema, {
     prelude: PRELUDE,
     types: {
-      // Without @key: stitching would add it to the key of each look-up, and so need both.
+      // Without @key: stitching would add it to the key of each look-up, and then need both.
       Chain: '@canonical',
       Token: '@canonical @key(selectionSet: "{ chainKey address }")',
     },
@@ -119,7 +119,9 @@ export function withDirectives(schema: GraphQLSchema, flavour: Flavour): Documen
     };
   }
 
-  const document = visit(parse(sdlOf(schema)), {
+  const document = visit(parse(plainSdlOf(schema)), {
+    // The directive @semanticNonNull, which this SDL does not use.
+    DirectiveDefinition: () => null,
     ObjectTypeDefinition: (type) => (isKept(type.name.value) ? inFlavour(type) : null),
     InterfaceTypeDefinition: (type) => (isKept(type.name.value) ? undefined : null),
   });

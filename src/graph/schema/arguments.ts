@@ -4,7 +4,7 @@ import { GatewayError } from '../../domain/errors.js';
 import { MAX_CONDITIONS, TEXT_LIMITS } from '../../domain/text-limits.js';
 
 /**
- * A text that is searched for, sent to the upstream or cached, if it is within its limit.
+ * Checks the length of a text that is searched for, sent to the upstream or cached.
  *
  * @throws GatewayError BAD_USER_INPUT
  */
@@ -18,7 +18,7 @@ export function textWithin(
 }
 
 /**
- * The texts of a condition, if they and their number are within the limits.
+ * Checks the number and the lengths of the texts of a condition.
  *
  * @throws GatewayError BAD_USER_INPUT
  */
@@ -44,8 +44,8 @@ function badInput(message: string): GatewayError {
 }
 
 /**
- * Has the enums of a schema refuse long texts at once. graphql-js looks for names that a wrong value may stand for, at
- * the cost of a tenth of a second for a megabyte.
+ * Makes the enums of a schema refuse long texts at once. For a wrong value, graphql-js searches for similar names,
+ * which takes a tenth of a second for a megabyte.
  */
 export function boundEnumValues(schema: GraphQLSchema): void {
   for (const type of Object.values(schema.getTypeMap())) {

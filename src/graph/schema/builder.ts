@@ -1,3 +1,4 @@
+/* The builder of the schema, with the root type and the scalar DateTime. */
 import SchemaBuilder from '@pothos/core';
 import type { GatewayContext } from '../context.js';
 
@@ -6,7 +7,7 @@ export const builder = new SchemaBuilder<{
   Context: GatewayContext;
   Scalars: {
     ID: { Input: string; Output: string };
-    /** Milliseconds since 1970 in the code, an RFC 3339 string in the graph. No input takes one. */
+    /** Milliseconds since 1970 in the code, an RFC 3339 string in the graph. Inputs do not use it. */
     DateTime: { Input: never; Output: number };
   };
   DefaultFieldNullability: false;
@@ -14,10 +15,10 @@ export const builder = new SchemaBuilder<{
 
 builder.queryType({
   description:
-    'Chains and tokens of a cross-chain transfer service. Queries are answered from snapshots of its listings, so they are fast and also work while the service is slow, faulty or down. `listings` tells how old the snapshots are.',
+    'Chains and tokens of a cross-chain transfer service. Queries are answered from snapshots of its listings, so they are fast, and work while the service is slow, faulty or down. `listings` tells how old the snapshots are.',
 });
 
-/** The last text made. All prices of one refresh have the same time, so most calls ask for it again. */
+/** The last text made. All prices of one refresh have the same time, so most calls need it again. */
 let last = { milliseconds: Number.NaN, text: '' };
 
 /** @throws RangeError for an invalid time */

@@ -1,3 +1,4 @@
+/* The type Chain, and the queries that return it. */
 import type { Chain, NativeCurrency } from '../../domain/listing.js';
 import { whenReady } from '../maybe-promise.js';
 import { textsWithin, textWithin } from './arguments.js';
@@ -60,7 +61,7 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
     heldBack: t.field({
       ...heldBackField,
       description:
-        'Facts on which the upstream contradicts this chain; empty for nearly all chains. If there are any, the chain is served as it was last accepted. Do not move money to or from it without asking: its number, its family or its fee currency may be another one.',
+        'Facts on which the upstream contradicts this chain; empty for nearly all chains. If there are any, the chain is served as it was last accepted. Do not move money to or from it without asking: its chainId, chainType or native currency may be wrong.',
     }),
   }),
 });
@@ -70,11 +71,11 @@ builder.queryFields((t) => ({
     type: [ChainType],
     nullable: true,
     description:
-      "The listed chains, in the upstream's order, or in that of the gateway's operator. Null with an error until there is a snapshot of the chain listing.",
+      "The listed chains, in the upstream's order, or in the operator's order if one is set. Null with an error until there is a snapshot of the chain listing.",
     args: {
       search: t.arg.string({
         description:
-          'Only chains that match every one of these words. A word matches the words that begin with it in `chainKey`, `shortName`, `name` and some former names ("binance"), or the whole `chainId` ("8453") or CAIP-2 identifier ("eip155:8453"). If there are none, chains whose native currency has this symbol. Letter case does not matter. Blank matches all chains; more than 8 words are BAD_USER_INPUT.',
+          'Only chains that match every one of these words. A word matches the words that begin with it in `chainKey`, `shortName`, `name` and some former names ("binance"), or the whole `chainId` ("8453") or CAIP-2 identifier ("eip155:8453"). If no chain matches, chains whose native currency has this symbol. Letter case does not matter. Blank matches all chains; more than 8 words are BAD_USER_INPUT.',
       }),
       chainTypes: t.arg.stringList({
         description:
@@ -86,7 +87,7 @@ builder.queryFields((t) => ({
         textWithin('search', 'search', args.search) ?? '',
         textsWithin('chainType', 'chainTypes', args.chainTypes),
       );
-      return whenReady(found, (chains) => cost.admitRows(chains, info));
+      return whenReady(found, (chains) => cost.chargeRows(chains, info));
     },
   }),
   chain: t.field({
@@ -114,7 +115,7 @@ builder.queryFields((t) => ({
       }),
     },
     resolve: (_query, { chainKeys }, { loaders, cost }, info) =>
-      cost.admitRows(chainKeys, info).map((chainKey) => loaders.chainByKey(chainKey)),
+      cost.chargeRows(chainKeys, info).map((chainKey) => loaders.chainByKey(chainKey)),
   }),
   chainsByCaip2: t.field({
     type: [ChainType],
@@ -128,6 +129,6 @@ builder.queryFields((t) => ({
       }),
     },
     resolve: (_query, { caip2s }, { loaders, cost }, info) =>
-      cost.admitRows(caip2s, info).map((caip2) => loaders.chainByCaip2(caip2)),
+      cost.chargeRows(caip2s, info).map((caip2) => loaders.chainByCaip2(caip2)),
   }),
 }));

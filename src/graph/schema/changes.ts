@@ -1,3 +1,4 @@
+/* The queries for the changes of a listing. */
 import type { Chain, Token } from '../../domain/listing.js';
 import type { ListingChanges } from '../../snapshots/history/change-log.js';
 import type { CostMeter } from '../cost.js';
@@ -8,9 +9,9 @@ import { idOfChainKey, idOfTokenKey } from './ids.js';
 import { TokenType } from './token.js';
 
 const CURSOR =
-  'Opaque mark of the present state. Keep it, and pass it as `since` next time. It changes only if rows do: not with prices, nor with the order of the rows.';
+  'Opaque version of the rows. Store it, and pass it as `since` next time. It changes when rows change, but not with prices or the order of the rows.';
 const IS_RESET =
-  'True if `since` is null, unknown or too old. Replace everything that you keep by `changed`, which then has all rows.';
+  'True if `since` is null, unknown or too old. `changed` then has all rows: replace your copy with it.';
 
 const ChainChangesType = builder.objectRef<ListingChanges<Chain>>('ChainChanges').implement({
   description: 'How the chain listing differs from an earlier state.',
@@ -20,12 +21,12 @@ const ChainChangesType = builder.objectRef<ListingChanges<Chain>>('ChainChanges'
     changed: t.field({
       type: [ChainType],
       description:
-        'The chains that were added or changed, as they are now. A chain that changed and changed back may be among them.',
-      resolve: ({ changed }, _args, { cost }, info) => cost.admitRows(changed, info),
+        'The chains that were added or changed, as they are now. They can include a chain that changed and changed back.',
+      resolve: ({ changed }, _args, { cost }, info) => cost.chargeRows(changed, info),
     }),
     removedIds: t.idList({
       description:
-        'The `id` of each chain that was removed; ids that you do not know may be among them. Empty if `isReset`.',
+        'The `id` of each removed chain. They can include ids that you do not know. Empty if `isReset`.',
       resolve: ({ removed }, _args, { cost }) => idsOf(removed, idOfChainKey, cost),
     }),
   }),
@@ -39,21 +40,21 @@ const TokenChangesType = builder.objectRef<ListingChanges<Token>>('TokenChanges'
     changed: t.field({
       type: [TokenType],
       description:
-        'The tokens that were added or changed in anything but their price, as they are now. A token that changed and changed back may be among them. It counts as a list of so many rows: a reset needs room for the whole listing in MAX_ROWS.',
-      resolve: ({ changed }, _args, { cost }, info) => cost.admitRows(changed, info),
+        'The tokens that were added, or changed in a field other than their price, as they are now. They can include a token that changed and changed back. They count towards the limit of 100,000 rows; after a reset they are the whole listing.',
+      resolve: ({ changed }, _args, { cost }, info) => cost.chargeRows(changed, info),
     }),
     removedIds: t.idList({
       description:
-        'The `id` of each token that was removed; ids that you do not know may be among them. Empty if `isReset`.',
+        'The `id` of each removed token. They can include ids that you do not know. Empty if `isReset`.',
       resolve: ({ removed }, _args, { cost }) => idsOf(removed, idOfTokenKey, cost),
     }),
   }),
 });
 
 const SINCE =
-  '`cursor` of an earlier answer, from this gateway or from another one that shares its Redis. Null asks for everything.';
+  '`cursor` of an earlier answer, from this gateway or from another one that shares its Redis. Null returns all rows.';
 const REMEMBERED =
-  'To apply it, store each of `changed` by its `id`, and delete `removedIds`. The last 200 changes of the listing are remembered, as far as they fit into 256 KiB of keys (about 4,000 rows); an older cursor gives everything, with `isReset`.';
+  'To update your copy, store each of `changed` by its `id`, and delete `removedIds`. The last 200 changes of the listing are remembered, as far as they fit into 256 KiB of keys (about 4,000 rows); an older cursor gives everything, with `isReset`.';
 
 builder.queryFields((t) => ({
   chainChanges: t.field({
@@ -67,14 +68,14 @@ builder.queryFields((t) => ({
   tokenChanges: t.field({
     type: TokenChangesType,
     nullable: true,
-    description: `The tokens that were added, changed or removed since an earlier answer, for those who keep a copy of the listing. Prices do not count: ask for them where they are shown. ${REMEMBERED} Null with an error until there is a snapshot of the token listing.`,
+    description: `The tokens that were added, changed or removed since an earlier answer, for clients that keep a copy of the listing. Changes of prices are not included: query prices where you show them. ${REMEMBERED} Null with an error until there is a snapshot of the token listing.`,
     args: { since: t.arg.string({ description: SINCE }) },
     resolve: (_query, { since }, { loaders, cost }) =>
       counted(loaders.tokenChanges(since ?? undefined), cost),
   }),
 }));
 
-/** Counts a unit for each row that was looked up; a reset looks none up. */
+/** Charges a unit for each row that was looked up. A reset needs no look-ups. */
 function counted<Row>(
   found: MaybePromise<ListingChanges<Row>>,
   cost: CostMeter,
@@ -85,7 +86,7 @@ function counted<Row>(
   });
 }
 
-/** Counts a unit for each id, which is made at each request. */
+/** Charges a unit for each id, since ids are made for each request. */
 function idsOf(keys: readonly string[], idOf: (key: string) => string, cost: CostMeter): readonly string[] {
   cost.spend(keys.length);
   return keys.map(idOf);

@@ -1,3 +1,4 @@
+/* The queries for the tokens that a token can be moved to. */
 import { foldChainKey } from '../../domain/addresses.js';
 import type { Token } from '../../domain/listing.js';
 import { whenReady } from '../maybe-promise.js';
@@ -8,7 +9,7 @@ import { routesOfPair, TokenType } from './token.js';
 export interface ChainDestinations {
   readonly chainKey: string;
   readonly tokens: readonly Token[];
-  /** When the routes were fetched (milliseconds since 1970); null if that is not known. */
+  /** When the routes were fetched (milliseconds since 1970); null if unknown. */
   readonly asOf: () => number | null;
 }
 
@@ -28,13 +29,13 @@ export const ChainDestinationsType = builder.objectRef<ChainDestinations>('Chain
     tokens: t.field({
       type: [TokenType],
       description: "At least one token. Destinations are in the upstream's order.",
-      resolve: ({ tokens }, _args, { cost }, info) => cost.admitRows(tokens, info),
+      resolve: ({ tokens }, _args, { cost }, info) => cost.chargeRows(tokens, info),
     }),
     asOf: t.field({
       type: 'DateTime',
       nullable: true,
       description:
-        'When these routes were fetched, less the time that caches in front of the upstream had held them; in `sources`, when the oldest of them was. Null if that is not known.',
+        'When these routes were fetched, less the time that they had spent in caches in front of the upstream. In `sources`, the time of the oldest route. Null if unknown.',
       resolve({ asOf }, _args, { tracker }) {
         tracker.note('routeTimes');
         return asOf();
@@ -43,7 +44,7 @@ export const ChainDestinationsType = builder.objectRef<ChainDestinations>('Chain
   }),
 });
 
-/** Said of every field that gives routes. */
+/** Part of the description of each field with routes. */
 const OPTIMISTIC = 'The set is optimistic: only a quote shows that a route works.';
 
 builder.objectField(TokenType, 'destinations', (t) =>
@@ -53,7 +54,7 @@ builder.objectField(TokenType, 'destinations', (t) =>
     description: `The tokens on other chains that this token can be moved to, grouped by chain, as \`Query.destinations\` gives them. Select it on one chosen token, not on a list: every distinct token whose routes are not cached costs the upstream a request. One operation may cause only a few such requests; beyond them the field is null with the code ROUTE_BUDGET_EXCEEDED. ${OPTIMISTIC}`,
     resolve: ({ chainKey, address }, _args, { loaders, cost }, info) =>
       whenReady(loaders.routesFrom({ srcChainKey: chainKey, srcToken: address }), ({ rows, takenAt }) =>
-        cost.admitRows(
+        cost.chargeRows(
           groupByChain(elsewhere(chainKey, rows), () => takenAt),
           info,
         ),
@@ -65,7 +66,7 @@ builder.queryField('destinations', (t) =>
   t.field({
     type: [ChainDestinationsType],
     nullable: true,
-    description: `The tokens that a token can be moved to, grouped by chain: the result of \`tokens\` with the same two arguments. An unknown token gives an empty list. Rows agree with the token listing: a listed token appears as listed, and a row with other decimals than the listing is left out, because calculating an amount with wrong decimals loses money. ${OPTIMISTIC} Null with an error if the upstream cannot answer.`,
+    description: `The tokens that a token can be moved to, grouped by chain: the result of \`tokens\` with the same two arguments. Empty for a token without routes; null without an error if the token is not listed. Rows agree with the token listing: a listed token appears as listed, and a row with other decimals than the listing is left out, because calculating an amount with wrong decimals loses money. ${OPTIMISTIC} Null with an error if the upstream cannot answer.`,
     args: {
       srcChainKey: t.arg.string({
         required: true,
@@ -82,9 +83,10 @@ builder.queryField('destinations', (t) =>
       }),
     },
     resolve(_query, { srcChainKey, srcToken, includeSourceChain }, { loaders, cost }, info) {
-      return whenReady(routesOfPair(srcChainKey, srcToken, loaders), ({ rows, takenAt }) => {
+      return whenReady(routesOfPair(srcChainKey, srcToken, loaders), ({ rows, takenAt, isUnlisted }) => {
+        if (isUnlisted) return null;
         const shown = includeSourceChain ? rows : elsewhere(srcChainKey, rows);
-        return cost.admitRows(
+        return cost.chargeRows(
           groupByChain(shown, () => takenAt),
           info,
         );
@@ -94,15 +96,15 @@ builder.queryField('destinations', (t) =>
 );
 
 /** The tokens that are not on the source chain. */
-function elsewhere(srcChainKey: string, tokens: readonly Token[]): readonly Token[] {
+export function elsewhere(srcChainKey: string, tokens: readonly Token[]): readonly Token[] {
   const source = foldChainKey(srcChainKey);
   return tokens.filter(({ chainKey }) => chainKey !== source);
 }
 
 /**
- * Chains are in the order of their first tokens.
+ * Groups tokens by chain, in the order of the first token of each chain.
  *
- * @param asOf when the routes of a group were fetched; called if a client asks for it
+ * @param asOf tells when the routes of a group were fetched; called only if a client asks for it
  */
 export function groupByChain(
   tokens: readonly Token[],
@@ -120,7 +122,7 @@ export function groupByChain(
       chainKey,
       tokens: group,
       asOf() {
-        // Once, however many aliases ask for it.
+        // Computed once, however many aliases select it.
         known ??= asOf(group);
         return known;
       },

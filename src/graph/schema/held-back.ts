@@ -1,3 +1,4 @@
+/* The field `heldBack` of chains and tokens. */
 import type { HeldBackFact, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
 import { builder } from './builder.js';
@@ -8,23 +9,24 @@ const HeldBackFactType = builder.objectRef<HeldBackFact>('HeldBackFact').impleme
   fields: (t) => ({
     fact: t.exposeString('fact', {
       description:
-        'The name of the fact: "decimals", "symbol" or "address" of a token; "chainId", "chainType" or "nativeCurrency" of a chain. The set is open: treat a name that you do not know like these.',
+        'The name of the fact: "decimals", "symbol" or "address" of a token; "chainId", "chainType" or "nativeCurrency" of a chain. The set is open: treat unknown names like these.',
     }),
     served: t.exposeString('served', {
       description: 'The value that is served: the last accepted one. A number is written as text.',
     }),
     upstream: t.exposeString('upstream', {
       description:
-        'The value that the upstream sends now. For "address", the address that took the place of this one. Show it to people, and calculate with neither value unasked.',
+        'The value that the upstream sends now. For "address", the address that replaced this one. Show both values to the person, and use neither without their consent.',
     }),
     since: t.expose('since', {
       type: 'DateTime',
-      description: 'When the upstream first sent that value; another value in between starts it anew.',
+      description:
+        'When the upstream first sent that value. It starts again if the upstream sends another value in between.',
     }),
   }),
 });
 
-/** The options of the field `heldBack`, beside its description. */
+/** The options of the field `heldBack`, except its description. */
 export const heldBackField = {
   type: [HeldBackFactType] as [typeof HeldBackFactType],
   resolve({ heldBack }: Pick<Token, 'heldBack'>, _args: object, { cost }: GatewayContext) {

@@ -5,7 +5,7 @@ import type { Chain, Token } from '../../domain/listing.js';
 import { TEXT_LIMITS } from '../../domain/text-limits.js';
 import type { SortKey, TokenOrder } from '../../search/order/token-order.js';
 
-/** What an id refers to. */
+/** The chain or token that an id refers to. */
 export type Identity =
   | { readonly type: 'Chain'; readonly chainKey: string }
   | { readonly type: 'Token'; readonly chainKey: string; readonly address: string };
@@ -17,7 +17,7 @@ export function idOfChain(chain: Chain): string {
   return remembered(chain, () => idOfChainKey(chain.chainKey));
 }
 
-/** Equal for all writings of an address. */
+/** The id of a token, which is the same for all forms of its address. */
 export function idOfToken(token: Token): string {
   return remembered(token, () => idOfTokenKey(tokenKey(token.chainKey, token.address)));
 }
@@ -33,14 +33,14 @@ export function idOfTokenKey(key: string): string {
   return encodeOpaque(['Token', chainKey, address]);
 }
 
-/** The ids of each type begin alike: nine bytes are twelve characters of base64. */
+/** The starts of all ids. Nine bytes are twelve characters of base64, so all ids of a type start alike. */
 const STARTS = ['["Chain",', '["Token",'].map((start) => Buffer.from(start).toString('base64url'));
-/** JSON of an identity. A failure of JSON.parse would take ten times as long as all else. */
+/** The JSON of an identity. Checked before JSON.parse, whose failure takes ten times as long as the rest. */
 const IDENTITY =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON has none in a text.
   /^\["(?:Chain|Token)"(?:,"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"){1,2}\]$/;
 
-/** Decodes an id, whether or not the object is listed now; undefined if it is no id. */
+/** Decodes an id, whether or not the object is listed now; undefined for any other text. */
 export function identityOf(id: string): Identity | undefined {
   if (id.length > TEXT_LIMITS.id || !STARTS.some((start) => id.startsWith(start))) return undefined;
   const json = jsonOfOpaque(id);
@@ -70,15 +70,15 @@ export function encodeCursor({ order, value, tieBreaker }: SortKey): string {
  */
 export function decodeCursor(cursor: string, order: TokenOrder): SortKey {
   const parts = cursor.length <= TEXT_LIMITS.cursor ? decodeOpaque(cursor) : undefined;
-  const [itsOrder, value, ...tieBreaker] = Array.isArray(parts) ? (parts as unknown[]) : [];
-  if (typeof itsOrder !== 'string' || !isValueOf(itsOrder, value) || !isTieBreaker(tieBreaker)) {
+  const [cursorOrder, value, ...tieBreaker] = Array.isArray(parts) ? (parts as unknown[]) : [];
+  if (typeof cursorOrder !== 'string' || !isValueOf(cursorOrder, value) || !isTieBreaker(tieBreaker)) {
     throw badCursor('one from an earlier page of this search', 'something else');
   }
-  if (itsOrder !== order) throw badCursor(`one of the order ${order}`, `one of the order ${itsOrder}`);
+  if (cursorOrder !== order) throw badCursor(`one of the order ${order}`, `one of the order ${cursorOrder}`);
   return { order, value, tieBreaker };
 }
 
-/** Whether a value is one that tokens are sorted by in each order. */
+/** For each order, whether tokens can be sorted by this value. */
 const IS_VALUE: Readonly<Record<TokenOrder, (value: unknown) => boolean>> = {
   RELEVANCE: (value) => typeof value === 'number',
   SYMBOL: (value) => value === null,
@@ -95,14 +95,14 @@ function isTieBreaker(tieBreaker: readonly unknown[]): tieBreaker is SortKey['ti
   return tieBreaker.length === 3 && tieBreaker.every((part) => typeof part === 'string');
 }
 
-function badCursor(expected: string, came: string): GatewayError {
+function badCursor(expected: string, actual: string): GatewayError {
   return new GatewayError(
     'BAD_USER_INPUT',
-    `Expected a cursor as "after", ${expected}, got ${came}. Leave "after" out to start with the first page.`,
+    `Expected a cursor as "after", ${expected}, got ${actual}. Leave "after" out to start with the first page.`,
   );
 }
 
-/** Encodes a value as base64url, which tells clients not to read it. */
+/** Encodes a value as base64url, so that clients do not read it. */
 function encodeOpaque(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }

@@ -1,3 +1,4 @@
+/* The query for the status of the listings. */
 import { Kind } from 'graphql';
 import type { ListingState, ListingStatus } from '../../snapshots/freshness.js';
 import { builder } from './builder.js';
@@ -5,10 +6,10 @@ import { builder } from './builder.js';
 const ListingStateType = builder.enumType('ListingState', {
   description: 'Freshness of a listing, judged only by the age of its snapshot.',
   values: {
-    FRESH: { description: 'The snapshot is no older than the age at which the gateway refreshes it.' },
+    FRESH: { description: 'The snapshot is not older than its refresh interval.' },
     STALE: {
       description:
-        "The snapshot is older than that: its refresh is running, waiting, failing or held back, or the upstream's answers come from a cache that is behind.",
+        'The snapshot is older than that: its refresh is running, waiting, failing or held back, or the upstream answers from an outdated cache.',
     },
     EMPTY: { description: 'There is no snapshot yet; fields that need the listing are null with an error.' },
   } satisfies Record<ListingState, object>,
@@ -41,7 +42,7 @@ const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').impl
       type: 'DateTime',
       nullable: true,
       description:
-        'When the snapshot was fetched, less the time that caches in front of the upstream had held it; null while EMPTY.',
+        'When the snapshot was fetched, less the time that it had spent in caches in front of the upstream; null while EMPTY.',
     }),
     ageSeconds: t.int({
       nullable: true,
@@ -55,7 +56,7 @@ const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').impl
     }),
     heldBackRows: t.exposeInt('heldBackRows', {
       description:
-        'Number of rows that are served as they were last accepted, because the upstream contradicts them. They say in `heldBack` what it sends.',
+        'Number of rows that are served as they were last accepted, because the upstream contradicts them. Their `heldBack` shows what it sends.',
     }),
     version: t.exposeString('version', {
       nullable: true,
@@ -76,8 +77,8 @@ builder.queryField('listings', (t) =>
     description:
       'Status of the two listings, first chains, then tokens: their age, and the last failure of each.',
     resolve: (_query, _args, { listings, cost, loaders }, info) => {
-      const read = () => cost.admitRows([...listings()], info);
-      // Before the first listings, the other fields may be about to bring them.
+      const read = () => cost.chargeRows([...listings()], info);
+      // Without a first snapshot, wait for the listings that other fields of the operation load.
       const [first, second] = info.operation.selectionSet.selections;
       const isAlone = first?.kind === Kind.FIELD && !second;
       const isEmpty = () => listings().some(({ state }) => state === 'EMPTY');

@@ -1,3 +1,4 @@
+/* The interface Node, and the queries by id. */
 import type { GraphQLResolveInfo } from 'graphql';
 import type { Chain, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
@@ -33,11 +34,11 @@ builder.queryFields((t) => ({
   }),
 }));
 
-/** An id of neither type counts as a row, too: it costs a look-up. */
+/** Each id counts as a row, also an invalid one. */
 function nodesOf(ids: readonly string[], { loaders, cost }: GatewayContext, info: GraphQLResolveInfo) {
   cost.spend(ID_UNITS * ids.length);
   return cost
-    .admitRows(ids.map(identityOf), info, (identity) => identity?.type ?? 'Chain')
+    .chargeRows(ids.map(identityOf), info, (identity) => identity?.type ?? 'Chain')
     .map((identity) => identity && objectOf(identity, loaders));
 }
 

@@ -1,3 +1,4 @@
+/* Writes `schema.graphql`. */
 import { writeFileSync } from 'node:fs';
 import { schema, sdlOf } from './index.js';
 

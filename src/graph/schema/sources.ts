@@ -1,27 +1,28 @@
+/* The query for the tokens that can be moved to a token. */
 import type { TokenSources } from '../../snapshots/sources/sources.js';
 import { whenReady } from '../maybe-promise.js';
 import { textWithin } from './arguments.js';
 import { builder } from './builder.js';
 import { ChainDestinationsType, groupByChain } from './destinations.js';
 
-/** To order one token takes about a microsecond, */
+/** Units for sorting one token, which takes about a microsecond, */
 const UNITS_OF_SOURCE = 3;
-/** and so does looking at so many pairs of a token and a destination. */
+/** and for reading this many pairs of a token and a destination, which takes as long. */
 const PAIRS_LOOKED_AT = 1_000;
 
 const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').implement({
   description:
-    "The tokens that can be moved to one token: the upstream's answers about destinations, turned round. Nothing is assumed to go both ways.",
+    "The tokens that can be moved to one token: the upstream's destinations, inverted. A route in one direction does not imply one back.",
   fields: (t) => ({
     chains: t.field({
       type: [ChainDestinationsType],
       description:
-        'The listed, bridgeable tokens that have it among their destinations, grouped by chain, in the order that the operator gives the chains, then of `chainKey` and `address`; empty if none is known. Tokens on its own chain are included.',
+        "The listed, bridgeable tokens with this token among their destinations, grouped by chain. They are in the operator's order of chains, then sorted by `chainKey` and `address`. Empty if none is known. Tokens on its own chain are included.",
       resolve(sources, _args, { cost }, info) {
         cost.spend(UNITS_OF_SOURCE * Math.ceil(sources.pairs / PAIRS_LOOKED_AT));
         const rows = sources.rows();
         cost.spend(UNITS_OF_SOURCE * rows.length);
-        return cost.admitRows(groupByChain(rows, sources.oldestOf), info);
+        return cost.chargeRows(groupByChain(rows, sources.oldestOf), info);
       },
     }),
     isComplete: t.exposeBoolean('isComplete', {
@@ -32,7 +33,7 @@ const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').impleme
       type: 'DateTime',
       nullable: true,
       description:
-        'When the oldest of the answers was fetched that this is made from, less the time that caches in front of the upstream had held it; null if there is no bridgeable token.',
+        'When the oldest answer behind this result was fetched, less the time that it had spent in caches in front of the upstream. Null if there is no bridgeable token.',
       resolve({ asOf }, _args, { tracker }) {
         tracker.note('routeTimes');
         return asOf;
@@ -46,7 +47,7 @@ builder.queryField('sources', (t) =>
     type: TokenSourcesType,
     nullable: true,
     description:
-      'The tokens that can be moved to a token. It is answered from what the gateway knows and never asks the upstream: the gateway asks for the destinations of all bridgeable tokens in the background, if it is set up to (ROUTES_SWEEP_MS). Null without an error if it is not; null with an error while no answer is known. The set is optimistic: only a quote shows that a route works.',
+      'The tokens that can be moved to a token. The result is computed from the destinations of all bridgeable tokens, which the gateway collects in the background if ROUTES_SWEEP_MS is set; this query never asks the upstream. Null without an error if that is not set; null with an error until the first destinations are known. The set is optimistic: only a quote shows that a route works.',
     args: {
       dstChainKey: t.arg.string({
         required: true,

@@ -1,3 +1,4 @@
+/* The query that searches the tokens. */
 import { GatewayError } from '../../domain/errors.js';
 import type { Token } from '../../domain/listing.js';
 import { TEXT_LIMITS } from '../../domain/text-limits.js';
@@ -5,18 +6,20 @@ import type { TokenOrder } from '../../search/order/token-order.js';
 import type { FoundTokens } from '../../search/suggestions/did-you-mean.js';
 import type { TokenPage } from '../../search/token-search.js';
 import { searchUnits } from '../cost.js';
+import { whenReady } from '../maybe-promise.js';
 import { textsWithin, textWithin } from './arguments.js';
 import { builder } from './builder.js';
+import { elsewhere } from './destinations.js';
 import { decodeCursor, encodeCursor } from './ids.js';
-import { TokenType } from './token.js';
+import { routesOfPair, TokenKeyInput, TokenType } from './token.js';
 
 const TokenOrderType = builder.enumType('TokenOrder', {
   description:
-    'Order of the tokens found. Tokens that are equal in it are ordered by symbol, chainKey and address, so the order is always the same.',
+    'Order of the tokens found. Ties are sorted by symbol, chainKey and address, so the order is always the same.',
   values: {
     RELEVANCE: {
       description:
-        'Tokens whose symbol equals a word of the query, then those whose symbol begins with one, then the rest; within each of these groups, bridgeable and priced tokens first, then better matches. Equal matches are ordered by the number of bridgeable tokens on the chain and by the number of chains that list the symbol, the larger first, both rounded down to a power of two; a blank query is ordered by the latter number first.',
+        'Tokens whose symbol equals a word of the query, then those whose whole name it contains, then those whose symbol begins with a word, then the rest. In each of these groups better matches come first; if a word names a chain, its native asset comes before its other tokens. Among equal matches, bridgeable and priced tokens come first, then those on chains with more bridgeable tokens, then those whose symbol is listed on more chains (rounded down to a power of two); a blank query is sorted by this last number first. A native asset comes before the other tokens of its symbol on its chain.',
     },
     SYMBOL: { description: 'By symbol, ignoring letter case.' },
     NAME: { description: 'By name, ignoring letter case.' },
@@ -45,6 +48,11 @@ const TokenFilterInput = builder.inputType('TokenFilter', {
     hasPrice: t.boolean({ description: 'If true, tokens with a price; if false, tokens without one.' }),
     minPriceUsd: t.float({ description: 'Tokens with a price of at least this many US dollars.' }),
     maxPriceUsd: t.float({ description: 'Tokens with a price of at most this many US dollars.' }),
+    reachableFrom: t.field({
+      type: TokenKeyInput,
+      description:
+        'Tokens that this token can be moved to: the listed tokens among its `destinations`. An unknown token matches nothing; no error is raised. If its routes are not cached, they cost the upstream one request for all pages and count as one of the 10 such requests that an operation may cause. If that request fails, `tokenSearch` is null with the error of `destinations`. The set is optimistic: only a quote shows that a route works.',
+    }),
   }),
 });
 
@@ -95,16 +103,16 @@ const TokenConnectionType = builder.objectRef<FoundTokens>('TokenConnection').im
       type: [TokenEdgeType],
       description: 'The tokens of this page in order, each with its cursor.',
       resolve: (page, _args, { cost }, info) =>
-        cost.admitRows(page.tokens, info).map((node, index) => ({ page, index, node })),
+        cost.chargeRows(page.tokens, info).map((node, index) => ({ page, index, node })),
     }),
     nodes: t.field({
       type: [TokenType],
       description: 'The tokens of this page in order: the nodes of `edges`, without cursors.',
-      resolve: (page, _args, { cost }, info) => cost.admitRows(page.tokens, info),
+      resolve: (page, _args, { cost }, info) => cost.chargeRows(page.tokens, info),
     }),
     didYouMean: t.stringList({
       description:
-        'Only where nothing was found: up to three queries that find something under the same filter, each with typing slips mended; empty if no slip is likely. Ask whether one of them is meant, and never search for it unasked: it may be another token. It costs as much as the search again.',
+        'If nothing was found, up to three queries that find something under the same filter: with typos corrected, or with a symbol in place of a word of its name. Otherwise empty. Show them as "Did you mean …?". Never run one automatically: it can be a different token. This field costs as much as the search.',
       resolve(found, _args, { cost }) {
         if (found.totalCount > 0) return [];
         cost.spend(searchUnits(found.searchedCount, found.query));
@@ -134,7 +142,7 @@ builder.queryField('tokenSearch', (t) =>
     args: {
       query: t.arg.string({
         description:
-          'Words from symbol, name and chain ("eth arb"). Each may be a part of a symbol, or the start of a word in a name. A `chainId` ("8453") or a CAIP-2 identifier ("eip155:8453") is a name of its chain. A whole address or type of Move, at least the first 6 hex digits of an address ("0x833589"), its start and end ("0x8335…2913") and a CAIP-19 identifier match addresses and no texts. A token must match all words; letter case, accents and full-width letters do not matter. If nothing matches, the search is repeated without punctuation and filler words ("on", "token"), and then once more with the symbol of its native currency as a further name of each chain. Blank matches all tokens; more than 8 words are BAD_USER_INPUT.',
+          'Words from symbol, name and chain ("eth arb"). Each may be a part of a symbol, or the start of a word in a name. A `chainId` ("8453") or a CAIP-2 identifier ("eip155:8453") is a name of its chain. A whole address or type of Move, at least the first 6 hex digits of an address ("0x833589"), its start and end ("0x8335…2913") and a CAIP-19 identifier match only addresses. A token must match all words; letter case, accents and full-width letters do not matter. If nothing matches, or if only the other words name a symbol ("eth coin"), punctuation and filler words ("on", "coin") are ignored. If still nothing matches, the symbol of its native currency also names a chain. Blank matches all tokens; more than 8 words are BAD_USER_INPUT.',
       }),
       filter: t.arg({
         type: TokenFilterInput,
@@ -151,31 +159,40 @@ builder.queryField('tokenSearch', (t) =>
       }),
     },
     resolve(_query, { query, filter, orderBy, first, after }, { loaders, tracker, cost }) {
-      // Relevance, orders by price and filters on prices read prices; the others are not worth a case of their own.
+      // Most orders and some filters read prices; the others are not worth a case of their own.
       tracker.note('prices');
       const order = orderBy ?? 'RELEVANCE';
       const symbols = textsWithin('symbol', 'filter.symbols', filter?.symbols);
-      // Each character is folded, as a combining mark is.
+      // Folding takes time for each character.
       cost.spend(symbols?.join('').length ?? 0);
-      return loaders.tokenSearch({
+      const request = {
         query: textWithin('search', 'query', query) ?? '',
-        filter: {
-          chainKeys: textsWithin('chainKey', 'filter.chainKeys', filter?.chainKeys),
-          chainTypes: textsWithin('chainType', 'filter.chainTypes', filter?.chainTypes),
-          symbols,
-          isBridgeable: filter?.isBridgeable ?? undefined,
-          isNative: filter?.isNative ?? undefined,
-          hasPrice: filter?.hasPrice ?? undefined,
-          minPriceUsd: filter?.minPriceUsd ?? undefined,
-          maxPriceUsd: filter?.maxPriceUsd ?? undefined,
-        },
         order,
         first: pageSize(first ?? DEFAULT_FIRST),
         after: after == null ? undefined : decodeCursor(after, order),
+      };
+      const conditions = {
+        chainKeys: textsWithin('chainKey', 'filter.chainKeys', filter?.chainKeys),
+        chainTypes: textsWithin('chainType', 'filter.chainTypes', filter?.chainTypes),
+        symbols,
+        isBridgeable: filter?.isBridgeable ?? undefined,
+        isNative: filter?.isNative ?? undefined,
+        hasPrice: filter?.hasPrice ?? undefined,
+        minPriceUsd: filter?.minPriceUsd ?? undefined,
+        maxPriceUsd: filter?.maxPriceUsd ?? undefined,
+      };
+      const source = filter?.reachableFrom;
+      if (!source) return loaders.tokenSearch({ ...request, filter: conditions });
+      return whenReady(routesOfPair(source.chainKey, source.address, loaders, SOURCE_NAMES), ({ rows }) => {
+        cost.spend(rows.length);
+        const reachable = new Set(elsewhere(source.chainKey, rows));
+        return loaders.tokenSearch({ ...request, filter: { ...conditions, reachable } });
       });
     },
   }),
 );
+
+const SOURCE_NAMES = ['filter.reachableFrom.chainKey', 'filter.reachableFrom.address'] as const;
 
 function pageSize(first: number): number {
   if (first >= 1 && first <= MAX_FIRST) return first;

@@ -1,3 +1,4 @@
+/* The type Token, and the queries that return it. */
 import { isNativeOf, isNativePlaceholder } from '../../domain/addresses.js';
 import { caip19Of } from '../../domain/caip.js';
 import type { Price, Token } from '../../domain/listing.js';
@@ -20,7 +21,7 @@ const PriceType = builder.objectRef<Price>('Price').implement({
     asOf: t.field({
       type: 'DateTime',
       description:
-        "When the gateway fetched the price, less the time that caches in front of the upstream had held it. The upstream's own time of the price is not known.",
+        'When the gateway fetched the price, less the time that it had spent in caches in front of the upstream. The upstream does not say when it set the price.',
       resolve({ asOf }, _args, { tracker }) {
         tracker.note('priceTimes');
         return asOf;
@@ -68,7 +69,7 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
     heldBack: t.field({
       ...heldBackField,
       description:
-        'Facts on which the upstream contradicts this token; empty for nearly all tokens. If there are any, the token is served as it was last accepted, without a price. Do not move money by it without asking: tell the person what the upstream says now, and let them decide or wait.',
+        'Facts on which the upstream contradicts this token; empty for nearly all tokens. If there are any, the token is served as it was last accepted, without a price. Before you move money, show the person both values and let them decide.',
     }),
     chain: t.field({
       type: ChainType,
@@ -112,7 +113,7 @@ builder.objectFields(ChainType, (t) => ({
     description:
       "The listed tokens on this chain, in the upstream's order; may be empty. Null with an error until there is a snapshot of the token listing.",
     resolve: ({ chainKey }, _args, { loaders, cost }, info) =>
-      whenReady(loaders.tokensListed(chainKey), (tokens) => cost.admitRows(tokens, info)),
+      whenReady(loaders.tokensListed(chainKey), (tokens) => cost.chargeRows(tokens, info)),
   }),
   tokenCount: t.int({
     nullable: true,
@@ -126,20 +127,22 @@ builder.objectFields(ChainType, (t) => ({
 /**
  * The routes of a token that a client names.
  *
+ * @param names the names of the two arguments, for error messages
  * @throws GatewayError
  */
 export function routesOfPair(
   chainKey: string | undefined,
   address: string,
   loaders: GatewayContext['loaders'],
+  names: readonly [string, string] = ['srcChainKey', 'srcToken'],
 ): MaybePromise<RouteAnswer> {
-  const srcChainKey = textWithin('chainKey', 'srcChainKey', chainKey);
-  const srcToken = textWithin('address', 'srcToken', address) ?? '';
+  const srcChainKey = textWithin('chainKey', names[0], chainKey);
+  const srcToken = textWithin('address', names[1], address) ?? '';
   // With an empty parameter the upstream returns a whole listing, which is not a list of routes.
   return srcToken === '' || srcChainKey === '' ? NO_ROUTES : loaders.routesFrom({ srcChainKey, srcToken });
 }
 
-const TokenKeyInput = builder.inputType('TokenKey', {
+export const TokenKeyInput = builder.inputType('TokenKey', {
   description: 'Identifies one token: its chain and its address.',
   fields: (t) => ({
     chainKey: t.string({
@@ -159,7 +162,7 @@ builder.queryFields((t) => ({
     type: [TokenType],
     nullable: true,
     description:
-      "The upstream's token operation. Without arguments: the whole listing. With `srcChainKey` alone: the tokens on that chain. With `srcToken`: the tokens that it can be moved to, most of them on other chains; these rows agree with the token listing, so a listed token appears as listed, and a row with other decimals than the listing is left out, because calculating an amount with wrong decimals loses money. Tokens are in the upstream's order, or by the operator's order of chains. An unknown key gives an empty list. Null with an error if the upstream cannot answer.",
+      "The upstream's token operation. Without arguments: the whole listing. With `srcChainKey` alone: the tokens on that chain. With `srcToken`: the tokens that it can be moved to, most of them on other chains; these rows agree with the token listing, so a listed token appears as listed, and a row with other decimals than the listing is left out, because calculating an amount with wrong decimals loses money. Tokens are in the upstream's order, or in the operator's order of chains. An unknown key gives an empty list. Null with an error if the upstream cannot answer.",
     args: {
       srcChainKey: t.arg.string({
         description:
@@ -176,7 +179,7 @@ builder.queryFields((t) => ({
         args.srcToken == null
           ? loaders.tokensListed(srcChainKey)
           : whenReady(routesOfPair(srcChainKey, args.srcToken, loaders), ({ rows }) => rows);
-      return whenReady(found, (tokens) => cost.admitRows(tokens, info));
+      return whenReady(found, (tokens) => cost.chargeRows(tokens, info));
     },
   }),
   token: t.field({
@@ -209,7 +212,7 @@ builder.queryFields((t) => ({
       }),
     },
     resolve: (_query, { keys }, { loaders, cost }, info) =>
-      cost.admitRows(keys, info).map(({ chainKey, address }) => loaders.tokenByAddress(chainKey, address)),
+      cost.chargeRows(keys, info).map(({ chainKey, address }) => loaders.tokenByAddress(chainKey, address)),
   }),
   tokensByCaip19: t.field({
     type: [TokenType],
@@ -224,6 +227,6 @@ builder.queryFields((t) => ({
       }),
     },
     resolve: (_query, { caip19s }, { loaders, cost }, info) =>
-      cost.admitRows(caip19s, info).map((caip19) => loaders.tokenByCaip19(caip19)),
+      cost.chargeRows(caip19s, info).map((caip19) => loaders.tokenByCaip19(caip19)),
   }),
 }));

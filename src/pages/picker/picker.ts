@@ -1,32 +1,29 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+/* Serves the token picker. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
-import {
-  createAsset,
-  createDocument,
-  DEMO_LABEL,
-  digestOf,
-  type FileLink,
-  type Page,
-} from '../static-page.js';
+import { DEMO_LABEL } from '../../demo/listings.js';
+import { createAsset, createDocument, digestOf, type FileLink, type Page } from '../static-page.js';
 
 export interface PickerOptions {
   /** The path to which the page sends its queries. */
   readonly endpoint: string;
+  /** The path of the folder of its files, such as `/picker/`. */
+  readonly base: string;
   /** Whether the endpoint also serves a playground, in which the page's queries can be opened. */
   readonly hasPlayground: boolean;
   /** Files that the page links to. */
   readonly files: readonly FileLink[];
   /** Whether the page may load logos of tokens from other hosts, by HTTPS. */
   readonly hasLogos: boolean;
-  /** Whether to show the banner of demo data. */
+  /** Whether to label the data as demo data. */
   readonly isDemo: boolean;
 }
 
 /** The build copies these files beside the compiled code. */
 const PAGE = new URL('./page/', import.meta.url);
 
-/** The documentation that the package brings along. */
-const README = new URL('../../../README.md', import.meta.url);
+/** Where the build puts the README as a page; also for the sources that tests run. */
+const GUIDE = new URL('../../../dist/pages/picker/guide.html', import.meta.url);
 
 /** The types of the files that are served beside the document, by their endings. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -44,28 +41,33 @@ const contentSecurityPolicy = (hasLogos: boolean) => [
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
-  // So no mistake in the page can turn text from a listing into markup.
+  // The browser then refuses to turn text into markup, even if the page has a mistake.
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
 ];
 
-/** Makes the picker from the files in `page`. Only the document is changed: its placeholders are filled in. */
+/** Makes the picker from the files in `page`, and fills in the placeholders of its document. */
 export function createPicker(options: PickerOptions): Page {
   const { endpoint, hasPlayground, hasLogos, files: linkedFiles, isDemo } = options;
-  const files = [...pageFiles(), ...readme()];
+  const files = [...pageFiles(), guide()];
   // One digest for all: scripts import each other by name, so a change of one must change every path.
-  const base = `/picker/${digestOf(files.map(({ content }) => content).join('\n'))}/`;
+  const base = `${options.base}${digestOf(files.map(({ content }) => content).join('\n'))}/`;
   const links = [
     ...(hasPlayground ? [`<a href="${endpoint}">Playground</a>`] : []),
     ...linkedFiles.map(({ path, label }) => `<a href="${path}">${label}</a>`),
-    ...readme().map(({ name }) => `<a href="./${name}">README</a>`),
+    '<a href="./guide.html">Guide</a>',
   ];
+  // Without preloads the browser would fetch the modules one after another, as they import each other.
+  const preloads = files
+    .filter(({ name }) => name.endsWith('.js') && name !== 'main.js')
+    .map(({ name }) => `<link rel="modulepreload" href="./${name}">`);
   const html = read('index.html')
     .replace('{{links}}', links.join(' '))
+    .replace('{{preloads}}', preloads.join('\n    '))
     .replaceAll(/(?<=(?:href|src)=")\.\//g, base)
     .replace('{{demo}}', isDemo ? ' (demo data)' : '')
-    .replace('{{demo label}}', isDemo ? `<p class="demo">${DEMO_LABEL}</p>` : '')
-    .replace('{{endpoint}}', endpoint)
+    .replace('{{demo label}}', isDemo ? `<p class="pill">${DEMO_LABEL}</p>` : '')
+    .replaceAll('{{endpoint}}', endpoint)
     .replace('{{has playground}}', String(hasPlayground))
     .replace('{{logos}}', String(hasLogos));
   return {
@@ -75,31 +77,34 @@ export function createPicker(options: PickerOptions): Page {
 }
 
 interface ServedFile {
-  /** Path below the page's own. */
+  /** The path below the page's own. */
   readonly name: string;
   readonly type: string;
   readonly content: string;
 }
 
 function pageFiles(): readonly ServedFile[] {
-  // Sorted: all gateways must make the same digest of them.
+  // Sorted, so that all gateways make the same digest.
   return readdirSync(PAGE, { recursive: true, encoding: 'utf8' })
     .sort()
     .flatMap((name) => {
       const type = TYPES[extname(name)];
-      return type ? [{ name, type, content: read(name) }] : [];
+      return type ? [{ name, type, content: withoutComments(read(name)) }] : [];
     });
 }
 
-/** The README as plain text, since its pictures and links lead to files that are not served; none if it was left out. */
-function readme(): readonly ServedFile[] {
-  if (!existsSync(README)) return [];
-  return [{ name: 'README.md', type: 'text/plain', content: readFileSync(README, 'utf8') }];
+/** Removes the comments that fill whole lines of a script or style: a quarter of its bytes. */
+function withoutComments(text: string): string {
+  return text.replaceAll(/^ *(\/\*((?!\*\/).)*\*\/|\/\/[^\n]*)\n/gms, '');
+}
+
+function guide(): ServedFile {
+  return { name: 'guide.html', type: 'text/html', content: readFileSync(GUIDE, 'utf8') };
 }
 
 /** The texts of the page's queries. */
-export function pickerDocuments(): readonly string[] {
-  return [...read('queries.js').matchAll(/^ {2}text: `([^`]*)`/gm)].map(([, text = '']) => text);
+export async function pickerDocuments(): Promise<readonly string[]> {
+  return Object.values((await import(new URL('queries.js', PAGE).href)) as Readonly<Record<string, string>>);
 }
 
 function read(name: string): string {

@@ -1,8 +1,9 @@
+/* Serves the playground: GraphiQL. */
 import { readFileSync } from 'node:fs';
+import { DEMO_LABEL } from '../../demo/listings.js';
 import {
   createAsset,
   createDocument,
-  DEMO_LABEL,
   digestOf,
   type Encoded,
   type FileLink,
@@ -32,13 +33,17 @@ body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidd
 .graphiql-container{width:100%;height:100%}
 #head{display:flex;flex-wrap:wrap;gap:4px 16px;align-items:baseline;padding:8px 16px;background:#1d2433;color:#fff;font:14px/1.4 system-ui,sans-serif}
 #head a{color:#c9c7ff}
-#demo-data{margin:0;padding:6px 16px;background:#7a4b00;color:#fff;font:14px/1.4 system-ui,sans-serif;text-align:center}
+#head .pill{margin:0;padding:1px 12px;border-radius:99px;background:#5b3a05;color:#ffd79a}
+#loading{padding:24px 16px;font:16px/1.4 system-ui,sans-serif}
+.graphiql-response{display:flex;flex-direction:column}
+#answer-facts{flex:none;margin:0;padding:6px 16px;color:#5a6172;font:13px/1.4 system-ui,sans-serif}
+.graphiql-dark #answer-facts{color:#9aa4b5}
 /* GraphiQL moves a tab by a stale offset once the pointer is down on it, and the click then misses it. */
 .graphiql-container .graphiql-tab{transform:none!important}
 .graphiql-sessions{container-type:inline-size}
-/* The title stands above, where tabs do not clip it. */
+/* The page's header has the title: here tabs would clip it. */
 .graphiql-container .graphiql-logo{display:none}
-/* What other graphs ask is no example for people. */
+/* Hides the fields for federation, which people do not query. */
 .graphiql-explorer-root [class*="graphiql-explorer-_"]{display:none}
 @container (max-width:600px){
 .graphiql-container #graphiql-session{flex-direction:column;min-height:0}
@@ -47,23 +52,31 @@ body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidd
 }
 `;
 
-/** Where the build puts GraphiQL; also for the sources that tests run. */
+/** Where the build puts GraphiQL. Tests, which run the sources, use it too. */
 const GRAPHIQL = new URL('../../../dist/pages/playground/graphiql/', import.meta.url);
 
-/** A text of GraphiQL. Together they are 9 MB, which most processes never need. */
+/** Reads a file of GraphiQL at its first use: together they are 9 MB, and most processes never need them. */
 function graphiql(name: string): string {
   return readFileSync(new URL(name, GRAPHIQL), 'utf8');
+}
+
+export interface PlaygroundOptions {
+  /** The path of the page; its files are below. */
+  readonly path: string;
+  /** The path of the token picker; undefined if there is none. */
+  readonly picker: string | undefined;
+  /** Files that the page links to. */
+  readonly files: readonly FileLink[];
+  /** Whether to label the data as demo data. */
+  readonly isDemo: boolean;
 }
 
 /**
  * Makes the playground: GraphiQL, served from this gateway.
  *
- * @param path where it is served; its files are below
- * @param files files that the document names for machines
- * @param isDemo whether to show the banner of demo data
  * @throws Error if its files cannot be read now
  */
-export function createPlayground(path: string, files: readonly FileLink[], isDemo: boolean): Page {
+export function createPlayground({ path, picker, files, isDemo }: PlaygroundOptions): Page {
   const assets = new Map<string, Encoded>();
   const add = (name: string, type: string, content: string) => {
     const address = `${path}/playground/${digestOf(content)}/${name}`;
@@ -81,9 +94,7 @@ export function createPlayground(path: string, files: readonly FileLink[], isDem
   };
   const options = { title, defaultTabs: TABS, shouldPersistHeaders: false };
   const start = add('start.js', 'text/javascript', startScript(options, workers));
-  const links = files.map(
-    (file) => `    <link rel="alternate" type="text/plain" title="${file.label}" href="${file.path}">`,
-  );
+  const links = files.map(({ label, path }) => `<a href="${path}">${label}</a>`).join('');
   const html = `<!doctype html>
 <html lang="en">
   <head>
@@ -92,13 +103,11 @@ export function createPlayground(path: string, files: readonly FileLink[], isDem
     <title>${title}</title>
     <link rel="icon" href="${icon}">
     <link rel="stylesheet" href="${style}">
-${links.join('\n')}
   </head>
   <body class="no-focus-outline">
     <noscript>The playground needs JavaScript. Without it, send queries by POST to this address.</noscript>
-    <header id="head"><strong>Chains and tokens</strong><a href="/">Token picker</a></header>
-    ${isDemo ? `<p id="demo-data">${DEMO_LABEL}</p>` : ''}
-    <div id="root"></div>
+    <header id="head"><strong>Chains and tokens</strong>${isDemo ? `<p class="pill">${DEMO_LABEL}</p>` : ''}${picker ? `<a href="${picker}">Token picker</a>` : ''}${links}</header>
+    <div id="root"><p id="loading">Loading the playground…</p></div>
     <script src="${script}"></script>
     <script src="${start}"></script>
   </body>
@@ -108,8 +117,8 @@ ${links.join('\n')}
 }
 
 /**
- * Adds the panel of the queries that were run before. The package contains it, but replaces it by its explorer without
- * an option for both; its text is left as it is if it has another form.
+ * Adds GraphiQL's history panel. The package contains it but shows only its explorer, and has no option for both. A
+ * script of another form is returned unchanged.
  */
 function withHistory(script: string): string {
   const name = /\b([\w$]+)=\{title:"History",icon:/.exec(script)?.[1];
@@ -121,7 +130,7 @@ function withHistory(script: string): string {
 }
 
 /**
- * Reads the query and its variables from the page's address, so that a link can open both in a tab of their own.
+ * Reads the query and its variables from the page's address, so that a link can open them in a new tab of GraphiQL.
  * Every edit updates the address; otherwise a reload would combine old variables with another query.
  */
 function startScript(options: object, workerPaths: Readonly<Record<string, string>>): string {
@@ -129,7 +138,14 @@ function startScript(options: object, workerPaths: Readonly<Record<string, strin
 const options = ${JSON.stringify(options)};
 const { searchParams } = new URL(location.href);
 const query = searchParams.get('query');
-const variables = searchParams.get('variables') ?? undefined;
+// GraphiQL ignores the variables of the first tab. A browser that has opened it before has tabs of its own.
+let isFirstVisit = true;
+try {
+  isFirstVisit = localStorage.getItem('graphiql:tabState') === null;
+} catch {
+  // The browser forbids storage.
+}
+const variables = searchParams.get('variables') ?? (isFirstVisit && !query ? options.defaultTabs[0].variables : undefined);
 if (query) options.defaultTabs = [{ query, variables }, ...options.defaultTabs.filter((tab) => tab.query !== query)];
 const keepInAddress = (name) => (value) => {
   const address = new URL(location.href);
@@ -137,6 +153,31 @@ const keepInAddress = (name) => (value) => {
   else address.searchParams.delete(name);
   history.replaceState(null, '', address);
 };
+// Shown below each answer: its time, size and cost, and whether it was cached.
+const facts = document.createElement('p');
+facts.id = 'answer-facts';
+const send = self.fetch;
+self.fetch = async (...request) => {
+  const began = performance.now();
+  const response = await send(...request);
+  if (String(request[1]?.body).includes('IntrospectionQuery')) return response;
+  const text = await response.clone().text();
+  const cost = response.headers.get('x-cost');
+  facts.textContent = [
+    Math.max(1, Math.round(performance.now() - began)) + ' ms',
+    (text.length / 1000).toFixed(1) + ' kB',
+    ...(cost ? ['cost ' + cost] : []),
+    response.headers.get('cache-status') ?? '',
+  ].join(' · ');
+  document.querySelector('.graphiql-response')?.append(facts);
+  return response;
+};
+// Runs the query of the first visit, or of a link, as soon as its editor is loaded.
+if (isFirstVisit || query) new MutationObserver((_changes, observer) => {
+  if (!document.querySelector('.graphiql-query-editor .view-line')) return;
+  observer.disconnect();
+  document.querySelector('.graphiql-execute-button')?.click();
+}).observe(document.querySelector('#root'), { childList: true, subtree: true });
 YogaGraphiQL.renderYogaGraphiQL(document.querySelector('#root'), {
   ...options,
   variables,

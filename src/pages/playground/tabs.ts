@@ -1,11 +1,38 @@
 /**
- * The queries that the playground opens with at a first visit. They do not mention demo data: browsers store them, and the same address may later
- * belong to a gateway with a real upstream.
+ * The queries that the playground shows at a first visit. They do not mention demo data: browsers store them, and the
+ * same address may later belong to a gateway with a real upstream.
  */
 export const TABS: readonly { readonly query: string; readonly variables?: string }[] = [
   {
-    query: `# The chains, and the currency of their fees.
+    query: `# Search tokens by symbol, name, chain or
+# address, as a person types or pastes it.
 # Run this with the triangle, or Ctrl-Enter.
+query FindTokens($query: String, $after: String) {
+  tokenSearch(query: $query, first: 10, after: $after) {
+    totalCount
+    edges {
+      node {
+        symbol
+        name
+        address
+        decimals
+        isBridgeable
+        chain {
+          name
+        }
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+`,
+    variables: '{\n  "query": "usdc arb"\n}',
+  },
+  {
+    query: `# The chains, and the currency of their fees.
 query ChainsWithNativeCurrency {
   chains {
     chainKey
@@ -43,33 +70,6 @@ query TokensOfOneChain($srcChainKey: String!) {
 }
 `,
     variables: '{\n  "srcChainKey": "ethereum"\n}',
-  },
-  {
-    query: `# Search tokens by symbol, name, chain or
-# address, as a person types or pastes it.
-query FindTokens($query: String, $after: String) {
-  tokenSearch(query: $query, first: 10, after: $after) {
-    totalCount
-    edges {
-      node {
-        symbol
-        name
-        address
-        decimals
-        isBridgeable
-        chain {
-          name
-        }
-      }
-    }
-    pageInfo {
-      hasNextPage
-      endCursor
-    }
-  }
-}
-`,
-    variables: '{\n  "query": "usdc arb"\n}',
   },
   {
     query: `# Where a token can be moved, by chain.
@@ -119,7 +119,7 @@ query LookUp {
 `,
   },
   {
-    query: `# How old the data are, and which refresh last
+    query: `# How old the data is, and which refresh last
 # failed.
 query StateOfTheListings {
   listings {

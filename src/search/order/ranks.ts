@@ -1,67 +1,84 @@
+/* Computes the rank of a token in the order by relevance. */
+import { MAX_LISTING_ROWS } from '../../domain/listing.js';
 import { MAX_WORDS } from '../text.js';
 import { MATCH, type Match } from '../word-starts.js';
 
 /** How well a word matches a token, by its best match; lower is better. */
 export const SCORES = {
   symbol: 0,
-  symbolStart: 1,
-  // From here on, scores decide only between tokens that are equally bridgeable and priced.
-  address: 2,
+  wholeName: 1,
+  symbolStart: 2,
+  address: 3,
   // Two scores for each match of a chain: native assets first, then other tokens.
-  chain: 3,
-  symbolPart: 5,
-  name: 6,
-  chainPart: 10,
+  chain: 4,
+  symbolPart: 6,
+  name: 7,
+  chainPart: 11,
 } as const;
 
 /** Exceeds every score. */
-const SCORE_LIMIT = 16;
+const SCORE_LIMIT = 17;
 
 /** Added to the score of a chain for tokens that are not its native asset. */
 export const NOT_NATIVE = 1;
 
-/** Exceeds the sum of all words' scores. */
+/** Exceeds the sum of the scores of all words. */
 const SUM_LIMIT = MAX_WORDS * SCORE_LIMIT + 1;
-/** Bridgeable or not, times priced or not. */
-const STATES = 4;
-/** Exceeds every {@link rarityOf}. */
-const RARITIES = 33;
+/** How many states a token can have: bridgeable or not, times priced or not. */
+export const STATES = 4;
+/** Exceeds every {@link frequencyClassOf}, which is at most the 32 of Math.clz32. */
+const FREQUENCY_CLASSES = 33;
+/** Exceeds every number of tokens on a chain. */
+const COUNT_LIMIT = MAX_LISTING_ROWS + 1;
 
-/** Of a token that is not bridgeable, and of one that has no price; a token's state is their sum. */
+/** A token's state is the sum of those that are true of it; lower is better. */
 export const STATE = { notBridgeable: 2, notPriced: 1 } as const;
 
-/** The symbol match of a token of which no word is the symbol, or the start of it. */
+/** The symbol match of a token if no word is its symbol, its whole name, or the start of its symbol. */
 export const NO_SYMBOL_MATCH = SCORES.address * MAX_WORDS;
 
 /**
- * How small a count is: the same for counts between two powers of two, so that a token moves in the order only when a
- * count crosses one.
+ * The frequency class of a count: lower for larger counts, and equal between two powers of two. So symbols that are
+ * listed on about as many chains rank alike.
  */
-function rarityOf(count: number): number {
+function frequencyClassOf(count: number): number {
   return Math.clz32(count);
 }
 
-/** How rare a token is by what the whole listing says of it, as one number below 2^16. */
-export function raritiesOf(bridgeableOnChain: number, chainsOfSymbol: number): number {
-  return rarityOf(bridgeableOnChain) * RARITIES + rarityOf(chainsOfSymbol);
+/**
+ * The part of a token's rank that does not depend on the query, as one number below 2^24; lower is better.
+ *
+ * @param bridgeableOnChain how many bridgeable tokens its chain has
+ * @param chainsOfSymbol on how many chains its symbol is listed
+ * @param isTwin whether a native asset on its chain has the same symbol
+ */
+export function staticRankOf(bridgeableOnChain: number, chainsOfSymbol: number, isTwin: boolean): number {
+  const ofChain = COUNT_LIMIT - bridgeableOnChain;
+  return (ofChain * FREQUENCY_CLASSES + frequencyClassOf(chainsOfSymbol)) * 2 + Number(isTwin);
+}
+
+/** Exceeds every {@link staticRankOf}. */
+const STATIC_RANK_LIMIT = (COUNT_LIMIT + 1) * FREQUENCY_CLASSES * 2;
+
+/**
+ * The rank of a token in the order by relevance: first by its best symbol match, then by the sum of its words' scores,
+ * then by its state, then by its {@link staticRankOf}. Cursors contain ranks, so clients keep them.
+ */
+export function rankOf(symbolMatch: number, sum: number, state: number, staticRank: number): number {
+  return ((symbolMatch * SUM_LIMIT + sum) * STATES + state) * STATIC_RANK_LIMIT + staticRank;
+}
+
+/** The rank of a token for a blank query: first by the number of chains that list its symbol. */
+export function blankRankOf(state: number, staticRank: number): number {
+  const ofSymbol = Math.floor(staticRank / 2) % FREQUENCY_CLASSES;
+  return (ofSymbol * STATES + state) * STATIC_RANK_LIMIT + staticRank;
 }
 
 /**
- * The rank of a token in the order by relevance: first by its best symbol match, then by its state, then by the sum
- * of its words' scores, then by its {@link raritiesOf}. Clients hold ranks in their cursors.
+ * Symbols before whole names before starts of symbols, then earlier words before later ones.
+ *
+ * @param nth the position of the word in the query
  */
-export function rankOf(symbolMatch: number, state: number, sum: number, rarities: number): number {
-  return ((symbolMatch * STATES + state) * SUM_LIMIT + sum) * RARITIES ** 2 + rarities;
-}
-
-/** The rank of a token for a blank query: first by on how many chains its symbol is listed. */
-export function blankRankOf(state: number, rarities: number): number {
-  const ofSymbol = rarities % RARITIES;
-  const ofChain = (rarities - ofSymbol) / RARITIES;
-  return (ofSymbol * STATES + state) * RARITIES + ofChain;
-}
-
-/** Exact before prefix, then earlier words before later. @param nth the position of the word in the query */
 export function symbolMatchOf(score: number, nth: number): number {
   return score <= SCORES.symbolStart ? score * MAX_WORDS + nth : NO_SYMBOL_MATCH;
 }
@@ -72,14 +89,14 @@ export function symbolScore(match: Match, isExact: boolean): number {
   return match <= MATCH.start ? SCORES.symbolStart : SCORES.symbolPart;
 }
 
-/** Unlike in a symbol, a whole first word counts no more than the start of one. */
+/** In a name, a whole first word scores the same as the start of the first word. */
 export function nameScore(match: Match): number {
   return SCORES.name + Math.max(match, MATCH.start);
 }
 
 /**
- * The score of a native asset; add {@link NOT_NATIVE} for other tokens. The first word of its name is enough for a
- * chain to be named: the others are words such as "Mainnet".
+ * The score of a chain's native asset; add {@link NOT_NATIVE} for its other tokens. The first word of its name scores
+ * like the whole name, since the words after it are such as "Mainnet".
  */
 export function chainScore(match: Match): number {
   return match === MATCH.firstWord ? SCORES.chain : SCORES.chainPart + 2 * (match - MATCH.start);

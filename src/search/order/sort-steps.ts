@@ -1,8 +1,9 @@
+/* Sorts in steps, so that requests are answered in between. */
 import type { Steps } from '../../scheduling/chunks.js';
 
-/** Sorted in one step: less than a millisecond. */
+/** Items that are sorted in one step, in less than a millisecond. */
 const RUN = 512;
-/** Merged in one step. */
+/** Items that are merged in one step. */
 const STEP_ITEMS = 2048;
 
 /**

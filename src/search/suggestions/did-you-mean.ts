@@ -1,34 +1,38 @@
+/* Suggests other queries if a search finds nothing. */
 import { foldText, narrowText } from '../../domain/fold-text.js';
 import type { Token } from '../../domain/listing.js';
 import { FILLERS } from '../text.js';
 import type { TokenIndexes } from '../token-indexes.js';
 import type { KnownChains, TokenPage, TokenSearch, TokenSearchRequest } from '../token-search.js';
-import { mendedWords } from './mended-words.js';
+import { correctedWords } from './corrected-words.js';
 import { WORD_LENGTH } from './word-list.js';
 
-/** What a search has found, with a question in place of what it has not. */
+/** The result of a search, with suggestions if it found nothing. */
 export interface FoundTokens extends TokenPage {
   /** What was searched for. */
   readonly query: string;
   /** How many tokens were searched. */
   readonly searchedCount: number;
   /**
-   * Where nothing was found: up to three queries that find something under the same filter, the most likely first.
-   * Made when it is first called, which takes no longer than the search took.
+   * If nothing was found: up to three queries that find something under the same filter, the most likely first. The
+   * first call computes them, in about the time of the search.
    */
   didYouMean(): readonly string[];
 }
 
-/** As a {@link TokenSearch}. */
-export type AskingSearch = (request: TokenSearchRequest, chains: KnownChains | undefined) => FoundTokens;
+/** A {@link TokenSearch} with suggestions. */
+export type SuggestingSearch = (request: TokenSearchRequest, chains: KnownChains | undefined) => FoundTokens;
 
 const MAX_SUGGESTIONS = 3;
-/** How many queries are tried, and how many words they may have before no other is tried: each costs a search. */
+/** Limits on the queries that are tried and on their words together: each word costs a look-up in all texts. */
 const MAX_TRIED = 6;
 const MAX_WORDS_TRIED = 12;
+/** Of the tokens with a word in their names, how many are examined, and how many of their symbols are tried. */
+const NAMED_LOOKED_AT = 20;
+const MAX_SYMBOLS = 2;
 const BETWEEN_WORDS = /[^\p{L}\p{N}]+/u;
 const MARKS = /([^\p{L}\p{N}]+)/u;
-/** To find out whether a word finds anything at all. */
+/** The request that tells whether a word finds anything at all. */
 const EVERYTHING = { filter: {}, order: 'SYMBOL', first: 1, pricesUsable: false } as const;
 const LETTERS_ONLY = /^[\p{L}\p{N}]+$/u;
 const HAS_LETTERS = /[\p{L}\p{N}]/u;
@@ -36,14 +40,14 @@ const HAS_LETTER = /\p{L}/u;
 /** A whole address, the start of one, or a text in which one may be. */
 const LIKE_ADDRESS = /0x[0-9a-f]{4}|^(?=[^\d]*\d)[0-9a-f]{6,}$/i;
 
-/** Adds the question to a search. */
-export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): AskingSearch {
-  /** The queries that may be meant, the most likely first. */
-  function meantBy(query: string, chains: KnownChains | undefined): readonly Mending[] {
+/** Adds suggestions to a search. */
+export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): SuggestingSearch {
+  /** The queries that the person may have meant, the most likely first. */
+  function correctionsOf(query: string, chains: KnownChains | undefined): readonly Correction[] {
     const typed = narrowText(query).split(/\s+/).filter(Boolean);
     if (typed.some(isLikeAddress)) return [];
     const words = new Map(typed.toReversed().map((word) => [foldText(word), word]));
-    // A word or a piece of one can be there again and again, and is looked up once.
+    // A query can repeat a word or a piece of one; each is looked up once.
     const isRight = remembered(
       (text) =>
         text.length < WORD_LENGTH.min ||
@@ -51,26 +55,48 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): Aski
         FILLERS.has(text) ||
         search({ ...EVERYTHING, query: words.get(text) ?? text }, chains).totalCount > 0,
     );
-    const meantByPiece = remembered((piece): readonly Mending[] => {
+    const correctionsOfPiece = remembered((piece): readonly Correction[] => {
       if (isRight(piece)) return [{ text: piece, words: [] }];
       if (!HAS_LETTER.test(piece)) return [];
-      return mendedWords(piece, indexes, chains).map((text) => ({ text, words: [text] }));
+      return correctedWords(piece, indexes, chains).map((text) => ({ text, words: [text] }));
     });
-    let ways: readonly Mending[] = [{ text: '', words: [] }];
+    let ways: readonly Correction[] = [{ text: '', words: [] }];
     for (const folded of new Set(typed.map(foldText))) {
       const isMeant = isRight(folded);
-      let meant: readonly Mending[] = [{ text: isMeant ? (words.get(folded) ?? '') : '', words: [] }];
+      let meant: readonly Correction[] = [{ text: isMeant ? (words.get(folded) ?? '') : '', words: [] }];
       for (const piece of isMeant ? [] : folded.split(MARKS))
-        meant = combined(meant, meantByPiece(piece), '');
+        meant = combined(meant, correctionsOfPiece(piece), '');
       ways = combined(ways, meant, ' ');
     }
-    return ways.filter(({ words }) => words.length > 0);
+    const corrected = ways.filter(({ words }) => words.length > 0);
+    const distinct = [...new Set(typed.map(foldText))].map((folded) => words.get(folded) ?? folded);
+    // No candidate at all: some word is wrong and cannot be corrected.
+    return ways.length > corrected.length ? withSymbols(distinct, chains) : corrected;
+  }
+
+  /** Replaces a word of a name by the symbol of the tokens with that name: "tether arb" may mean "USDT arb". */
+  function withSymbols(words: readonly string[], chains: KnownChains | undefined): readonly Correction[] {
+    if (words.length < 2) return [];
+    const ways = words.flatMap((word, nth) => {
+      if (word.length < WORD_LENGTH.min) return [];
+      const request = { ...EVERYTHING, order: 'RELEVANCE', query: word, first: NAMED_LOOKED_AT } as const;
+      const named = search(request, chains).tokens.filter(({ name }) =>
+        foldText(name).split(BETWEEN_WORDS).includes(foldText(word)),
+      );
+      const symbols = new Set(
+        named.map(({ symbol }) => symbol).filter((symbol) => LETTERS_ONLY.test(symbol)),
+      );
+      return [...symbols]
+        .slice(0, MAX_SYMBOLS)
+        .map((symbol) => ({ text: words.with(nth, symbol).join(' '), words: [] }));
+    });
+    return ways.slice(0, MAX_TRIED);
   }
 
   function suggestionsFor(request: TokenSearchRequest, chains: KnownChains | undefined): readonly string[] {
     const suggestions: string[] = [];
     let wordsLeft = MAX_WORDS_TRIED;
-    for (const { text, words } of meantBy(request.query, chains)) {
+    for (const { text, words } of correctionsOf(request.query, chains)) {
       const [token] = search(
         { ...request, query: text, order: 'RELEVANCE', first: 1, after: undefined },
         chains,
@@ -97,7 +123,7 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): Aski
   };
 }
 
-/** Calls the function once for each text. */
+/** Memoizes a function of a text. */
 function remembered<Result>(make: (text: string) => Result): (text: string) => Result {
   const made = new Map<string, Result>();
   return (text) => {
@@ -107,18 +133,18 @@ function remembered<Result>(make: (text: string) => Result): (text: string) => R
   };
 }
 
-/** A text, or a part of one, that may be meant, with the words in it that were mended. */
-interface Mending {
+/** A text, or a part of one, that the person may have meant, with the words that were corrected in it. */
+interface Correction {
   readonly text: string;
   readonly words: readonly string[];
 }
 
-/** Each of the first with each of the second, as far as they are tried, those that come early in both first. */
+/** Combines each of the first with each of the second, the most likely pairs first, at most {@link MAX_TRIED}. */
 function combined(
-  first: readonly Mending[],
-  second: readonly Mending[],
+  first: readonly Correction[],
+  second: readonly Correction[],
   between: string,
-): readonly Mending[] {
+): readonly Correction[] {
   return first
     .flatMap((one, nth) =>
       second.map((other, mth) => ({
@@ -135,7 +161,7 @@ function isLikeAddress(word: string): boolean {
   return LIKE_ADDRESS.test(word) || word.split(BETWEEN_WORDS).some(({ length }) => length > WORD_LENGTH.max);
 }
 
-/** The text with its mended words as the token or its chain writes them, such as "USDC". */
+/** The text with its corrected words as the token or its chain writes them, such as "USDC". */
 function asWritten(
   text: string,
   words: readonly string[],

@@ -1,12 +1,13 @@
-import { foldText, isOneSlip } from '../../domain/fold-text.js';
+/* A list of words that finds those one typo away. */
+import { foldText, isOneTypo } from '../../domain/fold-text.js';
 
-/** Shorter words are too much like others; no person types longer ones. */
+/** Shorter words are too similar to others; people do not type longer ones. */
 export const WORD_LENGTH = { min: 4, max: 24 } as const;
 
 const BETWEEN_WORDS = /[^\p{L}\p{N}]+/u;
 const HAS_LETTER = /\p{L}/u;
 
-/** The words of texts, folded and in small pieces: at a mark, another word begins. */
+/** Words are folded, and split at white space and punctuation. */
 export class WordList {
   /** By first letter and length. */
   readonly #groups = new Map<string, Set<string>>();
@@ -24,13 +25,13 @@ export class WordList {
     return this.#groups.get(groupOf(word, word.length))?.has(word) ?? false;
   }
 
-  /** The words of at least `minLength` letters with the same first letter that are one slip from this one, at most `max`. */
+  /** At most `max` words one typo from this one, with its first letter and at least `minLength` letters. */
   near(word: string, minLength: number, max: number): readonly string[] {
     const found: string[] = [];
     for (const length of [word.length, word.length + 1, word.length - 1]) {
       if (length < minLength) continue;
       for (const other of this.#groups.get(groupOf(word, length)) ?? []) {
-        if (found.length < max && isOneSlip(word, other)) found.push(other);
+        if (found.length < max && isOneTypo(word, other)) found.push(other);
       }
     }
     return found;

@@ -1,15 +1,17 @@
+/** A request, the parts that its response depends on, and how the response is sent. */
+import type { RequestParameters } from '../../gateway.js';
+import { answeredAs, isAskedByBody } from '../../http/query-method.js';
 import type { TraceSpan } from '../../tracing/tracing.js';
 import type { SentRefusal, ServerRefusal } from '../refusals.js';
-import type { CacheableRequest } from './cacheable-request.js';
 
-/** One request and the way back to its client: of node:http, or of `fetch`. Exactly one response is sent. */
+/** One request and its response, of node:http or of `fetch`. Exactly one response is sent. */
 export interface Exchange {
   readonly method: string;
   /** The target of the request, as it was sent. */
   readonly url: string;
-  /** When the whole request had arrived, and it was its turn; by `performance.now()`. */
+  /** When the request was complete and earlier ones of its connection were answered, by `performance.now()`. */
   readonly startedAt: number;
-  /** Of the request, if it is traced. */
+  /** The span of the request, if it is traced. */
   readonly span?: TraceSpan | undefined;
   /** The client, such as its address, for fair turns. All requests without one count as one client. */
   readonly client: string | undefined;
@@ -17,30 +19,30 @@ export interface Exchange {
   readonly isForwarded: boolean;
   /** The HTTP status, once a response was sent. */
   readonly status: number;
-  /** Of the body of the response, once it was sent. */
+  /** The length of the response body, once it was sent. */
   readonly bodyBytes: number;
-  /** Whether the client has gone before or while the response was sent. */
+  /** Whether the client closed the connection before the whole response was sent. */
   readonly isAborted: boolean;
-  /** Whether nobody waits for the response any more. */
+  /** Whether the connection or the request of `fetch` has ended: a response can no longer be sent. */
   readonly isClosed: boolean;
   /**
-   * Makes the request for GraphQL Yoga. It is aborted when nobody waits for the response any more.
+   * Creates the request for GraphQL Yoga. It is aborted when the client no longer waits for the response.
    *
    * @param body undefined for a request without one, and for a refused body
-   * @throws NotAPath if the target of the request is no path
+   * @throws NotAPath if the target of the request is not a path
    */
   toRequest(RequestClass: typeof Request, request: CacheableRequest, body: string | undefined): Request;
   /**
    * Sends a whole response.
    *
-   * @param headers names and values in turn
-   * @param parts the body, which must not change afterwards; undefined for a response that has none
+   * @param headers names and values, alternating
+   * @param parts the body, which must not change afterwards; undefined for a response without one
    */
   send(status: number, headers: string[], parts?: readonly Uint8Array[]): void;
   /**
    * Sends a refusal.
    *
-   * @returns undefined if a response has begun, which is then broken off
+   * @returns undefined if another response has begun, which is then cut off
    */
   refuse(refusal: ServerRefusal): SentRefusal | undefined;
   /** Ends the exchange without a response. */
@@ -48,8 +50,8 @@ export interface Exchange {
 }
 
 /**
- * The body for a request of `fetch`. A body without a type goes as bytes: `fetch` would call a text `text/plain`, and
- * nobody could tell any more that its type is missing.
+ * The body for a request of `fetch`. A body without a type is passed as bytes: `fetch` would add the type `text/plain` to
+ * a text, and hide that the type is missing.
  */
 export function typedBody(
   { contentType }: CacheableRequest,
@@ -59,5 +61,97 @@ export function typedBody(
   return contentType === undefined ? new TextEncoder().encode(body) : body;
 }
 
+/** The length of all parts, in bytes. */
+export function totalBytes(parts: readonly Uint8Array[]): number {
+  let bytes = 0;
+  for (const { byteLength } of parts) bytes += byteLength;
+  return bytes;
+}
+
 /** A request whose target is not a path, such as `example.org:443`. */
 export class NotAPath extends Error {}
+
+/** The parts of a request that its response depends on. */
+export interface CacheableRequest {
+  /** HEAD is given as GET. */
+  readonly method: string;
+  /** With its query string. */
+  readonly url: string;
+  readonly accept: string | undefined;
+  readonly origin: string | undefined;
+  readonly contentType: string | undefined;
+  /** The encoding of the request body; undefined without the header. */
+  readonly contentEncoding: string | undefined;
+  readonly acceptEncoding: string | undefined;
+  readonly ifNoneMatch: string | undefined;
+  readonly requestId: string | undefined;
+  /** Empty for a request without a body. */
+  readonly body: string;
+}
+
+/** Reads these parts from a request. @param header reads a header; a header that was sent several times is a list */
+export function toCacheableRequest(
+  method: string,
+  url: string,
+  header: (name: string) => string | string[] | null | undefined,
+  body: string,
+): CacheableRequest {
+  const text = (name: string) => {
+    const value = header(name) ?? undefined;
+    return typeof value === 'object' ? value.join(', ') : value;
+  };
+  return {
+    method: answeredAs(method),
+    url,
+    accept: text('accept'),
+    origin: text('origin'),
+    contentType: text('content-type'),
+    contentEncoding: text('content-encoding'),
+    acceptEncoding: text('accept-encoding'),
+    ifNoneMatch: text('if-none-match'),
+    requestId: text('x-request-id'),
+    body,
+  };
+}
+
+/** The parameters that GraphQL over HTTP defines. Others are ignored. */
+const KNOWN_PARAMETERS = ['query', 'operationName', 'variables', 'extensions', 'documentId', 'doc_id'];
+
+/**
+ * Reads the parameters of a request to the GraphQL endpoint.
+ *
+ * @param path the path of the endpoint, such as `/graphql`
+ * @returns undefined for an unusual request, such as a form or a parameter that is given twice
+ */
+export function parametersOf(request: CacheableRequest, path: string): RequestParameters | undefined {
+  return isAskedByBody(request.method) ? fromBody(request, path) : fromUrl(request, path);
+}
+
+function fromBody({ url, contentType = '', body }: CacheableRequest, path: string) {
+  if (url !== path || !/^application\/json(;|$)/.test(contentType)) return undefined;
+  return parsed(body);
+}
+
+function fromUrl({ method, url }: CacheableRequest, path: string): RequestParameters | undefined {
+  if (method !== 'GET' || !url.startsWith(`${path}?`)) return undefined;
+  const search = new URLSearchParams(url.slice(path.length + 1));
+  // A parameter that is given twice: GraphQL Yoga decides.
+  if (KNOWN_PARAMETERS.some((name) => search.getAll(name).length > 1)) return undefined;
+  const { variables, extensions, ...plain } = Object.fromEntries(search);
+  return {
+    ...plain,
+    variables: variables === undefined ? undefined : (parsed(variables) ?? variables),
+    extensions: extensions === undefined ? undefined : (parsed(extensions) ?? extensions),
+  };
+}
+
+function parsed(text: string): RequestParameters | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as RequestParameters)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

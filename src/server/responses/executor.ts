@@ -1,39 +1,40 @@
+/** Executes requests that the response cache cannot answer, and fills the cache. */
 import type { Answer, Gateway, WrittenResponse } from '../../gateway.js';
 import type { DependencyCheck, ResponseInfo } from '../../graph/dependencies.js';
-import { totalBytes } from '../../http/total-bytes.js';
+import { CACHE_STATUS, COST } from '../../http/caching.js';
+import { type CorsOrigins, corsHeaders } from '../../http/cors.js';
+import { QUERY_TYPE } from '../../http/query-method.js';
 import type { OperationOutcome } from '../../yoga.js';
-import type { ReadBody } from '../connections/read-body.js';
-import { type CacheableRequest, parametersOf } from './cacheable-request.js';
-import { CompleteResponse } from './complete-response.js';
-import type { Exchange } from './exchange.js';
+import type { ReadBody } from '../bodies.js';
+import { type CacheableRequest, type Exchange, parametersOf, totalBytes } from './exchange.js';
 import type { ResponseCache } from './response-cache.js';
-import { createResponseHeaders, headersOf, type KnownHeaders } from './response-headers.js';
+import { CompleteResponse } from './send-response.js';
 
 export interface ExecutorOptions {
   readonly gateway: Gateway;
   /** Checks whether a response is current. */
   readonly checkDependencies: DependencyCheck;
-  /** Gets the responses that can be reused. */
+  /** Where responses that can be reused are stored. */
   readonly cache: ResponseCache;
 }
 
-/** What came of a request: a complete response without errors, or any other response of GraphQL Yoga. */
+/** The result of a request: a complete response without errors, or any other response of GraphQL Yoga. */
 export type Executed =
   | {
       readonly complete: CompleteResponse;
-      /** Undefined if the response holds for this moment only. */
+      /** Undefined if the response must not be cached. */
       readonly info: ResponseInfo | undefined;
-      /** The value of `x-stale-listings`, for a response without `info`; undefined if everything that was read is fresh. */
+      /** The value of `x-stale-listings` for a response without `info`. Undefined if all listings that it read are fresh. */
       readonly staleListings?: string | undefined;
-      /** Present if GraphQL Yoga executed the request, and gave it. */
+      /** Present if GraphQL Yoga executed the request and set the id. */
       readonly requestId: string | undefined;
     }
   | { readonly complete?: never; readonly response: Response; readonly outcome: OperationOutcome };
 
 /**
- * Executes a request, and caches its response if that is possible. Without a promise if it was written at once.
+ * Executes a request, and caches its response if possible. Returns no promise if the response was written at once.
  *
- * @param key the request's cache key; undefined if it comes for the first time, or cannot be cached
+ * @param key the request's cache key; undefined if the request is new or cannot be cached
  */
 export type Executor = (
   key: string | undefined,
@@ -48,25 +49,30 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const { path } = gateway;
   const headersFor = createResponseHeaders(gateway.corsOrigins);
 
-  /** A response that was written without GraphQL Yoga. It is cached from its second time on. */
+  /** The result for a response that was written without GraphQL Yoga. It is cached from the second equal request on. */
   function ofWritten(
     key: string | undefined,
-    { body, operation, dependencies, staleListings }: WrittenResponse,
+    { body, operation, cost, dependencies, staleListings }: WrittenResponse,
     headers: KnownHeaders,
   ): Executed {
     const info = dependencies && checkDependencies(dependencies);
     if (!info) {
-      const complete = new CompleteResponse(operation, headers.plain, body, false);
+      const complete = new CompleteResponse(operation, [...headers.plain, COST, String(cost)], body, false);
       return { complete, info, staleListings: staleListings(), requestId: undefined };
     }
     const isStored = key !== undefined;
     const parts = isStored ? [copyOf(body)] : body;
-    const complete = new CompleteResponse(operation, headers.varying, parts, isStored);
+    const complete = new CompleteResponse(
+      operation,
+      [...headers.varying, COST, String(cost)],
+      parts,
+      isStored,
+    );
     if (isStored) cache.set(key, { response: complete, dependencies, madeAt: info.now });
     return { complete, info, requestId: undefined };
   }
 
-  /** A response by GraphQL Yoga. It took so long that it is cached at once. */
+  /** The result for a response by GraphQL Yoga. It is cached at the first request, since Yoga is slow. */
   async function ofYoga(
     givenKey: string | undefined,
     request: CacheableRequest,
@@ -110,7 +116,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
   };
 }
 
-/** A copy in one piece, which keeps no other memory alive. */
+/** Copies the parts into one buffer of their size: the parts can be views of larger buffers, which would stay in memory. */
 function copyOf(parts: readonly Buffer[]): Buffer {
   const copy = Buffer.allocUnsafeSlow(totalBytes(parts));
   let at = 0;
@@ -122,4 +128,62 @@ function copyOf(parts: readonly Buffer[]): Buffer {
 /** False for errors, and for multipart responses and event streams, whose headers describe how they are sent. */
 function isSingleJson({ status, headers }: Response): boolean {
   return status === 200 && /^application\/([\w-]+\+)?json\b/.test(headers.get('content-type') ?? '');
+}
+
+/** The headers of a response without errors, names and values alternating, without {@link OF_ONE_RESPONSE}. */
+interface KnownHeaders {
+  /** For a response that must not be cached. */
+  readonly plain: readonly string[];
+  /** For a response that caches may store: also with `vary`. */
+  readonly varying: readonly string[];
+}
+
+/** Headers that differ between responses to equal requests. */
+const OF_ONE_RESPONSE = new Set([CACHE_STATUS, 'x-request-id', 'x-stale-listings', 'content-length']);
+/** Requests with a longer Accept header are left to GraphQL Yoga. */
+const MAX_ACCEPT_LENGTH = 500;
+
+/**
+ * Creates the function that computes the headers of a response written without GraphQL Yoga: the same that Yoga would
+ * set. Its result is undefined if only Yoga can tell.
+ */
+function createResponseHeaders(
+  corsOrigins: CorsOrigins,
+): (request: Pick<CacheableRequest, 'accept' | 'origin'>) => KnownHeaders | undefined {
+  /** The last result: most requests have the same headers as the one before. */
+  let last: { accept: string; origin: string | undefined; headers: KnownHeaders } | undefined;
+  return ({ accept = '', origin }) => {
+    if (last?.accept === accept && last.origin === origin) return last.headers;
+    const type = accept.length > MAX_ACCEPT_LENGTH ? undefined : typeFor(accept);
+    if (type === undefined) return undefined;
+    const common = ['content-type', type, 'x-content-type-options', 'nosniff', 'accept-query', QUERY_TYPE];
+    const headers = withVarying([...common, ...corsHeaders(corsOrigins, origin).flat()]);
+    last = { accept, origin, headers };
+    return headers;
+  };
+}
+
+/** The headers of a response by GraphQL Yoga. */
+function headersOf(response: Response): KnownHeaders {
+  return withVarying([...response.headers].filter(([name]) => !OF_ONE_RESPONSE.has(name)).flat());
+}
+
+/**
+ * The content type that Yoga gives to a response: of the types that it can write, the first in the Accept header. Yoga
+ * ignores quality values. Undefined for event streams, multipart responses and types that it cannot write.
+ */
+function typeFor(accept: string): string | undefined {
+  for (const range of (accept || '*/*').toLowerCase().replace(/\s/g, '').split(',')) {
+    const [type = '', ...parameters] = range.split(';');
+    const charset = parameters.find((parameter) => parameter.includes('charset='));
+    if (charset !== undefined && charset !== 'charset=utf-8') continue;
+    if (/^(\*|application)\/(\*|json)$/.test(type)) return 'application/json; charset=utf-8';
+    if (/^(\*|application)\/graphql-response\+json$/.test(type))
+      return 'application/graphql-response+json; charset=utf-8';
+  }
+  return undefined;
+}
+
+function withVarying(plain: readonly string[]): KnownHeaders {
+  return { plain, varying: [...plain, 'vary', 'Accept, Accept-Encoding'] };
 }

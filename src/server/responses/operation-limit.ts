@@ -1,3 +1,4 @@
+/** Refuses operations of clients that exceed `RATE_LIMIT`. */
 import type { ErrorCode } from '../../domain/error-codes.js';
 import type { Logger } from '../../logger.js';
 import type { ClientSource, RateLimitMetrics } from '../../observability/metrics.js';
@@ -5,27 +6,30 @@ import type { ClientLimit } from '../../scheduling/client-limit.js';
 import type { ServerRefusal } from '../refusals.js';
 import type { Exchange } from './exchange.js';
 
-/** Counts an operation that is about to be executed; the refusal if its client has had too many. */
+/** Counts an operation that is about to be executed. The result is a refusal if its client has exceeded the limit. */
 export type OperationLimit = (exchange: Exchange) => Promise<ServerRefusal | undefined>;
 
 export interface OperationLimitOptions {
   readonly limit: ClientLimit;
   /** Counts refused operations. */
   readonly metrics?: RateLimitMetrics | undefined;
+  /** Networks of proxies whose `X-Forwarded-For` is trusted; none unless given. */
+  readonly trustedProxies?: readonly string[] | undefined;
   readonly log: Pick<Logger, 'warn'>;
 }
 
 /** The name of the one policy in the headers. */
 const POLICY = '"operations"';
 
-/** Limits the operations that each client may have executed. Cached responses do not get here. */
+/** Creates the limit on executed operations of each client. Cached responses do not count. */
 export function createOperationLimit(options: OperationLimitOptions): OperationLimit {
   const { limit, metrics, log } = options;
   const warned = new Set<ClientSource>();
 
-  /** Warns only once of each, because any client can send the header. */
+  /** Warns once for each source: any client can send the header, and must not fill the log. */
   function warnOf(source: ClientSource, client: string | undefined): void {
-    const warning = WARNINGS[source];
+    const hasProxies = options.trustedProxies !== undefined && options.trustedProxies.length > 0;
+    const warning = source === 'forwarded' && hasProxies ? UNTRUSTED_PROXY : WARNINGS[source];
     if (!warning || warned.has(source)) return;
     warned.add(source);
     log.warn({ client }, warning);
@@ -42,7 +46,7 @@ export function createOperationLimit(options: OperationLimitOptions): OperationL
   };
 }
 
-/** What the log says once, if many clients may share one count. */
+/** The warnings for clients that may stand for many. */
 const WARNINGS: Readonly<Record<ClientSource, string | undefined>> = {
   known: undefined,
   forwarded:
@@ -51,7 +55,10 @@ const WARNINGS: Readonly<Record<ClientSource, string | undefined>> = {
     'RATE_LIMIT refused a request whose client is unknown: all such requests count as one client. Call fetch(request, { client }), where client is the address of the connection',
 };
 
-/** The response to an operation that has to wait so long; its headers are those of draft-ietf-httpapi-ratelimit-headers-10. */
+const UNTRUSTED_PROXY =
+  'RATE_LIMIT refused a request whose X-Forwarded-For names no client that counts. Either the address that sent it is not in TRUSTED_PROXIES: if it is a proxy of yours, add it; or your proxy sends no address of the client in that header';
+
+/** The refusal of an operation that has to wait this long. Its headers follow draft-ietf-httpapi-ratelimit-headers-10. */
 function refusal({ rate: { perSecond, burst } }: ClientLimit, waitMs: number): ServerRefusal {
   const seconds = Math.ceil(waitMs / 1_000);
   const windowSeconds = Math.ceil(burst / perSecond);

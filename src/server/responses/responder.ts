@@ -1,3 +1,4 @@
+/** Responds to requests: from the response cache, or by executing them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gateway } from '../../gateway.js';
 import { ageOf, type DependencyCheck } from '../../graph/dependencies.js';
@@ -10,11 +11,10 @@ import type { RateLimitMetrics } from '../../observability/metrics.js';
 import type { CacheResult, CacheSize } from '../../observability/request-metrics.js';
 import type { ClientLimit } from '../../scheduling/client-limit.js';
 import type { OperationOutcome } from '../../yoga.js';
-import type { ReadBody } from '../connections/read-body.js';
+import type { ReadBody } from '../bodies.js';
 import { ENCODED_BODY, INTERNAL_ERROR, type ServerRefusal } from '../refusals.js';
 import type { RequestObserver } from '../request-observer.js';
-import type { CacheableRequest } from './cacheable-request.js';
-import { type Exchange, NotAPath } from './exchange.js';
+import { type CacheableRequest, type Exchange, NotAPath } from './exchange.js';
 import { createExecutor, type Executed } from './executor.js';
 import { createOperationLimit } from './operation-limit.js';
 import { createResponseCache } from './response-cache.js';
@@ -24,13 +24,17 @@ export interface ResponderOptions {
   readonly gateway: Gateway;
   /** Checks whether a cached response is still current. */
   readonly checkDependencies: DependencyCheck;
-  /** A document with more lexical tokens is never cached; the gateway refuses it. */
+  /** A document with more lexical tokens is not cached, since the gateway refuses it. */
   readonly maxQueryTokens: number;
+  /** False leaves compression to the server in front; true unless given. */
+  readonly compression?: boolean | undefined;
   /** Estimated size of all cached responses; 24 MB unless given. */
   readonly maxCacheBytes?: number;
-  /** Limits what each client may have executed; there is no limit unless given. */
+  /** Limits the operations that each client may have executed; no limit unless given. */
   readonly clientLimit?: ClientLimit | undefined;
-  /** Gets each request once. */
+  /** Networks of proxies whose `X-Forwarded-For` is trusted; none unless given. */
+  readonly trustedProxies?: readonly string[] | undefined;
+  /** Counts and logs each request. */
   readonly observer: RequestObserver;
   /** Shows the size of the response cache, and counts operations that `clientLimit` refuses. */
   readonly metrics?:
@@ -40,9 +44,9 @@ export interface ResponderOptions {
 }
 
 /**
- * Answers a request whose body was read.
+ * Responds to a request whose body was read.
  *
- * @param isPortClosed read when the response is sent: each one is then the last of its connection
+ * @param isPortClosed called when the response is sent; if true, the response closes its connection
  */
 export type Responder = (
   request: CacheableRequest,
@@ -55,7 +59,7 @@ const MAX_CACHE_BYTES = 24 * 2 ** 20;
 /** How long a request waits for an identical one that is already executing, which may itself wait for the upstream. */
 const COALESCE_WITHIN_MS = 1_000;
 
-/** One request, from its arrival to its response. */
+/** A request that was received, and the exchange for its response. */
 interface Received {
   readonly request: CacheableRequest;
   readonly read: ReadBody;
@@ -68,11 +72,13 @@ export function createResponder(options: ResponderOptions): Responder {
   const { gateway, checkDependencies, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, log } = options;
   const { path } = gateway;
   const cache = createResponseCache(maxCacheBytes, path, maxQueryTokens, gateway.trusted);
-  const { observer, metrics, clientLimit } = options;
+  const { observer, metrics, clientLimit, trustedProxies } = options;
   metrics?.watchCache(cache.size);
-  const limit = clientLimit && createOperationLimit({ limit: clientLimit, metrics: metrics?.rateLimit, log });
+  const limit =
+    clientLimit &&
+    createOperationLimit({ limit: clientLimit, metrics: metrics?.rateLimit, trustedProxies, log });
   const execute = createExecutor({ gateway, checkDependencies, cache });
-  /** The executions under way, by cache key. */
+  /** The executions in progress, by cache key. */
   const executing = new Map<string, Promise<void>>();
 
   /** Cache hit: sends the cached response if its dependencies are still current. */
@@ -98,8 +104,8 @@ export function createResponder(options: ResponderOptions): Responder {
   /**
    * Cache miss: executes the request. Equal concurrent requests share one execution.
    *
-   * @param key undefined for a request that comes for the first time, or that cannot be cached
-   * @returns without a promise if nothing had to be waited for, as for most operations
+   * @param key undefined for a request that is new or cannot be cached
+   * @returns no promise if the response was sent at once, as for most operations
    */
   function sendFromGateway(key: string | undefined, received: Received): Promise<void> | undefined {
     const mustWait = limit !== undefined || (key !== undefined && executing.has(key));
@@ -114,7 +120,7 @@ export function createResponder(options: ResponderOptions): Responder {
     return execution.then((executed) => send(executed, received));
   }
 
-  /** Waits for an equal request, and for what the limit of the client says. */
+  /** Waits for an equal request in progress and for the limit of the client, then responds. */
   async function sendAfterWaiting(key: string | undefined, received: Received): Promise<void> {
     const { request, read, exchange } = received;
     const sameRequest = key === undefined ? undefined : executing.get(key);
@@ -132,7 +138,7 @@ export function createResponder(options: ResponderOptions): Responder {
 
   function send(executed: Executed, received: Received): Promise<void> | undefined {
     const { request, read, exchange, isPortClosed } = received;
-    // Read after the execution: a request that came before the stop must also end its connection.
+    // Called after the execution: a request that arrived before the stop must also close its connection.
     const isLast = isPortClosed() || read.isCutOff === true;
     if (!executed.complete) return sendByYoga(executed, received, isLast);
     const { complete, info, staleListings } = executed;
@@ -156,10 +162,10 @@ export function createResponder(options: ResponderOptions): Responder {
     const isUncached = request.url.startsWith(path) && !response.headers.has('cache-control');
     const body = await sendResponse(exchange, response, isUncached, isLast);
     const requestId = response.headers.get('x-request-id') ?? undefined;
-    const { operation, codes = codesOf(response.status, body) } = outcome;
+    const { operation, codes = codesOf(response.status, body), isByClient } = outcome;
     const cache = cacheResultOf(request, gateway, response.status, outcome);
     const executor = cache === 'miss' ? 'yoga' : undefined;
-    observer.answered(exchange, { cache, executor, requestId, operation, codes });
+    observer.answered(exchange, { cache, executor, requestId, operation, codes, isByClient });
   }
 
   function refuse(exchange: Exchange, refusal: ServerRefusal): void {
@@ -168,7 +174,7 @@ export function createResponder(options: ResponderOptions): Responder {
   }
 
   function fail(err: unknown, { request, exchange }: Received): void {
-    // The client closed the connection: not an error of the gateway.
+    // The client closed the connection, which is not an error of the gateway.
     if (exchange.isClosed) {
       observer.answered(exchange, { cache: cacheResultOf(request, gateway, 200, {}) });
     } else if (err instanceof NotAPath) {
@@ -179,7 +185,7 @@ export function createResponder(options: ResponderOptions): Responder {
     }
   }
 
-  /** Lets equal requests wait for this execution, whether it succeeds or fails. */
+  /** Lets equal requests wait for this execution, until it succeeds or fails. */
   function noteExecution(key: string, execution: Promise<unknown>): void {
     const done = () => {
       if (executing.get(key) === settled) executing.delete(key);
@@ -188,7 +194,8 @@ export function createResponder(options: ResponderOptions): Responder {
     executing.set(key, settled);
   }
 
-  return (request, read, exchange, isPortClosed) => {
+  return (given, read, exchange, isPortClosed) => {
+    const request = options.compression === false ? { ...given, acceptEncoding: undefined } : given;
     const received = { request, read, exchange, isPortClosed };
     if (isAskedByBody(request.method) && !isIdentity(request.contentEncoding)) {
       refuse(exchange, { ...ENCODED_BODY, isLast: isPortClosed() || read.isCutOff === true });
@@ -213,7 +220,7 @@ export function createResponder(options: ResponderOptions): Responder {
   };
 }
 
-/** A message of the Model Context Protocol that calls no tool is no operation. */
+/** The cache result for the log and the metrics. MCP messages that do not call a tool are not counted as operations. */
 function cacheResultOf(
   request: CacheableRequest,
   { path, isOperation }: Pick<Gateway, 'path' | 'isOperation'>,
@@ -227,7 +234,7 @@ function cacheResultOf(
 
 const MAX_REFUSAL_BYTES = 4_096;
 
-/** The code of a refusal that GraphQL had no part in. */
+/** The error code in a refusal that was made without GraphQL. */
 function codesOf(status: number, body: Buffer): readonly string[] {
   if (status < 400 || body.byteLength > MAX_REFUSAL_BYTES) return [];
   const [, code] = /"extensions":\{"code":"([A-Z_]+)"/.exec(body.toString()) ?? [];

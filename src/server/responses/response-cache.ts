@@ -1,46 +1,47 @@
+/** The response cache: responses in memory, by keys made from their requests. */
 import { createHash } from 'node:crypto';
 import { Source, stripIgnoredCharacters } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { exceededTokenLimit } from '../../execution/document-tokens.js';
-import { createDoorkeeper } from '../../execution/doorkeeper.js';
+import { exceededTokenLimit } from '../../execution/document-limits.js';
+import { createSeenBefore } from '../../execution/seen-before.js';
 import { DocumentRefusal, type TrustedDocuments } from '../../execution/trusted-documents.js';
 import type { Dependencies } from '../../graph/dependencies.js';
 import { isAskedByBody } from '../../http/query-method.js';
-import { type CacheableRequest, parametersOf } from './cacheable-request.js';
-import type { CompleteResponse } from './complete-response.js';
+import { type CacheableRequest, parametersOf } from './exchange.js';
+import type { CompleteResponse } from './send-response.js';
 
-/** A response that can be given again while its dependencies are current. */
+/** A response that can be sent again while its dependencies are current. */
 export interface CachedResponse {
   readonly response: CompleteResponse;
   readonly dependencies: Dependencies;
-  /** Milliseconds since 1970. */
+  /** When the response was made, in milliseconds since 1970. */
   readonly madeAt: number;
 }
 
-/** Responses by cache key, of bounded total size. Entries are not checked here: they can be out of date. */
+/** Responses by cache key, of bounded total size. The cache does not check whether an entry is current. */
 export interface ResponseCache {
-  /** Equal for requests that mean the same; undefined if the response to this request cannot be cached. */
+  /** The key of a request, equal for requests that mean the same. Undefined if the response cannot be cached. */
   cacheKey(request: CacheableRequest): string | undefined;
-  /** The key of a request whose very text came before with equal headers; undefined for any other. */
+  /** The key of a request whose exact text and headers were seen before. Undefined for any other. */
   knownKey(request: CacheableRequest): string | undefined;
-  /** Whether a request with this text has come before, lately. */
+  /** Whether a request with this text was seen lately. Notes the text. */
   hasSeen(request: CacheableRequest): boolean;
   get(key: string): CachedResponse | undefined;
   set(key: string, cached: CachedResponse): unknown;
   delete(key: string): unknown;
-  /** Of the responses, and of the texts by which they are found. */
+  /** The estimated size of the responses and of the texts that they are found by, and the number of responses. */
   size(): { readonly bytes: number; readonly entries: number };
 }
 
-/** The key of a longer text is computed each time. */
+/** The key of a longer text is not remembered, but computed each time. */
 const MAX_TEXT_LENGTH = 16_384;
 /** A longer request is not cached: keys are computed before an operation waits for its turn, so they must be cheap. */
 const MAX_KEYED_LENGTH = 65_536;
-/** Real clients send less. */
+/** Requests with longer headers are not cached. Those of browsers have about 100 characters. */
 const MAX_HEADERS_LENGTH = 500;
-/** How many variants of one text are remembered: clients of one page send equal headers. */
+/** How many variants of one text are remembered. Few are needed: clients of one page send equal headers. */
 const MAX_VARIANTS = 8;
-/** Estimated size of an entry without its key and body. */
+/** Estimated size of an entry without its key and body, in bytes. */
 const ENTRY_BYTES = 500;
 
 /** One text with one set of headers that the response varies by (RFC 9111), and its cache key. */
@@ -64,7 +65,7 @@ function isVariantOf(request: CacheableRequest, variant: Variant): boolean {
  * @param maxBytes the estimated size of everything in it
  * @param path the path of the GraphQL endpoint, such as `/graphql`
  * @param maxQueryTokens a document with more lexical tokens has no key; the gateway refuses it
- * @param trusted an id has the key of the text that it stands for, and a document that is refused has none
+ * @param trusted gives an id the key of its document, and a refused document no key
  */
 export function createResponseCache(
   maxBytes: number,
@@ -85,10 +86,10 @@ export function createResponseCache(
     sizeCalculation: (variants, text) => ENTRY_BYTES * (1 + variants.length) + 2 * text.length,
   });
 
-  const doorkeeper = createDoorkeeper();
+  const isTextKnown = createSeenBefore();
 
   function knownKey(request: CacheableRequest): string | undefined {
-    // By the raw text: building the full key costs more than the rest of a hit.
+    // Look up by the raw text: building the full key costs more than the rest of a hit.
     for (const variant of variantsByText.get(textOf(request)) ?? []) {
       if (isVariantOf(request, variant)) return variant.key;
     }
@@ -99,7 +100,7 @@ export function createResponseCache(
     knownKey,
     hasSeen(request) {
       const text = textOf(request);
-      return text.length <= MAX_KEYED_LENGTH && doorkeeper.hasSeen(text);
+      return text.length <= MAX_KEYED_LENGTH && isTextKnown(text);
     },
     cacheKey(request) {
       const known = knownKey(request);
@@ -125,13 +126,13 @@ export function createResponseCache(
   };
 }
 
-/** The text that most requests differ by. */
+/** The part of a request that most requests differ in. */
 function textOf({ method, url, body }: CacheableRequest): string {
   return isAskedByBody(method) ? body : url;
 }
 
 /**
- * The same key for requests that differ only in white space, the order of members, and members that are ignored.
+ * The key of a request: the same for requests that differ only in white space, the order of members, and ignored members.
  * Undefined for an unusual request, which is then executed each time.
  */
 function canonicalKey(
@@ -148,7 +149,7 @@ function canonicalKey(
   if (!parameters || parameters instanceof DocumentRefusal) return undefined;
   const { query, variables, operationName, extensions } = parameters;
   try {
-    // Extensions can hold a hash of the exact text. They can also stand without a text.
+    // With extensions the exact text counts: they can hold its hash. The text can also be missing then.
     const document = typeof query === 'string' && !extensions ? stripped(query, maxQueryTokens) : query;
     const parts = [document ?? null, operationName ?? null, variables ?? null, extensions ?? null].map(
       withSortedKeys,
@@ -161,13 +162,13 @@ function canonicalKey(
   }
 }
 
-/** The document without white space and comments; throws on a syntax error or a limit of tokens. */
+/** The document without white space and comments. Throws on a syntax error, or if it has too many tokens. */
 function stripped(document: string, maxQueryTokens: number): string {
   if (exceededTokenLimit(new Source(document), maxQueryTokens)) throw new RangeError('Expected fewer tokens');
   return stripIgnoredCharacters(document);
 }
 
-/** Sorts the members of objects by name; throws on a number that JSON cannot represent. */
+/** Sorts the members of objects by name. Throws on a number that JSON cannot represent. */
 function withSortedKeys(value: unknown): unknown {
   // JSON.parse reads 1e999 as Infinity, which JSON.stringify would write as null.
   if (typeof value === 'number' && !Number.isFinite(value)) throw new RangeError('Expected a finite number');

@@ -1,19 +1,85 @@
+/** Responses as bytes, and how they are sent. */
+import { createHash } from 'node:crypto';
 import { ageHeader, cachingHeaders, type ResponseInfo } from '../../graph/dependencies.js';
 import { CACHE_STATUS, HIT, hasTag, MISS } from '../../http/caching.js';
-import { encodingFor } from '../../http/encodings.js';
+import { type Encoding, encode, encodingFor } from '../../http/encodings.js';
 import { isCacheableMethod } from '../../http/query-method.js';
-import { totalBytes } from '../../http/total-bytes.js';
-import type { CacheableRequest } from './cacheable-request.js';
-import type { CompleteResponse, EncodedBody } from './complete-response.js';
-import type { Exchange } from './exchange.js';
+import { type CacheableRequest, type Exchange, totalBytes } from './exchange.js';
+
+/** A body and its encoding. */
+export interface EncodedBody {
+  readonly encoding: Encoding;
+  readonly parts: readonly Uint8Array[];
+}
+
+/** Smaller bodies are not compressed: one network packet holds them in any case. */
+const MIN_COMPRESSED_BYTES = 1_024;
+
+/** A complete response without errors, ready to be sent. Compressed bodies and ETags are made once and on demand. */
+export class CompleteResponse {
+  private encodedBodies: Map<Encoding, EncodedBody | Promise<EncodedBody>> | undefined;
+  private digest: string | undefined;
+  private whole: Uint8Array | undefined;
+
+  /**
+   * @param operation the operation's name, for the log
+   * @param headers names and values, alternating: the headers that are equal for every request with the same cache key
+   * @param parts the body
+   * @param isReused whether the response is sent many times, so that the body is worth better and slower compression
+   */
+  constructor(
+    readonly operation: string | undefined,
+    readonly headers: readonly string[],
+    readonly parts: readonly Uint8Array[],
+    private readonly isReused: boolean,
+  ) {}
+
+  /** The body in one piece. */
+  private get body(): Uint8Array {
+    this.whole ??= this.parts.length === 1 && this.parts[0] ? this.parts[0] : Buffer.concat(this.parts);
+    return this.whole;
+  }
+
+  /** The length of the uncompressed body. */
+  get byteLength(): number {
+    return totalBytes(this.parts);
+  }
+
+  /** The compressed body. Not a promise if it was compressed before. A small body is not compressed. */
+  encoded(encoding: Encoding): EncodedBody | Promise<EncodedBody> {
+    const { parts } = this;
+    const plain: EncodedBody = { encoding: 'identity', parts };
+    if (encoding === 'identity' || this.byteLength < MIN_COMPRESSED_BYTES) return plain;
+    this.encodedBodies ??= new Map();
+    const { encodedBodies } = this;
+    const known = encodedBodies.get(encoding);
+    if (known) return known;
+    const encoded = encode(this.body, encoding, this.isReused).then((bytes) => {
+      const smaller = bytes.byteLength < this.byteLength ? { encoding, parts: [bytes] } : plain;
+      encodedBodies.set(encoding, smaller);
+      return smaller;
+    });
+    encodedBodies.set(encoding, encoded);
+    return encoded;
+  }
+
+  /** The strong ETag of the body in this encoding, then the ETag of the same body compressed at another level. */
+  etags(encoding: Encoding): readonly [own: string, ...others: string[]] {
+    this.digest ??= createHash('sha1').update(this.body).digest('base64url');
+    if (encoding === 'identity') return [`"${this.digest}"`];
+    const well = `"${this.digest}-${encoding}"`;
+    const fast = `"${this.digest}-${encoding}-fast"`;
+    return this.isReused ? [well, fast] : [fast, well];
+  }
+}
 
 /**
  * Sends a complete response in an encoding that the client accepts. For GET and QUERY it adds caching headers and answers
  * conditional requests.
  *
  * @param isLast whether the connection closes after it
- * @param ageMs how old a stored response is, in milliseconds; undefined for one that was just made
- * @returns a promise if the body must be compressed first; it is settled when the response was handed over
+ * @param ageMs the age of a cached response, in milliseconds; undefined for a new one
+ * @returns a promise if the body must be compressed first; it resolves when the response was passed to the exchange
  */
 export function sendComplete(
   { method, acceptEncoding, ifNoneMatch }: CacheableRequest,
@@ -33,7 +99,7 @@ export function sendComplete(
     if (isCacheableMethod(method)) {
       const etags = complete.etags(encoding);
       const known = ifNoneMatch === undefined ? undefined : etags.find((etag) => hasTag(ifNoneMatch, etag));
-      // A 304 names the tag that the client has: a cache does not apply it to a response with another one.
+      // A 304 has the tag that the client sent: a cache does not apply it to a response with another tag.
       headers.push('etag', known ?? etags[0], ...cachingHeaders(info, ageMs ?? 0));
       if (known !== undefined) {
         exchange.send(304, headers);
@@ -49,7 +115,7 @@ export function sendComplete(
   return undefined;
 }
 
-/** Sends a response that holds for this moment only. */
+/** Sends a response that must not be cached. */
 export function sendOnce(
   exchange: Exchange,
   { headers: given, parts, byteLength }: CompleteResponse,
@@ -68,10 +134,10 @@ export function sendOnce(
 const CONNECTION_HEADERS = new Set(['connection', 'transfer-encoding']);
 
 /**
- * Sends any response of the gateway. Its body is collected first: none is an endless stream, and the memory budget
- * needs to know its size.
+ * Sends any response of the gateway. Its body is collected first, because the memory budget needs its size. Responses are
+ * never endless streams.
  *
- * @param isUncached whether to forbid caches to store it
+ * @param isUncached whether to add `Cache-Control: no-store`
  * @returns the body
  */
 export async function sendResponse(
@@ -81,7 +147,7 @@ export async function sendResponse(
   isLast: boolean,
 ): Promise<Buffer> {
   const body: ArrayBuffer | Buffer = await from.arrayBuffer();
-  // Yoga's responses return a Buffer. For a page it is the one buffer that all clients share, so do not copy it.
+  // Yoga's responses return a Buffer. Do not copy it: for a page, all clients share one.
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
   const headers: string[] = [];
   for (const [given, value] of from.headers) {

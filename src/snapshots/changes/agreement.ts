@@ -1,6 +1,6 @@
 /**
- * What rows must agree on with each other: several chains cannot have one CAIP-2 identifier, and the decimals of a
- * native asset are the same in both listings.
+ * Checks rows against each other: a CAIP-2 identifier belongs to one chain, and both listings give a native asset the
+ * same decimals.
  */
 import { isNativeOf, tokenKey } from '../../domain/addresses.js';
 import { caip2Of } from '../../domain/caip.js';
@@ -10,12 +10,13 @@ import { TOKENS } from '../../upstream/listing-kinds.js';
 import type { GuardedListing, OperatorWord } from './guard.js';
 
 /**
- * Gives a CAIP-2 identifier that several chains claim to the one that had it before, else to the one that has it in the
- * embedded listing, else to none: a wrong one would join the tokens of one chain with those of another.
+ * Decides which chain has a CAIP-2 identifier that several chains claim: the chain that had it before; otherwise the
+ * chain that has it in the embedded listing; otherwise no chain. A wrong identifier would join the tokens of one chain
+ * with those of another.
  *
  * @param before the listing that is served; undefined for the first one
  * @param embedded the keys of the chains in the embedded listing, by CAIP-2 identifier
- * @param holdBackMs for how long a chain that has gone keeps its identifier
+ * @param holdBackMs how long a chain that is no longer listed keeps its identifier
  */
 export function numberChains(
   listing: GuardedListing<Chain>,
@@ -28,9 +29,9 @@ export function numberChains(
   const gone = [...(before?.guard?.gone ?? []), ...listing.guard.gone]
     .filter(({ at }) => listing.takenAt - at < holdBackMs)
     .map(({ row }) => row);
-  // A chain that is listed with another number by now has given up this one.
+  // A chain that is now listed with another number has lost this one.
   const listed = (before?.rows ?? []).filter((chain) => numbers.get(chain.chainKey) === caip2Of(chain));
-  // The last one counts: a listed chain comes before one that has gone, and of these the one that is known for longest.
+  // The last entry of an identifier counts: listed chains are after unlisted ones, and of those the oldest is the last.
   const holders = new Map(
     [...gone.reverse(), ...listed]
       .filter(({ chainKey }) => !unnumberedBefore.has(chainKey))
@@ -57,8 +58,8 @@ export function numberChains(
 }
 
 /**
- * Marks native assets to which the two listings give different decimals: one of the two is wrong, and the gateway
- * cannot tell which. A `keep` rule of the operator settles it.
+ * Marks native assets to which the two listings give different decimals. One of the listings is wrong, and the gateway
+ * cannot know which. A `keep` rule of the operator decides.
  *
  * @param chains the rows of the chain listing
  */

@@ -1,15 +1,16 @@
 /**
- * The guard of one listing, row by row. A row whose guarded facts contradict the last accepted ones is served as it was
- * until every listing of the hold-back period had the same new values, or the operator decides. The guard has no state:
- * everything is in the listing that is served and in its record, so a restart or another gateway continues it.
+ * Guards the facts of one listing, row by row. If a row contradicts the last accepted facts, the old row is served
+ * until every listing of the hold-back period had the same new values, or the operator decides. The guard has no state
+ * of its own: it continues from the listing that is served, with its memory, also after a restart or at another
+ * gateway.
  */
 import {
   type AcceptedBy,
   type AcceptedChange,
-  EMPTY_GUARD,
-  type GuardRecord,
+  EMPTY_GUARD_MEMORY,
+  type GuardMemory,
   type HeldRow,
-} from '../../domain/guard-record.js';
+} from '../../domain/guard-memory.js';
 import { contradictedFacts, type FactOf, factKey } from '../../domain/guarded-facts.js';
 import { groupBy, keyedRows } from '../../domain/keyed-rows.js';
 import {
@@ -23,21 +24,24 @@ import type { ResolvedRules } from '../../domain/listing-rules.js';
 import { forEachChunk } from '../../scheduling/chunks.js';
 import type { ListingKind } from '../../upstream/listing-kinds.js';
 
-/** What the operator says of guarded values. */
+/** The operator's rules about guarded values. */
 export type OperatorWord = Pick<ResolvedRules, 'verdictOn' | 'keptFacts'>;
 
 export interface GuardOptions<Row> {
   readonly kind: ListingKind<Row>;
-  /** How long every listing must have a new value until it is accepted, in milliseconds; infinite: never. */
+  /**
+   * The hold-back period in milliseconds: a new value is accepted when every listing had it for this long. Infinite:
+   * never.
+   */
   readonly holdBackMs: number;
   readonly rules: OperatorWord;
-  /** The facts that are known of a row that no listing has had yet; undefined: none. */
+  /** Returns known facts of a row that was never listed; undefined if there are none. */
   readonly baseline?: ((key: string) => ReadonlyMap<GuardedFact, string> | undefined) | undefined;
 }
 
-/** A listing whose rows may be served. Its record tells what the upstream sends in their place. */
+/** A listing whose rows may be served. Its memory has the rows that the upstream sends in place of some of them. */
 export interface GuardedListing<Row> extends Fetched<Row> {
-  readonly guard: GuardRecord<Row>;
+  readonly guard: GuardMemory<Row>;
 }
 
 /** A contradiction of one row. */
@@ -48,16 +52,16 @@ export interface Contradiction<Row> {
 
 export interface GuardResult<Row> {
   readonly listing: GuardedListing<Row>;
-  /** Rows that have gone, since this listing with another one that waits to take their place. */
+  /** Unlisted rows for which, since this listing, a new row waits to replace them. */
   readonly waiting: readonly Contradiction<Row>[];
   readonly accepted: readonly (Contradiction<Row> & { readonly by: AcceptedBy })[];
 }
 
-/** The most rows that are remembered after they have gone: five times what the services list. */
+/** The most rows that are remembered after they were removed: five times the rows that the services list. */
 const MAX_GONE = 10_000;
-/** The most new rows of one look that can take the place of an old one at a time; further ones wait. */
+/** The most new rows that are compared with one old row of the same symbol. Further ones wait. */
 const MAX_RIVALS = 10;
-/** The most accepted changes that gateways tell each other. */
+/** The most accepted changes that are remembered, and so shared with other gateways. */
 const MAX_ACCEPTED = 200;
 
 /**
@@ -65,7 +69,7 @@ const MAX_ACCEPTED = 200;
  *
  * @param sent the listing as the upstream sends it
  * @param before the guarded listing that is served; undefined for the first one
- * @param peer the guarded listing of the gateway that shared `sent`: what it knows and accepted counts here, too
+ * @param peer the guarded listing of the gateway that shared `sent`: its memory and accepted changes count here, too
  */
 export async function guardListing<Row>(
   { kind, holdBackMs, rules, baseline }: GuardOptions<Row>,
@@ -74,20 +78,20 @@ export async function guardListing<Row>(
   peer?: Fetched<Row>,
 ): Promise<GuardResult<Row>> {
   const { takenAt } = sent;
-  /** An answer that a cache has held does not make a clock begin before it was asked for. */
+  /** The hold-back period counts from the request, even if a cache had stored the answer for longer. */
   const sentAt = sentAtOf(sent);
-  const record: GuardRecord<Row> = before?.guard ?? EMPTY_GUARD;
-  const peers: GuardRecord<Row> = peer?.guard ?? EMPTY_GUARD;
+  const memory: GuardMemory<Row> = before?.guard ?? EMPTY_GUARD_MEMORY;
+  const peerMemory: GuardMemory<Row> = peer?.guard ?? EMPTY_GUARD_MEMORY;
   const served = keyedRows(before?.rows ?? [], kind.keyOf);
   const sentRows = keyedRows(sent.rows, kind.keyOf);
-  const [clocks, peerClocks] = [clocksOf(record), clocksOf(peers)];
-  /** Rows that a peer holds back, and that were never listed here: as if they had been, and had gone. */
+  const [clocks, peerClocks] = [clocksOf(memory), clocksOf(peerMemory)];
+  /** Rows that a peer holds back and that were never listed here. They count as rows that were listed and removed. */
   const heldByPeer = [...keyedRows(peer?.rows ?? [], kind.keyOf)].flatMap(([key, row]) => {
     const since = served.has(key) ? undefined : peerClocks.get(key)?.since;
     return since === undefined ? [] : [{ row: kind.heldBack(row, NOTHING_HELD_BACK), at: since }];
   });
   const gone = new Map(
-    [...heldByPeer, ...peers.gone, ...record.gone].map((each) => [kind.keyOf(each.row), each]),
+    [...heldByPeer, ...peerMemory.gone, ...memory.gone].map((each) => [kind.keyOf(each.row), each]),
   );
   const isRecent = (at: number) => at > 0 && takenAt - at < holdBackMs;
   const { lookalikeOf = () => undefined, addressOf = kind.keyOf } = kind;
@@ -95,31 +99,31 @@ export async function guardListing<Row>(
     const row = among.get(key);
     return row && lookalikeOf(row);
   };
-  /** Of rows that are listed only because another one may not take their place yet. */
+  /** The looks of rows that stay listed only because a new row may not replace them yet. */
   const contested = new Set(
-    record.held.filter((each) => each.rows.length === 0).map(({ key }) => lookIn(served, key)),
+    memory.held.filter((each) => each.rows.length === 0).map(({ key }) => lookIn(served, key)),
   );
   const isContested = (key: string) => contested.size > 0 && contested.has(lookIn(served, key));
-  const arrived = new Map(record.arrived.filter(([key, at]) => isRecent(at) || isContested(key)));
+  const arrived = new Map(memory.arrived.filter(([key, at]) => isRecent(at) || isContested(key)));
   const acceptedByPeer = new Map(
-    peers.accepted.filter(({ key }) => !peerClocks.has(key)).map((change) => [change.key, change]),
+    peerMemory.accepted.filter(({ key }) => !peerClocks.has(key)).map((change) => [change.key, change]),
   );
 
   const rows = new Map<string, Row>();
   const held = new Map<string, HeldRow<Row>>();
-  /** Rows that no listing has had before. In the very first listing none counts as new. */
+  /** Rows that were never listed before. In the very first listing no row counts as new. */
   const newcomers = new Set<string>();
-  /** Rows that were gone. */
+  /** Rows that were removed earlier and are sent again. */
   const returned = new Set<string>();
   const waiting: Contradiction<Row>[] = [];
   const accepted: (Contradiction<Row> & AcceptedChange)[] = [];
   const isFirst = before === undefined && gone.size === 0;
   const factsKeyOf = (row: Row) => JSON.stringify(kind.guarded.map((fact) => factKey(fact, row)));
 
-  /** The row with the facts that are known of it; undefined if rows contradict each other on facts that are not. */
+  /** The row with its known facts; undefined if the sent rows contradict each other on an unknown fact. */
   function expectedRow(key: string, present: readonly [Row, ...Row[]]): Row | undefined {
     const known = served.get(key) ?? gone.get(key)?.row;
-    // The address is the row's identity: a rule that keeps it is about rows that replace it.
+    // The address identifies the row: a rule that keeps it is about other rows that would replace this one.
     const kept = [...(rules.keptFacts(key) ?? [])].filter(([fact]) => fact !== 'address');
     const facts = new Map([...((!known && baseline?.(key)) || []), ...kept]);
     const [first, ...others] = present;
@@ -132,7 +136,7 @@ export async function guardListing<Row>(
     );
   }
 
-  /** Since when every listing that is known here had these rows under this key. */
+  /** Since when every known listing had these rows under this key. */
   function sinceOf(key: string, present: readonly Row[]): number {
     const values = JSON.stringify(present.map(factsKeyOf));
     const sinceIn = (known: ReadonlyMap<string, HeldRow<Row>>) => {
@@ -141,11 +145,11 @@ export async function guardListing<Row>(
     };
     const [own, ofPeer = 0] = [sinceIn(clocks), sinceIn(peerClocks)];
     if (own !== undefined) return Math.min(sentAt, Math.max(own, ofPeer));
-    // The last listing here had something else.
+    // The last listing at this gateway had other rows.
     return ofPeer > (before?.takenAt ?? 0) ? Math.min(sentAt, ofPeer) : sentAt;
   }
 
-  /** Who accepts a contradiction now; undefined: nobody. */
+  /** The reason to accept a contradiction now; undefined if it is held back. */
   function accepter(key: string, facts: readonly HeldBackFact[], value: string, since: number) {
     const verdicts = facts.map((each) => rules.verdictOn(key, each.fact, each.served, each.upstream));
     if (verdicts.includes('keep')) return undefined;
@@ -155,8 +159,8 @@ export async function guardListing<Row>(
     return takenAt - since >= holdBackMs ? 'time' : undefined;
   }
 
-  /** Decides on the rows that were sent under one key; more than one contradict each other. */
-  function admit(key: string, present: readonly [Row, ...Row[]]): void {
+  /** Decides on the rows that were sent under one key. Several rows contradict each other. */
+  function decide(key: string, present: readonly [Row, ...Row[]]): void {
     const [row] = present;
     const expected = expectedRow(key, present);
     if (expected === undefined) return;
@@ -182,14 +186,14 @@ export async function guardListing<Row>(
   }
 
   /**
-   * Rows that are no longer sent. One whose symbol moves to another address stays, and the new row waits: a chain's
-   * symbol at another address is more often a fault than a migration.
+   * Decides on the rows that are no longer sent. If the symbol of one moves to another address on the chain, the old
+   * row stays and the new row waits: this is more often a fault than a migration.
    */
   function settleDepartures(): void {
     const lookOfSent = (key: string) => lookIn(sentRows, key);
     const departed = [...served].filter(([key]) => !rows.has(key));
     const newByLook = groupBy(newcomers, lookOfSent);
-    // To where it was before, a symbol can move, too.
+    // A symbol can also move back to an address where it was before.
     const comingByLook = returned.size === 0 ? newByLook : groupBy([...newcomers, ...returned], lookOfSent);
     const recent =
       departed.length === 0 ? [] : [...arrived.keys()].filter((key) => sentRows.has(key) && served.has(key));
@@ -200,7 +204,7 @@ export async function guardListing<Row>(
     const waits = new Set<string>();
     const taken = new Set<string>();
     const settled = new Set<string>();
-    /** Whether the old row is not replaced yet. */
+    /** True while the old row must not be replaced. */
     function stays(key: string, row: Row, goneAt?: number): boolean {
       const look = lookalikeOf(row);
       if (look === undefined) return false;
@@ -227,7 +231,7 @@ export async function guardListing<Row>(
       }
       const [fact] = open.sort((one, other) => one.since - other.since);
       if (fact === undefined || open.length < rivals.length) return false;
-      // A returning row waits only while the old one stays: it is no rival of rows that have gone.
+      // A returning row waits only while the old row is listed, and not because of unlisted rows.
       for (const rivalKey of rivals) if (returned.has(rivalKey)) waits.add(rivalKey);
       if (goneAt === undefined) {
         rows.set(key, kind.heldBack(row, [fact]));
@@ -235,7 +239,7 @@ export async function guardListing<Row>(
       } else if (fact.since === sentAt) waiting.push({ row, facts: [fact] });
       return true;
     }
-    // While a row's symbol is held back, no new row gets it.
+    // While the symbol of a row is held back, a new row with that symbol waits.
     const left = [...held.values()].map(({ key, rows: present }) => {
       const look = lookalikeOf(rows.get(key) as Row);
       return present.some((row) => lookalikeOf(row) === look) ? undefined : look;
@@ -248,7 +252,7 @@ export async function guardListing<Row>(
     for (const [key, row] of departed) {
       const goneAt = gone.get(key)?.at;
       if (goneAt === undefined && stays(key, row)) continue;
-      // A row that was never listed for long is not worth the place of one that was.
+      // If memory is full, a row that was listed only briefly is forgotten, not one that was listed for long.
       const isForgotten = arrived.delete(key) && gone.size >= MAX_GONE;
       const at = settled.has(key) ? 0 : (goneAt ?? takenAt);
       if (!isForgotten) gone.set(key, { row: kind.heldBack(row, NOTHING_HELD_BACK), at });
@@ -266,26 +270,27 @@ export async function guardListing<Row>(
   }
 
   await forEachChunk([...sentRows], (chunk) => {
-    for (const [key, row] of chunk) admit(key, [row]);
+    for (const [key, row] of chunk) decide(key, [row]);
   });
-  for (const [key, [first, ...others]] of sent.contradictory ?? []) if (first) admit(key, [first, ...others]);
+  for (const [key, [first, ...others]] of sent.contradictory ?? [])
+    if (first) decide(key, [first, ...others]);
   settleDepartures();
   const { unreadable: _unreadable, contradictory: _contradictory, ...facts } = sent;
   const guard = {
-    ...record,
-    beganAt: before ? record.beganAt || before.takenAt : takenAt,
+    ...memory,
+    beganAt: before ? memory.beganAt || before.takenAt : takenAt,
     gone: [...gone.values()].slice(-MAX_GONE),
     held: [...held.values()],
     arrived: [...arrived].slice(-MAX_GONE),
-    accepted: [...record.accepted, ...accepted.map(({ key, value, by }) => ({ key, value, by }))].slice(
+    accepted: [...memory.accepted, ...accepted.map(({ key, value, by }) => ({ key, value, by }))].slice(
       -MAX_ACCEPTED,
     ),
   };
   return { listing: { ...facts, rows: Object.freeze([...rows.values()]), guard }, waiting, accepted };
 }
 
-/** What is held back, by key. */
-export function clocksOf<Row>({ held }: GuardRecord<Row>): ReadonlyMap<string, HeldRow<Row>> {
+/** The rows that are held back, by key. */
+export function clocksOf<Row>({ held }: GuardMemory<Row>): ReadonlyMap<string, HeldRow<Row>> {
   return new Map(held.map((each) => [each.key, each]));
 }
 

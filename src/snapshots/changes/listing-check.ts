@@ -1,28 +1,29 @@
+/** Checks a whole listing: one that loses too many rows is held back. */
+import { digestOf } from '../../domain/digests.js';
 import { groupBy, keyedRows } from '../../domain/keyed-rows.js';
 import { type Fetched, type LargestListing, sentAtOf, type UnreadableRows } from '../../domain/listing.js';
 import { malformed, UpstreamError } from '../../domain/upstream-error.js';
 import type { ListingKind } from '../../upstream/listing-kinds.js';
-import { digestOf } from '../short-digest.js';
 
 /** Which losses of rows are too large to accept the first time they appear. */
 export interface HoldBackRules {
   /** The share of known rows, from 0 to 1, that a refresh may lose. */
   readonly holdBackShrink: number;
-  /** A larger loss is accepted when it has come this often in a row. */
+  /** A larger loss is accepted when this many listings in a row had it. */
   readonly holdBackTimes: number;
 }
 
-/** The loss that is held back, and how often it has come in a row. */
+/** The loss that is held back, and how many listings in a row had it. */
 export interface HeldBack {
-  /** A digest of the keys that are lost. */
+  /** A digest of the lost keys. */
   readonly signature: string;
   readonly times: number;
 }
 
-/** Why a whole listing is held back. A closed set: it is a label of a metric. */
+/** Why a whole listing is held back. A closed set, because it is a label of a metric. */
 export type HoldBackReason = 'shrink' | 'rejected_rows';
 
-/** A listing is held back whole. */
+/** A whole listing is held back. */
 export class HeldBackError extends UpstreamError {
   constructor(
     message: string,
@@ -33,14 +34,15 @@ export class HeldBackError extends UpstreamError {
   }
 }
 
+/** Losses are added up over a day, so that many small ones do not pass. */
 const DAY_MS = 86_400_000;
-/** A group of rows, such as a chain's tokens, that is as large as this does not vanish by itself. */
+/** A group of at least this many rows, such as the tokens of a chain, does not vanish by itself. */
 const GROUP_ROWS = 5;
 /** The most rows that the detail of an error names. */
 const SHOWN = 20;
 
 /**
- * Checks the very first listing. There is nothing to compare its number of rows with, so most of them have to be sound.
+ * Checks the very first listing. Its number of rows cannot be compared with an earlier one, so most rows must be valid.
  *
  * @throws UpstreamError UPSTREAM_MALFORMED if fewer than half of its rows can be read
  */
@@ -53,9 +55,9 @@ export function checkFirstListing<Row>({ name }: ListingKind<Row>, { rows, unrea
 }
 
 /**
- * Creates the check of whole listings: one that loses too many of the known rows is more often a fault of the upstream
- * than the truth. If it is the truth, the same rows are missing again and again, and the loss is accepted at last. Rows
- * that cannot be read are never the truth, however often they come.
+ * Creates the check of whole listings. The loss of too many known rows is more often a fault of the upstream than true.
+ * If it is true, the same rows are missing again and again, and in the end the loss is accepted. A loss because rows
+ * cannot be read is never accepted.
  */
 export function createListingCheck<Row>(
   kind: ListingKind<Row>,
@@ -121,7 +123,7 @@ export function createListingCheck<Row>(
     reasons.set(
       'shrink',
       lostGroups.length > 0 && vanished.length <= known * holdBackShrink
-        ? // Not their keys: clients see this, and the operator may hide the chain.
+        ? // Without their keys: clients see this, and the operator may hide the chain.
           `it lacks all ${kind.name} of ${lostGroups.length} of the known chains`
         : vanished.length > known * holdBackShrink
           ? `it lacks ${vanished.length} of ${known} known rows`
@@ -135,9 +137,9 @@ export function createListingCheck<Row>(
 
   return {
     /**
-     * Decides on a listing. One that is held back is counted once more.
+     * Decides on a listing, and counts it if it is held back.
      *
-     * @returns the large loss that it brings and that is accepted now; undefined without one
+     * @returns the large loss that is accepted with it; undefined without a large loss
      * @throws HeldBackError
      */
     check(served: Fetched<Row>, sent: Fetched<Row>): string | undefined {
@@ -152,16 +154,16 @@ export function createListingCheck<Row>(
       heldBack = { signature, times };
       heldBackAt = sentAtOf(sent);
       const outlook = mayBeTrue
-        ? `It is taken once the same rows have been missing ${holdBackTimes} times in a row (so far: ${times}).`
-        : 'It is not taken, however often it comes, until its rows can be read.';
+        ? `It is accepted once the same rows have been missing ${holdBackTimes} times in a row (so far: ${times}).`
+        : 'It is accepted only when its rows can be read.';
       const message = `The upstream's ${kind.name} listing is held back: ${text}. ${outlook}`;
       const shown = [...(mayBeTrue ? [] : sent.rejected.first), ...loss.vanished];
       throw new HeldBackError(message, shown.slice(0, SHOWN).join('; '), [...reasons.keys()]);
     },
     /**
-     * Remembers that a listing has taken the place of another.
+     * Notes that a listing has replaced another.
      *
-     * @param isLossAccepted whether later losses are measured by the new listing alone
+     * @param isLossAccepted whether later losses are compared with the new listing alone
      */
     remember(before: Fetched<Row> | undefined, isLossAccepted: boolean): void {
       heldBack = undefined;
@@ -171,11 +173,11 @@ export function createListingCheck<Row>(
         sizes = [...sizes.filter((size) => size.rows > rows), { rows, until: performance.now() }];
       }
     },
-    /** Takes over what peers have held back; undefined changes nothing. */
+    /** Continues from the loss that peers have held back; undefined changes nothing. */
     adoptPeerState(others: HeldBack | undefined): void {
       heldBack = others ?? heldBack;
     },
-    /** Takes over the largest listing that an earlier process has served. */
+    /** Continues from the largest listing that an earlier process has served. */
     restore({ rows, at }: LargestListing): void {
       sizes = [{ rows, until: performance.now() - Math.max(0, Date.now() - at) }];
     },
@@ -184,14 +186,14 @@ export function createListingCheck<Row>(
     get heldBack() {
       return heldBack;
     },
-    /** When the last listing was requested that was held back (milliseconds since 1970); 0 before. */
+    /** When the last listing that was held back was requested (milliseconds since 1970); 0 before the first. */
     get heldBackAt() {
       return heldBackAt;
     },
   };
 }
 
-/** Counts how many of these keys may belong to rows that cannot be read. */
+/** Returns a function that counts how many keys may belong to rows that cannot be read. */
 function unreadableAmong(unreadable: UnreadableRows | undefined): (keys: readonly string[]) => number {
   const { keys: known = new Set<string>(), unnamed = 0 } = unreadable ?? {};
   return (keys) => Math.min(keys.length, unnamed + keys.filter((key) => known.has(key)).length);

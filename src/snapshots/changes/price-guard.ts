@@ -1,18 +1,20 @@
-import type { DoubtedPrice } from '../../domain/guard-record.js';
+/** Guards prices: those that are probably wrong are not served at first. */
+import type { DoubtedPrice } from '../../domain/guard-memory.js';
 import { groupBy, keyedRows } from '../../domain/keyed-rows.js';
 import type { Fetched, Token } from '../../domain/listing.js';
 import { forEachChunk } from '../../scheduling/chunks.js';
 import { TOKENS } from '../../upstream/listing-kinds.js';
 import type { GuardedListing } from './guard.js';
 
-/** A price that differs this many times from the one before, or from those of its symbol, is doubted. */
+/** A price is doubted if it differs by this factor from the one before, or from the others of its symbol. */
 const DOUBTED_TIMES = 10;
-/** A doubted price is served once it has come for this long, in milliseconds. */
+/** A doubted price is served once the upstream has sent it for this long, in milliseconds. */
 const DOUBTED_MS = 600_000;
 
 /**
- * Hides prices that are probably wrong: those that differ ten times from the one before, or from the median of their
- * symbol in the same answer, until they have come for ten minutes. It yields to requests.
+ * Hides prices that are probably wrong: those that differ by a factor of ten from the one before, or from the median of
+ * their symbol in the same answer. Once the upstream has sent such a price for ten minutes, it is served. It yields to
+ * requests.
  *
  * @param listing rows with the upstream's prices
  * @param before the listing that is served; undefined for the first one
@@ -30,12 +32,12 @@ export async function guardPrices(
 
   function guarded(key: string, token: Token): Token {
     const doubt = doubts.get(key);
-    // The same listing again is compared with what it was compared with.
+    // If the same listing is guarded again, its prices are compared with the same earlier ones.
     const compared = before?.takenAt === takenAt ? doubt?.before : undefined;
     const last = compared ?? served.get(key)?.price?.usd ?? doubt?.before ?? null;
     const usd = token.price?.usd ?? null;
     if (usd === null) {
-      // A price that comes back is compared with the last one.
+      // A price that the upstream sends again later is compared with the last one.
       if (last !== null) prices.push({ key, before: last, usd, since: takenAt });
       return token;
     }
@@ -50,6 +52,12 @@ export async function guardPrices(
   await forEachChunk([...keyedRows(listing.rows, TOKENS.keyOf)], (chunk) => {
     for (const [key, token] of chunk) rows.push(guarded(key, token));
   });
+  // If the row is listed again later, its price is compared with its last one.
+  for (const { row } of listing.guard.gone) {
+    const key = TOKENS.keyOf(row);
+    const last = served.get(key)?.price?.usd ?? doubts.get(key)?.before ?? null;
+    if (last !== null) prices.push({ key, before: last, usd: null, since: takenAt });
+  }
   return { ...listing, rows: Object.freeze(rows), guard: { ...listing.guard, prices } };
 }
 
@@ -57,7 +65,10 @@ function isFarFrom(one: number, other: number): boolean {
   return Math.max(one, other) >= DOUBTED_TIMES * Math.min(one, other);
 }
 
-/** The lower and the upper median of the prices of each symbol: of two that disagree, neither is to be believed. */
+/**
+ * The lower and the upper median of the prices of each symbol. If a symbol has two prices that differ, both are
+ * doubted.
+ */
 function mediansBySymbol(tokens: readonly Token[]): ReadonlyMap<string, readonly [number, number]> {
   const priced = tokens.filter(({ price }) => price !== null);
   return new Map(

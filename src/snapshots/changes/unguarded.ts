@@ -1,17 +1,20 @@
-/** What guarded listings and their records tell of rows that are not served, or that are held back. */
-import { EMPTY_GUARD, type GuardRecord } from '../../domain/guard-record.js';
+/**
+ * Reads from guarded listings the rows that are not served: those that the upstream sent, removed rows, and rows that
+ * wait.
+ */
+import { EMPTY_GUARD_MEMORY, type GuardMemory } from '../../domain/guard-memory.js';
 import { keyedRows } from '../../domain/keyed-rows.js';
 import type { Fetched, GuardedFact } from '../../domain/listing.js';
 import type { ListingKind } from '../../upstream/listing-kinds.js';
 import { clocksOf, type GuardedListing } from './guard.js';
 
 /**
- * What is known of rows that are not listed, by key: the last accepted row of one that has gone, and null for a new one
- * that waits.
+ * The rows that are known and not listed, by key: the last accepted row if it was removed, and null for a new row that
+ * waits.
  */
 export function unlistedRows<Row>(
   kind: Pick<ListingKind<Row>, 'keyOf'>,
-  { rows, guard = EMPTY_GUARD }: Fetched<Row>,
+  { rows, guard = EMPTY_GUARD_MEMORY }: Fetched<Row>,
 ): ReadonlyMap<string, Row | null> {
   const listed = keyedRows(rows, kind.keyOf);
   const waiting = guard.held.filter(({ key }) => !listed.has(key));
@@ -22,8 +25,8 @@ export function unlistedRows<Row>(
 }
 
 /**
- * The listing as the upstream sent it, before it was guarded: for another gateway, a restart, or changed rules, which
- * guard it anew.
+ * The listing as the upstream sent it, before it was guarded. Another gateway, a restart or changed rules guard it
+ * again.
  */
 export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetched<Row> {
   const { guard, ...facts } = listing;
@@ -39,17 +42,17 @@ export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetc
   const held = clocksOf(guard);
   for (const { key, usd } of guard.prices) {
     const row = rows.get(key);
-    // Rows that are held back are remembered with their price.
+    // Rows that are held back are stored with their price.
     if (row && !held.has(key)) rows.set(key, kind.withPrice(row, usd, listing.takenAt));
   }
   return { ...facts, rows: Object.freeze([...rows.values()]), contradictory };
 }
 
 /**
- * Adds what other records say of rows, as rows that have gone: of another upstream, or written by another gateway.
+ * Adds the rows of other stored listings as rows that are gone: listings of another upstream, or of another gateway.
  *
  * @param own the listing that is continued; undefined for a new one
- * @param found the listings of other records
+ * @param found the other stored listings
  * @returns undefined if there are none
  */
 export function withKnownFacts<Row>(own: Fetched<Row> | undefined, found: readonly Fetched<Row>[]) {
@@ -62,12 +65,12 @@ export function withKnownFacts<Row>(own: Fetched<Row> | undefined, found: readon
       ...(guard?.gone ?? []),
       ...rows.map((row) => ({ row, at: takenAt })),
     ]);
-  const { lossAcceptedAt, unnumbered } = (own ?? newest).guard ?? EMPTY_GUARD;
-  const guard: GuardRecord<Row> = {
-    ...(own?.guard ?? EMPTY_GUARD),
+  const { lossAcceptedAt, unnumbered } = (own ?? newest).guard ?? EMPTY_GUARD_MEMORY;
+  const guard: GuardMemory<Row> = {
+    ...(own?.guard ?? EMPTY_GUARD_MEMORY),
     gone: [...gone, ...(own?.guard?.gone ?? [])],
     unnumbered,
-    // What the other upstream had is no loss of this one.
+    // The rows of the other upstream are not lost rows of this one.
     lossAcceptedAt: Math.max(lossAcceptedAt, newest.takenAt),
   };
   const listing: Fetched<Row> = own ? { ...own, guard } : { ...newest, rows: [], history: undefined, guard };
@@ -78,19 +81,19 @@ export function withKnownFacts<Row>(own: Fetched<Row> | undefined, found: readon
 export interface HeldBackSummary {
   readonly rows: number;
   readonly rowsByFact: ReadonlyMap<GuardedFact, number>;
-  /** Since when the oldest of them is held back (milliseconds since 1970); undefined if there is none. */
+  /** Since when the oldest of them is held back (milliseconds since 1970); undefined without one. */
   readonly oldestSince: number | undefined;
 }
 
 /**
- * Counts the rows that are held back, and the new rows that wait to take the place of one that has gone. Rows that the
- * operator hides do not count.
+ * Counts the rows that are held back, and the new rows that wait to replace a removed one. Rows that the operator hides
+ * do not count.
  */
 export function heldBackIn<Row>(
   kind: ListingKind<Row>,
   served: readonly Row[],
   { guard, rows }: Pick<GuardedListing<Row>, 'guard' | 'rows'>,
-  select: (rows: readonly Row[], guard: GuardRecord<Row>) => readonly Row[],
+  select: (rows: readonly Row[], guard: GuardMemory<Row>) => readonly Row[],
 ): HeldBackSummary {
   const facts = served.flatMap(kind.heldBackOf);
   const rowsByFact = new Map<GuardedFact, number>();

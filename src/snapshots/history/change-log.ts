@@ -1,26 +1,24 @@
-/** How a listing differs from its last states. */
-import { createHash } from 'node:crypto';
+/** The change log of a listing: the differences between its last states. */
+import { textDigest } from '../../domain/digests.js';
 import type { ChangeLog, ChangeStep } from '../../domain/history.js';
 import { keyedRows } from '../../domain/keyed-rows.js';
-import { forEachChunk, runInSteps } from '../../scheduling/chunks.js';
-import { sortSteps } from '../../search/order/sort-steps.js';
+import { forEachChunk, yieldThen } from '../../scheduling/chunks.js';
 import type { ListingKind } from '../../upstream/listing-kinds.js';
-import { shortDigest } from '../short-digest.js';
 
 /** The most changes of a listing that are remembered. */
 const MAX_STEPS = 200;
-/** The most memory that their keys take, in bytes of JSON. */
+/** The most bytes of JSON for their keys. */
 const MAX_KEYS_BYTES = 262_144;
 
-/** How a listing differs from an earlier state, prices left out. */
+/** The differences between a listing and an earlier state, without prices. */
 export interface ListingChanges<Row> {
-  /** Stands for the present state. */
+  /** Identifies the present state. */
   readonly cursor: string;
-  /** Whether the earlier state is unknown. Then all rows count as changed, and none as removed. */
+  /** True if the earlier state is unknown: then `changed` has all rows, and `removed` is empty. */
   readonly isReset: boolean;
-  /** The rows that came or changed. A row that changed and changed back may be among them. */
+  /** The rows that were added or changed. It can contain rows that changed and changed back. */
   readonly changed: readonly Row[];
-  /** The keys of rows that went. A row that came and went again may be among them. */
+  /** The keys of removed rows. It can contain rows that were added and removed again. */
   readonly removed: readonly string[];
 }
 
@@ -31,22 +29,24 @@ interface LoggedRows<Row> {
 }
 
 /**
- * The change log of a new listing. It yields to requests.
+ * Makes the change log of a new listing. It yields to requests.
  *
- * @param shared the log that came with the rows. It is taken over if it fits them, so that gateways which share rows
- *   remember the same changes
+ * @param contents a text for each row, without its price
+ * @param shared the log that was stored or shared with the rows. It is used if it fits them, so that gateways that share
+ *   rows have the same log
  * @param before the older listing
- * @param isSame whether the rows are known to differ from the older ones in nothing but prices
+ * @param isSame true if the rows are known to differ from the older ones only in prices
  */
 export async function nextChangeLog<Row>(
   kind: ListingKind<Row>,
   rows: readonly Row[],
+  contents: readonly string[],
   shared: ChangeLog | undefined,
   before: LoggedRows<Row> | undefined,
   isSame: boolean,
 ): Promise<ChangeLog> {
   const known = before?.history.changes;
-  const cursor = isSame && known ? known.cursor : await cursorOf(kind, rows);
+  const cursor = isSame && known ? known.cursor : await yieldThen(() => cursorOf(contents));
   if (shared?.cursor === cursor) return { cursor, steps: newest(shared.steps) };
   if (!before || !known) return { cursor, steps: [] };
   if (known.cursor === cursor) return known;
@@ -54,7 +54,7 @@ export async function nextChangeLog<Row>(
   return { cursor, steps: newest([...known.steps, { from: known.cursor, keys }]) };
 }
 
-/** How the listing differs from the state that this cursor stands for; from none without a cursor. */
+/** The differences from the state of this cursor. Without a cursor the earlier state is unknown. */
 export function changesSince<Row>(
   kind: ListingKind<Row>,
   { rows, history: { changes } }: LoggedRows<Row>,
@@ -62,7 +62,7 @@ export function changesSince<Row>(
 ): ListingChanges<Row> {
   const { cursor, steps } = changes;
   if (since === cursor) return { cursor, isReset: false, changed: [], removed: [] };
-  // A state can come back: the last time is the shortest way to the present one.
+  // A listing can return to an earlier state: the last time gives the fewest steps to the present one.
   const from = steps.findLastIndex((step) => step.from === since);
   if (from < 0) return { cursor, isReset: true, changed: rows, removed: [] };
   const keyed = keyedRows(rows, kind.keyOf);
@@ -76,7 +76,7 @@ export function changesSince<Row>(
   return { cursor, isReset: false, changed, removed };
 }
 
-/** As many of the last steps as may be remembered. */
+/** The last steps, as many as the limits allow. */
 function newest(steps: readonly ChangeStep[]): readonly ChangeStep[] {
   let bytes = 0;
   let first = steps.length;
@@ -88,26 +88,12 @@ function newest(steps: readonly ChangeStep[]): readonly ChangeStep[] {
   return steps.slice(first);
 }
 
-async function cursorOf<Row>(kind: ListingKind<Row>, rows: readonly Row[]): Promise<string> {
-  const lines: string[] = [];
-  await forEachChunk(rows, (chunk) => {
-    for (const row of chunk) lines.push(kind.contentOf(row));
-  });
-  const order = await runInSteps(sortSteps(lines.length, (a, b) => compareTexts(lines[a], lines[b])));
-  const digest = createHash('sha256');
-  await forEachChunk([...order], (chunk) => {
-    digest.update(`${chunk.map((index) => lines[index]).join('\n')}\n`);
-  });
-  return shortDigest(digest);
+/** The cursor of a state. It does not depend on the order of the rows. */
+function cursorOf(contents: readonly string[]): string {
+  return textDigest(`${contents.toSorted().join('\n')}\n`);
 }
 
-/** By code units, which takes a fraction of the time of a comparison by language. */
-function compareTexts(one = '', other = ''): number {
-  if (one === other) return 0;
-  return one < other ? -1 : 1;
-}
-
-/** The keys of the rows that came, changed or went. */
+/** The keys of the rows that were added, changed or removed. */
 async function changedKeys<Row>(
   kind: ListingKind<Row>,
   before: readonly Row[],

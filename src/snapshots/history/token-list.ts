@@ -2,10 +2,9 @@
 import { isNativeOf } from '../../domain/addresses.js';
 import type { EvmChain, TokenListState, TokenListVersion } from '../../domain/history.js';
 import type { Chain, Token } from '../../domain/listing.js';
-import { forEachChunk, runInSteps } from '../../scheduling/chunks.js';
-import { sortSteps } from '../../search/order/sort-steps.js';
+import { forEachChunk, yieldThen } from '../../scheduling/chunks.js';
 
-/** A token as the schema of Uniswap's token lists has it, with no other members. */
+/** A token in the form of the schema of Uniswap's token lists, without other members. */
 export interface TokenListEntry {
   readonly chainId: number;
   readonly address: string;
@@ -16,9 +15,9 @@ export interface TokenListEntry {
 }
 
 export interface TokenListContent {
-  /** By `chainId`, then by address. */
+  /** Sorted by `chainId`, then by address. */
   readonly entries: readonly TokenListEntry[];
-  /** How many tokens of these chains are not among them because the schema does not allow them. Natives do not count. */
+  /** How many tokens of these chains are missing because the schema does not allow them. Native assets do not count. */
   readonly omitted: number;
 }
 
@@ -26,12 +25,12 @@ export interface TokenListContent {
 const MAX_ENTRIES = 10_000;
 const SYMBOL = /^\S{0,20}$/u;
 const NAME = /^[ \S]{0,60}$/u;
-/** The schema also allows addresses of Solana, which no EVM chain has. */
+/** An address of an EVM chain. The schema also allows those of Solana. */
 const ADDRESS = /^0x[0-9a-f]{40}$/i;
-/** A part of the URIs of RFC 3986: more than pictures need, and nothing that a strict reader refuses. */
+/** A subset of the URIs of RFC 3986 that is enough for pictures and that strict readers accept. */
 const URI = /^https?:\/\/(?:[\w\-.~:/?@!$&'()*+,;=]|%[0-9a-f]{2})+$/i;
 
-/** The EVM chains on which tokens are listed; without those whose number belongs to another chain. */
+/** The EVM chains with listed tokens, without chains whose number belongs to another chain. */
 export function evmChainsOf(
   chains: readonly Chain[],
   hasTokens: { has(chainKey: string): boolean },
@@ -44,8 +43,8 @@ export function evmChainsOf(
 }
 
 /**
- * The tokens of these chains, as far as a token list may have them. Equal tokens give an equal list, whatever their
- * order. It yields to requests.
+ * The tokens of these chains that the schema allows. Equal tokens give an equal list in any order. It yields to
+ * requests.
  */
 export async function tokenListContentOf(
   rows: readonly Token[],
@@ -54,34 +53,26 @@ export async function tokenListContentOf(
   const chainsByKey = new Map(
     chains.map(([chainKey, chainId, address]) => [chainKey, { chainId, nativeCurrency: { address } }]),
   );
-  const entries: TokenListEntry[] = [];
-  // What they are sorted by: the address without its letter case, then the chain, since chains can share a chainId.
-  const places: string[] = [];
+  // With the chain key, because several chains can have one chainId.
+  const found: { readonly entry: TokenListEntry; readonly place: string }[] = [];
   let omitted = 0;
   await forEachChunk(rows, (chunk) => {
     for (const token of chunk) {
       const chain = chainsByKey.get(token.chainKey);
       if (!chain || isNativeOf(chain, token)) continue;
       const isAllowed = ADDRESS.test(token.address) && SYMBOL.test(token.symbol) && NAME.test(token.name);
-      if (chain.chainId >= 1 && isAllowed) {
-        entries.push(entryOf(token, chain.chainId));
-        places.push(`${token.address.toLowerCase()} ${token.chainKey}`);
-      } else omitted++;
+      const place = `${token.address.toLowerCase()} ${token.chainKey}`;
+      if (chain.chainId >= 1 && isAllowed) found.push({ entry: entryOf(token, chain.chainId), place });
+      else omitted++;
     }
   });
-  const order = await runInSteps(
-    sortSteps(entries.length, (a, b) => {
-      const difference = (entries[a]?.chainId ?? 0) - (entries[b]?.chainId ?? 0);
-      if (difference !== 0) return difference;
-      return (places[a] ?? '') < (places[b] ?? '') ? -1 : 1;
-    }),
+  await yieldThen(() =>
+    found.sort((a, b) => a.entry.chainId - b.entry.chainId || (a.place < b.place ? -1 : 1)),
   );
   const sorted: TokenListEntry[] = [];
-  for (const index of order) {
-    const entry = entries[index];
-    if (!entry) continue;
+  for (const { entry } of found) {
     const last = sorted.at(-1);
-    // To a reader of the list, which does not know chain keys, it is the same token.
+    // Readers of the list do not know chain keys: for them this is the same token.
     const isRepeated =
       last?.chainId === entry.chainId && last.address.toLowerCase() === entry.address.toLowerCase();
     if (isRepeated || sorted.length === MAX_ENTRIES) omitted++;
@@ -90,7 +81,7 @@ export async function tokenListContentOf(
   return { entries: sorted, omitted };
 }
 
-/** A picture is optional: one whose address is no URI is left out, and the token stays. */
+/** The entry of a token. Its picture is left out if its address is not a valid URI. */
 function entryOf({ address, decimals, symbol, name, logoUrl }: Token, chainId: number): TokenListEntry {
   const entry = { chainId, address, decimals, symbol, name };
   return logoUrl !== null && URI.test(logoUrl) ? { ...entry, logoURI: logoUrl } : entry;
@@ -99,23 +90,23 @@ function entryOf({ address, decimals, symbol, name, logoUrl }: Token, chainId: n
 /** How much a list changes, by the rules of Uniswap's token lists. */
 type VersionBump = 'major' | 'minor' | 'patch' | 'none';
 
-/** The version of a list that no earlier one is known of. */
+/** The version of the first list. */
 export const FIRST_VERSION: TokenListVersion = { major: 1, minor: 0, patch: 0 };
 
-/** What a token list is made of. */
+/** The data from which a token list is made. */
 interface ListedTokens {
   readonly rows: readonly Token[];
   readonly chains: readonly EvmChain[];
 }
 
 /**
- * The state of the token list of a new token listing. It yields to requests.
+ * Makes the state of the token list for a new token listing. It yields to requests.
  *
- * @param chains the EVM chains on which tokens are listed
- * @param shared the state that came with the rows. It is taken over unless its version is lower than the rules give
- *   here: a version must not go back, and gateways that share rows come to agree on the highest
+ * @param chains the EVM chains with listed tokens
+ * @param shared the state that was stored or shared with the rows. It is used unless its version is lower than the own
+ *   one: a version must never decrease, and so gateways that share rows agree on the highest
  * @param before the older listing
- * @param isSame whether the rows are known to differ from the older ones in nothing but prices
+ * @param isSame true if the rows are known to differ from the older ones only in prices
  */
 export async function nextTokenListState(
   { rows, takenAt }: { readonly rows: readonly Token[]; readonly takenAt: number },
@@ -132,12 +123,12 @@ export async function nextTokenListState(
     : await bumpBetween({ rows: before.rows, chains: known.chains }, { rows, chains });
   const own = bump === 'none' ? known : { version: bumped(known.version, bump), at: takenAt };
   const { version, at } = shared && compareVersions(shared.version, own.version) >= 0 ? shared : own;
-  // The same object: the bytes of the list are kept by it.
+  // The same object, because the bytes of the list are cached by it.
   const isKnown = isSameList && at === known.at && compareVersions(version, known.version) === 0;
   return isKnown ? known : { version, at, chains };
 }
 
-/** The change between two lists. Their order does not count. It yields to requests. */
+/** The change between two lists. The order of tokens is ignored. It yields to requests. */
 async function bumpBetween(before: ListedTokens, after: ListedTokens): Promise<VersionBump> {
   const known = new Map<string, string>();
   await forEachChunk((await tokenListContentOf(before.rows, before.chains)).entries, (chunk) => {
@@ -165,7 +156,7 @@ function bumped({ major, minor, patch }: TokenListVersion, bump: VersionBump): T
   return { major, minor, patch: bump === 'patch' ? patch + 1 : patch };
 }
 
-/** An address in other letters is another one, as in the package of the schema. */
+/** The identity of an entry. As in the package of the schema, addresses in another letter case are different. */
 function keyOf({ chainId, address }: TokenListEntry): string {
   return `${chainId}_${address}`;
 }

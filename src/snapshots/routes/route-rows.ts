@@ -1,20 +1,20 @@
-/** Makes the rows of routes agree with the token listing, and with each other. */
+/** Makes the rows of routes consistent with the token listing and with each other. */
 import { keyedRows } from '../../domain/keyed-rows.js';
-import type { Token, TokenFilter } from '../../domain/listing.js';
+import type { Token, TokenRequest } from '../../domain/listing.js';
 import type { ResolvedRules } from '../../domain/listing-rules.js';
 import type { Logger } from '../../logger.js';
 import { TOKENS } from '../../upstream/listing-kinds.js';
 import type { TokenSnapshot } from '../snapshot.js';
 
 export interface RouteRowsOptions {
-  /** The operator's rules now: which rows are served, and in which order. */
+  /** The operator's present rules: which rows are served, and in which order. */
   readonly operator: () => Pick<ResolvedRules, 'selectTokens'>;
-  /** Called with the number of rows of an answer that were left out, if any. */
+  /** Called with the number of rows of an answer that were left out, unless it is 0. */
   readonly onConflicts: ((count: number) => void) | undefined;
   readonly log: Logger;
 }
 
-/** The rows of an answer as they are served. */
+/** The rows of an answer in the form in which they are served. */
 export interface ReconciledRows {
   readonly rows: readonly Token[];
   /** The rows that the token listing lacks, by key. */
@@ -29,24 +29,23 @@ const MAX_NAMED = 5;
 export type Reconcile = ReturnType<typeof createReconcile>;
 
 /**
- * Makes the function that makes the rows of routes agree with the token listing, so that a response never shows one
- * token in two forms. Its result is cached for as long as both rows and listing live
- * and the operator's rules stay.
+ * Creates the function that makes the rows of routes consistent with the token listing, so that a response never shows
+ * one token in two forms. Its result is cached as long as rows and listing are in memory and the rules do not change.
  *
  * A listed token is served as the listing has it: the same object, with its symbol, name and price. A row with other
- * decimals than the listing is left out, counted and logged: one of the two is wrong, the gateway cannot tell which,
- * and an amount that is calculated with the wrong one loses money.
+ * decimals than the listing is left out, counted and logged: one of the two is wrong, the gateway cannot know which,
+ * and an amount calculated with the wrong decimals loses money.
  */
 export function createReconcile({ operator, onConflicts, log }: RouteRowsOptions) {
-  // By the listing first: cached routes outlive many listings, and must not keep them in memory.
+  // By listing first: cached routes outlive many listings, and must not keep them in memory.
   const remembered = new WeakMap<object, WeakMap<readonly Token[], ReconciledRows>>();
-  /** The version of the listing whose conflicts with the rows are in the log. */
+  /** By rows: the `rowsDigest` of the last listing whose conflicts with them were logged. */
   const logged = new WeakMap<readonly Token[], string>();
 
   return function reconcile(
     rows: readonly Token[],
     listed: TokenSnapshot | undefined,
-    request: TokenFilter,
+    request: TokenRequest,
   ): ReconciledRows {
     const listing = listed ?? NO_LISTING;
     const besideListing = remembered.get(listing) ?? new WeakMap();
@@ -62,7 +61,7 @@ export function createReconcile({ operator, onConflicts, log }: RouteRowsOptions
       const ofListing = listedRows?.get(key);
       if (ofListing === undefined) {
         const last = listed?.unlisted.get(key);
-        // It waits to be accepted, or it contradicts the row that was listed last.
+        // The token waits to be accepted, or the row contradicts the last listed one.
         if (last !== undefined && last?.decimals !== row.decimals) continue;
         unlisted.set(key, row);
         served.push(row);
@@ -72,9 +71,9 @@ export function createReconcile({ operator, onConflicts, log }: RouteRowsOptions
         conflicts.push(`${key}: ${row.decimals}, listed with ${ofListing.decimals}`);
       }
     }
-    // Once for the same rows and listing; other prices do not change the conflicts.
-    if (listed && conflicts.length > 0 && logged.get(rows) !== listed.rowsVersion) {
-      logged.set(rows, listed.rowsVersion);
+    // Logged once for the same rows and listing. A change of prices does not change the conflicts.
+    if (listed && conflicts.length > 0 && logged.get(rows) !== listed.rowsDigest) {
+      logged.set(rows, listed.rowsDigest);
       onConflicts?.(conflicts.length);
       const facts = { ...request, rows: conflicts.length, first: conflicts.slice(0, MAX_NAMED) };
       log.warn(facts, 'Left out routes to tokens that the token listing gives other decimals');
@@ -88,8 +87,8 @@ export function createReconcile({ operator, onConflicts, log }: RouteRowsOptions
 const NO_LISTING = {};
 
 /**
- * Makes the function that makes the routes of one operation agree on tokens that the listing lacks: the first row of a
- * token is served everywhere, and rows with other decimals are left out.
+ * Creates the function that makes the routes of one operation consistent on tokens that the listing lacks: the first
+ * row of a token is served everywhere, and rows with other decimals are left out.
  */
 export function createAgreement(): (reconciled: ReconciledRows) => readonly Token[] {
   const first = new Map<string, Token>();

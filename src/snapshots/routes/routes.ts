@@ -1,92 +1,94 @@
-/** The upstream's answers to requests for routes: cached, shared by equal requests, and not asked for again at once after failures. */
+/** The cache of routes: equal requests share one answer of the upstream, and failures delay the next request. */
 import { LRUCache } from 'lru-cache';
-import { tokenFilterKey } from '../../domain/addresses.js';
+import { tokenRequestKey } from '../../domain/addresses.js';
+import { fingerprint } from '../../domain/digests.js';
 import { GatewayError } from '../../domain/errors.js';
-import { fingerprint } from '../../domain/fingerprint.js';
 import {
   type Fetched,
-  type Listing,
   type RouteClient,
   type RouteClients,
   type RowsAge,
+  type Service,
   sentAtOf,
   type Token,
-  type TokenFilter,
+  type TokenRequest,
 } from '../../domain/listing.js';
-import { UpstreamError } from '../../domain/upstream-error.js';
+import { causedByClient, UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger.js';
 import { growingPause } from '../../scheduling/growing-pause.js';
 import { ROUTES } from '../../upstream/listing-kinds.js';
-import type { Peers } from '../peers.js';
+import type { Peers } from '../stores.js';
 
 export interface RoutesOptions {
-  readonly listing: Listing;
+  readonly service: Service;
   /** The gateways to share answers with. */
   readonly peers: Peers;
   /** How long routes are cached, in milliseconds. */
   readonly freshMs: number;
   /** Called with each new answer. */
-  readonly onAnswer?: ((filter: TokenFilter, fetched: Fetched<Token>) => void) | undefined;
+  readonly onAnswer?: ((request: TokenRequest, fetched: Fetched<Token>) => void) | undefined;
   readonly log: Logger;
 }
 
 /** The routes from one token. */
 export interface RouteAnswer extends RowsAge {
   readonly rows: readonly Token[];
+  /** Set if there are no rows, and the token listing lacks the token. */
+  readonly isUnlisted?: true;
 }
 
-interface RouteRequest {
-  readonly filter: TokenFilter;
+interface RouteContext {
+  readonly request: TokenRequest;
   readonly clients: RouteClientGroup;
 }
 
-/** Of a request that no client waits for. */
+/** The clients of a background request. */
 const NOBODY: RouteClients = {
   isListed: true,
   isForNobody: true,
   watch: (listener) => listener({ client: undefined, refuse() {} }),
 };
 
-/** How long to wait for a peer that asks for the same routes. */
+/** The longest wait for a peer that fetches the same routes. */
 const MAX_WAIT_MS = 2_000;
 /** The bound on the cache, in bytes by estimate. One answer of at most 200,000 tokens may be larger, alone. */
 const MAX_BYTES = 24 * 2 ** 20;
-/** The size of a token, and of an entry without its key and tokens; measured, with room to spare. */
+/** The bytes of a token, and of an entry without its key and tokens: measured, and rounded up. */
 const TOKEN_BYTES = 600;
 const ENTRY_BYTES = 2000;
 
-/** A longer answer takes all of the cache, where it would be refused and each client would ask the upstream again. */
+/** An answer that is larger than the cache counts as large as the cache: otherwise it would not be cached at all. */
 const sizeOf = ({ rows }: RouteAnswer, key: string) =>
   Math.min(MAX_BYTES, ENTRY_BYTES + 2 * key.length + TOKEN_BYTES * rows.length);
-/** The pause after a second failure in a row; each further failure doubles it. A first one can be chance. */
+/** The pause after a second failure in a row; each further one doubles it. A first failure can be chance. */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
-/** A longer Retry-After is cut to this. */
+/** The longest pause that a Retry-After can cause. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
-/** Failures that are remembered, so that one bad request that clients repeat does not use up the rate limit. */
+/** The bounds on remembered failures. With them, repeats of one bad request do not use up the rate limit. */
 const FAILURES = { max: 1_000, ttl: 2 * MAX_RETRY_AFTER_MS };
 
 interface Failed {
   readonly error: UpstreamError;
   readonly inARow: number;
-  /** Until when the upstream is not asked, on the monotonic clock. */
+  /** Until when the request is not repeated, on the monotonic clock. */
   readonly until: number;
 }
 
 export type Routes = ReturnType<typeof createRoutes>;
 
 /** Creates a bounded cache of routes. All operations share one. */
-export function createRoutes({ listing, peers, freshMs, onAnswer, log }: RoutesOptions) {
+export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesOptions) {
   const failures = new LRUCache<string, Failed>(FAILURES);
-  /** The clients that wait for requests under way, by the keys of the filters. */
+  /** The clients that wait for requests in progress, by the keys of the requests. */
   const waiting = new Map<string, RouteClientGroup>();
-  /** The requests under way that no client waits for, by the keys of the filters. */
+  /** The background requests in progress, by their keys. */
   const background = new Map<string, Promise<RouteAnswer>>();
 
-  /** Asks a peer or the upstream. @param maxAgeMs answers that are older are of no use */
+  /** Fetches routes from a peer or the upstream. @param maxAgeMs the largest age of the answer of a peer */
   async function fetch(
     key: string,
-    filter: TokenFilter,
+    request: TokenRequest,
     clients: RouteClients,
     maxAgeMs: number,
   ): Promise<{ readonly fetched: Fetched<Token>; readonly isFromPeer: boolean }> {
@@ -94,77 +96,79 @@ export function createRoutes({ listing, peers, freshMs, onAnswer, log }: RoutesO
     const lease = await peers.lease(`route:${fingerprint(key)}`, ROUTES, newerThan, MAX_WAIT_MS);
     if (lease.is === 'fetched') return { fetched: lease.fetched, isFromPeer: true };
     try {
-      const fetched = await listing.tokens(filter, clients);
+      const fetched = await service.routes(request, clients);
       if (lease.is === 'ours') lease.succeed(fetched, freshMs);
       return { fetched, isFromPeer: false };
     } catch (error) {
-      // A peer may be luckier.
+      // Without sharing the failure: a peer may succeed.
       if (lease.is === 'ours') lease.fail();
       throw error;
     }
   }
 
-  /** A request that was not sent is no failure of the upstream. It is logged at debug level: clients could fill the log. */
-  function noteFailure(key: string, filter: TokenFilter, error: unknown): void {
+  /**
+   * Notes and logs a failure. A request that was not sent is logged at debug level only, or clients could fill the log.
+   */
+  function noteFailure(key: string, request: TokenRequest, error: unknown): void {
     if (!(error instanceof UpstreamError)) {
-      log.error({ ...filter, err: error }, 'Internal error while routes were fetched');
+      log.error({ ...request, err: error }, 'Internal error while routes were fetched');
       return;
     }
     const { code, detail, notSent, retryAfterMs = 0 } = error;
     if (notSent) {
-      log.debug({ ...filter, code, detail }, 'A request for routes was not sent');
+      log.debug({ ...request, code, detail }, 'A request for routes was not sent');
       return;
     }
-    log.warn({ ...filter, code, detail }, 'The routes from a token could not be had');
+    log.warn({ ...request, code, detail }, 'The routes from a token could not be fetched');
     const before = failures.get(key)?.inARow ?? 0;
     const pauseMs = before === 0 ? 0 : growingPause(FIRST_PAUSE_MS, MAX_PAUSE_MS, before - 1);
     const until = performance.now() + Math.max(pauseMs, Math.min(retryAfterMs, MAX_RETRY_AFTER_MS));
     failures.set(key, { error, inARow: before + 1, until });
   }
 
-  /** How many answers left the cache for lack of room, most of them before their time. */
+  /** How many answers were removed from the cache for lack of room. */
   let evictions = 0;
-  /** How long routes stay cached, counted from their request. Those from a peer are as old as they are there. */
+  /** How long routes stay cached, counted from their request, also if a peer has made it. */
   const ttlOf = (age: RowsAge) => Math.min(freshMs, sentAtOf(age) + freshMs - Date.now());
 
-  /** Notes a new answer. @returns what is cached of it, and for how long in milliseconds */
-  function received(key: string, filter: TokenFilter, fetched: Fetched<Token>) {
+  /** Notes a new answer. @returns the part to cache, and for how long in milliseconds */
+  function received(key: string, request: TokenRequest, fetched: Fetched<Token>) {
     const { rows, rejected, takenAt, upstreamAgeMs } = fetched;
     failures.delete(key);
-    onAnswer?.(filter, fetched);
+    onAnswer?.(request, fetched);
     if (rejected.count > 0) {
-      const counts = { ...filter, rows: rows.length, rejectedRows: rejected.count };
+      const counts = { ...request, rows: rows.length, rejectedRows: rejected.count };
       log.warn({ ...counts, rejected: rejected.first }, 'Left out bad rows of the routes from a token');
     }
     return { answer: { rows, takenAt, upstreamAgeMs }, ttl: Math.max(1, ttlOf(fetched)) };
   }
 
-  const cache = new LRUCache<string, RouteAnswer, RouteRequest>({
+  const cache = new LRUCache<string, RouteAnswer, RouteContext>({
     maxSize: MAX_BYTES,
     sizeCalculation: sizeOf,
     ttl: freshMs,
     dispose(_answer, _key, reason) {
       if (reason === 'evict') evictions++;
     },
-    // An entry that is evicted while it is fetched is still awaited by clients.
+    // Clients still wait for an entry that is evicted while it is fetched.
     ignoreFetchAbort: true,
     async fetchMethod(key, old, { context, options: entry }) {
-      const { filter } = context;
+      const { request } = context;
       const failed = failures.get(key);
       if (failed && performance.now() < failed.until) {
         if (old) return old;
-        throw failed.error;
+        throw causedByClient(failed.error);
       }
       waiting.set(key, context.clients);
       try {
-        const { fetched } = await fetch(key, filter, context.clients, freshMs);
-        const { answer, ttl } = received(key, filter, fetched);
+        const { fetched } = await fetch(key, request, context.clients, freshMs);
+        const { answer, ttl } = received(key, request, fetched);
         entry.ttl = ttl;
         return answer;
       } catch (error) {
-        // The client has to change an unsupported filter; old routes would hide that.
+        // The client has to change an unsupported request; old routes would hide that.
         if (error instanceof GatewayError && error.code === 'BAD_USER_INPUT') throw error;
-        noteFailure(key, filter, error);
+        noteFailure(key, request, error);
         if (old) return old;
         throw error;
       } finally {
@@ -173,15 +177,15 @@ export function createRoutes({ listing, peers, freshMs, onAnswer, log }: RoutesO
     },
   });
 
-  /** Not `get` alone, which drops routes that are no longer fresh. They are served if the upstream fails. */
+  /** Not only `get`, which deletes routes that are no longer fresh. They are needed if the upstream fails. */
   const freshRoutes = (key: string) => (cache.has(key) ? cache.get(key) : undefined);
 
   return {
-    /** The routes if they are cached, so that they cost the upstream nothing. */
-    cached: (filter: TokenFilter) => freshRoutes(tokenFilterKey(filter)),
-    /** Until when the routes stay cached (milliseconds since 1970); now, if they are not. */
-    goodUntil: (filter: TokenFilter) => Date.now() + cache.getRemainingTTL(tokenFilterKey(filter)),
-    /** While it is the same, cached routes are replaced only when they cease to be good. */
+    /** The cached routes; undefined if a request would be needed. */
+    cached: (request: TokenRequest) => freshRoutes(tokenRequestKey(request)),
+    /** Until when the routes stay cached (milliseconds since 1970); the present if they are not cached. */
+    goodUntil: (request: TokenRequest) => Date.now() + cache.getRemainingTTL(tokenRequestKey(request)),
+    /** While this number is the same, cached routes are replaced only when they expire. */
     evictions: () => evictions,
     /**
      * The upstream's own answer to the filter. Equal calls at the same time share one request. Cached routes that are
@@ -189,38 +193,41 @@ export function createRoutes({ listing, peers, freshMs, onAnswer, log }: RoutesO
      * several failures in a row the error is returned for a while, and the upstream is not asked.
      *
      * @param client the address of its connection; undefined if unknown
-     * @param isListed whether the token listing has the token that the routes start from
-     * @throws UpstreamError, or GatewayError BAD_USER_INPUT for a filter that the service does not support
+     * @param isListed whether the routes start from a listed token
+     * @throws UpstreamError, or GatewayError BAD_USER_INPUT for a request that the service does not support
      */
-    async tokens(filter: TokenFilter, client: string | undefined, isListed: boolean): Promise<RouteAnswer> {
-      const key = tokenFilterKey(filter);
-      // It is sent at once or not at all, so a client need not go before it.
+    async tokens(request: TokenRequest, client: string | undefined, isListed: boolean): Promise<RouteAnswer> {
+      const key = tokenRequestKey(request);
+      // A background request is sent at once or not at all, so a client can wait for it.
       const shared = await background.get(key)?.catch(() => undefined);
       const cached = shared ?? freshRoutes(key);
       if (cached) return cached;
       const clients = waiting.get(key) ?? createRouteClients(isListed);
-      const fetched = cache.fetch(key, { context: { filter, clients } });
-      const answer = await clients.join(client, fetched);
+      const fetched = cache.fetch(key, { context: { request, clients } });
+      const answer = await clients.join(client, fetched).catch((error: unknown) => {
+        // The client may have made up the token. No other client needs its routes.
+        throw error instanceof UpstreamError && !isListed ? causedByClient(error) : error;
+      });
       if (!answer) throw new Error('Expected routes or an error from the cache of routes, got neither');
       return answer;
     },
     /**
-     * Asks for routes that no client waits for, whether they are cached or not. It is sent only if no other request
-     * waits, and once.
+     * Requests routes in the background, whether they are cached or not. It is sent only if no other request waits, and
+     * is not retried.
      *
-     * @param maxAgeMs the age up to which the answer of a peer will do, in milliseconds
-     * @returns whether the upstream was asked; no if a peer has the answer, or a client's request is under way
+     * @param maxAgeMs the largest age of the answer of a peer, in milliseconds
+     * @returns true if a request was sent; false if a peer has the answer, or a request of a client is in progress
      * @throws UpstreamError
      */
-    async askInBackground(filter: TokenFilter, maxAgeMs: number): Promise<boolean> {
-      const key = tokenFilterKey(filter);
+    async askInBackground(request: TokenRequest, maxAgeMs: number): Promise<boolean> {
+      const key = tokenRequestKey(request);
       if (waiting.has(key)) return false;
       let isSent = false;
-      const asked = fetch(key, filter, NOBODY, Math.min(freshMs, maxAgeMs)).then(
+      const asked = fetch(key, request, NOBODY, Math.min(freshMs, maxAgeMs)).then(
         ({ fetched, isFromPeer }) => {
           isSent = !isFromPeer;
-          const { answer, ttl } = received(key, filter, fetched);
-          // Cached routes are replaced only when they cease to be good, and those of clients are not evicted for these.
+          const { answer, ttl } = received(key, request, fetched);
+          // Cached routes are replaced only when they expire, and routes of clients are not evicted for these.
           const hasRoom = cache.calculatedSize + sizeOf(answer, key) <= MAX_BYTES;
           if (hasRoom && !cache.has(key)) cache.set(key, answer, { ttl });
           return answer;
@@ -235,7 +242,7 @@ export function createRoutes({ listing, peers, freshMs, onAnswer, log }: RoutesO
 
 type RouteClientGroup = ReturnType<typeof createRouteClients>;
 
-/** Makes the clients that share one request, which others can join. */
+/** Creates the group of clients that share one request. Others can join it. */
 function createRouteClients(isListed: boolean) {
   const waiting = new Map<string | undefined, RouteClient & { readonly refused: Promise<never> }>();
   const listeners: ((client: RouteClient) => void)[] = [];
@@ -250,7 +257,7 @@ function createRouteClients(isListed: boolean) {
         reject(error);
       };
     });
-    // The client may have its answer before it is refused: that must not be an unhandled rejection.
+    // If the client has its answer before it is refused, this must not become an unhandled rejection.
     refused.catch(() => {});
     const entered = { client, refused, refuse };
     waiting.set(client, entered);
@@ -266,10 +273,10 @@ function createRouteClients(isListed: boolean) {
       for (const client of waiting.values()) listener(client);
     },
     /**
-     * Lets a client wait for the answer, in its own place in the queue: a client that joins one with many requests is
-     * not delayed by them.
+     * Lets a client wait for the answer. The client has its own place in the queue: if it joins a client with many
+     * requests, these do not delay it.
      *
-     * @throws by rejection the error of the answer, or the error with which this client is refused before
+     * @throws by rejection the error of the answer, or the error with which this client is refused
      */
     join: <Answer>(client: string | undefined, answer: Promise<Answer>): Promise<Answer> =>
       Promise.race([answer, enter(client)]),

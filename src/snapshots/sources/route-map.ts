@@ -1,4 +1,4 @@
-/** The known routes of many tokens in little memory: forwards as the upstream answers them, and turned round by a scan. */
+/** Stores the known routes of many tokens in little memory. A scan finds the reverse routes. */
 import { type RowsAge, sentAtOf, type Token } from '../../domain/listing.js';
 
 /** Bounds on the memory of the map. */
@@ -7,31 +7,31 @@ export interface RouteMapLimits {
   readonly destinations: number;
 }
 
-/** 8 MB for the pairs, and about as much for the names of the destinations. */
+/** 8 MB for the pairs, and about the same for the names of the destinations. */
 const LIMITS: RouteMapLimits = { pairs: 2_000_000, destinations: 50_000 };
 
 /** Times are in milliseconds since 1970. */
 interface Answer {
   readonly takenAt: number;
-  /** When it was asked for. */
+  /** When it was requested. */
   readonly sentAt: number;
   /** The numbers of its destinations. */
   readonly destinations: Uint32Array;
 }
 
 /**
- * The last answer for each source token, by its key. Destinations are numbered, so that a pair takes four bytes: a scan
- * of 800,000 pairs takes a millisecond, and needs no second index. Rows that differ in decimals are different
- * destinations, although they are of one token.
+ * The last answer for each source token, by its key. Destinations are numbered, so that a pair takes four bytes. A scan
+ * of 800,000 pairs takes a millisecond, so that no second index is needed. Rows of one token with different decimals
+ * are different destinations.
  */
 export class RouteMap {
   private readonly answers = new Map<string, Answer>();
   private readonly numbers = new Map<string, number>();
   /** The number of pairs. */
   pairs = 0;
-  /** Changes whenever a source token comes or goes, or its destinations change. */
-  version = 0;
-  /** Changes with each answer, even if the routes are as before. */
+  /** How often a source token was added or removed, or its destinations changed. */
+  changeCount = 0;
+  /** How many answers were entered or removed, even if the routes stayed the same. */
   answerCount = 0;
 
   constructor(private readonly limits: RouteMapLimits = LIMITS) {}
@@ -41,7 +41,7 @@ export class RouteMap {
     return this.answers.size;
   }
 
-  /** When the oldest of all answers was taken (milliseconds since 1970); undefined if there is none. */
+  /** `takenAt` of the oldest answer (milliseconds since 1970); undefined without answers. */
   get oldestAt(): number | undefined {
     let oldest: number | undefined;
     for (const { takenAt } of this.answers.values()) {
@@ -56,7 +56,7 @@ export class RouteMap {
   }
 
   /**
-   * Enters the answer for a source token, unless one is known that was requested later.
+   * Enters the answer for a source token, unless a known one was requested later.
    *
    * @param rows the destinations, by key
    * @returns false if it does not fit within the limits; the map is unchanged then
@@ -64,7 +64,7 @@ export class RouteMap {
   set(key: string, age: RowsAge, rows: ReadonlyMap<string, Pick<Token, 'decimals'>>): boolean {
     const known = this.answers.get(key);
     const sentAt = sentAtOf(age);
-    // Without the second condition a clock that was set back would keep all answers out.
+    // Without the second condition, no answer would be entered after a clock was set back.
     if (known && known.sentAt >= sentAt && known.sentAt <= Date.now()) return true;
     const before = known?.destinations ?? NONE;
     const pairs = this.pairs - before.length + rows.size;
@@ -74,23 +74,23 @@ export class RouteMap {
     this.answers.set(key, { takenAt: age.takenAt, sentAt, destinations });
     this.pairs = pairs;
     this.answerCount++;
-    if (!known || !isSame(before, destinations)) this.version++;
+    if (!known || !isSame(before, destinations)) this.changeCount++;
     return true;
   }
 
-  /** Removes the source tokens whose keys fail the test. */
+  /** Removes the source tokens for whose keys the function returns false. */
   removeUnless(isKept: (key: string) => boolean): void {
     for (const [key, { destinations }] of this.answers) {
       if (isKept(key)) continue;
       this.answers.delete(key);
       this.pairs -= destinations.length;
-      this.version++;
+      this.changeCount++;
       this.answerCount++;
     }
   }
 
   /**
-   * The keys of the source tokens with a route to this destination, in no order.
+   * The keys of the source tokens with a route to this destination, in any order.
    *
    * @param decimals only routes to a row with these decimals; all if undefined
    */
@@ -129,7 +129,7 @@ export class RouteMap {
     return isWithin();
   }
 
-  /** Forgets the destinations that no answer has any more. */
+  /** Removes the destinations that no answer has any more. */
   private renumber(): void {
     const names = [...this.numbers.keys()];
     this.numbers.clear();
@@ -142,7 +142,7 @@ export class RouteMap {
 
 const NONE = new Uint32Array(0);
 
-/** Keys of tokens have no white space at their end, so the start of a name is one key's alone. */
+/** The name of a destination. Keys do not end with white space, so that no other key begins like `key` and a space. */
 function nameOf(key: string, decimals: number | ''): string {
   return `${key} ${decimals}`;
 }

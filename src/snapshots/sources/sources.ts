@@ -1,53 +1,53 @@
-/** What can be moved to a token: the routes of all bridgeable tokens, asked for in the background and turned round. */
+/** The tokens that can be moved to a token: a sweep requests the routes of all bridgeable tokens and reverses them. */
 import { tokenKey } from '../../domain/addresses.js';
 import { keyedRows } from '../../domain/keyed-rows.js';
-import type { Fetched, Listing, Token, TokenFilter } from '../../domain/listing.js';
-import { UpstreamError } from '../../domain/upstream-error.js';
+import type { Fetched, Service, Token, TokenRequest } from '../../domain/listing.js';
+import { internalError, UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger.js';
+import { growingPause } from '../../scheduling/growing-pause.js';
 import { TOKENS } from '../../upstream/listing-kinds.js';
-import { internalError } from '../failures.js';
 import type { Routes } from '../routes/routes.js';
 import type { TokenSnapshot } from '../snapshot.js';
 import { RouteMap, type RouteMapLimits } from './route-map.js';
 
 export interface SourcesOptions {
-  /** The time in which the routes of each bridgeable token are asked for once, in milliseconds. */
+  /** The time in which the routes of each bridgeable token are requested once, in milliseconds. */
   readonly intervalMs: number;
-  readonly listing: Pick<Listing, 'source'>;
+  readonly service: Pick<Service, 'source'>;
   /** The token listing that is served; undefined before the first. */
   readonly tokens: () => TokenSnapshot | undefined;
   /** The rows that the operator does not hide, in the operator's order of chains. */
   readonly select: (rows: readonly Token[]) => readonly Token[];
-  /** Called when a token was asked for: `ok`, or the code of the error. */
+  /** Called after each request: `ok`, or the code of the error. */
   readonly onAsked: ((outcome: string) => void) | undefined;
-  /** Bounds on what is held, for tests. */
+  /** Bounds on the map of routes, for tests. */
   readonly routeMapLimits?: RouteMapLimits | undefined;
   readonly log: Logger;
 }
 
-/** What can be moved to one token, as far as the upstream's answers are known. Times are in milliseconds since 1970. */
+/** The tokens that can be moved to one token, by the answers so far. Times are in milliseconds since 1970. */
 export interface TokenSources {
-  /** Whether every bridgeable token has an answer: otherwise there may be more. */
+  /** Whether every bridgeable token has an answer. Otherwise there may be more sources. */
   readonly isComplete: boolean;
-  /** When the oldest of all answers was taken; null if there is no token to ask for. */
+  /** `takenAt` of the oldest answer; null if there is no bridgeable token. */
   readonly asOf: number | null;
   /** How many pairs `rows` looks at. */
   readonly pairs: number;
-  /** The listed tokens with a route to it, by the operator's order of chains, then by chain keys and addresses. */
+  /** The listed tokens with a route to it, in the operator's order of chains, then by chain key and address. */
   rows(): readonly Token[];
-  /** When the oldest answer for these sources was taken; null if there is none. */
+  /** `takenAt` of the oldest answer for these sources; null without one. */
   oldestOf(sources: readonly Token[]): number | null;
 }
 
-/** The state of the map of routes. */
-export interface RouteMapVersion {
-  /** Changes with the routes. */
-  readonly version: number;
-  /** Changes with each answer, and so with the time of the oldest. */
+/** The state of the map of routes: equal numbers, equal routes. */
+export interface RouteMapState {
+  /** How often the routes have changed. */
+  readonly changes: number;
+  /** How often an answer was entered or removed. This can change the time of the oldest answer. */
   readonly answers: number;
 }
 
-/** How much of the map is there. */
+/** The progress of the sweep. */
 export interface SweepStatus {
   /** Tokens with an answer. */
   readonly known: number;
@@ -56,42 +56,49 @@ export interface SweepStatus {
   readonly pairs: number;
   /** The age of the oldest answer, in milliseconds; undefined without one. */
   readonly ageMs: number | undefined;
+  /** The time in which each token is requested once, in milliseconds. */
+  readonly intervalMs: number;
+  /** Whether the sweep is stopped, because of an answer of the upstream or because the map is full. */
+  readonly isStopped: boolean;
 }
 
-/** The last failed attempt to ask for the routes of a token. */
+/** The last failed request for the routes of a token. */
 interface Failure {
   /** When it failed (milliseconds since 1970). */
   readonly at: number;
-  /** Whether it is asked for once more, after the others, before an interval has passed. */
+  /** Whether it is requested once more within the interval, after the other tokens. */
   readonly isFirst: boolean;
 }
 
-/** Before all times. */
+/** Earlier than all times. */
 const NEVER = Number.NEGATIVE_INFINITY;
-/** How often to look whether there is something to do. */
+/** How often the sweep checks whether a token is due. */
 const IDLE_MS = 5_000;
 /** The shortest pause between two tokens. */
 const LEAST_PAUSE_MS = 10;
 /** The pause after an answer with status 429 that does not say how long. */
 const RATE_LIMITED_MS = 60_000;
-/** A longer Retry-After is cut to this. */
+/** The pause after the upstream said that it is gone; each further time in a row doubles it. */
+const GONE_MS = 60_000;
+/** The longest pause. */
 const MAX_PAUSE_MS = 3_600_000;
 
 export type Sources = ReturnType<typeof createSources>;
 
-/** Makes the sources; nothing is known or asked for before `start`. */
+/** Creates the sources. Nothing is requested before `start`. */
 export function createSources(options: SourcesOptions) {
-  const { intervalMs, listing, tokens, select, onAsked, log } = options;
+  const { intervalMs, service, tokens, select, onAsked, log } = options;
   const map = new RouteMap(options.routeMapLimits);
   const failures = new Map<string, Failure>();
   let routes: Pick<Routes, 'askInBackground'> | undefined;
   let lastError: UpstreamError | undefined;
-  /** When the next token may be asked for, on the monotonic clock. */
+  /** When the next token may be requested, on the monotonic clock. */
   let nextAt = 0;
-  /** Why none is: until when on the monotonic clock, and the service that was asked. */
+  /** Set while the sweep is stopped: until when on the monotonic clock, and the service that caused it. */
   let stop: { readonly until: number; readonly source: string } | undefined;
+  let goneInARow = 0;
   let isFull = false;
-  /** The indexes of the listing that the map was cleaned with; they change with its tokens. */
+  /** The indexes of the last listing whose tokens were compared with the map. They change with its tokens. */
   let followed: TokenSnapshot['indexes'] | undefined;
   let hasBegun = false;
   let wasComplete = false;
@@ -109,8 +116,8 @@ export function createSources(options: SourcesOptions) {
   }
 
   /**
-   * The bridgeable token to ask for now, if any, and how many there are. Tokens without an answer come first, then those
-   * with the oldest. A token whose request has failed comes after them, and is asked for once more.
+   * The bridgeable token to request now, if any, and how many there are. Tokens without an answer are first, then those
+   * with the oldest answer. A token whose request failed is last, and is requested once more.
    */
   function findDue({ rows }: TokenSnapshot): { readonly token: Token | undefined; readonly count: number } {
     const now = Date.now();
@@ -122,7 +129,7 @@ export function createSources(options: SourcesOptions) {
       count++;
       const failure = failures.get(key);
       const askedAt = Math.max(map.get(key)?.sentAt ?? NEVER, failure?.at ?? NEVER);
-      // A clock that was set back counts as time that has passed.
+      // If the clock was set back, the difference also counts as passed time.
       const isDue = failure?.isFirst || Math.abs(now - askedAt) >= intervalMs;
       if (!isDue || askedAt >= oldest) continue;
       oldest = askedAt;
@@ -132,7 +139,7 @@ export function createSources(options: SourcesOptions) {
   }
 
   function stopFor(ms: number, reason: string, facts: object): void {
-    stop = { until: performance.now() + ms, source: listing.source };
+    stop = { until: performance.now() + ms, source: service.source };
     const howLong = Number.isFinite(ms)
       ? `for ${Math.ceil(ms / 1000)} seconds`
       : 'until a restart or a change of service';
@@ -150,35 +157,37 @@ export function createSources(options: SourcesOptions) {
     }
     onAsked?.(code);
     if (code === 'UPSTREAM_GONE') {
-      stopFor(Number.POSITIVE_INFINITY, message, { code, detail });
+      // After the pause other tokens are first: one token that is gone does not stop the sweep.
+      failures.set(TOKENS.keyOf(token), { at: Date.now(), isFirst: true });
+      stopFor(growingPause(GONE_MS, MAX_PAUSE_MS, goneInARow++), message, { code, detail });
     } else if (status === 429) {
       stopFor(Math.min(retryAfterMs ?? RATE_LIMITED_MS, MAX_PAUSE_MS), message, { code, detail });
     } else {
       const key = TOKENS.keyOf(token);
       failures.set(key, { at: Date.now(), isFirst: !failures.get(key)?.isFirst });
       const facts = { ...token, price: undefined, code, detail };
-      log.debug(facts, 'The sweep could not have the routes of a token');
+      log.debug(facts, 'The sweep could not fetch the routes of a token');
     }
   }
 
-  /** Asks for the routes of a token. The answer comes to `enter`, as those for clients do. */
+  /** Requests the routes of a token. Its answer, like those for clients, is passed to `enter`. */
   async function ask(token: Token, by: Pick<Routes, 'askInBackground'>, pauseMs: number): Promise<void> {
-    const filter = { srcChainKey: token.chainKey, srcToken: token.address };
+    const request = { srcChainKey: token.chainKey, srcToken: token.address };
     const from = performance.now();
     nextAt = from + Math.max(LEAST_PAUSE_MS, pauseMs);
     try {
-      if (await by.askInBackground(filter, intervalMs)) onAsked?.('ok');
+      if (await by.askInBackground(request, intervalMs)) onAsked?.('ok');
       else nextAt = from + LEAST_PAUSE_MS;
     } catch (thrown) {
       if (isClosed) return;
       if (!(thrown instanceof UpstreamError)) {
-        log.error({ ...filter, err: thrown }, 'Internal error while routes were swept');
+        log.error({ ...request, err: thrown }, 'Internal error while routes were swept');
       }
       onFailure(token, thrown instanceof UpstreamError ? thrown : internalError(thrown));
     }
   }
 
-  /** Does one thing. @returns how long to wait before the next, in milliseconds */
+  /** Does one step of the sweep. @returns how long to wait before the next one, in milliseconds */
   async function step(): Promise<number> {
     const listed = tokens();
     if (!listed || !routes) return IDLE_MS;
@@ -189,7 +198,7 @@ export function createSources(options: SourcesOptions) {
       for (const key of failures.keys()) if (!rows.has(key)) failures.delete(key);
     }
     const now = performance.now();
-    if (stop && (now >= stop.until || stop.source !== listing.source)) {
+    if (stop && (now >= stop.until || stop.source !== service.source)) {
       stop = undefined;
       isFull = false;
     }
@@ -218,13 +227,13 @@ export function createSources(options: SourcesOptions) {
       log.error({ err }, 'Internal error in the sweep of routes');
     }
     isStepping = false;
-    // A listing that came meanwhile is looked at now.
+    // If there is a new listing meanwhile, the next step follows at once.
     schedule(tokens()?.indexes === indexes ? waitMs : 0);
   }
 
   function schedule(ms: number): void {
     clearTimeout(timer);
-    // Tokens become due while nobody looks.
+    // Tokens become due during the wait, so it is limited.
     const longestMs = Math.max(LEAST_PAUSE_MS, Math.min(IDLE_MS, intervalMs));
     if (!isClosed) timer = setTimeout(run, Math.max(0, Math.min(ms, longestMs))).unref();
   }
@@ -234,30 +243,31 @@ export function createSources(options: SourcesOptions) {
   }
 
   return {
-    /** Enters an answer, whoever has asked for it. */
-    enter({ srcChainKey, srcToken }: TokenFilter, fetched: Fetched<Token>): void {
+    /** Enters an answer, whether a client or the sweep has requested it. */
+    enter({ srcChainKey, srcToken }: TokenRequest, fetched: Fetched<Token>): void {
       if (isFull || srcChainKey === undefined || srcToken === undefined) return;
       const token = tokens()?.byAddress(srcChainKey, srcToken);
-      // Nobody would ask for it again: it would stay as it is.
+      // The sweep does not request other tokens again, so their answers would grow old.
       if (!token?.isBridgeable) return;
       const key = TOKENS.keyOf(token);
       failures.delete(key);
+      goneInARow = 0;
       if (map.set(key, fetched, keyedRows(fetched.rows, TOKENS.keyOf))) return;
       isFull = true;
       stopFor(Number.POSITIVE_INFINITY, 'The map of routes is full.', {});
     },
-    /** Starts to ask, by these routes. */
+    /** Starts the sweep, with requests through these routes. */
     start(by: Pick<Routes, 'askInBackground'>): void {
       routes = by;
       wake();
     },
     /** Call it when there is another token listing. */
     wake,
-    version: (): RouteMapVersion => ({ version: map.version, answers: map.answerCount }),
+    state: (): RouteMapState => ({ changes: map.changeCount, answers: map.answerCount }),
     /**
      * The sources of a token.
      *
-     * @throws UpstreamError while nothing is known: the one of the last failed request, if any
+     * @throws UpstreamError while there is no answer: the error of the last failed request, if any
      */
     sourcesOf(listed: TokenSnapshot, chainKey: string, address: string): TokenSources {
       const isComplete = countMissing(listed) === 0;
@@ -269,7 +279,7 @@ export function createSources(options: SourcesOptions) {
         pairs: map.pairs,
         rows() {
           const rows = keyedRows(listed.rows, TOKENS.keyOf);
-          // As for destinations, a row of a route that gives a listed token other decimals is no route.
+          // As for destinations, a route counts only if its row has the decimals of the listed token.
           const { decimals } = listed.byAddress(chainKey, address) ?? {};
           const found = map
             .sourcesOf(tokenKey(chainKey, address), decimals)
@@ -286,7 +296,8 @@ export function createSources(options: SourcesOptions) {
       const listed = tokens();
       const { size: known, pairs, oldestAt } = map;
       const ageMs = oldestAt === undefined ? undefined : Date.now() - oldestAt;
-      return { known, left: listed ? countMissing(listed) : 0, pairs, ageMs };
+      const left = listed ? countMissing(listed) : 0;
+      return { known, left, pairs, ageMs, intervalMs, isStopped: stop !== undefined };
     },
     close(): void {
       isClosed = true;

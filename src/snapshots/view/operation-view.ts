@@ -1,40 +1,38 @@
-/** What one operation reads: the same snapshots from beginning to end, and routes that agree with them. */
+/** The data that one operation reads: the same snapshots from beginning to end, and routes consistent with them. */
 import {
   foldAddress,
   foldChainKey,
   isNativePlaceholder,
   NATIVE_PLACEHOLDER,
 } from '../../domain/addresses.js';
-import type { Listing, Token, TokenFilter } from '../../domain/listing.js';
+import type { Service, Token, TokenRequest } from '../../domain/listing.js';
 import type { ResolvedRules } from '../../domain/listing-rules.js';
+import { UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger.js';
-import type { Freshness, ListingReads, Reads, StaleListing } from '../freshness.js';
+import { type FreshMs, freshnessOf, type StaleListing } from '../freshness.js';
+import {
+  type IndexedListings,
+  LISTING_NAMES,
+  type ListingName,
+  type Refreshers,
+  type ServedSnapshots,
+} from '../listings.js';
 import type { Refresher } from '../refresher.js';
 import { createAgreement, type Reconcile } from '../routes/route-rows.js';
 import type { RouteAnswer, Routes } from '../routes/routes.js';
-import type { ChainSnapshot, Snapshot, TokenSnapshot } from '../snapshot.js';
-import type { RouteMapVersion, Sources, TokenSources } from '../sources/sources.js';
+import type { Snapshot, TokenSnapshot } from '../snapshot.js';
+import type { RouteMapState, Sources, TokenSources } from '../sources/sources.js';
 
-/** The snapshots that are served now; each is undefined before the first. */
-export interface ServedSnapshots {
-  readonly chains: ChainSnapshot | undefined;
-  readonly tokens: TokenSnapshot | undefined;
-}
-
-/** All that responses are made from beside the map of routes. */
-export interface ServedState extends ServedSnapshots {
-  /** The operator's rules, with the rows that they are about. */
-  readonly rules: object;
-}
-
-/** The snapshots that one operation has read; undefined for a listing that it has not. */
-export interface ReadSnapshots extends ServedSnapshots {
-  /** Whether a listing was read that has no snapshot: the response changes when there is one. */
+/** The data that one operation has read. */
+export interface ReadSnapshots {
+  /** The snapshots of the listings that it has read. */
+  readonly listings: Partial<ServedSnapshots>;
+  /** Whether it read a listing without a snapshot: the response changes when there is one. */
   readonly isMissing: boolean;
   /** The routes in the response; undefined if there are none. */
   readonly routes?: Readonly<RoutesRead> | undefined;
-  /** The version of the map of routes; undefined if it was not read. */
-  readonly routeMap?: RouteMapVersion | undefined;
+  /** The state of the map of routes when it was read; undefined if it was not read. */
+  readonly routeMap?: RouteMapState | undefined;
 }
 
 /** The routes that one operation has read. Times are in milliseconds since 1970. */
@@ -45,17 +43,15 @@ export interface RoutesRead {
   takenAt: number | undefined;
   /** See {@link Routes.evictions}. */
   readonly evictions: number;
-  /** The operator's rules when the first routes were read: they also apply to rows that the token listing lacks. */
+  /** The operator's rules when the first routes were read. They also apply to rows that the token listing lacks. */
   readonly rules: Pick<ResolvedRules, 'hides'>;
 }
 
-/** What the views of all operations read. */
+/** The data that the views of all operations share. */
 export interface ViewSources {
-  readonly listing: Pick<Listing, 'source'>;
-  readonly refreshers: {
-    readonly chains: Refresher<ChainSnapshot>;
-    readonly tokens: Refresher<TokenSnapshot>;
-  };
+  readonly service: Pick<Service, 'source'>;
+  readonly refreshers: Refreshers;
+  readonly freshMs: FreshMs;
   /** Undefined if routes are not swept. */
   readonly sources: Sources | undefined;
   readonly routes: Routes;
@@ -64,49 +60,77 @@ export interface ViewSources {
   readonly operator: () => Pick<ResolvedRules, 'hides'>;
   /** The present (milliseconds since 1970). */
   readonly now: () => number;
-  /** The freshness of the listings that were read. */
-  freshness(of: ServedSnapshots, read: Reads, now: number): Freshness;
+  /** Called when an operation has waited for the upstream. */
+  readonly onWaited: ((reason: 'upstream', seconds: number) => void) | undefined;
   readonly log: Logger;
 }
 
 /**
- * The state of the world that one operation reads. Once it has returned a snapshot it returns the same one to the
- * operation's end, whatever is refreshed meanwhile.
+ * The consistent state that one operation reads. After the first read of a listing the view returns the same snapshot
+ * until the end of the operation, even if a refresh publishes a new one.
  */
 export type View = Pick<OperationView, keyof OperationView>;
 
-/** A class, since one is made for every operation, and most operations need a few of its methods. */
+/**
+ * How long one operation waits for the upstream in all, in milliseconds. With the waits before it (for its turn, and
+ * for an equal request) it is answered within 30 s, so that no proxy gives up first.
+ */
+export const MAX_UPSTREAM_WAIT_MS = 25_000;
+
+/** A class, because one is made for every operation, and most operations use only a few of its methods. */
 export class OperationView {
-  private readonly pinned: {
-    readonly chains: PinnedSnapshot<ChainSnapshot>;
-    readonly tokens: PinnedSnapshot<TokenSnapshot>;
-  };
+  private readonly pinned = {} as Record<ListingName, PinnedSnapshot>;
   private routesRead: RoutesRead | undefined;
   private agree: ReturnType<typeof createAgreement> | undefined;
-  private routeMapRead: RouteMapVersion | undefined;
+  private routeMapRead: RouteMapState | undefined;
+  /** Whether the operation already has routes, so that further requests depend on them. */
+  private hasRoutes = false;
 
-  /** @param client its address; undefined if unknown */
+  /**
+   * @param client its address; undefined if unknown
+   * @param waitsUntil when the operation stops waiting for the upstream, on the monotonic clock
+   */
   constructor(
     private readonly held: ViewSources,
     private readonly client: string | undefined,
+    private readonly waitsUntil: number,
   ) {
-    const { chains, tokens } = held.refreshers;
-    this.pinned = { chains: new PinnedSnapshot(chains), tokens: new PinnedSnapshot(tokens) };
+    const wait = <Answer>(first: Promise<Answer>) => this.wait(first);
+    for (const name of LISTING_NAMES) {
+      this.pinned[name] = new PinnedSnapshot<Snapshot<unknown>>(held.refreshers[name], wait);
+    }
   }
 
-  /** The present by which the age of prices is measured (milliseconds since 1970). */
+  /**
+   * Waits for an answer of the upstream, at most as long as an operation may wait.
+   *
+   * @param isByClient whether the client would be the cause of a timeout
+   * @throws UpstreamError UPSTREAM_TIMEOUT by rejection, after that time
+   */
+  private async wait<Answer>(answer: Promise<Answer>, isByClient = false): Promise<Answer> {
+    const from = performance.now();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      const message = `The upstream did not answer within the ${MAX_UPSTREAM_WAIT_MS / 1_000} s for which an operation waits. Try again in a few seconds.`;
+      const fail = () => reject(new UpstreamError('UPSTREAM_TIMEOUT', message, { isByClient }));
+      timer = setTimeout(fail, Math.max(0, this.waitsUntil - from));
+    });
+    try {
+      return await Promise.race([answer, late]);
+    } finally {
+      clearTimeout(timer);
+      this.held.onWaited?.('upstream', (performance.now() - from) / 1_000);
+    }
+  }
+
+  /** The time from which the age of prices is computed (milliseconds since 1970). */
   now(): number {
     return this.held.now();
   }
 
-  /** Without a promise if there is a snapshot; otherwise it waits for the first. Rejects with an UpstreamError. */
-  chains(): ChainSnapshot | Promise<ChainSnapshot> {
-    return this.pinned.chains.read();
-  }
-
-  /** As `chains`. */
-  tokens(): TokenSnapshot | Promise<TokenSnapshot> {
-    return this.pinned.tokens.read();
+  /** Reads a listing. Returns its snapshot, or a promise of the first one, which rejects with an UpstreamError. */
+  read<Name extends ListingName>(name: Name): IndexedListings[Name] | Promise<IndexedListings[Name]> {
+    return this.pinned[name].read() as IndexedListings[Name] | Promise<IndexedListings[Name]>;
   }
 
   /** Whether routes are swept, so that `sources` is not null. */
@@ -115,66 +139,63 @@ export class OperationView {
   }
 
   /**
-   * What can reach this token; null if routes are not swept.
+   * The tokens that can be moved to this token; null if routes are not swept.
    *
    * @param tokens the token listing of this operation
-   * @throws UpstreamError while nothing is known
+   * @throws UpstreamError while there is no answer
    */
   sources(tokens: TokenSnapshot, chainKey: string, address: string): TokenSources | null {
     const { sources } = this.held;
     if (!sources) return null;
-    this.routeMapRead ??= sources.version();
+    this.routeMapRead ??= sources.state();
     return sources.sourcesOf(tokens, chainKey, address);
   }
 
-  /** The snapshots of this operation, for a use that does not show in the response. */
-  untracked(): ServedSnapshots {
-    return { chains: this.pinned.chains.arrived, tokens: this.pinned.tokens.arrived };
+  /** The snapshot of a listing, for a use that does not affect the response. */
+  untracked<Name extends ListingName>(name: Name): IndexedListings[Name] | undefined {
+    return this.pinned[name].arrived as IndexedListings[Name] | undefined;
   }
 
   /** The snapshots that the response depends on so far. */
   readSnapshots(): ReadSnapshots {
-    const { chains, tokens } = this.pinned;
+    const read = LISTING_NAMES.filter((name) => this.pinned[name].isRead);
     return {
-      chains: chains.snapshotRead,
-      tokens: tokens.snapshotRead,
-      isMissing: (chains.isRead && !chains.arrived) || (tokens.isRead && !tokens.arrived),
+      listings: Object.fromEntries(read.map((name) => [name, this.untracked(name)])),
+      isMissing: read.some((name) => !this.untracked(name)),
       routes: this.routesRead,
       routeMap: this.routeMapRead,
     };
   }
 
-  /** Sets which listings count as read from now on. @returns which of them did until now */
-  swapReads(reads: ListingReads): ListingReads {
-    const { chains, tokens } = this.pinned;
-    const before = { chains: chains.isRead, tokens: tokens.isRead };
-    chains.isRead = reads.chains;
-    tokens.isRead = reads.tokens;
+  /** Sets which listings count as read from now on. @returns those that counted as read before */
+  swapReads(reads: readonly ListingName[]): readonly ListingName[] {
+    const before = LISTING_NAMES.filter((name) => this.pinned[name].isRead);
+    for (const name of LISTING_NAMES) this.pinned[name].isRead = reads.includes(name);
     return before;
   }
 
   /**
-   * The snapshots in the response that are stale, and its routes. Snapshots that were read only to make a request to
-   * the upstream are not among them.
+   * The stale snapshots and routes in the response, without snapshots that were read only to make a request to the
+   * upstream.
    *
    * @param now milliseconds since 1970
    */
   staleReads(now: number): readonly StaleListing[] {
-    const { chains, tokens, routes } = this.readSnapshots();
-    const isRead = { chains: chains !== undefined, tokens: tokens !== undefined };
-    return this.held.freshness({ chains, tokens }, { ...isRead, routesTakenAt: routes?.takenAt }, now).stale;
+    const read = LISTING_NAMES.filter((name) => this.pinned[name].isRead && this.untracked(name));
+    const reads = { listings: read, routesTakenAt: this.routesRead?.takenAt };
+    return freshnessOf((name) => this.untracked(name), reads, this.held.freshMs, now).stale;
   }
 
-  /** The request as the upstream gets it: a listed chain's key and token's address are spelled as the upstream spells them. */
-  async routeRequest(filter: TokenFilter): Promise<TokenFilter> {
-    return requestWith(await this.listingFor(filter), filter);
+  /** The request to send: the upstream's spelling of the chain key and, for a listed token, of the address. */
+  async routeRequest(asked: TokenRequest): Promise<TokenRequest> {
+    return requestWith(await this.listingFor(asked), asked);
   }
 
-  /** The routes, if they can be had at once and without the upstream; undefined otherwise. As `routes`. */
-  cachedRoutes(filter: TokenFilter): RouteAnswer | undefined {
-    const tokens = this.pinned.tokens.readUntrackedIfPresent();
+  /** The same as `routes`, if no wait and no request is needed; otherwise undefined. */
+  cachedRoutes(asked: TokenRequest): RouteAnswer | undefined {
+    const tokens = this.pinnedTokens.readUntrackedIfPresent();
     if (!tokens || tokens instanceof Promise) return undefined;
-    const request = requestWith(tokens, filter);
+    const request = requestWith(tokens, asked);
     const none = this.noneIfUnlisted(tokens, request);
     if (none) return none;
     const answer = this.held.routes.cached(request);
@@ -182,27 +203,34 @@ export class OperationView {
   }
 
   /**
-   * The upstream's own answer, with each row as the token listing has it. While the listing is fresh and lacks the
-   * token, there are no routes, and the upstream is not asked. Rejects with an UpstreamError.
+   * The answer of the upstream, with listed tokens as the token listing has them. If a fresh listing lacks the token,
+   * there are no routes, and no request is sent. Rejects with an UpstreamError.
    */
-  async routes(request: TokenFilter): Promise<RouteAnswer> {
+  async routes(request: TokenRequest): Promise<RouteAnswer> {
     const tokens = await this.listingFor(request);
     const none = this.noneIfUnlisted(tokens, request);
     if (none) return none;
     const isKnown = tokens !== undefined && isListed(tokens, request);
-    const answer = await this.held.routes.tokens(request, this.client, isKnown);
+    const asked = this.held.routes.tokens(request, this.client, isKnown);
+    // An operation whose requests depend on each other causes its own long wait.
+    const answer = await this.wait(asked, this.hasRoutes);
+    this.hasRoutes = true;
     return this.reconciled(answer, tokens ?? (await this.listingFor(request)), request);
   }
 
-  /** The pinned listing, untracked; undefined if there is none. */
-  private async listingFor({ srcChainKey }: TokenFilter): Promise<TokenSnapshot | undefined> {
-    const { tokens } = this.pinned;
-    // A token without a chain is sent as it is, which needs no listing.
+  private get pinnedTokens(): PinnedSnapshot<TokenSnapshot> {
+    return this.pinned.tokens as PinnedSnapshot<TokenSnapshot>;
+  }
+
+  /** The pinned token listing, untracked; undefined if there is none. */
+  private async listingFor({ srcChainKey }: TokenRequest): Promise<TokenSnapshot | undefined> {
+    const tokens = this.pinnedTokens;
+    // A token without a chain is sent unchanged, for which the listing is not needed.
     const pinned = srcChainKey === undefined ? tokens.readUntrackedIfPresent() : tokens.readUntracked();
     return Promise.resolve(pinned).catch(() => undefined);
   }
 
-  /** What the response depends on from the first routes on. */
+  /** The dependency of the response on routes. It begins with the first routes. */
   private routesSoFar(): RoutesRead {
     const { operator, routes } = this.held;
     this.routesRead ??= {
@@ -215,110 +243,113 @@ export class OperationView {
   }
 
   /** No routes, if it is known that there are none. */
-  private noneIfUnlisted(tokens: TokenSnapshot | undefined, request: TokenFilter): RouteAnswer | undefined {
+  private noneIfUnlisted(tokens: TokenSnapshot | undefined, request: TokenRequest): RouteAnswer | undefined {
     const unlistedMs = this.unlistedForMs(tokens, request);
     if (unlistedMs === 0) return undefined;
     this.held.log.debug({ ...request }, 'No routes, without asking: the token is not listed');
-    if (tokens) this.pinned.tokens.read();
+    if (tokens) this.read('tokens');
     const read = this.routesSoFar();
     read.goodUntil = Math.min(read.goodUntil, this.now() + unlistedMs);
-    return { rows: NONE, takenAt: tokens?.takenAt ?? this.now() };
+    return { rows: NONE, takenAt: tokens?.takenAt ?? this.now(), isUnlisted: true };
   }
 
   /**
-   * For how long (milliseconds) it is known that there are no routes: the listing is fresh and lacks the token, or the
-   * operator hides it.
+   * How long (milliseconds) it is certain that there are no routes: a fresh listing lacks the token, or the operator
+   * hides it. 0 if a request is needed.
    */
-  private unlistedForMs(tokens: TokenSnapshot | undefined, request: TokenFilter): number {
+  private unlistedForMs(tokens: TokenSnapshot | undefined, request: TokenRequest): number {
     const { srcChainKey: chainKey, srcToken: address } = request;
-    const { listing, refreshers } = this.held;
-    const { freshMs } = refreshers.tokens;
+    const { service } = this.held;
+    const { tokens: freshMs } = this.held.freshMs;
     const { rules } = this.routesSoFar();
     if (chainKey !== undefined && address !== undefined && rules.hides({ chainKey, address })) return freshMs;
     if (!tokens) return 0;
     // The value-transfer service does not support this: the client gets its error, and not an empty list.
-    const isUnanswerable = chainKey === undefined && listing.source === 'value-transfer';
+    const isUnanswerable = chainKey === undefined && service.source === 'value-transfer';
     if (isUnanswerable || isListed(tokens, request)) return 0;
     return Math.max(0, freshMs - tokens.ageAt(Date.now()));
   }
 
-  /** The answer as it is served beside the operation's listing. The response depends on both from here. */
+  /** Makes the answer consistent with the listing of the operation, and notes that the response depends on both. */
   private reconciled(
     answer: RouteAnswer,
     tokens: TokenSnapshot | undefined,
-    request: TokenFilter,
+    request: TokenRequest,
   ): RouteAnswer {
     const { routes, reconcile } = this.held;
     const read = this.routesSoFar();
     read.goodUntil = Math.min(read.goodUntil, routes.goodUntil(request));
     read.takenAt = Math.min(read.takenAt ?? answer.takenAt, answer.takenAt);
-    // An empty answer depends on no listing.
-    if (answer.rows.length === 0) return answer;
-    if (tokens) this.pinned.tokens.read();
-    // The response would differ with a listing.
+    if (tokens) this.read('tokens');
+    // Without a listing the response is valid only now: with one it would differ.
     else read.goodUntil = 0;
+    if (answer.rows.length === 0)
+      return tokens && !isListed(tokens, request) ? { ...answer, isUnlisted: true } : answer;
     this.agree ??= createAgreement();
     return { ...answer, rows: this.agree(reconcile(answer.rows, tokens, request)) };
   }
 }
 
 /**
- * The snapshot of one listing that one operation reads: the same one from its first read to its end. A class, since
- * one is made for every operation, and an object literal with getters takes ten times as long to make.
+ * The snapshot of one listing for one operation, the same from its first read to its end. A class, because one is made
+ * for every operation, and an object literal with getters takes ten times as long to make.
  */
-class PinnedSnapshot<Pinned extends Snapshot<unknown>> {
+class PinnedSnapshot<Pinned extends Snapshot<unknown> = Snapshot<unknown>> {
   private pinned: Pinned | Promise<Pinned> | undefined;
   /** Whether the response depends on it. */
   isRead = false;
-  /** The pinned snapshot; undefined before it is there. */
+  /** The pinned snapshot; undefined while it is fetched. */
   arrived: Pinned | undefined;
 
-  /** Pins the present snapshot, or, if there is none, the one that the first read finds. */
-  constructor(private readonly refresher: Refresher<Pinned>) {
+  /**
+   * Pins the present snapshot. If there is none, the first read pins one.
+   *
+   * @param wait waits for a first snapshot
+   */
+  constructor(
+    private readonly refresher: Pick<Refresher<Pinned>, 'snapshot' | 'current'>,
+    private readonly wait: <Answer>(first: Promise<Answer>) => Promise<Answer>,
+  ) {
     this.arrived = refresher.snapshot;
     this.pinned = this.arrived;
   }
 
-  /** The snapshot, or the one being fetched. The response depends on it. Rejects with an UpstreamError. */
+  /** Returns the snapshot, or a promise that can reject with an UpstreamError. The response depends on it. */
   read(): Pinned | Promise<Pinned> {
     // Hot path: called for each row of a join.
     this.isRead = true;
     return this.pinned ?? this.readUntracked();
   }
 
-  /** As `read`, for a use that does not show in the response. */
+  /** The same as `read`, for a use that does not affect the response. */
   readUntracked(): Pinned | Promise<Pinned> {
     if (this.pinned === undefined) {
-      const pinned = this.refresher.current();
+      const current = this.refresher.current();
+      const pinned = current instanceof Promise ? this.wait(current) : current;
       this.pinned = pinned;
       const arrive = (snapshot: Pinned) => {
         this.arrived = snapshot;
       };
-      // Callers that await it see the failure. Without one it must not be an unhandled rejection.
+      // Callers see the failure. If no caller waits, it must not become an unhandled rejection.
       if (pinned instanceof Promise) pinned.then(arrive, () => {});
       else arrive(pinned);
     }
     return this.pinned;
   }
 
-  /** As `readUntracked`, but undefined rather than wait for a first snapshot that this operation has not asked for. */
+  /** The same as `readUntracked`, but undefined if it would start the wait for a first snapshot. */
   readUntrackedIfPresent(): Pinned | Promise<Pinned> | undefined {
     return this.pinned ?? (this.refresher.snapshot ? this.readUntracked() : undefined);
-  }
-
-  /** The snapshot that the response depends on; undefined if `read` was not called, or has brought none yet. */
-  get snapshotRead(): Pinned | undefined {
-    return this.isRead ? this.arrived : undefined;
   }
 }
 
 const NONE: readonly Token[] = Object.freeze([]);
 
-/** The key as rows have it, and the address as the upstream writes it. Without a listing the address is sent as given. */
+/** The request with a folded chain key and with the spelling of the address in the listing, if it is listed. */
 function requestWith(
   tokens: TokenSnapshot | undefined,
-  { srcChainKey: asked, srcToken }: TokenFilter,
-): TokenFilter {
+  { srcChainKey: asked, srcToken }: TokenRequest,
+): TokenRequest {
   const srcChainKey = asked && foldChainKey(asked);
   if (srcToken === undefined) return { srcChainKey };
   const asGiven = isNativePlaceholder(srcToken) ? NATIVE_PLACEHOLDER : srcToken;
@@ -330,7 +361,7 @@ function requestWith(
 const listedAddresses = new WeakMap<TokenSnapshot['indexes'], ReadonlySet<string>>();
 
 /** Whether the listing has the token that the routes start from. Without a chain, a token on any chain counts. */
-function isListed(listing: TokenSnapshot, { srcChainKey, srcToken }: TokenFilter): boolean {
+function isListed(listing: TokenSnapshot, { srcChainKey, srcToken }: TokenRequest): boolean {
   if (srcToken === undefined) return false;
   if (srcChainKey !== undefined) return listing.byAddress(srcChainKey, srcToken) !== undefined;
   const { rows, indexes } = listing;

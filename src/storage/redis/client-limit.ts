@@ -1,40 +1,45 @@
+/** One limit per client for all gateways that share a Redis. */
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { Logger } from '../../logger.js';
 import { type ClientLimit, refusedMs, windowSeconds } from '../../scheduling/client-limit.js';
-import { openConnection } from './connection.js';
+import { openClient } from './client.js';
 
 export interface SharedClientLimitOptions {
   readonly url: string;
-  /** The limit of this gateway alone, which is asked first. */
+  /** The limit of this gateway alone. It is checked first. */
   readonly local: ClientLimit;
   readonly log: Logger;
-  /** An operation waits no longer for Redis, in milliseconds; 50 unless given. */
+  /** The longest wait for Redis, in milliseconds; 50 unless given. */
   readonly timeoutMs?: number;
 }
 
+/** Redis answers within a few milliseconds; a client must not notice when it does not. */
 const TIMEOUT_MS = 50;
-/** After a failure Redis is not asked for this time. */
+/** How long Redis is not used after a failure. */
 const AWAY_MS = 1_000;
 
-/** As the library's own script, with windows that are not whole seconds. ARGV: points, seconds rounded down, limit, seconds. */
+/**
+ * Like the script of the library, but a window need not be whole seconds. ARGV points, seconds rounded down, limit,
+ * seconds.
+ */
 const COUNT = `
 redis.call('set', KEYS[1], 0, 'PX', math.ceil(1000 * ARGV[4]), 'NX')
 return {redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pttl', KEYS[1])}`;
 
 /**
- * Counts the operations of each client at all gateways with this Redis and this rate. A client that has too many at
- * this gateway is refused without asking Redis, so that a flood does not reach it. While Redis is away or slow, the
- * limit of this gateway alone holds.
+ * Counts the operations of each client at all gateways with this Redis and this rate. A client that exceeds the limit
+ * at this gateway is refused without a request to Redis, so that a flood does not reach Redis. While Redis is
+ * unreachable or slow, only the limit of this gateway applies.
  */
 export function createSharedClientLimit(options: SharedClientLimitOptions): ClientLimit {
   const { url, local, log, timeoutMs = TIMEOUT_MS } = options;
   const { rate } = local;
-  const client = openConnection(url, {
+  const client = openClient(url, {
     commandTimeout: timeoutMs,
     socketTimeout: 20 * timeoutMs,
     connectTimeout: 2_000,
   });
-  // Failed commands report themselves, and the link that shares listings logs failed connections.
+  // Failed commands reject, and the connection that shares listings logs failures to connect.
   client.on('error', () => {});
   const shared = new RateLimiterRedis({
     storeClient: client,
@@ -44,7 +49,7 @@ export function createSharedClientLimit(options: SharedClientLimitOptions): Clie
     customIncrTtlLuaScript: COUNT,
   });
   let awayUntil = Number.NEGATIVE_INFINITY;
-  /** Whether the last use failed; repeated failures are not logged again. */
+  /** Whether the last command failed: repeated failures are logged at debug level. */
   let isFailing = false;
 
   async function takeShared(asking: string): Promise<number> {

@@ -1,43 +1,131 @@
-/** Connections to Redis that end, and are made again, where a reply over them is none of a Redis. */
-import { createRequire } from 'node:module';
-import { Redis, type RedisOptions } from 'ioredis';
+/** The connection to Redis. It is used while Redis is available; commands fail fast otherwise. */
+import { EventEmitter, once } from 'node:events';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '../../logger.js';
+import { openClient } from './client.js';
 
-type ConnectionOptions = Required<Pick<RedisOptions, 'commandTimeout' | 'socketTimeout' | 'connectTimeout'>> &
-  Pick<RedisOptions, 'autoResubscribe'>;
+export interface RedisConnectionOptions {
+  readonly url: string;
+  /** The pub/sub channel. Each message on it names a topic that has changed. */
+  readonly channel: string;
+  /** Called when Redis becomes available or unavailable. */
+  readonly onSharing: (isShared: boolean) => void;
+  /** How long a command, or the first connection, may take, in milliseconds; a second unless given. */
+  readonly timeoutMs?: number | undefined;
+  readonly log: Logger;
+}
 
-const MAX_RECONNECT_MS = 1_000;
+/** A slower Redis counts as unavailable. */
+const TIMEOUT_MS = 1_000;
+/** How long it may take to connect, unless commands may take longer. */
+const CONNECT_MS = 2_000;
+/** How long Redis is not used after a failure. */
+const AWAY_MS = 1_000;
+/** How long after that no command may fail until Redis counts as available again. */
+const STEADY_MS = 2_000;
+/** How soon the subscribed connection notices that Redis is gone. */
+const PING_MS = 10_000;
 
-/** The part of ioredis that passes on the replies of one connection. Its package has no other way to it. */
-const { default: DataHandler } = createRequire(import.meta.url)('ioredis/built/DataHandler.js') as {
-  readonly default: { readonly prototype: object };
-};
+export type RedisConnection = ReturnType<typeof createRedisConnection>;
 
-/*
- * ioredis throws at a whole reply of a form that it does not expect, such as a number to SUBSCRIBE. It then throws that
- * error once more from a callback of its own, where nobody can catch it and where it would end the process. With this in
- * its place the error ends the connection.
- */
-Object.assign(DataHandler.prototype, {
-  dispatch(this: { readonly redis: Redis }, passOn: () => void): void {
-    try {
-      passOn();
-    } catch (error) {
-      const cause = error instanceof Error ? error.message : String(error);
-      this.redis.stream.destroy(new Error(`Expected a reply of Redis, got another one: ${cause}`));
-    }
-  },
-});
-
-/**
- * Connects, and connects again until it is closed. A command fails at once while there is no connection, and is never
- * sent twice. The caller listens to the event `error`.
- */
-export function openConnection(url: string, options: ConnectionOptions): Redis {
-  return new Redis(url, {
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: (attempt: number) => Math.min(50 * 2 ** attempt, MAX_RECONNECT_MS),
-    ...options,
+/** Connects, and reconnects until it is closed. The methods never reject. */
+export function createRedisConnection({
+  url,
+  channel,
+  onSharing,
+  timeoutMs = TIMEOUT_MS,
+  log,
+}: RedisConnectionOptions) {
+  const messages = new EventEmitter().setMaxListeners(0);
+  const states = new EventEmitter();
+  // The prefix is needed because an emitter throws at the event "error", and a message can be "error".
+  const eventOf = (topic: string) => `message:${topic}`;
+  let isShared: boolean | undefined;
+  let awayUntil = 0;
+  let isClosed = false;
+  const options = {
+    commandTimeout: timeoutMs,
+    socketTimeout: 2 * timeoutMs,
+    connectTimeout: Math.max(CONNECT_MS, timeoutMs),
+  };
+  const client = openClient(url, options);
+  const listener = openClient(url, { ...options, autoResubscribe: false });
+  client.on('error', goAway);
+  client.on('close', () => goAway(new Error('The connection is closed')));
+  client.on('ready', () => {
+    // A new connection counts as available at once.
+    awayUntil = -STEADY_MS;
+    states.emit('tried');
+    states.emit('connected');
   });
+  // The other connection reports that Redis is unreachable.
+  listener.on('error', () => {});
+  listener.on('message', (_channel: string, topic: string) => messages.emit(eventOf(topic)));
+  listener.on('ready', () => {
+    listener.subscribe(channel).then(
+      () => states.emit('connected'),
+      () => {},
+    );
+  });
+  // Without pings a connection that only receives does not notice that Redis is gone.
+  const ping = setInterval(() => listener.ping().catch(() => {}), PING_MS).unref();
+
+  function goAway(reason: unknown): void {
+    awayUntil = performance.now() + AWAY_MS;
+    states.emit('tried');
+    if (isShared === false || isClosed) return;
+    isShared = false;
+    onSharing(false);
+    const text = reason instanceof Error ? reason.message : String(reason);
+    log.warn(
+      { reason: text },
+      'Redis cannot be used: this gateway continues alone until it can be used again. If that lasts, check REDIS_URL and the server',
+    );
+  }
+
+  return {
+    /**
+     * Sends one command.
+     *
+     * @returns the reply, with Buffers in place of strings; undefined only while Redis is unavailable
+     */
+    async call(command: string, ...args: readonly (string | number | Buffer)[]): Promise<unknown> {
+      if (client.status !== 'ready' || performance.now() < awayUntil || isClosed) return undefined;
+      try {
+        const reply = await client.callBuffer(command, ...args);
+        // A full Redis refuses only some commands: one success does not mean that it is available again.
+        if (isShared === undefined || (!isShared && performance.now() > awayUntil + STEADY_MS)) {
+          isShared = true;
+          onSharing(true);
+          log.info('Sharing snapshots through Redis');
+        }
+        return reply;
+      } catch (error) {
+        goAway(error);
+        return undefined;
+      }
+    },
+    /** Resolves when the first connection has succeeded or failed, and within a second in any case. */
+    isTried: Promise.race([
+      once(states, 'tried'),
+      sleep(timeoutMs, undefined, { ref: false }),
+    ]) as Promise<unknown>,
+    /** Calls the listener when commands or messages work again. Messages may have been missed until then. */
+    onConnection: (listen: () => void) => void states.on('connected', listen),
+    /** Calls the listener at each message on the topic. */
+    onMessage: (topic: string, listen: () => void) => void messages.on(eventOf(topic), listen),
+    /** Resolves at the next message on the topic, or after this time (milliseconds). */
+    async nextMessage(topic: string, withinMs: number): Promise<void> {
+      await once(messages, eventOf(topic), { signal: AbortSignal.timeout(withinMs) }).catch(() => {});
+    },
+    /** Disconnects once the commands in progress are sent. */
+    async close(): Promise<void> {
+      // The end of a lease may still have to be sent: peers wait for it.
+      await setImmediate();
+      isClosed = true;
+      clearInterval(ping);
+      listener.disconnect();
+      await client.quit().catch(() => client.disconnect());
+    },
+  };
 }

@@ -1,58 +1,59 @@
-/** Gateways that share listings, routes and the right to ask for them through one Redis. */
+/** Shares listings, routes and the right to request them between gateways, through one Redis. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as v from 'valibot';
-import type { ServiceFingerprints } from '../../domain/fingerprint.js';
+import type { ServiceFingerprints } from '../../domain/digests.js';
 import { type Fetched, sentAtOf } from '../../domain/listing.js';
 import { UPSTREAM_ERROR_CODES } from '../../domain/upstream-error.js';
-import type { LeaseResult, Peers, RefreshLease, SharedFailure } from '../../snapshots/peers.js';
+import type { LeaseResult, Peers, RefreshLease, SharedFailure } from '../../snapshots/stores.js';
 import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
 import type { StoredKind } from '../../upstream/listing-kinds.js';
-import { decodeRecord, encodeRecord, InvalidRecord, RECORD_FORMAT } from '../record.js';
-import { createRedisLink, type RedisLinkOptions } from './link.js';
+import { decodeListing, encodeListing, InvalidStoredListing, RECORD_FORMAT } from '../stored-listing.js';
+import { createRedisConnection, type RedisConnectionOptions } from './connection.js';
 import { createSharedRateLimiter } from './rate-limit.js';
 
-export interface RedisPeersOptions extends Omit<RedisLinkOptions, 'channel'> {
+export interface RedisPeersOptions extends Omit<RedisConnectionOptions, 'channel'> {
   /** Only gateways with the same scope share: a fingerprint of the upstream and its profile. */
   readonly scope: string;
   readonly services: ServiceFingerprints;
 }
 
-/** The gateways that share through one Redis. While Redis is not available, each is on its own. */
+/** The gateways that share through one Redis. While Redis is unavailable, each continues alone. */
 export interface RedisPeers extends Peers {
-  /** Makes a rate limit of all of them together; it is that of this gateway alone while Redis is not available. */
+  /** Creates one rate limit for all of them. While Redis is unavailable, each gateway uses its own limit. */
   share(local: LocalRateLimiter, requestsPerSecond: number): RateLimiter;
-  /** Ends all waiting for peers. */
+  /** Stops waiting for peers. */
   giveUp(): void;
-  /** Disconnects after the writes under way. */
+  /** Disconnects after the writes in progress. */
   close(): Promise<void>;
 }
 
-/** How long a lease lasts that is not renewed: peers wait this long for a gateway that died in mid-refresh. */
+/** How long a lease lasts without renewal: peers wait this long for a gateway that died during a refresh. */
 const LEASE_MS = 5_000;
-/** How long a lease is renewed. Peers do not wait longer for a slow refresh. */
+/** How long a lease is renewed: peers do not wait longer for a slow refresh. */
 const MAX_LEASE_MS = 10_000;
-/** How long a gateway without a snapshot waits for a peer to write one that Redis has lost. */
+/** How long a gateway without a snapshot waits until a peer writes one that Redis has lost. */
 const REQUEST_MS = 1_000;
-/** How often a gateway polls for a peer's result, should it miss the message. */
+/** How often a gateway polls for the result of a peer, in case it misses the message. */
 const POLL_MS = 250;
-/** How long a listing waits for a peer that hangs; the jitter keeps gateways from giving up at the same moment. */
+/** How long a refresh waits for a peer that hangs. The jitter prevents that all gateways give up at the same moment. */
 const WAIT_MS = MAX_LEASE_MS + LEASE_MS + 1_000;
 const WAIT_JITTER_MS = 8_000;
-/** Snapshots that nobody renews expire after this. */
+/** Snapshots expire after this time, unless they are replaced. Long, so that a start after a month still finds one. */
 const KEEP_MS = 30 * 86_400_000;
+/** How long a failure is stored after the pause that it caused. */
 const KEEP_FAILURE_MS = 3_600_000;
 /** How long `close` waits for writes. */
 const WRITTEN_WITHIN_MS = 1_000;
 
 /*
- * Scripts, each of which is atomic. The keys of a topic are its snapshot (a hash with the text of the record, and with
- * `takenAt`, which is when it was requested), the last failure, the pause after it, and the lease.
+ * Scripts, each of which is atomic. The keys of a topic are its snapshot (a hash with its `text`, the stored
+ * listing, and with `takenAt`, when it was requested), the last failure, the pause after it, and the lease.
  */
 
 /**
- * KEYS as above; ARGV gateway, lease in ms, newer than. Returns one of `['newer', text, takenAt]`, `['early', failure, ms left]`,
- * `['ours', failure]`, `['theirs']`.
+ * Acquires a lease. KEYS as above; ARGV gateway, lease in ms, newer than. Returns one of `['newer', text, takenAt]`,
+ * `['early', failure, ms left]`, `['ours', failure]`, `['theirs']`.
  */
 const LEASE = `
 local at = tonumber(redis.call('HGET', KEYS[1], 'takenAt') or '')
@@ -63,15 +64,15 @@ local isOurs = redis.call('SET', KEYS[4], ARGV[1], 'NX', 'PX', ARGV[2]) or redis
 return isOurs and { 'ours', redis.call('GET', KEYS[2]) } or { 'theirs' }
 `;
 
-/** Deletes a snapshot that is refused, unless there is another by now. KEYS snapshot; ARGV takenAt. */
+/** Deletes a snapshot that was refused, unless it was replaced meanwhile. KEYS snapshot; ARGV takenAt. */
 const DISCARD = `if redis.call('HGET', KEYS[1], 'takenAt') == ARGV[1] then redis.call('UNLINK', KEYS[1]) end`;
 
-/** KEYS lease; ARGV gateway, lease in ms. */
+/** Renews a lease. KEYS lease; ARGV gateway, lease in ms. */
 const RENEW = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`;
 
 /**
- * Writes a snapshot unless there is a newer one; one from the future counts as none. KEYS as above; ARGV text, takenAt,
- * ms until it expires, channel, topic, the gateway whose lease it ends, or nothing.
+ * Writes a snapshot unless a newer one is stored. A stored one from the future is replaced. KEYS as above; ARGV text,
+ * takenAt, ms until it expires, channel, topic, the gateway whose lease it ends or an empty text.
  */
 const PUT = `
 local time = redis.call('TIME')
@@ -90,8 +91,8 @@ if isNew then redis.call('PUBLISH', ARGV[4], ARGV[5]) end
 `;
 
 /**
- * Ends a lease without a snapshot, unless it has expired. KEYS as above; ARGV gateway, channel, topic, failure or
- * nothing, ms until that expires, ms until the next attempt.
+ * Ends a lease without a snapshot, unless it has expired. KEYS as above; ARGV gateway, channel, topic, failure or an
+ * empty text, ms until the failure expires, ms until the next attempt.
  */
 const FAIL = `
 if redis.call('GET', KEYS[4]) ~= ARGV[1] then return end
@@ -116,7 +117,7 @@ const failureJson = v.pipe(
   }),
 );
 
-/** Reads a failure of a peer; undefined if there is none, or none that can be read. */
+/** Reads a failure of a peer; undefined if there is none, or if it cannot be read. */
 function readFailure(text: unknown): SharedFailure | undefined {
   const { success, output } = v.safeParse(failureJson, String(text));
   return success ? { ...output, heldBack: output.heldBack } : undefined;
@@ -130,27 +131,28 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
   const prefixOf = (ofScope: string) => `{chains-and-tokens-gateway:${RECORD_FORMAT}:${ofScope}}`;
   const prefix = prefixOf(scope);
   const channel = `${prefix}:news`;
-  /** Where the last scope is remembered, whatever the upstream: its facts outlive a change of the upstream. */
+  /** The key of the last scope. It does not depend on the upstream, so that facts survive a change of the upstream. */
   const scopeKey = (topic: string) => `chains-and-tokens-gateway:${RECORD_FORMAT}:last-scope:${topic}`;
   const keysOf = (topic: string) =>
     ['snapshot', 'failure', 'pause', 'lease'].map((part) => `${prefix}:${topic}:${part}`);
-  const link = createRedisLink({ ...options, channel });
-  /** The snapshots that are served here, and what to call at news, by topic. */
+  const connection = createRedisConnection({ ...options, channel });
+  /** By topic: writes the snapshot that is served here, if Redis lacks it. */
   const offered = new Map<string, () => Promise<void>>();
+  /** By topic: to be called when peers have changed it. */
   const listeners = new Map<string, () => void>();
-  /** Writes that are under way: the end of the process waits for them. */
+  /** Writes in progress: the process waits for them before it ends. */
   const writes = new Set<Promise<void>>();
   let hasGivenUp = false;
-  link.onConnection(() => {
+  connection.onConnection(() => {
     // Redis may have lost the snapshots, and this gateway may have missed others.
     for (const offer of offered.values()) offer();
     for (const listen of listeners.values()) listen();
   });
 
   const run = (script: string, keys: readonly string[], ...args: readonly (string | number | Buffer)[]) =>
-    link.call('EVAL', script, keys.length, ...keys, ...args);
+    connection.call('EVAL', script, keys.length, ...keys, ...args);
 
-  /** Writes a snapshot. It never rejects. @param holder the gateway whose lease it ends, or nothing */
+  /** Writes a snapshot. It never rejects. @param holder the gateway whose lease it ends; empty without one */
   function put<Row>(
     topic: string,
     kind: StoredKind<Row>,
@@ -158,19 +160,10 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     keepMs: number,
     holder = '',
   ): Promise<void> {
-    const written = encodeRecord(kind, fetched, services)
-      .then(async (record) => {
-        await run(
-          PUT,
-          keysOf(topic),
-          Buffer.concat(record),
-          sentAtOf(fetched),
-          keepMs,
-          channel,
-          topic,
-          holder,
-        );
-        if (fetched.guard) await link.call('SET', scopeKey(topic), scope, 'PX', KEEP_MS);
+    const written = encodeListing(kind, fetched, services)
+      .then(async (text) => {
+        await run(PUT, keysOf(topic), text, sentAtOf(fetched), keepMs, channel, topic, holder);
+        if (fetched.guard) await connection.call('SET', scopeKey(topic), scope, 'PX', KEEP_MS);
       })
       .catch((err) => log.error({ err, topic }, 'A snapshot could not be encoded for other gateways'))
       .finally(() => writes.delete(written));
@@ -178,7 +171,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     return written;
   }
 
-  /** Reads a record whole; undefined if there is none, or if it is refused. */
+  /** Reads a stored listing; undefined if there is none, or if it is refused. */
   async function read<Row>(
     kind: StoredKind<Row>,
     text: unknown,
@@ -186,9 +179,9 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
   ): Promise<Fetched<Row> | undefined> {
     if (!Buffer.isBuffer(text)) return undefined;
     try {
-      return await decodeRecord(kind, text, of, Date.now());
+      return await decodeListing(kind, text, of, Date.now());
     } catch (error) {
-      if (!(error instanceof InvalidRecord)) throw error;
+      if (!(error instanceof InvalidStoredListing)) throw error;
       const reason = error.message;
       log.warn(
         { listing: kind.name, reason },
@@ -230,7 +223,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     knownAt: number,
     withinMs = WAIT_MS + Math.random() * WAIT_JITTER_MS,
   ): Promise<LeaseResult<Row>> {
-    await link.isTried;
+    await connection.isTried;
     const keys = keysOf(topic);
     const until = performance.now() + withinMs;
     let hasRequested = false;
@@ -245,16 +238,16 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
       } else if (outcome === 'early') {
         const peerFailure = readFailure(text);
         if (!peerFailure) {
-          await link.call('DEL', ...keys.slice(1, 3));
+          await connection.call('DEL', ...keys.slice(1, 3));
         } else if (knownAt === 0 && !hasRequested) {
           hasRequested = true;
-          link.call('PUBLISH', channel, topic);
-          await link.nextNews(topic, REQUEST_MS);
+          connection.call('PUBLISH', channel, topic);
+          await connection.nextMessage(topic, REQUEST_MS);
         } else {
           return { is: 'too early', peerFailure, leftMs: Number(number) };
         }
       } else if (outcome === 'theirs') {
-        await link.nextNews(topic, POLL_MS);
+        await connection.nextMessage(topic, POLL_MS);
       } else {
         return ourLease(topic, kind, readFailure(text));
       }
@@ -262,9 +255,9 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     return ourLease(topic, kind, undefined);
   }
 
-  /** When the snapshot that Redis has was requested (milliseconds since 1970); 0 without one. */
+  /** When the snapshot in Redis was requested (milliseconds since 1970); 0 without one, undefined without Redis. */
   async function heldAt(topic: string): Promise<number | undefined> {
-    const reply = await link.call('HGET', `${prefix}:${topic}:snapshot`, 'takenAt');
+    const reply = await connection.call('HGET', `${prefix}:${topic}:snapshot`, 'takenAt');
     return reply === undefined ? undefined : Number(reply ?? 0);
   }
 
@@ -276,21 +269,24 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
       if (at === undefined || at <= newerThan) return undefined;
       const fetched = await read(
         kind,
-        await link.call('HGET', `${prefix}:${topic}:snapshot`, 'text'),
+        await connection.call('HGET', `${prefix}:${topic}:snapshot`, 'text'),
         services,
       );
       return fetched && sentAtOf(fetched) > newerThan ? fetched : undefined;
     },
     async readOthers<Row>(topic: string, kind: StoredKind<Row>) {
-      await link.isTried;
-      const other = String((await link.call('GET', scopeKey(topic))) ?? '');
+      await connection.isTried;
+      const other = String((await connection.call('GET', scopeKey(topic))) ?? '');
       if (other === '' || other === scope) return [];
-      const text = await link.call('HGET', `${prefixOf(other)}:${topic}:snapshot`, 'text');
+      const text = await connection.call('HGET', `${prefixOf(other)}:${topic}:snapshot`, 'text');
       return [await read<Row>(kind, text, undefined)].filter((fetched) => fetched !== undefined);
+    },
+    async endPause(topic) {
+      await connection.call('DEL', ...keysOf(topic).slice(1, 3));
     },
     subscribe(topic, listener) {
       listeners.set(topic, listener);
-      link.onNews(topic, listener);
+      connection.onMessage(topic, listener);
     },
     offer(topic, kind, fetched) {
       offered.set(topic, async () => {
@@ -298,14 +294,15 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
         if (at !== undefined && at < sentAtOf(fetched)) await put(topic, kind, fetched, KEEP_MS);
       });
     },
-    share: (local, requestsPerSecond) => createSharedRateLimiter({ local, requestsPerSecond, link, prefix }),
+    share: (local, requestsPerSecond) =>
+      createSharedRateLimiter({ local, requestsPerSecond, connection: connection, prefix }),
     giveUp() {
       hasGivenUp = true;
     },
     async close() {
       hasGivenUp = true;
       await Promise.race([Promise.all(writes), sleep(WRITTEN_WITHIN_MS, undefined, { ref: false })]);
-      await link.close();
+      await connection.close();
     },
   };
 }

@@ -1,42 +1,44 @@
 /** One limit on the requests to the upstream for all gateways, and their common pauses. */
 import { randomUUID } from 'node:crypto';
 import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
-import type { RedisLink } from './link.js';
+import type { RedisConnection } from './connection.js';
 
 export interface SharedRateLimiterOptions {
   /** The limit of this gateway alone. */
   readonly local: LocalRateLimiter;
   readonly requestsPerSecond: number;
-  readonly link: Pick<RedisLink, 'call'>;
+  readonly connection: Pick<RedisConnection, 'call'>;
   /** The prefix of keys that all gateways of the upstream share. */
   readonly prefix: string;
 }
 
-/** A second as the upstream may measure it; more than in the local limiter because of the round trip to Redis. */
+/**
+ * A second as the upstream may measure it. It is longer than in the local limiter because of the round trip to Redis.
+ */
 const WINDOW_MS = 1_200;
-/** How long after the next slot is free it stays reserved for a route; routes ask again sooner. */
+/** How long the next permit stays reserved for a route once it is free. A route that waits asks again sooner. */
 const ROUTE_ASKS_WITHIN_MS = 200;
 
 /**
- * Acquires one slot. Listings go before routes: the next slot is reserved for a listing that waits while it asks again
- * in time. After a listing has had a slot, the next one is reserved for a route if one waits.
+ * Acquires one permit. Listings go before routes: the next permit is reserved for a listing that waits and asks again
+ * in time. After a listing has acquired a permit, the next one is reserved for a route if one waits.
  *
- * KEYS places, hold (there during a pause), first (for whom the next slot is reserved), routes (there while a route
- * waits); ARGV slots in a window, the window in ms, a name for the slot, `listing` or `route`.
- * Returns 0 if it was acquired, or how many ms to wait.
+ * KEYS places (the permits in the window), hold (exists during a pause), first (the kind of request for which the next
+ * permit is reserved), routes (exists while a route waits); ARGV permits in a window, the window in ms, an id for the
+ * permit, `listing` or `route`. Returns 0 if the permit was acquired, or how many ms to wait.
  */
-const ACQUIRE_SLOT = `
-local slots, window, me = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[4]
+const ACQUIRE_PERMIT = `
+local permits, window, me = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[4]
 local held = redis.call('PTTL', KEYS[2])
 if held > 0 then return held end
 local time = redis.call('TIME')
 local at = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', at - window)
 local used = redis.call('ZCARD', KEYS[1])
--- How long until there is a free slot.
+-- How long until a permit is free.
 local function leftMs()
-  if used < slots then return 0 end
-  local oldest = redis.call('ZRANGE', KEYS[1], used - slots, used - slots, 'WITHSCORES')
+  if used < permits then return 0 end
+  local oldest = redis.call('ZRANGE', KEYS[1], used - permits, used - permits, 'WITHSCORES')
   return math.max(1, oldest[2] + window - at)
 end
 local function wait(ms)
@@ -62,9 +64,9 @@ redis.call('DEL', KEYS[4])
 return 0
 `;
 
-/** Creates a rate limiter for all gateways together; while Redis is not available, each has its own limit. */
+/** Creates a rate limiter for all gateways together. While Redis is not available, each gateway uses its own limit. */
 export function createSharedRateLimiter(options: SharedRateLimiterOptions): RateLimiter {
-  const { local, requestsPerSecond, link, prefix } = options;
+  const { local, requestsPerSecond, connection, prefix } = options;
   const pauseKey = (service: string) => `${prefix}:hold:${service}`;
   return {
     async acquire(service, isFirst) {
@@ -72,13 +74,15 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Rate
       if (waitMs > 0) return waitMs;
       const keys = [`${prefix}:places`, pauseKey(service), `${prefix}:first`, `${prefix}:routes`];
       const args = [requestsPerSecond, WINDOW_MS, randomUUID(), isFirst ? 'listing' : 'route'];
-      const sharedMs = Number((await link.call('EVAL', ACQUIRE_SLOT, keys.length, ...keys, ...args)) ?? 0);
-      // Acquire the local slot again: the first one aged during the round trip to Redis.
+      const sharedMs = Number(
+        (await connection.call('EVAL', ACQUIRE_PERMIT, keys.length, ...keys, ...args)) ?? 0,
+      );
+      // Acquire the local permit again: the first one aged during the round trip to Redis.
       local.release();
       return sharedMs > 0 ? sharedMs : local.acquire(service, isFirst);
     },
     pause(service, ms) {
-      link.call('SET', pauseKey(service), '1', 'PX', Math.ceil(ms));
+      connection.call('SET', pauseKey(service), '1', 'PX', Math.ceil(ms));
     },
   };
 }

@@ -1,122 +1,123 @@
+/** Decides which request to one service is sent next, and when. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ListingSource, RouteClients } from '../../domain/listing.js';
+import type { RouteClients, ServiceName } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
-import { createFairQueue, type FairQueue, QueueFullError } from '../../scheduling/fair-queue.js';
-import { type Backoff, LANES, type Lane } from './backoff.js';
+import { createFairQueue, QueueFullError } from '../../scheduling/fair-queue.js';
+import { type Backoff, byPriority, PRIORITIES, type Priority } from './backoff.js';
 import { MAX_WAIT_MS, stoppingError } from './errors.js';
 import type { RateLimiter } from './rate-limit.js';
 
 export interface AdmissionOptions {
-  readonly service: ListingSource;
+  readonly service: ServiceName;
   readonly backoff: Backoff;
   readonly rateLimiter: RateLimiter;
-  /** How many requests may wait in each lane of routes. Listings are never refused. */
+  /** How many requests may wait at each priority of routes. Requests for listings are never refused. */
   readonly maxWaiting: number;
-  /** How long a request for routes may wait until it is sent, in milliseconds. Listings wait without a limit. */
+  /** How long a request for routes may wait until it is sent, in milliseconds. Requests for listings have no limit. */
   readonly maxRouteWaitMs: number;
   /** Rejects all waiting requests with its reason, an UpstreamError. */
   readonly closing: AbortSignal;
 }
 
-/** A request that wants to be sent. */
+/** A request to be sent. */
 interface AdmissionRequest {
   readonly url: string;
-  readonly lane: Lane;
-  /** Whether it waits for the next probe of an open breaker, to be the probe itself. */
+  readonly priority: Priority;
+  /** Whether it waits while the breaker is open, and is then sent as the next probe. */
   readonly waits: boolean;
   /** The clients that ask for routes; one unknown client unless given. */
   readonly clients?: RouteClients | undefined;
 }
 
-/** How often a lane checks whether it has its turn. */
+/** How often a waiting request checks whether it may go next. */
 const TURN_POLL_MS = 20;
 /**
- * How long listings leave the next slot to a route. A slot comes at least every 1.2 s; a route that gets none for
- * longer waits for something else, such as the routes of other gateways.
+ * How long listings leave the next permit to a route. A permit is issued at least every 1.2 s; a route that has none
+ * after this time waits for another reason, such as the routes of other gateways.
  */
 const ROUTES_TURN_MS = 3_000;
-/** How long the sweep leaves the slots to clients of other gateways, too, when there was none for it. */
+/** When no permit was free, how much longer the sweep waits, so that clients of other gateways go first. */
 const SWEEP_STANDS_BACK_MS = 100;
 
 /**
- * Makes the admission to one service, which decides which request is sent next. Each lane goes before the lanes after
- * it, except that after a listing's request the next slot is left to a waiting route: listings that are refreshed
- * without a pause would take all slots. Within a lane the clients take turns, so that a client with many requests
- * delays only its own. A request of the sweep is sent at once or refused.
+ * Creates the admission to one service. A request of a higher priority goes first, with one exception: after a request
+ * for a listing the next permit is left to a waiting route, because listings that are refreshed without a pause would
+ * use all permits. Within a priority the clients take turns, so that a client with many requests delays only its own. A
+ * request of the sweep is sent at once or refused.
  */
 export function createAdmission(options: AdmissionOptions) {
   const { service, backoff, rateLimiter, maxWaiting, maxRouteWaitMs, closing } = options;
-  const queues: Readonly<Record<Lane, FairQueue>> = {
-    listings: createFairQueue({ concurrency: 1, maxWaiting: Number.POSITIVE_INFINITY }),
-    routes: createFairQueue({ concurrency: 1, maxWaiting }),
-    unlisted: createFairQueue({ concurrency: 1, maxWaiting }),
-    sweep: createFairQueue({ concurrency: 1, maxWaiting }),
-  };
+  const queues = byPriority((priority) =>
+    createFairQueue({ maxWaiting: priority === 'listings' ? Number.POSITIVE_INFINITY : maxWaiting }),
+  );
 
-  /** The lanes in which a request waits for a slot, and for nothing else. */
-  const ready = new Set<Lane>();
-  /** Until when the next slot belongs to a route that is ready, on the monotonic clock. */
+  /** The priorities at which a request waits only for a permit. */
+  const ready = new Set<Priority>();
+  /** Until when the next permit is reserved for a route that is ready, on the monotonic clock. */
   let routesTurnUntil = Number.NEGATIVE_INFINITY;
 
-  /** Whether the next slot belongs to another lane. */
-  function isBehind(lane: Lane): boolean {
+  /** Whether the next permit belongs to another priority. */
+  function isBehind(priority: Priority): boolean {
     const isRoutesTurn =
       performance.now() < routesTurnUntil && (ready.has('routes') || ready.has('unlisted'));
-    if (lane === 'listings') return isRoutesTurn;
-    const before = LANES.slice(isRoutesTurn ? 1 : 0, LANES.indexOf(lane));
-    return before.some((each) => queues[each].running > 0);
+    if (priority === 'listings') return isRoutesTurn;
+    const before = PRIORITIES.slice(isRoutesTurn ? 1 : 0, PRIORITIES.indexOf(priority));
+    return before.some((each) => queues[each].isRunning);
   }
 
   /**
-   * Waits until the request may be sent, with the slot acquired.
+   * Waits until the request may be sent, and acquires its permit.
    *
-   * @param ending ends the wait
+   * @param ending aborts the wait
    */
-  async function untilFree({ url, lane, waits }: AdmissionRequest, ending: AbortSignal): Promise<void> {
+  async function untilFree({ url, priority, waits }: AdmissionRequest, ending: AbortSignal): Promise<void> {
     try {
       for (;;) {
-        let waitMs = backoff.delayBefore(url, lane, waits);
+        let waitMs = backoff.delayBefore(url, priority, waits);
         if (waitMs === 0) {
-          ready.add(lane);
-          waitMs = isBehind(lane)
+          ready.add(priority);
+          waitMs = isBehind(priority)
             ? TURN_POLL_MS
-            : await rateLimiter.acquire(pauseKey(service, lane), lane === 'listings');
+            : await rateLimiter.acquire(pauseKey(service, priority), priority === 'listings');
         }
         ending.throwIfAborted();
-        // A failure may have been recorded while the slot was awaited.
-        if (waitMs === 0 && backoff.delayBefore(url, lane, waits) === 0) break;
+        // Another request may have failed while this one waited for its permit.
+        if (waitMs === 0 && backoff.delayBefore(url, priority, waits) === 0) break;
         if (waitMs > MAX_WAIT_MS) throw pausedByPeers(waitMs);
-        // No slot takes so long to come: this is a pause.
-        if (waitMs > ROUTES_TURN_MS) ready.delete(lane);
-        if (lane === 'sweep') throw othersFirst(waitMs + SWEEP_STANDS_BACK_MS);
+        // Permits are issued more often: so long a wait is a pause.
+        if (waitMs > ROUTES_TURN_MS) ready.delete(priority);
+        if (priority === 'sweep') throw othersFirst(waitMs + SWEEP_STANDS_BACK_MS);
         await sleep(waitMs, undefined, { signal: ending });
       }
     } finally {
-      ready.delete(lane);
+      ready.delete(priority);
     }
-    routesTurnUntil = lane === 'listings' ? performance.now() + ROUTES_TURN_MS : Number.NEGATIVE_INFINITY;
+    routesTurnUntil = priority === 'listings' ? performance.now() + ROUTES_TURN_MS : Number.NEGATIVE_INFINITY;
   }
 
   /**
    * Calls `send` when the backoff and the rate limiter let the request through.
    *
-   * @returns settles when the request is sent; the promise of the answer is inside an object, and so not awaited
+   * @returns a promise that resolves when the request is sent; the promise of the answer is inside an object, so that
+   *   nobody awaits it by accident
    * @throws UpstreamError by rejection, if the request is not sent
    */
   return async function admit<Answer>(
     request: AdmissionRequest,
     send: () => Promise<Answer>,
   ): Promise<{ readonly answer: Promise<Answer> }> {
-    const { url, lane, waits, clients = UNKNOWN_CLIENT } = request;
-    const queue = queues[lane];
+    const { url, priority, waits, clients = UNKNOWN_CLIENT } = request;
+    const queue = queues[priority];
     if (closing.aborted) throw stoppingError(closing.reason);
-    backoff.delayBefore(url, lane, waits);
+    backoff.delayBefore(url, priority, waits);
     return new Promise((resolve, reject) => {
-      /** Takes the entries of all clients out of the queue. */
+      /** Removes the entries of all clients from the queue. */
       const entries = new AbortController();
-      /** Ends the wait for the slot. */
+      /** Aborts the wait for the permit. */
       const ending = new AbortController();
       let entryCount = 0;
+      /** Whether its first client has most of the requests that wait before it. */
+      let isByClient = false;
       const end = (error: UpstreamError) => {
         stopListening();
         entries.abort();
@@ -126,9 +127,9 @@ export function createAdmission(options: AdmissionOptions) {
       const onClosing = () => end(closing.reason);
       closing.addEventListener('abort', onClosing);
       const timer =
-        lane === 'listings'
+        priority === 'listings'
           ? undefined
-          : setTimeout(() => end(waitedTooLong(maxRouteWaitMs)), maxRouteWaitMs);
+          : setTimeout(() => end(waitedTooLong(maxRouteWaitMs, isByClient)), maxRouteWaitMs);
       const stopListening = () => {
         closing.removeEventListener('abort', onClosing);
         clearTimeout(timer);
@@ -137,7 +138,7 @@ export function createAdmission(options: AdmissionOptions) {
         entries.abort();
         try {
           await untilFree(request, ending.signal);
-          const answer = backoff.run(url, lane, send);
+          const answer = backoff.run(url, priority, send);
           // The caller handles a failure, but only after this promise has resolved.
           answer.catch(() => {});
           resolve({ answer });
@@ -147,12 +148,13 @@ export function createAdmission(options: AdmissionOptions) {
           stopListening();
         }
       };
-      // The request has an entry for each of its clients, and is sent when the first of them has its turn.
+      // The request has an entry for each of its clients. The entry whose turn is first sends it.
       clients.watch((client) => {
+        if (entryCount === 0) isByClient = queue.isMostlyOf(client.client);
         entryCount++;
         queue.add(client.client, 0, haveTurn, entries.signal).catch((refusal) => {
           if (!(refusal instanceof QueueFullError)) return;
-          const error = tooManyWait(refusal.waiting);
+          const error = tooManyWait(refusal);
           client.refuse(error);
           entryCount--;
           if (entryCount === 0) end(error);
@@ -162,9 +164,9 @@ export function createAdmission(options: AdmissionOptions) {
   };
 }
 
-/** The key under which the rate limiter pauses a lane of a service. */
-export function pauseKey(service: ListingSource, lane: Lane): string {
-  return lane === 'listings' ? service : `${service}:${lane}`;
+/** The key under which the rate limiter pauses the requests of one priority to a service. */
+export function pauseKey(service: ServiceName, priority: Priority): string {
+  return priority === 'listings' ? service : `${service}:${priority}`;
 }
 
 const UNKNOWN_CLIENT: RouteClients = {
@@ -172,30 +174,29 @@ const UNKNOWN_CLIENT: RouteClients = {
   watch: (listener) => listener({ client: undefined, refuse() {} }),
 };
 
-function tooManyWait(waiting: number): UpstreamError {
-  return new UpstreamError(
-    'UPSTREAM_RATE_LIMITED',
-    `The requests to the upstream are limited, and ${waiting} are waiting already. Try again in half a minute.`,
-    { notSent: true },
-  );
+function tooManyWait({ waiting, isByClient }: QueueFullError): UpstreamError {
+  return limited(`and ${waiting} are waiting already`, isByClient);
 }
 
-function waitedTooLong(waitedMs: number): UpstreamError {
-  return new UpstreamError(
-    'UPSTREAM_RATE_LIMITED',
-    `The requests to the upstream are limited, and this one could not be sent within ${waitedMs / 1_000} s. Try again in half a minute.`,
-    { notSent: true },
-  );
+function waitedTooLong(waitedMs: number, isByClient: boolean): UpstreamError {
+  return limited(`and this one could not be sent within ${waitedMs / 1_000} s`, isByClient);
 }
 
-/** The error for a request in the background, which never waits: a client that needs its answer must not wait with it. */
+function limited(why: string, isByClient: boolean): UpstreamError {
+  const message = `The requests to the upstream are limited, ${why}. Try again in half a minute.`;
+  return new UpstreamError('UPSTREAM_RATE_LIMITED', message, { notSent: true, isByClient });
+}
+
+/**
+ * The error for a background request that cannot be sent at once: a client that needs its answer must not wait with it.
+ */
 function othersFirst(retryAfterMs: number): UpstreamError {
   const message =
     'The gateway asks for these routes in the background, after all other requests. Try again in a few seconds.';
   return new UpstreamError('UPSTREAM_TIMEOUT', message, { retryAfterMs, notSent: true });
 }
 
-/** The error for a request that is not sent because another gateway was answered with Retry-After. */
+/** The error for a request that is not sent because another gateway got a Retry-After. */
 function pausedByPeers(retryAfterMs: number): UpstreamError {
   const message = 'The upstream has asked for a pause. Try again in a minute.';
   return new UpstreamError('UPSTREAM_RATE_LIMITED', message, { retryAfterMs, notSent: true });

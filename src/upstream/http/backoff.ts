@@ -1,35 +1,52 @@
+/** Decides when requests to a service must not be sent, after its failures. */
 import { LRUCache } from 'lru-cache';
 import type { RequestDelay } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
+import { growingPause } from '../../scheduling/growing-pause.js';
 import { type Breaker, type BreakerState, createBreaker } from './circuit-breaker.js';
-import { GONE_PAUSE_MS, MAX_WAIT_MS } from './errors.js';
+import { GONE_PAUSE_MS, LONGEST_PAUSE_MS, MAX_WAIT_MS } from './errors.js';
 
 /**
- * The lanes of requests, the most important first: whole listings, routes from listed tokens, routes from other tokens,
- * and routes that no client waits for. Failures in one lane stop that lane and the lanes after it, never one before it. So nobody can stop the
- * listings by requesting routes, nor the routes from listed tokens by requesting others.
+ * The priorities of requests, the highest first: whole listings, routes from listed tokens, routes from other tokens,
+ * and routes that no client waits for. Failures stop the requests of the same priority and of lower ones, never those
+ * of a higher one. So nobody can stop the listings by requesting routes, nor the routes from listed tokens by
+ * requesting others.
  */
-export const LANES = ['listings', 'routes', 'unlisted', 'sweep'] as const;
+export const PRIORITIES = ['listings', 'routes', 'unlisted', 'sweep'] as const;
 
-export type Lane = (typeof LANES)[number];
+export type Priority = (typeof PRIORITIES)[number];
 
-export interface BackoffOptions {
-  /** Called whenever the breaker of a lane changes. */
-  readonly onBreaker: (state: BreakerState, lane: Lane) => void;
-  /** Called when an answer in this lane has a Retry-After, with its length (milliseconds). */
-  readonly onPause: (ms: number, lane: Lane) => void;
+/** Makes a value for each priority. */
+export function byPriority<Made>(make: (priority: Priority) => Made): Readonly<Record<Priority, Made>> {
+  return Object.fromEntries(PRIORITIES.map((priority) => [priority, make(priority)])) as Record<
+    Priority,
+    Made
+  >;
 }
 
-/** A longer Retry-After is cut to this. */
-const MAX_PAUSE_MS = 3_600_000;
-/** The limit of a Retry-After that only one URL for routes has answered with since the last good answer. */
+export interface BackoffOptions {
+  /** Called whenever the breaker of a priority changes. */
+  readonly onBreaker: (state: BreakerState, priority: Priority) => void;
+  /** Called when an answer at this priority has a Retry-After, with its length (milliseconds). */
+  readonly onPause: (ms: number, priority: Priority) => void;
+}
+
+/** The longest pause if, since the last good answer, only one URL for routes has sent a Retry-After. */
 const MAX_PAUSE_BY_ONE_ROUTE_MS = 30_000;
-/** URLs remembered as gone, least recently used dropped first. */
+/** How many URLs are remembered as gone; the least recently used is forgotten first. */
 const MAX_GONE = 1_000;
 
-interface LaneState {
+/** A URL that the upstream has said is gone. */
+interface Gone {
+  readonly error: UpstreamError;
+  readonly timesInARow: number;
+  /** Until when it is not requested again, on the monotonic clock. */
+  readonly until: number;
+}
+
+interface PriorityState {
   readonly breaker: Breaker;
-  /** URLs that answered with Retry-After since the last good answer; at most two are recorded. */
+  /** URLs that answered with Retry-After since the last good answer; at most two are stored. */
   readonly pausing: Set<string>;
   /** The last Retry-After, and until when it lasts on the monotonic clock. */
   pause?: { readonly error: UpstreamError; readonly until: number };
@@ -38,29 +55,25 @@ interface LaneState {
 export type Backoff = ReturnType<typeof createBackoff>;
 
 /**
- * Makes the backoff of one service. It decides when requests must not be sent, for the whole process: during a
- * Retry-After, for an hour after the upstream has said that it is gone, and while the circuit breaker of a lane is open.
+ * Creates the backoff of one service, for the whole process. It stops requests during a Retry-After, for a while after
+ * the upstream has said that it is gone, and while the circuit breaker of a priority is open.
  */
 export function createBackoff({ onBreaker, onPause }: BackoffOptions) {
-  const gone = new LRUCache<string, UpstreamError>({ max: MAX_GONE, ttl: GONE_PAUSE_MS });
-  const createLane = (lane: Lane): LaneState => ({
-    breaker: createBreaker((state) => onBreaker(state, lane)),
-    pausing: new Set(),
-  });
-  const states: Readonly<Record<Lane, LaneState>> = {
-    listings: createLane('listings'),
-    routes: createLane('routes'),
-    unlisted: createLane('unlisted'),
-    sweep: createLane('sweep'),
-  };
+  const gone = new LRUCache<string, Gone>({ max: MAX_GONE });
+  const states = byPriority(
+    (priority): PriorityState => ({
+      breaker: createBreaker((state) => onBreaker(state, priority)),
+      pausing: new Set(),
+    }),
+  );
 
-  function pauseIn({ pause }: LaneState): RequestDelay | undefined {
+  function pauseIn({ pause }: PriorityState): RequestDelay | undefined {
     const leftMs = pause ? pause.until - performance.now() : 0;
     return pause && leftMs > 0 ? { error: pause.error, leftMs } : undefined;
   }
 
-  /** How long this lane delays requests of its own and of the lanes after it. */
-  function delayBy(state: LaneState, waits: boolean): number {
+  /** How long the state of one priority delays its requests and those of lower priorities. */
+  function delayBy(state: PriorityState, waits: boolean): number {
     const pause = pauseIn(state);
     if (pause && pause.leftMs > MAX_WAIT_MS) throw notSent(pause);
     const open = state.breaker.delay();
@@ -68,51 +81,62 @@ export function createBackoff({ onBreaker, onPause }: BackoffOptions) {
     return Math.max(pause?.leftMs ?? 0, open?.leftMs ?? 0);
   }
 
-  function recordError(url: string, lane: Lane, error: UpstreamError): void {
-    if (error.code === 'UPSTREAM_GONE') {
-      gone.set(url, error);
-      return;
-    }
+  /** @returns the error with the pause that it causes */
+  function noteGone(url: string, { code, message, status, detail }: UpstreamError): UpstreamError {
+    const before = gone.get(url)?.timesInARow ?? 0;
+    const retryAfterMs = growingPause(GONE_PAUSE_MS, LONGEST_PAUSE_MS, before);
+    const error = new UpstreamError(code, message, { status, detail, retryAfterMs });
+    gone.set(url, { error, timesInARow: before + 1, until: performance.now() + retryAfterMs });
+    return error;
+  }
+
+  function notePause(url: string, priority: Priority, error: UpstreamError): void {
     if (!error.retryAfterMs) return;
-    const state = states[lane];
+    const state = states[priority];
     if (state.pausing.size < 2) state.pausing.add(url);
-    // No client can cause or wait for a request of the sweep.
-    const isCredible = lane === 'listings' || lane === 'sweep' || state.pausing.size > 1;
-    const ms = Math.min(error.retryAfterMs, isCredible ? MAX_PAUSE_MS : MAX_PAUSE_BY_ONE_ROUTE_MS);
+    // Clients cannot cause requests of the sweep, and do not wait for them.
+    const isCredible = priority === 'listings' || priority === 'sweep' || state.pausing.size > 1;
+    const ms = Math.min(error.retryAfterMs, isCredible ? LONGEST_PAUSE_MS : MAX_PAUSE_BY_ONE_ROUTE_MS);
     if (ms <= (pauseIn(state)?.leftMs ?? 0)) return;
     state.pause = { error, until: performance.now() + ms };
-    onPause(ms, lane);
+    onPause(ms, priority);
   }
 
   return {
     /**
      * How long this request has to wait, in milliseconds; 0 if it may be sent now.
      *
-     * @param waits whether this request waits for the next probe of an open breaker, to be the probe itself
+     * @param waits whether this request waits while the breaker is open, and is then sent as the next probe
      * @throws UpstreamError if the wait is too long: the error that causes it, with the wait as `retryAfterMs`
      */
-    delayBefore(url: string, lane: Lane, waits: boolean): number {
+    delayBefore(url: string, priority: Priority, waits: boolean): number {
       // If the path without a query is gone, so is every request to it.
       for (const key of new Set([url, url.replace(/\?.*/s, '')])) {
-        const error = gone.get(key);
-        if (error) throw notSent({ error, leftMs: gone.getRemainingTTL(key) });
+        const { error, until = 0 } = gone.get(key) ?? {};
+        const leftMs = until - performance.now();
+        if (error && leftMs > 0) throw notSent({ error, leftMs });
       }
-      const upToHere = LANES.slice(0, LANES.indexOf(lane) + 1);
+      const upToHere = PRIORITIES.slice(0, PRIORITIES.indexOf(priority) + 1);
       return Math.max(...upToHere.map((each) => delayBy(states[each], waits)));
     },
+    /** Forgets which URLs are gone: they may be requested again now. */
+    forgetGone: () => gone.clear(),
     /** The delay of requests for listings now, and its cause; undefined if there is none. */
     delayOfListings: () => pauseIn(states.listings) ?? states.listings.breaker.delay(),
-    /** Sends, and records the outcome. Call it right after `delayBefore` has returned 0. */
-    async run<Answer>(url: string, lane: Lane, send: () => Promise<Answer>): Promise<Answer> {
-      const { breaker, pausing } = states[lane];
+    /** Sends the request, and notes the outcome. Call it right after `delayBefore` has returned 0. */
+    async run<Answer>(url: string, priority: Priority, send: () => Promise<Answer>): Promise<Answer> {
+      const { breaker, pausing } = states[priority];
       // Every failed attempt for a listing counts; for routes, each URL counts once.
-      const key = lane === 'listings' ? {} : url;
+      const key = priority === 'listings' ? {} : url;
       try {
         const answer = await breaker.run(key, send);
         pausing.clear();
+        gone.delete(url);
         return answer;
       } catch (error) {
-        if (error instanceof UpstreamError) recordError(url, lane, error);
+        if (!(error instanceof UpstreamError)) throw error;
+        if (error.code === 'UPSTREAM_GONE') throw noteGone(url, error);
+        notePause(url, priority, error);
         throw error;
       }
     },

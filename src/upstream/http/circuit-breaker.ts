@@ -1,23 +1,24 @@
+/** A circuit breaker: after failures in a row it stops requests, and then sends one as a probe. */
 import type { RequestDelay } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 
-/** Closed: requests are sent. Open: none is sent. Half-open: only the probe is sent. */
+/** Closed: requests are sent. Open: they are not. Half-open: only the probe is sent. */
 export type BreakerState = 'closed' | 'half-open' | 'open';
 
 /** This many failures in a row open the breaker. */
 const FAILURES_TO_OPEN = 5;
-/** How long after it opened a probe is due. */
+/** How long after it opened the next request is sent as a probe. */
 const OPEN_MS = 2_000;
-/** While a probe is under way, the other requests poll, so that they are not released all at once. */
+/** While the probe is in progress, the other requests poll, so that they are not released all at once. */
 const PROBE_POLL_MS = 50;
 
 export type Breaker = ReturnType<typeof createBreaker>;
 
-/** Makes a closed circuit breaker on the monotonic clock. `onState` is called whenever its state changes. */
+/** Creates a closed circuit breaker on the monotonic clock. `onState` is called whenever its state changes. */
 export function createBreaker(onState: (state: BreakerState) => void) {
   const failed = new Set<string | object>();
   let state: BreakerState = 'closed';
-  /** The failure that opened it; undefined while it is closed. */
+  /** The failure that opened the breaker; undefined while it is closed. */
   let openedBy: UpstreamError | undefined;
   let openedAt = 0;
 
@@ -29,8 +30,8 @@ export function createBreaker(onState: (state: BreakerState) => void) {
     onState(next);
   }
 
-  function record(key: string | object, isProbe: boolean, failure?: UpstreamError): void {
-    // It was sent before the breaker opened.
+  function noteOutcome(key: string | object, isProbe: boolean, failure?: UpstreamError): void {
+    // This request was sent before the breaker opened.
     if (!isProbe && state !== 'closed') return;
     if (failure) {
       failed.add(key);
@@ -42,15 +43,15 @@ export function createBreaker(onState: (state: BreakerState) => void) {
   }
 
   return {
-    /** Why and for how long requests wait; undefined if one may be sent, because it is closed or a probe is due. */
+    /** Why and for how long requests wait; undefined if one may be sent: the breaker is closed, or a probe is due. */
     delay(): RequestDelay | undefined {
       if (!openedBy) return undefined;
       const leftMs = state === 'half-open' ? PROBE_POLL_MS : openedAt + OPEN_MS - performance.now();
       return leftMs > 0 ? { error: openedBy, leftMs } : undefined;
     },
     /**
-     * Sends, and records the outcome. While the breaker is not closed, this request is the probe: call it only if
-     * `delay` has just returned undefined.
+     * Sends the request, and notes the outcome. While the breaker is not closed, this request is the probe: call it
+     * only if `delay` has just returned undefined.
      *
      * @param key failures with equal keys count once, so that one bad request cannot open the breaker
      * @throws any error of `send`
@@ -60,12 +61,12 @@ export function createBreaker(onState: (state: BreakerState) => void) {
       if (isProbe) enter('half-open');
       try {
         const answer = await send();
-        record(key, isProbe);
+        noteOutcome(key, isProbe);
         return answer;
       } catch (error) {
         // With any other error the service has answered, and only this request is wrong.
         const isFailure = error instanceof UpstreamError && isOfTheService(error);
-        record(key, isProbe, isFailure ? error : undefined);
+        noteOutcome(key, isProbe, isFailure ? error : undefined);
         throw error;
       }
     },

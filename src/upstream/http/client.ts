@@ -1,12 +1,13 @@
+/** The HTTP client of one upstream service. */
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, fetch, Headers } from 'undici';
-import type { ListingSource, RequestDelay, RouteClients } from '../../domain/listing.js';
+import type { RequestDelay, RouteClients, ServiceName } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger.js';
 import { currentTracing, type TraceSpan } from '../../tracing/tracing.js';
 import { createAdmission, pauseKey } from './admission.js';
-import { createBackoff, LANES, type Lane } from './backoff.js';
+import { createBackoff, PRIORITIES, type Priority } from './backoff.js';
 import type { BreakerState } from './circuit-breaker.js';
 import {
   errorFromNetwork,
@@ -21,7 +22,7 @@ import { ageOf, headOf, readJson } from './read-json.js';
 
 /** Times are in milliseconds. */
 export interface UpstreamHttpOptions {
-  readonly service: ListingSource;
+  readonly service: ServiceName;
   /** Base address with its version segment, with or without a trailing slash. */
   readonly baseUrl: string;
   /** Headers of every request, such as an API key. */
@@ -32,7 +33,9 @@ export interface UpstreamHttpOptions {
   readonly retries: number;
   /** Shared by all services. */
   readonly rateLimiter: RateLimiter;
-  /** How many requests for routes may wait. The client with most of them is refused first; listings never are. */
+  /**
+   * How many requests for routes may wait. The client with most of them is refused first. Listings are never refused.
+   */
   readonly maxWaiting: number;
   /** How long a request for routes may wait until it is sent. */
   readonly maxRouteWaitMs: number;
@@ -40,8 +43,8 @@ export interface UpstreamHttpOptions {
   readonly maxBytes: number;
   /** Called at the end of each attempt: `ok` or the error's code, and how long it took in seconds. */
   readonly onAttempt: (path: string, outcome: string, seconds: number) => void;
-  /** Called with the state of each lane's breaker, at the start and at every change. */
-  readonly onBreaker: (state: BreakerState, lane: Lane) => void;
+  /** Called with the state of the breaker of each priority, at the start and at every change. */
+  readonly onBreaker: (state: BreakerState, priority: Priority) => void;
   readonly log: Logger;
 }
 
@@ -62,8 +65,8 @@ export interface UpstreamRequest {
   /** Query parameters; undefined ones are left out. */
   readonly query?: Readonly<Record<string, string | undefined>>;
   /**
-   * Whether it goes before routes that wait. Listings do, so that routes cannot starve them; after each of their
-   * requests one route has its turn.
+   * True for listings: they are sent before routes that wait, so that routes cannot starve them. After each request for
+   * a listing one route is sent.
    */
   readonly first: boolean;
   /** The clients that ask, if it is for routes. */
@@ -80,13 +83,16 @@ export interface UpstreamHttp {
   getJson(request: UpstreamRequest): Promise<UpstreamAnswer>;
   /** The delay of requests for listings now, and its cause; undefined if there is none. */
   delay(): RequestDelay | undefined;
+  /** Forgets which URLs are gone: they may be requested again now. */
+  forgetGone(): void;
   /** Aborts all requests; their callers get an UpstreamError. */
   close(): Promise<void>;
 }
 
+/** A host that does not accept a connection within this time is down; a longer wait would only delay the retry. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** Makes the client of one service, with its own connections, backoff and queues. */
+/** Creates the client of one service, with its own connections, backoff and queues. */
 export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   const { service, baseUrl, headers, timeoutMs, retries, rateLimiter, maxBytes, onAttempt, log } = options;
   const { maxWaiting, maxRouteWaitMs } = options;
@@ -101,23 +107,24 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  const opened = new Set<Lane>();
+  const opened = new Set<Priority>();
   const backoff = createBackoff({
-    onBreaker(state, lane) {
-      // A failed probe is not reported again.
-      const isNews = state === 'closed' || (state === 'open' && !opened.has(lane));
-      if (state === 'closed') opened.delete(lane);
-      else opened.add(lane);
+    onBreaker(state, priority) {
+      // Failed probes after the first are not news.
+      const isNews = state === 'closed' || (state === 'open' && !opened.has(priority));
+      if (state === 'closed') opened.delete(priority);
+      else opened.add(priority);
       const level = !isNews ? 'debug' : state === 'closed' ? 'info' : 'warn';
-      log[level]({ upstream: base, requests: lane, breaker: state }, BREAKER_NEWS[state]);
-      options.onBreaker(state, lane);
+      log[level]({ upstream: base, requests: priority, breaker: state }, BREAKER_NEWS[state]);
+      options.onBreaker(state, priority);
     },
-    onPause(ms, lane) {
-      // All gateways pause this lane and the lanes after it.
-      for (const paused of LANES.slice(LANES.indexOf(lane))) rateLimiter.pause(pauseKey(service, paused), ms);
+    onPause(ms, priority) {
+      // All gateways pause requests of this priority and of lower ones.
+      for (const paused of PRIORITIES.slice(PRIORITIES.indexOf(priority)))
+        rateLimiter.pause(pauseKey(service, paused), ms);
     },
   });
-  for (const lane of LANES) options.onBreaker('closed', lane);
+  for (const priority of PRIORITIES) options.onBreaker('closed', priority);
   const closing = new AbortController();
   // Every waiting request listens to it.
   setMaxListeners(0, closing.signal);
@@ -129,17 +136,17 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     maxRouteWaitMs,
     closing: closing.signal,
   });
-  const underWay = new Set<AbortController>();
+  const inProgress = new Set<AbortController>();
   const tracing = currentTracing();
 
   async function getJson(request: UpstreamRequest): Promise<UpstreamAnswer> {
     const url = addressOf(base, request);
     const { path, first, clients } = request;
-    const lane = laneOf(request);
-    const moreAttempts = lane === 'sweep' ? 0 : retries;
+    const priority = priorityOf(request);
+    const moreAttempts = priority === 'sweep' ? 0 : retries;
     for (let failures = 0; ; failures++) {
-      // Further attempts fail at once if the breaker is open: the caller tries again after a pause.
-      const admitted = { url, lane, waits: first && failures === 0, clients };
+      // A retry fails at once if the breaker is open: the caller tries again after a pause.
+      const admitted = { url, priority, waits: first && failures === 0, clients };
       const begin = () => attempt(path, url);
       const { answer } = await admit(admitted, tracing?.bind(begin) ?? begin);
       try {
@@ -159,7 +166,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     }
   }
 
-  /** One attempt, which is counted, and has a span of its own if the request is traced. */
+  /** Makes one attempt. It is counted, and has its own span if the request is traced. */
   function attempt(path: string, url: string): Promise<UpstreamAnswer> {
     if (!tracing) return observed(path, url);
     const attributes = { 'gateway.upstream': service, 'gateway.path': path };
@@ -189,13 +196,13 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     if (closing.signal.aborted) throw stoppingError(closing.signal.reason);
     const controller = new AbortController();
     const timer = setTimeout(() => controller.abort(timeoutError(timeoutMs, url)), timeoutMs);
-    underWay.add(controller);
+    inProgress.add(controller);
     const sentAt = Date.now();
     try {
       const response = await fetch(url, {
         dispatcher: agent,
         headers: traceHeaders ? new Headers([...sentHeaders, ...Object.entries(traceHeaders)]) : sentHeaders,
-        // A redirect would send the configured headers, which may hold a key, to an address that nobody configured.
+        // A redirect would send the configured headers, which may contain a key, to an address that nobody configured.
         redirect: 'manual',
         signal: controller.signal,
       });
@@ -217,7 +224,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
       throw errorFromNetwork(error, url, connectTimeoutMs);
     } finally {
       clearTimeout(timer);
-      underWay.delete(controller);
+      inProgress.delete(controller);
       // Closes the connection of an answer that was not read to its end; without effect otherwise.
       controller.abort();
     }
@@ -226,11 +233,12 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   async function close(): Promise<void> {
     const reason = stoppingError(undefined);
     closing.abort(reason);
-    for (const controller of underWay) controller.abort(reason);
-    await agent.destroy();
+    for (const controller of inProgress) controller.abort(reason);
+    // Bun replaces undici by its own, whose agents have no connections and no `destroy`.
+    await (agent as Partial<Agent>).destroy?.();
   }
 
-  return { getJson, delay: backoff.delayOfListings, close };
+  return { getJson, delay: backoff.delayOfListings, forgetGone: backoff.forgetGone, close };
 }
 
 const BREAKER_NEWS: Record<BreakerState, string> = {
@@ -239,7 +247,7 @@ const BREAKER_NEWS: Record<BreakerState, string> = {
   closed: 'The upstream answers again',
 };
 
-function laneOf({ first, clients }: UpstreamRequest): Lane {
+function priorityOf({ first, clients }: UpstreamRequest): Priority {
   if (first) return 'listings';
   if (clients?.isForNobody) return 'sweep';
   return clients?.isListed === false ? 'unlisted' : 'routes';

@@ -1,11 +1,15 @@
+/** The errors of requests to the upstream, and which of them are retried. */
 import { malformed, UpstreamError, type UpstreamErrorOptions } from '../../domain/upstream-error.js';
 import { growingPause, withJitter } from '../../scheduling/growing-pause.js';
 
+/** Long enough for a short fault to pass, and short enough that a client can wait. */
 const FIRST_RETRY_PAUSE_MS = 200;
-/** No request waits longer than this before it is sent or sent again: its caller decides when to try again. */
+/** The longest wait before a request is sent or retried. After a longer delay the caller decides when to try again. */
 export const MAX_WAIT_MS = 10_000;
-/** How long a service that is gone gets no requests. */
-export const GONE_PAUSE_MS = 3_600_000;
+/** How long an address gets no requests after it said that it is gone; each further time in a row doubles this. */
+export const GONE_PAUSE_MS = 60_000;
+/** The longest pause that the upstream can cause, by a Retry-After or by saying that it is gone. */
+export const LONGEST_PAUSE_MS = 3_600_000;
 const SAYS_DEPRECATED = /(?<![a-z])deprecated(?![a-z])/i;
 
 /** The error for an answer whose status is not 200. */
@@ -47,7 +51,7 @@ export function goneFromBody(json: unknown, url: string): UpstreamError | undefi
 function gone({ status, detail }: UpstreamErrorOptions): UpstreamError {
   return new UpstreamError(
     'UPSTREAM_GONE',
-    `The upstream says that it is ${status === 410 ? 'gone for good' : 'deprecated'} (HTTP ${status}). Tell who runs this gateway.`,
+    `The upstream says that it is ${status === 410 ? 'gone' : 'deprecated'} (HTTP ${status}). Tell who runs this gateway.`,
     { status, detail, retryAfterMs: GONE_PAUSE_MS },
   );
 }
@@ -57,7 +61,7 @@ function memberOf(json: unknown, name: string): unknown {
   return Object.hasOwn(json, name) ? (json as Record<string, unknown>)[name] : undefined;
 }
 
-/** The milliseconds of a Retry-After header, which is a date or in seconds; undefined if it is neither. */
+/** The milliseconds of a Retry-After header, which is a date or a number of seconds; undefined for other values. */
 function millisecondsOf(value: string | null): number | undefined {
   if (!value) return undefined;
   const isDate = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT$/.test(value);
@@ -90,7 +94,7 @@ export function timeoutError(timeoutMs: number, url: string): UpstreamError {
   return new UpstreamError('UPSTREAM_TIMEOUT', message, { detail: url });
 }
 
-/** The error for a request that is not sent because the gateway stops. A cause that is an UpstreamError is returned. */
+/** The error for a request that is not sent because the gateway stops. Returns the cause if it is an UpstreamError. */
 export function stoppingError(cause: unknown): UpstreamError {
   const message =
     'The gateway is stopping and sends no more requests to the upstream. Try again in a few seconds.';
@@ -99,7 +103,7 @@ export function stoppingError(cause: unknown): UpstreamError {
     : new UpstreamError('UPSTREAM_UNREACHABLE', message, { cause, notSent: true });
 }
 
-/** The error for what undici threw: the connection or the decompression failed. */
+/** The error for an exception of undici: the connection or the decompression failed. */
 export function errorFromNetwork(error: unknown, url: string, connectTimeoutMs: number): UpstreamError {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';

@@ -1,11 +1,11 @@
 /** Limits the requests a second to the upstream, all of its services together. Bursts are not allowed. */
 export interface RateLimiter {
   /**
-   * Acquires the slot of one request, which must be sent at once.
+   * Acquires the permit for one request, which must then be sent at once.
    *
-   * @param key what can be paused on its own: a service, or one lane of it
-   * @param isFirst whether this request goes before the other ones that wait for a slot
-   * @returns 0 if the slot was acquired; otherwise how long to wait before the next try, in milliseconds
+   * @param key names the requests that are paused together: those of a service, or of one priority of it
+   * @param isFirst whether this request goes before others that wait for a permit
+   * @returns 0 if the permit was acquired; otherwise how long to wait before the next try, in milliseconds
    */
   acquire(key: string, isFirst: boolean): number | Promise<number>;
   /** Tells all gateways that share the limit to send no requests with this key for a time (milliseconds). */
@@ -15,14 +15,14 @@ export interface RateLimiter {
 /** The limiter of one process. A shared limiter can be built on it. */
 export interface LocalRateLimiter extends RateLimiter {
   acquire(key: string, isFirst: boolean): number;
-  /** Releases the slot that was acquired last: no request was sent. */
+  /** Releases the permit that was acquired last: no request was sent. */
   release(): void;
 }
 
-/** A little more than a second: requests that are sent evenly can arrive closer together. */
+/** A little more than a second, because requests that are sent evenly can arrive closer together. */
 const WINDOW_MS = 1_050;
 
-/** Makes the limiter of one process: a sliding window, so that no second has more requests, wherever it begins. */
+/** Creates the limiter of one process. It uses a sliding window, so that any second has at most this many requests. */
 export function createRateLimiter(requestsPerSecond: number): LocalRateLimiter {
   /** When the requests in the window were sent, on the monotonic clock. */
   const sent: number[] = [];
@@ -35,7 +35,7 @@ export function createRateLimiter(requestsPerSecond: number): LocalRateLimiter {
       sent.push(now);
       return 0;
     },
-    // The process's own backoff stops these requests already.
+    // The backoff of this process already stops these requests.
     pause() {},
     release() {
       sent.pop();

@@ -6,10 +6,10 @@ import { type Contest, entry, runRounds } from '../rounds.js';
 import { startGateway, type Target } from '../targets.js';
 import { common, inNewWords, lookUps, q2, q4, type Workload, withNewVariables } from '../workloads.js';
 
-/** Two checkouts need not understand each other's cursors, so that none is asked for a later page. */
+/** Only first pages: two checkouts may not understand each other's cursors. */
 const FIRST_PAGES = [{ query: 'tok1', after: null }];
 
-/** The gateway of this checkout beside that of another one, which is built: `BENCH_AGAINST=<its folder>`. */
+/** Compares the gateway of this checkout with that of another built one: `BENCH_AGAINST=<its folder>`. */
 export const against: Part = async ({ upstream, seconds }) => {
   const root = process.env.BENCH_AGAINST;
   if (!root) throw new Error('Expected the folder of another checkout, built, as BENCH_AGAINST');

@@ -6,12 +6,12 @@ import { type Contest, cpuRatio, entry, runRounds } from '../rounds.js';
 import { startGateway, startPeer } from '../targets.js';
 import { inNewWords, q1, q2, q3, q4 } from '../workloads.js';
 
-/** The most CPU of the gateway, as a multiple of that of Mercurius. */
+/** The highest allowed CPU time of the gateway, as a multiple of that of Mercurius. */
 const MOST: Readonly<Record<string, number>> = { Q1: 1, Q2: 1, Q3: 0.6, Q4: 1 };
 const LISTED = 2000;
 const CHECKED = 5;
 
-/** Documents that were never sent before. */
+/** Measures documents that were never sent before. */
 export const documents: Part = async ({ upstream, seconds }) => {
   const options = { listed: LISTED };
   const gateway = await startGateway(upstream, options);

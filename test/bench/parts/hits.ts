@@ -9,7 +9,7 @@ const OF_BARE = 0.9;
 const OF_MERCURIUS = 10;
 const SIZES = [2000, 10_000];
 
-/** Questions that are asked again and again. */
+/** Measures questions that are repeated again and again. */
 export const hits: Part = async ({ upstream, seconds }) => {
   const servers = await Promise.all(
     SIZES.map(async (listed) => ({
@@ -26,7 +26,7 @@ export const hits: Part = async ({ upstream, seconds }) => {
   };
 
   const contests: Contest[] = [];
-  // The bare server has one answer to each text: Q3 is another question where more is listed.
+  // The bare server has one answer for each text, and Q3 has another answer in a longer listing.
   for (const workload of [...common, lookUps]) {
     const { gateway, mercurius } = serversFor(workload);
     const isCommon = common.includes(workload);

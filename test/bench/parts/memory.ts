@@ -1,6 +1,7 @@
+import { megabytesOf } from '../../support/process-facts.js';
 import { type Load, runLoad } from '../load.js';
 import { byKey, entities, oneToken } from '../new-variables.js';
-import { end, megabytesOf } from '../processes.js';
+import { end } from '../processes.js';
 import { type Part, shown, table } from '../report.js';
 import { tell } from '../rounds.js';
 import { startGateway } from '../targets.js';
@@ -9,10 +10,10 @@ import { inNewWords, lookUps, lookUpsIn, q1, q2, q3, q4, searches } from '../wor
 const GOAL_MB = 200;
 const SIZES = [2000, 10_000];
 const LARGE_CONNECTIONS = 4;
-/** So that a run of the bench sees several refreshes. */
+/** Short, so that a run of the bench contains several refreshes. */
 const FRESH_MS = 3000;
 
-/** The most resident memory from the start on, as one kind of load after the other comes. */
+/** Measures the peak of resident memory since the start, after each kind of load. */
 export const memory: Part = async ({ upstream, seconds }) => {
   const columns: { listed: number; start: number; most: readonly number[] }[] = [];
   for (const listed of SIZES) {

@@ -17,7 +17,7 @@ import { type Contest, cpuRatio, entry, runRounds } from '../rounds.js';
 import { startGateway, startPeer, type Target } from '../targets.js';
 import { q2, q3x10k, q4, type Workload, withNewVariables } from '../workloads.js';
 
-/** The most CPU of the gateway, as a multiple of another server's, by the kind of question. */
+/** The highest allowed CPU time of the gateway, as a multiple of another server's, by kind of question. */
 const MOST: Readonly<Record<string, { readonly server: string; readonly times: number }>> = {
   one: { server: 'hand-written', times: 1.4 },
   'by key': { server: 'hand-written', times: 1.4 },
@@ -30,10 +30,10 @@ const CHECKED = 8;
 const CHECKED_SERIES = 9;
 const MEASURED_SERIES = 1;
 const PAGES = 12;
-/** As often as listings may come due while these are asked. */
+/** The most refreshes of listings during these measurements. */
 const MOST_REFRESHES = 40;
 
-/** Questions of known documents, with variables that were never sent before. */
+/** Measures known documents with variables that were never sent before. */
 export const misses: Part = async ({ upstream, seconds }) => {
   const options = { listed: LISTED };
   const gateway = await startGateway(upstream, options);
@@ -79,7 +79,7 @@ Mercurius: with its JIT and all rows in memory.`,
   };
 };
 
-/** A list of {@link Workload}, and beside it a chain that is not listed, another each time. */
+/** The questions of a workload, each with a different unlisted chain beside them. */
 function besideUnlisted(workload: Workload): NewQuestions {
   const { name, about, connections } = workload;
   return {

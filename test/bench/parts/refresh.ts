@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../support/free-port.js';
+import { cpuMicrosOf } from '../../support/process-facts.js';
 import { listingsOf } from '../listings.js';
 import { ask } from '../load.js';
-import { cpuMicrosOf, end, keep, pin } from '../processes.js';
+import { end, keep, pin } from '../processes.js';
 import { type Goal, type Part, shown, table } from '../report.js';
 import { median, tell } from '../rounds.js';
 import { endWith, requestsOf, startGateway, type Target } from '../targets.js';
@@ -23,7 +24,7 @@ interface Size {
 const SIZES: readonly Size[] = [
   { listed: 2_000, refreshes: 6, goalMs: 30 },
   { listed: 10_000, refreshes: 6, goalMs: 30 },
-  // More than any service lists: it must only not stop the gateway.
+  // More than any service lists: the gateway only has to survive it.
   { listed: 100_000, refreshes: 2, goalMs: 1000 },
 ];
 const FRESH_MS = 1000;
@@ -110,7 +111,7 @@ async function rowsOf(
 
   const moving = await start({ TOKENS_FRESH_MS: String(FRESH_MS) }, true);
   const until = { refreshes, ms: WATCH_MS };
-  // So that V8 has optimised the code that is measured.
+  // V8 then has optimised the measured code.
   const warmUp = { refreshes: 2, ms: WATCH_MS };
   tell(`Refresh of ${listed} tokens: nothing asked`);
   await watchLoop(upstream, moving, warmUp);
@@ -153,7 +154,7 @@ function countOfQ2(listed: number): number {
 function goalOf({ size, name, watched }: Row, isShared: boolean): readonly Goal[] {
   const { listed, goalMs } = size;
   const { blockedMs, ownMs } = watched;
-  // A list of thousands of rows blocks for as long as it takes to write it, with a refresh or without.
+  // Writing a list of thousands of rows blocks the event loop, also without a refresh.
   if (name !== SEARCHES && name !== 'nothing asked') return [];
   const most = blockedMs[0] ?? Number.NaN;
   return [
@@ -182,19 +183,19 @@ async function during<Result>(
   return result;
 }
 
-/** A time in which an event loop did not turn. */
+/** A time in which an event loop was blocked. */
 export interface Block {
   readonly ms: number;
-  /** As much of it at most as the process ran itself; in the rest others had its core. */
+  /** The CPU time of the process in the block. In the rest of it other processes used the core. */
   readonly ownMs: number;
 }
 
-/** What happened to a gateway's event loop in some time. */
+/** The blocks of a gateway's event loop in some time. */
 interface LoopWatch {
   readonly refreshes: number;
   /** The longest blocks, as many as there were refreshes, the longest first. */
   readonly blockedMs: readonly number[];
-  /** The same of what the process itself needed of each block. */
+  /** The same for the CPU time of the process in each block. */
   readonly ownMs: readonly number[];
   readonly cpuMs: number;
   readonly ms: number;
@@ -202,7 +203,7 @@ interface LoopWatch {
 
 const POLL_MS = 100;
 
-/** Watches a probed gateway until so many refreshes have ended, or time is up. */
+/** Watches a probed gateway until this many refreshes have ended, or until the time limit. */
 async function watchLoop(
   upstream: Target,
   gateway: Target,
@@ -217,7 +218,7 @@ async function watchLoop(
     await sleep(POLL_MS);
     refreshes = (await requestsOf(upstream, gateway, 'tokens')) - before;
   }
-  // The upstream has counted the last one when it was asked.
+  // The upstream counts a refresh when it is requested.
   await sleep(until.refreshes > 0 ? 500 : 0);
   const ms = performance.now() - began;
   const blocked = await blocks(gateway);
@@ -241,10 +242,10 @@ async function blocks({ child }: Target): Promise<readonly Block[]> {
 const REDIS = 'redis-server';
 const REDIS_START_MS = 10_000;
 
-/** What is said where Redis is not installed. */
+/** The note if Redis is not installed. */
 const NO_REDIS = `${REDIS} is not installed, so that nothing was shared through Redis.`;
 
-/** A Redis on a free loopback port, which keeps nothing on disk; undefined where it is not installed. */
+/** Starts a Redis on a free loopback port, without files on disk. Undefined if it is not installed. */
 async function startRedis(
   upstream: Target,
 ): Promise<{ readonly url: string; readonly child: Target['child'] } | undefined> {

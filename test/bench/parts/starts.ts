@@ -1,4 +1,5 @@
-import { end, megabytesOf } from '../processes.js';
+import { megabytesOf } from '../../support/process-facts.js';
+import { end } from '../processes.js';
 import { type Part, shown, table } from '../report.js';
 import { median, tell } from '../rounds.js';
 import { startGateway } from '../targets.js';
@@ -7,7 +8,7 @@ import { q2 } from '../workloads.js';
 const STARTS = 5;
 const GOAL_MS = 600;
 
-/** From the start of the process to the first answer, with an upstream that answers at once. */
+/** Measures the time from the start of the process to the first answer, with an upstream that responds at once. */
 export const starts: Part = async ({ upstream }) => {
   const times: number[] = [];
   const megabytes: number[] = [];

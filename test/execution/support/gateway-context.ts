@@ -8,19 +8,18 @@ import type { Loaders } from '../../../src/graph/loaders.js';
 import { createChainSnapshot, createTokenSnapshot } from '../../../src/snapshots/snapshot.js';
 import type { View } from '../../../src/snapshots/view/operation-view.js';
 
-/** Makes the functions that make a context for each operation, over rows in memory, with loaders that never wait. */
+/** Makes contexts for operations over rows in memory, with loaders that do not wait. */
 export async function createContexts(
   chains: Fetched<Chain>,
   tokens: Fetched<Token>,
 ): Promise<() => GatewayContext> {
-  const chainSnapshot = createChainSnapshot(chains);
+  const chainSnapshot = await createChainSnapshot(chains);
   const tokenSnapshot = await createTokenSnapshot(tokens);
-  const untracked = { chains: chainSnapshot, tokens: tokenSnapshot };
+  const snapshots = { chains: chainSnapshot, tokens: tokenSnapshot };
   const view = {
-    untracked: () => untracked,
+    untracked: (name: keyof typeof snapshots) => snapshots[name],
     swapReads: (reads: object) => reads,
-    chains: () => chainSnapshot,
-    tokens: () => tokenSnapshot,
+    read: (name: keyof typeof snapshots) => snapshots[name],
   } as unknown as View;
   const destinations = { rows: tokens.rows.slice(0, 5), takenAt: 1 };
   const loaders = {
@@ -50,7 +49,7 @@ export async function createContexts(
     const tracker = new DependencyTracker(view, cost, 0);
     const routesFrom: Loaders['routesFrom'] = ({ srcToken }) => {
       tracker.note('routes');
-      // Routes from some tokens have to be waited for.
+      // The routes of some tokens are promises.
       return isNativePlaceholder(srcToken) ? Promise.resolve(destinations) : destinations;
     };
     return {

@@ -16,6 +16,7 @@ import {
   GraphQLString,
   GraphQLUnionType,
 } from 'graphql';
+import type { Graph } from '../../support/generated-operations.js';
 import { COLOR_OBJECT, hash, now, Refused, rows, seedOf, valueFor, type World } from './hostile-values.js';
 
 const Color = new GraphQLEnumType({
@@ -86,8 +87,8 @@ function beingFields(own: Fields): () => Fields {
     friend: seeded(Being, 'friend'),
     kin: seeded(new GraphQLList(new GraphQLNonNull(Being)), 'kin'),
     thing: seeded(Thing, 'thing'),
-    // Names that mean something in JavaScript.
-    // biome-ignore lint/suspicious/noThenProperty: it must not be taken for a promise.
+    // Names that have a meaning in JavaScript.
+    // biome-ignore lint/suspicious/noThenProperty: the code must not treat it as a promise.
     then: seeded(GraphQLString, 'then'),
     toJSON: seeded(GraphQLInt, 'toJSON'),
     constructor: seeded(new GraphQLList(GraphQLFloat), 'constructor'),
@@ -137,7 +138,7 @@ const Rock: GraphQLObjectType = new GraphQLObjectType({
     on: seeded(Thing, 'on'),
   }),
 });
-/** Without `resolveType`: by `__typename` and `isTypeOf`. */
+/** Has no `resolveType`: `__typename` and `isTypeOf` decide. */
 const Thing: GraphQLUnionType = new GraphQLUnionType({ name: 'Thing', types: () => [Cat, Dog, Rock] });
 
 const Nested = new GraphQLObjectType({
@@ -157,7 +158,7 @@ const Row: GraphQLObjectType = new GraphQLObjectType({
       type: GraphQLString,
       resolve: (row) => `label ${(row as { id: unknown }).id}`,
     },
-    /** Sees the context, so it must never be kept. */
+    /** Shows the context, so its JSON must never be kept. */
     seen: { type: GraphQLInt, resolve: (_row, _args, { stamp }) => stamp },
     when: { type: When, resolve: () => 1 },
   },
@@ -207,7 +208,7 @@ const Query: GraphQLObjectType<unknown, World> = new GraphQLObjectType<unknown, 
       resolve: (_q, { n }) => rows[Number(n) % 5] ?? rows[0],
     },
     echo: { type: Json, args: ECHO_ARGS, resolve: (_q, args) => args },
-    /** Changes its arguments, which graphql-js makes anew for every call. */
+    /** Changes its arguments, which graphql-js makes for every call. */
     spoil: {
       type: Json,
       args: ECHO_ARGS,
@@ -276,3 +277,22 @@ const Query: GraphQLObjectType<unknown, World> = new GraphQLObjectType<unknown, 
 });
 
 export const schema: GraphQLSchema = new GraphQLSchema({ query: Query, types: [Cat, Dog, Rock] });
+
+/** By the names of types. */
+const VALUES: Readonly<Record<string, readonly unknown[]>> = {
+  Int: [0, 1, 3, -7, 2 ** 31 - 1],
+  Float: [0.5, 7, -0, 1e3],
+  String: ['text', '"\u2028', ''],
+  ID: ['id', 5],
+  Color: ['RED', 'GREEN', 'BLUE', 'SAME'],
+  Any: [1, { a: [1, { b: 'x' }] }, 'any', [true], [{ b: null }]],
+  When: [5, '7'],
+};
+
+/** The writer leaves most of the rare fields to graphql-js. The aliases have a meaning in JavaScript. */
+export const hostileGraph: Graph = {
+  schema,
+  valuesOf: ({ name }) => VALUES[name],
+  rare: ['path', 'spoil', 'later'],
+  aliases: ['then', 'toJSON', '__proto__', 'constructor'],
+};

@@ -5,19 +5,19 @@ import { GraphQLList, GraphQLNonNull, type GraphQLOutputType } from 'graphql';
  * object alone, so that two executions of an operation meet the same values in any order.
  */
 
-/** What resolvers see beside their source. */
+/** The input of resolvers besides their source. */
 export interface World {
-  /** Of 100 values, how many are errors, promises and the like. */
+  /** Percentage of values that are errors, promises and the like. */
   readonly evil: number;
-  /** Of 100 values, how many are null. */
+  /** Percentage of values that are null. */
   readonly nulls: number;
-  /** Worlds that differ in it have other values for equal seeds. */
+  /** Worlds with different numbers have different values for equal seeds. */
   readonly luck: number;
   /** Differs from one execution to the next, and is part of some values. */
   readonly stamp: number;
 }
 
-/** The world of the execution that runs: getters see it, too. */
+/** The world of the running execution, for getters. */
 export const now: { world: World } = { world: { evil: 0, nulls: 0, luck: 0, stamp: 0 } };
 
 export function enterWorld(world: World): void {
@@ -35,7 +35,7 @@ export function hash(seed: number, text: string): number {
 
 export class Refused extends Error {}
 
-/** Values that no type takes, made anew each time: promises and errors have an identity. */
+/** Values that no type accepts. Made for each use, since promises and errors have an identity. */
 const EVILS: readonly ((usual: unknown) => unknown)[] = [
   () => {
     throw new Refused('thrown');
@@ -47,7 +47,7 @@ const EVILS: readonly ((usual: unknown) => unknown)[] = [
   (usual) => Promise.resolve(usual),
   () => Promise.reject(new Refused('rejected')),
   (usual) => ({
-    // biome-ignore lint/suspicious/noThenProperty: a promise of its own kind.
+    // biome-ignore lint/suspicious/noThenProperty: an unusual promise.
     then: (resolve: (value: unknown) => void) => resolve(usual),
   }),
   () => undefined,
@@ -142,13 +142,13 @@ function poolOf(type: GraphQLOutputType): string {
   return String(type).replaceAll(/[[\]!]/g, '');
 }
 
-/** A value that the type takes, and sometimes one that it does not. */
+/** A value that the type accepts, and sometimes one that it does not. */
 export function valueFor(type: GraphQLOutputType, seed: number, name: string, depth = 0): unknown {
   const { evil, nulls } = now.world;
   const dice = hash(seed, `${name}/${depth}`);
   if (dice % 100 < evil) {
     if (poolOf(type) === 'Json' && dice % 2 === 0) return JSON_EVILS[(dice >>> 8) % JSON_EVILS.length];
-    // A list may not be given up half made, nor hidden: nobody could handle the promises in it.
+    // Not the first two kinds within a list: they end or hide an unfinished list, and its promises could not be handled.
     const made = depth > 0 ? EVILS.slice(2) : EVILS;
     const isList = String(type).startsWith('[');
     return made[(dice >>> 8) % made.length]?.(isList ? undefined : usualOf(type, seed, name, depth, dice));
@@ -165,7 +165,7 @@ function usualOf(type: GraphQLOutputType, seed: number, name: string, depth: num
     const items = Array.from({ length: (dice >>> 6) % 4 }, (_, index) =>
       valueFor(type.ofType, hash(seed, `${name}[${index}`), name, depth + 1),
     );
-    // A hole, which is null.
+    // A hole in the array, which counts as null.
     if (dice % 7 === 0 && !(type.ofType instanceof GraphQLNonNull)) delete items[0];
     return dice % 3 === 0 ? Object.freeze(items) : items;
   }

@@ -3,7 +3,7 @@ import { Execution } from '../../../src/execution/execution.js';
 import { Plans } from '../../../src/execution/operation-writer.js';
 import { coerceVariables, type Variables } from '../../../src/execution/variables.js';
 
-/** Writes one operation of a document again and again, with JSON that it keeps. */
+/** Writes one operation of a document repeatedly, with kept JSON. */
 export interface TestWriter {
   /** The variables coerced; undefined if they are invalid. */
   coerce(variables: Variables): Variables | undefined;

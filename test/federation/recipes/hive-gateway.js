@@ -9,4 +9,11 @@ const services = Object.entries(urls).map(async ([name, url]) => {
   return { name, url, typeDefs: parse(data._service.sdl) };
 });
 const { supergraphSdl } = composeServices(await Promise.all(services));
-createServer(createGatewayRuntime({ supergraph: supergraphSdl })).listen(4002);
+const propagateHeaders = {
+  // The client of the request, behind what proxies in front of this gateway have written.
+  fromClientToSubgraphs({ request, context }) {
+    const before = request.headers.get('x-forwarded-for');
+    return { 'x-forwarded-for': [before, context.req.socket.remoteAddress].filter(Boolean).join(', ') };
+  },
+};
+createServer(createGatewayRuntime({ supergraph: supergraphSdl, propagateHeaders })).listen(4002);

@@ -4,7 +4,7 @@ import { ApolloGateway } from '@apollo/gateway';
 import { parse, validate } from 'graphql';
 import { servicesOf } from './services.js';
 
-// Serves what a recipe names through @apollo/gateway, as Apollo Server would with it.
+// Serves the subgraphs of a recipe through @apollo/gateway, as Apollo Server does.
 const [, , recipe, port] = process.argv;
 const { errors, supergraphSdl } = composeServices(await servicesOf(recipe));
 if (errors) throw new AggregateError(errors);

@@ -3,7 +3,7 @@ import { composeServices as composeWithHive } from '@theguild/federation-composi
 import { federateSubgraphs, ROUTER_COMPATIBILITY_VERSION_ONE } from '@wundergraph/composition';
 import { servicesOf } from './services.js';
 
-// Composes what two recipes name, and the first of that alone, and writes what each composer complains of.
+// Composes the subgraphs of two recipes, and the first one alone, and prints the errors of each composer.
 const [, , recipeOfApollo, recipeOfCosmo] = process.argv;
 const services = await servicesOf(recipeOfApollo);
 const servicesOfCosmo = await servicesOf(recipeOfCosmo);

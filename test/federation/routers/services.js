@@ -1,10 +1,10 @@
 import { parse } from 'graphql';
 import { load } from 'js-yaml';
 
-/** The subgraphs that a recipe names, each with the SDL that it gives of itself. */
+/** The subgraphs of a recipe, each with its SDL. */
 export function servicesOf(recipe) {
   const { subgraphs } = load(recipe);
-  // Apollo has them by name, and Cosmo in a list.
+  // Apollo's recipe has an object by name, Cosmo's a list.
   const listed = Array.isArray(subgraphs)
     ? subgraphs
     : Object.entries(subgraphs).map(([name, subgraph]) => ({ name, ...subgraph }));

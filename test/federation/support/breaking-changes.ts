@@ -9,11 +9,11 @@ import {
 } from 'graphql';
 
 /**
- * What of a released SDL a new one no longer promises, in one line each: what is removed or narrowed, and what
- * other graphs build on: the directives of types and fields.
+ * The breaking changes from a released SDL to a new one, one line each: removed or narrowed parts, and removed
+ * directives of types and fields, which other graphs rely on.
  */
 export function breakingChanges(released: string, now: string): readonly string[] {
-  // The definitions of federation's directives are behind its link.
+  // The SDL does not define federation's directives: it links them.
   const [before, after] = [released, now].map((sdl) => buildSchema(sdl, { assumeValidSDL: true }));
   if (!before || !after) throw new Error('Expected two SDLs');
   const kept = new Set(appliedDirectives(now));
@@ -25,7 +25,7 @@ export function breakingChanges(released: string, now: string): readonly string[
   ];
 }
 
-/** Such as `Chain @key(fields: "id")`; what only estimates a cost is no promise. */
+/** The directives, such as `Chain @key(fields: "id")`, without cost estimates, which may change. */
 function appliedDirectives(sdl: string): readonly string[] {
   return objectTypesOf(sdl).flatMap(({ name, directives, fields = [] }) => [
     ...written(name.value, directives),

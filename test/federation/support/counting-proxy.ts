@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A GraphQL request that passed. */
+/** A GraphQL request that passed through. */
 export interface PassedRequest {
   readonly query: string;
   readonly variables?: Readonly<Record<string, unknown>>;
@@ -9,12 +9,12 @@ export interface PassedRequest {
 
 export interface CountingProxy {
   readonly url: string;
-  /** What passed since this was last called. */
+  /** The requests since the last call. */
   passed(): readonly PassedRequest[];
   close(): Promise<void>;
 }
 
-/** Stands in front of a subgraph, and keeps what it is asked. */
+/** A proxy in front of a subgraph that records its requests. */
 export async function startCountingProxy(target: string): Promise<CountingProxy> {
   let passed: PassedRequest[] = [];
   const server = createServer(async (request, response) => {
@@ -22,7 +22,11 @@ export async function startCountingProxy(target: string): Promise<CountingProxy>
     if (request.method === 'POST') passed.push(JSON.parse(body) as PassedRequest);
     const answer = await fetch(`${target}${request.url}`, {
       method: request.method ?? 'GET',
-      headers: { 'content-type': 'application/json', accept: request.headers.accept ?? '*/*' },
+      headers: {
+        'content-type': 'application/json',
+        accept: request.headers.accept ?? '*/*',
+        'x-forwarded-for': String(request.headers['x-forwarded-for'] ?? ''),
+      },
       ...(request.method === 'POST' && { body }),
     });
     response.writeHead(answer.status, {

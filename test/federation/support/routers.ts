@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePort } from '../../support/free-port.js';
@@ -14,8 +14,7 @@ const ARE_INSTALLED = existsSync(`${PACKAGES}node_modules`);
 const INSTALL = 'npm ci --ignore-scripts --prefix test/federation/routers';
 
 /**
- * Whether tests that need composers and routers are to be skipped. In CI they never are: packages that are missing
- * there fail them.
+ * Whether to skip tests that need composers and routers. In CI they always run, and fail if packages are missing.
  */
 export const areRoutersMissing = !ARE_INSTALLED && !process.env.CI;
 
@@ -25,28 +24,30 @@ if (areRoutersMissing) {
   );
 }
 
-/** The built gateway over demo data that stay as they are, and the subgraph of another team. */
+/** The built gateway with demo data that never change, and the subgraph of another team. */
 export interface Subgraphs {
-  /** Where the gateway itself is asked. */
+  /** The address of the gateway itself. */
   readonly address: string;
-  /** Where others ask it. */
+  /** Its log so far. */
+  readonly output: () => string;
+  /** The address that routers use. */
   readonly gateway: CountingProxy;
   readonly stats: { readonly url: string };
 }
 
-/** Starts both subgraphs, and in front of ours what keeps the requests to it. */
+/** Starts both subgraphs, and a recording proxy in front of ours. */
 export async function startSubgraphs(atEnd: AtEnd, env: Record<string, string> = {}): Promise<Subgraphs> {
   if (!ARE_INSTALLED) throw new Error(`Nothing may be skipped in CI: ${INSTALL}`);
   const settled = { CHAINS_FRESH_MS: '3600000', TOKENS_FRESH_MS: '3600000' };
-  const { address } = await startGatewayProcess({ ...settled, ...env }, atEnd);
+  const { address, output } = await startGatewayProcess({ ...settled, ...env }, atEnd);
   const gateway = await startCountingProxy(address);
   atEnd(gateway.close);
   const stats = await startStatsSubgraph();
   atEnd(stats.close);
-  return { address, gateway, stats };
+  return { address, output, gateway, stats };
 }
 
-/** A recipe of the README, with these addresses in place of those that it gives. */
+/** A recipe of the README, with other addresses. */
 export function recipe(name: string, { gateway, stats }: Subgraphs, port = 4002): string {
   const ports = new Map([
     ['4000', new URL(gateway.url).port],
@@ -57,13 +58,33 @@ export function recipe(name: string, { gateway, stats }: Subgraphs, port = 4002)
   return text.replace(/\b400[012]\b/g, (written) => ports.get(written) ?? written);
 }
 
-/** Runs a script of the packages' own, and gives what it writes. */
+/** Runs a script of the packages. @returns its output */
 export async function runScript(name: string, ...args: readonly string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, [`${PACKAGES}${name}`, ...args]);
   return stdout;
 }
 
-/** Starts what serves both subgraphs as one graph; gives its address when it answers. */
+/** Whether the packages of Mesh are missing, which an older installation lacks. */
+export const isMeshMissing = !existsSync(`${PACKAGES}node_modules/@graphql-mesh/compose-cli`);
+
+if (isMeshMissing)
+  process.stderr.write(`GraphQL Mesh is not installed: its recipe is not run. Install it: ${INSTALL}\n`);
+
+/** The supergraph that Mesh composes with its recipe. */
+export async function composeByMesh(subgraphs: Subgraphs): Promise<string> {
+  // In the folder of the packages that it imports.
+  const folder = mkdtempSync(`${PACKAGES}node_modules/.mesh-`);
+  try {
+    writeFileSync(`${folder}/mesh.config.js`, recipe('mesh.config.js', subgraphs));
+    const program = `${PACKAGES}node_modules/.bin/mesh-compose`;
+    await promisify(execFile)(program, ['--output', 'supergraph.graphql'], { cwd: folder });
+    return readFileSync(`${folder}/supergraph.graphql`, 'utf8');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Starts a router of both subgraphs. Resolves with its address when it responds. */
 export async function startRouter(
   router: 'apollo-gateway' | 'hive-gateway' | 'stitching',
   subgraphs: Subgraphs,
@@ -77,7 +98,7 @@ export async function startRouter(
   return startServing(router, port, args, atEnd);
 }
 
-/** Starts the recipe of a subgraph; gives where it is asked. */
+/** Starts the recipe of a subgraph. Resolves with its address. */
 export async function startSubgraphRecipe(name: string, atEnd: AtEnd): Promise<{ url: string }> {
   const port = await freePort();
   const script = readFileSync(`${HOME}recipes/${name}`, 'utf8').replace('4001', String(port));
@@ -85,7 +106,7 @@ export async function startSubgraphRecipe(name: string, atEnd: AtEnd): Promise<{
   return { url: `${address}/graphql` };
 }
 
-/** Starts a process that serves a graph on this port; gives its address when it answers. */
+/** Starts a process that serves a graph on this port. Resolves with its address when it responds. */
 async function startServing(
   name: string,
   port: number,

@@ -8,7 +8,7 @@ export interface ServedGraph {
   close(): Promise<void>;
 }
 
-/** Serves a graph on a port of its own. */
+/** Serves a graph on a free port. */
 export async function serveGraph(schema: GraphQLSchema, rootValue: unknown): Promise<ServedGraph> {
   const server = createServer(async (request, response) => {
     const asked = new URL(request.url ?? '', 'http://graph').searchParams.get('query');

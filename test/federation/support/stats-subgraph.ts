@@ -8,14 +8,14 @@ interface TokenKey extends ChainKey {
   readonly address: string;
 }
 
-/** A number that another team could know of a chain. */
+/** An invented number about a chain. */
 export const tvlUsdOf = ({ chainKey }: ChainKey) => chainKey.length * 1_000_000.5;
 
-/** A number that another team could know of a token, in whatever case its address is written. */
+/** An invented number about a token, equal for all letter cases of its address. */
 export const holdersOf = ({ chainKey, address }: TokenKey) =>
   [...chainKey, ...address.toLowerCase()].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0);
 
-// An address as another source writes it, native assets under either address, and what only it has heard of.
+// An address in another letter case, native assets by either address, and a token that only this subgraph knows.
 const RICHEST: readonly TokenKey[] = [
   { chainKey: 'ethereum', address: '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48' },
   { chainKey: 'base', address: `0x${'0'.repeat(40)}` },

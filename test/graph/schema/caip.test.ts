@@ -49,7 +49,7 @@ async function gatewayOver(chains: readonly unknown[], tokens: readonly unknown[
   return gateway;
 }
 
-/** The grammar, as the package reads it: an identifier that comes out as it went in. */
+/** Whether the package of the grammar parses an identifier and prints the same one. */
 const isCaip2 = (text: string) => roundTrips(() => new ChainId(text).toString(), text);
 const isCaip19 = (text: string) => roundTrips(() => new AssetType(text).toString(), text);
 function roundTrips(write: () => string, text: string): boolean {
@@ -116,7 +116,7 @@ describe('over the demo listing', () => {
     expect(found('solana', MINT)).toBe(`${SOLANA}/token:${MINT}`);
   });
 
-  it('every identifier finds its chain or token, in the order asked, at no request to the upstream', async () => {
+  it('every identifier finds its chain or token, in the order of the request, without asking the upstream', async () => {
     const { chains, tokens } = await identifiersOf(gateway);
     const before = gateway.upstream.count();
     const asked = <Row>(rows: readonly Row[]) => rows.toReversed();
@@ -205,7 +205,7 @@ describe('over the demo listing', () => {
     });
   });
 
-  it('nothing but a valid identifier finds anything', async () => {
+  it('only valid identifiers find anything', async () => {
     const { chains, tokens } = await identifiersOf(gateway);
     const known = [...chains.map(({ caip2 }) => caip2 ?? ''), ...tokens.map(({ caip19 }) => caip19 ?? '')];
     const near = fc
@@ -224,7 +224,7 @@ describe('over the demo listing', () => {
     );
   });
 
-  it('they join entities: by either key, null if unknown, with an error if it is no text', async () => {
+  it('an identifier is a key of entities: null if it is unknown, an error if it is not a string', async () => {
     const { data, errors } = await gateway.query(
       `query ($representations: [_Any!]!) {
         _entities(representations: $representations) { ... on Chain { chainKey } ... on Token { address } }
@@ -238,7 +238,7 @@ describe('over the demo listing', () => {
           { __typename: 'Chain', caip2: null },
           { __typename: 'Token', caip19: 7 },
           { __typename: 'Chain', caip19: `eip155:1/erc20:${USDC}` },
-          // The other keys go first.
+          // The other keys have precedence.
           { __typename: 'Chain', caip2: 'eip155:8453', chainKey: 'ethereum' },
           { __typename: 'Token', caip19: `eip155:1/erc20:${USDC}`, chainKey: 'nope' },
         ],
@@ -282,7 +282,7 @@ describe('look-ups by CAIP', () => {
     expect(upstream.count()).toBe(before);
   });
 
-  it('find no chain where the upstream gives two the same number and neither is known to have had it', async () => {
+  it('find neither of two chains with one number if neither is known to have had it before', async () => {
     const gateway = await gatewayOver(
       [chainRow('one', { chainId: 5 }), chainRow('two', { chainId: 5 }), chainRow('three', { chainId: 6 })],
       [tokenRow('one', USDC), tokenRow('two', USDC), tokenRow('two', USDC.replace('A', 'B'))],
@@ -293,12 +293,12 @@ describe('look-ups by CAIP', () => {
     });
     expect(data).toEqual({
       chainsByCaip2: [null, { chainKey: 'three' }],
-      // Never a token of another chain than the one that is meant.
+      // The token must be on the chain of the identifier.
       tokensByCaip19: [null, null],
     });
   });
 
-  it('know a chain by its own key where its number is not in the row, and never guess', async () => {
+  it('derive the identifier from the chain key if the row has no number for it, and never guess', async () => {
     const chains = [
       chainRow('stellar', { chainType: 'stellar', chainId: 1 }),
       chainRow('stellar-testnet', { chainType: 'stellar', chainId: 2 }),
@@ -341,7 +341,7 @@ describe('look-ups by CAIP', () => {
     ]);
   });
 
-  it('give a native asset none, even at an address of its own', async () => {
+  it('give native assets no identifier, even with an address of their own', async () => {
     const native = { chainKey: 'celo', name: 'Celo', symbol: 'CELO', decimals: 18, address: USDC };
     const { query } = await gatewayOver(
       [chainRow('celo', { chainId: 42220, nativeCurrency: native })],
@@ -352,7 +352,7 @@ describe('look-ups by CAIP', () => {
     expect((await query<ByCaip>(BY_CAIP, asked)).data?.tokensByCaip19).toEqual([null]);
   });
 
-  it('are null with an error without a chain listing, and malformed ones are null in any case', async () => {
+  it('are null with an error without a chain listing; malformed ones are null without an error', async () => {
     const upstream = await startFakeUpstream({
       chains: [chainRow('base')],
       tokens: [tokenRow('base', USDC)],
@@ -374,7 +374,7 @@ describe('look-ups by CAIP', () => {
     expect(errors?.map(({ path }) => path)).toEqual([['tokens', 0, 'caip19']]);
   });
 
-  it('are answered before there is a snapshot, too, by one request for each listing', async () => {
+  it('cost one request for each listing before the first snapshot', async () => {
     const { query, upstream } = await createTestGateway({ config: LONG });
     const asked = { caip2s: ['eip155:1', 'eip155:8453'], caip19s: Array(50).fill(`eip155:1/erc20:${USDC}`) };
     const { data } = await query<ByCaip>(BY_CAIP, asked);

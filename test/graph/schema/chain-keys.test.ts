@@ -6,7 +6,7 @@ import { codesOf, createTestGateway } from '../../support/test-gateway.js';
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const encoded = (...parts: string[]) => Buffer.from(JSON.stringify(parts)).toString('base64url');
 
-/** Every place where a client gives the key of a chain. */
+/** All arguments that are keys of chains. */
 const everywhere = (key: string) => `{
   chain(chainKey: "${key}") { chainKey tokens { address } }
   chainsByKey(chainKeys: ["${key}", "nope"]) { chainKey tokenCount }
@@ -25,7 +25,7 @@ const everywhere = (key: string) => `{
 }`;
 
 describe('the key of a chain', () => {
-  it('is found in any letter case, and the upstream is asked once, with the key as it writes it', async () => {
+  it('is found in any letter case, and sent to the upstream once, in the upstream’s letter case', async () => {
     const { query, upstream } = await createTestGateway();
     const exact = await query<{ tokens: object[]; nodes: object[] }>(everywhere('ethereum'));
     expect(exact.errors).toBeUndefined();
@@ -39,7 +39,7 @@ describe('the key of a chain', () => {
     ]);
   });
 
-  it('is one token to the budget of routes, however it is written', async () => {
+  it('counts once towards the budget of routes, in whatever letter case', async () => {
     const { query } = await createTestGateway({ config: { maxRoutesPerOperation: 1 } });
     await query('{ tokens { id } }');
     const answer = await query(`{
@@ -49,7 +49,7 @@ describe('the key of a chain', () => {
     expect(codesOf(answer)).toEqual([]);
   });
 
-  it('is one key where an upstream writes it in several letter cases', async () => {
+  it('is one key even if the upstream writes it in several letter cases', async () => {
     const upstream = await startFakeUpstream({
       chains: [chainRow('Twin'), chainRow('twin'), chainRow('Upper')],
       tokens: [

@@ -36,7 +36,7 @@ describe('chains(search:)', () => {
     expect(await keysOf(`(search: "${search}")`)).toEqual([]);
   });
 
-  it('finds the chain that a wrong key means', async () => {
+  it('finds the intended chain for a wrong key', async () => {
     const { query } = await createTestGateway();
     for (const [search, chainKey] of [
       ...[
@@ -92,7 +92,7 @@ describe('chains(chainTypes:)', () => {
     expect(await keysOf('(chainTypes: [])')).toEqual([]);
   });
 
-  it('and search together give the chains that match both', async () => {
+  it('combines with search: the chains must match both', async () => {
     expect(await keysOf('(search: "m", chainTypes: ["aptos"])')).toEqual(
       demoChains
         .filter(({ chainType, chainKey, name }) => chainType === 'aptos' && /m/i.test(`${chainKey} ${name}`))

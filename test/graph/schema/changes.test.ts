@@ -27,7 +27,7 @@ type Row = { readonly id: string } & Readonly<Record<string, unknown>>;
 const TOKEN_FIELDS = 'id isBridgeable chainKey address decimals symbol name logoUrl';
 const CHAIN_FIELDS =
   'id chainKey chainType chainId shortName name nativeCurrency { name symbol decimals address }';
-const TOKEN_CHANGES = blockOf('src/snapshots/README.md', 'TokenChanges');
+const TOKEN_CHANGES = blockOf('src/graph/README.md', 'TokenChanges');
 const CHAIN_CHANGES = `query ($since: String) {
   chainChanges(since: $since) { cursor isReset changed { ${CHAIN_FIELDS} } removedIds }
 }`;
@@ -51,7 +51,7 @@ async function serve(tokens: readonly object[], config: TestGatewayOptions['conf
   return gateway;
 }
 
-/** What a client keeps, by id. */
+/** The copy of a client, by id. */
 function applied(kept: ReadonlyMap<string, Row>, { isReset, changed, removedIds }: Changes<Row>) {
   const next = new Map(isReset ? [] : kept);
   for (const row of changed) next.set(row.id, row);
@@ -62,7 +62,7 @@ function applied(kept: ReadonlyMap<string, Row>, { isReset, changed, removedIds 
 const byId = (rows: Iterable<Row>) => [...rows].sort((one, other) => (one.id < other.id ? -1 : 1));
 
 describe('changes of the token listing', () => {
-  it('are everything at first, and nothing as long as it stays', async () => {
+  it('are all rows at first, and none while the listing stays the same', async () => {
     const gateway = await serve([token(1), token(2)]);
     const all = await tokenChanges(gateway);
     expect(all).toMatchObject({ isReset: true, removedIds: [] });
@@ -77,7 +77,7 @@ describe('changes of the token listing', () => {
     expect((await chainChanges(gateway, all.cursor)).isReset).toBe(true);
   });
 
-  it('are what came, what changed and what went, by the ids of the graph', async () => {
+  it('are the added, changed and removed tokens, by their ids in the graph', async () => {
     const gateway = await serve([token(1), token(2), token(3)]);
     const first = await tokenChanges(gateway);
     await refreshWith(gateway, [token(1), token(2, { name: 'Other' }), token(4)], CHAINS);
@@ -91,14 +91,14 @@ describe('changes of the token listing', () => {
     expect(data?.node).toBeNull();
   });
 
-  it('have no prices: a refresh of prices, or of the order, leaves the cursor', async () => {
+  it('leave prices and order out: a refresh of these does not change the cursor', async () => {
     const gateway = await serve([token(1), token(2)]);
     const { cursor } = await tokenChanges(gateway);
     await refreshWith(gateway, [token(2, { price: { usd: 5 } }), token(1, { price: null })], CHAINS);
     expect(await tokenChanges(gateway, cursor)).toMatchObject({ cursor, isReset: false, changed: [] });
   });
 
-  it('do not show a listing that is held back', async () => {
+  it('do not include a listing that is held back', async () => {
     const gateway = await serve([token(1), token(2), token(3)], { holdBackTimes: 3 });
     const { cursor } = await tokenChanges(gateway);
     gateway.upstream.plan('tokens', json({ tokens: [token(1, { decimals: 18 })] }));
@@ -107,7 +107,7 @@ describe('changes of the token listing', () => {
     expect(await tokenChanges(gateway, cursor)).toMatchObject({ cursor, changed: [], removedIds: [] });
   });
 
-  it('lead from any earlier state to the present one', async () => {
+  it('turn any earlier state into the present one', async () => {
     const row = fc.record({
       index: fc.nat(5),
       name: fc.constantFrom('One', 'Other'),
@@ -170,7 +170,7 @@ describe('changes of the token listing', () => {
 });
 
 describe('changes of the chain listing', () => {
-  it('are what came, what changed and what went', async () => {
+  it('are the added, changed and removed chains', async () => {
     const gateway = await serve([token(1)]);
     const first = await chainChanges(gateway);
     expect(first).toMatchObject({ isReset: true, changed: { length: 2 } });
@@ -186,8 +186,8 @@ describe('changes of the chain listing', () => {
   });
 });
 
-describe('questions for changes', () => {
-  it('are cached until rows change, whatever the prices do, and cost the upstream nothing', async () => {
+describe('queries for changes', () => {
+  it('are cached until rows change, also when prices change, and cost the upstream nothing', async () => {
     const upstream = await startFakeUpstream({ chains: CHAINS, tokens: [token(1), token(2)] });
     const server = await startServer({ upstream, config: SELDOM });
     const { cursor } = await tokenChanges(server);
@@ -198,7 +198,7 @@ describe('questions for changes', () => {
     await refreshWith(server, [token(2)], CHAINS);
     const { count, bodies } = await server.countExecuted(asked);
     expect(count).toBe(1);
-    // Written from the snapshots; GraphQL Yoga gives the same.
+    // The operation writer and GraphQL Yoga give the same.
     expect(JSON.parse(bodies[0] ?? '')).toEqual({
       data: { tokenChanges: await tokenChanges(server, cursor) },
     });
@@ -206,7 +206,7 @@ describe('questions for changes', () => {
     expect(upstream.count()).toBe(5);
   });
 
-  it('may always ask for a whole listing, with every field and its chain', async () => {
+  it('may always select a whole listing, with every field and its chain', async () => {
     const listings = generatedListings(20, 2_000);
     const gateway = await createTestGateway({
       upstream: await startFakeUpstream(listings),

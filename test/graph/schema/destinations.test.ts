@@ -4,6 +4,7 @@ import { tokenRow } from '../../fixtures/rows.js';
 import { stopClocks, untilCachesSeeTheTime } from '../../support/clock.js';
 import { type Answer, first, json, startFakeUpstream, status } from '../../support/fake-upstream.js';
 import { codesOf, createTestGateway, defaultConfig, type TestGateway } from '../../support/test-gateway.js';
+import { startServer } from '../../support/test-server.js';
 
 interface Group {
   readonly chainKey: string;
@@ -21,7 +22,7 @@ const DESTINATIONS = `query ($srcChainKey: String!, $srcToken: String!, $include
 
 const PAIR = { srcChainKey: 'ethereum', srcToken: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48' };
 
-/** An upstream with the demo listings that gives this answer to every route request. */
+/** An upstream with the demo listings that responds to every route request with these rows. */
 async function startRoutingUpstream(routes: Answer | readonly object[]) {
   const upstream = await startFakeUpstream();
   const answerRoutes = typeof routes === 'function' ? routes : json({ tokens: routes });
@@ -41,7 +42,7 @@ const ROUTES = [
 ];
 
 describe('destinations', () => {
-  it('are the tokens of the pair by chain, in the order of the answer, without the source chain', async () => {
+  it('are the tokens of the pair by chain, in the upstream’s order, without the source chain', async () => {
     const upstream = await startRoutingUpstream(ROUTES);
     const { query } = await createTestGateway({ upstream });
     const { data, errors } = await query<{ destinations: Group[] }>(DESTINATIONS, PAIR);
@@ -59,7 +60,7 @@ describe('destinations', () => {
     ]);
   });
 
-  it('include the source chain if asked to, and not for null', async () => {
+  it('include the source chain for true, and not for null', async () => {
     const upstream = await startRoutingUpstream(ROUTES);
     const { query } = await createTestGateway({ upstream });
     const keysFor = async (includeSourceChain: boolean | null) => {
@@ -98,7 +99,7 @@ describe('destinations', () => {
       },
       { chainKey: 'unlisted', chain: null, tokens: [{ chainKey: 'unlisted', address: '0xu1' }] },
     ]);
-    // Without the source chain, however the client writes its key.
+    // Without the source chain, in whatever letter case the client writes its key.
     expect(data?.c).toEqual(data?.a);
     expect(upstream.routesAsked()).toHaveLength(1);
     expect(upstream.routesAsked()[0]?.url).toMatch(
@@ -112,10 +113,53 @@ describe('destinations', () => {
     ['an unknown token', { srcChainKey: 'ethereum', srcToken: '0x123' }],
     ['no address', { srcChainKey: 'ethereum', srcToken: '' }],
     ['no chain', { srcChainKey: '', srcToken: '0x123' }],
-  ])('of %s are none', async (_name, pair) => {
-    const upstream = await startRoutingUpstream([]);
+  ])('of %s are null without an error, before and after the listing is there', async (_name, pair) => {
+    const upstream = await startRoutingUpstream(ROUTES);
     const { query } = await createTestGateway({ upstream });
-    expect(await query(DESTINATIONS, pair)).toEqual({ data: { destinations: [] } });
+    expect(await query(DESTINATIONS, pair)).toEqual({ data: { destinations: null } });
+    await query('{ tokens { name } }');
+    expect(await query(DESTINATIONS, pair)).toEqual({ data: { destinations: null } });
+    expect(upstream.routesAsked()).toHaveLength(0);
+  });
+
+  it('of a listed token without routes are an empty list', async () => {
+    const { query } = await createTestGateway({ upstream: await startRoutingUpstream([]) });
+    expect(await query(DESTINATIONS, PAIR)).toEqual({ data: { destinations: [] } });
+  });
+
+  it('of a token that a stale listing lacks are the upstream’s; null if the upstream has none', async () => {
+    const clock = stopClocks();
+    let routes: readonly object[] = [];
+    const upstream = await startRoutingUpstream((...given) => json({ tokens: routes })(...given));
+    const config = {
+      tokensFreshMs: 60_000,
+      chainsFreshMs: 60_000,
+      destinationsFreshMs: 1,
+      upstreamRetries: 0,
+    };
+    const { query } = await createTestGateway({ upstream, config });
+    await query('{ tokens { name } }');
+    clock.advance(61_000);
+    const late = { srcChainKey: 'ethereum', srcToken: '0x123' };
+    expect(await query(DESTINATIONS, late)).toEqual({ data: { destinations: null } });
+    clock.advance(1_000);
+    await untilCachesSeeTheTime();
+    routes = ROUTES.slice(0, 1);
+    const { data } = await query<{ destinations: Group[] }>(DESTINATIONS, late);
+    expect(data?.destinations.map(({ chainKey }) => chainKey)).toEqual(['base']);
+  });
+
+  it('of a token without routes become null when it is no longer listed, also in a cached response', async () => {
+    const upstream = await startRoutingUpstream([]);
+    const config = { tokensFreshMs: 3_600_000, chainsFreshMs: 3_600_000, destinationsFreshMs: 3_600_000 };
+    const { query, snapshots } = await startServer({ upstream, config });
+    await query('{ tokens { name } chains { name } }');
+    const routes = async () => (await query<{ destinations: Group[] | null }>(DESTINATIONS, PAIR)).data;
+    for (let times = 0; times < 3; times++) expect(await routes()).toEqual({ destinations: [] });
+    const others = demoTokens.filter(({ address }) => address !== PAIR.srcToken);
+    upstream.plan('tokens', json({ tokens: others }));
+    snapshots.refreshNow();
+    await expect.poll(routes, { timeout: 20_000 }).toEqual({ destinations: null });
   });
 
   it('are null with the upstream’s code if it cannot answer, and the rest of the response stays', async () => {
@@ -140,7 +184,7 @@ describe('the age of routes', () => {
   }`;
   type Timed = readonly { readonly asOf: string }[];
 
-  /** Asks for the routes, and says what is shown of their age. */
+  /** Queries the routes. @returns every place where their age is shown */
   async function askWith(gateway: TestGateway, query = WITH_TIME) {
     const body = JSON.stringify({ query, variables: PAIR });
     const headers = { 'content-type': 'application/json' };
@@ -155,7 +199,7 @@ describe('the age of routes', () => {
     };
   }
 
-  it('is that of their request, and not said in the header while they are fresh', async () => {
+  it('counts from their request, and is not in the header while they are fresh', async () => {
     const gateway = await createTestGateway({ upstream: await startRoutingUpstream(ROUTES) });
     const before = Date.now();
     const { times, header } = await askWith(gateway);
@@ -167,7 +211,7 @@ describe('the age of routes', () => {
     expect((await askWith(gateway)).times).toEqual(times);
   });
 
-  it('counts the Age of the answer, and costs the upstream no further request', async () => {
+  it('includes the Age of the upstream’s response, and costs no further request', async () => {
     const upstream = await startRoutingUpstream(json({ tokens: ROUTES }, { age: '720' }));
     const gateway = await createTestGateway({ upstream });
     const { times, header } = await askWith(gateway);
@@ -182,7 +226,7 @@ describe('the age of routes', () => {
 
   it('grows while they cannot be fetched again', async () => {
     const clock = stopClocks();
-    // The first request for tokens is that for the listing.
+    // The first request for tokens is for the listing.
     const upstream = await startRoutingUpstream(first(2, json({ tokens: ROUTES }), status(500)));
     const config = { upstreamRetries: 0, tokensFreshMs: 3_600_000, chainsFreshMs: 3_600_000 };
     const gateway = await createTestGateway({ upstream, config: { ...config, destinationsFreshMs: 60_000 } });
@@ -238,7 +282,7 @@ describe('the budget for routes', () => {
     expect(upstream.routesAsked()).toHaveLength(4);
   });
 
-  it('holds for destinations of a whole listing', async () => {
+  it('applies to the destinations of a whole listing', async () => {
     const upstream = await startRoutingUpstream([]);
     const { query } = await createTestGateway({ upstream });
     const answer = await query<{ tokens: { symbol: string; destinations: object[] | null }[] }>(
@@ -250,7 +294,7 @@ describe('the budget for routes', () => {
     expect(upstream.routesAsked()).toHaveLength(10);
   });
 
-  it('fails an operation as a whole that would have more than a thousand errors', async () => {
+  it('fails the whole operation in place of more than a thousand errors', async () => {
     const upstream = await startRoutingUpstream([]);
     const { query } = await createTestGateway({ upstream });
     const lists = Array.from(

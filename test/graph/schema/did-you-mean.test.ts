@@ -1,7 +1,7 @@
 import { type ExecutionResult, execute, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { schema } from '../../../src/graph/schema/index.js';
-import { parseChains, parseTokens } from '../../../src/upstream/rows.js';
+import { CHAINS, TOKENS } from '../../../src/upstream/listing-kinds.js';
 import { createContexts } from '../../execution/support/gateway-context.js';
 import { createWriter } from '../../execution/support/writer.js';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
@@ -29,8 +29,8 @@ describe('TokenConnection.didYouMean', () => {
     async (text) => {
       const origin = { source: 'demo', takenAt: 1_700_000_000_000 };
       const createContext = await createContexts(
-        await parseChains(demoChains, origin),
-        await parseTokens(demoTokens, origin, false),
+        await CHAINS.parse(demoChains, origin),
+        await TOKENS.parse(demoTokens, origin),
       );
       const document = parse(searchFor(text, 'totalCount didYouMean again: didYouMean nodes { symbol }'));
       const written = createWriter(schema, document).write(createContext());
@@ -39,14 +39,14 @@ describe('TokenConnection.didYouMean', () => {
     },
   );
 
-  it('costs another search where nothing was found, and nothing elsewhere', async () => {
+  it('costs another search if nothing was found, and otherwise nothing', async () => {
     const units = 2 * demoTokens.length;
     const whole = 1 + demoTokens.length;
     const { query } = await createTestGateway({ config: { maxCost: 1, maxAliases: 1000 } });
     await query('{ tokens { symbol } }');
     const refused = await query(searchFor('usdcc', 'didYouMean '.concat(again(100))));
     const [, limit = ''] = /at most (\d+) units/.exec(refused.errors?.[0]?.message ?? '') ?? [];
-    // The limit is what the whole listing costs.
+    // The limit is the cost of the whole listing.
     expect(Number(limit)).toBeGreaterThan(whole);
     const fits = Math.floor((Number(limit) - units) / (units + 1)) - 1;
     expect(codesOf(await query(searchFor('usdcc', again(fits))))).toEqual([]);
@@ -54,13 +54,13 @@ describe('TokenConnection.didYouMean', () => {
     expect(codesOf(await query(searchFor('usdc', again(fits + 2))))).toEqual([]);
   });
 
-  it('is not sent again once the listing has what was searched for', async () => {
+  it('is not served from the cache once the listing has the token', async () => {
     const tokens = demoTokens.filter(({ symbol }) => symbol !== 'USDC');
     const upstream = await startFakeUpstream({ tokens });
     const server = await startServer({ upstream, config: { tokensFreshMs: 3_600_000 } });
     const asked = { query: searchFor('pendel', 'totalCount didYouMean') };
     const { count, bodies } = await server.countExecuted(asked, asked, asked);
-    // The third time it is sent as it was kept.
+    // The third response is the cached one.
     expect(count).toBe(2);
     expect(JSON.parse(bodies[2] ?? '')).toEqual({
       data: { tokenSearch: { totalCount: 0, didYouMean: ['PENDLE'] } },
@@ -73,7 +73,7 @@ describe('TokenConnection.didYouMean', () => {
   });
 });
 
-/** The field under other names, so many times. */
+/** The field this many times, with aliases. */
 function again(times: number): string {
   return Array.from({ length: times }, (_none, nth) => `a${nth}: didYouMean`).join(' ');
 }

@@ -12,7 +12,7 @@ const SYMBOL: HeldBackFact = { fact: 'symbol', served: 'USDC', upstream: 'U"SDC\
 const CHAIN_ID: HeldBackFact = { fact: 'chainId', served: '1', upstream: '2', since: SINCE };
 const TIME = '2026-01-31T12:34:56.789Z';
 const FIELDS = 'heldBack { fact served upstream since }';
-/** Of a token and its chain. */
+/** Selects `heldBack` of a token and its chain. */
 const EVERY_FIELD = `{
   id isBridgeable chainKey address decimals symbol name price { usd asOf } isNative logoUrl caip19 ${FIELDS}
   chain { id chainKey chainType chainId shortName name caip2 tokenCount ${FIELDS}
@@ -29,7 +29,7 @@ const TOKENS = [
   tokenRow('a', '0x2', { symbol: 'ETH', price: { usd: 2 } }),
 ];
 
-/** Has the upstream's listing, of which some rows are held back. */
+/** Starts a gateway that holds back some rows of the upstream's listing. */
 const optionsOf = async (ofRows: HeldBackRows, config = {}) => ({
   upstream: await startFakeUpstream({ chains: CHAINS, tokens: TOKENS }),
   decorate: withHeldBack(ofRows),
@@ -38,7 +38,7 @@ const optionsOf = async (ofRows: HeldBackRows, config = {}) => ({
 const serve = async (ofRows: HeldBackRows, config = {}) => createTestGateway(await optionsOf(ofRows, config));
 
 describe('heldBack', () => {
-  it('says of a token and of a chain what is served, what the upstream sends, and since when', async () => {
+  it('gives the served value, the upstream’s value and its time, for tokens and chains', async () => {
     const { query } = await serve({ USDC: [DECIMALS, SYMBOL], a: [CHAIN_ID] });
     const answer = await query(
       `{ tokens { symbol price { usd } ${FIELDS} } chains { chainKey ${FIELDS} }
@@ -60,7 +60,7 @@ describe('heldBack', () => {
     });
   });
 
-  it('is there by every way to a token', async () => {
+  it('is the same for a token from every field', async () => {
     const { query } = await serve({ USDC: [DECIMALS, SYMBOL] });
     const node = `{ ... on Token { ${FIELDS} } }`;
     const { data } = await query<Record<string, unknown>>(
@@ -85,7 +85,7 @@ describe('heldBack', () => {
     });
   });
 
-  it('is written without GraphQL Yoga like all fields, and a cached response follows it', async () => {
+  it('is written by the operation writer, and a change ends a cached response', async () => {
     const ofRows: Record<string, readonly HeldBackFact[]> = { USDC: [DECIMALS, SYMBOL] };
     const server = await startServer(await optionsOf(ofRows));
     const query = `{ tokens { symbol ${FIELDS} chain { ${FIELDS} } } }`;
@@ -111,7 +111,7 @@ describe('heldBack', () => {
     });
   });
 
-  it('counts its rows in MAX_ROWS, and makes no operation too expensive that was allowed before', async () => {
+  it('counts towards the limit on rows, but does not add cost', async () => {
     const facts = {
       tokens: `{ tokens { ${FIELDS} } }`,
       chains: '{ tokens { chain { heldBack { fact } } } }',
@@ -136,7 +136,7 @@ describe('heldBack', () => {
 });
 
 describe('heldBackRows', () => {
-  it('is what the snapshots say of each listing', async () => {
+  it('is the count of the snapshots for each listing', async () => {
     const { query, snapshots } = await serve({});
     expect(await query('{ listings { name heldBackRows } }')).toEqual({
       data: {

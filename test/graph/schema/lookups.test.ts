@@ -15,7 +15,7 @@ const NODES = `query ($ids: [ID!]!) {
 const encoded = (...parts: string[]) => Buffer.from(JSON.stringify(parts)).toString('base64url');
 
 describe('node and nodes', () => {
-  it('find every chain and every token by its id, in the order asked', async () => {
+  it('find every chain and every token by its id, in the order of the ids', async () => {
     const { query, upstream } = await createTestGateway();
     const { data } = await query<{ chains: { id: string }[]; tokens: { id: string }[] }>(
       '{ chains { id } tokens { id } }',
@@ -45,7 +45,7 @@ describe('node and nodes', () => {
   ])('find a token by an id with %s, in either form of base64', async (_writing, found, address) => {
     const { query } = await createTestGateway();
     const json = Buffer.from(JSON.stringify(['Token', 'ethereum', address]));
-    // Most tools that rewrite an id add padding.
+    // Tools that encode an id again often add padding.
     for (const id of [json.toString('base64url'), json.toString('base64')]) {
       const { data } = await query<{ node: { address: string }; nodes: [{ address: string; id: string }] }>(
         `query ($id: ID!) {
@@ -72,7 +72,7 @@ describe('node and nodes', () => {
     expect(await idIn(`${USDC}g`)).not.toBe(await idIn(`${USDC.toLowerCase()}g`));
   });
 
-  it('are null for an unknown id and for text that is no id', async () => {
+  it('are null for an unknown id and for other texts', async () => {
     const { query } = await createTestGateway();
     const unknown = [
       '',
@@ -141,7 +141,7 @@ describe('chainsByKey and tokensByKey', () => {
     expect(upstream.count()).toBe(2);
   });
 
-  it('lose only the items whose listing fails', async () => {
+  it('are null only for the items whose listing fails', async () => {
     const upstream = await startFakeUpstream({
       chains: [chainRow('base')],
       tokens: [tokenRow('base', '0x1')],

@@ -111,6 +111,7 @@ describe('the schema', () => {
       'isNative: Boolean',
       'maxPriceUsd: Float',
       'minPriceUsd: Float',
+      'reachableFrom: TokenKey',
       'symbols: [String!]',
     ]);
     expect(fieldsOf('Node')).toEqual(['id: ID!']);

@@ -14,7 +14,7 @@ interface FoundToken {
 }
 
 const HEX = '0x00000000000000000000000000000000000000';
-/** Rows of kinds that the demo listing lacks. */
+/** Kinds of rows that the demo listing lacks. */
 const ODD_TOKENS = [
   tokenRow('ethereum', `${HEX}a1`, { symbol: 'ARB', name: 'Arbitrum' }),
   tokenRow('base', `${HEX}a2`, { symbol: '₿TCx', name: 'Bitcoin of another kind' }),
@@ -71,10 +71,10 @@ describe('a query as a person types it', () => {
     ['s*usdc', 'S*USDC'],
     ['susdc', 'S*USDC'],
     ['usd', 'USD'],
-    ['usdt', 'USDT USDt USDT0 USD₮0'],
-    ['usd₮', 'USDT USDt USDT0 USD₮0'],
-    ['usdt0', 'USDT0 USD₮0'],
-    ['usd₮0', 'USDT0 USD₮0'],
+    ['usdt', 'USDT USDt USD₮0 USDT0'],
+    ['usd₮', 'USDT USDt USD₮0 USDT0'],
+    ['usdt0', 'USD₮0 USDT0'],
+    ['usd₮0', 'USD₮0 USDT0'],
     ['m.usdt', 'm.USDT'],
     ['musdt', 'm.USDT'],
     ['eth', 'ETH'],
@@ -90,7 +90,7 @@ describe('a query as a person types it', () => {
     ['stg', 'STG stgUSDC'],
     ['g', 'G'],
     ['sol', 'SOL'],
-    // A name, or words of it.
+    // A name, or words of a name.
     ['tether', 'USDT USDt'],
     ['coin usd', 'USDC'],
     ['usd coin', 'USDC'],
@@ -107,7 +107,7 @@ describe('a query as a person types it', () => {
     // Characters that a keyboard or a clipboard adds.
     ['  usdc ', 'USDC USDC.e'],
     ['ＵＳＤＣ', 'USDC USDC.e'],
-    ['ｕｓｄ₮０', 'USDT0 USD₮0'],
+    ['ｕｓｄ₮０', 'USD₮0 USDT0'],
     ['us\u200bdc', 'USDC USDC.e'],
     ['\ufeffusdc\u00a0', 'USDC USDC.e'],
     ['usdc,', 'USDC USDC.e'],
@@ -137,7 +137,7 @@ describe('a query as a person types it', () => {
     ['base usdc', 'USDC S*USDC', 'base'],
     ['usdc kaia', 'USDC.e', 'klaytn'],
     ['kaia', 'KAIA USDC.e USDT WETH', 'klaytn'],
-    ['klaytn', 'USDC.e USDT WETH KAIA', 'klaytn'],
+    ['klaytn', 'KAIA USDC.e USDT WETH', 'klaytn'],
     ['vana', 'VANA', 'islander'],
     ['usdc hyperevm', 'USDC', 'hyperliquid'],
     ['usdc op', 'USDC USDC.e', 'optimism'],
@@ -214,7 +214,7 @@ describe('a query as a person types it', () => {
     expect(found).toEqual([expect.objectContaining({ symbol: 'STG', chainKey: 'polygon' })]);
   });
 
-  it('a whole type of Move finds its token, as a page or an explorer writes it', async () => {
+  it('a whole Move type finds its token, in the forms of pages and explorers', async () => {
     const types = demoTokens.filter(({ address }) => address.includes('::'));
     expect(types.length).toBeGreaterThan(3);
     for (const { address } of types) {
@@ -228,7 +228,7 @@ describe('a query as a person types it', () => {
     }
   });
 
-  it('a type of Move with parameters finds its token, also with the white space of a page', async () => {
+  it('a Move type with parameters finds its token, with or without white space', async () => {
     const type = '0xabc::lp::LP<0x1::a::A,0x2::b::B<u8>>';
     const tokens = [tokenRow('base', type, { symbol: 'POOL' }), tokenRow('base', '0x1::a::A')];
     const { query } = await createTestGateway({
@@ -257,12 +257,12 @@ describe('a query as a person types it', () => {
     expect(found).toEqual([expect.objectContaining({ symbol: 'USDC', chainKey: 'ethereum' })]);
   });
 
-  it('a type of Move is found by its start and end, as the page shows it', async () => {
+  it('the start and end of a Move type, as the picker shows them, find its token', async () => {
     const { found } = await search('0x1::a…Coin aptos');
     expect(found).toEqual([expect.objectContaining({ symbol: 'APT', chainKey: 'aptos' })]);
   });
 
-  it('the start of an address finds those that begin so, in any letter case', async () => {
+  it('the start of an address finds all addresses with that start, in any letter case', async () => {
     for (const typed of ['0x20c000', '0X20C00000', '"0x20c000"', '0x20c000 tempo']) {
       const { totalCount } = await search(typed);
       const listed = demoTokens.filter(({ address }) => address.toLowerCase().startsWith('0x20c000'));
@@ -271,7 +271,7 @@ describe('a query as a person types it', () => {
     }
   });
 
-  it('the first zeros of the zero address do not yet mean it', async () => {
+  it('the first zeros of the zero address do not find native assets', async () => {
     const { found } = await search('0x00000000');
     expect(found.filter(({ symbol }) => symbol === 'ETH')).toEqual([]);
     expect((await search(`0x${'0'.repeat(40)} ethereum`)).found).toMatchObject([{ symbol: 'ETH' }]);
@@ -302,7 +302,7 @@ describe('a query as a person types it', () => {
     );
   });
 
-  it('an address and a chain find the token there', async () => {
+  it('an address and a chain find the token on that chain', async () => {
     const { found } = await search(`${STG.toLowerCase()} poly`);
     expect(found.map(({ chainKey }) => chainKey)).toEqual(
       demoTokens
@@ -320,10 +320,10 @@ describe('a query as a person types it', () => {
     ['the start of one address with the end of another', '0xA0b8…2913'],
     ['less than four digits at the start and at the end of an address', '0xA0b…b48'],
     ['a case-sensitive address in another case', ON_SOLANA.toLowerCase()],
-    ['two words of which one fits nothing', 'usdc qqqq'],
-    ['two words that fit no token together', 'pengu ethereum'],
-    ['stray marks alone', '***'],
-    ['what a pattern language means', '.*'],
+    ['a word that matches beside one that does not', 'usdc qqqq'],
+    ['two words that match only different tokens', 'pengu ethereum'],
+    ['punctuation alone', '***'],
+    ['a regular expression', '.*'],
     ['a line of the index', 'usdc\nusdt'],
   ])('%s finds none', async (_what, typed) => {
     expect(await search(typed)).toEqual({ found: [], totalCount: 0 });
@@ -345,14 +345,14 @@ describe('a query as a person types it', () => {
     expect(found.filter(({ symbol, chainKey }) => `${symbol} ${chainKey}`.startsWith(unwanted))).toEqual([]);
   });
 
-  it('puts the tokens of a chain before those with a part of its name in theirs', async () => {
+  it('puts the tokens of a chain before tokens with a part of its name in their own', async () => {
     const { found } = await search('base', { isBridgeable: true });
     const onBase = found.filter(({ chainKey }) => chainKey === 'base');
     expect(onBase.length).toBeGreaterThan(10);
     expect(found.slice(0, onBase.length)).toEqual(onBase);
   });
 
-  it('orders equal matches by counts that only powers of two divide: of the chain, then of the symbol', async () => {
+  it('orders equal matches by the tokens of the chain, then by the number of chains, rounded down to a power of two', async () => {
     const row = (chainKey: string, nth: number, symbol: string) =>
       tokenRow(chainKey, `0x${chainKey.charCodeAt(0)}${nth}`, { symbol, name: 'Same' });
     const tokens = [
@@ -371,9 +371,40 @@ describe('a query as a person types it', () => {
       return data?.tokenSearch.edges.map(({ node }) => `${node.symbol} ${node.chainKey}`).join(', ');
     };
     // z has 4 bridgeable tokens, y and x have 3 and 2; AA and BB are on 3 chains, CC on 2.
-    expect(await orderOf('same')).toBe('AA z, BB z, CC z, DD z, AA x, AA y, BB y, CC y, EE x, BB x');
-    // A blank query orders by the symbol first.
-    expect(await orderOf('')).toBe('AA z, BB z, CC z, AA x, AA y, BB y, CC y, BB x, DD z, EE x');
+    expect(await orderOf('same')).toBe('AA z, BB z, CC z, DD z, AA y, BB y, CC y, AA x, EE x, BB x');
+    // A blank query sorts by the symbol's number of chains first.
+    expect(await orderOf('')).toBe('AA z, BB z, CC z, AA y, BB y, CC y, AA x, BB x, DD z, EE x');
+  });
+
+  it('puts a native asset before the other tokens of its symbol on its chain, and then bridgeable ones', async () => {
+    const native = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
+    const tokens = [
+      tokenRow('a', '0x1', { symbol: 'METIS', isBridgeable: false }),
+      tokenRow('a', '0x2', { symbol: 'Metis' }),
+      tokenRow('a', native, { symbol: 'METIS', isBridgeable: false, price: null }),
+      tokenRow('b', '0x3', { symbol: 'Metis', isBridgeable: false }),
+      tokenRow('b', '0x4', { symbol: 'METIS' }),
+    ];
+    const upstream = await startFakeUpstream({ chains: [chainRow('a'), chainRow('b')], tokens });
+    const { query } = await createTestGateway({ upstream });
+    for (const typed of ['metis', 'met', '']) {
+      const { data } = await query<{ tokenSearch: { nodes: { address: string; chainKey: string }[] } }>(
+        'query ($typed: String) { tokenSearch(query: $typed) { nodes { chainKey address } } }',
+        { typed },
+      );
+      const on = (key: string) =>
+        data?.tokenSearch.nodes.flatMap(({ chainKey, address }) => (chainKey === key ? [address] : []));
+      expect(on('a')).toEqual([native, '0x2', '0x1']);
+      expect(on('b')).toEqual(['0x4', '0x3']);
+    }
+  });
+
+  it('puts bridgeable tokens first only among equal matches', async () => {
+    const { found } = await search('solana');
+    expect(found[0]).toMatchObject({ symbol: 'SOL', isBridgeable: false });
+    const ofOtherMatch = found.slice(1).map(({ isBridgeable }) => isBridgeable);
+    expect(ofOtherMatch).toEqual(ofOtherMatch.toSorted((a, b) => Number(b) - Number(a)));
+    expect(ofOtherMatch).toContain(true);
   });
 
   it('puts bridgeable and priced tokens first among equal symbols', async () => {
@@ -387,12 +418,12 @@ describe('a query as a person types it', () => {
     ]);
   });
 
-  it('puts the native asset of a chain first among its bridgeable tokens, if the chain is named', async () => {
+  it('puts the native asset of a named chain before its other bridgeable tokens', async () => {
     const { found } = await search('ethereum');
     expect(found[0]).toMatchObject({ symbol: 'ETH', chainKey: 'ethereum' });
   });
 
-  it('tries looser interpretations if the filter removes everything that was found', async () => {
+  it('tries looser interpretations if the filter removes all matches', async () => {
     // There is an AVAX token, which is not bridgeable.
     const { found } = await search('avax', { isBridgeable: true });
     expect(found.length).toBeGreaterThan(1);
@@ -444,7 +475,7 @@ describe('without a chain listing', () => {
     ]);
   });
 
-  it('tokens are listed without waiting for it, if nothing of it is needed', async () => {
+  it('tokens are listed without waiting for chains, if the search does not need them', async () => {
     const upstream = await startFakeUpstream({
       chains: [chainRow('base')],
       tokens: [tokenRow('base', '0x2')],
@@ -456,7 +487,7 @@ describe('without a chain listing', () => {
     const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
     const plain = await query('{ tokenSearch(query: " ", filter: { hasPrice: true }) { totalCount } }');
     expect(plain.data).toEqual({ tokenSearch: { totalCount: 1 } });
-    // Names of chains could matter here, so the search waits for them.
+    // This query could name a chain, so the search waits for the chains.
     const named = query('{ tokenSearch(query: "usdc") { totalCount } }');
     const isFirst = await Promise.race([named.then(() => true), sleep(200, false)]);
     expect(isFirst).toBe(false);
@@ -466,8 +497,8 @@ describe('without a chain listing', () => {
   });
 });
 
-describe('odd rows', () => {
-  it('are found by the texts they have', async () => {
+describe('rows with unusual texts', () => {
+  it('are found by their texts', async () => {
     const upstream = await startFakeUpstream({
       chains: [chainRow('base')],
       tokens: [
@@ -487,8 +518,8 @@ describe('odd rows', () => {
 
 const CURRENCY = { chainKey: 'two', name: 'Two', symbol: 'TWO', decimals: 18 };
 
-describe('the result of a search is cached', () => {
-  it('no longer than the chains are the same', async () => {
+describe('the cached result of a search', () => {
+  it('expires when the chains change', async () => {
     const upstream = await startFakeUpstream({
       chains: [chainRow('one', { name: 'First' }), chainRow('two', { name: 'Second' })],
       tokens: [tokenRow('one', '0x1'), tokenRow('two', '0x2')],
@@ -521,7 +552,7 @@ describe('the result of a search is cached', () => {
     expect(keysOf(await query(document))).toEqual([['two'], ['two']]);
   });
 
-  it('no longer than prices are young enough', async () => {
+  it('expires when prices become too old', async () => {
     const { query } = await createTestGateway({
       config: { tokensFreshMs: 3_600_000, priceMaxAgeMs: 60_000 },
     });

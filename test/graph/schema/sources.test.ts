@@ -25,7 +25,7 @@ const OF_B = { query: SOURCES, variables: { dstChainKey: 'b', dstToken: '0X1' } 
 const nameOf = ({ chainKey, address }: Pick<RawToken, 'chainKey' | 'address'>) => `${chainKey} ${address}`;
 
 describe('sources', () => {
-  it('of every demo token are the destinations of all turned round', async () => {
+  it('of every demo token are the inverted destinations of all tokens', async () => {
     stopDate();
     const upstream = await startFakeUpstream();
     const listings = readDemoListings();
@@ -59,22 +59,18 @@ describe('sources', () => {
       `{ destinations(srcChainKey: "ethereum", srcToken: "${usdc?.address}") { chainKey } }`,
     );
     expect(data?.destinations.length).toBeGreaterThan(10);
-    // All of these were answered from the sweep.
+    // The sweep had fetched all of these routes.
     expect(upstream.seen.filter(({ url }) => url.includes('srcToken='))).toHaveLength(bridgeable.length);
   });
 
-  it('are written without GraphQL Yoga, with the same bytes', async () => {
+  it('are written by the operation writer, with the same bytes as by GraphQL Yoga', async () => {
     stopDate();
     const gateway = await startSweeping(await startSweptUpstream(NETWORK));
     await untilComplete(gateway);
     const toRequest = () => expect.fail('GraphQL Yoga is asked');
     const request = { isOperation: true, parameters: () => OF_B, toRequest };
     const answer = await gateway.gateway.respond(request, {});
-    const response = await gateway.fetch('/graphql', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(OF_B),
-    });
+    const response = await gateway.post(OF_B);
     const body = await response.text();
     expect('written' in answer && Buffer.concat(answer.written.body).toString()).toBe(body);
     expect(JSON.parse(body)).toMatchObject({
@@ -82,7 +78,7 @@ describe('sources', () => {
     });
   });
 
-  it('are cached until the map changes; the time of the oldest answer matters only where it is shown', async () => {
+  it('are cached until the route map changes or, if shown, the time of its oldest answer', async () => {
     const date = stopDate();
     const upstream = await startSweptUpstream(NETWORK);
     const server = await startServer({ upstream, config: SWEEPING });

@@ -1,7 +1,7 @@
-/** An answer as it came over the wire. */
+/** An answer as received. */
 export interface Answer {
   readonly status: number;
-  /** By names in lower case; of one that came more than once, all values with commas between. */
+  /** By names in lower case. The values of a repeated header are joined by commas. */
   readonly headers: ReadonlyMap<string, string>;
   /** Still in its content encoding. */
   readonly body: Buffer;
@@ -9,11 +9,11 @@ export interface Answer {
 
 /** Reads answers from the bytes of one connection. */
 export interface AnswerReader {
-  /** The answers that are whole. */
+  /** The complete answers. */
   readonly answers: readonly Answer[];
-  /** Takes the next bytes; throws where they are no answer that HTTP/1.1 knows. */
+  /** Reads the next bytes. Throws if they are not a valid HTTP/1.1 answer. */
   push(bytes: Buffer): void;
-  /** Says that no more bytes come; throws where an answer has begun and is not whole. */
+  /** Ends the input. Throws if an answer is incomplete. */
   end(): void;
 }
 
@@ -22,7 +22,7 @@ interface Head {
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** @param methods of the requests to which they are the answers, in their order */
+/** @param methods the methods of the requests, in order */
 export function createAnswerReader(methods: readonly string[]): AnswerReader {
   const answers: Answer[] = [];
   let pending: Buffer = Buffer.alloc(0);
@@ -43,7 +43,7 @@ export function createAnswerReader(methods: readonly string[]): AnswerReader {
   }
 
   function finish({ status, headers }: Head): true {
-    // What precedes the answer, such as 100, is none.
+    // Interim responses, such as 100, do not count.
     if (status >= 200) answers.push({ status, headers, body: Buffer.concat(body) });
     head = undefined;
     body = [];
@@ -58,7 +58,7 @@ export function createAnswerReader(methods: readonly string[]): AnswerReader {
     return true;
   }
 
-  /** Whether there is more to be read now. */
+  /** Reads one step further. False if more bytes are needed. */
   function advance(): boolean {
     if (!head) return readHead();
     const { status, headers } = head;
@@ -97,7 +97,7 @@ export function createAnswerReader(methods: readonly string[]): AnswerReader {
       while (pending.byteLength > 0 || head) if (!advance()) break;
     },
     end() {
-      // One without a length ends with the connection.
+      // An answer without a length ends with the connection.
       if (head && !head.headers.has('content-length') && !head.headers.has('transfer-encoding')) {
         body.push(pending);
         finish(head);

@@ -5,7 +5,7 @@ import { craftedOpaque, nested, ODD_NAMES, oddText, representation } from './val
 /** Makes a document. */
 export type Make = (random: Random) => string;
 
-/** About as many lexical tokens as the gateway takes by default: the dearest documents are just within. */
+/** About the limit of lexical tokens: the most expensive documents are just below it. */
 const MANY = 2_500;
 
 /** Fields that need no selection, and those that need one of a chain or of a token, at the root. */
@@ -29,7 +29,7 @@ const DEAR_ROOTS = [
   '__schema { types { fields { type { name } } } }',
 ];
 
-/** Documents whose form is made to be dear or to be mistaken, by what they try. */
+/** Documents whose form is expensive or misleading, by name. */
 export const FORM_ATTACKS: Readonly<Record<string, Make>> = {
   nestedFields: (random) =>
     `{ chains { ${nested(random.size(400), random.pick(['tokens { chain { ', 'tokens{id chain{name ']), 'id', '}}')} } }`,
@@ -54,7 +54,7 @@ export const FORM_ATTACKS: Readonly<Record<string, Make>> = {
     return `{ chains { ...F0 } } ${times(count, (nth) => `fragment F${nth} on Chain { id ...${name()} ...${name()} }`).join(' ')}`;
   },
   spreadWeb: (random) => {
-    // Each pair of fragments has to be compared.
+    // A validator has to compare each pair of fragments.
     const count = random.size(250);
     const fragments = times(
       count,
@@ -227,7 +227,7 @@ function spreadBomb(random: Random): string {
   return `${operation} ${fragments.join(' ')} fragment F${count} on ${type} { ${field} }`;
 }
 
-/** Documents whose values, introspection or letters are made to be dear or to be mistaken, by what they try. */
+/** Documents whose values, introspection or characters are expensive or misleading, by name. */
 export const VALUE_ATTACKS: Readonly<Record<string, Make>> = {
   literals: (random) =>
     `{ ${random.pick(['tokenSearch(query:', 'tokenSearch(first:', 'node(id:', 'chain(chainKey:', 'chains(search:', 'tokenSearch(filter: {minPriceUsd:'])} ${oddLiteral(random)}${random.pick(['', ' }'])}) { ${random.pick(['id', 'totalCount', '__typename'])} } }`,
@@ -270,7 +270,7 @@ export const VALUE_ATTACKS: Readonly<Record<string, Make>> = {
     return `{ ${times(random.size(40), (nth) => `a${nth}: ${aliased()}`).join(' ')} }`;
   },
   wideIntrospection: (random) => {
-    // Within the limit on nested lists of introspection, as wide as aliases make it.
+    // Within the limit on nested lists of introspection, and wide by aliases.
     const list = (depth: number): string =>
       depth === 0
         ? 'name'
@@ -347,12 +347,12 @@ function oddLiteral(random: Random): string {
   ])();
 }
 
-/** A text as a document writes it. */
+/** A text as a literal of GraphQL. */
 function quoted(text: string): string {
   return JSON.stringify(text);
 }
 
-/** A JSON value as a document writes it; names that are none there are left as they are. */
+/** A JSON value as a literal of GraphQL. Invalid names are left unchanged. */
 function literalOf(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literalOf).join(' ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';

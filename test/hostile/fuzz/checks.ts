@@ -7,14 +7,14 @@ import type { Operation } from '../../support/generated-operations.js';
 import type { Answer } from './answer-reader.js';
 import { type Exchange, exchangeOf } from './exchange.js';
 
-/** Codes of the GraphQL server and of persisted queries; INTERNAL_SERVER_ERROR is a fault wherever it comes. */
+/** Codes of the GraphQL server and of persisted queries. INTERNAL_SERVER_ERROR is missing: it is always a fault. */
 const SERVER_CODES =
   'GRAPHQL_PARSE_FAILED GRAPHQL_VALIDATION_FAILED BAD_REQUEST OPERATION_RESOLUTION_FAILURE PERSISTED_QUERY_NOT_FOUND PERSISTED_QUERY_MISMATCH'.split(
     ' ',
   );
 const CODES: ReadonlySet<unknown> = new Set([...ERROR_CODES, ...SERVER_CODES, 'OVERLOADED']);
 
-/** What is wrong with an answer by itself, whatever was asked. */
+/** The faults of an answer that do not depend on its request. */
 export function faultsOf(answer: Answer, method: string): readonly string[] {
   const { status, headers } = answer;
   const faults: string[] = [];
@@ -38,7 +38,7 @@ export function faultsOf(answer: Answer, method: string): readonly string[] {
   return faults;
 }
 
-/** The plain text of a body; undefined where it is not encoded as it says. */
+/** The decoded text of a body. Undefined if it is not encoded as its header says. */
 function textOf({ headers, body }: Answer): string | undefined {
   try {
     switch (headers.get('content-encoding')) {
@@ -52,12 +52,12 @@ function textOf({ headers, body }: Answer): string | undefined {
         return body.toString('utf8');
     }
   } catch {
-    // The body of an answer to HEAD.
+    // An answer to HEAD has no body.
     return body.byteLength === 0 ? '' : undefined;
   }
 }
 
-/** The JSON documents in a body; undefined where there should be one and is none. */
+/** The JSON documents in a body. Undefined if an expected one is missing. */
 function documentsOf(contentType: string, text: string): readonly unknown[] | undefined {
   const type = contentType.split(';')[0]?.trim() ?? '';
   try {
@@ -74,7 +74,7 @@ function documentsOf(contentType: string, text: string): readonly unknown[] | un
   }
 }
 
-/** A GraphQL response has data or errors; the pages beside the graph answer with an `error`, or with facts. */
+/** Checks that a GraphQL response has data or errors, and that other JSON has an `error` or facts. */
 function shapeFaults(document: unknown): readonly string[] {
   if (typeof document !== 'object' || document === null) return ['Expected a JSON object'];
   if (Array.isArray(document)) return document.flatMap(shapeFaults);
@@ -93,7 +93,7 @@ function codesOf(document: unknown): readonly unknown[] {
 
 const ALIAS = 'addedByTheFuzzer';
 
-/** The same operation so written that nothing which is kept of it serves: with a field more, and other white space. */
+/** The same operation with one more field and other white space, so that no cache has its response. */
 export function rewritten(operation: Operation): Exchange {
   const document = visit(parse(operation.query), {
     OperationDefinition: (node): OperationDefinitionNode => ({
@@ -116,15 +116,15 @@ export function rewritten(operation: Operation): Exchange {
   return exchangeOf('rewritten', { method: 'POST', target: '/graphql', headers, body });
 }
 
-/** How the answer to an operation differs from that to the same one rewritten; undefined where it does not. */
+/** The difference between the answers to an operation and to the same one rewritten. Undefined if they are equal. */
 export function differenceOf(first: Answer, second: Answer): string | undefined {
   const [one, other] = [comparable(first), comparable(second)];
-  // The field more can be one too many.
+  // The additional field can exceed a limit.
   if (!one || !other || other.includes('LIMIT_EXCEEDED') || one === other) return undefined;
   return `Another answer to the same operation: ${one.slice(0, 500)} and ${other.slice(0, 500)}`;
 }
 
-/** Data and the codes of errors; undefined for what is no answer to an operation in JSON. */
+/** The data and the codes of errors. Undefined if the answer is not JSON of an operation. */
 function comparable(answer: Answer): string | undefined {
   if (!/^application\/(graphql-response\+)?json/.test(answer.headers.get('content-type') ?? ''))
     return undefined;

@@ -4,25 +4,25 @@ import { type Answer, createAnswerReader } from './answer-reader.js';
 import type { Exchange } from './exchange.js';
 import type { FuzzTarget } from './target.js';
 
-/** What came of an exchange. */
+/** The result of an exchange. */
 export interface Outcome {
   readonly answers: readonly Answer[];
-  /** Why the exchange itself is a fault of the gateway, whatever the answers say. */
+  /** Why the exchange is a fault of the gateway, regardless of the answers. */
   readonly fault?: string;
 }
 
-/** Sends exchanges to one target, each on a connection of its own unless an earlier one is left open. */
+/** Sends exchanges to one target, each on a new connection unless an earlier one is still open. */
 export interface Client {
   send(exchange: Exchange): Promise<Outcome>;
   close(): void;
 }
 
-/** CPU time of the gateway after which an answer does not come any more, in milliseconds. */
+/** CPU time of the gateway after which an answer counts as lost, in milliseconds. */
 const HANG_CPU_MS = 10_000;
 const LOOK_EVERY_MS = 100;
-/** So many looks in a row at a gateway that has nothing to do: nothing will come any more. */
+/** After this many checks in a row of an idle gateway, no further answer is expected. */
 const IDLE_LOOKS = 150;
-/** From sending to cutting off, so that some of it has been read. */
+/** The time between sending and cutting the connection, so that some bytes have been read. */
 const CUT_AFTER_MS = 2;
 
 export function createClient(target: FuzzTarget): Client {
@@ -40,7 +40,7 @@ export function createClient(target: FuzzTarget): Client {
       socket.once('connect', resolve);
       socket.once('error', () => resolve());
     });
-    // What an error means is told by the answers that came before it.
+    // The answers before an error decide what it means.
     socket.on('error', () => {});
     return socket;
   }
@@ -63,7 +63,7 @@ export function createClient(target: FuzzTarget): Client {
   return { send, close: () => idle?.destroy() };
 }
 
-/** Waits until the gateway has nothing more to do. */
+/** Waits until the gateway is idle. */
 export async function untilIdle(target: FuzzTarget): Promise<void> {
   const until = target.cpuMs() + HANG_CPU_MS;
   let looks = 0;
@@ -115,7 +115,7 @@ function untilAnswered(socket: Socket, exchange: Exchange, target: FuzzTarget): 
       try {
         reader.end();
       } catch (error) {
-        // A client that has closed its half, or broken the protocol, gets no promise of a whole answer.
+        // A client that has half-closed its connection, or violated the protocol, need not get a whole answer.
         const isOwed = reader.answers.length < answersAtLeast;
         finish(false, isOwed ? `${error instanceof Error ? error.message : error}` : undefined);
         return;
@@ -129,7 +129,7 @@ function untilAnswered(socket: Socket, exchange: Exchange, target: FuzzTarget): 
   });
 }
 
-/** Whether the gateway said that it would read nothing more. */
+/** Whether the gateway announced that it closes the connection. */
 function isLast({ headers }: Answer): boolean {
   return headers.get('connection') === 'close';
 }

@@ -1,29 +1,29 @@
 import type { Operation } from '../../support/generated-operations.js';
 
-/** One request that any HTTP client could send; its bytes are made by {@link exchangeOf}. */
+/** One request that any HTTP client could send. {@link exchangeOf} makes its bytes. */
 export interface PlainRequest {
   readonly method: string;
   readonly target: string;
-  /** In their order, beside those that `exchangeOf` adds; a name may come more than once. */
+  /** In their order, in addition to those that `exchangeOf` adds. A name may be repeated. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body?: Buffer;
 }
 
-/** What is sent on one connection, and what has to come back. */
+/** The bytes to send on one connection, and the expected answers. */
 export interface Exchange {
-  /** What made it, for reports. */
+  /** The generator that made it, for reports. */
   readonly kind: string;
-  /** The bytes, in the pieces in which they are sent. */
+  /** The bytes, in the parts in which they are sent. */
   readonly writes: readonly Buffer[];
-  /** The methods of the requests in them: no more answers may come, and one to HEAD has no body. */
+  /** The methods of the requests: there may be at most as many answers, and one to HEAD has no body. */
   readonly methods: readonly string[];
-  /** How many answers have to come before the connection may close. */
+  /** How many answers are required before the connection may close. */
   readonly answersAtLeast: number;
   /** What the client does after sending: waits, half-closes the connection and waits, or cuts it off. */
   readonly ending: 'wait' | 'half-close' | 'cut';
-  /** Where it is one plain request. */
+  /** Present for one plain request. */
   readonly request?: PlainRequest;
-  /** Where it asks for a valid operation, whose answer can be compared. */
+  /** Present for a valid operation, whose answer can be compared. */
   readonly operation?: Operation;
 }
 
@@ -36,12 +36,12 @@ export function exchangeOf(kind: string, request: PlainRequest, operation?: Oper
   if (body && !given.has('content-length') && !given.has('transfer-encoding')) {
     headers.push(['content-length', String(body.byteLength)]);
   }
-  // What says of itself that more comes is not whole, and need not be answered.
+  // A request that announces more bytes than it has is incomplete, and need not be answered.
   const isWhole = !given.has('content-length') && !given.has('transfer-encoding');
   return {
     kind,
     writes: [Buffer.concat([headOf(method, target, headers), body ?? Buffer.alloc(0)])],
-    // An answer may come before the rest is missed, which has another.
+    // The gateway may answer before it misses the rest, which gets a second answer.
     methods: isWhole ? [method] : [method, 'GET'],
     answersAtLeast: isWhole ? 1 : 0,
     ending: isWhole ? 'wait' : 'half-close',
@@ -50,7 +50,7 @@ export function exchangeOf(kind: string, request: PlainRequest, operation?: Oper
   };
 }
 
-/** A request's line and headers; each letter is a byte, so that bytes which are none of UTF-8 can be written. */
+/** The head of a request. Each character is one byte, so that invalid UTF-8 can be sent. */
 export function headOf(
   method: string,
   target: string,
@@ -60,22 +60,22 @@ export function headOf(
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
 }
 
-/** The same request so that nothing which was kept of an earlier one serves; what has no document stays as it is. */
+/** The same request, changed so that no cache has its response. A request without a document stays unchanged. */
 export function varied(exchange: Exchange, nth: number): Exchange {
   const { kind, request } = exchange;
-  // As bytes: what is nested too deep for JSON.parse is among them.
+  // As bytes: some bodies are nested too deeply for JSON.parse.
   const text = request?.body?.toString('latin1');
   if (!request || !text?.startsWith(DOCUMENT)) return exchange;
   const changed = `{"extensions":{"nth":${nth}},"query":"# ${nth}\\n${text.slice(DOCUMENT.length)}`;
   return exchangeOf(kind, { ...request, body: Buffer.from(changed, 'latin1') });
 }
 
-/** How a body begins that has a document. */
+/** The beginning of a body with a document. */
 const DOCUMENT = '{"query":"';
 
 const SHOWN_CHARACTERS = 3_000;
 
-/** How somebody else can send the same: a command for a shell that has bash and curl. */
+/** A command with bash and curl that sends the same request. */
 export function shown(exchange: Exchange): string {
   const { request, writes } = exchange;
   const isText =
@@ -99,7 +99,7 @@ export function shown(exchange: Exchange): string {
     : command;
 }
 
-/** With all that is no plain ASCII escaped, for `$'…'`. */
+/** The text with everything except plain ASCII escaped, for `$'…'`. */
 function inQuotes(text: string): string {
   const escaped = text.replace(/[\\']/g, '\\$&').replace(/[^ -~]/g, (letter) => {
     return [...Buffer.from(letter)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('');

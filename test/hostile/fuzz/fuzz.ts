@@ -3,35 +3,35 @@ import { createGenerator } from './generate.js';
 import { times } from './random.js';
 import { openSession } from './session.js';
 
-/** What {@link fuzz} takes. */
+/** Options of {@link fuzz}. */
 export interface FuzzOptions {
   /** Path of the gateway's built `main.js`. */
   readonly main: string;
   readonly seed: number;
-  /** Place of the first request in the series of this seed. */
+  /** The index of the first request in the series of this seed. */
   readonly from?: number;
   readonly requests: number;
   readonly tokenCount: number;
-  /** The most resident memory that the process may ever have, in megabytes. */
+  /** The highest allowed resident memory of the process, in megabytes. */
   readonly maxPeakMb: number;
-  /** The most CPU time of the main thread that one request may cost, in milliseconds. */
+  /** The highest allowed CPU time of the main thread for one request, in milliseconds. */
   readonly maxCpuMs: number;
   /** Settings of the gateway. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Gets a line now and then. */
+  /** Gets a line of progress now and then. */
   readonly tell?: (line: string) => void;
 }
 
 /** One way in which the gateway failed, with the first request that showed it. */
 export interface Failure {
-  /** Place of the request in the series: it is the value of `--from` that shows it again. */
+  /** The index of the request in the series. `--from` with this value repeats it. */
   readonly nth: number;
   readonly kind: string;
   readonly fault: string;
   readonly request: string;
 }
 
-/** A request with what it cost. */
+/** A request and its cost. */
 export interface Entry {
   readonly nth: number;
   readonly kind: string;
@@ -39,16 +39,16 @@ export interface Entry {
   readonly request: string;
 }
 
-/** What came of a run. */
+/** The result of a run. */
 export interface FuzzReport {
   readonly requests: number;
   readonly failures: readonly Failure[];
-  /** The dearest requests by CPU time of the main thread, in milliseconds. */
+  /** The most expensive requests by CPU time of the main thread, in milliseconds. */
   readonly dearest: readonly Entry[];
-  /** Those at which memory became larger than ever, by megabytes. */
+  /** The requests that raised the peak of memory, in megabytes. */
   readonly largest: readonly Entry[];
   readonly peakMb: number;
-  /** How many answers had which status. */
+  /** The number of answers by status. */
   readonly statuses: ReadonlyMap<number, number>;
 }
 
@@ -58,12 +58,12 @@ const BURST_EVERY = 40;
 const BURST = 8;
 const TELL_EVERY = 5_000;
 const MAX_FAILURES = 30;
-/** Below this, measured costs are mostly garbage collections. */
+/** Lower costs are mostly garbage collections, in milliseconds. */
 const MIN_COST_MS = 30;
 const MIN_GROWTH_MB = 10;
 const PLACES = 10;
 
-/** Sends the requests of a seed to a gateway of its own, and judges what comes back and how the process fares. */
+/** Sends the requests of a seed to a gateway of its own, and checks the answers and the process. */
 export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
   const { seed, from = 0, requests, maxCpuMs, maxPeakMb, tell = () => {} } = options;
   const generate = createGenerator(seed);
@@ -93,14 +93,14 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
     record(nth, exchange, [...faults, ...memoryFaults(nth, exchange)]);
   }
 
-  /** The collection of others' garbage falls on somebody: only a cost that comes twice is a request's own. */
+  /** Measures a cost again: the first time can include the garbage collection of other requests. */
   async function costAgain(exchange: Exchange): Promise<number> {
     await session.untilIdle();
     const { cpuMs } = await session.judge(varied(exchange, ++variations));
     return cpuMs;
   }
 
-  /** Several at once. */
+  /** Sends several requests at once. */
   async function burst(nth: number, count: number): Promise<void> {
     const exchanges = times(count, (index) => generate(nth + index));
     const faults = await session.judgeBurst(exchanges);
@@ -148,7 +148,7 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
   }
 }
 
-/** Keeps one entry of each kind, the dearest first. */
+/** Keeps one entry of each kind, the most expensive first. */
 function keepDearest(list: Entry[], entry: Entry): void {
   const same = list.findIndex(({ kind }) => kind === entry.kind);
   if (same >= 0 && (list[same]?.cost ?? 0) >= entry.cost) return;
@@ -161,7 +161,7 @@ function dearFault(cpuMs: number, maxCpuMs: number): string {
   return `One request cost ${Math.round(cpuMs)} ms of CPU time, at most ${maxCpuMs} expected`;
 }
 
-/** The same for faults that are one fault, whatever the request. */
+/** A text that is equal for the same fault of different requests. */
 function signatureOf(fault: string): string {
   const [line = ''] = fault.split('\n');
   return line.replaceAll(/"(?:\\.|[^"\\])*"|\d+/g, '').slice(0, 300);

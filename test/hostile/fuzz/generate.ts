@@ -6,19 +6,19 @@ import { type Random, randomOf } from './random.js';
 import { rawExchange } from './raw.js';
 import { oddBodyRequest, oddRequest, requestBy } from './requests.js';
 
-/** Another answer a moment later. */
+/** Fields whose value changes from moment to moment. */
 const CHANGING = ['ListingStatus.ageSeconds', 'ListingFailure.at'];
-/** Lists of everything: few operations have them, or all the time would go into these. */
+/** Lists of all rows. Few operations have them: otherwise they would take all the time. */
 const LONG = ['Query.tokens', 'Query.chains', 'Chain.tokens'];
-/** So many exchanges share their valid operations, so that some are asked again. */
+/** This many exchanges share their valid operations, so that some are repeated. */
 const BLOCK = 2_000;
 const LIGHT = 900;
 const HEAVY = 40;
-/** One in so many asks for everything, and one in so many may be as large as the gateway reads at all. */
+/** One in this many selects lists of all rows, and one in this many may have the greatest allowed size. */
 const HEAVY_ONE_IN = 25;
 const BIG_ONE_IN = 25;
 
-/** Makes the exchanges of a run: each depends on the seed and its place alone. */
+/** Creates the exchanges of a run. Each depends only on the seed and its index. */
 export function createGenerator(seed: number): (nth: number) => Exchange {
   let block = -1;
   let light: readonly Operation[] = [];

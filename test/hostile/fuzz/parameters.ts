@@ -4,24 +4,24 @@ import { FORM_ATTACKS, type Make, VALUE_ATTACKS } from './attacks.js';
 import { type Random, times } from './random.js';
 import { craftedOpaque, nested, ODD_NAMES, objectOf, oddText, oddValue, representation } from './values.js';
 
-/** What is to be asked: the parameters as values, some of which no GraphQL server takes. */
+/** The parameters of a request. Some of the values are invalid for every GraphQL server. */
 export interface Parameters {
   readonly kind: string;
   readonly query?: unknown;
   readonly variables?: unknown;
   readonly operationName?: unknown;
   readonly extensions?: unknown;
-  /** Where it is valid. */
+  /** Present if the parameters are valid. */
   readonly operation?: Operation;
 }
 
-/** Takes the next of the valid operations. */
+/** Returns the next valid operation. */
 export type NextOperation = () => Operation;
 
 const ATTACKS: Readonly<Record<string, Make>> = { ...FORM_ATTACKS, ...VALUE_ATTACKS };
 const ATTACK_NAMES = Object.keys(ATTACKS);
 
-/** Parameters with a document that is valid, nearly so, or made to do harm; `hasBig` allows what takes megabytes. */
+/** Parameters with a document that is valid, nearly valid, or harmful. `hasBig` allows megabytes. */
 export function parametersBy(random: Random, next: NextOperation, hasBig: boolean): Parameters {
   return random.weighted<() => Parameters>([
     [24, () => valid(next())],
@@ -101,7 +101,7 @@ function typedVariables(random: Random, hasBig: boolean): Parameters {
   return { kind: `variable ${type}`, query: `query ($v: ${type}) ${rest}`, variables };
 }
 
-/** The same variables with one or more of them spoilt, or something else in the place of all of them. */
+/** The same variables with one or more invalid ones, or another value in place of all of them. */
 function oddVariables(random: Random, variables: Readonly<Record<string, unknown>>): unknown {
   const names = [...Object.keys(variables), 'v0'];
   return random.weighted<() => unknown>([
@@ -143,15 +143,15 @@ function persisted(random: Random, operation: Operation): Parameters {
   return { kind: 'persisted', ...asked, query: random.oneIn(3) ? undefined : query };
 }
 
-/** Whole strings, names, numbers and spreads; whatever else comes as single signs. */
+/** Strings, names, numbers and spreads; all other text as single characters. */
 const TOKENS = /"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|\.\.\.|[$@]?\w+|[^\s,]/g;
 
-/** The parts that a document can be taken apart into. */
+/** The tokens of a document. */
 function tokensOf(document: string): string[] {
   return document.match(TOKENS) ?? [];
 }
 
-/** A document with some of its tokens gone, doubled, moved or exchanged for others. */
+/** A document with some tokens removed, doubled, moved or replaced. */
 function mutated(random: Random, document: string, other: string): string {
   let tokens = tokensOf(document);
   for (const _ of times(random.size(4), () => 0)) tokens = mutate(random, tokens, other);

@@ -1,15 +1,15 @@
 import { randomFrom } from '../../support/random.js';
 
-/** Choices by chance, the same for the same seed. */
+/** Random choices, the same for the same seed. */
 export interface Random {
   /** A whole number from 0 to `below` - 1. */
   int(below: number): number;
-  /** True once in so many times. */
+  /** True once in this many times, on average. */
   oneIn(times: number): boolean;
   pick<Item>(items: readonly Item[]): Item;
-  /** One of these, each as often as its weight says. */
+  /** One of the items, by their weights. */
   weighted<Item>(items: readonly (readonly [weight: number, item: Item])[]): Item;
-  /** A whole number from 1 to `max`: small and large magnitudes come equally often. */
+  /** A whole number from 1 to `max`. All magnitudes are equally likely. */
   size(max: number): number;
 }
 
@@ -21,7 +21,7 @@ export interface Random {
  */
 export function randomOf(seed: number, nth: number): Random {
   const next = randomFrom(Math.imul(seed + 1, 0x9e3779b1) ^ Math.imul(nth + 1, 0x85ebca6b));
-  // The first numbers of neighbouring seeds resemble each other.
+  // The first numbers of neighbouring seeds are similar.
   next();
   next();
   const int = (below: number) => Math.floor(next() * below);
@@ -41,7 +41,7 @@ export function randomOf(seed: number, nth: number): Random {
   };
 }
 
-/** So many items, made one after the other. */
+/** This many items, made one after the other. */
 export function times<Item>(count: number, make: (nth: number) => Item): Item[] {
   return Array.from({ length: count }, (_, nth) => make(nth));
 }

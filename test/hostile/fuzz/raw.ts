@@ -3,13 +3,13 @@ import { type Random, times } from './random.js';
 import { oddText } from './values.js';
 
 const BODY = Buffer.from('{"query":"{ chains { chainKey } }"}');
-/** The head of a POST of JSON with these headers beside it. */
+/** The head of a POST of JSON with these additional headers. */
 const postHead = (...more: readonly (readonly [string, string])[]) =>
   headOf('POST', '/graphql', [['host', 'x'], ['content-type', 'application/json'], ...more]);
 const lengthOf = (body: Buffer) => ['content-length', String(body.byteLength)] as const;
 const GET = 'GET /graphql?query={__typename} HTTP/1.1\r\nhost: x\r\n\r\n';
 
-/** What no HTTP client sends: bytes on a connection of their own. */
+/** Bytes that no HTTP client sends, on a connection of their own. */
 export function rawExchange(random: Random): Exchange {
   return random.weighted<() => Exchange>([
     [3, () => raw(random, 'bad request line', [badLine(random)], ['GET'])],
@@ -46,7 +46,7 @@ export function rawExchange(random: Random): Exchange {
   ])();
 }
 
-/** Neither an answer nor its lack is wrong, but the connection has to end. What follows a request can be refused, too. */
+/** An exchange for which an answer is optional, but the connection must end. Bytes after a request can be refused, too. */
 function raw(random: Random, kind: string, writes: readonly Buffer[], methods: readonly string[]): Exchange {
   const ending = random.oneIn(8) ? 'cut' : 'half-close';
   return { kind: `raw: ${kind}`, writes, methods: [...methods, 'GET'], answersAtLeast: 0, ending };
@@ -106,7 +106,7 @@ function lyingLength(random: Random): Buffer {
   return Buffer.concat([head, BODY, random.oneIn(2) ? Buffer.from(GET) : Buffer.alloc(0)]);
 }
 
-/** A chunked body in pieces: of one byte each, with extensions and trailers, or malformed. */
+/** A chunked body in parts: of one byte each, with extensions and trailers, or malformed. */
 function chunks(random: Random): Buffer[] {
   const head = postHead(['transfer-encoding', 'chunked'], ['trailer', 'x-t']);
   const size = random.pick([1, 7, 100]);
@@ -143,7 +143,7 @@ function chunks(random: Random): Buffer[] {
     '',
   ]);
   const all = [head, ...pieces, Buffer.from(end), Buffer.from(random.oneIn(3) ? GET : '')];
-  // Each a write of its own costs the client more than the gateway.
+  // Separate writes would cost the client more than the gateway.
   return all.length > 200 ? [Buffer.concat(all)] : all;
 }
 
@@ -179,7 +179,7 @@ function continued(random: Random): Exchange {
   };
 }
 
-/** Goes away in the middle of a good request, or of a dear one's answer. */
+/** Disconnects during a good request, or during the answer to an expensive one. */
 function cutOff(random: Random): Exchange {
   const body = Buffer.from(JSON.stringify({ query: `{ tokens { id name } } # ${random.int(1e9)}` }));
   const whole = Buffer.concat([postHead(lengthOf(body)), body]);
@@ -187,7 +187,7 @@ function cutOff(random: Random): Exchange {
   return { kind: 'raw: cut off', writes: [part], methods: ['POST'], answersAtLeast: 0, ending: 'cut' };
 }
 
-/** Two ends of the body, of which a proxy in front could have meant the other. */
+/** A body with two contradictory lengths, which a proxy could read differently (request smuggling). */
 function smuggled(random: Random): Exchange {
   const headers = random.pick([
     'content-length: 4\r\ntransfer-encoding: chunked',

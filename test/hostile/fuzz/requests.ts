@@ -11,7 +11,7 @@ const PATHS =
   );
 const METHODS = 'GET HEAD POST PUT DELETE PATCH OPTIONS TRACE PROPFIND QUERY M-SEARCH'.split(' ');
 
-/** Asks with these parameters, by POST or GET, with headers that are usual or odd. */
+/** A request with these parameters, by POST or GET, with usual or odd headers. */
 export function requestBy(random: Random, parameters: Parameters): Exchange {
   const { kind, operation } = parameters;
   if (operation && random.oneIn(2)) {
@@ -28,7 +28,7 @@ export function requestBy(random: Random, parameters: Parameters): Exchange {
   return exchangeOf(kind, { ...request, headers: [...request.headers, ...odd] });
 }
 
-/** Asks for any path by any method, with a body of any kind. */
+/** A request for any path by any method, with any body. */
 export function oddRequest(random: Random, hasBig: boolean): Exchange {
   const method = random.pick(METHODS);
   const target = random.oneIn(8) ? `/${oddTarget(random)}` : random.pick(PATHS);
@@ -37,7 +37,7 @@ export function oddRequest(random: Random, hasBig: boolean): Exchange {
   return exchangeOf('odd path', { method, target, headers, ...(body && { body }) });
 }
 
-/** Sends to the graph what is no JSON, or hardly. */
+/** A request to the graph with invalid or odd JSON. */
 export function oddBodyRequest(random: Random, hasBig: boolean): Exchange {
   const headers = [random.oneIn(3) ? oddContentType(random) : JSON_TYPE, ...usualHeaders(random)];
   return exchangeOf('odd body', {
@@ -50,7 +50,7 @@ export function oddBodyRequest(random: Random, hasBig: boolean): Exchange {
 
 function byPost(random: Random, { query, variables, operationName, extensions }: Parameters): PlainRequest {
   const members = jsonOf({ query, operationName, variables, extensions });
-  // Deeply nested objects are written with other marks, since JSON's own would be escaped.
+  // Deeply nested objects are written with placeholders, since quotes would be escaped.
   const text = members.replaceAll("'a'", '"a"');
   const body = random.weighted<() => string>([
     [30, () => text],
@@ -69,7 +69,7 @@ function byGet(random: Random, parameters: Parameters): PlainRequest {
   if (random.oneIn(12)) pairs.push(random.pick(pairs.length > 0 ? pairs : ['query']));
   if (random.oneIn(12)) pairs.push(`${random.pick(ODD_NAMES)}=1`);
   const target = `/graphql?${pairs.join('&')}`;
-  // Node itself takes no longer heads than 16 kB.
+  // Node itself refuses heads of more than 16 kB.
   if (target.length > 15_000 && !random.oneIn(20)) return byPost(random, parameters);
   return { method: random.oneIn(20) ? 'HEAD' : 'GET', target: target.slice(0, 70_000), headers: [] };
 }
@@ -108,12 +108,12 @@ function byForm(random: Random, { query, variables, operationName }: Parameters)
   return { method: 'POST', target: '/graphql', headers: [['content-type', type]], body: Buffer.from(text) };
 }
 
-/** A text as it is, anything else as JSON. */
+/** A text unchanged, any other value as JSON. */
 function plain(value: unknown): string {
   return typeof value === 'string' ? value : jsonOf(value);
 }
 
-/** Percent-encoded; lone surrogates, which have no encoding, as what stands for them. */
+/** The text percent-encoded. Lone surrogates, which have no encoding, are replaced. */
 function encoded(text: string): string {
   return encodeURIComponent(Buffer.from(text).toString('utf8'));
 }
@@ -122,7 +122,7 @@ function oddTarget(random: Random): string {
   return encoded(oddText(random, 20_000)).replaceAll(/%2F/g, '/').replaceAll(/%3F/g, '?');
 }
 
-/** What is no JSON, hardly any, or very much of it. */
+/** A body that is not JSON, nearly JSON, or very long JSON. */
 function oddBody(random: Random, hasBig: boolean): Buffer {
   const max = hasBig ? 1_200_000 : 20_000;
   const good = '{"query":"{ chains { chainKey } }"}';
@@ -172,7 +172,7 @@ function oddBody(random: Random, hasBig: boolean): Buffer {
 /** A header line. */
 type Header = readonly [name: string, value: string];
 
-/** A few that clients send. */
+/** Some headers that clients send. */
 function usualHeaders(random: Random): Header[] {
   const headers: Header[] = [];
   if (random.oneIn(3))
@@ -182,7 +182,7 @@ function usualHeaders(random: Random): Header[] {
   return headers;
 }
 
-/** A few that no client sends, or with odd values. */
+/** Some headers that no client sends, or with odd values. */
 function oddHeaders(random: Random): Header[] {
   return times(random.int(4), () => oddHeader(random));
 }
@@ -280,7 +280,7 @@ function oddHeader(random: Random): Header {
   ])();
 }
 
-/** What the body is said to be. */
+/** A Content-Type of any value. */
 function oddContentType(random: Random): Header {
   const type = random.weighted<() => string>([
     [
@@ -315,7 +315,7 @@ function oddContentType(random: Random): Header {
   return ['content-type', type];
 }
 
-/** Without what would begin another line. */
+/** The text without characters that would start another line. */
 function headerText(text: string): string {
   return text.replaceAll(/[\r\n]/g, ' ');
 }

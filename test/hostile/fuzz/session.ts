@@ -3,31 +3,31 @@ import { type Client, createClient, type Outcome, untilIdle } from './client.js'
 import type { Exchange } from './exchange.js';
 import { type FuzzTarget, type FuzzTargetOptions, startFuzzTarget } from './target.js';
 
-/** What one exchange showed. */
+/** The verdict on one exchange. */
 export interface Verdict {
-  /** What is wrong with its answers, and with what the process did and said meanwhile. */
+  /** The faults of its answers, and of the process and its log meanwhile. */
   readonly faults: readonly string[];
   /** CPU time of the main thread from sending to the last answer, in milliseconds. */
   readonly cpuMs: number;
 }
 
-/** A gateway process and the connection to it; one that ended or hangs gives way to a new one. */
+/** A gateway process and the connection to it. A process that ended or hangs is replaced by a new one. */
 export interface Session {
   judge(exchange: Exchange, options?: { readonly isCompared?: boolean }): Promise<Verdict>;
-  /** Sends all of them at once, on connections of their own; what the process said is told of the last. */
+  /** Sends all exchanges at once, on separate connections. The last verdict includes the faults of the process. */
   judgeBurst(exchanges: readonly Exchange[]): Promise<readonly (readonly string[])[]>;
-  /** Waits until the process has nothing more to do. */
+  /** Waits until the process is idle. */
   untilIdle(): Promise<void>;
-  /** The most resident memory of the present process, in megabytes. */
+  /** The peak of resident memory of the current process, in megabytes. */
   peakMb(): number;
-  /** Its resident memory now. */
+  /** Its resident memory now, in megabytes. */
   memoryMb(): number;
   /** CPU time of the present process's main thread, in milliseconds. */
   cpuMs(): number;
   close(): Promise<void>;
 }
 
-/** What {@link openSession} takes. */
+/** Options of {@link openSession}. */
 export interface SessionOptions extends FuzzTargetOptions {
   /** Gets the status of each answer. */
   readonly onStatus?: (status: number) => void;
@@ -35,7 +35,7 @@ export interface SessionOptions extends FuzzTargetOptions {
 
 const NO_ANSWER = 'No answer';
 
-/** Starts a gateway and gets ready to ask it. */
+/** Starts a gateway and prepares to send requests. */
 export async function openSession(options: SessionOptions): Promise<Session> {
   const { onStatus = () => {} } = options;
   let target: FuzzTarget = await startFuzzTarget(options);
@@ -47,7 +47,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     return fault ? [fault, ...faults] : faults;
   }
 
-  /** What the process did meanwhile. */
+  /** The faults of the process since the last call. */
   function judgeProcess(): string[] {
     const said = target.takeComplaints().join('\n').slice(0, 2_000);
     if (!target.isAlive()) return [`The process ended: ${said}`];
@@ -73,7 +73,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       const difference = other && differenceOf(answer, other);
       if (difference) faults.push(difference);
     }
-    // Its log comes by another way than its answers.
+    // The log arrives on another channel than the answers.
     if (faults.length > 0) await untilIdle(target);
     faults.push(...judgeProcess());
     await replaceIfLost(faults);

@@ -1,46 +1,47 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
 import { generatedListings } from '../../fixtures/rows.js';
 import { type FakeUpstream, json, startFakeUpstream } from '../../support/fake-upstream.js';
+import { isIdle, mainThreadMs, megabytesOf } from '../../support/process-facts.js';
 
-/** The built gateway under attack: a process of its own, which is watched from outside. */
+/** The built gateway under attack, in a process of its own that is measured from outside. */
 export interface FuzzTarget {
   readonly port: number;
   /** False once the process has ended. */
   isAlive(): boolean;
   /** CPU time of the main thread so far, in milliseconds. */
   cpuMs(): number;
-  /** Whether the main thread waits for something to do. */
+  /** Whether the main thread is idle. */
   isIdle(): boolean;
-  /** The most resident memory so far, in megabytes. */
+  /** The peak of resident memory so far, in megabytes. */
   peakMb(): number;
   /** Resident memory now, in megabytes. */
   memoryMb(): number;
-  /** What the process has said since the last call that it must not say: errors in its log, or anything else. */
+  /** Output since the last call that must not occur: errors in the log, and lines that are not of the log. */
   takeComplaints(): readonly string[];
   stop(): Promise<void>;
 }
 
-/** What {@link startFuzzTarget} takes. */
+/** Options of {@link startFuzzTarget}. */
 export interface FuzzTargetOptions {
   /** Path of the gateway's built `main.js`. */
   readonly main: string;
   readonly tokenCount: number;
-  /** Settings beside those that the fuzzer needs. */
+  /** Settings in addition to those of the fuzzer. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** As `npm start` has them. */
+/** The flags of `npm start`. */
 const FLAGS = ['--max-semi-space-size=8', '--v8-pool-size=1'];
 const CHAIN_COUNT = 80;
 const ROUTE_ROWS = 50;
 const HOUR = '3600000';
-const WARNING = 40;
+/** Levels of lines that are not complaints. */
+const CALM = ['trace', 'debug', 'info', 'warn'];
 
-/** Starts it in front of an upstream with a large listing, and waits until it is ready. */
+/** Starts it with an upstream that has a large listing, and waits until it is ready. */
 export async function startFuzzTarget({
   main,
   tokenCount,
@@ -53,7 +54,7 @@ export async function startFuzzTarget({
       PATH: process.env.PATH ?? '',
       PORT: '0',
       UPSTREAM_URL: upstream.url,
-      // Refreshes would be counted as costs of the requests that come at the same time.
+      // Refreshes would count as costs of concurrent requests.
       CHAINS_FRESH_MS: HOUR,
       TOKENS_FRESH_MS: HOUR,
       UPSTREAM_REQUESTS_PER_SECOND: '1000',
@@ -84,10 +85,10 @@ export async function startFuzzTarget({
     return {
       port,
       isAlive: () => child.exitCode === null && child.signalCode === null,
-      cpuMs: () => Number(procFile(pid, 'schedstat').split(' ')[0]) / 1e6,
-      isIdle: () => /^\d+ \(.*\) S/.test(procFile(pid, 'stat')),
-      peakMb: () => megabytes(pid, 'VmHWM'),
-      memoryMb: () => megabytes(pid, 'VmRSS'),
+      cpuMs: () => mainThreadMs(pid),
+      isIdle: () => isIdle(pid),
+      peakMb: () => megabytesOf(pid).most,
+      memoryMb: () => megabytesOf(pid).now,
       takeComplaints: () => complaints.splice(0),
       stop,
     };
@@ -97,7 +98,7 @@ export async function startFuzzTarget({
   }
 }
 
-/** The demo's rows, which valid operations ask for, before many others. */
+/** Starts an upstream with the rows of the demo, which valid operations read, and many others. */
 async function startUpstream(tokenCount: number): Promise<FakeUpstream> {
   const generated = generatedListings(CHAIN_COUNT, tokenCount);
   const chains = [...demoChains, ...generated.chains.slice(1)];
@@ -105,14 +106,14 @@ async function startUpstream(tokenCount: number): Promise<FakeUpstream> {
   const upstream = await startFakeUpstream({ chains, tokens });
   const [all, routes] = [json({ tokens }), json({ tokens: tokens.slice(0, ROUTE_ROWS) })];
   upstream.plan('tokens', (response, request, nth) => {
-    // It remembers each request, of which there are very many here.
+    // The fake upstream records each request, and here they are very many.
     upstream.seen.length = 0;
     (request.url?.includes('?') ? routes : all)(response, request, nth);
   });
   return upstream;
 }
 
-/** Reads the log: a warning is no complaint, but a line that is no JSON, or an error, is. */
+/** Reads the log. Errors, and lines that are not JSON, are complaints; warnings are not. */
 function watchOutput(child: ChildProcess) {
   const complaints: string[] = [];
   let found: (address: string) => void;
@@ -120,15 +121,15 @@ function watchOutput(child: ChildProcess) {
     found = resolve;
   });
   eachLine(child.stdout, (line) => {
-    const level = /^\{"level":(\d+)/.exec(line)?.[1];
-    if (level === undefined || Number(level) > WARNING) complaints.push(complaintOf(line));
+    const level = /^\{"level":"(\w+)"/.exec(line)?.[1];
+    if (level === undefined || !CALM.includes(level)) complaints.push(complaintOf(line));
     else if (line.includes('"Listening"')) found(/"address":"([^"]+)"/.exec(line)?.[1] ?? '');
   });
   eachLine(child.stderr, (line) => complaints.push(line));
   return { complaints, address };
 }
 
-/** A line of the log without what is of one request alone; whatever else comes as it is. */
+/** A line of the log without the members of one request. Other output is not changed. */
 function complaintOf(line: string): string {
   try {
     const { msg, err } = JSON.parse(line) as { msg?: string; err?: { stack?: string } };
@@ -146,18 +147,4 @@ function eachLine(stream: NodeJS.ReadableStream | null, take: (line: string) => 
     rest = lines.pop() ?? '';
     for (const line of lines) take(line);
   });
-}
-
-function megabytes(pid: number | undefined, name: string): number {
-  const kilobytes = new RegExp(`${name}:\\s+(\\d+)`).exec(procFile(pid, 'status'))?.[1];
-  return (Number(kilobytes ?? 0) * 1024) / 1e6;
-}
-
-/** Nothing once the process is gone. */
-function procFile(pid: number | undefined, name: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
-  } catch {
-    return '';
-  }
 }

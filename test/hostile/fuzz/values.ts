@@ -1,12 +1,12 @@
 import { type Random, times } from './random.js';
 
-/** Names that mean something in JavaScript or GraphQL. */
+/** Names with a meaning in JavaScript or GraphQL. */
 export const ODD_NAMES =
   'constructor __proto__ prototype toString valueOf hasOwnProperty __defineGetter__ __typename __schema __type then length toJSON null true on fragment query id errors data extensions _ __ _entities'.split(
     ' ',
   );
 
-/** Texts that break what was not made for them. */
+/** Texts that break careless code. */
 const ODD_TEXTS = [
   '',
   ' ',
@@ -40,11 +40,11 @@ const ODD_TEXTS = [
   '9'.repeat(400),
 ] as const;
 
-/** Stands in JSON for a text that `JSON.stringify` would never write. */
+/** A placeholder in JSON for a text that `JSON.stringify` would never write. */
 const RAW = '@raw:';
 const RAW_VALUES = ['1e999', '-1e999', '-0', '1E400', '123456789012345678901234567890', '1.0', '1e-400'];
 
-/** A text that is odd, long or repeats itself; seldom longer than `max`. */
+/** A text that is odd, long or repetitive, and seldom longer than `max`. */
 export function oddText(random: Random, max = 3_000): string {
   return random.weighted<() => string>([
     [6, () => random.pick(ODD_TEXTS)],
@@ -61,7 +61,7 @@ export function oddText(random: Random, max = 3_000): string {
   ])();
 }
 
-/** Any JSON value, nested at most so deep. */
+/** Any JSON value with at most this depth. */
 export function oddValue(random: Random, depth = 3): unknown {
   const inner = () => oddValue(random, depth - 1);
   const scalars: (readonly [number, () => unknown])[] = [
@@ -109,7 +109,7 @@ function goodMember(random: Random, name: string): string {
   return random.pick(['ethereum', 'base', `chain-${random.int(80)}`, 'nope']);
 }
 
-/** What an id or a cursor could be, made by somebody who knows how they are made. */
+/** An id or a cursor as an attacker could forge it who knows the format. */
 export function craftedOpaque(random: Random): string {
   const parts = random.weighted<() => unknown>([
     [3, () => ['Chain', random.pick(['ethereum', 'base', 'chain-7', ...ODD_NAMES])]],
@@ -133,7 +133,7 @@ export function craftedOpaque(random: Random): string {
   ])();
 }
 
-/** An opening and a closing text so many times around a core. */
+/** A core in this many pairs of an opening and a closing text. */
 export function nested(depth: number, open: string, core: string, close: string): string {
   return open.repeat(depth) + core + close.repeat(depth);
 }
@@ -143,7 +143,7 @@ export function jsonOf(value: unknown): string {
   return (JSON.stringify(value) ?? 'null').replace(/"@raw:([^"]*)"/g, '$1');
 }
 
-/** An object that has even `__proto__` as a member of its own. */
+/** An object that can have `__proto__` as an own member. */
 export function objectOf(members: readonly (readonly [string, unknown])[]): Record<string, unknown> {
   const made: Record<string, unknown> = {};
   for (const [name, value] of members) {

@@ -1,9 +1,9 @@
 import { openGateway } from 'chains-and-tokens-gateway';
 import express from 'express';
 
-const gateway = await openGateway({ upstreamUrl: 'https://stargate.finance/api/v1', path: '/api/graphql' });
+const gateway = await openGateway({ upstreamUrl: 'https://stargate.finance/api/v1', basePath: '/tokens' });
 
 const app = express();
 app.use(express.json({ limit: '4mb' }));
-app.all('/api/graphql', gateway.handler);
+app.use('/tokens', gateway.handler);
 app.listen(3000);

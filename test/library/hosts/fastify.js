@@ -1,7 +1,7 @@
 import { openGateway } from 'chains-and-tokens-gateway';
 import fastify from 'fastify';
 
-const gateway = await openGateway({ upstreamUrl: 'https://stargate.finance/api/v1', path: '/api/graphql' });
+const gateway = await openGateway({ upstreamUrl: 'https://stargate.finance/api/v1', basePath: '/tokens' });
 
 const app = fastify();
 // Before Fastify reads the body.
@@ -9,5 +9,5 @@ const onRequest = (request, reply) => {
   reply.hijack();
   gateway.handler(request.raw, reply.raw);
 };
-app.all('/api/graphql', { onRequest }, () => {});
+app.all('/tokens/*', { onRequest }, () => {});
 await app.listen({ port: 3000 });

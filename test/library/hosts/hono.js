@@ -2,8 +2,8 @@ import { serve } from '@hono/node-server';
 import { openGateway } from 'chains-and-tokens-gateway';
 import { Hono } from 'hono';
 
-const gateway = await openGateway({ upstreamUrl: 'https://stargate.finance/api/v1', path: '/api/graphql' });
+const gateway = await openGateway({ upstreamUrl: 'https://stargate.finance/api/v1', basePath: '/tokens' });
 
 const app = new Hono();
-app.all('/api/graphql', (context) => gateway.fetch(context.req.raw));
+app.all('/tokens/*', (context) => gateway.fetch(context.req.raw));
 serve({ fetch: app.fetch, port: 3000 });

@@ -8,11 +8,13 @@ const options: OpenGatewayOptions = {
   upstreamHeaders: { 'x-api-key': 'secret' },
   corsOrigins: ['https://app.example.org'],
   maxDepth: 9,
-  path: '/api/graphql',
+  basePath: '/tokens',
   logTo: process.stderr,
 };
 const gateway: OpenedGateway = await openGateway(options);
-const response: Response = await gateway.fetch(new Request('http://gateway/api/graphql'), { client: '::1' });
+const response: Response = await gateway.fetch(new Request('http://gateway/tokens/graphql'), {
+  client: '::1',
+});
 createServer(gateway.handler);
 await gateway.close();
 

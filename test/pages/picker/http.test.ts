@@ -17,12 +17,13 @@ describe('The picker over HTTP', () => {
   });
   afterAll(() => end());
 
-  it('is one page with files of our own, of which all that it imports is there', async () => {
+  it('is one page whose files and imports are all served', async () => {
     const { status, headers, body } = await getAsBrowser(address, '/');
     const html = body.toString();
     const linked = [...html.matchAll(/(?:src|href)="([^"#]+)"/g)]
       .map(([, path = '']) => path)
-      // For machines; they have a test of their own.
+      .sort()
+      // Files for machines, which another test covers.
       .filter((path) => path !== '/llms.txt' && path !== '/schema.graphql');
 
     expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
@@ -40,14 +41,19 @@ describe('The picker over HTTP', () => {
     ]);
     expect(html).not.toMatch(/\{\{|<style|<script(?! type="module" src)|\sstyle=|\son\w+=/);
     expect(linked.map((path) => path.replace(/.*\//, '')).sort()).toEqual([
-      'README.md',
-      'details.css',
-      'finder.css',
+      'code.js',
+      'dom.js',
+      'graph.js',
       'graphql',
+      'guide.html',
       'icon.svg',
+      'list.js',
+      'listings.js',
       'main.js',
-      'rows.css',
+      'queries.js',
+      'rows.js',
       'style.css',
+      'text.js',
     ]);
     const seen = new Set<string>();
     const visit = async (path: string): Promise<void> => {
@@ -55,10 +61,12 @@ describe('The picker over HTTP', () => {
       seen.add(path);
       const file = await getAsBrowser(address, path);
       expect([path, file.status]).toEqual([path, 200]);
-      expect(path).toMatch(/^\/picker\/[\w-]{16}\/([a-z]+\/)?[\w-]+\.(js|css|svg|md)$/);
+      expect(path).toMatch(/^\/picker\/[\w-]{16}\/([a-z]+\/)?[\w-]+\.(js|css|svg|html)$/);
       expect(file.headers['cache-control']).toBe('public, max-age=31536000, immutable');
-      if (path.endsWith('.md')) {
-        expect(file.headers['content-type']).toBe('text/plain; charset=utf-8');
+      if (path.endsWith('.html')) {
+        expect(file.headers['content-type']).toBe('text/html; charset=utf-8');
+        expect(file.body.toString()).toContain('<h1>Chains and tokens gateway</h1>');
+        await visit(path.replace('guide.html', 'guide.css'));
         return;
       }
       expect(file.body.toString()).not.toMatch(/https?:\/\/(?!www\.w3\.org\/2000\/svg)/);
@@ -73,7 +81,17 @@ describe('The picker over HTTP', () => {
     expect([...seen]).toEqual(expect.arrayContaining(scripts.map((name) => `${base}${name}`)));
   });
 
-  it('lets pictures come from other hosts if the operator says so, and says so to the page', async () => {
+  it('takes less than 22 kB with all its files, as browsers load them', async () => {
+    const packed = { 'accept-encoding': 'gzip, deflate, br' };
+    const page = (await getAsBrowser(address, '/')).body.toString();
+    const files = new Set(page.match(/\/picker\/[\w./-]+\.(?:js|css|svg)/g));
+    expect(files.size).toBe(11);
+    let bytes = 0;
+    for (const path of ['/', ...files]) bytes += (await getAsBrowser(address, path, packed)).body.length;
+    expect(bytes).toBeLessThan(22_000);
+  });
+
+  it('allows pictures from other hosts only if the operator does, and tells the page', async () => {
     const { address: withLogos } = await startGatewayProcess({ LOGOS: 'true' });
     const plain = await getAsBrowser(address, '/');
     const logos = await getAsBrowser(withLogos, '/');
@@ -84,12 +102,14 @@ describe('The picker over HTTP', () => {
     );
   });
 
-  it('calls demo data by their name, and nothing else', async () => {
+  it('labels demo data, and no other data', async () => {
     const upstream = await startFakeUpstream();
     onTestFinished(() => upstream.close());
     const { address: real } = await startGatewayProcess({ UPSTREAM_URL: upstream.url });
 
-    expect((await getAsBrowser(address, '/')).body.toString()).toMatch(/<p class="demo">Demo data: prices /);
+    expect((await getAsBrowser(address, '/')).body.toString()).toMatch(
+      /<p class="pill">Demo: prices, routes and some flags are made up<\/p>/,
+    );
     expect((await getAsBrowser(real, '/')).body.toString()).not.toMatch(/demo/i);
   });
 });

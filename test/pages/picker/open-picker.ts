@@ -1,19 +1,19 @@
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
-import { PATIENCE_MS } from '../../support/browser.js';
+import { BROWSER_TIMEOUT_MS } from '../../support/browser.js';
 
-/** What the page sent to the graph. */
+/** The requests of the page to the graph. */
 export interface Sent {
   readonly query: string;
   readonly variables: Record<string, unknown>;
 }
 
-/** Opens the page, and keeps what it sends and what the browser complains of. */
+/** Opens the page, and records its requests and the errors of the browser. */
 export async function openPicker(browser: Browser, address: string, options: BrowserContextOptions = {}) {
-  const browserContext = await browser.newContext(options);
-  browserContext.setDefaultTimeout(PATIENCE_MS);
-  onTestFinished(() => browserContext.close());
-  const page = await browserContext.newPage();
+  const context = await browser.newContext(options);
+  context.setDefaultTimeout(BROWSER_TIMEOUT_MS);
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
   const sent: Sent[] = [];
   const hosts = new Set<string>();
   const complaints: string[] = [];
@@ -30,17 +30,39 @@ export async function openPicker(browser: Browser, address: string, options: Bro
 
 /** What people with screen readers find their way by. */
 function partsOf(page: Page) {
-  const destinations = page.getByRole('region', { name: 'Destinations' });
+  const list = page.getByRole('listbox', { name: 'Tokens' });
+  const others = list.getByRole('group', { name: /^Listed, but cannot be / });
   return {
-    search: page.getByRole('searchbox', { name: 'Search tokens' }),
-    rows: page.getByRole('listbox', { name: 'Tokens' }).getByRole('option'),
-    destinations,
-    destinationRows: destinations.getByRole('option'),
-    pair: page.getByRole('region', { name: 'Transfer' }),
+    search: page.getByRole('combobox', { name: 'Token, chain or address' }),
+    rows: list.getByRole('group', { name: 'Tokens that can be chosen' }).getByRole('option'),
+    others,
+    otherRows: others.getByRole('option'),
+    from: page.getByRole('button', { name: /^From/ }),
+    to: page.getByRole('button', { name: /^To / }),
+    /** The text without the letters in glyphs. */
+    fromText: async () => inOneLine(await page.locator('#from .what').innerText()),
+    toText: async () => inOneLine(await page.locator('#to .what').innerText()),
+    pair: page.getByRole('region', { name: 'Chosen tokens' }),
+    found: page.locator('#found'),
+    note: page.locator('#note'),
+    fault: page.getByRole('alert'),
+    state: page.locator('#state'),
+    code: page.getByRole('tabpanel'),
   };
 }
 
 /** An element's text in single spaces. */
 export function inOneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
+}
+
+/** The texts of rows without the letters in their glyphs. */
+export async function rowTexts(rows: Locator): Promise<string[]> {
+  // Not innerText, which leaves out rows that are not visible.
+  const texts = await rows.evaluateAll((all) =>
+    all.map((row) =>
+      [...row.children].map((part) => (part.matches('.glyph') ? '' : part.textContent)).join(' '),
+    ),
+  );
+  return texts.map(inOneLine);
 }

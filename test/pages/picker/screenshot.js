@@ -1,4 +1,4 @@
-/** Draws the picture of the picker page in the README: `npm run screenshot`. It needs Chromium; CHROMIUM_PATH names it. */
+/** Draws the picture of the picker page in the README: `node test/pages/picker/screenshot.js`, after `npm run build`. It needs Chromium; CHROMIUM_PATH names it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -7,25 +7,24 @@ import { chromium } from 'playwright-core';
 
 const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 const PICTURE = fileURLToPath(new URL('../../../src/pages/picker/picker.png', import.meta.url));
-/** Small enough for a README: the file is to stay below about 150 kB. */
-const SIZE = { width: 1200, height: 700 };
+/** Small enough for a README: the file should stay below about 150 kB. */
+const SIZE = { width: 1200, height: 640 };
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 const executablePath = process.env.CHROMIUM_PATH ?? BROWSERS.find((path) => existsSync(path));
 if (!executablePath) throw new Error('Chromium was not found. Install it, or set CHROMIUM_PATH.');
 
-// With the demo data, which is the same on every machine, and with none of the settings of this one.
+// Demo data, which is the same on every machine, without the settings of this machine.
 const gateway = spawn(process.execPath, [MAIN], { env: { PORT: '0' }, stdio: ['ignore', 'pipe', 'inherit'] });
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
 try {
   const page = await browser.newPage({ viewport: SIZE, colorScheme: 'light' });
   await page.goto(await addressOf(gateway));
-  await page.getByLabel('Search tokens').fill('usdt');
-  await page.getByText('tokens found for “usdt”').first().waitFor();
-  await page.getByRole('listbox', { name: 'Tokens' }).getByRole('option').first().click();
-  await page.getByText(/^\d+ tokens on \d+ chains$/).waitFor();
-  await page.getByRole('listbox', { name: 'Destinations' }).getByRole('option').nth(2).click();
-  await page.getByRole('group', { name: 'Variables for a quote' }).waitFor();
+  await page.getByText(/^prices/).waitFor();
+  await page.keyboard.type('usdc base\narb\n');
+  await page.getByRole('button', { name: 'To USDC on Arbitrum' }).waitFor();
+  await page.getByText('places for USDC').waitFor();
+  await page.getByRole('tab', { name: 'Variables' }).click();
   await page.screenshot({ path: PICTURE });
   process.stdout.write(`Wrote ${PICTURE}\n`);
 } finally {

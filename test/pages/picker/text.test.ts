@@ -1,12 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import { initialOf, markedText } from '../../../src/pages/picker/page/parts/marks.js';
-import { ageText, countText, priceText, shortAddress } from '../../../src/pages/picker/page/parts/text.js';
+import {
+  ageText,
+  countText,
+  initialOf,
+  isMixed,
+  lookOf,
+  markedText,
+  matchedParts,
+  priceText,
+  shortAddress,
+} from '../../../src/pages/picker/page/text.js';
 
 describe('what the picker writes', () => {
   it.each([
     [0, '$0.00'],
     [1, '$1.00'],
-    [0.9998, '$1.00'],
+    [0.9998, '$0.9998'],
+    [0.99996, '$1.00'],
     [0.5, '$0.50'],
     [0.98765, '$0.9877'],
     [0.0123456, '$0.01235'],
@@ -32,7 +42,7 @@ describe('what the picker writes', () => {
     expect(ageText(ms)).toBe(text);
   });
 
-  it('numbers of things', () => {
+  it('counts of things', () => {
     expect([countText(0, 'token'), countText(1, 'token'), countText(1204, 'token')]).toEqual([
       '0 tokens',
       '1 token',
@@ -71,5 +81,35 @@ describe('what the picker writes', () => {
     ['0x1234567890ab', '0x1234567890ab'],
   ])('the address %s as %s', (address, short) => {
     expect(shortAddress(address)).toBe(short);
+  });
+
+  it.each([
+    ['USDC', false],
+    ['USD₮0', false],
+    ['1INCH', false],
+    ['币安', false],
+    ['USDС', true],
+    ['ЕТН', true],
+    ['USDαi', true],
+    ['USD币', true],
+  ])('that %s can pass for another symbol: %s', (symbol, isSo) => {
+    expect(isMixed(symbol)).toBe(isSo);
+  });
+
+  it('keys that are equal for symbols that look the same on one chain', () => {
+    const look = (symbol: string, chainKey = 'a') => lookOf({ symbol, chainKey });
+    expect(new Set(['USDC', 'usdc', 'US\u200bDC', 'ＵＳＤＣ'].map((symbol) => look(symbol))).size).toBe(1);
+    expect(look('USDC')).not.toBe(look('USDC', 'b'));
+    expect(look('USDC')).not.toBe(look('USDC.e'));
+  });
+
+  it.each([
+    ['WBTC', 'btc', ['W', 'BTC', '']],
+    ['USD Coin', 'coin usd', ['', 'USD', ' ', 'Coin', '']],
+    ['a.b*c', '.b*', ['a', '.b*', 'c']],
+    ['USDC', '', ['USDC']],
+    ['x', '( [ \\', ['x']],
+  ])('where the words of a search are: in %s those of "%s"', (text, query, parts) => {
+    expect(matchedParts(text, query)).toEqual(parts);
   });
 });

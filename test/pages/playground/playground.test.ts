@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { isBrowserMissing, launchBrowser, PATIENCE_MS } from '../../support/browser.js';
+import { BROWSER_TIMEOUT_MS, isBrowserMissing, launchBrowser } from '../../support/browser.js';
 import { getAsBrowser as get } from '../../support/browser-get.js';
 import { startFakeUpstream } from '../../support/fake-upstream.js';
 import { type GatewayProcess, startGatewayProcess } from '../../support/gateway-process.js';
@@ -10,33 +10,33 @@ import { type GatewayProcess, startGatewayProcess } from '../../support/gateway-
 const BROWSER_TEST = { timeout: 300_000 };
 
 const TABS = [
+  'FindTokens',
   'ChainsWithNativeCurrency',
   'TokensOfOneChain',
-  'FindTokens',
   'WhereTo',
   'LookUp',
   'StateOfTheListings',
 ];
 
-/** One for most of these tests, as one serves many visitors. */
+/** One gateway for most of these tests. */
 let demo: GatewayProcess;
 let browser: Browser | undefined;
 const ends: (() => Promise<void>)[] = [];
 const atEnd = (end: () => Promise<void>) => ends.push(end);
 
 beforeAll(async () => {
-  // With its first prices throughout: they change with each refresh.
+  // Without refreshes, so that prices stay the same.
   demo = await startGatewayProcess({ TOKENS_FRESH_MS: '3600000' }, atEnd);
 });
 afterAll(async () => {
   for (const end of ends.reverse()) await end();
 });
 
-/** As one who has never been here. */
+/** Opens the playground as a new visitor. */
 async function newVisitor(): Promise<BrowserContext> {
   browser ??= await launchBrowser(atEnd);
   const visitor = await browser.newContext();
-  visitor.setDefaultTimeout(PATIENCE_MS);
+  visitor.setDefaultTimeout(BROWSER_TIMEOUT_MS);
   onTestFinished(() => visitor.close());
   return visitor;
 }
@@ -66,10 +66,10 @@ describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TE
     expect([...hosts]).toEqual([new URL(address).host]);
   });
 
-  it('says that the data are demo data, above what it shows and not over it', async () => {
+  it('labels demo data above its content, without covering it', async () => {
     const { page } = await openPlayground();
 
-    const label = page.getByText(/^Demo data: /);
+    const label = page.getByText('Demo: prices, routes and some flags are made up');
     const labelBox = await label.boundingBox();
     const playgroundBox = await page.locator('.graphiql-container').last().boundingBox();
 
@@ -92,11 +92,14 @@ describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TE
     await page.waitForURL(`${address}/`);
   });
 
-  it('lists in the explorer what people ask, and not the fields for federation, which stay in the graph', async () => {
+  it('hides the fields for federation in the explorer, but not in the graph', async () => {
     const { address, page } = await openPlayground();
     await page.getByRole('button', { name: 'Show GraphiQL Explorer' }).click();
     const fields = page.locator('.graphiql-explorer-root .graphiql-explorer-node:visible');
-    await fields.filter({ hasText: /^tokenSearch$/ }).waitFor();
+    await fields
+      .filter({ hasText: /^destinations$/ })
+      .first()
+      .waitFor();
     const names = await fields.allInnerTexts();
     expect(names[0]).toBe('chain');
     expect(names.filter((name) => name.startsWith('_'))).toEqual([]);
@@ -108,15 +111,15 @@ describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TE
     expect(await page.locator('.graphiql-query-editor .squiggly-error').count()).toBe(0);
   });
 
-  it('keeps a history of the queries that were run, also for the next visit', async () => {
+  it('keeps a history of queries, also for the next visit', async () => {
     const { page } = await openPlayground();
     await answerOf(page, 'LookUp', '"tokenCount"');
     await page.reload();
     await page.getByRole('button', { name: 'Show History' }).click();
-    await page.locator('.graphiql-history-items').getByText('LookUp').waitFor();
+    await page.locator('.graphiql-history-items').getByText('LookUp').first().waitFor();
   });
 
-  it('opens with tabs, each of which is chosen by one click, runs and shows its answer', async () => {
+  it('opens with tabs; each opens by one click, runs and shows its answer', async () => {
     const { page } = await openPlayground();
     expect(await page.locator('.graphiql-tab-button').allTextContents()).toEqual(TABS);
 
@@ -138,6 +141,30 @@ describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TE
     expect(await answerOf(page, 'StateOfTheListings', '"tokens"')).toMatch(
       /"name": "chains", "source": "demo", "state": "FRESH", .*"lastFailure": null/,
     );
+  });
+
+  it('says that it is loading, then runs a search and shows its time, size, cost and cache status', async () => {
+    const page = await (await newVisitor()).newPage();
+    let load = () => {};
+    const mayLoad = new Promise<void>((resolve) => {
+      load = resolve;
+    });
+    await page.route('**/graphiql.js', async (route) => {
+      await mayLoad;
+      await route.continue();
+    });
+    const opened = page.goto(`${demo.address}/graphql`);
+    await page.getByText('Loading the playground…').waitFor();
+    load();
+    await opened;
+    await expect.poll(() => page.locator('.result-window').innerText()).toContain('"totalCount"');
+    expect(await page.locator('.graphiql-tab-active').innerText()).toBe('FindTokens');
+    expect(await page.getByText('Loading the playground…').count()).toBe(0);
+    const facts = page.locator('.graphiql-response #answer-facts');
+    await expect
+      .poll(() => facts.innerText())
+      .toMatch(/^\d+ ms · [\d.]+ kB · cost \d+ · gateway; (hit|fwd=miss)$/);
+    expect(await page.getByRole('link', { name: 'Schema' }).getAttribute('href')).toBe('/schema.graphql');
   });
 
   it('marks a field that the schema does not have, and shows the schema', async () => {
@@ -162,14 +189,14 @@ describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TE
       const page = await browserContext.newPage();
       await page.goto(`${address}/graphql`);
       await expect.poll(() => workersOf(page)).toHaveLength(3);
-      // What is still on its way when the page closes is fetched again.
+      // Requests that are unfinished when the page closes are sent again.
       await expect.poll(async () => (await assets).filter((path) => !served().includes(path))).toEqual([]);
       await sleep(1_000);
       await page.close();
     };
     const others = served().length;
     await visit();
-    // Workers that begin at the same moment may each fetch what they share.
+    // Workers that start at the same time may each fetch their shared files.
     const first = new Set(served().slice(others));
     expect(first).toContainEqual(expect.stringContaining('/graphiql.js'));
     const servedToVisit = async () => {
@@ -177,13 +204,13 @@ describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TE
       await visit();
       return served().slice(before);
     };
-    // Once more where a busy browser had not stored everything when it left.
+    // Retried, since a busy browser may not have stored everything before the page closed.
     await expect.poll(servedToVisit).toEqual([]);
   });
 });
 
 describe('The playground over HTTP', () => {
-  it('compresses every asset as the client asks, and loses nothing by it', async () => {
+  it('compresses every asset as the client accepts, without loss', async () => {
     const { address } = demo;
     for (const path of ['/graphql', ...(await assetPathsOf(address))]) {
       const plain = await get(address, path);
@@ -201,7 +228,7 @@ describe('The playground over HTTP', () => {
     }
   });
 
-  it('lets every asset be cached for good, under an address that changes with it', async () => {
+  it('lets every asset be cached, under a path that changes with its content', async () => {
     const { address } = demo;
     const paths = await assetPathsOf(address);
 
@@ -214,7 +241,7 @@ describe('The playground over HTTP', () => {
     }
   });
 
-  it('sends less than 3 MB on the first load, of files of more than 8 MB', async () => {
+  it('sends less than 3 MB on the first load, of more than 8 MB of files', async () => {
     const { address } = demo;
     const paths = ['/graphql', ...(await assetPathsOf(address))];
     const sizeOf = async (encodings: string) => {
@@ -228,7 +255,7 @@ describe('The playground over HTTP', () => {
     expect(await sizeOf('identity')).toBeGreaterThan(8_000_000);
   });
 
-  it('answers a query by GET as ever, when the client does not ask for a page', async () => {
+  it('serves a query by GET if the client does not accept HTML', async () => {
     const { address } = demo;
     const { headers, body } = await get(address, '/graphql?query=%7B__typename%7D', {
       accept: 'application/json',
@@ -238,7 +265,7 @@ describe('The playground over HTTP', () => {
     expect(JSON.parse(body.toString())).toEqual({ data: { __typename: 'Query' } });
   });
 
-  it('is not there with GRAPHIQL=false', async () => {
+  it('is not served with GRAPHIQL=false', async () => {
     const { address: withPlayground } = demo;
     const { address } = await startGatewayProcess({ GRAPHIQL: 'false' });
 
@@ -250,7 +277,7 @@ describe('The playground over HTTP', () => {
     }
   });
 
-  it('does not speak of demo data in front of a real upstream', async () => {
+  it('does not mention demo data with a real upstream', async () => {
     const upstream = await startFakeUpstream();
     onTestFinished(() => upstream.close());
     const { address } = await startGatewayProcess({ UPSTREAM_URL: upstream.url });
@@ -273,7 +300,7 @@ async function openPlayground() {
   return { address, page };
 }
 
-/** The names of the workers' files, each once. */
+/** The distinct names of the workers' files. */
 function workersOf(page: Page): string[] {
   return [...new Set(page.workers().map((worker) => worker.url().replace(/.*\//, '')))].sort();
 }
@@ -282,7 +309,7 @@ function workersOf(page: Page): string[] {
 async function answerOf(page: Page, tab: string, part: string): Promise<string> {
   if ((await page.locator('.graphiql-tab-active').innerText()) !== tab) {
     await page.getByRole('button', { name: tab, exact: true }).click();
-    // Once the address has the query, GraphiQL knows the operation that the button is to run.
+    // When the address has the query, GraphiQL knows which operation the button runs.
     await page.waitForURL((url) => url.searchParams.get('query')?.includes(`query ${tab}`) === true);
   }
   await page.getByRole('button', { name: 'Execute query' }).click();
@@ -291,7 +318,7 @@ async function answerOf(page: Page, tab: string, part: string): Promise<string> 
   return seen();
 }
 
-/** The addresses of all assets: those which the page names, and the workers, which its script names. */
+/** The addresses of all assets: those in the page, and those of the workers in its script. */
 async function assetPathsOf(address: string): Promise<string[]> {
   const named = async (path: string) =>
     (await get(address, path)).body.toString().match(/\/graphql\/playground\/[\w./-]+/g) ?? [];

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isOneSlip } from '../../../src/domain/fold-text.js';
+import { isOneTypo } from '../../../src/domain/fold-text.js';
 import { withDidYouMean } from '../../../src/search/suggestions/did-you-mean.js';
 import { createTokenIndexes } from '../../../src/search/token-indexes.js';
 import { createTokenSearch, type TokenSearch } from '../../../src/search/token-search.js';
-import { parseTokens } from '../../../src/upstream/rows.js';
+import { TOKENS } from '../../../src/upstream/listing-kinds.js';
 import { demoTokens } from '../../fixtures/demo.js';
 import { tokenRow } from '../../fixtures/rows.js';
 import { startFakeUpstream } from '../../support/fake-upstream.js';
@@ -38,7 +38,7 @@ const lowered = ({ didYouMean }: Found) => didYouMean.map((query) => query.toLow
 
 /** What people type, and what they mean; undefined where a guess could be another token. */
 const TYPOS: readonly (readonly [typed: string, meant: string | undefined])[] = [
-  // Swapped or doubled letters, in symbols too.
+  // Swapped or doubled letters, also in symbols.
   ['usdcc', 'usdc'],
   ['USDCC', 'usdc'],
   ['uscd', 'usdc'],
@@ -56,7 +56,7 @@ const TYPOS: readonly (readonly [typed: string, meant: string | undefined])[] = 
   ['polygonn', 'polygon'],
   ['soalna', 'solana'],
   ['tehter', 'tether'],
-  // Any slip of one letter, in longer words of chains and names.
+  // Any other typo of one letter, in longer words of chains and names.
   ['etherem', 'ethereum'],
   ['ethreum', 'ethereum'],
   ['etherium', 'ethereum'],
@@ -79,14 +79,14 @@ const TYPOS: readonly (readonly [typed: string, meant: string | undefined])[] = 
   ['usfc', undefined],
 ];
 
-/** Tokens that there are, and that the demo listing lacks. */
+/** Real tokens that the demo listing lacks. */
 const UNLISTED =
   'usdd wbeth usdp usdn usdy tusd wbnb busd fdusd lusdt usdx usdm eurs eurt ezeth rseth oseth sweth ethx solvbtc lbtc gmx dydx shib doge'.split(
     ' ',
   );
 
-describe('where a search finds nothing', () => {
-  it(`34 of ${TYPOS.length} typing slips are mended`, async () => {
+describe('suggestions of a search that finds nothing:', () => {
+  it(`34 of ${TYPOS.length} typos are corrected`, async () => {
     expect(TYPOS).toHaveLength(35);
     const answers: [string, string | undefined][] = [];
     for (const [typed] of TYPOS) {
@@ -98,7 +98,18 @@ describe('where a search finds nothing', () => {
     expect(TYPOS.filter(([, meant]) => meant)).toHaveLength(34);
   });
 
-  it('no other token is suggested for 25 tokens that are not listed', async () => {
+  it.each([
+    ['tether arbitrum', ['USDT arbitrum']],
+    ['arb Tether', ['arb USDT']],
+    ['wrapped bitcoin', ['wrapped BTC']],
+  ])(
+    '"%s" suggests the symbol of the tokens with that name, and finds none of them',
+    async (query, didYouMean) => {
+      expect(await search(query)).toEqual({ totalCount: 0, nodes: [], didYouMean });
+    },
+  );
+
+  it('25 unlisted tokens have no suggestions', async () => {
     expect(UNLISTED).toHaveLength(25);
     for (const symbol of UNLISTED) {
       expect([symbol, await search(symbol)]).toEqual([symbol, { totalCount: 0, nodes: [], didYouMean: [] }]);
@@ -107,39 +118,40 @@ describe('where a search finds nothing', () => {
 
   it.each([
     ['a whole address', '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb49'],
-    ['an address of Move beside a slip', '0x1::aptos_coin::AptosCion'],
+    ['an address of Move beside a typo', '0x1::aptos_coin::AptosCion'],
     ['a CAIP-19', 'eip155:1/erc20:0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb49'],
     ['the start of an address', '0xa0b86992'],
-    ['the start of one without 0x, beside a slip', 'a0b86992 usdcc'],
-    ['an address of Solana beside a slip', 'usdcc EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1x'],
+    ['the start of an address without 0x, beside a typo', 'a0b86992 usdcc'],
+    ['an address of Solana beside a typo', 'usdcc EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1x'],
     ['digits', '84553'],
     ['marks', '!!!! ????'],
     ['emoji', '🚀🚀🚀🚀🚀'],
     ['a word of three letters', 'eht'],
     ['a wrong first letter', 'isdc'],
-    ['two slips in one word', 'ehteremu'],
-    ['a slip beside a word that finds nothing either', 'usdcc qqqqqq'],
-    ['words that are right, and only not together', 'tether arbitrum'],
+    ['two typos in one word', 'ehteremu'],
+    ['a typo beside another word that finds nothing', 'usdcc qqqqqq'],
+    ['words that find something only apart', 'pudgy base'],
+    ['the plural of a chain', 'stables'],
   ])('%s has no suggestion', async (_name, query) => {
     expect(await search(query)).toEqual({ totalCount: 0, nodes: [], didYouMean: [] });
   });
 
-  it('there is none where something was found, however it is spelled', async () => {
+  it('a search that finds something has no suggestions, however it is spelled', async () => {
     for (const query of ['usdc', 'usdt', 'ethereum', '', 'usd coin']) {
       const { totalCount, didYouMean } = await search(query);
       expect([query, totalCount > 0, didYouMean]).toEqual([query, true, []]);
     }
   });
 
-  it('the filter holds for what is suggested, and decides nothing about what is spelled wrong', async () => {
+  it('the filter applies to suggestions, and does not decide which words are misspelled', async () => {
     expect(lowered(await search('usdcc', { chainKeys: ['Base'] }))).toEqual(['usdc']);
     expect(lowered(await search('pednle', { chainKeys: ['solana'] }))).toEqual([]);
-    // Right, though not on this chain: another token must not take its place.
+    // Spelled right, but not on this chain: another token must not be suggested in its place.
     expect(lowered(await search('pendle', { chainKeys: ['solana'] }))).toEqual([]);
     expect(lowered(await search('usdcc', { chainKeys: [] }))).toEqual([]);
   });
 
-  it('a slip towards a long symbol is not mended, even if a name is spelled like it', async () => {
+  it('a typo in a long symbol is not corrected, even if a name is spelled like it', async () => {
     const upstream = await startFakeUpstream({
       tokens: [tokenRow('base', '0x1', { symbol: 'LONGSYM', name: 'Longsym Coinage' })],
     });
@@ -149,7 +161,7 @@ describe('where a search finds nothing', () => {
     expect(lowered(await search('coinaga', {}, other))).toEqual(['coinage']);
   });
 
-  it('at most three are suggested, each short enough to be searched for', async () => {
+  it('at most three queries are suggested, each short enough to search for', async () => {
     const names = ['Gateway', 'Gatewey', 'Gatewoy', 'Gatewuy', 'Gatewby'];
     const tokens = names.map((name, nth) => tokenRow('base', `0x${nth + 1}`, { symbol: `T${nth}`, name }));
     const other = await createTestGateway({ upstream: await startFakeUpstream({ tokens }) });
@@ -162,7 +174,7 @@ describe('where a search finds nothing', () => {
     expect((await search(`${ligatures}gatewxy`, {}, other)).didYouMean).toEqual([]);
   });
 
-  it('every suggestion finds something under the same filter, and mends slips alone', async () => {
+  it('every suggestion finds something under the same filter, and changes only misspelled words', async () => {
     const texts = demoTokens.flatMap(({ symbol, name, chainKey }) => [symbol, ...name.split(' '), chainKey]);
     const words = [...new Set(texts)].filter(({ length }) => length >= 4);
     const letters = fc.constantFrom(...'aeioustn1c');
@@ -202,12 +214,12 @@ describe('where a search finds nothing', () => {
           expect((await search(query, filter)).totalCount).toBeGreaterThan(0);
           const pieces = query.toLowerCase().split(/[^a-z0-9₮]+/);
           for (const piece of pieces) {
-            const isMended = !typed.toLowerCase().includes(piece);
-            const slip = typed
+            const isCorrected = !typed.toLowerCase().includes(piece);
+            const isTypo = typed
               .toLowerCase()
               .split(/[^a-z0-9₮]+/)
-              .some((word) => isOneSlip(word, piece));
-            expect(!isMended || slip || piece.length > 24 || /₮/.test(typed)).toBe(true);
+              .some((word) => isOneTypo(word, piece));
+            expect(!isCorrected || isTypo || piece.length > 24 || /₮/.test(typed)).toBe(true);
           }
         }
       }),
@@ -217,16 +229,22 @@ describe('where a search finds nothing', () => {
   });
 });
 
-describe('a hostile query', () => {
+describe('a hostile query:', () => {
   it.each([
-    ['a slip beside words that are everywhere', 'a b c d e f g gatewx9', 3],
-    ['slips in all words', 'gatewa9 gatewb9 gatewc9 gatewd9 gatewe9 gatewf9 gatewg9 gatewh9', 10],
+    ['a typo beside words that match nearly all tokens', 'a b c d e f g gatewx9', 3],
+    ['typos in all words', 'gatewa9 gatewb9 gatewc9 gatewd9 gatewe9 gatewf9 gatewg9 gatewh9', 10],
     ['the longest word', 'x'.repeat(200), 0],
-    ['the longest words that may be mended', `${'ab'.repeat(12)} ${'cd'.repeat(12)} `.repeat(4), 2],
-    ['one word between marks, again and again', 'gatewx9/'.repeat(25), 8],
-    ['one word again and again', 'gatewx9 '.repeat(25), 7],
-    ['eight words between marks', 'gatewa9/gatewb9/gatewc9/gatewd9/gatewe9/gatewf9/gatewg9/gatewh9', 11],
-  ])('with %s leads to few searches', async (_name, query, most) => {
+    ['the longest words that may be corrected', `${'ab'.repeat(12)} ${'cd'.repeat(12)} `.repeat(4), 2],
+    ['one word repeated between punctuation', 'gatewx9/'.repeat(25), 8],
+    ['one word repeated', 'gatewx9 '.repeat(25), 7],
+    ['words of names that find something only apart', 'gatewaa gatewba gatewca gatewda gatewea gatewfa', 14],
+    ['letters that match beside one that does not', 'a b c d e f z '.repeat(14), 8],
+    [
+      'eight words between punctuation',
+      'gatewa9/gatewb9/gatewc9/gatewd9/gatewe9/gatewf9/gatewg9/gatewh9',
+      11,
+    ],
+  ])('%s causes few searches', async (_name, query, most) => {
     const tokens = Array.from({ length: 400 }, (_none, nth) => {
       const [one, other] = [97 + (nth % 26), 97 + (nth >> 4)].map((unit) => String.fromCharCode(unit));
       return tokenRow('base', `0x${(nth + 1).toString(16)}`, {
@@ -235,7 +253,7 @@ describe('a hostile query', () => {
       });
     });
     const origin = { source: 'demo', takenAt: 1_700_000_000_000 };
-    const { rows } = await parseTokens(tokens, origin, false);
+    const { rows } = await TOKENS.parse(tokens, origin);
     const indexes = await createTokenIndexes(rows);
     const plainSearch = createTokenSearch(rows, indexes);
     let searches = 0;

@@ -14,7 +14,7 @@ const TOKENS = '{ tokens { symbol } }';
 
 const statusOf = ({ headers }: Received) => headers['cache-status'];
 
-/** How long a cache keeps a response, by RFC 9111: in seconds. */
+/** For how many seconds a cache keeps a response, by RFC 9111. */
 function keptFor({ headers }: Received): number {
   return Number(/max-age=(\d+)/.exec(headers['cache-control'] ?? '')?.[1]) - Number(headers.age);
 }
@@ -25,7 +25,7 @@ describe('Cache-Status', () => {
     ['GET, compressed', { query: TOKENS, method: 'GET', headers: { 'accept-encoding': 'gzip' } }],
     ['HEAD', { query: TOKENS, method: 'HEAD' }],
     ['POST', { query: TOKENS }],
-  ])('says whether the response to %s was stored', async (_name, asked) => {
+  ])('is a hit or a miss for %s', async (_name, asked) => {
     const { ask, executed } = await startServer({ config: LONG });
     for (const [expected, times] of [
       [MISS, 1],
@@ -40,7 +40,7 @@ describe('Cache-Status', () => {
     }
   });
 
-  it('says the same with 304', async () => {
+  it('is also in a 304', async () => {
     const { ask } = await startServer({ config: LONG });
     const { etag = '' } = (await ask({ query: TOKENS, method: 'GET' })).headers;
     const asked = { query: TOKENS, method: 'GET', headers: { 'if-none-match': etag } };
@@ -71,7 +71,7 @@ describe('Cache-Status', () => {
     ['an encoded body', 415, { body: '{}', headers: { 'content-encoding': 'gzip' } }],
     ['an expectation', 417, { body: '{}', headers: { expect: 'nothing' } }],
     ['a stream', 200, { query: TOKENS, headers: { accept: 'text/event-stream' } }],
-  ])('says so with %s', async (_name, status, asked) => {
+  ])('is a miss for %s', async (_name, status, asked) => {
     const { ask } = await startServer({ config: LONG });
     for (let time = 0; time < 3; time++) {
       const answer = await ask(asked);
@@ -79,7 +79,7 @@ describe('Cache-Status', () => {
     }
   });
 
-  it('says so with a refusal of the limit of its client, and hits are not limited', async () => {
+  it('is a miss for an operation that RATE_LIMIT refuses; hits are not limited', async () => {
     const clientLimit = createClientLimit({ perSecond: 0.001, burst: 2 });
     const { ask } = await startServer({ config: LONG, clientLimit });
     const answers = [];
@@ -93,7 +93,7 @@ describe('Cache-Status', () => {
     expect(answers[3]?.headers['access-control-expose-headers']).toContain('cache-status');
   });
 
-  it('says so where the target of the request is a whole address, or no path', async () => {
+  it('is a miss if the target of the request is a whole URL, or not a path', async () => {
     const { address } = await startServer({ config: LONG });
     const { hostname, port } = new URL(address);
     for (const target of [`http://${hostname}:${port}/graphql?query={__typename}`, 'example.org:443']) {
@@ -103,13 +103,13 @@ describe('Cache-Status', () => {
     }
   });
 
-  it('is no header of other paths', async () => {
+  it('is not a header of other paths', async () => {
     const { ask } = await startServer({ config: LONG });
     for (const path of ['/', '/live', '/tokenlist.json', '/nothing', '/graphqlx'])
       expect(statusOf(await ask({ method: 'GET', path })), path).toBeUndefined();
   });
 
-  it('is the same for a gateway in another server', async () => {
+  it('is the same in the library', async () => {
     const { fetch } = await open({ tokensFreshMs: 600_000 });
     const got = async (request: Request) => {
       const { headers } = await fetch(request);
@@ -126,7 +126,7 @@ describe('Cache-Status', () => {
 });
 
 describe('the age of a stored response', () => {
-  /** Its listings are there, and the response is stored at this moment. */
+  /** Starts a gateway with listings, and caches the response now. */
   async function startWith(asked: Asked) {
     const clock = stopClocks();
     const server = await startServer({ config: LONG });
@@ -135,7 +135,7 @@ describe('the age of a stored response', () => {
     return { clock, ...server };
   }
 
-  it.each(['GET', 'POST'])('by %s is counted from when it was made', async (method) => {
+  it.each(['GET', 'POST'])('by %s is counted from its creation', async (method) => {
     const asked = { query: TOKENS, method };
     const { clock, ask, countExecuted } = await startWith(asked);
     for (const [ms, age] of [
@@ -154,7 +154,7 @@ describe('the age of a stored response', () => {
     expect((await countExecuted(asked)).count).toBe(0);
   });
 
-  it('that was made from an older listing is its own, and it is not kept any longer for that', async () => {
+  it('does not include the age of its listing, and the listing does not prolong it', async () => {
     const asked = { query: TOKENS, method: 'GET' };
     const clock = stopClocks();
     const { ask, query, countExecuted } = await startServer({ config: LONG });
@@ -172,14 +172,14 @@ describe('the age of a stored response', () => {
       // Rounded down.
       expect(keptFor(answer)).toBeOneOf([left, left - 1]);
     }
-    // Without any time left no cache may keep it, also one that does not look at its age.
+    // Without time left no cache may keep it, not even a cache that ignores its age.
     clock.advance(2_000);
     const stale = await ask(asked);
     expect([statusOf(stale), stale.headers.age]).toEqual([HIT, '101']);
     expect(stale.headers['cache-control']).toMatch(/^public, max-age=0,/);
   });
 
-  it('begins again when a refresh has brought the same rows', async () => {
+  it('starts again after a refresh with the same rows', async () => {
     const asked = { query: TOKENS, method: 'GET' };
     const { clock, ask, countExecuted, ...server } = await startWith(asked);
     clock.advance(300_000);
@@ -191,7 +191,7 @@ describe('the age of a stored response', () => {
     expect(keptFor(answer)).toBeOneOf([549, 550]);
   });
 
-  it('ends after five minutes for one without listings, which a release may change', async () => {
+  it('is at most five minutes for a response without listings, which a release may change', async () => {
     const asked = { query: '{ __schema { queryType { name } } }', method: 'GET' };
     const { clock, ask, countExecuted } = await startWith(asked);
     clock.advance(299_000);
@@ -202,4 +202,27 @@ describe('the age of a stored response', () => {
     const next = await ask(asked);
     expect([statusOf(next), next.headers.age, keptFor(next)]).toEqual([HIT, '0', 300]);
   });
+});
+
+describe('x-cost', () => {
+  const DEGEN =
+    '{ tokens(srcChainKey: "degen") { symbol decimals chain { name nativeCurrency { symbol } } } }';
+
+  it.each([
+    ['written by the operation writer', {}],
+    ['made by GraphQL Yoga', { accept: 'application/graphql-response+json, application/json;q=0.5' }],
+  ])(
+    'has the cost of the operation for a response %s, and later for the cached one',
+    async (_name, headers) => {
+      const { ask } = await startServer({ config: LONG });
+      for (let time = 0; time < 3; time++) {
+        const answer = await ask({ query: DEGEN, headers });
+        expect([answer.status, answer.headers['x-cost']]).toEqual([200, '29']);
+        expect(answer.headers['access-control-expose-headers']).toContain('x-cost');
+      }
+      const moment = await ask({ query: '{ listings { ageSeconds } }', headers });
+      expect(Number(moment.headers['x-cost'])).toBeGreaterThan(0);
+      expect((await ask({ query: '{ nothing }', headers })).headers['x-cost']).toBeUndefined();
+    },
+  );
 });

@@ -15,14 +15,14 @@ afterAll(async () => {
   for (const end of ends.reverse()) await end();
 });
 
-/** Without those of one moment. */
+/** The headers without those that differ between equal requests. */
 function comparable({ ...headers }: object): object {
   for (const name of ['date', 'x-request-id', 'age', 'cache-status', 'cache-control'])
     Reflect.deleteProperty(headers, name);
   return headers;
 }
 
-/** A path that a page asks for. */
+/** A path that a page requests. */
 async function assetOf(page: string, pattern: RegExp): Promise<string> {
   const { body } = await server.ask({ method: 'GET', path: page, headers: HTML });
   const [path = ''] = pattern.exec(body.toString()) ?? [];
@@ -54,7 +54,7 @@ describe('HEAD', () => {
     ['the token list of no chain', 404, '/tokenlist.json?chainKey=nope', {}],
     ['/mcp', 405, '/mcp', {}],
     ['nothing', 404, '/nothing', {}],
-  ])('of %s has the status and the headers of GET, and no body', async (_name, status, path, headers) => {
+  ])('has the status and the headers of GET, and no body, for %s', async (_name, status, path, headers) => {
     for (let time = 0; time < 3; time++) {
       const head = await server.ask({ method: 'HEAD', path, headers });
       const got = await server.ask({ method: 'GET', path, headers });
@@ -69,7 +69,7 @@ describe('HEAD', () => {
     }
   });
 
-  it('of what a page asks for is that of GET, too', async () => {
+  it('has the headers of GET for the files of a page, too', async () => {
     for (const [page, pattern] of [
       ['/', /\/picker\/[^"]+\.js/],
       ['/graphql', /\/graphql\/playground\/[^"]+start\.js/],
@@ -85,7 +85,7 @@ describe('HEAD', () => {
     expect(Number(metrics.headers['content-length'])).toBeGreaterThan(1_000);
   });
 
-  it('is answered from the cache of GET, and with 304 where the client has the response', async () => {
+  it('is answered from the cache of GET, and with 304 if the client has the response', async () => {
     const query = '{ tokens { own: symbol } }';
     const [got, head] = [
       { query, method: 'GET' },

@@ -47,7 +47,7 @@ function comparable({ status: code, headers, body }: Received) {
   return { code, headers: same, control: control?.replace(/max-age=\d+/, ''), body: body.toString() };
 }
 
-/** Sends these bytes on a connection of their own, and gives all that comes until it is closed. */
+/** Sends these bytes on a new connection. Returns everything received until it is closed. */
 async function exchange(address: string, sent: string): Promise<string> {
   const { hostname, port } = new URL(address);
   const socket = connect(Number(port), hostname);
@@ -55,7 +55,7 @@ async function exchange(address: string, sent: string): Promise<string> {
   return text(socket);
 }
 
-describe('a request is never taken for another', () => {
+describe('a request never gets the response to another one', () => {
   const asBody = (variables: string) => {
     const query = 'query ($m: Float) { tokenSearch(filter: { minPriceUsd: $m }) { totalCount } }';
     return { body: `{"query":${JSON.stringify(query)},"variables":{"m":${variables}}}` };
@@ -66,7 +66,7 @@ describe('a request is never taken for another', () => {
   });
 
   it.each<[string, Asked, Asked]>([
-    ['with a number beyond all numbers', asBody('null'), asBody('1e400')],
+    ['with a number beyond the range of numbers', asBody('null'), asBody('1e400')],
     [
       'with another type of body',
       { query: SMALL },
@@ -101,7 +101,7 @@ describe('a request is never taken for another', () => {
     ['by DELETE', { query: SMALL, method: 'GET' }, { query: SMALL, method: 'DELETE' }],
     ['by OPTIONS', { query: SMALL, method: 'GET' }, { query: SMALL, method: 'OPTIONS' }],
     [
-      'with a second text, which does not count',
+      'with a second text, which is ignored',
       { query: SMALL, method: 'GET' },
       { method: 'GET', path: `${pathOf({ query: SMALL })}&query=x` },
     ],
@@ -113,7 +113,7 @@ describe('a request is never taken for another', () => {
     for (let nth = 0; nth < 2; nth++) expect(comparable(await ask(other))).toEqual(expected);
   });
 
-  it('with a hash that is not of its very text', async () => {
+  it('with a hash of another text', async () => {
     const { ask } = server;
     const sha256Hash = createHash('sha256').update(SMALL).digest('hex');
     const asked = (query: string | null, sha256Hash: string) => ({
@@ -127,7 +127,7 @@ describe('a request is never taken for another', () => {
   });
 });
 
-describe('what is accepted', () => {
+describe('an Accept header', () => {
   it.each<[string | undefined, string]>([
     [undefined, 'application/json'],
     ['*/*', 'application/json'],
@@ -136,7 +136,7 @@ describe('what is accepted', () => {
     ['application/graphql-response+json, application/json;q=0.9', 'application/graphql-response+json'],
     ['text/event-stream', 'text/event-stream'],
     ['multipart/mixed', 'multipart/mixed'],
-  ])('%s comes as %s each time, and whole', async (accept, type) => {
+  ])('of %s gets %s each time, and a complete body', async (accept, type) => {
     const { ask } = server;
     for (const other of ['application/graphql-response+json', '*/*', 'text/html']) {
       await ask({ query: QUERY, method: 'GET', headers: { accept: other } });
@@ -147,7 +147,7 @@ describe('what is accepted', () => {
       const answer = await ask({ query: QUERY, method, headers });
       expect(answer.status).toBe(200);
       expect(answer.headers['content-type']?.split(';')[0]).toBe(type);
-      // A stream says "none" where it must not be compressed on its way.
+      // Streams are marked "none": proxies must not compress them.
       const isPlain = answer.headers['content-encoding'] === 'none';
       expect((isPlain ? answer.body : plainOf(answer)).toString()).toContain(executed.body.toString());
     }
@@ -159,21 +159,31 @@ describe('what is accepted', () => {
     ['gzip;q=0.5, br;q=0.1', ['br', 'gzip']],
     ['br;q=0, gzip;q=0.000', [undefined]],
     ['GZIP', ['gzip']],
+    ['gzip, deflate, br', ['br']],
+    ['br;q=0, gzip', ['gzip']],
     ['deflate', [undefined]],
     ['br;q=0,*', ['zstd', 'gzip', undefined]],
-  ])('of encodings is "%s": another is never sent', async (accepted, allowed) => {
+  ])('of encodings "%s" gets only an accepted one', async (accepted, allowed) => {
     const { ask } = server;
     const plain = await ask({ query: QUERY });
     for (let nth = 0; nth < 2; nth++) {
       const answer = await ask({ query: QUERY, headers: { 'accept-encoding': accepted } });
-      expect(allowed).toContain(answer.headers['content-encoding']);
+      const { 'content-encoding': encoding, 'content-length': length } = answer.headers;
+      expect(allowed).toContain(encoding);
+      expect(Number(length)).toBe(answer.body.length);
+      if (encoding) expect(answer.body.length).toBeLessThan(plain.body.length / 3);
       expect(plainOf(answer).equals(plain.body)).toBe(true);
     }
   });
 });
 
+it('leaves small responses uncompressed', async () => {
+  const { headers } = await server.ask({ query: SMALL, headers: { 'accept-encoding': 'br' } });
+  expect(headers['content-encoding']).toBeUndefined();
+});
+
 describe('the headers of a response', () => {
-  it('allow no caching of an error or of the status of the listings, and the id is never that of another response', async () => {
+  it('forbid caching of errors and of the status of the listings, and never have the id of another response', async () => {
     const { ask } = server;
     const ids = new Set<unknown>();
     const asked: Asked[] = [
@@ -197,7 +207,7 @@ describe('the headers of a response', () => {
     expect(ids.size).toBe(42);
   });
 
-  it('is that it is good for no longer than what was read is fresh', async () => {
+  it('limit its age to the time that its listings stay fresh', async () => {
     const { ask } = await startServer({
       config: {
         chainsFreshMs: 5_000_000,
@@ -225,7 +235,7 @@ describe('the headers of a response', () => {
     }
   });
 
-  it('is that old snapshots are stale, with their ages of that moment, where it was read from them', async () => {
+  it('name the stale listings that it read, with their ages at that moment', async () => {
     const clock = stopClocks();
     const { ask, countExecuted } = await startServer({
       config: { chainsFreshMs: 3_600_000, tokensFreshMs: 600_000 },
@@ -248,7 +258,7 @@ describe('the headers of a response', () => {
     expect((await ask(chains)).headers['x-stale-listings']).toBeUndefined();
   });
 
-  it('is for each origin what that may read, whoever asked before', async () => {
+  it('allow each origin its own access, whichever origin sent the same request before', async () => {
     const { ask } = await startServer({
       config: { ...LONG.config, corsOrigins: ['https://a.example', 'https://c.example'] },
     });
@@ -275,7 +285,7 @@ describe('the headers of a response', () => {
     ['one without quotes', 'etag-of-nobody'],
     ['an unended one', '"'],
     ['many', Array.from({ length: 500 }, (_nothing, nth) => `"${nth}"`).join(',')],
-  ])('is all of it to who knows %s of its tags', async (_name, ifNoneMatch) => {
+  ])('do not make it a 304 if the client sends %s as a tag', async (_name, ifNoneMatch) => {
     const { ask } = server;
     const plain = await ask({ query: QUERY, method: 'GET' });
     for (let nth = 0; nth < 2; nth++) {
@@ -285,7 +295,7 @@ describe('the headers of a response', () => {
     }
   });
 
-  it('is all of it where a header that counts comes twice', async () => {
+  it('do not make it a 304 if a header that matters is sent twice', async () => {
     const { address, ask } = server;
     const { headers, body } = await ask({ query: SMALL, method: 'GET' });
     const target = pathOf({ query: SMALL });

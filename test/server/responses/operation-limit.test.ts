@@ -7,7 +7,7 @@ import { createTestLog } from '../../support/test-gateway.js';
 import { startServer } from '../../support/test-server.js';
 
 const HOUR = 3_600;
-/** So many operations in an hour or more, so that a slow machine does not begin a new window. */
+/** The window is an hour or more, so that no new one begins on a slow machine. */
 const RATE = { perSecond: 1, burst: HOUR };
 const query = (nth: number) => `{ chain(chainKey: "key${nth}") { name } }`;
 
@@ -26,7 +26,7 @@ function limitOf(left: number): ClientLimit {
 }
 
 describe('a client with a limit', () => {
-  it('is refused further operations before they are parsed, and told when to ask again', async () => {
+  it('gets a refusal before its operation is parsed, with the time to send it again', async () => {
     const { ask, executed } = await startServer({ clientLimit: limitOf(3) });
     for (let nth = 0; nth < 3; nth++) expect((await ask({ query: query(nth) })).status).toBe(200);
     const refused = await ask({ query: '{ not GraphQL' });
@@ -53,7 +53,7 @@ describe('a client with a limit', () => {
     });
   });
 
-  it('goes on getting cached responses, pages and reports', async () => {
+  it('still gets cached responses, pages and monitoring', async () => {
     const { ask } = await startServer({ clientLimit: limitOf(2) });
     // Stored the second time.
     for (let times = 0; times < 12; times++) expect((await ask({ query: query(0) })).status).toBe(200);
@@ -71,13 +71,13 @@ describe('a client with a limit', () => {
     ['a HEAD', { method: 'HEAD', path: '/graphql' }],
     ['a form', { body: 'query={a}', headers: { 'content-type': 'application/x-www-form-urlencoded' } }],
     ['a page where there is none', { method: 'GET', query: query(9), headers: { accept: 'text/html' } }],
-  ])('does not get around it by %s', async (_name, asked) => {
+  ])('cannot bypass it by %s', async (_name, asked) => {
     const { ask } = await startServer({ clientLimit: limitOf(1), config: { graphiql: false } });
     await ask({ query: query(0) });
     expect((await ask(asked)).status).toBe(429);
   });
 
-  it('does not get around it by an absolute address', async () => {
+  it('cannot bypass it by an absolute URL', async () => {
     const { address, ask } = await startServer({ clientLimit: limitOf(1) });
     await ask({ query: query(0) });
     const path = `${address}/graphql?query=${encodeURIComponent(query(9))}`;
@@ -90,7 +90,7 @@ describe('a client with a limit', () => {
     expect(status).toBe(429);
   });
 
-  it('behind a proxy that is not trusted is one of many, and the log says so once', async () => {
+  it('shares its count behind an untrusted proxy, and the log says so once', async () => {
     const { ask, serverLog } = await startServer({ clientLimit: limitOf(1) });
     const headers = { 'x-forwarded-for': '192.0.2.1' };
     for (let nth = 0; nth < 4; nth++) await ask({ query: query(nth), headers });
@@ -98,7 +98,18 @@ describe('a client with a limit', () => {
     expect(warnings).toMatchObject([{ client: '127.0.0.1' }]);
   });
 
-  it('leaves other clients theirs', async () => {
+  it('behind a proxy that is missing in TRUSTED_PROXIES causes a warning about that proxy', async () => {
+    const config = { trustedProxies: ['10.0.0.0/8'] };
+    const { ask, serverLog } = await startServer({ clientLimit: limitOf(1), config });
+    const headers = { 'x-forwarded-for': '192.0.2.1' };
+    for (let nth = 0; nth < 4; nth++) await ask({ query: query(nth), headers });
+    const warnings = serverLog.filter(({ msg }) => msg.includes('TRUSTED_PROXIES'));
+    expect(warnings).toMatchObject([
+      { client: '127.0.0.1', msg: expect.stringContaining('is not in TRUSTED_PROXIES') },
+    ]);
+  });
+
+  it('does not affect other clients', async () => {
     const config = { trustedProxies: ['loopback'] };
     const { ask } = await startServer({ clientLimit: limitOf(1), config });
     const askAs = async (client: string, nth: number) =>
@@ -112,7 +123,7 @@ describe('a client with a limit', () => {
 });
 
 describe('the count', () => {
-  it('keeps a bounded number of clients, those that ask now', async () => {
+  it('is kept for a bounded number of clients, the latest ones', async () => {
     const limit = createClientLimit({ perSecond: 1, burst: HOUR }, 3);
     const exhaust = async (client: string) => {
       for (let nth = 0; nth < HOUR; nth++) await limit.take(client);
@@ -133,7 +144,7 @@ describe('the count', () => {
       return limit;
     }
 
-    it('is that of all gateways together, in windows of their own', async () => {
+    it('is shared by all gateways, in windows of their own', async () => {
       const redis = await startRedis();
       // On a busy machine Redis may take longer than the default to answer.
       const [one, other] = [await share(redis.url, 10_000), await share(redis.url, 10_000)];
@@ -156,13 +167,13 @@ describe('the count', () => {
       expect(waitMs).toBeGreaterThan(0);
       expect(waitMs).toBeLessThanOrEqual(40_000);
       expect(await other.take('b')).toBe(0);
-      // Refused here, and not asked there.
+      // Refused locally, without a request to Redis.
       const before = await redis.client.get('chains-and-tokens-gateway:clients:1/40:a');
       for (let nth = 0; nth < 50; nth++) await one.take('a');
       expect(await redis.client.get('chains-and-tokens-gateway:clients:1/40:a')).toBe(before);
     });
 
-    it.each(['frozen', 'gone'])('goes on alone while Redis is %s', async (how) => {
+    it.each(['frozen', 'gone'])('continues locally while Redis is %s', async (how) => {
       const redis = await startRedis();
       const limit = await share(redis.url);
       await expect
@@ -179,7 +190,7 @@ describe('the count', () => {
       expect(await limit.take('a')).toBeGreaterThan(0);
     });
 
-    it('believes no key of another kind, and no wait beyond its window', async () => {
+    it('ignores keys of another kind and waits beyond its window', async () => {
       const redis = await startRedis();
       await redis.client.set('chains-and-tokens-gateway:clients:1/40:a', 1_000_000_000);
       await redis.client.lpush('chains-and-tokens-gateway:clients:1/40:b', 'x');

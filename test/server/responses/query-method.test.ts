@@ -25,7 +25,7 @@ const byQuery = ({ headers, ...parameters }: Asked): Asked => ({
   ...(headers ? { headers } : {}),
 });
 
-/** A query that no other test asks, so that nothing of it is cached. */
+/** A number for queries that no other test sends, so that they are not cached. */
 let asked = 0;
 const fresh = (fields = 'tokens { symbol name }') => `query Names { own${asked++}: ${fields} }`;
 
@@ -49,7 +49,7 @@ describe.skipIf(!isKnownToNode)('a QUERY request', () => {
     ['no query', {}],
     ['an unknown hash', { extensions: { persistedQuery: { version: 1, sha256Hash: 'a'.repeat(64) } } }],
     ['JSON that is no object', undefined],
-  ])('with %s is answered with the bytes and the status of a POST', async (_what, parameters) => {
+  ])('with %s gets the bytes and the status of a POST', async (_what, parameters) => {
     const body = parameters === undefined ? '7' : JSON.stringify(parameters);
     for (let time = 0; time < 3; time++) {
       const posted = await server.ask({ method: 'POST', body });
@@ -60,7 +60,7 @@ describe.skipIf(!isKnownToNode)('a QUERY request', () => {
     }
   });
 
-  it('has the caching headers of a GET, and is answered with 304 where the client has the response', async () => {
+  it('has the caching headers of a GET, and is answered with 304 if the client has the response', async () => {
     const query = fresh();
     for (let time = 0; time < 3; time++) {
       for (const encoding of ['identity', 'gzip']) {
@@ -78,7 +78,7 @@ describe.skipIf(!isKnownToNode)('a QUERY request', () => {
     expect((await server.ask(byQuery({ query: '{ nothing }' }))).headers['cache-control']).toBe('no-store');
   });
 
-  it('is executed twice, and then answered from the cache, which knows it by its body', async () => {
+  it('is executed twice, and then answered from the cache, by its body', async () => {
     const [one, other] = [fresh(), fresh('chains { name }')];
     const requests = [one, one, one, other, one, other, other].map((query) => byQuery({ query }));
     const { count, bodies } = await server.countExecuted(...requests);
@@ -86,7 +86,7 @@ describe.skipIf(!isKnownToNode)('a QUERY request', () => {
     const [a, , , b] = bodies;
     expect(bodies).toEqual([a, a, a, b, a, b, b]);
     expect(a).not.toBe(b);
-    // Differently written, it means the same.
+    // Other text with the same meaning.
     const spaced = byQuery({ query: one.replace('{', '{  ') });
     expect((await server.countExecuted(spaced, spaced)).count).toBe(1);
   });
@@ -102,7 +102,7 @@ describe.skipIf(!isKnownToNode)('a QUERY request', () => {
     ['Application/JSON', 200],
   ])('with the Content-Type %s is answered with %i', async (type, status) => {
     const before = server.upstream.count();
-    // Bytes have no type of their own.
+    // A body of bytes gets no type from `fetch`.
     const response = await fetch(`${server.address}/graphql`, {
       method: 'QUERY',
       ...(type ? { headers: { 'content-type': type } } : {}),
@@ -122,7 +122,7 @@ describe.skipIf(!isKnownToNode)('a QUERY request', () => {
     expect(server.upstream.count()).toBe(before);
   });
 
-  it('is limited in size as a POST, and is nothing at another path', async () => {
+  it('has the size limit of a POST, and is not supported at other paths', async () => {
     const large = byQuery({ query: `{ chains { name } } # ${'x'.repeat(1_100_000)}` });
     expect((await server.ask(large)).status).toBe(413);
     expect((await server.ask({ ...byQuery({ query: TOKENS }), path: '/live' })).status).toBe(405);
@@ -134,16 +134,18 @@ describe.skipIf(!isKnownToNode)('a QUERY request', () => {
     const query = fresh('chains { name }');
     await server.ask(byQuery({ query, operationName: 'Names', headers: { 'x-request-id': ids[0] ?? '' } }));
     await server.ask(byQuery({ query: '{ nothing }', headers: { 'x-request-id': ids[1] ?? '' } }));
-    const lines = ids.map((id) => server.serverLog.find(({ requestId }) => requestId === id));
-    expect(lines).toEqual([
-      expect.objectContaining({ method: 'QUERY', status: 200, operation: 'Names' }),
-      expect.objectContaining({ method: 'QUERY', codes: ['GRAPHQL_VALIDATION_FAILED'] }),
-    ]);
+    const lines = () => ids.map((id) => server.serverLog.find(({ requestId }) => requestId === id));
+    await expect
+      .poll(lines)
+      .toEqual([
+        expect.objectContaining({ method: 'QUERY', status: 200, operation: 'Names' }),
+        expect.objectContaining({ method: 'QUERY', codes: ['GRAPHQL_VALIDATION_FAILED'] }),
+      ]);
   });
 });
 
 describe('the endpoint', () => {
-  it('says that it can be asked by QUERY, and lets pages of other origins do so', async () => {
+  it('names QUERY as supported, also for pages of other origins', async () => {
     for (const method of ['GET', 'POST'])
       expect((await server.ask({ query: TOKENS, method })).headers['accept-query']).toBe('application/json');
     const preflight = await server.ask({

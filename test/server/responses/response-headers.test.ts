@@ -1,10 +1,11 @@
 import { METHODS } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import { answerOf } from '../../support/test-gateway.js';
 import { startServer } from '../../support/test-server.js';
 
 const LONG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
 const QUERY = '{ chain(chainKey: "base") { name } }';
-/** Set for each response, or by the HTTP server. */
+/** Headers that are set for each response, or by the HTTP server. */
 const OF_ONE_RESPONSE = [
   'x-request-id',
   'content-length',
@@ -13,7 +14,7 @@ const OF_ONE_RESPONSE = [
   'keep-alive',
   'transfer-encoding',
 ];
-/** Added by the HTTP server, to responses by GraphQL Yoga as well. */
+/** Headers that the HTTP server adds, also to responses by GraphQL Yoga. */
 const OF_CACHING = ['age', 'etag', 'cache-control', 'last-modified'];
 
 const ACCEPTED = [
@@ -25,7 +26,7 @@ const ACCEPTED = [
   'application/graphql-response+json,application/json;q=0.9',
   'application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed',
   'application/graphql-response+json, application/json, multipart/mixed',
-  // Not known before the first.
+  // Unknown before the first response.
   'application/graphql-response+json;q=0.8, application/json;q=0.7',
 ];
 
@@ -41,7 +42,7 @@ describe('a response that is written without GraphQL Yoga', () => {
   it.each([
     ['all origins', '*' as const],
     ['one origin', ['https://a.example']],
-  ])('has the headers that Yoga gives, for %s, whatever is accepted', async (_name, corsOrigins) => {
+  ])('has the headers of Yoga for %s, with any Accept header', async (_name, corsOrigins) => {
     const { ask, gateway, executed } = await startServer({ config: { ...LONG, corsOrigins } });
     let nth = 0;
     for (const method of ['GET', 'POST', ...METHODS.filter((name) => name === 'QUERY')])
@@ -55,12 +56,12 @@ describe('a response that is written without GraphQL Yoga', () => {
           const url = `http://gateway/graphql${method === 'GET' ? `?query=${encodeURIComponent(QUERY)}` : ''}`;
           const init = method !== 'GET' ? { body: JSON.stringify({ query: QUERY }) } : {};
           const type = method !== 'GET' ? { 'content-type': 'application/json' } : {};
-          const byYoga = await gateway.fetch(
+          const byYoga = await answerOf(
+            gateway,
             new Request(url, { method, headers: { ...headers, ...type }, ...init }),
-            {},
           );
           const before = executed();
-          // The first of an unusual kind goes to Yoga, those after it do not.
+          // Yoga responds to the first request of an unusual kind, the writer to the next ones.
           await ask(asked(`${QUERY} # ${nth++}`));
           const written = await ask(asked(`${QUERY} # ${nth++}`));
           expect(executed() - before).toBe(2);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { EMPTY_GUARD } from '../../../src/domain/guard-record.js';
+import { EMPTY_GUARD_MEMORY } from '../../../src/domain/guard-memory.js';
 import { parseListingRules } from '../../../src/domain/listing-rules.js';
 import { numberChains } from '../../../src/snapshots/changes/agreement.js';
-import { parseChains } from '../../../src/upstream/rows.js';
+import { CHAINS } from '../../../src/upstream/listing-kinds.js';
 import { demoChains } from '../../fixtures/demo.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { until } from '../../support/clock.js';
@@ -90,7 +90,7 @@ describe('two EVM chains with one chainId', () => {
         heldBack: [expect.objectContaining({ fact: 'chainType', served: 'solana', upstream: 'evm' })],
       }),
     );
-    // In the first listing there is only the number to go by.
+    // In the first listing only the number can decide.
     const first = await startGuarded(
       { chains: [{ ...solana, chainType: 'evm' }, ETHEREUM], tokens: TOKENS },
       { clock: gateway.clock },
@@ -100,12 +100,12 @@ describe('two EVM chains with one chainId', () => {
 
   it('as many as an answer may have cost little to tell apart', async () => {
     const many = Array.from({ length: 100_000 }, (_, index) => chainRow(`c${index}`, { chainId: 5 }));
-    const fetched = await parseChains(many, { source: 'v1', takenAt: 0 });
+    const fetched = await CHAINS.parse(many, { source: 'v1', takenAt: 0 });
     const begun = process.cpuUsage();
-    const { rows } = numberChains({ ...fetched, guard: EMPTY_GUARD }, undefined, new Map(), DAY);
+    const { rows } = numberChains({ ...fetched, guard: EMPTY_GUARD_MEMORY }, undefined, new Map(), DAY);
     const { user, system } = process.cpuUsage(begun);
     expect(rows.some(({ caip2 }) => caip2 !== null)).toBe(false);
-    // Each with each would be five billion.
+    // Comparing all pairs would take five billion comparisons.
     expect((user + system) / 1000).toBeLessThan(5_000);
   });
 });
@@ -116,10 +116,10 @@ describe("the decimals of a chain's native asset on which both listings disagree
   const LISTINGS = { chains: [chainRow('a')], tokens: [ether(6), tokenRow('a', USDC)] };
   const held = { fact: 'decimals', served: '6', upstream: '18' };
 
-  it('are served without a price, said and counted, for as long as they disagree', async () => {
+  it('are served without a price, reported and counted while they disagree', async () => {
     const gateway = await startGuarded(LISTINGS);
     const since = new Date().toISOString();
-    // The listings are compared when both are there.
+    // The listings are compared once both are fetched.
     await until(async () => gateway.heldBackRows()[1] === 1);
     for (let days = 0; days < 3; days++) {
       expect((await gateway.tokens())[0]).toMatchObject({
@@ -139,7 +139,7 @@ describe("the decimals of a chain's native asset on which both listings disagree
     expect((await gateway.tokens())[0]).toMatchObject({ decimals: 18, heldBack: [] });
   });
 
-  it('are said as soon as both listings are there, whichever comes first', async () => {
+  it('are reported as soon as both listings are fetched, in any order', async () => {
     const upstream = await startFakeUpstream(LISTINGS);
     upstream.plan('chains', late(200, json({ chains: LISTINGS.chains })));
     const gateway = await startGuarded({}, { upstream });

@@ -3,7 +3,7 @@ import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { startGuarded } from '../../support/guarded-gateway.js';
 
 const USDC = '0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85';
-/** Of the embedded listing, where it has 6 decimals. */
+/** A token of the embedded listing, with 6 decimals there. */
 const EMBEDDED = '0xA0b86991c6218b36c1d19d4a2e9eb0ce3606eb48';
 const CHAINS = [chainRow('a'), chainRow('ethereum', { chainId: 1 })];
 const GOOD = [tokenRow('a', '0x2', { symbol: 'GOOD' }), tokenRow('a', '0x3', { symbol: 'FINE' })];
@@ -22,7 +22,7 @@ describe('equal keys with other decimals in one answer', () => {
       'without the zero that the address begins with',
       [right, { ...wrong, address: USDC.replace('0x0', '0x') }],
     ],
-  ])('give the guarded row, without a price, and said: %s', async (_what, both) => {
+  ])('give the guarded row without a price, and are logged: %s', async (_what, both) => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: [right, ...GOOD] });
     expect(await gateway.sample(METRIC)).toBe(0);
     for (const counted of [1, 2]) {
@@ -45,7 +45,7 @@ describe('equal keys with other decimals in one answer', () => {
       expect(await gateway.sample(METRIC)).toBe(counted);
     }
     expect(gateway.logged.filter(({ msg }) => msg.startsWith('Left out bad rows'))).not.toEqual([]);
-    // No rule could accept two values at once.
+    // A rule cannot accept two values at once.
     expect(gateway.ruleInLog()).toBeUndefined();
     expect(gateway.heldBackLines()).toHaveLength(1);
   });
@@ -53,7 +53,7 @@ describe('equal keys with other decimals in one answer', () => {
   it.each([
     ['in this order', [right, wrong]],
     ['in the reverse order', [wrong, right]],
-  ])('give no row where none is guarded, and are never accepted by time: %s', async (_what, both) => {
+  ])('give no row if no value is known yet, and are never accepted by time: %s', async (_what, both) => {
     const gateway = await startGuarded(
       { chains: CHAINS, tokens: [...both, ...GOOD] },
       { config: { holdBackMs: 0 } },
@@ -74,7 +74,7 @@ describe('equal keys with other decimals in one answer', () => {
       price: null,
       heldBack: [{ fact: 'decimals', served: '6', upstream: '18 and 6' }],
     });
-    // Other facts are not known of it: then the order would decide.
+    // Its other facts are unknown, so that the order would decide.
     const symbols = ['USDC', 'EVIL'].map((symbol) => tokenRow('ethereum', EMBEDDED, { symbol }));
     const other = await startGuarded(
       { chains: CHAINS, tokens: [...symbols, ...GOOD] },
@@ -83,7 +83,7 @@ describe('equal keys with other decimals in one answer', () => {
     expect(await other.tokens()).toHaveLength(2);
   });
 
-  it('of two symbols give no rule to paste, either', async () => {
+  it('with two symbols have no rule to paste in the log', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: [right, ...GOOD] });
     await gateway.bring({ tokens: [right, { ...right, symbol: 'EVIL' }, ...GOOD] });
     expect(gateway.heldBackLines()).toHaveLength(1);
@@ -104,7 +104,7 @@ describe('equal keys with other decimals in one answer', () => {
   });
 });
 
-describe('second writings of one key', () => {
+describe('second spellings of one key', () => {
   it.each([
     ['in another letter case (Ethereum)', { chainKey: 'Ethereum', address: EMBEDDED }],
     ['without 0x', { chainKey: 'ethereum', address: EMBEDDED.slice(2) }],

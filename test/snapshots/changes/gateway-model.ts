@@ -30,7 +30,7 @@ export class GatewayModel {
     return this.tokens.at;
   }
 
-  /** Takes an answer of the upstream, or what a peer has shared. */
+  /** Processes an answer of the upstream or a shared listing. */
   take(at: number, chains: Rows, tokens: Rows, rules: readonly ModelRule[], peer?: GatewayModel): void {
     const listedBefore = [...this.chains.listed.keys()];
     const goneBefore = [...this.chains.goneAt];
@@ -43,7 +43,7 @@ export class GatewayModel {
     this.sent = { chains, tokens };
   }
 
-  /** Reads what a peer has shared; the first time it continues the peer's record. */
+  /** Reads the listing of a peer. The first time it continues with the memory of the peer. */
   read(peer: GatewayModel, rules: readonly ModelRule[]): void {
     if (this.at > 0) {
       this.take(peer.at, peer.sent.chains, peer.sent.tokens, rules, peer);
@@ -55,7 +55,7 @@ export class GatewayModel {
     this.sent = peer.sent;
   }
 
-  /** Takes the last listing again, under other rules or after a restart. */
+  /** Processes the last listing again, with other rules or after a restart. */
   takeAgain(rules: readonly ModelRule[]): void {
     if (this.at > 0) this.take(this.at, this.sent.chains, this.sent.tokens, rules);
   }
@@ -105,7 +105,7 @@ export class GatewayModel {
       key,
       number: facts.chainType === 'evm' ? `eip155:${facts.chainId}` : null,
     }));
-    /** A chain that is listed with another number by now has given its number up. */
+    /** A chain that is now listed with another number has lost the old one. */
     const claimsOther = (key: string, number: string) =>
       claims.some((claim) => claim.key === key && claim.number !== number);
     const holderOf = (number: string) =>

@@ -51,7 +51,7 @@ const factsOf = (rows: readonly ModelRow[]) => JSON.stringify(rows.map(({ facts 
 
 /** What one gateway is expected to know and serve. */
 export class GuardModel {
-  /** The last accepted facts of every key ever. */
+  /** The last accepted facts of all keys. */
   accepted = new Map<string, Known>();
   listed = new Map<string, ExpectedRow>();
   /** Since when a row has gone that was listed; 0 if another one was accepted in its place. */
@@ -127,7 +127,7 @@ export class GuardModel {
 
     const expected = new Map<string, ExpectedRow>();
     const newcomers = new Map<string, ModelRow>();
-    /** Rows that were gone. */
+    /** Rows that were removed earlier. */
     const returned = new Map<string, ModelRow>();
     for (const [key, rows] of sent) {
       const value = factsOf(rows);
@@ -167,7 +167,7 @@ export class GuardModel {
         [...among.values()].filter((row) => lookOf(row) === look);
       const rivals = withLook(newcomers);
       if (rows) {
-        // Its symbol is held back, and meanwhile no other row gets it.
+        // While its symbol is held back, another row cannot have it.
         const hasLeft = expected.get(key)?.held.has('symbol') && rows.every((row) => lookOf(row) !== look);
         if (hasLeft) for (const rival of rivals) stillWaiting.add(rival.key);
         continue;
@@ -202,7 +202,7 @@ export class GuardModel {
         open.push(since);
         if (newcomers.has(rival.key)) stillWaiting.add(rival.key);
       }
-      // What comes after its replacement does not replace it again.
+      // Later rows do not replace it again.
       if (isReplaced) this.goneAt.set(key, 0);
       const [since] = open.sort((one, later) => one - later);
       if (!isListed || isReplaced || since === undefined) continue;
@@ -268,7 +268,7 @@ export class GuardModel {
     this.lastPrices = lastPrices;
   }
 
-  /** Takes over all that another gateway knows. */
+  /** Copies the memory of another gateway. */
   copy(other: GuardModel): void {
     Object.assign(this, structuredClone({ ...other, options: undefined }), { options: this.options });
   }

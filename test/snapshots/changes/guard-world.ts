@@ -44,11 +44,11 @@ export interface Step {
   /** How long after the listing before, in milliseconds. */
   readonly after: number;
   readonly changes: readonly Change[];
-  /** The gateway that asks. */
+  /** The gateway that refreshes. */
   readonly asks: 0 | 1;
-  /** Whether the other gateway misses what the first one shares. */
+  /** Whether the other gateway misses the shared listing. */
   readonly isMissed: boolean;
-  /** The gateway that is restarted after it; 2 is none. */
+  /** The gateway that is restarted after it; 2: no restart. */
   readonly restarts: 0 | 1 | 2;
   readonly operator: 'accept' | 'keep' | 'nothing';
 }
@@ -120,7 +120,7 @@ const TOKENS_OF_A_CHAIN = 8;
 const MAX_GONE = 8;
 
 export const isNative = (address: string) => address.toLowerCase() === NATIVE_PLACEHOLDER.toLowerCase();
-/** Made of the writings that occur here only. */
+/** Folds only the spellings that occur here. */
 export const keyOfToken = (chainKey: string, address: string) => `${chainKey} ${address.toLowerCase()}`;
 
 function at<Item>(items: readonly Item[], index: number): Item {

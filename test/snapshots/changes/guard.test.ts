@@ -17,7 +17,7 @@ const asFact = (fact: string, served: string, upstream: string) =>
   expect.objectContaining({ fact, served, upstream });
 
 describe('steady wrong decimals of a token', () => {
-  it('are never served within HOLD_BACK_MS: the row is served as before, without a price, and says so', async () => {
+  it('are never served within HOLD_BACK_MS: the row is served as before, without a price, and shows it', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
     const since = new Date(Date.now() + MINUTE / 2).toISOString();
     for (let minutes = 0; minutes < 30; minutes++) {
@@ -58,7 +58,7 @@ describe('steady wrong decimals of a token', () => {
     expect(gateway.logged.map(({ msg }) => msg)).toContain(
       'Accepted in the tokens listing: 18 in place of 6 as decimals, because every listing of the hold-back period had it',
     );
-    // What was accepted is guarded from then on.
+    // The accepted value is guarded from then on.
     await gateway.bring({ tokens: TOKENS });
     expect((await gateway.tokens())[0]).toMatchObject({
       decimals: 18,
@@ -72,7 +72,7 @@ describe('steady wrong decimals of a token', () => {
     ['no such row', []],
     ['a row that cannot be read', [{ ...ONE, decimals: '18' }]],
     ['two that contradict each other', [wrong(18), wrong(6)]],
-  ])('that are interrupted by %s wait anew, that row alone', async (_what, between) => {
+  ])('that are interrupted by %s start again, for this row only', async (_what, between) => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
     const both = [wrong(), { ...TWO, decimals: 18 }, ...REST];
     await gateway.bring({ tokens: both });
@@ -88,7 +88,7 @@ describe('steady wrong decimals of a token', () => {
     expect(await decimals()).toMatchObject({ '0x1': 18 });
   });
 
-  it('are never accepted where HOLD_BACK_MS is never, and at once where it is 0', async () => {
+  it('are never accepted if HOLD_BACK_MS is never, and at once if it is 0', async () => {
     const never = await startGuarded(
       { chains: CHAINS, tokens: TOKENS },
       { config: { holdBackMs: Number.POSITIVE_INFINITY } },
@@ -104,7 +104,7 @@ describe('steady wrong decimals of a token', () => {
     expect((await atOnce.tokens())[0]?.decimals).toBe(18);
   });
 
-  it('in an answer that a cache has held are no older than the first request that brought them', async () => {
+  it('in an answer from a cache count from the first request with them, not from its Age', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
     await gateway.bring({ tokens: [wrong(), TWO, ...REST] }, 2 * DAY, { age: String(1.5 * 86_400) });
     const since = new Date(Date.now()).toISOString();
@@ -116,7 +116,7 @@ describe('steady wrong decimals of a token', () => {
 
 describe('one disputed row', () => {
   it('does not freeze the others, whose changes do not restart its clock', async () => {
-    // So many that those that go are no shrinking.
+    // So many that the removed ones do not count as a loss.
     const steady = [TWO, ...rows(60, 3)];
     const gateway = await startGuarded({ chains: CHAINS, tokens: [ONE, ...steady] });
     for (let hours = 0; hours <= 24; hours++) {
@@ -138,7 +138,7 @@ describe('one disputed row', () => {
   });
 });
 
-describe('a guarded value that changes is held back, said, and taken by the rule that the log gives:', () => {
+describe('a guarded value that changes is held back, logged, and accepted by the rule in the log:', () => {
   type Case = [
     what: string,
     listings: FakeListings,
@@ -229,7 +229,7 @@ describe('a guarded value that changes is held back, said, and taken by the rule
       { tokens: TOKENS.map((row) => ({ ...row, name: 'N', isBridgeable: false })).toReversed() },
     ],
     [
-      'another writing of an address',
+      'another spelling of an address',
       {
         tokens: TOKENS.map((row) => ({
           ...row,
@@ -240,7 +240,7 @@ describe('a guarded value that changes is held back, said, and taken by the rule
     ['names of a chain', { chains: [{ ...CHAIN, name: 'N', shortName: 'n' }, CHAINS[1]] }],
     ['another letter case of a type', { chains: [{ ...CHAIN, chainType: 'EVM' }, CHAINS[1]] }],
     [
-      'another writing of a native address',
+      'another spelling of a native address',
       { chains: [{ ...CHAIN, nativeCurrency: { ...NATIVE, address: '0xEE', name: 'n' } }, CHAINS[1]] },
     ],
     ['new rows', { tokens: [...TOKENS, token(77)], chains: [...CHAINS, chainRow('c', { chainId: 11 })] }],
@@ -252,8 +252,8 @@ describe('a guarded value that changes is held back, said, and taken by the rule
   });
 });
 
-describe('a row that was gone', () => {
-  it('comes back as it was: with other decimals it is held back, however long it was gone', async () => {
+describe('a row that was removed', () => {
+  it('is held back if it is listed again with other decimals, however long it was removed', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
     await gateway.bring({ tokens: [TWO, ...REST] });
     expect(await gateway.tokens()).toHaveLength(9);

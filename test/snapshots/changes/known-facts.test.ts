@@ -11,6 +11,7 @@ import {
   restart,
   rowOf,
   startGuarded,
+  stopGuarded,
   temporaryDirectory,
 } from '../../support/guarded-gateway.js';
 
@@ -23,8 +24,8 @@ const held = (served: string, upstream: string) => [
   expect.objectContaining({ fact: 'decimals', served, upstream }),
 ];
 
-describe('the first listing, without any record', () => {
-  it('is compared with the embedded listing: 18 for USDC on ethereum is served as 6, and said', async () => {
+describe('the first listing, without a stored one', () => {
+  it('is compared with the embedded listing: 18 for USDC on ethereum is served as 6, and logged', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: [usdc(18), ...REST] });
     expect(await rowOf(gateway, USDC)).toMatchObject({ decimals: 6, price: null, heldBack: held('6', '18') });
     expect(gateway.heldBackRows()).toEqual([0, 1]);
@@ -35,7 +36,7 @@ describe('the first listing, without any record', () => {
     expect(await rowOf(gateway, USDC)).toMatchObject({ decimals: 18, heldBack: [], price: { usd: 1 } });
   });
 
-  it('is not older because a cache says so: a second one does not confirm it', async () => {
+  it('counts from its request even if a cache says that it is older: a second one does not confirm it', async () => {
     const upstream = await startFakeUpstream({ chains: CHAINS });
     upstream.plan('tokens', json({ tokens: [usdc(18), ...REST] }, { age: String(2 * 86_400) }));
     const gateway = await startGuarded({}, { upstream });
@@ -43,7 +44,7 @@ describe('the first listing, without any record', () => {
     expect(await rowOf(gateway, USDC)).toMatchObject({ decimals: 6, heldBack: held('6', '18') });
   });
 
-  it('a new row of a later listing is compared with it, too, and nothing else is', async () => {
+  it('new rows of later listings are compared with the embedded listing, too; rows that it lacks are accepted', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: REST });
     await gateway.bring({ tokens: [usdc(18), numbered(99, { decimals: 3 }), ...REST] });
     expect(await rowOf(gateway, USDC)).toMatchObject({ decimals: 6, heldBack: held('6', '18') });
@@ -52,7 +53,7 @@ describe('the first listing, without any record', () => {
 });
 
 describe('with SNAPSHOT_DIR, a restart', () => {
-  it('keeps the clock of a row that is held back', async () => {
+  it('continues the hold-back period of a row', async () => {
     const snapshotDir = temporaryDirectory();
     const before = await startGuarded({ chains: CHAINS, tokens: REST }, { config: { snapshotDir } });
     await before.bring({ tokens: [{ ...ONE, decimals: 18 }, ...OTHERS] });
@@ -70,7 +71,7 @@ describe('with SNAPSHOT_DIR, a restart', () => {
     ).toBe(1);
   });
 
-  it('keeps rows that are gone: back with other decimals they are held back', async () => {
+  it('remembers removed rows: with other decimals they are held back when listed again', async () => {
     const snapshotDir = temporaryDirectory();
     const before = await startGuarded({ chains: CHAINS, tokens: REST }, { config: { snapshotDir } });
     await before.bring({ tokens: OTHERS });
@@ -78,6 +79,22 @@ describe('with SNAPSHOT_DIR, a restart', () => {
     expect(await rowOf(after, '0x1')).toBeUndefined();
     await after.bring({ tokens: [{ ...ONE, decimals: 18 }, ...OTHERS] });
     expect(await rowOf(after, '0x1')).toMatchObject({ decimals: 6, price: null, heldBack: held('6', '18') });
+  });
+
+  it('keeps the facts, and not the rows, of a listing with a time in the future', async () => {
+    const snapshotDir = temporaryDirectory();
+    const before = await startGuarded({ chains: CHAINS, tokens: REST }, { config: { snapshotDir } });
+    await before.bring({ tokens: OTHERS });
+    await stopGuarded(before, snapshotDir);
+    before.clock.setBack(2 * DAY);
+    const { upstream, clock } = before;
+    upstream.plan('chains', json({ chains: [CHAINS[0], chainRow('a', { chainId: 8 })] }));
+    upstream.plan('tokens', json({ tokens: [{ ...OTHERS[0], decimals: 18 }, ...OTHERS.slice(1)] }));
+    const after = await startGuarded({}, { upstream, clock, config: { snapshotDir } });
+    expect(await rowOf(after, '0x2')).toMatchObject({ decimals: 6, price: null, heldBack: held('6', '18') });
+    expect(await after.chains()).toContainEqual(expect.objectContaining({ chainKey: 'a', chainId: 7 }));
+    await after.bring({ tokens: [{ ...ONE, decimals: 18 }, ...OTHERS] });
+    expect(await rowOf(after, '0x1')).toMatchObject({ decimals: 6, heldBack: held('6', '18') });
   });
 
   it('keeps a new address waiting', async () => {
@@ -93,15 +110,15 @@ describe('with SNAPSHOT_DIR, a restart', () => {
   });
 });
 
-describe('a change of the upstream by hand, with the disk kept', () => {
+describe('a change of the upstream settings, with the same disk', () => {
   const AS_SUCCESSOR = (rows: readonly ReturnType<typeof numbered>[]) => rows.map(successorToken);
 
   it.each([
     ['UPSTREAM_PROFILE, at another address', true],
     ['UPSTREAM_PROFILE, at the same address', false],
-  ])('of %s: what was accepted is still guarded', async (_what, isOther) => {
+  ])('of %s still guards accepted values', async (_what, isOther) => {
     const snapshotDir = temporaryDirectory();
-    // Of a token that the embedded listing does not know.
+    // A token that the embedded listing does not have.
     const before = await startGuarded({ chains: CHAINS, tokens: REST }, { config: { snapshotDir } });
     const upstream = isOther ? await startFakeSuccessor() : before.upstream;
     upstream.plan(
@@ -126,7 +143,7 @@ describe('a change of the upstream by hand, with the disk kept', () => {
     expect(after.logged.map(({ msg }) => msg)).toContain(compared);
   });
 
-  it('of UPSTREAM_URL, and back: what the other one has shown is guarded, too', async () => {
+  it('of UPSTREAM_URL, and back, guards the values of both upstreams', async () => {
     const snapshotDir = temporaryDirectory();
     const first = await startGuarded({ chains: CHAINS, tokens: OTHERS }, { config: { snapshotDir } });
     first.clock.advance(HOUR);
@@ -138,7 +155,7 @@ describe('a change of the upstream by hand, with the disk kept', () => {
     expect(await rowOf(third, '0x1')).toMatchObject({ decimals: 6, price: null, heldBack: held('6', '18') });
   });
 
-  it('to one with far fewer rows is no shrinking, and holds nothing up', async () => {
+  it('to one with far fewer rows does not hold its listing back', async () => {
     const snapshotDir = temporaryDirectory();
     const before = await startGuarded({ chains: CHAINS, tokens: REST }, { config: { snapshotDir } });
     const upstream = await startFakeUpstream({ chains: CHAINS, tokens: REST.slice(0, 4) });
@@ -152,7 +169,7 @@ describe('a change of the upstream by hand, with the disk kept', () => {
 });
 
 describe('UPSTREAM_PROFILE=auto', () => {
-  it('guards what v1 has shown when its successor takes over', async () => {
+  it('guards the values of v1 when its successor takes over', async () => {
     const successor = await startFakeSuccessor({
       chains: [successorChain(CHAINS[0] as never), successorChain({ ...CHAINS[1], chainId: 8 } as never)],
       tokens: [{ ...numbered(1), symbol: 'OTHER' }, ...OTHERS].map(successorToken),

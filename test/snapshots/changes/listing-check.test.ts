@@ -17,12 +17,12 @@ const start = (count: number, config = {}) =>
   startGuarded({ chains: CHAINS, tokens: numberedRows(count) }, { config });
 
 const statusOf = ({ snapshots }: GuardedGateway) => snapshots.status(Date.now())[1];
-/** Has one refresh bring these tokens. */
+/** Makes one refresh fetch these tokens. */
 async function bring(gateway: GuardedGateway, rows: readonly unknown[], afterMs?: number) {
   await gateway.bring({ tokens: rows }, afterMs);
   return statusOf(gateway);
 }
-/** The reasons to hold a listing back that were counted. */
+/** The counted reasons to hold a listing back. */
 async function reasons({ metrics }: GuardedGateway) {
   const { text } = await metrics.expose();
   return [...text.matchAll(/^gateway_listing_hold_backs_total\{listing="\w+",reason="(\w+)"\} \d+$/gm)]
@@ -31,7 +31,7 @@ async function reasons({ metrics }: GuardedGateway) {
 }
 
 describe('a refresh that loses more than half of the rows', () => {
-  it('is held back whole, said, and taken when it has come three times in a row', async () => {
+  it('is held back whole, logged, and accepted the third time in a row', async () => {
     const gateway = await start(10);
     for (const times of [1, 2]) {
       expect(await bring(gateway, numberedRows(4))).toMatchObject({
@@ -39,7 +39,7 @@ describe('a refresh that loses more than half of the rows', () => {
         isHeldBack: true,
         lastFailure: {
           code: 'UPSTREAM_MALFORMED',
-          message: `The upstream's tokens listing is held back: it lacks 6 of 10 known rows. It is taken once the same rows have been missing 3 times in a row (so far: ${times}).`,
+          message: `The upstream's tokens listing is held back: it lacks 6 of 10 known rows. It is accepted once the same rows have been missing 3 times in a row (so far: ${times}).`,
         },
       });
       expect(await gateway.sample('gateway_listing_held_back{listing="tokens"}')).toBe(1);
@@ -48,9 +48,9 @@ describe('a refresh that loses more than half of the rows', () => {
     expect(await reasons(gateway)).toEqual(['shrink']);
     expect(await bring(gateway, numberedRows(4))).toMatchObject({ rows: 4, isHeldBack: false });
     expect(await gateway.sample('gateway_listing_held_back{listing="tokens"}')).toBe(0);
-    const taking = 'Taking the tokens listing that was held back: it lacks 6 of 10 known rows';
+    const taking = 'The tokens listing that was held back is accepted: it lacks 6 of 10 known rows';
     expect(gateway.logged.map(({ msg }) => msg)).toContain(taking);
-    // Rows that went so are no change of a guarded value.
+    // Rows that are removed like this do not count as changes of guarded values.
     expect(gateway.heldBackRows()).toEqual([0, 0]);
   });
 
@@ -58,24 +58,24 @@ describe('a refresh that loses more than half of the rows', () => {
     ['half of the rows', 5, {}],
     ['more, where more may go', 1, { holdBackShrink: 0.9 }],
     ['more, where it need come only once', 1, { holdBackTimes: 1 }],
-  ])('is not one that loses %s', async (_name, left, config) => {
+  ])('is not held back if it loses %s', async (_name, left, config) => {
     const gateway = await start(10, config);
     expect(await bring(gateway, numberedRows(left))).toMatchObject({ rows: left, isHeldBack: false });
   });
 
-  it('is any loss where none may go', async () => {
+  it('is held back for any loss if no loss is allowed', async () => {
     const gateway = await start(10, { holdBackShrink: 0 });
     expect((await bring(gateway, numberedRows(9))).lastFailure?.message).toContain('it lacks 1 of 10');
   });
 
-  it('is counted by the rows that are lost, however many others come', async () => {
+  it('is measured by the lost rows, however many new ones are sent', async () => {
     const gateway = await start(10);
     const { rows, lastFailure } = await bring(gateway, numberedRows(10, 101));
     expect(lastFailure?.message).toContain('it lacks 10 of 10 known rows');
     expect(rows).toBe(10);
   });
 
-  it('is counted anew when another comes between, and when a good one does', async () => {
+  it('is counted anew after another loss, and after a good listing', async () => {
     const gateway = await start(10, { holdBackTimes: 4 });
     for (const left of [4, 4, 3, 4, 4, 4, 10, 4, 4, 4]) {
       expect((await bring(gateway, numberedRows(left))).rows).toBe(10);
@@ -83,7 +83,7 @@ describe('a refresh that loses more than half of the rows', () => {
     expect((await bring(gateway, numberedRows(4))).rows).toBe(4);
   });
 
-  it('is counted on through refreshes that fail, and whatever its other rows and values are', async () => {
+  it('is still counted after failed refreshes, and with other rows and values', async () => {
     const gateway = await start(10);
     const left = (nth: number) => [
       ...numberedRows(4).map((row) => ({ ...row, name: `${nth}` })),
@@ -96,7 +96,7 @@ describe('a refresh that loses more than half of the rows', () => {
     expect(await bring(gateway, left(3))).toMatchObject({ rows: 5 });
   });
 
-  it('without any row is never taken', async () => {
+  it('without any row is never accepted', async () => {
     const gateway = await start(10, { holdBackShrink: 1, holdBackTimes: 1, holdBackMs: 0 });
     for (let times = 0; times < 4; times++) {
       expect(await bring(gateway, [])).toMatchObject({
@@ -109,25 +109,25 @@ describe('a refresh that loses more than half of the rows', () => {
 });
 
 describe('a loss of rows', () => {
-  it('in halvings is measured against the largest listing of the last day', async () => {
+  it('step by step is measured against the largest listing of the last day', async () => {
     const gateway = await start(64);
     expect(await bring(gateway, numberedRows(32))).toMatchObject({ rows: 32, isHeldBack: false });
     expect((await bring(gateway, numberedRows(31))).lastFailure?.message).toContain(
       "it lacks 33 of the 64 rows of the last day's largest listing",
     );
     expect((await bring(gateway, numberedRows(16))).rows).toBe(32);
-    // A day later the smaller one is the measure.
+    // A day later the smaller listing is the measure.
     await bring(gateway, numberedRows(32), DAY + HOUR);
     expect(await bring(gateway, numberedRows(20))).toMatchObject({ rows: 20, isHeldBack: false });
   });
 
-  it('is one, too, where as many others come', async () => {
+  it('is noticed also if as many new rows are sent', async () => {
     const gateway = await start(60);
     expect((await bring(gateway, numberedRows(60, 21))).isHeldBack).toBe(false);
     expect((await bring(gateway, numberedRows(60, 41))).isHeldBack).toBe(true);
   });
 
-  it('is measured by that also after a restart from disk', async () => {
+  it('is measured against it also after a restart from disk', async () => {
     const snapshotDir = temporaryDirectory();
     const before = await startGuarded(
       { chains: CHAINS, tokens: numberedRows(64) },
@@ -141,7 +141,7 @@ describe('a loss of rows', () => {
     );
   });
 
-  it('that is the truth becomes the new measure', async () => {
+  it('that is accepted becomes the new measure', async () => {
     const gateway = await start(64);
     await bring(gateway, numberedRows(32));
     for (const _ of [1, 2, 3]) await bring(gateway, numberedRows(16));
@@ -149,7 +149,7 @@ describe('a loss of rows', () => {
     expect((await bring(gateway, numberedRows(4))).isHeldBack).toBe(true);
   });
 
-  it('is over where the rows are back', async () => {
+  it('ends when the rows are sent again', async () => {
     const gateway = await start(64);
     for (const count of [40, 64, 40, 64, 40]) {
       expect(await bring(gateway, numberedRows(count))).toMatchObject({ rows: count, isHeldBack: false });
@@ -157,19 +157,19 @@ describe('a loss of rows', () => {
   });
 });
 
-describe('all tokens of a chain of five or more that are gone at once', () => {
+describe('the loss of all tokens of a chain, five or more, at once', () => {
   const ofChain = (chainKey: string, count: number) =>
     numberedRows(count, 1000).map((row) => ({ ...row, chainKey }));
   const REST = numberedRows(100);
   const serveChain = (count: number) =>
     startGuarded({ chains: CHAINS, tokens: [...REST, ...ofChain('b', count), ...ofChain('c', 1)] });
 
-  it('count as shrunk: they stay, and go when they were missing three times in a row', async () => {
+  it('is held back, and accepted the third time in a row', async () => {
     const gateway = await serveChain(5);
     for (const _ of [1, 2]) {
       const { rows, lastFailure } = await bring(gateway, [...REST, ...ofChain('c', 1)]);
       expect(lastFailure?.message).toContain(
-        'is held back: it lacks all tokens of 1 of the known chains. It is taken once',
+        'is held back: it lacks all tokens of 1 of the known chains. It is accepted once',
       );
       expect(rows).toBe(106);
     }
@@ -180,7 +180,7 @@ describe('all tokens of a chain of five or more that are gone at once', () => {
     });
   });
 
-  it('may go if they were four, or if one of them is left', async () => {
+  it('is accepted if they were four, or if one of them is left', async () => {
     const four = await serveChain(4);
     expect(await bring(four, [...REST, ...ofChain('c', 1)])).toMatchObject({ rows: 101, isHeldBack: false });
     const gateway = await startGuarded(
@@ -193,7 +193,7 @@ describe('all tokens of a chain of five or more that are gone at once', () => {
     });
   });
 
-  it('never go where their rows are there and cannot be read', async () => {
+  it('is never accepted if their rows are sent and cannot be read', async () => {
     const gateway = await serveChain(5);
     const broken = ofChain('b', 5).map((row) => ({ ...row, decimals: '6' }));
     for (let times = 0; times < 5; times++) {
@@ -211,7 +211,7 @@ describe('rows that cannot be read', () => {
   const half = (from: number, count = 10) =>
     numberedRows(count).map((row, index) => (index < from ? row : unreadable(row)));
 
-  it('are never the truth, however often they come', async () => {
+  it('never cause an accepted loss, however often they are sent', async () => {
     const gateway = await start(10);
     for (let times = 0; times < 7; times++) {
       expect(await bring(gateway, half(4))).toMatchObject({
@@ -220,7 +220,7 @@ describe('rows that cannot be read', () => {
         lastFailure: {
           code: 'UPSTREAM_MALFORMED',
           message:
-            "The upstream's tokens listing is held back: it lacks 6 of 10 known rows, and 6 of the rows that it lacks cannot be read. It is not taken, however often it comes, until its rows can be read.",
+            "The upstream's tokens listing is held back: it lacks 6 of 10 known rows, and 6 of the rows that it lacks cannot be read. It is accepted only when its rows can be read.",
         },
       });
     }
@@ -233,7 +233,7 @@ describe('rows that cannot be read', () => {
     }
   });
 
-  it('are not, either, where they do not say which rows they are', async () => {
+  it('never do, either, if they cannot be identified', async () => {
     const gateway = await start(10);
     const rows = [...numberedRows(4), ...Array.from({ length: 6 }, () => ({ decimals: 6 }))];
     for (let times = 0; times < 5; times++) {
@@ -241,7 +241,7 @@ describe('rows that cannot be read', () => {
     }
   });
 
-  it('are not, either, where they become more step by step', async () => {
+  it('never do, either, if they become more step by step', async () => {
     const gateway = await start(10);
     expect(await bring(gateway, half(6))).toMatchObject({ rows: 6, rejectedRows: 4, isHeldBack: false });
     for (let times = 0; times < 5; times++) {
@@ -250,7 +250,7 @@ describe('rows that cannot be read', () => {
     expect(await bring(gateway, numberedRows(10))).toMatchObject({ rows: 10, isHeldBack: false });
   });
 
-  it('are harmless where they are few', async () => {
+  it('do not matter if they are few', async () => {
     expect(await bring(await start(10), half(5))).toMatchObject({
       rows: 5,
       rejectedRows: 5,
@@ -258,7 +258,7 @@ describe('rows that cannot be read', () => {
     });
   });
 
-  it('do not keep a true loss from being taken, where they are few of what is left', async () => {
+  it('do not prevent that a true loss is accepted, if they are few of the rest', async () => {
     const gateway = await start(40);
     const left = [...numberedRows(10), unreadable(numbered(11)), null];
     for (const isHeldBack of [true, true, false]) {
@@ -266,7 +266,7 @@ describe('rows that cannot be read', () => {
     }
   });
 
-  it('of which none was known are no loss', async () => {
+  it('that were not known before are not a loss', async () => {
     const strange = Array.from({ length: 300 }, (_, index) => unreadable(numbered(index + 100)));
     expect(await bring(await start(10), [...numberedRows(10), ...strange])).toMatchObject({
       rows: 10,

@@ -7,7 +7,7 @@ import { compareNatives, numberChains } from '../../../src/snapshots/changes/agr
 import { type GuardedListing, guardListing } from '../../../src/snapshots/changes/guard.js';
 import { guardPrices } from '../../../src/snapshots/changes/price-guard.js';
 import { asSent } from '../../../src/snapshots/changes/unguarded.js';
-import { decodeRecord, encodeRecord } from '../../../src/storage/record.js';
+import { decodeListing, encodeListing } from '../../../src/storage/stored-listing.js';
 import { CHAINS, type ListingKind, TOKENS } from '../../../src/upstream/listing-kinds.js';
 import { tokenRow } from '../../fixtures/rows.js';
 import { GatewayModel, operatorRule, shownHeld } from './gateway-model.js';
@@ -35,7 +35,7 @@ class PureGateway {
     EMBEDDED_CHAINS,
   );
 
-  async take(sentChains: Fetched<Chain>, sentTokens: Fetched<Token>, how: 'taken' | 'shared' | 'rules') {
+  async take(sentChains: Fetched<Chain>, sentTokens: Fetched<Token>, how: 'upstream' | 'peer' | 'rules') {
     const rules = parseListingRules(this.rulesText);
     const chainsNow = () => this.chains?.rows ?? [];
     const operator = rules.resolve(chainsNow);
@@ -45,8 +45,8 @@ class PureGateway {
       return found && new Map([['decimals' as const, found[1]]]);
     };
     const peerOf = <Row>(sent: Fetched<Row>, served: Fetched<Row> | undefined) =>
-      how !== 'taken' && served ? sent : undefined;
-    const before = this.chains ?? (how === 'taken' ? undefined : sentChains);
+      how !== 'upstream' && served ? sent : undefined;
+    const before = this.chains ?? (how === 'upstream' ? undefined : sentChains);
     const guardedChains = await guardListing(
       { ...options, kind: CHAINS },
       asSent(CHAINS, sentChains),
@@ -54,7 +54,7 @@ class PureGateway {
       peerOf(sentChains, this.chains),
     );
     this.chains = numberChains(guardedChains.listing, before, EMBEDDED_CHAINS, HOLD_BACK_MS);
-    const beforeTokens = this.tokens ?? (how === 'taken' ? undefined : sentTokens);
+    const beforeTokens = this.tokens ?? (how === 'upstream' ? undefined : sentTokens);
     const guardedTokens = await guardListing(
       { ...options, kind: TOKENS, baseline },
       asSent(TOKENS, sentTokens),
@@ -71,7 +71,7 @@ class PureGateway {
     if (!chains || !tokens) return;
     this.chains = undefined;
     this.tokens = undefined;
-    await this.take(await stored(CHAINS, chains, now), await stored(TOKENS, tokens, now), 'shared');
+    await this.take(await stored(CHAINS, chains, now), await stored(TOKENS, tokens, now), 'peer');
   }
 
   served() {
@@ -105,8 +105,8 @@ async function stored<Row>(
   listing: Fetched<Row>,
   now: number,
 ): Promise<Fetched<Row>> {
-  const parts = await encodeRecord(kind, listing, SERVICES);
-  return decodeRecord(kind, Buffer.concat(parts), SERVICES, now);
+  const record = await encodeListing(kind, listing, SERVICES);
+  return decodeListing(kind, record, SERVICES, now);
 }
 
 const byKey = <Row extends { readonly key: string }>(rows: readonly Row[]) =>
@@ -162,7 +162,7 @@ async function run(steps: readonly Step[]): Promise<void> {
     await asker.take(
       await CHAINS.parse(rows.chains, origin),
       await TOKENS.parse(rows.tokens, origin),
-      'taken',
+      'upstream',
     );
     asker.model.take(now, world.modelChains(), world.modelTokens(), rules);
     expectAsModelled(asker, world, true);
@@ -197,7 +197,7 @@ async function run(steps: readonly Step[]): Promise<void> {
 async function share(from: PureGateway, to: PureGateway, rules: readonly ModelRule[]): Promise<void> {
   const { chains, tokens } = from;
   if (!chains || !tokens) return;
-  await to.take(chains, tokens, 'shared');
+  await to.take(chains, tokens, 'peer');
   to.model.read(from.model, rules);
 }
 
@@ -241,7 +241,7 @@ const quiet: Step = {
 };
 const change = (what: Change['what'], a: number, b = 0) => ({ ...quiet, changes: [{ what, a, b }] });
 
-/** What random steps seldom bring about. */
+/** Cases that random steps seldom produce. */
 const RARE: readonly (readonly Step[])[] = [
   // A row that one gateway holds back, and that the other has never seen.
   [quiet, { ...change('add', 0, 5), isMissed: true }, change('decimals', 40, 1), quiet],
@@ -257,12 +257,12 @@ const RARE: readonly (readonly Step[])[] = [
 ];
 
 describe('guarded values', () => {
-  it('are those of a plain model, on two gateways through restarts and rules', async () => {
+  it('equal those of a simple model, on two gateways with restarts and rules', async () => {
     const steps = fc.array(step, { minLength: 1, maxLength: 40, size: 'max' });
     await fc.assert(fc.asyncProperty(steps, run), { numRuns: 30, examples: RARE.map((each) => [each]) });
   });
 
-  it('are remembered of 10,000 rows that have gone, where an upstream changes all its keys again and again', async () => {
+  it('are remembered for 10,000 removed rows if an upstream changes all its keys again and again', async () => {
     const listings = Array.from({ length: 8 }, (_, nth) =>
       tokensFrom(nth * 2000, 2000, (index) => `S${nth * 2000 + index}`),
     );
@@ -279,7 +279,7 @@ describe('guarded values', () => {
   it.each([
     ['each with a symbol of its own', (index: number) => `S${index}`],
     ['all with one symbol', () => 'USDC'],
-  ])('cost time in proportion to the rows, where all addresses are replaced, %s', async (_name, symbolOf) => {
+  ])('take time in proportion to the rows if all addresses are replaced, %s', async (_name, symbolOf) => {
     const looksAt = async (count: number) => {
       const before = tokensFrom(0, count, symbolOf);
       const after = tokensFrom(count, count, symbolOf);

@@ -32,7 +32,7 @@ async function serve(text: string, listings = LISTINGS) {
 }
 
 describe('a rule of LISTING_RULES', () => {
-  it('accept takes a change when it comes, also one that is held back already, without a refresh', async () => {
+  it('accept accepts a change at once, also one that is already held back, without a refresh', async () => {
     const gateway = await serve('accept a:0x1 decimals 6 18 # right\n');
     await gateway.bring({ tokens: WRONG });
     expect(await first(gateway)).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
@@ -54,7 +54,7 @@ describe('a rule of LISTING_RULES', () => {
     expect(await first(later)).toMatchObject({ decimals: 18, heldBack: [] });
   });
 
-  it('accept takes that change and no other', async () => {
+  it('accept accepts that change and no other', async () => {
     const gateway = await serve('accept a:0x1 decimals 6 8\naccept a:0x2 decimals 6 18\n');
     await gateway.bring({ tokens: WRONG });
     expect(await first(gateway)).toMatchObject({ decimals: 6 });
@@ -63,7 +63,7 @@ describe('a rule of LISTING_RULES', () => {
     expect(await first(gateway)).toMatchObject({ decimals: 6, symbol: 'S1' });
   });
 
-  it('keep never takes a change, however long it comes, and says so all the time', async () => {
+  it('keep never accepts a change, however long it is sent, and the row shows it', async () => {
     const gateway = await serve('keep a:0x1 decimals 6\n');
     await gateway.bring({ tokens: WRONG });
     await gateway.bring({}, 100 * DAY);
@@ -74,7 +74,7 @@ describe('a rule of LISTING_RULES', () => {
     expect(await first(gateway)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
   });
 
-  it('keep holds in the first listing, and mends what was accepted', async () => {
+  it('keep applies in the first listing, and restores a value after another one was accepted', async () => {
     const gateway = await serve('keep a:0x1 decimals 6\n', { ...LISTINGS, tokens: WRONG });
     expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ served: '6', upstream: '18' }] });
     const later = await serve('', { ...LISTINGS, tokens: WRONG });
@@ -85,20 +85,20 @@ describe('a rule of LISTING_RULES', () => {
     expect(await first(later)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
   });
 
-  it('of a chain holds for chains', async () => {
+  it('about a chain applies to chains', async () => {
     const gateway = await serve('keep a chainId 7\n');
     await gateway.bring({ chains: [chainRow('a', { chainId: 8 })] });
     await gateway.bring({}, 2 * DAY);
     expect(await gateway.chains()).toMatchObject([{ chainId: 7, heldBack: [{ upstream: '8' }] }]);
   });
 
-  it('that hides a row hides what is held back of it, and is no shrinking', async () => {
+  it('that hides a row hides its held-back values, and does not count as a loss', async () => {
     const gateway = await serve('hide a:0x1\n');
     await gateway.bring({ tokens: WRONG });
     expect(await gateway.tokens()).toHaveLength(10);
     expect(gateway.heldBackRows()).toEqual([0, 0]);
     expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(0);
-    // It is guarded all the same.
+    // It is guarded nevertheless.
     await gateway.write('');
     await until(async () => (await gateway.tokens()).length === 11);
     expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ upstream: '18' }] });

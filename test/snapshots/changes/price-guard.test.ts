@@ -21,7 +21,7 @@ const pricesOf = async (gateway: GuardedGateway) =>
 const NONE = GOOD.map(() => null);
 
 describe('prices that are a thousand times as high in one refresh', () => {
-  it('are null until they have come for ten minutes', async () => {
+  it('are null until the upstream has sent them for ten minutes', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
     const high = tokens((number) => number * 1000);
     await gateway.bring({ tokens: high });
@@ -35,7 +35,7 @@ describe('prices that are a thousand times as high in one refresh', () => {
     expect(gateway.heldBackRows()).toEqual([0, 0]);
   });
 
-  it('are null until then where they move within the ten minutes, and wait anew after other ones', async () => {
+  it('are null until then also if they change a little, and wait again after other prices', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
     await gateway.bring({ tokens: tokens((number) => number * 1000) });
     await gateway.bring({ tokens: tokens((number) => number * 1100) }, 6 * MINUTE);
@@ -47,7 +47,7 @@ describe('prices that are a thousand times as high in one refresh', () => {
     expect(await pricesOf(gateway)).toEqual(NONE);
   });
 
-  it('are served at once as they were when they are back', async () => {
+  it('do not delay the old prices when these are sent again', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
     await gateway.bring({ tokens: tokens((number) => number * 1000) });
     await gateway.bring({ tokens: GOOD });
@@ -63,7 +63,7 @@ describe('prices that are a thousand times as high in one refresh', () => {
     expect(await pricesOf(before)).toEqual(NONE);
     const after = await restart(before, snapshotDir, {}, config);
     expect(await pricesOf(after)).toEqual(NONE);
-    // The ten minutes go on.
+    // The ten minutes continue.
     await after.bring({}, 10 * MINUTE - 1);
     expect(await pricesOf(after)).toEqual(NONE);
     await after.bring({}, 1);
@@ -72,12 +72,25 @@ describe('prices that are a thousand times as high in one refresh', () => {
 });
 
 describe('a price', () => {
+  it('of a row that is listed again is compared with its last one, also after a restart', async () => {
+    const snapshotDir = temporaryDirectory();
+    const config = { snapshotDir };
+    const before = await startGuarded({ chains: CHAINS, tokens: GOOD }, { config });
+    await before.bring({ tokens: GOOD.slice(1) });
+    await before.bring({}, 20 * MINUTE);
+    const after = await restart(before, snapshotDir, {}, config);
+    await after.bring({ tokens: [token(1, 1000), ...GOOD.slice(1)] });
+    expect((await pricesOf(after))[0]).toBeNull();
+    await after.bring({ tokens: GOOD });
+    expect(await pricesOf(after)).toEqual(sentIn(GOOD));
+  });
+
   it.each([
     ['of nothing', 0],
     ['of 1e308', 1e308],
     ['of more than a billion', 1_000_000_001],
     ['below nothing', -1],
-  ])('%s is null at once and for ever, also in the first listing', async (_what, usd) => {
+  ])('%s is always null, also in the first listing', async (_what, usd) => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: [token(1, usd), token(2, 1)] });
     for (let times = 0; times < 3; times++) {
       expect(await pricesOf(gateway)).toEqual([null, 1]);
@@ -85,7 +98,7 @@ describe('a price', () => {
     }
   });
 
-  it('that is nine times higher or lower is served', async () => {
+  it('that is higher or lower by a factor of nine is served', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
     for (const factor of [9, 1]) {
       const moved = tokens((number) => number * factor);
@@ -109,7 +122,7 @@ describe('a price', () => {
     expect(await pricesOf(await startGuarded({ chains: CHAINS, tokens: mixed }))).toEqual([1, 1, null]);
   });
 
-  it('of two that disagree is null for both: neither is to be believed', async () => {
+  it('is null for both of two tokens with one symbol whose prices disagree', async () => {
     const two = [token(1, 1, 'USDC'), token(2, 2500, 'USDC')];
     expect(await pricesOf(await startGuarded({ chains: CHAINS, tokens: two }))).toEqual([null, null]);
   });

@@ -20,7 +20,7 @@ async function served({ tokens }: Gateway) {
   };
 }
 
-describe('an address that is replaced: the old row stays, without a price, and the new one waits', () => {
+describe("if a token's address is replaced, the old row stays without a price, and the new one waits", () => {
   it.each<[string, Rows, Rows, readonly number[]]>([
     ['under the same symbol', [ONE], [THREE], [1]],
     ['under a Cyrillic look-alike of USDC', [ONE], [{ ...THREE, symbol: 'USD\u0421' }], [1]],
@@ -34,7 +34,7 @@ describe('an address that is replaced: the old row stays, without a price, and t
     await gateway.bring({ tokens: [...after, ...REST] });
     const held = listed.filter((number) => !(number === 2 && after.includes(TWO)));
     expect(await served(gateway)).toEqual({ listed, held: held.map((number) => [number, null]) });
-    // It waits: neither by its key nor as a destination is it known.
+    // It waits: it is found neither by its key nor as a destination.
     const { data } = await gateway.query('{ token(chainKey: "a", address: "0x3") { symbol } }');
     expect(data).toEqual({ token: null });
     const count = await gateway.sample('gateway_held_back_rows{listing="tokens",fact="address"}');
@@ -59,7 +59,7 @@ describe('an address that is replaced: the old row stays, without a price, and t
     expect((await served(gateway)).listed).toHaveLength(count);
   });
 
-  it('also if the new one comes first, and its clock begins when the old one leaves', async () => {
+  it('also if the new one is listed first: its hold-back period begins when the old one is removed', async () => {
     const gateway = await start([ONE, ...REST]);
     await gateway.bring({ tokens: [ONE, TWO, ...REST] });
     expect(gateway.heldBackRows()).toEqual([0, 0]);
@@ -71,7 +71,7 @@ describe('an address that is replaced: the old row stays, without a price, and t
     expect(await served(gateway)).toEqual({ listed: [2], held: [] });
   });
 
-  it('also if the old one leaves first: the new one waits alone, and is counted and logged', async () => {
+  it('also if the old one is removed first: the new one waits alone, and is counted and logged', async () => {
     const gateway = await start([ONE, ...REST]);
     await gateway.bring({ tokens: REST });
     await gateway.bring({ tokens: [TWO, ...REST] }, HOUR);
@@ -79,12 +79,13 @@ describe('an address that is replaced: the old row stays, without a price, and t
     expect(gateway.heldBackRows()).toEqual([0, 1]);
     expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="address"}')).toBe(1);
     expect(gateway.ruleInLog()).toBe('accept a:0x1 address 0x1 0x2');
+    expect(gateway.heldBackLines()[0]).toContain(': 0x1 was the last address of its symbol, and');
     await gateway.bring({}, DAY);
     expect(await served(gateway)).toEqual({ listed: [2], held: [] });
     expect(gateway.heldBackRows()).toEqual([0, 0]);
   });
 
-  it('is settled once it is accepted, and going back is another', async () => {
+  it('until it is accepted; the way back is another change', async () => {
     const gateway = await start([ONE, ...REST]);
     await gateway.bring({ tokens: [TWO, ...REST] });
     await gateway.bring({}, DAY);
@@ -94,8 +95,8 @@ describe('an address that is replaced: the old row stays, without a price, and t
     expect(await served(gateway)).toEqual({ listed: [2, 3], held: [[2, null]] });
   });
 
-  it('keeps its clock while others come and go, and is over if the old one is back', async () => {
-    // So many that those that go are no shrinking.
+  it('with the same hold-back period while other rows change, until the old one is listed again', async () => {
+    // So many that the removed ones do not count as a loss.
     const rest = Array.from({ length: 60 }, (_, index) => token(index + 10, `R${index}`));
     const gateway = await start([ONE, ...rest]);
     for (let hours = 0; hours < 24; hours++)
@@ -107,14 +108,14 @@ describe('an address that is replaced: the old row stays, without a price, and t
     expect((await served(gateway)).held).toEqual([[1, null]]);
   });
 
-  it('of thousands of rows with one symbol costs no more than of as many with their own', async () => {
+  it('for thousands of rows with one symbol as fast as for rows with different symbols', async () => {
     const many = (from: number) => Array.from({ length: 8_000 }, (_, index) => token(from + index, 'SAME'));
     const gateway = await start([...many(1_000), ...many(100_000), ...REST]);
     const begun = process.cpuUsage();
     await gateway.bring({ tokens: [...many(1_000), ...many(200_000), ...REST] });
     const { user, system } = process.cpuUsage(begun);
     expect(gateway.heldBackRows()[1]).toBeGreaterThanOrEqual(8_000);
-    // Each with each would be 64 million comparisons.
+    // Comparing all pairs would take 64 million comparisons.
     expect((user + system) / 1000).toBeLessThan(10_000);
   });
 });

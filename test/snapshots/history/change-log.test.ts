@@ -9,7 +9,7 @@ async function snapshotOf(index: number, before?: TokenSnapshot): Promise<TokenS
 }
 
 describe('the log of changes', () => {
-  it('has the last 200 of them', async () => {
+  it('has the last 200 changes', async () => {
     let last = await snapshotOf(0);
     const cursors = [last.history.changes.cursor];
     for (let index = 1; index <= 200; index++) {
@@ -25,7 +25,7 @@ describe('the log of changes', () => {
     expect(later.changesSince(cursors[1])).toMatchObject({ isReset: false });
   });
 
-  it('goes the shortest way from a state that has come twice', async () => {
+  it('gives the fewest steps from a state that occurred twice', async () => {
     const first = await snapshotOf(1);
     const second = await snapshotOf(2, first);
     const again = await snapshotOf(1, second);

@@ -58,7 +58,7 @@ describe('addresses', () => {
   });
 });
 
-describe('faults that pass are tried again', () => {
+describe('transient faults are retried', () => {
   it.each<[string, Answer]>([
     ['a reset connection', reset],
     ['500', status(500)],
@@ -77,18 +77,18 @@ describe('faults that pass are tried again', () => {
     expect(upstream.count()).toBe(3);
   });
 
-  it('a stall before the head and one in mid-body, each up to the limit of an attempt', async () => {
+  it('a stall before the headers and one in the body, each up to the timeout of an attempt', async () => {
     const stallInBody: Answer = (response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).write('{');
     const { upstream, getTokens } = await askFor(first(1, stall, first(2, stallInBody, GOOD)), {
-      // The third attempt is to be answered within it on a busy machine, too.
+      // Long enough for the third attempt, also on a busy machine.
       timeoutMs: 3_000,
     });
     expect((await getTokens()).json).toEqual({ tokens: [] });
     expect(upstream.count()).toBe(3);
   });
 
-  it('up to the given number of further attempts, with growing pauses', async () => {
+  it('up to the configured number of retries, with growing pauses', async () => {
     const { upstream, getTokens } = await askFor(status(503), { retries: 2 });
     expect(await faultOf(getTokens())).toMatchObject({ code: 'UPSTREAM_STATUS', status: 503 });
     const [one, two, three, ...more] = upstream.seen.map(({ at }) => at);
@@ -97,13 +97,13 @@ describe('faults that pass are tried again', () => {
     expect((three ?? 0) - (two ?? 0)).toBeGreaterThanOrEqual(195);
   });
 
-  it('not before Retry-After is over', async () => {
+  it('only after Retry-After has passed', async () => {
     const { upstream, getTokens } = await askFor(first(1, status(429, { 'retry-after': '1' }), GOOD));
     await getTokens();
     expect((upstream.seen[1]?.at ?? 0) - (upstream.seen[0]?.at ?? 0)).toBeGreaterThanOrEqual(990);
   });
 
-  it('at their own pace where Retry-After is neither a number nor a date', async () => {
+  it('with the usual pauses if Retry-After is neither a number nor a date', async () => {
     const { upstream, getTokens } = await askFor(
       first(1, status(503, { 'retry-after': 'wait until 2999' }), GOOD),
     );
@@ -111,7 +111,7 @@ describe('faults that pass are tried again', () => {
     expect(upstream.count()).toBe(2);
   });
 
-  it('and not at all when Retry-After is far away, which the error then says', async () => {
+  it('but not if Retry-After is long, which the error then says', async () => {
     const at = new Date(Date.now() + 3_600_000).toUTCString();
     const { upstream, getTokens } = await askFor(status(503, { 'retry-after': at }));
     const fault = await faultOf(getTokens());
@@ -120,7 +120,7 @@ describe('faults that pass are tried again', () => {
   });
 });
 
-describe('faults that stay are not tried again', () => {
+describe('permanent faults are not retried', () => {
   it.each<[string, Answer, string]>([
     ['410', status(410), 'UPSTREAM_GONE'],
     ['404', status(404), 'UPSTREAM_STATUS'],
@@ -152,7 +152,7 @@ describe('faults that stay are not tried again', () => {
     'Application/JSON',
     'application/problem+json',
     'text/json',
-  ])('and content of type %s is none', async (type) => {
+  ])('and content of type %s is accepted', async (type) => {
     const { getTokens } = await askFor(text('{"tokens":[]}', { 'content-type': type }));
     expect((await getTokens()).json).toEqual({ tokens: [] });
   });
@@ -164,8 +164,8 @@ describe('faults that stay are not tried again', () => {
   });
 });
 
-describe('what the log gets of a refusal', () => {
-  it('is the head of the body, to the end of a word', async () => {
+describe('the log line of a refused request', () => {
+  it('has the beginning of the body, up to the end of a word', async () => {
     const { getTokens } = await askFor(status(401, {}, `${'no '.repeat(165)}${'x'.repeat(100)}`));
     const { detail } = await faultOf(getTokens());
     expect(detail).toMatch(/HTTP 401 (no )+…$/);
@@ -173,7 +173,7 @@ describe('what the log gets of a refusal', () => {
 });
 
 describe('limits on time', () => {
-  it('names a slow drip a timeout, however steadily it drips', async () => {
+  it('report a slow body as a timeout, even if it never stalls', async () => {
     const drip: Answer = (response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       const timer = setInterval(() => response.write(' '), 10);
@@ -185,14 +185,14 @@ describe('limits on time', () => {
     expect(fault.message).toContain('within 150 ms');
   });
 
-  it('names a refused connection unreachable', async () => {
+  it('report a refused connection as unreachable', async () => {
     const gone = await startFakeUpstream();
     await gone.close();
     const { getTokens } = await askFor(GOOD, { baseUrl: gone.url, retries: 0 });
     expect(await faultOf(getTokens())).toMatchObject({ code: 'UPSTREAM_UNREACHABLE' });
   });
 
-  it('says when the answer was sent for', async () => {
+  it('an answer tells when its request was sent', async () => {
     const { getTokens } = await askFor(late(50, GOOD));
     const before = Date.now();
     const { sentAt } = await getTokens();
@@ -205,7 +205,7 @@ describe('limits on time', () => {
     ['7200', 7200],
     ['0', 0],
     ['007', 7],
-    // RFC 9111: of several values the first one counts, and one that is invalid is ignored.
+    // RFC 9111: the first of several values counts, and an invalid one is ignored.
     ['60, 7200', 60],
     [['60', '7200'], 60],
     ['-60', 0],
@@ -216,17 +216,17 @@ describe('limits on time', () => {
     ['soon', 0],
     ['soon, 60', 0],
     ['', 0],
-    // Bounded: the time of an answer is a date that can be written.
+    // Bounded, so that the time of an answer is a valid date.
     ['315360000', YEAR],
     ['9'.repeat(1_000), YEAR],
-  ])('takes an Age of %j for %d seconds', async (age, seconds) => {
+  ])('an Age of %j counts as %d seconds', async (age, seconds) => {
     const { getTokens } = await askFor(json({ tokens: [] }, { age }));
     expect((await getTokens()).ageMs).toBe(seconds * 1000);
   });
 });
 
 describe('the rate limiter', () => {
-  it('lets no second see more attempts than it, retries and bursts included', async () => {
+  it('allows no more attempts in any second, including retries and bursts', async () => {
     const { upstream, getTokens } = await askFor(first(3, status(503), GOOD), {
       requestsPerSecond: 3,
     });
@@ -235,7 +235,7 @@ describe('the rate limiter', () => {
     expect(mostInASecond(upstream.seen, 300)).toBeLessThanOrEqual(3);
   });
 
-  it('lets listings go before routes that wait', async () => {
+  it('sends listings before waiting routes', async () => {
     const { upstream, http } = await askFor(GOOD, { requestsPerSecond: 1 });
     const ask = (srcToken: string | undefined) =>
       http.getJson({ path: 'tokens', query: { srcToken }, first: srcToken === undefined });
@@ -247,8 +247,8 @@ describe('the rate limiter', () => {
     ]);
   });
 
-  it('lets a route that waits go after each listing, and a listing after each route', async () => {
-    // So that no turn of a route ends before it is used.
+  it('sends a waiting route after each listing, and a listing after each route', async () => {
+    // So that a permit reserved for a route does not expire.
     stopClock();
     let free = 0;
     const rateLimiter: RateLimiter = { acquire: () => (free-- > 0 ? 0 : 5), pause() {} };
@@ -271,7 +271,7 @@ describe('the rate limiter', () => {
     ]);
   });
 
-  it('refuses routes that could not be sent in time, whether they have their turn or not', async () => {
+  it('refuses routes that could not be sent in time, first in the queue or not', async () => {
     const rateLimiter: RateLimiter = { acquire: () => 10_000, pause() {} };
     const { upstream, http } = await askFor(GOOD, { rateLimiter, maxRouteWaitMs: 100 });
     const answers = ['a', 'b'].map((srcToken) =>
@@ -304,8 +304,8 @@ describe('the rate limiter', () => {
 });
 
 describe('closing', () => {
-  it('ends what is under way, what waits for its turn and what waits to try again', async () => {
-    // So that the second has no turn before the first is seen.
+  it('ends requests in progress, queued requests and requests that wait for a retry', async () => {
+    // So that the second is not sent before the first arrives.
     stopClock();
     const { http, upstream, getTokens } = await askFor(stall, {
       requestsPerSecond: 1,

@@ -1,148 +1,96 @@
-import { setClock } from './parts/clock.js';
-import { button, make } from './parts/dom.js';
+/** Sends queries to the graph, and explains failures to people. */
+import { setClock } from './dom.js';
 
 const TIME_LIMIT_MS = 60_000;
-/** The page's own code for an unreachable gateway; all other codes come from the gateway. */
+/** The only code that the page itself defines; all others are codes of the gateway. */
 const UNREACHABLE = 'GATEWAY_UNREACHABLE';
 
-/** A failed query, with a message for a person. */
+/** The failure of a query, with a message for people. */
 export class QueryError extends Error {
-  /**
-   * @param {string} message
-   * @param {string} code
-   */
+  /** @param {string} message @param {string} code */
   constructor(message, code) {
     super(message);
     this.code = code;
   }
 }
 
-/** @typedef {import('./queries.js').Query<unknown, unknown>} AnyQuery */
-/** @typedef {{ query: AnyQuery, variables: object, tookMs: number, quiet: boolean }} Answered */
-/** @typedef {{ signal?: AbortSignal, quiet?: boolean }} AskOptions quiet: sent by the page itself, not for an action of a person */
-/** @typedef {{ data?: unknown, errors?: { message: string, extensions?: { code?: string } }[] }} Answer */
-
 /**
- * Makes the function that sends queries to the graph.
+ * An answer with everything that the code panel shows.
  *
- * @param {string} endpoint
- * @param {(answered: Answered) => void} onAnswered called after each successful query
+ * @typedef {object} Answered
+ * @property {string} query
+ * @property {object} variables
+ * @property {string} text the body of the response
+ * @property {number} tookMs
+ * @property {string} cacheStatus
  */
-export function createGraph(endpoint, onAnswered) {
-  /**
-   * Sends a query by POST.
-   *
-   * @template Data
-   * @template {object} Variables
-   * @param {import('./queries.js').Query<Data, Variables>} query
-   * @param {Variables} variables
-   * @param {AskOptions} [options]
-   * @returns {Promise<Data>}
-   * @throws {QueryError} also if a root field is null because of an error
-   */
-  return async function ask(query, variables, { signal, quiet = false } = {}) {
-    const askedAt = performance.now();
-    const limit = AbortSignal.timeout(TIME_LIMIT_MS);
-    const answer = await send(
-      endpoint,
-      query.text,
-      variables,
-      signal ? AbortSignal.any([signal, limit]) : limit,
-    );
-    const [error] = answer.errors ?? [];
-    const data = /** @type {Data | null | undefined} */ (answer.data);
-    if (error && (!data || Object.values(data).includes(null))) {
-      throw new QueryError(error.message, error.extensions?.code ?? '');
-    }
-    if (!data)
-      throw new QueryError(
-        'The response of the gateway has neither data nor errors. Reload the page to try again.',
-        '',
-      );
-    const tookMs = performance.now() - askedAt;
-    onAnswered({ query: /** @type {AnyQuery} */ (query), variables, tookMs, quiet });
-    return data;
-  };
-}
-
-/** @typedef {ReturnType<typeof createGraph>} Ask */
 
 /**
- * @param {string} endpoint
+ * Sends a query by POST, and gives its data.
+ *
  * @param {string} query
  * @param {object} variables
- * @param {AbortSignal} signal
- * @returns {Promise<Answer>}
+ * @param {{ signal?: AbortSignal, onAnswered?: (answered: Answered) => void }} [options] onAnswered also gets answers with errors
+ * @returns {Promise<any>} every root field; none is null because of an error
+ * @throws {QueryError} or an AbortError
  */
-async function send(endpoint, query, variables, signal) {
-  /** @type {Response | undefined} */
+export async function ask(query, variables, { signal, onAnswered } = {}) {
+  const limit = AbortSignal.timeout(TIME_LIMIT_MS);
+  const began = performance.now();
+  let text = '';
   let response;
   try {
-    response = await fetch(endpoint, {
+    response = await fetch(document.body.dataset.endpoint ?? '', {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'application/json' },
       body: JSON.stringify({ query, variables }),
-      signal,
+      signal: signal ? AbortSignal.any([signal, limit]) : limit,
     });
-    setClock(response);
-    return await response.json();
+    text = await response.text();
   } catch (error) {
     if (isCancelled(error)) throw error;
-    if (response)
-      throw new QueryError(
-        `The gateway answered with HTTP status ${response.status}, and not with JSON.`,
-        UNREACHABLE,
-      );
-    throw new QueryError('The gateway does not answer.', UNREACHABLE);
+    throw failure(UNREACHABLE);
+  }
+  setClock(response.headers.get('date'));
+  const cacheStatus = response.headers.get('cache-status') ?? '';
+  onAnswered?.({ query, variables, text, tookMs: performance.now() - began, cacheStatus });
+  const { data, errors } = parse(text);
+  if (data && !(errors && Object.values(data).includes(null))) return data;
+  throw failure(errors?.[0]?.extensions?.code ?? UNREACHABLE, errors?.[0]?.message);
+}
+
+/** @param {string} text @returns {any} empty for a text that is not JSON, such as the error page of a proxy */
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
   }
 }
 
-/**
- * Whether a query was cancelled because of a newer one. This is no failure.
- *
- * @param {unknown} error
- */
+/** Whether a query was cancelled because of a newer one, which is not a failure. @param {unknown} error */
 export function isCancelled(error) {
   return error instanceof DOMException && error.name === 'AbortError';
 }
 
-/**
- * Whether the gateway itself could not be reached.
- *
- * @param {unknown} error
- */
-export function isUnreachable(error) {
-  return error instanceof QueryError && error.code === UNREACHABLE;
+/** @param {string} code @param {string} [message] the message of the gateway */
+function failure(code, message = '') {
+  return new QueryError(wordsFor(code, 'The token service') ?? message, code);
 }
 
 /**
- * What a person can do about a failure, if its message does not say so.
+ * A message about a failure; undefined if the gateway's own message is better, such as for too many words.
  *
- * @type {ReadonlyMap<string, string>}
+ * @param {string} code
+ * @param {string} service the service that did not answer
  */
-const ADVICE = new Map([
-  [UNREACHABLE, 'Check that it is running. This page tries again by itself.'],
-  ['UPSTREAM_MALFORMED', 'Try again in a minute. If it still fails, tell the operator of the gateway.'],
-]);
-
-/**
- * Shows a failure and what to do about it; without an error, removes what was shown.
- *
- * @param {HTMLElement} place
- * @param {unknown} [error]
- * @param {() => void} [again]
- */
-export function showError(place, error, again) {
-  if (error === undefined) {
-    place.replaceChildren();
-    return;
-  }
-  const { message, code } = error instanceof QueryError ? error : new QueryError(String(error), '');
-  const text = `${message} ${ADVICE.get(code) ?? ''}`.trim();
-  // Screen readers would read the same failure out again after each attempt.
-  if (place.querySelector('p')?.textContent?.startsWith(text)) return;
-  const said = make('p', {}, `${text} `, ...(code ? [make('code', {}, code)] : []));
-  place.replaceChildren(
-    make('div', { class: 'fault' }, said, ...(again ? [button('Try again', again)] : [])),
-  );
+export function wordsFor(code, service) {
+  const AGAIN = 'The page tries again automatically.';
+  if (code === UNREACHABLE) return `This gateway does not answer. ${AGAIN}`;
+  if (code === 'OVERLOADED' || code === 'RATE_LIMITED') return `Too many people ask at the moment. ${AGAIN}`;
+  if (code === 'UPSTREAM_MALFORMED') return `${service} sends invalid data. ${AGAIN}`;
+  if (code === 'UPSTREAM_GONE')
+    return `${service} has been shut down. The operator of this gateway must name another one.`;
+  if (code.startsWith('UPSTREAM_')) return `${service} does not answer. ${AGAIN}`;
+  return undefined;
 }

@@ -1,7 +1,7 @@
 import { execute } from './execute.js';
 import { graphql } from './graphql.js';
 
-/** What the pickers are asked for. */
+/** The queries of the pickers. */
 interface Questions {
   readonly endpoint: string;
   readonly chains: string;

@@ -1,4 +1,4 @@
-/** Asks the gateway; fails where it answers with any error. */
+/** Sends a query to the gateway. Throws if the response has errors. */
 export async function post<Data>(endpoint: string, query: string, variables: unknown): Promise<Data> {
   const response = await fetch(endpoint, {
     method: 'POST',

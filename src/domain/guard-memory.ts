@@ -1,0 +1,72 @@
+/*
+ * What the guard remembers of a listing. It is stored and shared with the rows, so that after a restart, or at another
+ * gateway, no value is forgotten and no hold-back period starts again.
+ */
+
+/** A row that is no longer listed, as it was last accepted, without its price. */
+export interface GoneRow<Row> {
+  readonly row: Row;
+  /** When it was first missing (milliseconds since 1970); 0 if another row was accepted in its place. */
+  readonly at: number;
+}
+
+/** The rows that the upstream sends in place of a row that is held back; or a new row that waits. */
+export interface HeldRow<Row> {
+  readonly key: string;
+  /** Empty if the upstream no longer sends the row; several if they contradict each other. */
+  readonly rows: readonly Row[];
+  /** Since when every listing had these values (milliseconds since 1970). */
+  readonly since: number;
+}
+
+/** Why a change of a guarded value was accepted: it stayed for the hold-back period, or the operator said so. */
+export type AcceptedBy = 'time' | 'operator';
+
+/** A contradiction that was accepted. */
+export interface AcceptedChange {
+  readonly key: string;
+  /** The guarded values of the row that was accepted; equal for equal values. */
+  readonly value: string;
+  readonly by: AcceptedBy;
+}
+
+/** A price that is not served, because it is doubted or the upstream sends none now. */
+export interface DoubtedPrice {
+  readonly key: string;
+  /** The last price that was served, in US dollars; null if there was none. */
+  readonly before: number | null;
+  /** The price that the upstream sends now; null if it sends none. */
+  readonly usd: number | null;
+  /** Since when the upstream sends about this price (milliseconds since 1970). */
+  readonly since: number;
+}
+
+/** What the guard remembers of a listing. */
+export interface GuardMemory<Row> {
+  /** `takenAt` of the first listing that was guarded with this memory (milliseconds since 1970); 0 before the first. */
+  readonly beganAt: number;
+  /** The oldest first. */
+  readonly gone: readonly GoneRow<Row>[];
+  readonly held: readonly HeldRow<Row>[];
+  /** Rows that were listed for the first time within the hold-back period, with that time. */
+  readonly arrived: readonly (readonly [key: string, at: number])[];
+  /** The last accepted changes, the oldest first. */
+  readonly accepted: readonly AcceptedChange[];
+  readonly prices: readonly DoubtedPrice[];
+  /** When a large loss of rows was last accepted (milliseconds since 1970); 0 if never. */
+  readonly lossAcceptedAt: number;
+  /** Keys of chains whose CAIP-2 identifier belongs to another chain. */
+  readonly unnumbered: readonly string[];
+}
+
+/** For a listing of which only the rows are known. */
+export const EMPTY_GUARD_MEMORY: GuardMemory<never> = {
+  beganAt: 0,
+  gone: [],
+  held: [],
+  arrived: [],
+  accepted: [],
+  prices: [],
+  lossAcceptedAt: 0,
+  unnumbered: [],
+};

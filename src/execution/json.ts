@@ -1,0 +1,56 @@
+/* Writes and measures JSON. */
+import { GraphQLID, type GraphQLLeafType, GraphQLString } from 'graphql';
+import { fallBack } from './execution.js';
+
+/** Characters that JSON.stringify may escape: controls, quotes, backslashes, and surrogates. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for control characters.
+const ESCAPED = /[\u0000-\u001f"\\\ud800-\udfff]/;
+
+/** Gives the same as JSON.stringify of a string, at less cost. */
+export function quote(text: string): string {
+  return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`;
+}
+
+/** Gives the JSON of non-null values of a scalar or enum. Falls back for results that are objects. */
+export function leafJsonOf(type: GraphQLLeafType): (value: unknown) => string {
+  const isText = type === GraphQLString || type === GraphQLID;
+  return (value) => {
+    if (isText && typeof value === 'string') return quote(value);
+    if (typeof value === 'object' || typeof value === 'function') fallBack(value);
+    const result: unknown = type.serialize(value);
+    if (typeof result === 'string') return quote(result);
+    if (typeof result === 'boolean' || Number.isFinite(result)) return `${result}`;
+    return fallBack(result);
+  };
+}
+
+/** Whether the JSON of an execution result has more bytes than this. It counts without making the JSON. */
+export function exceedsBytes(result: unknown, max: number): boolean {
+  let bytes = 0;
+
+  function add(value: unknown): void {
+    if (typeof value === 'string') bytes += Buffer.byteLength(quote(value));
+    else if (typeof value !== 'object' || value === null) bytes += String(value).length;
+    else if (Array.isArray(value)) addItems(value);
+    else addMembers(value as Readonly<Record<string, unknown>>);
+  }
+
+  function addItems(items: readonly unknown[]): void {
+    bytes += 1 + Math.max(1, items.length);
+    for (let index = 0; index < items.length && bytes <= max; index++) add(items[index]);
+  }
+
+  function addMembers(members: Readonly<Record<string, unknown>>): void {
+    const names = Object.keys(members);
+    bytes += names.length > 0 ? 1 : 2;
+    for (const name of names) {
+      if (bytes > max) return;
+      // Plus two quotes, a colon, and the comma or brace after the value.
+      bytes += name.length + 4;
+      add(members[name]);
+    }
+  }
+
+  add(result);
+  return bytes > max;
+}

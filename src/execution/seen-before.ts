@@ -1,0 +1,23 @@
+/* Recognises repeated texts. */
+import { hash } from 'node:crypto';
+
+/** Must be a power of two. 64 kB in all. */
+const SLOTS = 16_384;
+
+/**
+ * Makes a function that recognises repeated texts, since only those are worth caching. Its memory is fixed, and it
+ * forgets old texts.
+ *
+ * @returns a function that tells whether it was called with this text before; rarely, it is true for a new text
+ */
+export function createSeenBefore(): (text: string) => boolean {
+  const digests = new Uint32Array(SLOTS);
+  return (text) => {
+    // 0 stands for an empty slot.
+    const digest = Number.parseInt(hash('sha1', text).slice(0, 8), 16) || 1;
+    const slot = digest & (SLOTS - 1);
+    const isKnown = digests[slot] === digest;
+    digests[slot] = digest;
+    return isKnown;
+  };
+}

@@ -1,0 +1,137 @@
+/** Makes elements of text, never of markup, and keeps the ages on the page current. */
+import { ageText, markedParts, matchedParts } from './text.js';
+
+/**
+ * Finds an element that must be in the page.
+ *
+ * @template {HTMLElement} E
+ * @param {string} id
+ * @param {new () => E} type
+ * @returns {E}
+ */
+export function byId(id, type) {
+  const found = document.getElementById(id);
+  if (found instanceof type) return found;
+  throw new Error(`The page has no element "${id}" of this type.`);
+}
+
+/** @typedef {Record<string, string | undefined>} Attributes undefined leaves one out */
+
+/**
+ * @template {keyof HTMLElementTagNameMap} Name
+ * @param {Name} name
+ * @param {Attributes} [attributes]
+ * @param {...(Node | string)} children strings become text
+ * @returns {HTMLElementTagNameMap[Name]}
+ */
+export function make(name, attributes = {}, ...children) {
+  return fill(document.createElement(name), attributes, children);
+}
+
+/**
+ * @param {string} name of an element of SVG
+ * @param {Attributes} attributes
+ * @param {...(Node | string)} children
+ */
+export function draw(name, attributes, ...children) {
+  return fill(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children);
+}
+
+/**
+ * @template {Element} E
+ * @param {E} element
+ * @param {Attributes} attributes
+ * @param {(Node | string)[]} children
+ */
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== undefined) element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+/** @param {string} label @param {() => void} onPress */
+export function button(label, onPress) {
+  const made = make('button', { type: 'button' }, label);
+  made.addEventListener('click', onPress);
+  return made;
+}
+
+/** Sets a text if it differs, since screen readers announce every text that is set. @param {Element} element @param {string} text */
+export function say(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/**
+ * Shows text from a listing. It cannot change the writing direction of its neighbours, invisible characters become
+ * visible marks, and the letters that match the search are highlighted.
+ *
+ * @param {string} text
+ * @param {string} [query]
+ */
+export function listed(text, query = '') {
+  return make(
+    'bdi',
+    {},
+    ...markedParts(text).flatMap((part) =>
+      part.isMark
+        ? [make('span', { class: 'unseen-mark', title: 'An invisible character' }, part.text)]
+        : matchedParts(part.text, query).map((piece, index) => (index % 2 ? make('mark', {}, piece) : piece)),
+    ),
+  );
+}
+
+/** Copies a text. If the browser forbids it, `source` is selected instead. @param {string} text @param {Element} source */
+export async function copy(text, source) {
+  try {
+    await navigator.clipboard.writeText(text);
+    tell('Copied.');
+    return 'Copied';
+  } catch {
+    getSelection()?.selectAllChildren(source);
+    tell('The browser does not let this page copy. The text is selected: copy it by hand.');
+    return 'Selected';
+  }
+}
+
+/** Makes a button say for a moment what it did. @param {HTMLButtonElement} pressed @param {string} text */
+export function flash(pressed, text) {
+  pressed.dataset.label ??= pressed.textContent ?? '';
+  const { label } = pressed.dataset;
+  pressed.textContent = text;
+  setTimeout(() => {
+    pressed.textContent = label;
+  }, 2000);
+}
+
+/** Tells people with screen readers what happened. @param {string} text */
+export function tell(text) {
+  say(byId('said', HTMLElement), text);
+}
+
+/** How far the gateway's clock is ahead of this one; ages are corrected by it. */
+let aheadMs = 0;
+
+/** @param {string | null} date the Date header of a response of the gateway */
+export function setClock(date) {
+  const difference = Date.parse(date ?? '') - Date.now();
+  // Smaller differences result from the network and from the rounding of the header.
+  if (!Number.isNaN(difference)) aheadMs = Math.abs(difference) < 2000 ? 0 : difference;
+}
+
+/** An element with an age such as "12 s", which updates itself. @param {string} iso */
+export function age(iso) {
+  const made = make('time', { datetime: iso, title: new Date(iso).toLocaleString() });
+  show(made);
+  return made;
+}
+
+/** @param {HTMLTimeElement} time */
+function show(time) {
+  say(time, ageText(Date.now() + aheadMs - Date.parse(time.dateTime)));
+}
+
+setInterval(() => {
+  if (document.visibilityState === 'visible') document.querySelectorAll('time').forEach(show);
+}, 1000);

@@ -1,0 +1,468 @@
+/** The search box and its list: first the tokens that can be moved or reached, then those that are only listed. */
+import { button, byId, make, say, tell } from './dom.js';
+import { ask, isCancelled } from './graph.js';
+import { MORE_TOKENS, TOKENS, TOKENS_BY_KEY } from './queries.js';
+import { nameOf, rowOf } from './rows.js';
+import { countText, isMixed, lookOf, markedText } from './text.js';
+
+/** How long to wait after a key press before searching (milliseconds). */
+const TYPING_MS = 120;
+const PAGE_ROWS = 8;
+const CHUNK_ROWS = 20;
+/** The distance to the end of the rows at which the next page is fetched (pixels). */
+const NEAR_PX = 800;
+/** Maximum rows that are fetched again when there are newer prices. The shown age is that of the oldest row. */
+const MAX_REFRESHED = 300;
+
+/** @typedef {import('./queries.js').Token} Token */
+/** @typedef {import('./queries.js').TokenFilter} TokenFilter */
+/** @typedef {import('./queries.js').TokenPage} TokenPage */
+/**
+ * The search that the slots and chips select.
+ *
+ * @typedef {object} Scope
+ * @property {TokenFilter} filter the tokens that can be chosen
+ * @property {TokenFilter} others the tokens that are listed below them; it may include them
+ * @property {Token | undefined} source the token whose destinations are searched
+ * @property {string} chosenId
+ */
+/** @typedef {{ token: Token, element: HTMLElement, isOther: boolean }} Row */
+/** @typedef {{ filter: TokenFilter, total: number, cursor: string | null, element: HTMLElement, count: number }} Group */
+
+/**
+ * @param {object} options
+ * @param {() => Scope} options.scope
+ * @param {(token: Token) => void} options.onChoose
+ * @param {() => void} options.onInput called when the text of the search changes
+ * @param {() => void} options.onAllChains
+ * @param {(answered: import('./graph.js').Answered) => void} options.onAnswered
+ */
+export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }) {
+  const box = byId('search', HTMLInputElement);
+  const list = byId('tokens', HTMLElement);
+  const status = byId('found', HTMLElement);
+  const note = byId('note', HTMLElement);
+  const fault = byId('fault', HTMLElement);
+
+  /** @type {Row[]} in their order on the page */
+  let rows = [];
+  let ids = new Set();
+  /** @type {Map<string, Set<string>>} ids of tokens by `lookOf` */
+  let looks = new Map();
+  /** @type {TokenPage | undefined} the first page of tokens that are only listed, until it is shown */
+  let held;
+  /** @type {Group[]} */
+  let groups = [];
+  let query = '';
+  let scopeShown = scope();
+  /** The search of the rows that are shown, and the one that is running. */
+  let shownKey = '';
+  let askedKey = '';
+  /** @type {(() => Promise<void>) | undefined} repeats the last failed request */
+  let failed;
+  /** @type {Promise<void>} */
+  let settled = Promise.resolve();
+  let fetching = new AbortController();
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let typing;
+  /** @type {Row | undefined} the row that was selected with the arrow keys */
+  let active;
+  /** Choices by Enter run one after another, so that each chooses from the rows of its own search. */
+  let entering = Promise.resolve();
+  let waiting = 0;
+
+  /** Searches, unless the same search is shown or running. @param {string} [text] */
+  function find(text = box.value) {
+    clearTimeout(typing);
+    const next = scope();
+    const variables = { query: text.trim(), filter: next.filter, others: next.others };
+    const key = JSON.stringify(variables);
+    if (key === askedKey) return settled;
+    askedKey = key;
+    fetching.abort();
+    fetching = new AbortController();
+    list.ariaBusy = 'true';
+    settled = load(variables, next, key, fetching.signal);
+    return settled;
+  }
+
+  /**
+   * @param {{ query: string, filter: TokenFilter, others: TokenFilter }} variables
+   * @param {Scope} next
+   * @param {string} key
+   * @param {AbortSignal} signal
+   */
+  async function load(variables, next, key, signal) {
+    try {
+      const { found, others } = await ask(TOKENS, variables, { signal, onAnswered });
+      query = variables.query;
+      scopeShown = next;
+      shownKey = key;
+      draw(variables, found, others);
+      failed = undefined;
+      fault.replaceChildren();
+    } catch (error) {
+      if (isCancelled(error)) return;
+      fail(error, () => find());
+    }
+    list.ariaBusy = 'false';
+  }
+
+  /** @param {unknown} error @param {() => Promise<void>} again */
+  function fail(error, again) {
+    failed = again;
+    askedKey = shownKey;
+    const text = error instanceof Error ? error.message : String(error);
+    // Otherwise screen readers would announce the same failure after each attempt.
+    if (fault.querySelector('p')?.textContent !== text)
+      fault.replaceChildren(
+        make('p', {}, text),
+        button('Try again', () => void again()),
+      );
+    say(status, rows.length > 0 ? 'These are the earlier rows.' : '');
+  }
+
+  /**
+   * @param {{ filter: TokenFilter, others: TokenFilter }} variables
+   * @param {TokenPage} found
+   * @param {TokenPage} others
+   */
+  function draw({ filter, others: othersFilter }, found, others) {
+    const isTo = scopeShown.source !== undefined;
+    rows = [];
+    ids = new Set();
+    looks = new Map();
+    const total = others.totalCount - (isTo ? found.totalCount : 0);
+    const label = `Listed, but cannot be ${isTo ? 'reached' : 'moved'} (${total})`;
+    groups = [
+      group('Tokens that can be chosen', filter, found.totalCount, 'found'),
+      group(label, othersFilter, total, 'others'),
+    ];
+    list.replaceChildren(...groups.map(({ element }) => element));
+    held = others;
+    noteLooks(others.nodes);
+    append(0, found);
+    reveal();
+    list.scrollTop = 0;
+    setActive(undefined);
+    describe(found, others, total);
+  }
+
+  /** @param {string} label @param {TokenFilter} filter @param {number} total @param {string} name */
+  function group(label, filter, total, name) {
+    return {
+      filter,
+      total,
+      cursor: null,
+      count: 0,
+      element: make('div', { role: 'group', 'aria-label': label, class: name }),
+    };
+  }
+
+  /** Adds the rows of a page to those of a group. @param {number} index @param {TokenPage} page */
+  function append(index, { nodes, pageInfo }) {
+    const to = groups[index];
+    if (!to) return;
+    const isOther = index === 1;
+    to.cursor = pageInfo.hasNextPage ? pageInfo.endCursor : null;
+    noteLooks(nodes);
+    let chunk = to.element.lastElementChild;
+    for (const token of nodes) {
+      if (ids.has(token.id)) continue;
+      ids.add(token.id);
+      to.count++;
+      const row = { token, isOther, element: elementOf(token, isOther, to, to.count) };
+      rows.push(row);
+      // The browser lays out and paints only the visible chunks.
+      if (!chunk || chunk.childElementCount === CHUNK_ROWS) {
+        chunk = make('div', { role: 'none', class: 'chunk' });
+        to.element.append(chunk);
+      }
+      chunk.append(row.element);
+    }
+  }
+
+  /** Remembers how tokens look, and marks rows that now have a twin. @param {Token[]} tokens */
+  function noteLooks(tokens) {
+    for (const token of tokens) {
+      const look = lookOf(token);
+      const alike = looks.get(look) ?? new Set();
+      looks.set(look, alike.add(token.id));
+      if (alike.size === 2) for (const row of rows) if (lookOf(row.token) === look) redraw(row);
+    }
+  }
+
+  /** @param {Token} token @param {boolean} isOther @param {Group} group @param {number} place */
+  function elementOf(token, isOther, { total }, place) {
+    const { source, chosenId } = scopeShown;
+    return rowOf(token, {
+      id: `token-${isOther ? 'other-' : ''}${place}`,
+      place,
+      count: total,
+      query,
+      hasTwin: hasTwin(token),
+      isChosen: token.id === chosenId,
+      isDisabled: isOther && source !== undefined,
+      decimals: isOther ? undefined : source?.decimals,
+    });
+  }
+
+  /** Draws one row again, in its place. @param {Row | undefined} row */
+  function redraw(row) {
+    const to = groups[row?.isOther ? 1 : 0];
+    if (!row || !to) return;
+    const place = Number(row.element.ariaPosInSet);
+    const next = [...elementOf(row.token, row.isOther, to, place).childNodes];
+    const before = [...row.element.childNodes];
+    if (next.length !== before.length) row.element.replaceChildren(...next);
+    // Keep an equal element: a person may be pressing it.
+    else
+      for (const [index, node] of before.entries())
+        if (!node.isEqualNode(next[index] ?? null)) node.replaceWith(next[index] ?? '');
+  }
+
+  /** Whether another token in the list looks the same. @param {Token} token */
+  function hasTwin(token) {
+    return (looks.get(lookOf(token))?.size ?? 0) > 1;
+  }
+
+  /** Adds the tokens that are only listed, once all others are shown: until then, they may include one of the others. */
+  function reveal() {
+    const [found, others] = groups;
+    if (!found || !others) return;
+    if (held && found.cursor === null) {
+      append(1, held);
+      held = undefined;
+    }
+    found.element.hidden = found.count === 0;
+    others.element.hidden = others.count === 0;
+  }
+
+  /** @param {TokenPage} found @param {TokenPage} others @param {number} onlyListed */
+  function describe(found, others, onlyListed) {
+    const { source } = scopeShown;
+    const typed = markedText(query);
+    const forQuery = query ? ` for “${typed}”` : '';
+    const count = source
+      ? countText(found.totalCount, 'place')
+      : countText(found.totalCount + onlyListed, 'token');
+    say(
+      status,
+      source
+        ? `${count} for ${markedText(source.symbol)}${query ? ` and “${typed}”` : ''}`
+        : `${count}${forQuery}`,
+    );
+    note.replaceChildren();
+    const [first] = rows;
+    if (first && query && needsCare(first)) sayWhyNot(first);
+    // The tokens that are only listed follow below, under a heading with the reason.
+    if (found.totalCount > 0 || (onlyListed > 0 && !source)) return;
+    if (source && !query && !scopeShown.filter.chainKeys)
+      note.append('The service lists nothing that this token can be moved to. ');
+    else if (onlyListed === 0) note.append('No listed token matches. ');
+    else if (source) note.append('None of these can be reached. ');
+    for (const text of [...new Set([...found.didYouMean, ...others.didYouMean])].slice(0, 3))
+      note.append(button(`Did you mean ${markedText(text)}?`, () => searchFor(text)));
+    if (scopeShown.filter.chainKeys) note.append(button('Search all chains', onAllChains));
+    if (query) note.append(button('Clear the search', () => searchFor('')));
+  }
+
+  /** @param {string} text the page enters it for the person */
+  function searchFor(text) {
+    box.value = text;
+    box.focus();
+    onInput();
+    find();
+  }
+
+  /** Whether a person has to check the address before choosing this row. @param {Row} row */
+  function needsCare(row) {
+    return hasTwin(row.token) || isMixed(row.token.symbol);
+  }
+
+  /** @param {Row} row */
+  function sayWhyNot(row) {
+    const text = row.isOther
+      ? `${nameOf(row.token)} is listed, but cannot be ${scopeShown.source ? 'reached' : 'moved'}.`
+      : hasTwin(row.token)
+        ? 'Two tokens look alike here: check the address, then choose one with the arrow keys or by a click.'
+        : 'This symbol has letters that look like others: check the address, then choose it with the arrow keys or by a click.';
+    note.replaceChildren(make('span', { class: 'warning' }, text));
+    tell(text);
+  }
+
+  /** The row that Enter chooses: the selected row, or the first result if it cannot be mistaken for another token. */
+  function rowOfEnter() {
+    const [first] = rows;
+    if (active || !query || !first) return active;
+    return first.isOther || needsCare(first) ? undefined : first;
+  }
+
+  /** @param {Row | undefined} row */
+  function setActive(row) {
+    active = row;
+    list.querySelector('.takes')?.classList.remove('takes');
+    rowOfEnter()?.element.classList.add('takes');
+    if (row) {
+      box.setAttribute('aria-activedescendant', row.element.id);
+      row.element.scrollIntoView({ block: 'nearest' });
+    } else box.removeAttribute('aria-activedescendant');
+  }
+
+  /** @param {number} steps */
+  async function move(steps) {
+    const at = active ? rows.indexOf(active) : -1;
+    const from = at < 0 && steps > 0 && rowOfEnter() === rows[0] ? 0 : at;
+    const to = steps < 0 && from <= 0 ? -1 : Math.max(0, from + steps);
+    if (to >= rows.length) await loadMore();
+    const shown = rows.filter(({ element }) => !element.closest('[hidden]'));
+    setActive(shown[Math.min(to, shown.length - 1)]);
+  }
+
+  let isLoading = false;
+  /** Adds the next page below the present rows. */
+  async function loadMore() {
+    const index = groups.findIndex(({ cursor }) => cursor !== null);
+    const next = groups[index];
+    if (!next || isLoading || askedKey !== shownKey) return;
+    isLoading = true;
+    const { signal } = fetching;
+    try {
+      const variables = { query, filter: next.filter, after: next.cursor };
+      const { tokenSearch } = await ask(MORE_TOKENS, variables, { signal });
+      append(index, tokenSearch);
+      reveal();
+      failed = undefined;
+      fault.replaceChildren();
+    } catch (error) {
+      if (!isCancelled(error)) fail(error, loadMore);
+    }
+    isLoading = false;
+    // The end of the list may still be visible.
+    loadNearEnd();
+  }
+
+  function enter() {
+    if (active) {
+      choose(active);
+      return;
+    }
+    // From now on the box accepts the next search, so that fast typing does not wait for an answer.
+    const text = box.value;
+    box.value = '';
+    waiting++;
+    entering = entering.then(() => take(text));
+  }
+
+  /** Chooses the first result of a text. @param {string} text */
+  async function take(text) {
+    await find(text);
+    waiting--;
+    const row = failed ? undefined : rowOfEnter();
+    if (row) {
+      onChoose(row.token);
+      return;
+    }
+    if (box.value) void find();
+    else box.value = text;
+    if (rows[0] && query && !failed) sayWhyNot(rows[0]);
+  }
+
+  /** @param {Row} row */
+  function choose(row) {
+    if (row.element.ariaDisabled) {
+      sayWhyNot(row);
+      return;
+    }
+    box.value = '';
+    onChoose(row.token);
+  }
+
+  /** @param {KeyboardEvent} event */
+  function onKey(event) {
+    if (event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
+    /** @type {Record<string, (() => void) | false | undefined>} */
+    const keys = {
+      ArrowDown: () => void move(1),
+      ArrowUp: () => void move(-1),
+      PageDown: () => void move(PAGE_ROWS),
+      PageUp: active !== undefined && (() => void move(-PAGE_ROWS)),
+      // These keys move the caret until a row is selected.
+      Home: active !== undefined && (() => setActive(rows[0])),
+      End: active !== undefined && (() => void move(rows.length)),
+      Enter: enter,
+      Escape: box.value !== '' && (() => searchFor('')),
+    };
+    const act = keys[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  box.addEventListener('keydown', onKey);
+  box.addEventListener('input', () => {
+    onInput();
+    if (waiting > 0) return;
+    clearTimeout(typing);
+    typing = setTimeout(find, TYPING_MS);
+  });
+  // Pressing a row keeps the focus in the search.
+  list.addEventListener('mousedown', (event) => event.preventDefault());
+  list.addEventListener('click', ({ target }) => {
+    const pressed = target instanceof Element ? target.closest('.row') : null;
+    const row = rows.find(({ element }) => element === pressed);
+    if (row) choose(row);
+  });
+  function loadNearEnd() {
+    const { bottom = 0 } = list.lastElementChild?.getBoundingClientRect() ?? {};
+    if (!failed && bottom < innerHeight + NEAR_PX) void loadMore();
+  }
+  list.addEventListener('scroll', loadNearEnd);
+  addEventListener('scroll', loadNearEnd);
+
+  return {
+    find,
+    /** Removes the rows, which no longer fit the search. */
+    clear() {
+      rows = [];
+      groups = [];
+      askedKey = shownKey = '';
+      list.replaceChildren();
+      note.replaceChildren();
+      say(status, '');
+    },
+    /** Marks the chosen row. */
+    mark() {
+      scopeShown = { ...scopeShown, chosenId: scope().chosenId };
+      for (const { token, element } of rows) element.ariaSelected = String(token.id === scopeShown.chosenId);
+    },
+    /** Repeats a search that failed. */
+    async retry() {
+      await failed?.();
+    },
+    /** The time of the oldest price that is shown. */
+    oldestPrice() {
+      return rows.flatMap(({ token }) => token.price?.asOf ?? []).sort()[0];
+    },
+    /** Updates prices and facts in the rows, without moving any. @param {Token[]} also further tokens to fetch */
+    async refresh(also) {
+      if (failed || askedKey !== shownKey) return [];
+      const refreshed = rows.slice(0, MAX_REFRESHED);
+      const keys = [...refreshed.map(({ token }) => token), ...also].map(({ chainKey, address }) => ({
+        chainKey,
+        address,
+      }));
+      if (keys.length === 0) return [];
+      /** @type {(Token | null)[]} */
+      const tokens = (await ask(TOKENS_BY_KEY, { keys })).tokensByKey;
+      for (const [index, row] of refreshed.entries()) {
+        const token = tokens[index];
+        if (!token || token.id !== row.token.id || JSON.stringify(token) === JSON.stringify(row.token))
+          continue;
+        row.token = token;
+        redraw(row);
+      }
+      return tokens.slice(refreshed.length);
+    },
+  };
+}

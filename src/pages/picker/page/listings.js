@@ -1,0 +1,92 @@
+/** The status of the listings: a line that turns amber when something is wrong, and the table that it opens. */
+import { age, byId, make } from './dom.js';
+import { ask, QueryError, wordsFor } from './graph.js';
+import { LISTINGS } from './queries.js';
+import { countText } from './text.js';
+
+const POLL_MS = 10_000;
+/** Used while a listing is missing. */
+const POLL_SOON_MS = 3000;
+
+/** @typedef {import('./queries.js').Listing} Listing */
+
+/**
+ * Shows the status of the listings, and polls it while the page is visible.
+ *
+ * @param {(listings: Listing[]) => Promise<void>} onAnswer
+ */
+export function watchListings(onAnswer) {
+  const line = byId('state', HTMLElement);
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let next;
+
+  async function poll() {
+    clearTimeout(next);
+    let isWell = false;
+    try {
+      /** @type {Listing[]} */
+      const listings = (await ask(LISTINGS, {})).listings;
+      show(listings.flatMap(wrongOf), listings);
+      isWell = listings.every(({ state }) => state !== 'EMPTY');
+      await onAnswer(listings);
+    } catch (error) {
+      isWell = false;
+      if (error instanceof QueryError && error.code === 'GATEWAY_UNREACHABLE') show([[error.message]]);
+    }
+    clearTimeout(next);
+    if (document.visibilityState === 'visible') next = setTimeout(poll, isWell ? POLL_MS : POLL_SOON_MS);
+  }
+
+  /** @param {(Node | string)[][]} wrong @param {Listing[]} [listings] */
+  function show(wrong, listings) {
+    line.classList.toggle('warned', wrong.length > 0);
+    const takenAt = listings?.find(({ name }) => name === 'tokens')?.takenAt;
+    const parts =
+      wrong.length > 0
+        ? wrong.flatMap((one) => [...one, ' '])
+        : ['fresh, ', ...(takenAt ? [age(takenAt)] : []), ' old'];
+    const text = make('span', {}, ...parts);
+    if (line.textContent !== text.textContent) line.replaceChildren(text);
+    else
+      for (const [index, time] of line.querySelectorAll('time').entries())
+        time.dateTime = text.querySelectorAll('time')[index]?.dateTime ?? '';
+    if (listings) byId('listings', HTMLElement).replaceChildren(...listings.map(rowOf));
+  }
+
+  // Focusable, so that it can be scrolled without a mouse. It scrolls on a phone.
+  byId('table', HTMLElement).tabIndex = 0;
+  document.addEventListener('visibilitychange', () => {
+    if (document.visibilityState === 'visible') void poll();
+  });
+  void poll();
+  return { poll };
+}
+
+/** A sentence for each problem of a listing. @param {Listing} listing @returns {(Node | string)[][]} */
+function wrongOf({ name, state, takenAt, heldBackRows, lastFailure }) {
+  const [service, what] =
+    name === 'tokens' ? ['The price service', 'Prices are'] : ['The chain service', 'The chains are'];
+  const isFailing = lastFailure && Date.parse(lastFailure.at) >= Date.parse(takenAt ?? lastFailure.at);
+  const why = (isFailing && wordsFor(lastFailure.code, service)) || 'A newer listing is being fetched.';
+  const contradicted = countText(heldBackRows, name.slice(0, -1));
+  return [
+    ...(takenAt && state === 'STALE' ? [[`${what} `, age(takenAt), ` old. ${why}`]] : []),
+    ...(takenAt ? [] : [[lastFailure ? why : `The list of ${name} is not loaded yet.`]]),
+    ...(heldBackRows > 0 ? [[`The service contradicts ${contradicted}: see the marks.`]] : []),
+  ];
+}
+
+/** @param {Listing} listing */
+function rowOf({ name, source, state, takenAt, rows, rejectedRows, heldBackRows, lastFailure }) {
+  const failed = lastFailure ? [lastFailure.code, ', ', age(lastFailure.at), ' ago'] : ['none'];
+  const cells = [
+    [state],
+    takenAt ? [age(takenAt)] : ['none'],
+    [String(rows)],
+    [String(rejectedRows)],
+    [String(heldBackRows)],
+    [source],
+    failed,
+  ];
+  return make('tr', {}, make('th', { scope: 'row' }, name), ...cells.map((cell) => make('td', {}, ...cell)));
+}

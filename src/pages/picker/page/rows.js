@@ -1,0 +1,204 @@
+/** Draws tokens: a glyph by symbol with a badge of the chain, and the row of a list. */
+import { age, draw, listed, make } from './dom.js';
+import { initialOf, isMixed, markedText, priceText, shortAddress } from './text.js';
+
+/** @typedef {import('./queries.js').Token} Token */
+
+/** Signs of well-known symbols: a colour, and a path in a square of 24 units. @type {[RegExp, string, string][]} */
+const SIGNS = [
+  [/USDT|USD₮|^USDt/, '#168363', 'M7 7.2h10M12 7.2V18M8.4 12.3l7.2-2M8.4 15.1l7.2-2'],
+  [
+    /USD|DAI$/i,
+    '#2775ca',
+    'M15.6 9.2C15.2 7.9 13.8 7 12 7c-2 0-3.5 1-3.5 2.5 0 3.6 7.2 1.6 7.2 5.1 0 1.5-1.5 2.5-3.6 2.5-1.9 0-3.3-.9-3.8-2.3M12 5v14',
+  ],
+  [/EUR/i, '#2b4fa8', 'M16.4 8a5.2 5.2 0 1 0 0 8M6 10.6h7.5M6 13.4h7.5'],
+  [
+    /BTC/i,
+    '#c96a07',
+    'M9 6.6v10.8M10.6 4.8v1.8m2.6-1.8v1.8m-2.6 10.8v1.8m2.6-1.8v1.8M7.6 6.6h5.2a2.6 2.6 0 0 1 0 5.2H9m4.2 0a2.8 2.8 0 0 1 0 5.6H7.6',
+  ],
+  [/^(|w|st|wst|r|we|cb|m|S\*)ETH$/i, '#5569d8', 'M7.4 7.4h9.2M8.6 12h6.8M7.4 16.6h9.2'],
+];
+
+/** @type {Record<string, string>} */
+const CHAIN_COLORS = {
+  ethereum: '#627eea',
+  base: '#0052ff',
+  arbitrum: '#1b7fc4',
+  optimism: '#e5031c',
+  polygon: '#7b3fe4',
+  avalanche: '#d93c3d',
+  bsc: '#b97f00',
+  solana: '#8a3ff0',
+  mantle: '#17191c',
+  plasma: '#0b7f6e',
+  unichain: '#d60d91',
+  linea: '#3a3f45',
+  scroll: '#a3692e',
+  sei: '#9b1c2e',
+  tron: '#c8102e',
+  ton: '#0f7fc2',
+};
+
+/** A colour that depends only on the name. @param {string} name */
+function colorOf(name) {
+  let hash = 0;
+  for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 360;
+  return `hsl(${hash} 55% 40%)`;
+}
+
+/** @param {string} chainKey */
+export function chainColor(chainKey) {
+  return Object.hasOwn(CHAIN_COLORS, chainKey) ? CHAIN_COLORS[chainKey] : colorOf(chainKey);
+}
+
+/**
+ * Draws the glyph of a token. It repeats the text beside it, so it is hidden from screen readers.
+ *
+ * @param {Token} token
+ */
+export function glyph({ symbol, chain, chainKey, logoUrl }) {
+  // A symbol that only looks like a well-known one must not get its sign.
+  const [, color, sign] = SIGNS.find(([pattern]) => pattern.test(symbol) && !isMixed(symbol)) ?? [];
+  const badge = initialOf(chain?.name || chainKey).toUpperCase();
+  const drawn = draw(
+    'svg',
+    { viewBox: '0 0 24 24', 'aria-hidden': 'true' },
+    draw('circle', { cx: '12', cy: '12', r: '12', fill: color ?? colorOf(symbol) }),
+    sign
+      ? draw('path', { d: sign, fill: 'none', stroke: '#fff', 'stroke-width': '1.9' })
+      : draw('text', { x: '12', y: '16.2', 'font-size': '12' }, initialOf(symbol).toUpperCase()),
+    draw('rect', {
+      x: '15.5',
+      y: '15.5',
+      width: '9',
+      height: '9',
+      rx: '2.6',
+      fill: chainColor(chainKey),
+      class: 'badge',
+    }),
+    draw('text', { x: '20', y: '22', 'font-size': '5.6' }, badge),
+  );
+  const place = make('span', { class: 'glyph' }, drawn);
+  if (logoUrl && document.body.dataset.logos === 'true') {
+    const picture = make('img', { src: logoUrl, alt: '', loading: 'lazy', referrerpolicy: 'no-referrer' });
+    picture.addEventListener('error', () => picture.remove());
+    place.append(picture);
+  }
+  return place;
+}
+
+/** "USDC on Ethereum", as elements. @param {Token} token @param {string} [query] */
+export function titleOf({ symbol, chain, chainKey }, query) {
+  return [
+    make('b', {}, listed(symbol || 'no symbol', query)),
+    ' ',
+    make('span', { class: 'on' }, 'on ', listed(chain?.name || chainKey, query)),
+  ];
+}
+
+/** "USDC on Ethereum", as text. @param {Token} token */
+export function nameOf({ symbol, chain, chainKey }) {
+  return markedText(`${symbol || 'no symbol'} on ${chain?.name || chainKey}`);
+}
+
+/**
+ * The warnings that people must see before they choose a token.
+ *
+ * @param {Token} token
+ * @param {boolean} hasTwin whether another row of the list looks the same
+ */
+export function warningsOf({ symbol, address, heldBack, chain }, hasTwin) {
+  const from = isMixed(symbol) ? ['Letters of another script can look like these: check the address.'] : [];
+  const twin = hasTwin
+    ? [
+        make(
+          'span',
+          {},
+          'Another token looks like this one. Its address: ',
+          make('code', {}, listed(address)),
+        ),
+      ]
+    : [];
+  return [
+    ...from,
+    ...twin,
+    ...heldBackLines(heldBack),
+    ...heldBackLines(chain?.heldBack ?? [], 'For the chain, the service'),
+  ].map((line) => make('span', { class: 'warning' }, line));
+}
+
+/** @type {Record<string, string>} */
+const FACTS = { chainId: 'chain id', chainType: 'chain type', nativeCurrency: 'native currency' };
+
+/** @param {import('./queries.js').HeldBackFact[]} facts @param {string} [who] */
+export function heldBackLines(facts, who = 'The service') {
+  return facts.map(({ fact, served, upstream, since }) =>
+    make(
+      'span',
+      {},
+      `${who} now says ${FACTS[fact] ?? fact} `,
+      listed(upstream),
+      ' (first ',
+      age(since),
+      ' ago); ',
+      listed(served),
+      ' is shown until that is confirmed.',
+    ),
+  );
+}
+
+/**
+ * @typedef {object} RowOptions
+ * @property {string} id
+ * @property {number} place its position in the group, from 1
+ * @property {number} count the number of options in the group
+ * @property {string} query
+ * @property {boolean} hasTwin
+ * @property {boolean} isChosen
+ * @property {boolean} isDisabled
+ * @property {number | undefined} decimals the decimals of the source token
+ */
+
+/**
+ * Makes the row of a token, an option of a list box.
+ *
+ * @param {Token} token
+ * @param {RowOptions} options
+ */
+export function rowOf(token, { id, place, count, query, hasTwin, isChosen, isDisabled, decimals }) {
+  const { name, address, isNative, price } = token;
+  const differs = decimals !== undefined && decimals !== token.decimals;
+  return make(
+    'div',
+    {
+      role: 'option',
+      id,
+      class: 'row',
+      'aria-selected': String(isChosen),
+      'aria-disabled': isDisabled ? 'true' : undefined,
+      'aria-posinset': String(place),
+      'aria-setsize': String(count),
+    },
+    glyph(token),
+    make('span', { class: 'title' }, ...titleOf(token, query)),
+    ' ',
+    make(
+      'span',
+      { class: 'sub' },
+      ...(name ? [make('span', { class: 'name' }, listed(name, query)), ' · '] : []),
+      isNative ? 'native asset' : make('code', { title: markedText(address) }, listed(shortAddress(address))),
+    ),
+    ' ',
+    make(
+      'span',
+      { class: 'end' },
+      make('span', { class: 'price' }, price ? priceText(price.usd) : 'no price'),
+      ...(differs
+        ? [' ', make('span', { class: 'differs' }, `${token.decimals} decimals, not ${decimals}`)]
+        : []),
+    ),
+    ...warningsOf(token, hasTwin).flatMap((line) => [' ', line]),
+  );
+}

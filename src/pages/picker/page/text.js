@@ -1,0 +1,111 @@
+/** Formats numbers, ages and names for people. It does not use the DOM, so that tests can run it without a browser. */
+
+const dollars = (/** @type {Intl.NumberFormatOptions} */ options) =>
+  new Intl.NumberFormat('en', { style: 'currency', currency: 'USD', ...options });
+const AROUND_ONE = dollars({});
+const BELOW_ONE = dollars({ minimumFractionDigits: 2, maximumFractionDigits: 4 });
+const SMALL = dollars({ maximumSignificantDigits: 4 });
+const HUGE = dollars({ notation: 'compact', maximumFractionDigits: 2 });
+const WHOLE = new Intl.NumberFormat('en');
+
+/** Formats a price with as many digits as matter. @param {number} usd */
+export function priceText(usd) {
+  const size = Math.abs(usd);
+  if (size >= 1e7) return HUGE.format(usd);
+  if (size >= 0.99995 || size === 0) return AROUND_ONE.format(usd);
+  if (size >= 0.1) return BELOW_ONE.format(usd);
+  return size >= 1e-7 ? SMALL.format(usd) : '<$0.0000001';
+}
+
+/** Formats an age in the largest unit that fits. @param {number} ms */
+export function ageText(ms) {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86_400)} d`;
+}
+
+/** Such as "1 token" and "1,204 tokens". @param {number} count @param {string} one */
+export function countText(count, one) {
+  return `${WHOLE.format(count)} ${one}${count === 1 ? '' : 's'}`;
+}
+
+/** Shortens an address, such as to 0x8335…2913. Addresses that are hardly longer stay whole. @param {string} address */
+export function shortAddress(address) {
+  return address.length <= 14 ? address : `${address.slice(0, 6)}…${address.slice(-4)}`;
+}
+
+/**
+ * Characters that are invisible, that look like a plain space, or that change the writing direction. Emoji need two of
+ * these characters, so they are allowed between the parts of an emoji.
+ */
+const UNSEEN =
+  /(?!(?<=\p{Extended_Pictographic})\uFE0F|(?<=\p{Extended_Pictographic}\uFE0F?)\u200D(?=\p{Extended_Pictographic}))(?:[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs})/gu;
+
+/**
+ * Splits a text at its invisible characters.
+ *
+ * @param {string} text
+ * @returns {{ text: string, isMark: boolean }[]} in order; a mark is the name of one such character, such as "U+202E"
+ */
+export function markedParts(text) {
+  const parts = [];
+  let end = 0;
+  for (const { 0: character, index } of text.matchAll(UNSEEN)) {
+    if (index > end) parts.push({ text: text.slice(end, index), isMark: false });
+    const code = character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
+    parts.push({ text: `U+${code}`, isMark: true });
+    end = index + character.length;
+  }
+  if (end < text.length) parts.push({ text: text.slice(end), isMark: false });
+  return parts;
+}
+
+/** The text with invisible characters written out, for places that cannot contain elements. @param {string} text */
+export function markedText(text) {
+  return markedParts(text)
+    .map(({ text, isMark }) => (isMark ? `[${text}]` : text))
+    .join('');
+}
+
+/** The first visible character of a text. @param {string} text */
+export function initialOf(text) {
+  const seen = markedParts(text).find((part) => !part.isMark && part.text.trim() !== '');
+  return [...(seen?.text.trim() ?? '')][0] ?? '?';
+}
+
+/**
+ * Whether a symbol has letters that can pass for others: Latin beside another script, or any of Greek and Cyrillic.
+ *
+ * @param {string} symbol
+ */
+export function isMixed(symbol) {
+  return (
+    /[\p{Script=Greek}\p{Script=Cyrillic}]/u.test(symbol) ||
+    (/\p{Script=Latin}/u.test(symbol) && /(?!\p{Script=Latin})\p{L}/u.test(symbol))
+  );
+}
+
+/**
+ * A key that is equal for tokens of one chain whose symbols look the same to people.
+ *
+ * @param {{ chainKey: string, symbol: string }} token
+ */
+export function lookOf({ chainKey, symbol }) {
+  return `${chainKey} ${symbol.replaceAll(UNSEEN, '').normalize('NFKC').toLowerCase().replaceAll('0', 'o')}`;
+}
+
+/**
+ * Finds the words of a search in a text.
+ *
+ * @param {string} text
+ * @param {string} query
+ * @returns {string[]} the text in parts; the second, the fourth and so on are matches
+ */
+export function matchedParts(text, query) {
+  const words = query.split(/\s+/).filter(Boolean).slice(0, 8);
+  if (words.length === 0) return [text];
+  const escaped = words.map((word) => word.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&'));
+  return text.split(new RegExp(`(${escaped.join('|')})`, 'iu'));
+}

@@ -1,0 +1,149 @@
+/** The queue in which operations wait for execution, one at a time, with turns for clients. */
+import { createFairQueue, QueueFullError } from './fair-queue.js';
+
+/** A waiting operation holds its request and response, some ten kilobytes; all of them about 10 MB. */
+const MAX_WAITING = 1_000;
+/** How many operations may have begun and not ended. One that waits for the upstream also holds its parsed document. */
+const MAX_IN_PROGRESS = 1_000;
+/** Keeps one client from filling {@link MAX_IN_PROGRESS} with operations that wait for the upstream. */
+const MAX_IN_PROGRESS_PER_CLIENT = MAX_IN_PROGRESS / 4;
+
+/** How long operations run before the event loop handles other events, whose handling takes about as long as one operation. */
+const SLICE_MS = 1;
+
+/** Operations that resume have priority over operations that begin. */
+const PRIORITY = { begin: 0, resume: 1 } as const;
+
+export interface OperationQueueOptions {
+  /** How long an operation may wait to begin, in milliseconds. One that has waited longer is refused. */
+  readonly maxWaitMs: number;
+  /** Called when an operation leaves the queue, to begin or to be refused, with how long it waited in seconds. */
+  readonly onWaited?: (waitedSeconds: number) => void;
+}
+
+export type OperationQueue = ReturnType<typeof createOperationQueue>;
+
+/**
+ * Creates a queue that executes operations one after the other. It yields to the event loop when an operation waits for
+ * something, and after each millisecond of execution. Health checks and cached responses are served then, also during a
+ * burst of operations.
+ *
+ * Clients take turns (round-robin), so that a client with many operations delays only its own. Call it once in a process:
+ * all operations must share one queue.
+ */
+export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOptions) {
+  /** Further operations may begin before the queue yields until this time, by `performance.now()`. */
+  let sliceEnd = 0;
+  /** Whether `onTick` is scheduled. */
+  let isTickScheduled = false;
+  /** Starts the next operation in that tick. At most one waits here, since one operation runs at a time. */
+  let startInNextTick: (() => void) | undefined;
+
+  /** Starts the next operation: now, or in the next tick if the slice of time is over. */
+  function defer(startNext: () => void): void {
+    if (performance.now() < sliceEnd) startNext();
+    else startInNextTick = startNext;
+  }
+
+  /** To be called when an operation begins or resumes. */
+  function beginSlice(): void {
+    // The slice of this tick has begun already.
+    if (isTickScheduled) return;
+    sliceEnd = performance.now() + SLICE_MS;
+    isTickScheduled = true;
+    setImmediate(onTick);
+  }
+
+  function onTick(): void {
+    isTickScheduled = false;
+    const start = startInNextTick;
+    if (!start) return;
+    startInNextTick = undefined;
+    beginSlice();
+    start();
+  }
+
+  const fairQueue = createFairQueue({ maxWaiting: MAX_WAITING, defer });
+  const inProgressByClient = new Map<string | undefined, number>();
+  let inProgress = 0;
+
+  const ownInProgress = (client: string | undefined) => inProgressByClient.get(client) ?? 0;
+
+  function hasRoom(client: string | undefined): boolean {
+    return inProgress < MAX_IN_PROGRESS && ownInProgress(client) < MAX_IN_PROGRESS_PER_CLIENT;
+  }
+
+  function started<Result>(client: string | undefined, execute: () => Result | Promise<Result>) {
+    const result = execute();
+    if (!(result instanceof Promise)) return result;
+    // Yield first: most of its work may follow in microtasks, before the next tick.
+    sliceEnd = 0;
+    inProgress++;
+    inProgressByClient.set(client, ownInProgress(client) + 1);
+    return result.finally(() => {
+      inProgress--;
+      const left = ownInProgress(client) - 1;
+      if (left > 0) inProgressByClient.set(client, left);
+      else inProgressByClient.delete(client);
+    });
+  }
+
+  return {
+    /**
+     * Executes an operation when it is its turn.
+     *
+     * @param client who asks; undefined is one client like any other
+     * @param execute starts the operation; its turn ends when it first waits for something
+     * @param refuse called instead of `execute` if the operation waited too long, or if too many are in progress; gets
+     *   whether other operations of this client are the cause
+     */
+    async run<Result>(
+      client: string | undefined,
+      execute: () => Result | Promise<Result>,
+      refuse: (isByClient: boolean) => Result | Promise<Result>,
+    ): Promise<Result> {
+      const isByClient = fairQueue.isMostlyOf(client);
+      const askedAt = performance.now();
+      const turn = fairQueue.add(client, PRIORITY.begin, () => {
+        beginSlice();
+        const waitedMs = performance.now() - askedAt;
+        onWaited?.(waitedMs / 1_000);
+        // In an object, so that the queue does not wait for a promise.
+        if (waitedMs > maxWaitMs) return { result: refuse(isByClient) };
+        if (!hasRoom(client)) return { result: refuse(ownInProgress(client) >= MAX_IN_PROGRESS_PER_CLIENT) };
+        return { result: started(client, execute) };
+      });
+      const { result } = await turn.catch((error: unknown) => {
+        if (error instanceof QueueFullError) return { result: refuse(error.isByClient) };
+        throw error;
+      });
+      return result;
+    },
+    /** Executes a synchronous operation at once if no other runs or waits. Otherwise returns undefined. */
+    runNow: <Result>(execute: () => Result) =>
+      fairQueue.runNow(() => {
+        beginSlice();
+        return execute();
+      }),
+    /**
+     * Waits for another turn of an operation in progress. Call it after waiting for something that many operations wait
+     * for, such as a response of the upstream: otherwise all of them would resume at once.
+     *
+     * @throws QueueFullError by rejection
+     */
+    resume: (client: string | undefined): Promise<void> =>
+      fairQueue.add(client, PRIORITY.resume, () => {
+        // The operation resumes in a microtask after this task, so the next task must wait for a tick.
+        beginSlice();
+        sliceEnd = 0;
+      }),
+    /** How many operations have begun and not ended; most of them wait for the upstream. */
+    get inProgress() {
+      return inProgress;
+    },
+    /** How many operations wait for a turn. */
+    get waiting() {
+      return fairQueue.waiting;
+    },
+  };
+}

@@ -1,0 +1,66 @@
+/* Corrects typos in a word that finds nothing. */
+import type { TokenIndexes } from '../token-indexes.js';
+import type { KnownChains } from '../token-search.js';
+import { MATCH, type Match } from '../word-starts.js';
+import { WORD_LENGTH } from './word-list.js';
+
+/** Any typo is corrected only towards words of this length: shorter ones are too often tokens that are not listed. */
+const MIN_FOR_ANY_TYPO = 5;
+/** How many words one typo away are examined, and how many corrections of one word are given. */
+const MAX_NEAR = 12;
+const MAX_CORRECTED = 4;
+
+/**
+ * Corrections of a word that finds nothing, the most likely first. A wrong guess leads a person to another token, which
+ * costs money, so the rule is narrow. The first letter must be right. If two letters are swapped or one is doubled, the
+ * correction may be any word of symbols, names and chains. For any other typo of one letter it must be a longer word of
+ * names or chains, and not a symbol.
+ */
+export function correctedWords(
+  typed: string,
+  indexes: TokenIndexes,
+  chains: KnownChains | undefined,
+): readonly string[] {
+  const respelledWords = respelled(typed).filter(
+    (word) => usesOf(word, indexes).isWord || (chains?.words.has(word) ?? false),
+  );
+  const ofChains = chains?.words.near(typed, MIN_FOR_ANY_TYPO, MAX_NEAR) ?? [];
+  const ofNames = indexes.words.near(typed, MIN_FOR_ANY_TYPO, MAX_NEAR);
+  const others = [...new Set([...ofChains, ...ofNames])].flatMap((word) => {
+    const { isSymbol, count } = usesOf(word, indexes);
+    // A plural means many: "stables" is not the chain Stable.
+    if (isSymbol || respelledWords.includes(word) || typed === `${word}s`) return [];
+    return [{ word, isOfChain: ofChains.includes(word), count }];
+  });
+  others.sort((one, other) => Number(other.isOfChain) - Number(one.isOfChain) || other.count - one.count);
+  return [...respelledWords, ...others.map(({ word }) => word)].slice(0, MAX_CORRECTED);
+}
+
+/** How many texts a word matches, and whether it is a whole word of one, or the first word of a symbol. */
+function usesOf(word: string, { symbolStarts, nameStarts, chainKeyStarts }: TokenIndexes) {
+  const best = new Map<unknown, Match>();
+  const add = (text: unknown, match: Match) => {
+    if (match < (best.get(text) ?? Number.POSITIVE_INFINITY)) best.set(text, match);
+  };
+  const has = (...matches: readonly Match[]) => [...best.values()].some((match) => matches.includes(match));
+  symbolStarts.find(word, add);
+  const isSymbol = has(MATCH.firstWord);
+  nameStarts.find(word, add);
+  chainKeyStarts.find(word, add);
+  return { isSymbol, isWord: has(MATCH.firstWord, MATCH.word), count: best.size };
+}
+
+/** The word with two neighbouring letters swapped, and with one of two equal neighbours; the first letter stays. */
+function respelled(word: string): readonly string[] {
+  const respellings = new Set<string>();
+  for (let at = 1; at < word.length; at++) {
+    const isDoubled = word[at] === word[at - 1];
+    if (isDoubled && word.length > WORD_LENGTH.min) {
+      respellings.add(word.slice(0, at) + word.slice(at + 1));
+    }
+    if (at > 1 && !isDoubled) {
+      respellings.add(word.slice(0, at - 1) + word[at] + word[at - 1] + word.slice(at + 1));
+    }
+  }
+  return [...respellings];
+}

@@ -1,0 +1,178 @@
+/** Reads the bodies of requests and sends those of responses, in bounded memory and time. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ByteBudget, Release } from './byte-budget.js';
+import type { Connection } from './connections.js';
+import { totalBytes } from './responses/exchange.js';
+
+/** The memory for all requests that arrived in parts, or that wait for earlier ones of their connection. */
+export const MAX_UNANSWERED_REQUEST_BYTES = 32 * 2 ** 20;
+/** How long a client may go on sending a refused body before its connection closes. */
+export const REFUSED_BODY_GRACE_MS = 2_000;
+/** The smallest buffer for a body that arrives in parts, in bytes. */
+const MIN_CAPACITY = 4_096;
+
+/** The result of reading a request body. */
+export interface ReadBody {
+  /** Undefined for GET and HEAD, and for a refused body. */
+  readonly body?: string;
+  /** How many bytes arrived: more than the limit if the body was too large. */
+  readonly bytes: number;
+  /** Whether it was refused because the unfinished bodies of all connections took too much memory. */
+  readonly isOverloaded?: boolean;
+  /** Whether reading ended while the client was still sending. */
+  readonly isCutOff?: boolean;
+  /** Returns the memory of a body that arrived in parts; to be called once the request is answered. */
+  readonly release?: Release | undefined;
+}
+
+export interface BodyLimits {
+  /** A larger body is dropped. */
+  readonly maxBodyBytes: number;
+  /** The shared budget of {@link MAX_UNANSWERED_REQUEST_BYTES}. */
+  readonly budget: ByteBudget;
+}
+
+/**
+ * Reads the body up to the limit into one buffer, so that many small chunks take no more memory than a few large
+ * ones: at most twice the size of the body. Bytes beyond the limit are read for a while and dropped: a client that
+ * is still sending when the connection closes never sees why it was refused.
+ */
+export function readBody(
+  request: IncomingMessage,
+  connection: Pick<Connection, 'reserve' | 'cut'>,
+  { maxBodyBytes, budget }: BodyLimits,
+  done: (read: ReadBody) => void,
+): void {
+  if (request.method === 'GET' || request.method === 'HEAD') {
+    done({ bytes: 0 });
+    return;
+  }
+  /** The first chunk itself, or after the second one a buffer with spare capacity. */
+  let buffer: Buffer | undefined;
+  let bytes = 0;
+  let release: Release | undefined;
+  let isOverloaded = false;
+  let isDone = false;
+  let grace: NodeJS.Timeout | undefined;
+
+  function reserve(capacity: number): void {
+    release?.();
+    release = connection.reserve(budget, request, capacity, () => {
+      isOverloaded = true;
+      if (isDone) connection.cut('request_bytes');
+      else refuse();
+    });
+  }
+
+  /** Drops the bytes that have arrived, and all further ones. */
+  function refuse(): void {
+    buffer = undefined;
+    release?.();
+    grace ??= setTimeout(() => {
+      if (!request.destroyed) finish(true);
+    }, REFUSED_BODY_GRACE_MS);
+  }
+
+  function finish(isCutOff: boolean): void {
+    clearTimeout(grace);
+    if (isDone) return;
+    isDone = true;
+    const isTooLarge = bytes > maxBodyBytes;
+    if (isTooLarge || isOverloaded) done({ bytes, isOverloaded: !isTooLarge, isCutOff });
+    else done({ body: buffer?.toString('utf8', 0, bytes) ?? '', bytes, release });
+  }
+
+  request.on('data', (chunk: Buffer) => {
+    const before = bytes;
+    bytes += chunk.byteLength;
+    if (isOverloaded) return;
+    if (bytes > maxBodyBytes) refuse();
+    else if (!buffer) {
+      buffer = chunk;
+      if (isWhole(request, bytes)) return;
+      reserve(bytes);
+      // If the request ends early. The end of the connection releases the memory, too.
+      request.once('close', () => {
+        if (!isDone) release?.();
+      });
+    } else {
+      if (bytes > buffer.byteLength) {
+        const capacity = Math.min(maxBodyBytes, Math.max(2 * bytes, MIN_CAPACITY));
+        reserve(capacity);
+        // The budget may have evicted this very body.
+        if (isOverloaded) return;
+        const larger = Buffer.allocUnsafeSlow(capacity);
+        buffer.copy(larger, 0, 0, before);
+        buffer = larger;
+      }
+      chunk.copy(buffer, before);
+    }
+  });
+  request.on('end', () => finish(false));
+}
+
+/** Whether this was the last chunk. Most bodies arrive as one chunk, and need no reservation. */
+function isWhole(request: IncomingMessage, bytes: number): boolean {
+  return request.complete || Number(request.headers['content-length']) === bytes;
+}
+
+/**
+ * The response of a larger body ends only after the system has accepted all bytes. A connection counts as idle as
+ * soon as its response has ended, and a stop closes idle connections.
+ */
+const ENDED_AT_ONCE_BYTES = 65_536;
+/** A connection whose client reads nothing for this long is cut, after twice this time at the latest. */
+const STILL_FOR_MS = 30_000;
+/** A connection whose client reads more slowly on average is cut: an attacker can read one byte now and then. */
+const MIN_BYTES_PER_SECOND = 16_384;
+
+/**
+ * Ends the response with this body; its head has been written. Cuts the connection if its client does not read.
+ *
+ * @param budget for all bodies that the system has not accepted yet
+ */
+export function sendBody(
+  connection: Connection,
+  response: ServerResponse,
+  parts: readonly Uint8Array[],
+  budget: ByteBudget,
+): void {
+  const watchIfUnsent = () => {
+    if (response.writableLength > 0 && !response.destroyed) watch(connection, response, parts, budget);
+  };
+  const last = parts.at(-1);
+  // Most bodies have one part: they need no copy of the list.
+  if (parts.length > 1) for (const part of parts.slice(0, -1)) response.write(part);
+  if (totalBytes(parts) > ENDED_AT_ONCE_BYTES) {
+    response.write(last, () => response.end());
+    // Node writes the bytes later in this tick, together with the head.
+    setImmediate(watchIfUnsent);
+  } else {
+    response.end(last);
+    watchIfUnsent();
+  }
+}
+
+/** Watches a response that the system did not accept at once, and cuts its connection if the client does not read. */
+function watch(
+  connection: Connection,
+  response: ServerResponse,
+  parts: readonly Uint8Array[],
+  budget: ByteBudget,
+): void {
+  const cutSlow = () => connection.cut('slow_reader');
+  const allowedMs = STILL_FOR_MS + (1000 * response.writableLength) / MIN_BYTES_PER_SECOND;
+  const deadline = setTimeout(cutSlow, allowedMs).unref();
+  // Node's timeout: the socket has neither received anything nor written any part of its queue.
+  response.setTimeout(STILL_FOR_MS, cutSlow);
+  // Prepended: it must run before the server's own listener, which sets the keep-alive timeout.
+  response.prependOnceListener('finish', () => response.setTimeout(0));
+  // Whole buffers count: small bodies can share one, which stays in memory until all of them are gone.
+  const releases = parts.map(({ buffer }) =>
+    connection.reserve(budget, buffer, buffer.byteLength, () => connection.cut('response_bytes')),
+  );
+  response.once('close', () => {
+    clearTimeout(deadline);
+    for (const release of releases) release();
+  });
+}

@@ -1,0 +1,92 @@
+/** Bounds the memory that buffers of all clients take together. */
+import { clientWithMost } from '../scheduling/fair-queue.js';
+
+/** Returns reserved bytes. Further calls do nothing. */
+export type Release = () => void;
+
+/** Bounds how many bytes all clients together hold in memory. */
+export interface ByteBudget {
+  /**
+   * Counts the bytes of a buffer. A buffer with several reservations is counted once.
+   *
+   * If the budget is exceeded, the client with the most bytes loses its oldest reservation: a client that fills the
+   * budget only harms itself.
+   *
+   * @param client for example the address of a connection
+   * @param buffer the identity of the bytes: the same object for the same bytes
+   * @param onEvict called at most once, when the reservation is evicted; the bytes are already released then
+   */
+  reserve(client: string, buffer: object, bytes: number, onEvict: () => void): Release;
+  /** The bytes that are reserved now. */
+  readonly bytes: number;
+}
+
+/** Three buffers of the largest size so far always fit: otherwise two clients with large ones would evict each other. */
+const LARGEST_ALWAYS_FIT = 3;
+
+interface Reservation {
+  readonly client: string;
+  readonly buffer: object;
+  readonly bytes: number;
+  readonly onEvict: () => void;
+}
+
+/** A set of reservations, the oldest first, and the bytes of their buffers. */
+class Holdings {
+  bytes = 0;
+  readonly reservations = new Set<Reservation>();
+  readonly #uses = new Map<object, number>();
+
+  add(reservation: Reservation): void {
+    const { buffer, bytes } = reservation;
+    const uses = this.#uses.get(buffer) ?? 0;
+    if (uses === 0) this.bytes += bytes;
+    this.#uses.set(buffer, uses + 1);
+    this.reservations.add(reservation);
+  }
+
+  /** @returns false if the set does not contain it */
+  remove(reservation: Reservation): boolean {
+    if (!this.reservations.delete(reservation)) return false;
+    const { buffer, bytes } = reservation;
+    const uses = this.#uses.get(buffer) ?? 0;
+    if (uses > 1) this.#uses.set(buffer, uses - 1);
+    else if (this.#uses.delete(buffer)) this.bytes -= bytes;
+    return true;
+  }
+}
+
+export function createByteBudget(maxBytes: number): ByteBudget {
+  const all = new Holdings();
+  const byClient = new Map<string, Holdings>();
+  let largest = 0;
+
+  function remove(reservation: Reservation): void {
+    if (!all.remove(reservation)) return;
+    const ofClient = byClient.get(reservation.client);
+    ofClient?.remove(reservation);
+    if (ofClient?.reservations.size === 0) byClient.delete(reservation.client);
+  }
+
+  return {
+    reserve(client, buffer, bytes, onEvict) {
+      const reservation = { client, buffer, bytes, onEvict };
+      const ofClient = byClient.get(client) ?? new Holdings();
+      byClient.set(client, ofClient);
+      ofClient.add(reservation);
+      all.add(reservation);
+      largest = Math.max(largest, bytes);
+      while (all.bytes > Math.max(maxBytes, LARGEST_ALWAYS_FIT * largest)) {
+        const [, most] = clientWithMost(byClient, (holdings) => holdings.bytes) ?? [];
+        const [oldest] = most?.reservations ?? [];
+        if (!oldest) break;
+        remove(oldest);
+        oldest.onEvict();
+      }
+      return () => remove(reservation);
+    },
+    get bytes() {
+      return all.bytes;
+    },
+  };
+}

@@ -1,0 +1,218 @@
+/** Tracks and bounds the open connections, and what one client can hold on them. */
+import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { clientOf } from '../http/client-address.js';
+import type { Logger } from '../logger.js';
+import { clientWithMost } from '../scheduling/fair-queue.js';
+import type { ByteBudget, Release } from './byte-budget.js';
+
+/** All open connections. */
+export interface Connections {
+  of(socket: Socket): Connection;
+  /** Closes connections without a complete request head so far, such as the spare ones that browsers open. */
+  closeSilent(): void;
+}
+
+/** A connection with more pipelined requests is cut: each takes memory until its response is sent. */
+const MAX_UNANSWERED = 100;
+
+/**
+ * Tracks the connections of a server, and bounds their number. Beyond the limit, the client with the most
+ * connections loses an idle one, so that one client cannot keep out all others. If the new connection is from that
+ * client, the new one is closed.
+ */
+export function createConnections(server: Server, maxConnections: number, onCut: CutReport): Connections {
+  const open = new Map<Socket, Connection>();
+  const byClient = new Map<string, Set<Connection>>();
+
+  function remove(connection: Connection): void {
+    const { socket, client } = connection;
+    if (!open.delete(socket)) return;
+    const siblings = byClient.get(client);
+    siblings?.delete(connection);
+    if (siblings?.size === 0) byClient.delete(client);
+    connection.release();
+  }
+
+  function track(socket: Socket): Connection {
+    const connection = new Connection(socket, onCut);
+    const { client } = connection;
+    open.set(socket, connection);
+    const siblings = byClient.get(client) ?? new Set();
+    byClient.set(client, siblings.add(connection));
+    socket.once('close', () => remove(connection));
+    return connection;
+  }
+
+  /** Makes room for a connection of this client, by closing an idle one. False if the new connection must be closed. */
+  function evict(client: string): boolean {
+    const [, most] = clientWithMost(byClient, ({ size }) => size) ?? [];
+    // At a difference of only one, two clients would evict each other alternately.
+    if (!most || most.size <= (byClient.get(client)?.size ?? 0) + 1) return false;
+    for (const connection of most) {
+      if (!connection.isIdle()) continue;
+      connection.socket.destroy();
+      // Removed now, not at the close event: the new connection needs the place.
+      remove(connection);
+      return true;
+    }
+    return false;
+  }
+
+  server.on('connection', (socket: Socket) => {
+    if (open.size >= maxConnections) {
+      onCut('too_many_connections', { maxConnections });
+      if (!evict(clientOf(socket.remoteAddress))) {
+        socket.destroy();
+        return;
+      }
+    }
+    track(socket);
+  });
+
+  return {
+    of: (socket) => open.get(socket) ?? track(socket),
+    closeSilent() {
+      for (const connection of open.values()) if (connection.isSilent()) connection.socket.destroy();
+    },
+  };
+}
+
+/** One open connection. */
+export class Connection {
+  /** The client at the other end, as limits per client count it. */
+  readonly client: string;
+  #newest: ServerResponse | undefined;
+  #hasFailed = false;
+  readonly #releases = new Set<Release>();
+  #waiting = 0;
+
+  constructor(
+    readonly socket: Socket,
+    private readonly onCut: CutReport,
+  ) {
+    this.client = clientOf(socket.remoteAddress);
+  }
+
+  /**
+   * Registers the response to a new request.
+   *
+   * @returns the response that must be finished before this one; undefined if this one can be sent at once
+   */
+  begin(response: ServerResponse): ServerResponse | undefined {
+    const earlier = this.#newest;
+    this.#newest = response;
+    // Node assigns the socket to a response once all earlier ones have been sent.
+    if (response.socket) return undefined;
+    this.#waiting++;
+    response.once('close', () => this.#waiting--);
+    if (this.#waiting > MAX_UNANSWERED) this.cut('pipelining');
+    return earlier;
+  }
+
+  /**
+   * Calls back after the earlier response was sent, in another tick: one client's pipelined requests must not block the
+   * event loop. Never calls back if the connection closes first.
+   */
+  after(earlier: ServerResponse, act: () => void): void {
+    earlier.once('close', () => {
+      setImmediate(() => {
+        if (!this.socket.destroyed) act();
+      });
+    });
+  }
+
+  /** Reserves bytes of a budget. The end of the connection releases them. */
+  reserve(budget: ByteBudget, buffer: object, bytes: number, onEvict: () => void): Release {
+    const returnBytes = budget.reserve(this.client, buffer, bytes, onEvict);
+    const release = () => {
+      this.#releases.delete(release);
+      returnBytes();
+    };
+    this.#releases.add(release);
+    return release;
+  }
+
+  /**
+   * Calls back once, after input that could not be parsed. It first waits for the response to the last valid request:
+   * otherwise the client would take the refusal for that response. Further calls do nothing.
+   *
+   * @param isLate whether the error is a request timeout; then it does not wait
+   */
+  fail(isLate: boolean, refuse: () => void): void {
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
+    const newest = this.#newest;
+    if (this.isIdle() || !newest) refuse();
+    else if (newest.req.complete && !isLate) newest.once('close', refuse);
+    // The unreadable input is the body of the newest request. Refuse that request if all earlier ones were answered.
+    else if (!newest.req.complete && newest.socket && !newest.headersSent) refuse();
+    else this.socket.destroy();
+  }
+
+  /** Closes the connection at once, and counts the reason. */
+  cut(reason: CutReason): void {
+    if (this.socket.destroyed) return;
+    this.onCut(reason);
+    this.socket.destroy();
+  }
+
+  /** Whether the connection is still without a complete request head. */
+  isSilent(): boolean {
+    return this.#newest === undefined;
+  }
+
+  isIdle(): boolean {
+    return this.#newest === undefined || this.#newest.writableFinished;
+  }
+
+  /** Releases all reservations. */
+  release(): void {
+    for (const release of this.#releases) release();
+  }
+}
+
+/** Why the server closed a connection before its client did. */
+export type CutReason =
+  | 'too_many_connections'
+  | 'pipelining'
+  | 'slow_reader'
+  | 'response_bytes'
+  | 'request_bytes'
+  | 'accept_failed';
+
+/** Reports one cut. `detail` is logged only if this cut writes a line. */
+export type CutReport = (reason: CutReason, detail?: object) => void;
+
+export interface CutCounter {
+  connectionCut(reason: CutReason): void;
+}
+
+const MESSAGES: Readonly<Record<CutReason, string>> = {
+  too_many_connections: 'Closed connections beyond MAX_CONNECTIONS',
+  pipelining: 'Closed connections with too many unanswered requests',
+  slow_reader: 'Closed connections that did not read their response',
+  response_bytes: 'Closed connections: unread responses took too much memory',
+  request_bytes: 'Refused requests: unfinished ones took too much memory',
+  accept_failed: 'Could not accept connections',
+};
+const LOG_EVERY_MS = 60_000;
+
+/**
+ * Counts every cut, and logs at most one line a minute for each reason: an attack must not fill the log. The line has
+ * the number of cuts since the last one.
+ */
+export function createCutReport(log: Logger, counter?: CutCounter): CutReport {
+  const unlogged = new Map<CutReason, { count: number; loggedAt: number }>();
+  return (reason, detail) => {
+    counter?.connectionCut(reason);
+    const state = unlogged.get(reason) ?? { count: 0, loggedAt: Number.NEGATIVE_INFINITY };
+    unlogged.set(reason, state);
+    state.count++;
+    const now = performance.now();
+    if (now - state.loggedAt < LOG_EVERY_MS) return;
+    log.warn({ reason, count: state.count, ...detail }, MESSAGES[reason]);
+    state.count = 0;
+    state.loggedAt = now;
+  };
+}

@@ -1,0 +1,187 @@
+/** The form in which listings and routes are stored on disk and in Redis. */
+import { createHash } from 'node:crypto';
+import * as v from 'valibot';
+import type { ServiceFingerprints } from '../domain/digests.js';
+import type { GuardMemory, HeldRow } from '../domain/guard-memory.js';
+import { type Fetched, type SourceAndAge, sentAtOf } from '../domain/listing.js';
+import { yieldThen } from '../scheduling/chunks.js';
+import type { StoredKind } from '../upstream/listing-kinds.js';
+
+/** A stored listing cannot be read, or may not be served. The message completes "… is refused: ". */
+export class InvalidStoredListing extends Error {
+  override readonly name = 'InvalidStoredListing';
+}
+
+/** The number of the format of stored listings. It changes when older gateways cannot read the new form. */
+export const RECORD_FORMAT = 1;
+const HEAD = `chains-and-tokens-gateway ${RECORD_FORMAT} `;
+/** The first line is shorter, in bytes: its fixed text and a digest of 64 digits. */
+const MAX_LINE = 200;
+/** How far the clocks of machines that share listings may differ. */
+const MAX_EARLY_MS = 60_000;
+
+/** Room for the history and the memory of the guard beside the rows, in bytes. */
+const MAX_MEMORY_BYTES = 16_777_216;
+
+const integer = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const versionPart = v.pipe(integer, v.maxValue(1_000_000_000));
+/** If the history cannot be read, the rows are used without it: clients then get the whole listing as a reset. */
+const history = v.fallback(
+  v.optional(
+    v.object({
+      changes: v.object({
+        cursor: v.string(),
+        steps: v.array(v.object({ from: v.string(), keys: v.array(v.string()) })),
+      }),
+      tokenList: v.optional(
+        v.object({
+          version: v.object({ major: versionPart, minor: versionPart, patch: versionPart }),
+          at: v.pipe(integer, v.maxValue(8.64e15)),
+          chains: v.array(v.tuple([v.string(), v.pipe(v.number(), v.safeInteger()), v.string()])),
+        }),
+      ),
+    }),
+  ),
+  undefined,
+);
+
+const time = v.pipe(integer, v.maxValue(8.64e15));
+const price = v.pipe(v.number(), v.minValue(0), v.finite());
+/** The rows in it are checked like those of the listing. */
+const guardMemoryJson = v.object({
+  beganAt: time,
+  gone: v.array(v.object({ row: v.unknown(), at: time })),
+  held: v.array(v.object({ key: v.string(), rows: v.array(v.unknown()), since: time })),
+  arrived: v.array(v.tuple([v.string(), time])),
+  accepted: v.array(v.object({ key: v.string(), value: v.string(), by: v.picklist(['time', 'operator']) })),
+  prices: v.array(
+    v.object({ key: v.string(), before: v.nullable(price), usd: v.nullable(price), since: time }),
+  ),
+  lossAcceptedAt: time,
+  unnumbered: v.array(v.string()),
+});
+
+const content = v.object({
+  name: v.string(),
+  // `ServiceFingerprints` decides which of these services may be served.
+  source: v.string(),
+  service: v.string(),
+  takenAt: integer,
+  upstreamAgeMs: v.optional(integer),
+  rejected: v.object({ count: v.pipe(v.number(), v.safeInteger()), first: v.array(v.string()) }),
+  largest: v.optional(v.object({ rows: v.pipe(v.number(), v.safeInteger()), at: v.number() })),
+  history,
+  guard: v.optional(guardMemoryJson),
+  rows: v.custom<readonly unknown[]>(Array.isArray),
+});
+
+/**
+ * The bound on the length of a stored listing, in bytes.
+ *
+ * @param upstreamMaxBytes the limit on an answer; each stored row is a little longer
+ */
+export function maxStoredBytes(upstreamMaxBytes: number): number {
+  return 2 * upstreamMaxBytes + MAX_MEMORY_BYTES;
+}
+
+/**
+ * Encodes a listing for storage: a line with the format and a digest, by which a reader detects damage, then JSON. It
+ * yields to requests between its steps. Each step takes a few milliseconds for today's listings.
+ */
+export async function encodeListing<Row>(
+  kind: StoredKind<Row>,
+  fetched: Fetched<Row>,
+  services: ServiceFingerprints,
+): Promise<Buffer> {
+  const { source, takenAt, upstreamAgeMs, rejected, largest, history, guard, rows } = fetched;
+  const facts = { name: kind.name, source, service: services[source], takenAt, upstreamAgeMs, rejected };
+  const json = await yieldThen(() => JSON.stringify({ ...facts, largest, history, guard, rows }));
+  return yieldThen(() => Buffer.from(`${HEAD}${sha256(json)}\n${json}`));
+}
+
+/**
+ * Reads a listing that `encodeListing` has written. It yields to requests between its steps.
+ *
+ * @param services the services whose rows may be served; undefined if only the facts are needed, and not the rows
+ * @param now milliseconds since 1970
+ * @throws InvalidStoredListing by rejection if it is half written, altered, or of another format or listing; with `services`
+ *   also if it is from the future or of another upstream
+ */
+export async function decodeListing<Row>(
+  kind: StoredKind<Row>,
+  stored: Buffer,
+  services: ServiceFingerprints | undefined,
+  now: number,
+): Promise<Fetched<Row>> {
+  const [head = ''] = stored.subarray(0, MAX_LINE).toString('latin1').split('\n', 1);
+  if (!head.startsWith(HEAD))
+    throw new InvalidStoredListing('it is not a listing of this gateway, or of another format');
+  const json = stored.subarray(head.length + 1);
+  if (head !== (await yieldThen(() => HEAD + sha256(json))))
+    throw new InvalidStoredListing('its digest does not fit: it is half written or altered');
+  // The digest is right, so this is JSON that a gateway has written.
+  const { success, output } = v.safeParse(content, await yieldThen(() => JSON.parse(json.toString())));
+  if (!success) throw new InvalidStoredListing('it does not have the form of a stored listing');
+  const { name, source, service, takenAt, upstreamAgeMs, rejected, largest, history, guard, rows } = output;
+  if (name !== kind.name)
+    throw new InvalidStoredListing(`expected the ${kind.name} listing, got ${name.slice(0, 50)}`);
+  if (services && service !== services[source]) throw new InvalidStoredListing('it is of another upstream');
+  const earlyMs = sentAtOf(output) - now;
+  if (services && earlyMs > MAX_EARLY_MS) {
+    throw new InvalidStoredListing(`it is dated ${Math.round(earlyMs / 1000)} s in the future`);
+  }
+  // A wrong clock does not make the facts wrong.
+  const sourceAndAge = { source, takenAt: services ? takenAt : Math.min(takenAt, now), upstreamAgeMs };
+  const { unreadable: _none, contradictory: _neither, ...fetched } = await parseAll(kind, rows, sourceAndAge);
+  return {
+    ...fetched,
+    rejected,
+    largest,
+    history,
+    guard: guard && (await parseGuard(kind, guard, sourceAndAge)),
+  };
+}
+
+function sha256(text: string | Buffer): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/**
+ * Reads rows that a gateway has written. Gateways write only valid rows: a bad one shows that the file is not to be
+ * trusted.
+ */
+async function parseAll<Row>(
+  kind: StoredKind<Row>,
+  rows: readonly unknown[],
+  sourceAndAge: SourceAndAge,
+): Promise<Fetched<Row>> {
+  const read = await kind.parse(rows, sourceAndAge).catch((error: Error) => {
+    throw new InvalidStoredListing(error.message);
+  });
+  if (read.rejected.count === 0) return read;
+  throw new InvalidStoredListing(`${read.rejected.count} of its rows do not have the form of a row`);
+}
+
+async function parseGuard<Row>(
+  kind: StoredKind<Row>,
+  guard: v.InferOutput<typeof guardMemoryJson>,
+  sourceAndAge: SourceAndAge,
+): Promise<GuardMemory<Row>> {
+  const gone = guard.gone.map(({ row }) => row);
+  const goneRows = gone.length === 0 ? [] : (await parseAll(kind, gone, sourceAndAge)).rows;
+  const held: HeldRow<Row>[] = [];
+  for (const { key, rows, since } of guard.held) {
+    const parsed: Row[] = [];
+    // One at a time, because rows with the same key would be rejected as contradictory.
+    for (const row of rows) parsed.push(...(await parseAll(kind, [row], sourceAndAge)).rows);
+    held.push({ key, rows: parsed, since });
+  }
+  return {
+    ...guard,
+    gone: goneRows.map((row, index) => ({
+      row,
+      at: Math.min(guard.gone[index]?.at ?? 0, sourceAndAge.takenAt),
+    })),
+    held,
+  };
+}

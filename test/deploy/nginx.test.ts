@@ -1,0 +1,94 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { demoTokens } from '../fixtures/demo.js';
+import { json, stall, startFakeUpstream } from '../support/fake-upstream.js';
+import { startGatewayProcess } from '../support/gateway-process.js';
+import { startNginx } from './nginx.js';
+import { areMissing } from './programs.js';
+
+interface Answered {
+  readonly data: unknown;
+  readonly errors: readonly { readonly extensions: { readonly code: string } }[];
+}
+
+/** Two gateways with their defaults behind nginx, in front of one upstream, which does not answer these requests. */
+async function startPair(stalled: 'listing' | 'routes') {
+  const upstream = await startFakeUpstream();
+  onTestFinished(upstream.close);
+  const listing = json({ tokens: demoTokens });
+  upstream.plan('tokens', (response, request, nth) => {
+    const isRoute = request.url?.includes('srcToken') === true;
+    (isRoute === (stalled === 'routes') ? stall : listing)(response, request, nth);
+  });
+  const env = { UPSTREAM_URL: upstream.url, LOG_REQUESTS: 'none', MAX_WAIT_MS: '1000' };
+  const gateways = await Promise.all([startGatewayProcess(env), startGatewayProcess(env)]);
+  const nginx = await startNginx(gateways.map(({ address }) => Number(new URL(address).port)));
+  const ask = async (query: string) => {
+    const from = performance.now();
+    const response = await fetch(`${nginx.address}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query }),
+    });
+    const answer = (await response.json()) as Answered;
+    return { status: response.status, seconds: (performance.now() - from) / 1000, ...answer };
+  };
+  const executed = async () => {
+    const texts = await Promise.all(
+      gateways.map(async ({ address }) => (await fetch(`${address}/metrics`)).text()),
+    );
+    const counts = texts.flatMap((text) => [
+      ...text.matchAll(/^gateway_requests_total\{cache="miss",outcome="UPSTREAM_\w+",scope="\w+"\} (\d+)$/gm),
+    ]);
+    return counts.reduce((sum, [, count]) => sum + Number(count), 0);
+  };
+  return { gateways, nginx, ask, executed };
+}
+
+describe.skipIf(areMissing('nginx'))('gateways behind nginx whose upstream does not answer', () => {
+  it('answer each operation within 30 s, with a code of their own, once', async () => {
+    const { gateways, ask, executed } = await startPair('routes');
+    const statuses = () =>
+      Promise.all(gateways.map(async ({ address }) => (await fetch(`${address}/ready`)).status));
+    await expect.poll(statuses).toEqual([200, 200]);
+    const [first, second] = demoTokens;
+    const routes = (token = first) =>
+      `destinations(srcChainKey: "${token?.chainKey}", srcToken: "${token?.address}")`;
+    const answers = await Promise.all([
+      ask(`{ chains { name } ${routes()} { chainKey } }`),
+      ask(`{ chains { name } ${routes(second)} { tokens { destinations { chainKey } } } }`),
+    ]);
+    for (const { status, seconds, data, errors } of answers) {
+      expect([status, errors.map(({ extensions }) => extensions.code)]).toEqual([200, ['UPSTREAM_TIMEOUT']]);
+      // The rest of the answer is there.
+      expect(data).toMatchObject({ chains: expect.arrayContaining([{ name: 'Ethereum' }]) });
+      expect(seconds).toBeGreaterThan(20);
+      expect(seconds).toBeLessThan(30);
+    }
+    expect(await executed()).toBe(answers.length);
+  });
+
+  it('answer so before their first listing, too', async () => {
+    const { ask, executed } = await startPair('listing');
+    const answers = await Promise.all([
+      ask('{ chains { name } tokens { name } }'),
+      ask('{ tokenSearch(query: "usdc") { totalCount } chains { name } }'),
+    ]);
+    for (const { status, seconds, data, errors } of answers) {
+      expect([status, errors.map(({ extensions }) => extensions.code)]).toEqual([200, ['UPSTREAM_TIMEOUT']]);
+      expect(data).toMatchObject({ chains: expect.arrayContaining([{ name: 'Ethereum' }]) });
+      expect(seconds).toBeLessThan(30);
+    }
+    expect(await executed()).toBe(answers.length);
+  });
+
+  it('are replaced by JSON where none of them answers', async () => {
+    const { nginx, gateways } = await startPair('routes');
+    for (const { child, exited } of gateways) {
+      child.kill('SIGKILL');
+      await exited;
+    }
+    const response = await fetch(`${nginx.address}/graphql?query={__typename}`);
+    expect([response.status, response.headers.get('content-type')]).toEqual([502, 'application/json']);
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'OVERLOADED' } }] });
+  });
+});

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { demoTokens } from '../fixtures/demo.js';
+import { TYPED, TYPED_LATER } from '../search/people.js';
+import { json, startFakeUpstream } from '../support/fake-upstream.js';
+import { blockOf, variablesOf } from '../support/readme.js';
+import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
+
+const SEARCHING = 'src/search/searching.md';
+const GRAPH = 'src/graph/README.md';
+
+interface Row {
+  readonly id: string;
+  readonly symbol: string;
+  readonly chainKey: string;
+}
+interface Found {
+  readonly totalCount: number;
+  readonly nodes: readonly Row[];
+}
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  const upstream = await startFakeUpstream();
+  const routes = demoTokens.filter((_token, nth) => nth % 3 === 0);
+  upstream.plan('tokens', (response, request, nth) =>
+    json({ tokens: request.url?.includes('srcToken=') ? routes : demoTokens })(response, request, nth),
+  );
+  gateway = await createTestGateway({ upstream, atEnd: afterAll });
+});
+
+describe('the recipe for what can be reached', () => {
+  const recipe = blockOf(SEARCHING, 'ReachableAndOthers');
+  const variables = variablesOf(SEARCHING, 'ReachableAndOthers') as {
+    readonly from: { readonly chainKey: string; readonly address: string };
+  };
+  const { chainKey, address } = variables.from;
+  const ask = async (query: string, given: object) => {
+    const { data, errors } = await gateway.query<{ reachable: Found; all: Found }>(query, given);
+    expect(errors).toBeUndefined();
+    const { reachable, all } = data ?? {
+      reachable: { totalCount: 0, nodes: [] },
+      all: { totalCount: 0, nodes: [] },
+    };
+    const ids = new Set(reachable.nodes.map(({ id }) => id));
+    return { reachable, all, others: all.nodes.filter(({ id }) => !ids.has(id)) };
+  };
+  const reachableIds = async () => {
+    const { data } = await gateway.query<{ destinations: { tokens: Row[] }[] }>(
+      `{ destinations(srcChainKey: "${chainKey}", srcToken: "${address}") { tokens { id } } }`,
+    );
+    return new Set(data?.destinations.flatMap(({ tokens }) => tokens.map(({ id }) => id)));
+  };
+
+  it('shows the tokens that can be reached, and the other matches', async () => {
+    const { reachable, all, others } = await ask(recipe, variables);
+    const ids = await reachableIds();
+    expect(reachable.nodes.length).toBeGreaterThan(10);
+    expect(others.length).toBeGreaterThan(5);
+    expect(all.totalCount).toBeGreaterThan(reachable.totalCount);
+    expect(reachable.nodes.every(({ id }) => ids.has(id))).toBe(true);
+    expect(others.some(({ id }) => ids.has(id))).toBe(false);
+  });
+
+  it('never greys a token that can be reached, whatever people type, also on short pages', async () => {
+    const ids = await reachableIds();
+    const typed = [TYPED, TYPED_LATER].flatMap((table) =>
+      Object.values(table)
+        .flat()
+        .map(({ typed }) => typed),
+    );
+    const fillers = ['eth coin', 'usd coin token', 'native weth', 'coin on base', 'usdc on ethereum'];
+    let greyed = 0;
+    for (const query of [...typed, ...fillers]) {
+      const { others } = await ask(recipe.replaceAll('first: 50', 'first: 5'), { ...variables, query });
+      greyed += others.length;
+      expect([query, others.filter(({ id }) => ids.has(id))]).toEqual([query, []]);
+    }
+    expect(greyed).toBeGreaterThan(100);
+  });
+
+  it('costs the upstream one request for all of this', () => {
+    expect(gateway.upstream.seen.filter(({ url }) => url.includes('srcToken='))).toHaveLength(1);
+  });
+});
+
+describe('the recipe for held tokens', () => {
+  it('gives them in their order beside the search, with null for an unlisted one', async () => {
+    const before = gateway.upstream.count();
+    const { data, errors } = await gateway.query<{ held: (Row | null)[]; found: Found }>(
+      blockOf(GRAPH, 'HeldFirst'),
+      variablesOf(GRAPH, 'HeldFirst'),
+    );
+    expect(errors).toBeUndefined();
+    expect(data?.held).toEqual([
+      expect.objectContaining({ symbol: 'USDC', chain: expect.objectContaining({ name: 'Base' }) }),
+      null,
+    ]);
+    expect(data?.found.nodes.map(({ id }) => id)).toContain(data?.held[0]?.id);
+    expect(gateway.upstream.count()).toBe(before);
+  });
+});

@@ -1,0 +1,356 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createMetrics } from '../../src/observability/metrics.js';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
+import { startServer } from '../support/test-server.js';
+
+const SAMPLE = /^([a-z_:][\w:]*(?:\{[a-z_]\w*="[^"]*"(?:,[a-z_]\w*="[^"]*")*\})?) (-?[\d.e+-]+|Nan|\+Inf)$/i;
+
+/** All samples by name and labels. Fails on an invalid line and on a repeated sample. */
+function samplesOf(text: string): Map<string, number> {
+  const samples = new Map<string, number>();
+  for (const line of text.split('\n').filter((each) => each !== '' && !each.startsWith('# '))) {
+    const [, series = '', value] = SAMPLE.exec(line) ?? [];
+    expect(series, line).not.toBe('');
+    expect(samples.has(series), line).toBe(false);
+    samples.set(series, Number(value));
+  }
+  return samples;
+}
+
+async function scrape({ fetch }: TestGateway): Promise<Map<string, number>> {
+  const response = await fetch('/metrics');
+  expect(response.status).toBe(200);
+  return samplesOf(await response.text());
+}
+
+/** The samples whose names have this prefix. */
+function startingWith(samples: Map<string, number>, start: string): Record<string, number> {
+  return Object.fromEntries([...samples].filter(([series]) => series.startsWith(start)));
+}
+
+/** Advances the clock without the timers. */
+function later(ms: number): void {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ms });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+}
+
+describe('/metrics', () => {
+  it('is in the exposition format, has help and type for each metric, and is never cached', async () => {
+    const { fetch } = await createTestGateway();
+    const response = await fetch('/metrics');
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    const text = await response.text();
+    const helped = [...text.matchAll(/^# HELP (\w+) \S/gm)].map(([, name]) => name);
+    const typed = [...text.matchAll(/^# TYPE (\w+) (?:counter|gauge|histogram)$/gm)].map(([, name]) => name);
+    expect(helped).toEqual(typed);
+    expect(helped).toEqual(
+      expect.arrayContaining([
+        'gateway_upstream_requests_total',
+        'gateway_upstream_request_duration_seconds',
+        'gateway_upstream_breaker_state',
+        'gateway_upstream_changeovers_total',
+        'gateway_listing_state',
+        'gateway_listing_age_seconds',
+        'gateway_listing_refreshes_total',
+        'process_resident_memory_bytes',
+        'nodejs_eventloop_lag_p99_seconds',
+        'nodejs_gc_duration_seconds',
+      ]),
+    );
+    expect(samplesOf(text).get('process_resident_memory_bytes')).toBeGreaterThan(1e6);
+  });
+
+  it('is logged at debug, since it is requested all the time', async () => {
+    const { ask, serverLog } = await startServer();
+    await ask({ method: 'GET', path: '/metrics' });
+    expect(serverLog.find(({ path }) => path === '/metrics')).toMatchObject({ level: 'debug', status: 200 });
+  });
+
+  it('reports a failure and logs its cause, without other effects', async () => {
+    const gateway = await createTestGateway();
+    const { fetch, query, metrics, logged, snapshots } = gateway;
+    metrics.watchListings(() => {
+      throw new Error('secret-reason');
+    });
+    const response = await fetch('/metrics');
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain('secret-reason');
+    expect(logged.find(({ level }) => level === 'error')).toMatchObject({
+      err: { message: 'secret-reason' },
+    });
+    expect(await query('{ chain(chainKey: "base") { name } }')).toEqual({
+      data: { chain: { name: 'Base' } },
+    });
+    metrics.watchListings(() => snapshots.status(Date.now()));
+    expect((await scrape(gateway)).get('gateway_listing_rows{listing="chains"}')).toBeGreaterThan(0);
+  });
+});
+
+describe('the metrics of waiting', () => {
+  it('show how long operations wait for their turn and for the upstream', async () => {
+    const gateway = await createTestGateway();
+    const count = async (reason: string) =>
+      (await scrape(gateway)).get(`gateway_operation_wait_seconds_count{reason="${reason}"}`);
+    expect([await count('turn'), await count('upstream')]).toEqual([0, 0]);
+    // Both operations wait for the first listing.
+    await Promise.all([gateway.query('{ chains { name } }'), gateway.query('{ chains { chainKey } }')]);
+    expect([await count('turn'), await count('upstream')]).toEqual([2, 2]);
+    await gateway.query('{ tokens(srcChainKey: "degen", srcToken: "0x1") { name } }');
+    expect(await count('turn')).toBe(3);
+  });
+});
+
+describe('the metrics of listings', () => {
+  it('show EMPTY, without an age, before the first snapshot', async () => {
+    const samples = await scrape(await createTestGateway());
+    expect(startingWith(samples, 'gateway_listing_')).toEqual(
+      Object.fromEntries(
+        ['chains', 'tokens'].flatMap((listing) => [
+          [`gateway_listing_state{listing="${listing}",state="FRESH"}`, 0],
+          [`gateway_listing_state{listing="${listing}",state="STALE"}`, 0],
+          [`gateway_listing_state{listing="${listing}",state="EMPTY"}`, 1],
+          [`gateway_listing_rows{listing="${listing}"}`, 0],
+          [`gateway_listing_rejected_rows{listing="${listing}"}`, 0],
+          [`gateway_listing_source{listing="${listing}",source="v1"}`, 1],
+          [`gateway_listing_gone{listing="${listing}"}`, 0],
+          [`gateway_listing_held_back{listing="${listing}"}`, 0],
+        ]),
+      ),
+    );
+  });
+
+  it('show the state and the age of snapshots, also without the upstream', async () => {
+    const upstream = await startFakeUpstream();
+    const gateway = await createTestGateway({ upstream });
+    await gateway.query('{ chains { name } tokens { name } }');
+    const fresh = await scrape(gateway);
+    expect(fresh.get('gateway_listing_state{listing="tokens",state="FRESH"}')).toBe(1);
+    expect(fresh.get('gateway_listing_age_seconds{listing="tokens"}')).toBeLessThan(30);
+    expect(fresh.get('gateway_listing_rows{listing="chains"}')).toBe(108);
+
+    await upstream.close();
+    later(95_000);
+    const stale = await scrape(gateway);
+    expect(startingWith(stale, 'gateway_listing_state')).toEqual({
+      'gateway_listing_state{listing="chains",state="FRESH"}': 1,
+      'gateway_listing_state{listing="chains",state="STALE"}': 0,
+      'gateway_listing_state{listing="chains",state="EMPTY"}': 0,
+      'gateway_listing_state{listing="tokens",state="FRESH"}': 0,
+      'gateway_listing_state{listing="tokens",state="STALE"}': 1,
+      'gateway_listing_state{listing="tokens",state="EMPTY"}': 0,
+    });
+    const age = stale.get('gateway_listing_age_seconds{listing="tokens"}');
+    expect(age).toBeGreaterThanOrEqual(95);
+    expect(age).toBeLessThan(125);
+    expect(stale.get('gateway_listing_rows{listing="tokens"}')).toBe(
+      fresh.get('gateway_listing_rows{listing="tokens"}'),
+    );
+  });
+
+  it('count the rows that were left out', async () => {
+    const upstream = await startFakeUpstream({ chains: [chainRow('a')] });
+    upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1'), tokenRow('a', '0x1'), { odd: true }] }));
+    const gateway = await createTestGateway({ upstream });
+    await gateway.query('{ tokens { name } }');
+    const samples = await scrape(gateway);
+    expect(samples.get('gateway_listing_rows{listing="tokens"}')).toBe(1);
+    expect(samples.get('gateway_listing_rejected_rows{listing="tokens"}')).toBe(2);
+    expect(samples.get('gateway_listing_rejected_rows{listing="chains"}')).toBe(0);
+  });
+
+  it('stay those of the last good snapshot when a refresh fails', async () => {
+    const upstream = await startFakeUpstream();
+    const gateway = await createTestGateway({ upstream, config: { tokensFreshMs: 20, upstreamRetries: 0 } });
+    await gateway.query('{ tokens { name } }');
+    upstream.plan('tokens', status(500));
+    await expect
+      .poll(async () => (await scrape(gateway)).get('gateway_listing_state{listing="tokens",state="STALE"}'))
+      .toBe(1);
+    expect((await scrape(gateway)).get('gateway_listing_rows{listing="tokens"}')).toBe(587);
+  });
+
+  it('drop a source that is no longer served, and show a held-back refresh', async () => {
+    const { metrics, ...gateway } = await createTestGateway();
+    const taken = {
+      takenAt: 0,
+      ageMs: 1500,
+      rows: 3,
+      rejectedRows: 0,
+      heldBackRows: 0,
+      isGone: false,
+      version: null,
+      lastFailure: null,
+    };
+    const tokens = { name: 'tokens', state: 'FRESH', ...taken } as const;
+    metrics.watchListings(() => [{ ...tokens, source: 'v1', isHeldBack: false }]);
+    await scrape({ metrics, ...gateway });
+    metrics.watchListings(() => [{ ...tokens, source: 'value-transfer', isHeldBack: true }]);
+    const samples = await scrape({ metrics, ...gateway });
+    expect(startingWith(samples, 'gateway_listing_source')).toEqual({
+      'gateway_listing_source{listing="tokens",source="value-transfer"}': 1,
+    });
+    expect(samples.get('gateway_listing_held_back{listing="tokens"}')).toBe(1);
+    expect(samples.get('gateway_listing_age_seconds{listing="tokens"}')).toBe(1.5);
+  });
+});
+
+describe('the metrics of guarded values', () => {
+  const ROWS = {
+    'gateway_held_back_rows{listing="chains",fact="chainId"}': 0,
+    'gateway_held_back_rows{listing="chains",fact="chainType"}': 0,
+    'gateway_held_back_rows{listing="chains",fact="nativeCurrency"}': 0,
+    'gateway_held_back_rows{listing="tokens",fact="decimals"}': 0,
+    'gateway_held_back_rows{listing="tokens",fact="symbol"}': 0,
+    'gateway_held_back_rows{listing="tokens",fact="address"}': 0,
+  };
+  const OLDEST = {
+    'gateway_held_back_oldest_seconds{listing="chains"}': 0,
+    'gateway_held_back_oldest_seconds{listing="tokens"}': 0,
+  };
+
+  it('exist from the start, at 0', async () => {
+    const samples = await scrape(await createTestGateway());
+    expect(startingWith(samples, 'gateway_held_back_')).toEqual({ ...ROWS, ...OLDEST });
+    const accepted = startingWith(samples, 'gateway_accepted_changes_total');
+    expect(accepted).toMatchObject({
+      'gateway_accepted_changes_total{listing="tokens",fact="decimals",by="time"}': 0,
+      'gateway_accepted_changes_total{listing="chains",fact="nativeCurrency",by="operator"}': 0,
+    });
+    expect(Object.values(accepted)).toEqual(Array(12).fill(0));
+    expect(startingWith(samples, 'gateway_contradictory_rows_total')).toEqual({
+      'gateway_contradictory_rows_total{listing="chains"}': 0,
+      'gateway_contradictory_rows_total{listing="tokens"}': 0,
+    });
+  });
+
+  it('show held-back rows by fact and the age of the oldest, until no row is held back', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const { metrics, ...gateway } = await createTestGateway();
+    const since = Date.now();
+    const rowsByFact = new Map([
+      ['decimals', 2],
+      ['symbol', 1],
+    ]);
+    metrics.watchHeldBack(() => [{ listing: 'tokens', rowsByFact, oldestSince: since }]);
+    vi.setSystemTime(since + 90_500);
+    const held = await scrape({ metrics, ...gateway });
+    expect(startingWith(held, 'gateway_held_back_')).toEqual({
+      ...ROWS,
+      'gateway_held_back_rows{listing="tokens",fact="decimals"}': 2,
+      'gateway_held_back_rows{listing="tokens",fact="symbol"}': 1,
+      ...OLDEST,
+      'gateway_held_back_oldest_seconds{listing="tokens"}': 90.5,
+    });
+    // The clock was set back.
+    vi.setSystemTime(since - 1_000);
+    expect(startingWith(await scrape({ metrics, ...gateway }), 'gateway_held_back_oldest')).toEqual(OLDEST);
+    metrics.watchHeldBack(() => [{ listing: 'tokens', rowsByFact: new Map(), oldestSince: undefined }]);
+    const after = await scrape({ metrics, ...gateway });
+    expect(startingWith(after, 'gateway_held_back_')).toEqual({ ...ROWS, ...OLDEST });
+  });
+
+  it('count accepted changes and contradictory rows', async () => {
+    const { metrics, ...gateway } = await createTestGateway();
+    metrics.acceptedChange('tokens', 'decimals', 'time');
+    metrics.acceptedChange('tokens', 'decimals', 'time');
+    metrics.acceptedChange('chains', 'chainId', 'operator');
+    metrics.contradictoryRows('tokens', 4);
+    const samples = await scrape({ metrics, ...gateway });
+    const accepted = startingWith(samples, 'gateway_accepted_changes_total');
+    expect(Object.fromEntries(Object.entries(accepted).filter(([, count]) => count > 0))).toEqual({
+      'gateway_accepted_changes_total{listing="tokens",fact="decimals",by="time"}': 2,
+      'gateway_accepted_changes_total{listing="chains",fact="chainId",by="operator"}': 1,
+    });
+    expect(samples.get('gateway_contradictory_rows_total{listing="tokens"}')).toBe(4);
+  });
+});
+
+describe('the metrics of the upstream', () => {
+  const exposed = async (metrics: ReturnType<typeof createMetrics>) =>
+    samplesOf((await metrics.expose()).text);
+
+  it('count the requests that the gateway sends', async () => {
+    const upstream = await startFakeUpstream();
+    upstream.plan('tokens', status(404));
+    // Failed requests are not repeated before the counts are read.
+    const gateway = await createTestGateway({
+      upstream,
+      config: { upstreamRetries: 0 },
+      firstPauseMs: 3_600_000,
+    });
+    const before = await scrape(gateway);
+    expect(before.get('gateway_upstream_breaker_state{upstream="v1",state="closed"}')).toBe(1);
+    await gateway.query('{ chains { name } tokens { name } }');
+    const samples = await scrape(gateway);
+    expect(startingWith(samples, 'gateway_upstream_requests_total')).toEqual({
+      'gateway_upstream_requests_total{upstream="v1",path="chains",outcome="ok"}': 1,
+      'gateway_upstream_requests_total{upstream="v1",path="tokens",outcome="UPSTREAM_STATUS"}': 1,
+    });
+    const counted =
+      'gateway_upstream_request_duration_seconds_count{upstream="v1",path="chains",outcome="ok"}';
+    expect(samples.get(counted)).toBe(1);
+    expect(startingWith(samples, 'gateway_listing_refreshes_total')).toEqual({
+      'gateway_listing_refreshes_total{listing="chains",outcome="upstream"}': 1,
+      'gateway_listing_refreshes_total{listing="tokens",outcome="UPSTREAM_STATUS"}': 1,
+    });
+  });
+
+  it('count attempts by outcome, and show their durations', async () => {
+    const metrics = createMetrics();
+    metrics.upstreamRequest('v1', 'tokens', 'ok', 0.2);
+    metrics.upstreamRequest('v1', 'tokens', 'ok', 0.3);
+    metrics.upstreamRequest('v1', 'chains', 'UPSTREAM_TIMEOUT', 10);
+    const samples = await exposed(metrics);
+    const labels = 'upstream="v1",path="tokens",outcome="ok"';
+    expect(samples.get(`gateway_upstream_requests_total{${labels}}`)).toBe(2);
+    expect(samples.get(`gateway_upstream_request_duration_seconds_count{${labels}}`)).toBe(2);
+    expect(samples.get(`gateway_upstream_request_duration_seconds_sum{${labels}}`)).toBe(0.5);
+    expect(
+      samples.get('gateway_upstream_requests_total{upstream="v1",path="chains",outcome="UPSTREAM_TIMEOUT"}'),
+    ).toBe(1);
+    const buckets = [...samples].filter(([series]) => /_bucket\{.*path="tokens"/.test(series));
+    expect(buckets.map(([series, count]) => [/le="([^"]+)"/.exec(series)?.[1], count])).toEqual([
+      ...[0.01, 0.025, 0.05, 0.1].map((le) => [String(le), 0]),
+      ['0.25', 1],
+      ...[0.5, 1, 2.5, 5, 10, 30, '+Inf'].map((le) => [String(le), 2]),
+    ]);
+  });
+
+  it('count refreshes and changeovers', async () => {
+    const metrics = createMetrics();
+    for (const outcome of ['upstream', 'upstream', 'held_back', 'UPSTREAM_GONE'])
+      metrics.refresh('tokens', outcome);
+    metrics.changedOver('v1', 'value-transfer');
+    const samples = await exposed(metrics);
+    expect(startingWith(samples, 'gateway_listing_refreshes_total')).toEqual({
+      'gateway_listing_refreshes_total{listing="tokens",outcome="upstream"}': 2,
+      'gateway_listing_refreshes_total{listing="tokens",outcome="held_back"}': 1,
+      'gateway_listing_refreshes_total{listing="tokens",outcome="UPSTREAM_GONE"}': 1,
+    });
+    expect(samples.get('gateway_upstream_changeovers_total{from="v1",to="value-transfer"}')).toBe(1);
+  });
+
+  it('have no series for Redis without sharing', async () => {
+    const metrics = createMetrics();
+    expect((await metrics.expose()).text).not.toContain('redis');
+    metrics.sharing(true);
+    expect((await exposed(metrics)).get('gateway_redis_connected')).toBe(1);
+    metrics.sharing(false);
+    expect((await exposed(metrics)).get('gateway_redis_connected')).toBe(0);
+  });
+
+  it('belong to one gateway, also with several in one process', async () => {
+    const [one, two] = [createMetrics(), createMetrics()];
+    one.refresh('tokens', 'upstream');
+    expect(startingWith(await exposed(two), 'gateway_listing_refreshes_total')).toEqual({});
+  });
+});

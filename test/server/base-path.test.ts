@@ -1,0 +1,77 @@
+/** Tests of `BASE_PATH` and `SERVED_PATHS`. */
+import { describe, expect, it } from 'vitest';
+import { openGateway } from '../../src/library/index.js';
+import { crawl } from '../support/crawl.js';
+import { startGatewayProcess } from '../support/gateway-process.js';
+
+const HTML = { accept: 'text/html' };
+
+describe('BASE_PATH', () => {
+  it('is the prefix of all paths and links, also in the pages', async () => {
+    const { address } = await startGatewayProcess({ BASE_PATH: '/tokens/' });
+    expect(address).toMatch(/:\d+\/tokens$/);
+    const { origin } = new URL(address);
+    const ask = (path: string) => fetch(origin + path, { headers: HTML });
+    await expect.poll(async () => (await ask('/tokens/ready')).status).toBe(200);
+    const statuses = await crawl(ask, ['/tokens', '/tokens/', '/tokens/graphql', '/tokens/llms.txt']);
+    expect([...statuses].filter(([path, status]) => !path.startsWith('/tokens') || status !== 200)).toEqual(
+      [],
+    );
+    for (const path of ['/tokens/llms.txt', '/tokens/schema.graphql', '/tokens/ready', '/tokens/graphql'])
+      expect(statuses.keys()).toContain(path);
+    expect([...statuses.keys()].filter((path) => /\/picker\/.*\.js$/.test(path))).not.toEqual([]);
+    expect([...statuses.keys()].filter((path) => /\/playground\/.*\.js$/.test(path))).not.toEqual([]);
+
+    const page = await (await ask('/tokens/')).text();
+    expect(page).toContain('data-endpoint="/tokens/graphql"');
+    expect((await ask('/tokens/tokenlist.json')).status).toBe(200);
+    expect((await fetch(`${address}/mcp`)).status).toBe(405);
+    expect((await ask('/tokens/metrics')).status).toBe(200);
+    for (const path of ['/', '/graphql', '/mcp', '/live', '/tokenlist.json', '/tokensgraphql', '/metrics'])
+      expect([path, (await ask(path)).status]).toEqual([path, 404]);
+    expect(await (await ask('/tokens/nope')).text()).toContain('/tokens/ (in a browser), /tokens/graphql');
+  });
+
+  it('is the prefix of the requests of the playground and of the tools for agents', async () => {
+    const { fetch: ask, close } = await openGateway({ demo: true, basePath: '/a/b', logLevel: 'silent' });
+    const headers = { 'content-type': 'application/json' };
+    const body =
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_chains","arguments":{}}}';
+    const message = new Request('http://gateway/a/b/mcp', { method: 'POST', headers, body });
+    expect(await (await ask(message)).json()).toHaveProperty('result.structuredContent.chains.0.chainKey');
+    await close();
+  });
+});
+
+describe('SERVED_PATHS', () => {
+  it.each(['/', '/llms.txt', '/schema.graphql', '/tokenlist.json', '/live', '/ready', '/metrics'] as const)(
+    'serves %s and nothing else, beside the endpoint and the tools',
+    async (path) => {
+      const gateway = await openGateway({ demo: true, servedPaths: [path], logLevel: 'silent' });
+      const ask = (path: string) => gateway.fetch(new Request(`http://gateway${path}`, { headers: HTML }));
+      await gateway.fetch(new Request('http://gateway/graphql?query={chains{name}tokens{name}}'));
+      const served = [];
+      for (const path of '/ /llms.txt /schema.graphql /tokenlist.json /live /ready /metrics'.split(' '))
+        if ((await ask(path)).status !== 404) served.push(path);
+      expect(served).toEqual([path]);
+      const statuses = await crawl(ask, [path, '/graphql']);
+      expect([...statuses.values()].filter((status) => status !== 200)).toEqual([]);
+      await gateway.close();
+    },
+  );
+
+  it('none serves only the endpoint and the tools', async () => {
+    const { address } = await startGatewayProcess({ SERVED_PATHS: 'none' });
+    for (const path of ['/', '/llms.txt', '/live', '/ready', '/metrics', '/picker/x'])
+      expect((await fetch(address + path, { headers: HTML })).status).toBe(404);
+    expect((await fetch(`${address}/graphql`, { headers: HTML })).status).toBe(200);
+  });
+
+  it('includes /metrics in the library only if named', async () => {
+    const gateway = await openGateway({ demo: true, logLevel: 'silent' });
+    const statusOf = async (path: string) =>
+      (await gateway.fetch(new Request(`http://gateway${path}`))).status;
+    expect([await statusOf('/live'), await statusOf('/metrics')]).toEqual([200, 404]);
+    await gateway.close();
+  });
+});

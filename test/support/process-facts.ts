@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+
+/** Measurements of another process on Linux. NaN or false for an ended process, and on other systems. */
+
+/** CPU time of the main thread since the start, in milliseconds. The main thread handles all requests. */
+export function mainThreadMs(pid: number | undefined): number {
+  return Number(procFile(pid, 'schedstat').split(' ')[0] || Number.NaN) / 1e6;
+}
+
+/** Whether the main thread is idle. */
+export function isIdle(pid: number | undefined): boolean {
+  return /^\d+ \(.*\) S/.test(procFile(pid, 'stat'));
+}
+
+/** User and system time of all threads in microseconds, which are counted in hundredths of a second. */
+export function cpuMicrosOf(pid: number | undefined): number {
+  const fields = procFile(pid, 'stat').split(') ').at(-1)?.split(' ') ?? [];
+  return (Number(fields[11] ?? Number.NaN) + Number(fields[12] ?? Number.NaN)) * 10_000;
+}
+
+/** Resident memory now, and its peak since the start, in megabytes. */
+export function megabytesOf(pid: number | undefined): { readonly now: number; readonly most: number } {
+  const status = procFile(pid, 'status');
+  const read = (name: string) =>
+    (Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? Number.NaN) * 1024) / 1e6;
+  return { now: read('VmRSS'), most: read('VmHWM') };
+}
+
+function procFile(pid: number | undefined, name: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { readJson } from '../../../src/upstream/http/read-json.js';
+
+/** Reads a text that arrives in pieces of this length. */
+async function read(text: string | Buffer, length = 60_000) {
+  const bytes = Buffer.from(text);
+  async function* pieces() {
+    for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length);
+  }
+  const headers = { get: (name: string) => (name === 'content-type' ? 'application/json' : null) };
+  return readJson({ headers, body: pieces() }, 'http://upstream', 2 ** 25);
+}
+
+describe('an answer in JSON', () => {
+  it('gives the same result however its bytes are split', async () => {
+    const value = { 'a "name", [odd] {too} \\': ['é\ud83d\ude00', '\\', '"', null], tokens: [{ a: 1 }, {}] };
+    const text = JSON.stringify(value);
+    for (const length of [1, 3, 7, 1_000]) {
+      expect(await read(text, length)).toEqual({ json: value, bytes: Buffer.byteLength(text) });
+    }
+  });
+
+  it.each(['', '{"tokens":[1,]}', '{"a":1}{', Buffer.from([0x22, 0xff, 0x22])])(
+    'is refused if JSON.parse refuses it: %j',
+    async (text) => {
+      await expect(read(text, 2)).rejects.toThrow('expected JSON in UTF-8');
+    },
+  );
+
+  const members = (count: number, value = '1') =>
+    Array.from({ length: count }, (_, nth) => `"n${nth}":${value}`).join(',');
+  it.each([
+    ['a million objects', `[${'{},'.repeat(1_000_000)}{}]`, /at most 1000000 objects and arrays/],
+    ['a million levels', '['.repeat(1_000_001), /at most 1000000 objects and arrays/],
+    ['millions of values', `[${'0,'.repeat(2_800_001)}0]`, /at most 2800000 values/],
+    ['a thousand names', `{${members(1_001)}}`, /at most 1000 names of members/],
+    [
+      'a thousand names in many objects',
+      `[{${members(600)}},{"x":{${members(1_001)}}}]`,
+      /at most 1000 names/,
+    ],
+  ])('is not parsed with more than %s', async (_name, text, said) => {
+    await expect(read(text)).rejects.toThrow(said);
+  });
+
+  it('may have any number of brackets and commas in its strings', async () => {
+    const text = JSON.stringify(['{[,:"\\'.repeat(1_000_000)]);
+    expect((await read(text)).bytes).toBe(text.length);
+  });
+});
