@@ -106,7 +106,7 @@ const ATTACKS: readonly (readonly [name: string, answer: () => Answer, said: Reg
   [
     'decimals that are texts, but for five rows',
     () => changed((row, nth) => (nth < 5 ? row : { ...row, decimals: '6' })),
-    /not taken, however often/,
+    /accepted only when its rows can be read/,
   ],
   ['five rows', () => json({ tokens: TOKENS.slice(0, 5) }), /lacks 995 of 1000 known rows/],
 ];

@@ -244,10 +244,10 @@ export class GuardModel {
         );
     }
     const doubts = new Map<string, { usd: number; since: number }>();
-    const lastPrices = new Map<string, number>();
+    // Also the price of a row that is listed again is compared with its last one.
+    const lastPrices = new Map(this.pricesBefore);
     for (const [key, row] of this.listed) {
       const last = this.pricesBefore.get(key);
-      if (last !== undefined) lastPrices.set(key, last);
       const usd = usable(row);
       let shown = usd;
       if (usd !== null) {
