@@ -12,6 +12,7 @@ type Compress = (body: Uint8Array, isReused: boolean, isForGood: boolean) => Pro
 const { zstdCompress } = zlib as {
   zstdCompress?: (body: Uint8Array, done: (error: Error | null, compressed: Buffer) => void) => void;
 };
+const compressZstd = zstdCompress && promisify(zstdCompress);
 const compressGzip = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gzip);
 
 const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT } = zlib.constants;
@@ -29,7 +30,7 @@ const brotli: Compress = (body, isReused, isForGood) => {
 /** The compressors, the best first. They run in the thread pool, not on the event loop. */
 const COMPRESSORS: ReadonlyMap<Encoding, Compress> = new Map<Encoding, Compress>([
   ['br', brotli],
-  ...(zstdCompress ? [['zstd', promisify(zstdCompress)] as const] : []),
+  ...(compressZstd ? [['zstd', (body: Uint8Array) => compressZstd(body)] as const] : []),
   ['gzip', (body, isReused) => compressGzip(body, { level: isReused ? 6 : 1 })],
 ]);
 
