@@ -20,7 +20,8 @@ import { spawnGateway, startGatewayProcess } from '../support/gateway-process.js
 import { open } from '../support/open-gateway.js';
 import { createTestLog } from '../support/test-gateway.js';
 
-const POLL_MS = 10;
+/** Long enough for a busy machine to poll twice in it. */
+const SETTLE_MS = 40;
 /** Long enough for several polls of the file. */
 const SOME_LOOKS_MS = 300;
 
@@ -45,7 +46,7 @@ async function watch(path: string) {
   const changes: string[][] = [];
   const file = await openRulesFile({
     path,
-    pollMs: POLL_MS,
+    settleMs: SETTLE_MS,
     onChange: (rules) => changes.push([...hiddenBy(rules)]),
     log,
   });
@@ -107,7 +108,7 @@ describe('a file of rules', () => {
     truncateSync(path);
     for (let written = 0; written < 50; written++) {
       appendFileSync(path, '# a comment\n');
-      await sleep(POLL_MS / 5);
+      await sleep(SETTLE_MS / 20);
     }
     appendFileSync(path, 'hide b\nhide c\n');
     await expect.poll(() => changes).toEqual([['b', 'c']]);
@@ -206,7 +207,7 @@ describe('a file of rules', () => {
     const onChange = () => {
       throw new Error('of the receiver');
     };
-    const file = await openRulesFile({ path, pollMs: POLL_MS, onChange, log });
+    const file = await openRulesFile({ path, settleMs: SETTLE_MS, onChange, log });
     onTestFinished(file.close);
     const internal = () => logged.filter(({ msg }) => msg.startsWith('Internal error')).length;
     writeFileSync(path, 'hide b');
