@@ -259,33 +259,6 @@ describe('a file that is not to be served', () => {
 });
 
 describe('a directory that cannot be written', () => {
-  it.each(['/proc/gateway/snapshots', '/dev/null/gateway'])(
-    'such as %s does not keep a process busy',
-    async (directory) => {
-      const { child, output, exited } = spawnGateway({ PORT: '0', SNAPSHOT_DIR: directory });
-      onTestFinished(() => void child.kill('SIGKILL'));
-      let hasEnded = false;
-      void exited.then(() => {
-        hasEnded = true;
-      });
-      // Without a race: a poll that continues would advance the stopped clocks of later tests.
-      await expect.poll(() => hasEnded || output().includes('"Listening"')).toBe(true);
-      expect(output()).toMatch(/SNAPSHOT_DIR(: expected a directory| cannot be used yet)/);
-      if (hasEnded) return;
-      const ticks = () => {
-        const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(' ');
-        return Number(fields[13]) + Number(fields[14]);
-      };
-      const ticksInASecond = async () => {
-        const begun = ticks();
-        await sleep(1000);
-        return ticks() - begun;
-      };
-      // In hundredths of a second. After the start the gateway loads more, for some seconds on a busy machine.
-      await expect.poll(ticksInASecond).toBeLessThan(40);
-    },
-  );
-
   it('is logged once an hour and when it can be written again, and shows in the metrics', async () => {
     const clock = stopClock();
     const { log, logged } = await createTestLog();
