@@ -453,7 +453,9 @@ describe('the requests of the sweep', () => {
   it('stop if the map is full, with a line in the log', async () => {
     stopDate();
     const upstream = await startSweptUpstream(NETWORK);
-    const gateway = await startSweeping(upstream, { routeMapLimits: { pairs: 3, destinations: 10 } });
+    const tooMany = json({ tokens: Array.from({ length: 50_001 }, (_, nth) => rowOf(`b 0x${nth}`)) });
+    upstream.planRoutes((token) => (token === 'c 0x2' ? tooMany : routesOf(NETWORK)(token)));
+    const gateway = await startSweeping(upstream);
     await expect.poll(() => linesOf(gateway, 'The map of routes is full')).toHaveLength(1);
     expect(upstream.asked()).toEqual(TOKENS);
     expect(await sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);

@@ -8,7 +8,7 @@ import { growingPause } from '../../scheduling/growing-pause.js';
 import { TOKENS } from '../../upstream/listing-kinds.js';
 import type { Routes } from '../routes/routes.js';
 import type { TokenSnapshot } from '../snapshot.js';
-import { RouteMap, type RouteMapLimits } from './route-map.js';
+import { RouteMap } from './route-map.js';
 
 export interface SourcesOptions {
   /** The time in which the routes of each bridgeable token are requested once, in milliseconds. */
@@ -20,8 +20,6 @@ export interface SourcesOptions {
   readonly select: (rows: readonly Token[]) => readonly Token[];
   /** Called after each request: `ok`, or the code of the error. */
   readonly onAsked: ((outcome: string) => void) | undefined;
-  /** Bounds on the map of routes, for tests. */
-  readonly routeMapLimits?: RouteMapLimits | undefined;
   readonly log: Logger;
 }
 
@@ -45,21 +43,6 @@ export interface RouteMapState {
   readonly changes: number;
   /** How often an answer was entered or removed. This can change the time of the oldest answer. */
   readonly answers: number;
-}
-
-/** The progress of the sweep. */
-export interface SweepStatus {
-  /** Tokens with an answer. */
-  readonly known: number;
-  /** Bridgeable tokens without one. */
-  readonly left: number;
-  readonly pairs: number;
-  /** The age of the oldest answer, in milliseconds; undefined without one. */
-  readonly ageMs: number | undefined;
-  /** The time in which each token is requested once, in milliseconds. */
-  readonly intervalMs: number;
-  /** Whether the sweep is stopped, because of an answer of the upstream or because the map is full. */
-  readonly isStopped: boolean;
 }
 
 /** The last failed request for the routes of a token. */
@@ -88,7 +71,7 @@ export type Sources = ReturnType<typeof createSources>;
 /** Creates the sources. Nothing is requested before `start`. */
 export function createSources(options: SourcesOptions) {
   const { intervalMs, service, tokens, select, onAsked, log } = options;
-  const map = new RouteMap(options.routeMapLimits);
+  const map = new RouteMap();
   const failures = new Map<string, Failure>();
   let routes: Pick<Routes, 'askInBackground'> | undefined;
   let lastError: UpstreamError | undefined;
@@ -98,8 +81,6 @@ export function createSources(options: SourcesOptions) {
   let stop: { readonly until: number; readonly source: string } | undefined;
   let goneInARow = 0;
   let isFull = false;
-  /** The indexes of the last listing whose tokens were compared with the map. They change with its tokens. */
-  let followed: TokenSnapshot['indexes'] | undefined;
   let hasBegun = false;
   let wasComplete = false;
   let timer: NodeJS.Timeout | undefined;
@@ -191,12 +172,9 @@ export function createSources(options: SourcesOptions) {
   async function step(): Promise<number> {
     const listed = tokens();
     if (!listed || !routes) return IDLE_MS;
-    if (followed !== listed.indexes) {
-      followed = listed.indexes;
-      const rows = keyedRows(listed.rows, TOKENS.keyOf);
-      map.removeUnless((key) => rows.get(key)?.isBridgeable === true);
-      for (const key of failures.keys()) if (!rows.has(key)) failures.delete(key);
-    }
+    const rows = keyedRows(listed.rows, TOKENS.keyOf);
+    map.removeUnless((key) => rows.get(key)?.isBridgeable === true);
+    for (const key of failures.keys()) if (!rows.has(key)) failures.delete(key);
     const now = performance.now();
     if (stop && (now >= stop.until || stop.source !== service.source)) {
       stop = undefined;
@@ -292,7 +270,11 @@ export function createSources(options: SourcesOptions) {
         },
       };
     },
-    status(): SweepStatus {
+    /**
+     * The progress of the sweep: how many bridgeable tokens have an answer and how many have none, the age of the oldest
+     * answer, and whether the sweep is stopped, because of an answer of the upstream or because the map is full.
+     */
+    status() {
       const listed = tokens();
       const { size: known, pairs, oldestAt } = map;
       const ageMs = oldestAt === undefined ? undefined : Date.now() - oldestAt;
