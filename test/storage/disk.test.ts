@@ -5,7 +5,6 @@ import {
   lstatSync,
   lutimesSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -14,7 +13,6 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -29,6 +27,7 @@ import { stopClock } from '../support/clock.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
 import { type FakeUpstream, json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { ask, spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
+import { temporaryDirectory } from '../support/temporary-files.js';
 import {
   codesOf,
   createTestGateway,
@@ -39,12 +38,6 @@ import {
 
 const BOTH = '{ chains { chainKey } tokens { address decimals price { usd } } }';
 const DEAD = status(503);
-
-function makeDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'snapshots-'));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
 
 /** The listings in the directory, without temporary files. */
 function filesIn(directory: string) {
@@ -63,7 +56,7 @@ async function startSmallUpstream(): Promise<FakeUpstream> {
 
 /** A directory with the listings of a gateway, and its upstream, which now fails. */
 async function fill() {
-  const directory = makeDirectory();
+  const directory = temporaryDirectory();
   const upstream = await startSmallUpstream();
   const { query } = await createTestGateway({ upstream, config: { snapshotDir: directory } });
   const answer = await query(BOTH);
@@ -262,7 +255,7 @@ describe('a directory that cannot be written', () => {
   it('is logged once an hour and when it can be written again, and shows in the metrics', async () => {
     const clock = stopClock();
     const { log, logged } = await createTestLog();
-    const directory = makeDirectory();
+    const directory = temporaryDirectory();
     const metrics = createMetrics();
     const isStored = async () => /^gateway_listings_stored (\d)$/m.exec((await metrics.expose()).text)?.[1];
     const options = { services: { v1: 'm' }, maxBytes: 10_000, onStored: metrics.stored };
@@ -286,7 +279,7 @@ describe('a directory that cannot be written', () => {
   });
 
   it('because it is a file ends the process at its start with a message', async () => {
-    const file = join(makeDirectory(), 'file');
+    const file = join(temporaryDirectory(), 'file');
     writeFileSync(file, '');
     const { output, exited } = spawnGateway({ PORT: '0', SNAPSHOT_DIR: file });
     expect(await exited).toBe(1);
@@ -294,7 +287,7 @@ describe('a directory that cannot be written', () => {
   });
 
   it('or created does not stop a gateway from serving', async () => {
-    const snapshotDir = join(makeDirectory(), 'x'.repeat(300));
+    const snapshotDir = join(temporaryDirectory(), 'x'.repeat(300));
     const { query, logged } = await createTestGateway({ config: { snapshotDir } });
     expect(codesOf(await query(BOTH))).toEqual([]);
     expect(logged.some(({ msg }) => msg.startsWith('SNAPSHOT_DIR cannot be used yet'))).toBe(true);
@@ -306,7 +299,7 @@ describe('a process that is killed', () => {
   const WRITER = fileURLToPath(new URL('../support/write-forever.js', import.meta.url));
 
   it('during a write, again and again, leaves a whole listing each time', { timeout: 600_000 }, async () => {
-    const directory = makeDirectory();
+    const directory = temporaryDirectory();
     const { log, logged } = await createTestLog();
     let cutWrites = 0;
     // At least fifteen times, until some of them hit a write.
@@ -332,7 +325,7 @@ describe('a process that is killed', () => {
   });
 
   it('or stopped has written the listings that it serves', async () => {
-    const directory = makeDirectory();
+    const directory = temporaryDirectory();
     // So many that the write is in progress at the stop, and few enough to finish it in time.
     const upstream = await startFakeUpstream(generatedListings(10, 8_000));
     onTestFinished(upstream.close);
@@ -360,7 +353,7 @@ describe('a process that is killed', () => {
   });
 
   it('leaves temporary files that a later start deletes, without touching other files', async () => {
-    const directory = makeDirectory();
+    const directory = temporaryDirectory();
     const { log, logged } = await createTestLog();
     const temporary = (digit: string) => `tokens-m.1.snapshot.${digit.repeat(16)}.tmp`;
     const path = (name: string) => join(directory, name);
@@ -376,7 +369,7 @@ describe('a process that is killed', () => {
   });
 
   it('serves right answers with their true age as soon as it is started again, although the upstream is dead', async () => {
-    const directory = makeDirectory();
+    const directory = temporaryDirectory();
     const upstream = await startFakeUpstream();
     const env = { UPSTREAM_URL: upstream.url, SNAPSHOT_DIR: directory, TOKENS_FRESH_MS: '1' };
     const before = await startGatewayProcess(env);
@@ -407,7 +400,7 @@ describe('a process that is killed', () => {
   });
 
   it('serves the stored listings of the successor again, under either profile', async () => {
-    const directory = makeDirectory();
+    const directory = temporaryDirectory();
     const v1 = await startSmallUpstream();
     const successor = await startFakeSuccessor();
     for (const path of ['chains', 'tokens'] as const) v1.plan(path, status(410));

@@ -10,10 +10,10 @@ import {
   type GuardedGateway,
   HOUR,
   LISTINGS,
+  onDisk,
   rowOf,
   startGuarded,
   stopGuarded,
-  temporaryDirectory,
   WRONG,
 } from '../support/guarded-gateway.js';
 import { prefixOf } from '../support/peers.js';
@@ -85,17 +85,16 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
 
   it('count the hold-back period from the first peer that saw the change', async () => {
     const redis = await startRedis();
-    const snapshotDir = temporaryDirectory();
     // It has served the right value, and is stopped when the wrong one is sent.
-    const before = await startGuarded(LISTINGS, { clock: stopPastClocks(), config: { snapshotDir } });
-    await stopGuarded(before, snapshotDir);
+    const before = await startGuarded(LISTINGS, { clock: stopPastClocks(), ...onDisk() });
+    await stopGuarded(before);
     const { clock, upstream } = before;
     const config = { redisUrl: redis.url };
     const peer = await startGuarded({}, { clock, upstream, config });
     await peer.bring({ tokens: WRONG });
     const since = new Date(takenAtOf(peer) ?? 0).toISOString();
     await peer.bring({}, 12 * HOUR);
-    const after = await startGuarded({}, { clock, upstream, config: { ...config, snapshotDir } });
+    const after = await startGuarded({}, { clock, upstream, config: { ...config, ...before.config } });
     after.snapshots.start();
     await untilEqual(after, peer);
     expect(await rowOf(after)).toMatchObject({ decimals: 6, heldBack: [{ since }] });

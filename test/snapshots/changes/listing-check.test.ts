@@ -7,9 +7,9 @@ import {
   HOUR,
   numbered,
   numberedRows,
+  onDisk,
   restart,
   startGuarded,
-  temporaryDirectory,
 } from '../../support/guarded-gateway.js';
 
 const CHAINS = [chainRow('a')];
@@ -128,13 +128,9 @@ describe('a loss of rows', () => {
   });
 
   it('is measured against it also after a restart from disk', async () => {
-    const snapshotDir = temporaryDirectory();
-    const before = await startGuarded(
-      { chains: CHAINS, tokens: numberedRows(64) },
-      { config: { snapshotDir } },
-    );
+    const before = await startGuarded({ chains: CHAINS, tokens: numberedRows(64) }, onDisk());
     expect((await bring(before, numberedRows(32))).rows).toBe(32);
-    const after = await restart(before, snapshotDir);
+    const after = await restart(before);
     expect(statusOf(after).rows).toBe(32);
     expect((await bring(after, numberedRows(31))).lastFailure?.message).toContain(
       "it lacks 33 of the 64 rows of the last day's largest listing",

@@ -10,7 +10,7 @@ import { asSent } from '../../../src/snapshots/changes/unguarded.js';
 import { decodeListing, encodeListing } from '../../../src/storage/stored-listing.js';
 import { CHAINS, type ListingKind, TOKENS } from '../../../src/upstream/listing-kinds.js';
 import { tokenRow } from '../../fixtures/rows.js';
-import { GatewayModel, operatorRule, shownHeld } from './gateway-model.js';
+import { GatewayModel, operatorRule, shownRows } from './gateway-model.js';
 import type { ModelRule } from './guard-model.js';
 import { type Change, keyOfToken, mayAdd, ruleText, type Step, step, World } from './guard-world.js';
 
@@ -75,28 +75,7 @@ class PureGateway {
   }
 
   served() {
-    const heldBack = (key: string, row: Chain | Token) =>
-      shownHeld(
-        key,
-        row.heldBack.map(({ fact, since }) => [fact, since]),
-      );
-    return {
-      chains: (this.chains?.rows ?? []).map((row) => ({
-        key: row.chainKey,
-        chainId: row.chainId,
-        chainType: row.chainType,
-        native: `${row.nativeCurrency.symbol} ${row.nativeCurrency.decimals}`,
-        caip2: row.caip2,
-        heldBack: heldBack(row.chainKey, row),
-      })),
-      tokens: (this.tokens?.rows ?? []).map((row) => ({
-        key: keyOfToken(row.chainKey, row.address),
-        decimals: row.decimals,
-        symbol: row.symbol,
-        price: row.price,
-        heldBack: heldBack(keyOfToken(row.chainKey, row.address), row),
-      })),
-    };
+    return shownRows(this.chains?.rows ?? [], this.tokens?.rows ?? []);
   }
 }
 
@@ -109,26 +88,20 @@ async function stored<Row>(
   return decodeListing(kind, record, SERVICES, now);
 }
 
-const byKey = <Row extends { readonly key: string }>(rows: readonly Row[]) =>
-  rows.toSorted((one, other) => (one.key < other.key ? -1 : 1));
-
 function expectAsModelled(gateway: PureGateway, world: World, isSeen: boolean): void {
-  const { chains, tokens } = gateway.served();
-  const expected = gateway.model.served();
-  expect(byKey(chains)).toEqual(byKey(expected.chains));
-  expect(byKey(tokens)).toEqual(byKey(expected.tokens));
+  expect(gateway.served()).toEqual(gateway.model.served());
   if (!isSeen) return;
   // The upstream's order; rows that it no longer sends, or contradicts itself on, come last.
   const order = [...world.modelTokens()].flatMap(([key, rows]) => (rows.length === 1 ? [key] : []));
-  const served = new Set(tokens.map(({ key }) => key));
-  const sent = order.filter((key) => served.has(key));
-  expect(tokens.slice(0, sent.length).map(({ key }) => key)).toEqual(sent);
+  const served = gateway.tokens?.rows.map(({ chainKey, address }) => keyOfToken(chainKey, address)) ?? [];
+  const sent = order.filter((key) => served.includes(key));
+  expect(served.slice(0, sent.length)).toEqual(sent);
 }
 
 /** Since when a row is replaced may change: once the new row is listed, the clock is that of the old one. */
 const withoutClocks = ({ chains, tokens }: ReturnType<PureGateway['served']>) => ({
-  chains: byKey(chains),
-  tokens: byKey(tokens).map((row) => ({
+  chains,
+  tokens: tokens.map((row) => ({
     ...row,
     heldBack: row.heldBack.map(([fact, since]) => [fact, fact === 'address' ? 0 : since]),
   })),
