@@ -100,27 +100,21 @@ const nameOf = ({ chains }: World, key: string) => ({
   name: chains.find(({ chainKey }) => chainKey === key)?.name,
 });
 
+const ALL_TOKENS = 'tokens { address decimals symbol name price { usd } chain { name } }';
+const allTokens = (served: Served) => ({
+  tokens: served.tokens.map(({ address, decimals, symbol, name, price, chainKey }) => {
+    return { address, decimals, symbol, name, price, chain: nameOf(served, chainKey) };
+  }),
+});
+
 const QUESTIONS: readonly Question[] = [
-  {
-    asked: { query: '{ tokens { address decimals symbol name price { usd } chain { name } } }' },
-    answer: (served) => ({
-      tokens: served.tokens.map(({ address, decimals, symbol, name, price, chainKey }) => {
-        return { address, decimals, symbol, name, price, chain: nameOf(served, chainKey) };
-      }),
-    }),
-  },
+  { asked: { query: `{ ${ALL_TOKENS} }` }, answer: allTokens },
   {
     asked: {
-      query:
-        'query ($nobody: String!) { tokens { address decimals symbol name price { usd } chain { name } } nobody: chain(chainKey: $nobody) { name } }',
+      query: `query ($nobody: String!) { ${ALL_TOKENS} nobody: chain(chainKey: $nobody) { name } }`,
     },
     isNewBy: 'nobody',
-    answer: (served) => ({
-      tokens: served.tokens.map(({ address, decimals, symbol, name, price, chainKey }) => {
-        return { address, decimals, symbol, name, price, chain: nameOf(served, chainKey) };
-      }),
-      nobody: null,
-    }),
+    answer: (served) => ({ ...allTokens(served), nobody: null }),
   },
   {
     asked: { query: '{ tokens { address name } }' },

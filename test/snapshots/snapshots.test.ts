@@ -275,14 +275,6 @@ describe('routes', () => {
       .toEqual([{ data: { tokens: [{ symbol: 'one' }] } }, true]);
     expect(logged.some(({ msg }) => msg.startsWith('The routes'))).toBe(true);
   });
-
-  it('that fail are not cached', async () => {
-    const { query, upstream } = await withListing({ destinationsFreshMs: 60_000 });
-    upstream.plan('tokens', status(500));
-    expect(codesOf(await query(ROUTES))).toEqual(['UPSTREAM_STATUS']);
-    upstream.plan('tokens', routes('back'));
-    expect(await query(ROUTES)).toEqual({ data: { tokens: [{ symbol: 'back' }] } });
-  });
 });
 
 describe('listings', () => {

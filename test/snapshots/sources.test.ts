@@ -333,29 +333,30 @@ describe('the requests of the sweep', () => {
   });
 
   it.each([
-    ['429', status(429, { 'retry-after': '90' }), 'UPSTREAM_RATE_LIMITED', 90_000],
-    ['429 without Retry-After', status(429), 'UPSTREAM_RATE_LIMITED', 60_000],
-  ])('stop at %s for that time, and known routes stay', async (_name, answer, code, pauseMs) => {
+    ['429', status(429, { 'retry-after': '90' }), 'UPSTREAM_RATE_LIMITED', 90_000, 'b 0x1'],
+    ['429 without Retry-After', status(429), 'UPSTREAM_RATE_LIMITED', 60_000, 'b 0x1'],
+    ['410, and continue with other tokens', status(410), 'UPSTREAM_GONE', 60_000, 'c 0x1'],
+  ])('stop for a while at a %s, and known routes stay', async (_name, answer, code, pauseMs, next) => {
     const clock = stopClock();
-    const date = stopDate();
+    stopDate();
     const upstream = await startSweptUpstream(NETWORK);
     const good = routesOf(NETWORK);
     upstream.planRoutes((token) => (token === 'b 0x1' ? answer : good(token)));
     const gateway = await startSweeping(upstream);
     await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);
+    const known = (await askSources(gateway, 'b 0x1')).data;
     clock.advance(50);
-    await expect.poll(() => linesOf(gateway, 'The sweep of routes stops')).toHaveLength(1);
-    expect(linesOf(gateway, 'stops')[0]).toMatchObject({ code, known: 1 });
+    await expect
+      .poll(() => linesOf(gateway, `stops for ${pauseMs / 1_000} seconds`))
+      .toMatchObject([{ code, known: 1 }]);
     upstream.planRoutes(good);
     clock.advance(pauseMs - 1_000);
-    date.advance(pauseMs - 1_000);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(upstream.asked()).toEqual(['a 0x1', 'b 0x1']);
-    expect((await askSources(gateway, 'b 0x1')).data?.sources).toMatchObject({
-      isComplete: false,
-      chains: [{}],
-    });
+    expect((await askSources(gateway, 'b 0x1')).data).toEqual(known);
+    expect(known?.sources?.isComplete).toBe(false);
     clock.advance(1_001);
+    await expect.poll(() => upstream.asked()[2]).toBe(next);
     await expect
       .poll(
         () => {
@@ -364,36 +365,9 @@ describe('the requests of the sweep', () => {
         },
         { interval: 50 },
       )
-      .toBeGreaterThanOrEqual(5);
-    // On a slow machine the next round has begun.
-    const asked = upstream.asked().slice(0, 5);
-    expect(asked.filter((token) => token === 'b 0x1')).toHaveLength(2);
+      .toBe(5);
     expect(await untilComplete(gateway)).toMatchObject({ isComplete: true });
-  });
-
-  it('stop for a minute at a 410 during a sweep, continue with other tokens, and known routes stay', async () => {
-    const clock = stopClock();
-    stopDate();
-    const upstream = await startSweptUpstream(NETWORK);
-    const good = routesOf(NETWORK);
-    upstream.planRoutes((token) => (token === 'b 0x1' ? status(410) : good(token)));
-    const gateway = await startSweeping(upstream);
-    await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);
-    const { asOf } = (await askSources(gateway, 'b 0x1')).data?.sources ?? {};
-    clock.advance(50);
-    await expect
-      .poll(() => linesOf(gateway, 'stops for 60 seconds'))
-      .toMatchObject([{ code: 'UPSTREAM_GONE', known: 1 }]);
-    clock.advance(59_000);
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(upstream.asked()).toEqual(['a 0x1', 'b 0x1']);
-    expect((await askSources(gateway, 'b 0x1')).data?.sources).toMatchObject({
-      chains: [{ chainKey: 'a', tokens: [{ address: '0x1' }] }],
-      isComplete: false,
-      asOf,
-    });
-    clock.advance(1_000);
-    await expect.poll(() => upstream.asked()).toEqual(['a 0x1', 'b 0x1', 'c 0x1']);
+    expect(upstream.asked().filter((token) => token === 'b 0x1')).toHaveLength(2);
   });
 
   it('stop for growing pauses while all tokens are gone; without known routes, sources have that code', async () => {

@@ -21,12 +21,12 @@ import { fingerprint } from '../../src/domain/digests.js';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { openDiskStore } from '../../src/storage/disk.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
-import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { demoTokens } from '../fixtures/demo.js';
 import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
 import { stopClock } from '../support/clock.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
 import { type FakeUpstream, json, startFakeUpstream, status } from '../support/fake-upstream.js';
-import { ask, spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
+import { spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
 import { temporaryDirectory } from '../support/temporary-files.js';
 import {
   codesOf,
@@ -112,14 +112,6 @@ describe('SNAPSHOT_DIR', () => {
       (await query<{ tokens: { price: { usd: number } }[] }>(BOTH)).data?.tokens[0]?.price.usd;
     await expect.poll(usd).toBe(3);
     expect(upstream.seen.slice(asked).every(({ path }) => path === 'tokens')).toBe(true);
-  });
-
-  it('is written at each refresh', async () => {
-    const { directory, upstream, restart } = await fill();
-    upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1', { name: 'Newer' })] }));
-    const { snapshots } = await restart({ tokensFreshMs: 1 });
-    snapshots.start();
-    await expect.poll(() => readFileSync(filesIn(directory).tokens, 'utf8')).toContain('Newer');
   });
 
   it('finds its own files beside those of another format, and leaves these alone', async () => {
@@ -366,37 +358,6 @@ describe('a process that is killed', () => {
     await openDiskStore({ directory, services: {}, maxBytes: 10_000, log });
     expect(readdirSync(directory).sort()).toEqual(['notes.tmp', young]);
     expect(logged).toEqual([]);
-  });
-
-  it('serves right answers with their true age as soon as it is started again, although the upstream is dead', async () => {
-    const directory = temporaryDirectory();
-    const upstream = await startFakeUpstream();
-    const env = { UPSTREAM_URL: upstream.url, SNAPSHOT_DIR: directory, TOKENS_FRESH_MS: '1' };
-    const before = await startGatewayProcess(env);
-    await expect.poll(() => filesIn(directory).names).toHaveLength(2);
-    before.child.kill('SIGKILL');
-    await before.exited;
-    await upstream.close();
-    const after = await startGatewayProcess(env);
-    const { data } = await ask<{ tokens: unknown[]; listings: unknown[] }>(
-      after.address,
-      '{ chains { chainKey } tokens { chainKey address decimals symbol } listings { name rows source state } }',
-    );
-    expect(data).toEqual({
-      chains: demoChains.map(({ chainKey }) => ({ chainKey })),
-      tokens: demoTokens.map(({ chainKey, address, decimals, symbol }) => ({
-        chainKey,
-        address,
-        decimals,
-        symbol,
-      })),
-      listings: [
-        { name: 'chains', rows: demoChains.length, source: 'v1', state: 'FRESH' },
-        { name: 'tokens', rows: demoTokens.length, source: 'v1', state: 'STALE' },
-      ],
-    });
-    const stale = await fetch(`${after.address}/graphql?query={tokens{symbol}}`);
-    expect(stale.headers.get('x-stale-listings')).toMatch(/^tokens;age=\d+$/);
   });
 
   it('serves the stored listings of the successor again, under either profile', async () => {

@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest';
 import { peerScope } from '../../src/upstream/services.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { type Answer, type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';
@@ -111,4 +112,34 @@ export function statusOf({ snapshots }: TestGateway) {
 export async function symbolsOf({ query }: TestGateway): Promise<readonly (string | undefined)[]> {
   const { data, errors } = await query<{ tokens: readonly { symbol: string }[] }>('{ tokens { symbol } }');
   return errors?.map(({ extensions }) => extensions?.code) ?? data?.tokens.map(({ symbol }) => symbol) ?? [];
+}
+
+const TICK_MS = 20;
+
+/**
+ * Queries each gateway without a pause until the test ends. Returns the wrong answers and the longest wait. The wait is
+ * counted in rounds of the event loop of some milliseconds each, so that it does not grow while other processes use the
+ * processor.
+ */
+export function watchAnswers(gateways: readonly TestGateway[]) {
+  const seen = { wrong: [] as unknown[], answers: 0, longestMs: 0 };
+  let isOver = false;
+  let ticks = 0;
+  const ticking = setInterval(() => ticks++, TICK_MS);
+  const watching = gateways.map(async (gateway) => {
+    while (!isOver) {
+      const askedAt = ticks;
+      const symbols = await symbolsOf(gateway);
+      seen.longestMs = Math.max(seen.longestMs, (ticks - askedAt) * TICK_MS);
+      seen.answers++;
+      if (symbols.join() !== SYMBOLS.join()) seen.wrong.push(symbols);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  });
+  onTestFinished(async () => {
+    isOver = true;
+    clearInterval(ticking);
+    await Promise.all(watching);
+  });
+  return seen;
 }
