@@ -137,13 +137,6 @@ export class OperationView {
   read<Name extends ListingName>(name: Name): IndexedListings[Name] | Promise<IndexedListings[Name]> {
     // Hot path: called for each row of a join.
     this.isRead[name] = true;
-    return this.readUntracked(name);
-  }
-
-  /** The same as `read`, for a use that does not affect the response. */
-  private readUntracked<Name extends ListingName>(
-    name: Name,
-  ): IndexedListings[Name] | Promise<IndexedListings[Name]> {
     return (this.pinned[name] ?? this.pin(name)) as IndexedListings[Name] | Promise<IndexedListings[Name]>;
   }
 
@@ -249,16 +242,21 @@ export class OperationView {
     return this.reconciled(answer, tokens ?? (await this.listingFor(request)), request);
   }
 
-  /** The token listing, untracked; undefined if that would start the wait for a first snapshot. */
+  /** The token listing, for a use that does not affect the response. */
+  private tokensUntracked(): TokenSnapshot | Promise<TokenSnapshot> {
+    return (this.pinned.tokens ?? this.pin('tokens')) as TokenSnapshot | Promise<TokenSnapshot>;
+  }
+
+  /** The same, but undefined if that would start the wait for a first snapshot. */
   private readTokensIfPresent(): TokenSnapshot | Promise<TokenSnapshot> | undefined {
     const isPresent = this.pinned.tokens ?? this.held.refreshers.tokens.snapshot;
-    return isPresent && this.readUntracked('tokens');
+    return isPresent && this.tokensUntracked();
   }
 
   /** The token listing, untracked; undefined if there is none. */
   private async listingFor({ srcChainKey }: TokenRequest): Promise<TokenSnapshot | undefined> {
     // A token without a chain is sent unchanged, for which the listing is not needed.
-    const tokens = srcChainKey === undefined ? this.readTokensIfPresent() : this.readUntracked('tokens');
+    const tokens = srcChainKey === undefined ? this.readTokensIfPresent() : this.tokensUntracked();
     return Promise.resolve(tokens).catch(() => undefined);
   }
 
