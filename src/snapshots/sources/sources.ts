@@ -83,8 +83,9 @@ export function createSources(options: SourcesOptions) {
   let isFull = false;
   let hasBegun = false;
   let wasComplete = false;
-  let timer: NodeJS.Timeout | undefined;
-  let isStepping = false;
+  /** Whether the next step is to follow at once. */
+  let isWoken = false;
+  let endWait = () => {};
   let isClosed = false;
 
   /** How many bridgeable tokens have no answer. */
@@ -196,28 +197,25 @@ export function createSources(options: SourcesOptions) {
   }
 
   async function run(): Promise<void> {
-    isStepping = true;
-    const indexes = tokens()?.indexes;
-    let waitMs = IDLE_MS;
-    try {
-      waitMs = await step();
-    } catch (err) {
-      log.error({ err }, 'Internal error in the sweep of routes');
+    while (!isClosed) {
+      isWoken = false;
+      const waitMs = await step().catch((err: unknown) => {
+        log.error({ err }, 'Internal error in the sweep of routes');
+        return IDLE_MS;
+      });
+      if (isWoken) continue;
+      // Tokens become due during the wait, so it is limited.
+      const longestMs = Math.max(LEAST_PAUSE_MS, Math.min(IDLE_MS, intervalMs));
+      await new Promise<void>((resolve) => {
+        endWait = resolve;
+        setTimeout(resolve, Math.max(0, Math.min(waitMs, longestMs))).unref();
+      });
     }
-    isStepping = false;
-    // If there is a new listing meanwhile, the next step follows at once.
-    schedule(tokens()?.indexes === indexes ? waitMs : 0);
-  }
-
-  function schedule(ms: number): void {
-    clearTimeout(timer);
-    // Tokens become due during the wait, so it is limited.
-    const longestMs = Math.max(LEAST_PAUSE_MS, Math.min(IDLE_MS, intervalMs));
-    if (!isClosed) timer = setTimeout(run, Math.max(0, Math.min(ms, longestMs))).unref();
   }
 
   function wake(): void {
-    if (routes && !isStepping) schedule(0);
+    isWoken = true;
+    endWait();
   }
 
   return {
@@ -236,8 +234,9 @@ export function createSources(options: SourcesOptions) {
     },
     /** Starts the sweep, with requests through these routes. */
     start(by: Pick<Routes, 'askInBackground'>): void {
+      if (routes) return;
       routes = by;
-      wake();
+      void run();
     },
     /** Call it when there is another token listing. */
     wake,
@@ -283,7 +282,7 @@ export function createSources(options: SourcesOptions) {
     },
     close(): void {
       isClosed = true;
-      clearTimeout(timer);
+      endWait();
     },
   };
 }
