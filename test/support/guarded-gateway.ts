@@ -4,7 +4,7 @@ import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { type StoppedClocks, stopClocks, until } from './clock.js';
 import { type FakeListings, json, startFakeUpstream } from './fake-upstream.js';
 import { temporaryDirectory } from './temporary-files.js';
-import { createTestGateway, type TestGateway, type TestGatewayOptions } from './test-gateway.js';
+import { createTestGateway, sampleOf, type TestGateway, type TestGatewayOptions } from './test-gateway.js';
 
 export const MINUTE = 60_000;
 export const HOUR = 3_600_000;
@@ -103,11 +103,7 @@ export async function startGuarded(
       );
       return data?.chains ?? [];
     },
-    async sample(series) {
-      const { text } = await metrics.expose();
-      const line = text.split('\n').find((each) => each.startsWith(`${series} `));
-      return line === undefined ? undefined : Number(line.slice(series.length + 1));
-    },
+    sample: (series) => sampleOf(gateway, series),
     heldBackLines: () => logged.map(({ msg }) => msg).filter((msg) => msg.startsWith('Held back in the ')),
     ruleInLog() {
       const lines = logged.flatMap(({ msg }) => / add this line to LISTING_RULES: (.*)$/.exec(msg) ?? []);

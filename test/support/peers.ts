@@ -3,7 +3,7 @@ import { peerScope } from '../../src/upstream/services.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { type Answer, type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';
 import { startRedis, type TestRedis } from './redis.js';
-import { createTestGateway, type TestGateway, type TestGatewayOptions } from './test-gateway.js';
+import { createTestGateway, sampleOf, type TestGateway, type TestGatewayOptions } from './test-gateway.js';
 
 /** Several whole gateways in one process that share one upstream through one real Redis. */
 export interface TestPeers {
@@ -87,19 +87,13 @@ export async function refreshes(
   outcome: string,
 ): Promise<number> {
   const name = `gateway_listing_refreshes_total{listing="${listing}",outcome="${outcome}"}`;
-  const each = await Promise.all(gateways.map((gateway) => sample(gateway, name)));
+  const each = await Promise.all(gateways.map((gateway) => sampleOf(gateway, name)));
   return each.reduce<number>((sum, value) => sum + (value ?? 0), 0);
 }
 
 /** 1 while the gateway shares, 0 while it works alone, undefined before either. */
 export function isConnected(gateway: TestGateway): Promise<number | undefined> {
-  return sample(gateway, 'gateway_redis_connected');
-}
-
-async function sample({ metrics }: TestGateway, series: string): Promise<number | undefined> {
-  const { text } = await metrics.expose();
-  const line = text.split('\n').find((each) => each.startsWith(`${series} `));
-  return line === undefined ? undefined : Number(line.slice(series.length + 1));
+  return sampleOf(gateway, 'gateway_redis_connected');
 }
 
 /** The status of both listings of a gateway. */

@@ -179,3 +179,10 @@ export function defaultConfig(): Config {
 export function codesOf({ errors = [] }: Answered<unknown>): (string | undefined)[] {
   return errors.map(({ extensions }) => extensions?.code);
 }
+
+/** The value of a series of the metrics; undefined without it. */
+export async function sampleOf({ metrics }: TestGateway, series: string): Promise<number | undefined> {
+  const { text } = await metrics.expose();
+  const line = text.split('\n').find((each) => each.startsWith(`${series} `));
+  return line === undefined ? undefined : Number(line.slice(series.length + 1));
+}
