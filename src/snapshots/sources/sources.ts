@@ -88,36 +88,30 @@ export function createSources(options: SourcesOptions) {
   let endWait = () => {};
   let isClosed = false;
 
-  /** How many bridgeable tokens have no answer. */
-  function countMissing({ rows }: TokenSnapshot): number {
-    let count = 0;
-    for (const [key, { isBridgeable }] of keyedRows(rows, TOKENS.keyOf)) {
-      if (isBridgeable && !map.get(key)) count++;
-    }
-    return count;
-  }
-
   /**
-   * The bridgeable token to request now, if any, and how many there are. Tokens without an answer are first, then those
-   * with the oldest answer. A token whose request failed is last, and is requested once more.
+   * The bridgeable token to request now, if any, how many there are, and how many of them have no answer. Tokens without
+   * an answer are first, then those with the oldest answer. A token whose request failed is last, and is requested once
+   * more.
    */
-  function findDue({ rows }: TokenSnapshot): { readonly token: Token | undefined; readonly count: number } {
+  function survey({ rows }: TokenSnapshot) {
     const now = Date.now();
-    let token: Token | undefined;
+    let due: Token | undefined;
     let oldest = Number.POSITIVE_INFINITY;
     let count = 0;
+    let missing = 0;
     for (const [key, row] of keyedRows(rows, TOKENS.keyOf)) {
       if (!row.isBridgeable) continue;
       count++;
-      const failure = failures.get(key);
-      const askedAt = Math.max(map.get(key)?.sentAt ?? NEVER, failure?.at ?? NEVER);
+      const [known, failure] = [map.get(key), failures.get(key)];
+      if (!known) missing++;
+      const askedAt = Math.max(known?.sentAt ?? NEVER, failure?.at ?? NEVER);
       // If the clock was set back, the difference also counts as passed time.
       const isDue = failure?.isFirst || Math.abs(now - askedAt) >= intervalMs;
       if (!isDue || askedAt >= oldest) continue;
       oldest = askedAt;
-      token = row;
+      due = row;
     }
-    return { token, count };
+    return { due, count, missing };
   }
 
   function stopFor(ms: number, reason: string, facts: object): void {
@@ -183,13 +177,13 @@ export function createSources(options: SourcesOptions) {
     }
     const waitMs = Math.max(nextAt, stop?.until ?? 0) - now;
     if (waitMs > 0) return waitMs;
-    const { token, count } = findDue(listed);
-    if (!token) return IDLE_MS;
+    const { due, count } = survey(listed);
+    if (!due) return IDLE_MS;
     if (!hasBegun)
       log.info({ tokens: count, intervalMs }, 'A sweep of the routes of all bridgeable tokens begins');
     hasBegun = true;
-    await ask(token, routes, intervalMs / count);
-    if (!wasComplete && map.size >= count && countMissing(listed) === 0) {
+    await ask(due, routes, intervalMs / count);
+    if (!wasComplete && map.size >= count && survey(listed).missing === 0) {
       wasComplete = true;
       log.info({ known: map.size, pairs: map.pairs }, 'The routes of all bridgeable tokens are known');
     }
@@ -247,7 +241,7 @@ export function createSources(options: SourcesOptions) {
      * @throws UpstreamError while there is no answer: the error of the last failed request, if any
      */
     sourcesOf(listed: TokenSnapshot, chainKey: string, address: string): TokenSources {
-      const isComplete = countMissing(listed) === 0;
+      const isComplete = survey(listed).missing === 0;
       const asOf = map.oldestAt ?? null;
       if (asOf === null && !isComplete) throw lastError ?? nothingYet();
       return {
@@ -277,7 +271,7 @@ export function createSources(options: SourcesOptions) {
       const listed = tokens();
       const { size: known, pairs, oldestAt } = map;
       const ageMs = oldestAt === undefined ? undefined : Date.now() - oldestAt;
-      const left = listed ? countMissing(listed) : 0;
+      const left = listed ? survey(listed).missing : 0;
       return { known, left, pairs, ageMs, intervalMs, isStopped: stop !== undefined };
     },
     close(): void {
