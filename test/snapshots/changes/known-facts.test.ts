@@ -70,15 +70,6 @@ describe('with SNAPSHOT_DIR, a restart', () => {
     ).toBe(1);
   });
 
-  it('remembers removed rows: with other decimals they are held back when listed again', async () => {
-    const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
-    await before.bring({ tokens: OTHERS });
-    const after = await restart(before);
-    expect(await rowOf(after, '0x1')).toBeUndefined();
-    await after.bring({ tokens: [{ ...ONE, decimals: 18 }, ...OTHERS] });
-    expect(await rowOf(after, '0x1')).toMatchObject({ decimals: 6, price: null, heldBack: held('6', '18') });
-  });
-
   it('keeps the facts, and not the rows, of a listing with a time in the future', async () => {
     const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
     await before.bring({ tokens: OTHERS });
@@ -92,17 +83,6 @@ describe('with SNAPSHOT_DIR, a restart', () => {
     expect(await after.chains()).toContainEqual(expect.objectContaining({ chainKey: 'a', chainId: 7 }));
     await after.bring({ tokens: [{ ...ONE, decimals: 18 }, ...OTHERS] });
     expect(await rowOf(after, '0x1')).toMatchObject({ decimals: 6, heldBack: held('6', '18') });
-  });
-
-  it('keeps a new address waiting', async () => {
-    const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
-    await before.bring({ tokens: [numbered(99, { symbol: 'S1' }), ...OTHERS] });
-    const after = await restart(before);
-    await after.bring({}, DAY - 1);
-    expect(await rowOf(after, '0x63')).toBeUndefined();
-    await after.bring({}, 1);
-    expect(await rowOf(after, '0x63')).toMatchObject({ heldBack: [] });
-    expect(await rowOf(after, '0x1')).toBeUndefined();
   });
 });
 
