@@ -12,7 +12,7 @@ import {
   startFakeUpstream,
   status,
 } from '../support/fake-upstream.js';
-import { codesOf, createTestGateway } from '../support/test-gateway.js';
+import { codesOf, createTestGateway, type TestGatewayOptions } from '../support/test-gateway.js';
 
 const TOKENS = '{ tokens { symbol price { usd asOf } } }';
 const STATUS = `{ listings {
@@ -36,22 +36,21 @@ function listingAt(usd: number) {
   return json({ tokens: [tokenRow('a', '0x1', { price: { usd } })] });
 }
 
-async function startSmallUpstream() {
+/** A gateway before an upstream that answers so for the token listing. */
+async function serve(tokens: Answer, config: TestGatewayOptions['config'] = {}, firstPauseMs = 1_000) {
   const upstream = await startFakeUpstream({ chains: [chainRow('a')] });
-  upstream.plan('tokens', listingAt(1));
-  return upstream;
+  upstream.plan('tokens', tokens);
+  return createTestGateway({ upstream, config, firstPauseMs });
 }
 
 describe('refreshes', () => {
   it('run in the background, and requests are answered at once from the snapshots', async () => {
-    const upstream = await startSmallUpstream();
     let release = () => {};
     const held: Answer = (...asked) => {
       release = () => listingAt(2)(...asked);
     };
     // Planned before the first, because the second can follow before the test continues.
-    upstream.plan('tokens', first(1, listingAt(1), held));
-    const { query } = await createTestGateway({ upstream, config: { tokensFreshMs: 100 } });
+    const { query, upstream } = await serve(first(1, listingAt(1), held), { tokensFreshMs: 100 });
     await query(TOKENS);
     await expect.poll(() => upstream.count('tokens')).toBe(2);
     const priceNow = async () => (await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd;
@@ -61,15 +60,14 @@ describe('refreshes', () => {
   });
 
   it('run one at a time, at the configured interval, however many requests there are', async () => {
-    const upstream = await startSmallUpstream();
     let underWay = 0;
     let most = 0;
-    upstream.plan('tokens', (response, request, nth) => {
+    const counted: Answer = (response, request, nth) => {
       most = Math.max(most, ++underWay);
       response.once('close', () => underWay--);
       late(10, listingAt(1))(response, request, nth);
-    });
-    const { query } = await createTestGateway({ upstream, config: { tokensFreshMs: 200 } });
+    };
+    const { query, upstream } = await serve(counted, { tokensFreshMs: 200 });
     while (upstream.count('tokens') < 4) {
       await Promise.all(Array.from({ length: 10 }, () => query(TOKENS)));
       await setImmediate();
@@ -81,9 +79,7 @@ describe('refreshes', () => {
   });
 
   it('count the interval from the request, so that a slow upstream does not make listings stale', async () => {
-    const upstream = await startSmallUpstream();
-    upstream.plan('tokens', late(1000, listingAt(1)));
-    const { query } = await createTestGateway({ upstream, config: { tokensFreshMs: 2000 } });
+    const { query, upstream } = await serve(late(1000, listingAt(1)), { tokensFreshMs: 2000 });
     await query(TOKENS);
     // Counted from when the rows came, the pause would be at least 2000 each time. A busy machine is late now and
     // then, and not always.
@@ -113,8 +109,7 @@ describe('refreshes', () => {
   });
 
   it('do not change the snapshots that an operation reads', async () => {
-    const upstream = await startSmallUpstream();
-    const { snapshots } = await createTestGateway({ upstream, config: { tokensFreshMs: 20 } });
+    const { snapshots, upstream } = await serve(listingAt(1), { tokensFreshMs: 20 });
     await snapshots.view().read('tokens');
     const view = snapshots.view();
     const begun = await view.read('tokens');
@@ -127,11 +122,9 @@ describe('refreshes', () => {
 
 describe('a failed refresh', () => {
   it('keeps the good snapshot, and is reported', async () => {
-    const upstream = await startSmallUpstream();
-    upstream.plan('tokens', first(1, listingAt(1), status(500)));
-    const { query } = await createTestGateway({
-      upstream,
-      config: { tokensFreshMs: 20, upstreamRetries: 0 },
+    const { query } = await serve(first(1, listingAt(1), status(500)), {
+      tokensFreshMs: 20,
+      upstreamRetries: 0,
     });
     const good = await query<Tokens>(TOKENS);
     await expect
@@ -141,9 +134,7 @@ describe('a failed refresh', () => {
   });
 
   it('is repeated after growing pauses, until one succeeds', async () => {
-    const upstream = await startSmallUpstream();
-    upstream.plan('tokens', status(404));
-    const { query, snapshots } = await createTestGateway({ upstream, firstPauseMs: 100 });
+    const { query, snapshots, upstream } = await serve(status(404), {}, 100);
     snapshots.start();
     await expect.poll(() => upstream.count('tokens')).toBeGreaterThanOrEqual(4);
     const gaps = gapsBetween(upstream);
@@ -153,18 +144,14 @@ describe('a failed refresh', () => {
   });
 
   it('without a snapshot is the answer until the next one, which requests do not bring forward', async () => {
-    const upstream = await startSmallUpstream();
-    upstream.plan('tokens', status(410));
-    const { query } = await createTestGateway({ upstream, firstPauseMs: 10_000 });
+    const { query, upstream } = await serve(status(410), {}, 10_000);
     expect(codesOf(await query(TOKENS))).toEqual(['UPSTREAM_GONE']);
     for (let asked = 0; asked < 20; asked++) expect(codesOf(await query(TOKENS))).toEqual(['UPSTREAM_GONE']);
     expect(upstream.count('tokens')).toBe(1);
   });
 
   it('with a Retry-After is repeated only after that time', async () => {
-    const upstream = await startSmallUpstream();
-    upstream.plan('tokens', status(503, { 'retry-after': '3600' }));
-    const { query, logged } = await createTestGateway({ upstream, firstPauseMs: 10 });
+    const { query, logged } = await serve(status(503, { 'retry-after': '3600' }), {}, 10);
     await query(TOKENS);
     const line = logged.find(({ msg }) => msg.includes('could not be refreshed'));
     expect(line?.retryInMs).toBe(3_600_000);
@@ -173,10 +160,10 @@ describe('a failed refresh', () => {
 
 describe('a clock that is set back', () => {
   it('does not make a listing or a price younger', async () => {
-    const upstream = await startSmallUpstream();
-    const { query } = await createTestGateway({
-      upstream,
-      config: { tokensFreshMs: 300_000, priceMaxAgeMs: 900_000, upstreamRetries: 0 },
+    const { query } = await serve(listingAt(1), {
+      tokensFreshMs: 300_000,
+      priceMaxAgeMs: 900_000,
+      upstreamRetries: 0,
     });
     const monotonic = stopClock();
     // The clock is stopped, so that the listing has no age before it continues.
@@ -197,8 +184,7 @@ describe('a clock that is set back', () => {
 
 describe('versions', () => {
   it('stay the same for equal content that is fetched again, and change with any content', async () => {
-    const upstream = await startSmallUpstream();
-    const { query } = await createTestGateway({ upstream, config: { tokensFreshMs: 20 } });
+    const { query, upstream } = await serve(listingAt(1), { tokensFreshMs: 20 });
     const versionOf = async () => (await query<Status>(STATUS)).data?.listings[1]?.version;
     await query(TOKENS);
     const version = await versionOf();
@@ -212,9 +198,7 @@ describe('versions', () => {
 
 describe('prices', () => {
   it('have the time of the request for them', async () => {
-    const upstream = await startSmallUpstream();
-    upstream.plan('tokens', late(60, listingAt(1)));
-    const { query } = await createTestGateway({ upstream });
+    const { query } = await serve(late(60, listingAt(1)));
     const before = Date.now();
     const { data } = await query<Tokens>(TOKENS);
     const asOf = data?.tokens[0]?.price?.asOf ?? '';
@@ -224,8 +208,7 @@ describe('prices', () => {
   });
 
   it('are null once they are too old, while the token stays', async () => {
-    const upstream = await startSmallUpstream();
-    const { query } = await createTestGateway({ upstream, config: { priceMaxAgeMs: 3_000_000 } });
+    const { query } = await serve(listingAt(1), { priceMaxAgeMs: 3_000_000 });
     const clock = stopClock();
     expect((await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd).toBe(1);
     clock.advance(2_900_000);
@@ -239,10 +222,9 @@ describe('routes', () => {
   const ROUTES = '{ tokens(srcChainKey: "a", srcToken: "0x1") { symbol } }';
   const routes = (symbol: string) => json({ tokens: [tokenRow('b', '0x2', { symbol })] });
   async function withListing(config: { destinationsFreshMs: number }) {
-    const upstream = await startSmallUpstream();
-    const gateway = await createTestGateway({ upstream, config: { ...config, upstreamRetries: 0 } });
+    const gateway = await serve(listingAt(1), { ...config, upstreamRetries: 0 });
     await gateway.query(TOKENS);
-    return { ...gateway, asked: () => upstream.count('tokens') - 1 };
+    return { ...gateway, asked: () => gateway.upstream.count('tokens') - 1 };
   }
 
   it('are cached for a while, and then requested again', async () => {
