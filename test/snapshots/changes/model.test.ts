@@ -1,12 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NATIVE_PLACEHOLDER, tokenKey } from '../../../src/domain/addresses.js';
+import type { EmbeddedFacts } from '../../../src/domain/guarded-facts.js';
 import type { Chain, Fetched, Token } from '../../../src/domain/listing.js';
 import { parseListingRules } from '../../../src/domain/listing-rules.js';
-import { compareNatives, numberChains } from '../../../src/snapshots/changes/agreement.js';
 import { type GuardedListing, guardListing } from '../../../src/snapshots/changes/guard.js';
-import { guardPrices } from '../../../src/snapshots/changes/price-guard.js';
 import { asSent } from '../../../src/snapshots/changes/unguarded.js';
+import { LISTINGS, type ListingContext } from '../../../src/snapshots/listings.js';
+import type { RefresherOptions } from '../../../src/snapshots/refresher.js';
+import type { Snapshot } from '../../../src/snapshots/snapshot.js';
 import { decodeListing, encodeListing } from '../../../src/storage/stored-listing.js';
 import { CHAINS, type ListingKind, TOKENS } from '../../../src/upstream/listing-kinds.js';
 import { tokenRow } from '../../fixtures/rows.js';
@@ -22,7 +24,13 @@ const BASELINE = new Map([
   [NATIVE_PLACEHOLDER, '18'],
   [new World().tokens[2]?.address ?? '', '18'],
 ]);
-const EMBEDDED_CHAINS = new Map([['eip155:2', 'b']]);
+const EMBEDDED: EmbeddedFacts = {
+  chains: [],
+  chainKeys: new Map([['eip155:2', 'b']]),
+  tokens: new Map(
+    [...BASELINE].map(([address, decimals]) => [tokenKey('a', address), new Map([['decimals', decimals]])]),
+  ),
+};
 
 /** One gateway without its edges: its listings, guarded in the same order as in a process. */
 class PureGateway {
@@ -32,37 +40,31 @@ class PureGateway {
   readonly model = new GatewayModel(
     HOLD_BACK_MS,
     new Map([...BASELINE].map(([address, decimals]) => [keyOfToken('a', address), { decimals }])),
-    EMBEDDED_CHAINS,
+    EMBEDDED.chainKeys,
   );
 
   async take(sentChains: Fetched<Chain>, sentTokens: Fetched<Token>, how: 'upstream' | 'peer' | 'rules') {
-    const rules = parseListingRules(this.rulesText);
-    const chainsNow = () => this.chains?.rows ?? [];
-    const operator = rules.resolve(chainsNow);
-    const options = { holdBackMs: HOLD_BACK_MS, rules: operator };
-    const baseline = (key: string) => {
-      const found = [...BASELINE].find(([address]) => tokenKey('a', address) === key);
-      return found && new Map([['decimals' as const, found[1]]]);
+    const rules = parseListingRules(this.rulesText).resolve(() => this.chains?.rows ?? []);
+    const context: ListingContext = {
+      holdBackMs: HOLD_BACK_MS,
+      embedded: () => EMBEDDED,
+      operator: () => rules,
+      rulesFor: () => rules,
+      served: () => ({ chains: undefined, tokens: undefined }),
+      chainsToCompare: () => this.chains?.rows,
     };
-    const peerOf = <Row>(sent: Fetched<Row>, served: Fetched<Row> | undefined) =>
-      how !== 'upstream' && served ? sent : undefined;
-    const before = this.chains ?? (how === 'upstream' ? undefined : sentChains);
-    const guardedChains = await guardListing(
-      { ...options, kind: CHAINS },
-      asSent(CHAINS, sentChains),
-      before,
-      peerOf(sentChains, this.chains),
-    );
-    this.chains = numberChains(guardedChains.listing, before, EMBEDDED_CHAINS, HOLD_BACK_MS);
-    const beforeTokens = this.tokens ?? (how === 'upstream' ? undefined : sentTokens);
-    const guardedTokens = await guardListing(
-      { ...options, kind: TOKENS, baseline },
-      asSent(TOKENS, sentTokens),
-      beforeTokens,
-      peerOf(sentTokens, this.tokens),
-    );
-    const compared = compareNatives(guardedTokens.listing, beforeTokens, this.chains.rows, operator);
-    this.tokens = await guardPrices(compared, beforeTokens);
+    const guarded = async <Row>(
+      kind: ListingKind<Row>,
+      { guard }: Pick<RefresherOptions<Row, Snapshot<Row>>, 'guard'>,
+      sent: Fetched<Row>,
+      served: Fetched<Row> | undefined,
+    ) => {
+      const before = served ?? (how === 'upstream' ? undefined : sent);
+      const peer = how !== 'upstream' && served ? sent : undefined;
+      return (await guard(asSent(kind, sent), before, peer)).listing;
+    };
+    this.chains = await guarded(CHAINS, LISTINGS.chains.within(context), sentChains, this.chains);
+    this.tokens = await guarded(TOKENS, LISTINGS.tokens.within(context), sentTokens, this.tokens);
   }
 
   /** Writes both listings and reads them as another process would. */
