@@ -139,7 +139,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   dataloader: ['graph'],
   http: ['demo', 'http', 'library', 'server'],
   net: ['config-values', 'demo', 'library/fetch-exchange', 'logger', 'server', 'upstream/logo-url'],
-  'fs/promises': ['storage/disk', 'storage/read-regular', 'storage/rules-file'],
+  'fs/promises': ['storage/disk', 'storage/read-regular'],
   fs: [
     'command-line',
     'config-documents',
@@ -149,6 +149,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'logger',
     'mcp/load-protocol',
     'pages',
+    'storage/rules-file',
     // Scripts, not parts of the gateway.
     'packaging',
     'graph/schema/print',

@@ -98,36 +98,12 @@ function startBalancer(start: () => Promise<GatewayProcess>) {
   };
 }
 
-/** Sends requests until the test ends. Counts right answers and collects the faults of the others. */
-function startClients(count: number, ask: (query: string) => Promise<Response>) {
-  const seen = { right: 0, wrong: [] as string[] };
+/** Does a thing again and again, this often at a time, until the test ends or it is stopped. */
+function repeat(count: number, once: () => Promise<void>): () => Promise<void> {
   let isOver = false;
-  async function run(): Promise<void> {
-    while (!isOver) {
-      const fault = await ask(QUERY).then(faultOf, String);
-      if (fault === undefined) seen.right++;
-      else seen.wrong.push(fault);
-      await sleep(40);
-    }
-  }
-  const running = Array.from({ length: count }, run);
-  const stop = async () => {
-    isOver = true;
-    await Promise.all(running);
-  };
-  onTestFinished(stop);
-  return { seen, stop };
-}
-
-/** Requests new routes all the time, so that requests to the upstream are always waiting. */
-function startFlood(count: number, ask: (query: string) => Promise<Response>): () => Promise<void> {
-  let isOver = false;
-  let asked = 0;
   const running = Array.from({ length: count }, async () => {
     while (!isOver) {
-      // Listed tokens: unlisted ones cost the upstream nothing.
-      const { chainKey, address } = demoTokens[asked++ % demoTokens.length] ?? {};
-      await ask(`{ tokens(srcChainKey: "${chainKey}", srcToken: "${address}") { symbol } }`).catch(() => {});
+      await once();
       await sleep(40);
     }
   });
@@ -137,6 +113,27 @@ function startFlood(count: number, ask: (query: string) => Promise<Response>): (
   };
   onTestFinished(stop);
   return stop;
+}
+
+/** Sends requests until the test ends. Counts right answers and collects the faults of the others. */
+function startClients(count: number, ask: (query: string) => Promise<Response>) {
+  const seen = { right: 0, wrong: [] as string[] };
+  const stop = repeat(count, async () => {
+    const fault = await ask(QUERY).then(faultOf, String);
+    if (fault === undefined) seen.right++;
+    else seen.wrong.push(fault);
+  });
+  return { seen, stop };
+}
+
+/** Requests new routes all the time, so that requests to the upstream are always waiting. */
+function startFlood(count: number, ask: (query: string) => Promise<Response>): () => Promise<void> {
+  let asked = 0;
+  return repeat(count, async () => {
+    // Listed tokens: unlisted ones cost the upstream nothing.
+    const { chainKey, address } = demoTokens[asked++ % demoTokens.length] ?? {};
+    await ask(`{ tokens(srcChainKey: "${chainKey}", srcToken: "${address}") { symbol } }`).catch(() => {});
+  });
 }
 
 /** The times in which a gateway works alone, with a rate limit of its own: until a second after it shares again. */

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import {
   buildClientSchema,
   type GraphQLSchema,
@@ -18,8 +16,9 @@ import { TOOLS } from '../src/mcp/tools.js';
 import { chainRow, tokenRow } from './fixtures/rows.js';
 import { callOf } from './mcp/support.js';
 import { type Answer, type FakeUpstream, json, startFakeUpstream, status } from './support/fake-upstream.js';
-import { stopGuarded } from './support/guarded-gateway.js';
+import { onDisk, stopGuarded } from './support/guarded-gateway.js';
 import { open, post } from './support/open-gateway.js';
+import { temporaryFile } from './support/temporary-files.js';
 import { createTestGateway, type TestGateway, type TestGatewayOptions } from './support/test-gateway.js';
 
 const address = (digits: string) => `0x${digits.padStart(40, '0')}`;
@@ -87,14 +86,6 @@ async function startUpstream(): Promise<FakeUpstream> {
   return upstream;
 }
 
-function fileWith(text: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'rules-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const path = join(folder, 'rules.txt');
-  writeFileSync(path, text);
-  return path;
-}
-
 /** Settings without automatic refreshes, and without limits that the walk could reach. */
 const SELDOM = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, upstreamRetries: 0 };
 const NO_LIMITS = { maxRoutesPerOperation: 1000, maxDepth: 100, maxAliases: 10_000 };
@@ -104,7 +95,7 @@ async function start(rules: string, options: TestGatewayOptions = {}): Promise<T
     firstPauseMs: 10,
     ...options,
     upstream: options.upstream ?? (await startUpstream()),
-    config: { ...SELDOM, ...NO_LIMITS, listingRules: fileWith(rules), ...options.config },
+    config: { ...SELDOM, ...NO_LIMITS, listingRules: temporaryFile(rules), ...options.config },
   });
 }
 
@@ -503,10 +494,8 @@ describe('rules by CAIP', () => {
   });
 
   it('apply to a chain that the upstream no longer lists, also after a restart', async () => {
-    const snapshotDir = mkdtempSync(join(tmpdir(), 'rules-disk-'));
-    onTestFinished(() => rmSync(snapshotDir, { recursive: true, force: true }));
     const upstream = await startUpstream();
-    const config = { snapshotDir };
+    const { config } = onDisk();
     const hide = `hide eip155:${HIDDEN_CHAIN.id}`;
     const gateway = await start(hide, { upstream, config });
     await servedChains(gateway);
@@ -516,50 +505,11 @@ describe('rules by CAIP', () => {
     await apply(gateway, `${hide}\n# the same`);
     expect(await servedChains(gateway)).toEqual(['arbitrum', 'ethereum', 'base']);
     expect(await served(gateway)).not.toContain(address('c0ffee04'));
-    await stopGuarded(gateway, snapshotDir);
+    await stopGuarded({ ...gateway, config });
     const next = await start(hide, { upstream, config });
     expect(await served(next)).not.toContain(address('c0ffee04'));
     expect(await served(next)).toContain(SHOWN);
   });
-});
-
-describe("an operator's rule about a guarded value", () => {
-  const sending = (decimals: number) =>
-    withRoutes(json({ tokens: tokens.map((row) => (row.address === SHOWN ? { ...row, decimals } : row)) }));
-  const token = async ({ query }: TestGateway) =>
-    (
-      await query<{ token: unknown }>(
-        `{ token(chainKey: "base", address: "${SHOWN}") { decimals heldBack { served upstream } } }`,
-      )
-    ).data?.token;
-
-  it('accepts a change at once', async () => {
-    const gateway = await start('');
-    expect(await token(gateway)).toEqual({ decimals: 6, heldBack: [] });
-    gateway.upstream.plan('tokens', sending(18));
-    await servedChains(gateway);
-    await refreshed(gateway);
-    expect(await token(gateway)).toEqual({ decimals: 6, heldBack: [{ served: '6', upstream: '18' }] });
-    // The log has the line to paste.
-    const line = gateway.logged.map(({ msg }) => /LISTING_RULES: (accept .*)$/.exec(msg)?.[1]).find(Boolean);
-    expect(line).toBe(`accept base:${SHOWN} decimals 6 18`);
-    await apply(gateway, line ?? '');
-    expect(await token(gateway)).toEqual({ decimals: 18, heldBack: [] });
-  });
-
-  it.each([`base:${SHOWN}`, `eip155:8453/erc20:${SHOWN}`])(
-    'keeps a value (%s), also in the first listing',
-    async (place) => {
-      const upstream = await startUpstream();
-      upstream.plan('tokens', sending(18));
-      const gateway = await start(`keep ${place} decimals 6`, { upstream, config: { holdBackMs: 0 } });
-      const kept = { decimals: 6, heldBack: [{ served: '6', upstream: '18' }] };
-      expect(await token(gateway)).toEqual(kept);
-      await servedChains(gateway);
-      await refreshed(gateway);
-      expect(await token(gateway)).toEqual(kept);
-    },
-  );
 });
 
 describe('rules that hide everything', () => {
@@ -605,7 +555,7 @@ describe('the file of rules of a gateway inside another server', () => {
   it('applies to cached responses and cached routes, too', async () => {
     const upstream = await startUpstream();
     onTestFinished(upstream.close);
-    const path = fileWith('');
+    const path = temporaryFile('');
     const gateway = await open({ ...SELDOM, listingRules: path }, upstream);
     const ask = async <Data>(query: string) =>
       ((await (await gateway.fetch(post(query))).json()) as { data: Data }).data;

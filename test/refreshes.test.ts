@@ -28,55 +28,46 @@ const FIRST: World = {
   ),
 };
 
+/** The changes of rows before the next refresh. `nth` chooses a row, and `stamp` is different each time. */
+type Change = (world: World, nth: number, stamp: number) => World;
+
 const changeAt = <Row>(rows: readonly Row[], nth: number, change: (row: Row) => Partial<Row>) =>
   rows.map((row, index) => (index === nth % rows.length ? { ...row, ...change(row) } : row));
+const ofToken =
+  (change: (stamp: number, row: World['tokens'][number]) => Partial<World['tokens'][number]>): Change =>
+  (world, nth, stamp) => ({
+    ...world,
+    tokens: changeAt(world.tokens, nth, (row) => change(stamp, row)),
+  });
+const chainNamed: Change = (world, nth, stamp) => ({
+  ...world,
+  chains: changeAt(world.chains, nth, () => ({ name: `Chain ${stamp}` })),
+});
+const ofTokens =
+  (change: (tokens: World['tokens'], nth: number, stamp: number) => World['tokens']): Change =>
+  (world, nth, stamp) => ({ ...world, tokens: change(world.tokens, nth, stamp) });
+const address = (stamp: number, filler: string) => `0x${stamp.toString(16).padStart(40, filler)}`;
+const named = ofToken((stamp) => ({ name: `Name ${stamp}` }));
 
-/** The changes of rows before the next refresh. `nth` chooses a row, and `stamp` is different each time. */
-const CHANGES: Readonly<Record<string, (world: World, nth: number, stamp: number) => World>> = {
+const CHANGES: Readonly<Record<string, Change>> = {
   nothing: (world) => world,
-  'a name': ({ chains, tokens }, nth, stamp) => ({
-    chains,
-    tokens: changeAt(tokens, nth, () => ({ name: `Name ${stamp}` })),
-  }),
-  'a price': ({ chains, tokens }, nth, stamp) => ({
-    chains,
-    tokens: changeAt(tokens, nth, () => ({ price: { usd: 50 + (stamp % 200) } })),
-  }),
-  'decimals, which are held back': ({ chains, tokens }, nth, stamp) => ({
-    chains,
-    tokens: changeAt(tokens, nth, ({ decimals }) => ({ decimals: (decimals + 1 + (stamp % 200)) % 256 })),
-  }),
-  'an address': ({ chains, tokens }, nth, stamp) => ({
-    chains,
-    tokens: changeAt(tokens, nth, () => ({ address: `0x${stamp.toString(16).padStart(40, 'a')}` })),
-  }),
-  'the order of rows': ({ chains, tokens }) => ({
-    chains,
-    tokens: [...tokens.slice(1), ...tokens.slice(0, 1)],
-  }),
-  'one row less': ({ chains, tokens }, nth) => ({
-    chains,
-    tokens: tokens.length > 3 ? tokens.filter((_row, index) => index !== nth % tokens.length) : tokens,
-  }),
-  'one row more': ({ chains, tokens }, _nth, stamp) => ({
-    chains,
-    tokens: [
-      ...tokens,
-      tokenRow('gamma', `0x${stamp.toString(16).padStart(40, 'b')}`, { symbol: `N${stamp}` }) as RawToken,
-    ],
-  }),
-  'nearly all rows gone, which is held back': ({ chains, tokens }) => ({
-    chains,
-    tokens: tokens.slice(0, 2),
-  }),
-  'the name of a chain': ({ chains, tokens }, nth, stamp) => ({
-    chains: changeAt(chains, nth, () => ({ name: `Chain ${stamp}` })),
-    tokens,
-  }),
-  'a name and the name of a chain': ({ chains, tokens }, nth, stamp) => ({
-    chains: changeAt(chains, nth, () => ({ name: `Chain ${stamp}` })),
-    tokens: changeAt(tokens, nth, () => ({ name: `Name ${stamp}` })),
-  }),
+  'a name': named,
+  'a price': ofToken((stamp) => ({ price: { usd: 50 + (stamp % 200) } })),
+  'decimals, which are held back': ofToken((stamp, { decimals }) => ({
+    decimals: (decimals + 1 + (stamp % 200)) % 256,
+  })),
+  'an address': ofToken((stamp) => ({ address: address(stamp, 'a') })),
+  'the order of rows': ofTokens((tokens) => [...tokens.slice(1), ...tokens.slice(0, 1)]),
+  'one row less': ofTokens((tokens, nth) =>
+    tokens.length > 3 ? tokens.filter((_row, index) => index !== nth % tokens.length) : tokens,
+  ),
+  'one row more': ofTokens((tokens, _nth, stamp) => [
+    ...tokens,
+    tokenRow('gamma', address(stamp, 'b'), { symbol: `N${stamp}` }) as RawToken,
+  ]),
+  'nearly all rows gone, which is held back': ofTokens((tokens) => tokens.slice(0, 2)),
+  'the name of a chain': chainNamed,
+  'a name and the name of a chain': (world, nth, stamp) => chainNamed(named(world, nth, stamp), nth, stamp),
 };
 
 /** The rows that the gateway serves at one moment, and the time of the token listing. */
@@ -100,27 +91,21 @@ const nameOf = ({ chains }: World, key: string) => ({
   name: chains.find(({ chainKey }) => chainKey === key)?.name,
 });
 
+const ALL_TOKENS = 'tokens { address decimals symbol name price { usd } chain { name } }';
+const allTokens = (served: Served) => ({
+  tokens: served.tokens.map(({ address, decimals, symbol, name, price, chainKey }) => {
+    return { address, decimals, symbol, name, price, chain: nameOf(served, chainKey) };
+  }),
+});
+
 const QUESTIONS: readonly Question[] = [
-  {
-    asked: { query: '{ tokens { address decimals symbol name price { usd } chain { name } } }' },
-    answer: (served) => ({
-      tokens: served.tokens.map(({ address, decimals, symbol, name, price, chainKey }) => {
-        return { address, decimals, symbol, name, price, chain: nameOf(served, chainKey) };
-      }),
-    }),
-  },
+  { asked: { query: `{ ${ALL_TOKENS} }` }, answer: allTokens },
   {
     asked: {
-      query:
-        'query ($nobody: String!) { tokens { address decimals symbol name price { usd } chain { name } } nobody: chain(chainKey: $nobody) { name } }',
+      query: `query ($nobody: String!) { ${ALL_TOKENS} nobody: chain(chainKey: $nobody) { name } }`,
     },
     isNewBy: 'nobody',
-    answer: (served) => ({
-      tokens: served.tokens.map(({ address, decimals, symbol, name, price, chainKey }) => {
-        return { address, decimals, symbol, name, price, chain: nameOf(served, chainKey) };
-      }),
-      nobody: null,
-    }),
+    answer: (served) => ({ ...allTokens(served), nobody: null }),
   },
   {
     asked: { query: '{ tokens { address name } }' },

@@ -17,15 +17,12 @@ import { createRefresher, type RefreshOptions } from './refresher.js';
 import { createReconcile } from './routes/route-rows.js';
 import { createRoutes } from './routes/routes.js';
 import type { Snapshot } from './snapshot.js';
-import { createSources, type SourcesOptions } from './sources/sources.js';
+import { createSources } from './sources/sources.js';
 import { NO_PEERS } from './stores.js';
 import { MAX_UPSTREAM_WAIT_MS, OperationView, type View } from './view/operation-view.js';
 
 /** Times are in milliseconds. */
-export interface SnapshotsOptions
-  extends RefreshOptions,
-    Readonly<Record<FreshnessSetting, number>>,
-    Pick<SourcesOptions, 'routeMapLimits'> {
+export interface SnapshotsOptions extends RefreshOptions, Readonly<Record<FreshnessSetting, number>> {
   readonly service: Service;
   readonly destinationsFreshMs: number;
   /** The hold-back period: a new guarded value is accepted when every listing had it for this long. Infinite: never. */

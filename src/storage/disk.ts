@@ -1,7 +1,7 @@
 /** Stores listings in the directory `SNAPSHOT_DIR`, so that they outlive the process. */
 import { randomBytes } from 'node:crypto';
-import { constants, lstat, mkdir, open, opendir, readdir, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { constants, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { ServiceFingerprints } from '../domain/digests.js';
 import type { Fetched } from '../domain/listing.js';
 import type { Logger } from '../logger.js';
@@ -26,8 +26,6 @@ export interface DiskStoreOptions {
 const LEFT_BEHIND_AFTER_MS = 60_000;
 /** How often the same fault of the directory is logged, in milliseconds. */
 const WARN_AGAIN_AFTER_MS = 3_600_000;
-/** The most entries of the directory that are looked at. */
-const MAX_SWEPT = 10_000;
 /** The most listings of other services whose facts are read. */
 const MAX_OTHERS = 3;
 /** The format is part of the name, so that after a rollback an older gateway finds its own file. */
@@ -42,7 +40,7 @@ const TEMPORARY = /^\w+-\w+\.\d+\.snapshot\.[0-9a-f]{16}\.tmp$/;
 export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStore> {
   const { directory, services, maxBytes, onStored, log } = options;
   try {
-    await makeDirectory(directory);
+    await mkdir(directory, { recursive: true });
     await sweep(directory);
   } catch (error) {
     // A file in place of the directory is a wrong setting. Any other fault may pass, and the gateway can serve.
@@ -114,16 +112,14 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
     },
     async readOthers<Row>(kind: StoredKind<Row>) {
       const names = await readdir(directory).catch(() => []);
-      const others = names
-        .slice(0, MAX_SWEPT)
-        .filter((file) => file.startsWith(`${kind.name}-`) && file.endsWith(ENDING));
+      const others = names.filter((file) => file.startsWith(`${kind.name}-`) && file.endsWith(ENDING));
       const dated = await Promise.all(
-        others.map(async (file) => ({
-          file,
-          at: (await stat(join(directory, file)).catch(() => undefined))?.mtimeMs,
-        })),
+        others.map(async (file) => {
+          const found = await stat(join(directory, file)).catch(() => undefined);
+          return { file, at: found?.mtimeMs ?? 0 };
+        }),
       );
-      dated.sort((one, other) => (other.at ?? 0) - (one.at ?? 0));
+      dated.sort((one, other) => other.at - one.at);
       const read: Fetched<Row>[] = [];
       for (const { file } of dated) {
         // A file with the name of a served one can be of another service at the same address, or from a clock that was
@@ -172,37 +168,13 @@ async function writeWhole(directory: string, file: string, content: Buffer): Pro
   await handle.sync().finally(() => handle.close());
 }
 
-/**
- * Creates a directory and its parents. Node's recursive `mkdir` never ends on a file system that answers ENOENT to each
- * attempt, as /proc does.
- */
-async function makeDirectory(directory: string): Promise<void> {
-  try {
-    await mkdir(directory);
-  } catch (error) {
-    if (isOneOf(error, 'EEXIST') && (await stat(directory)).isDirectory()) return;
-    const parent = dirname(directory);
-    if (!isOneOf(error, 'ENOENT') || parent === directory) throw error;
-    await makeDirectory(parent);
-    // Another gateway may create it at the same time.
-    await mkdir(directory).catch((error: unknown) => {
-      if (!isOneOf(error, 'EEXIST')) throw error;
-    });
-  }
-}
-
 /** Deletes temporary files that killed processes left behind. */
 async function sweep(directory: string): Promise<void> {
-  let swept = 0;
-  for await (const { name } of await opendir(directory)) {
-    if (++swept > MAX_SWEPT) return;
+  for (const name of await readdir(directory)) {
     if (!TEMPORARY.test(name)) continue;
     const path = join(directory, name);
-    try {
-      const { mtimeMs } = await lstat(path);
-      if (Date.now() - mtimeMs > LEFT_BEHIND_AFTER_MS) await rm(path, { force: true });
-    } catch {
-      // A file that cannot be removed does no harm.
-    }
+    // Another gateway may delete it at the same time. A file that cannot be deleted does no harm.
+    const found = await lstat(path).catch(() => undefined);
+    if (found && Date.now() - found.mtimeMs > LEFT_BEHIND_AFTER_MS) await rm(path).catch(() => {});
   }
 }

@@ -1,5 +1,5 @@
 /** Reads the file of the operator's rules, and reads it again when it changes. */
-import { stat } from 'node:fs/promises';
+import { unwatchFile, watchFile } from 'node:fs';
 import type { ListingRules } from '../domain/listing-rules.js';
 import { MAX_RULES_LENGTH, parseListingRules } from '../domain/listing-rules.js';
 import type { Logger } from '../logger.js';
@@ -9,45 +9,29 @@ export interface RulesFileOptions {
   readonly path: string;
   /** Called with the new rules each time the text of the file has changed. */
   readonly onChange: (rules: ListingRules) => void;
-  /** How often to look whether the file has changed, in milliseconds; a second unless given. */
-  readonly pollMs?: number | undefined;
+  /** How long a changed file stays the same before it is read, in milliseconds; a second unless given. */
+  readonly settleMs?: number | undefined;
   readonly log: Logger;
 }
 
-/** A file of rules that is read again when it changes. */
-export interface RulesFile {
-  /** The rules that were last read from the file without an error. */
-  readonly rules: ListingRules;
-  /** Stops looking for changes. */
-  close(): void;
-}
-
 /**
- * Reads a file of rules, and polls for changes: unlike notifications of the file system, polling works on every file
- * system, and after renames and changes of links. A change is read when two polls in a row have found the same state.
+ * Reads a file of rules, and again whenever it has changed and then stayed the same for a while: one that has just
+ * changed may be half written. It polls: unlike notifications of the file system, polling works on every file system,
+ * and after renames and changes of links.
  *
  * @throws ListingRulesError, NotReadable or an error of `node:fs`, if the file cannot be read at the start. Later errors
  *   are logged, and the last rules stay in force
  */
-export async function openRulesFile(options: RulesFileOptions): Promise<RulesFile> {
-  const { path, onChange, pollMs = 1_000, log } = options;
-  // Before the content is read, so that a later change is found.
-  let readState = await stateOf(path);
-  let lastState = readState;
+export async function openRulesFile({ path, onChange, settleMs = 1_000, log }: RulesFileOptions) {
   let { text, rules } = await read(path);
   /** The error in the present content of the file; undefined if it has none. */
   let fault: string | undefined;
   let isClosed = false;
+  let timer: NodeJS.Timeout | undefined;
 
-  async function poll(): Promise<void> {
-    const state = await stateOf(path);
-    const isSettled = state === lastState;
-    lastState = state;
-    if (!isSettled || state === readState) return;
+  async function readAgain(): Promise<void> {
     const found = await read(path).catch(messageOf);
-    // A file that has just changed may be half written.
-    if (isClosed || (await stateOf(path)) !== state) return;
-    readState = state;
+    if (isClosed) return;
     const before = fault;
     fault = typeof found === 'string' ? found : undefined;
     if (typeof found === 'string') {
@@ -69,21 +53,25 @@ export async function openRulesFile(options: RulesFileOptions): Promise<RulesFil
     }
   }
 
-  let timer: NodeJS.Timeout;
-  function schedule(): void {
-    timer = setTimeout(async () => {
-      await poll().catch((err: unknown) => log.error({ err, file: path }, 'Internal error in new rules'));
-      if (!isClosed) schedule();
-    }, pollMs).unref();
+  function readOnceSettled(): void {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      readAgain().catch((err: unknown) => log.error({ err, file: path }, 'Internal error in new rules'));
+    }, settleMs).unref();
   }
-  schedule();
+  watchFile(path, { interval: settleMs / 2, persistent: false }, readOnceSettled);
+  // A change between the first read and the first poll is not noticed.
+  readOnceSettled();
 
   return {
+    /** The rules that were last read from the file without an error. */
     get rules() {
       return rules;
     },
-    close() {
+    /** Stops looking for changes. */
+    close(): void {
       isClosed = true;
+      unwatchFile(path, readOnceSettled);
       clearTimeout(timer);
     },
   };
@@ -92,16 +80,6 @@ export async function openRulesFile(options: RulesFileOptions): Promise<RulesFil
 async function read(path: string): Promise<{ readonly text: string; readonly rules: ListingRules }> {
   const text = (await readRegular(path, MAX_RULES_LENGTH)).toString('utf8');
   return { text, rules: parseListingRules(text) };
-}
-
-/** A text that changes when the file at the path is replaced or written; the code of the error if it cannot be read. */
-async function stateOf(path: string): Promise<string> {
-  try {
-    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
-    return `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
-  } catch (error) {
-    return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  }
 }
 
 function messageOf(error: unknown): string {

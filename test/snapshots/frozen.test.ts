@@ -1,10 +1,9 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { json } from '../support/fake-upstream.js';
-import { startGuarded, stopGuarded, temporaryDirectory } from '../support/guarded-gateway.js';
+import { onDisk, restart, startGuarded } from '../support/guarded-gateway.js';
 import { startSweeping, startSweptUpstream, untilComplete } from '../support/sweep.js';
+import { temporaryFile } from '../support/temporary-files.js';
 
 /*
  * The JSON of frozen rows and lists is kept and sent again (src/execution/kept-json.ts), so whatever is frozen must be so
@@ -59,20 +58,14 @@ function expectFrozen({ snapshots }: Pick<Guarded, 'snapshots'>): void {
 }
 
 it('rows of the upstream are frozen all the way down, also those that are held back, and those from a disk', async () => {
-  const snapshotDir = temporaryDirectory();
-  const rules = join(snapshotDir, 'rules');
-  writeFileSync(rules, 'chains base ethereum\nhide ethereum:0x4444444444444444444444444444444444444444\n');
-  const gateway = await startGuarded(
-    { chains: CHAINS, tokens: TOKENS },
-    { config: { snapshotDir, listingRules: rules } },
-  );
+  const listingRules = temporaryFile(`chains base ethereum\nhide ethereum:${address(4)}\n`);
+  const config = { ...onDisk().config, listingRules };
+  const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS }, { config });
   expectFrozen(gateway);
   await gateway.bring(CONTRADICTORY);
   expect(gateway.heldBackRows().every((count) => count > 1)).toBe(true);
   expectFrozen(gateway);
-  await stopGuarded(gateway, snapshotDir);
-  const { clock, upstream } = gateway;
-  const again = await startGuarded({}, { clock, upstream, config: { snapshotDir } });
+  const again = await restart(gateway, { config: { listingRules: undefined } });
   expect(again.heldBackRows()).toEqual(gateway.heldBackRows());
   expectFrozen(again);
 });

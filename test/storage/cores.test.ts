@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
@@ -10,13 +9,13 @@ import { freePort } from '../support/free-port.js';
 import { ask } from '../support/gateway-process.js';
 import { blockOf, ROOT } from '../support/readme.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
+import { temporaryDirectory } from '../support/temporary-files.js';
 
 const IS_LINUX = process.platform === 'linux';
 
 /** Runs the example of the README with two processes. The end of the test ends them. */
 async function startCluster(env: Readonly<Record<string, string>>) {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-cluster-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryDirectory();
   for (const name of ['dist', 'node_modules', 'package.json'])
     symlinkSync(join(ROOT, name), join(folder, name));
   const example = blockOf('src/storage/README.md', 'cluster');

@@ -5,7 +5,6 @@ import {
   lstatSync,
   lutimesSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -14,7 +13,6 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -23,12 +21,13 @@ import { fingerprint } from '../../src/domain/digests.js';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { openDiskStore } from '../../src/storage/disk.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
-import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { demoTokens } from '../fixtures/demo.js';
 import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
 import { stopClock } from '../support/clock.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
 import { type FakeUpstream, json, startFakeUpstream, status } from '../support/fake-upstream.js';
-import { ask, spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
+import { spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
+import { temporaryDirectory } from '../support/temporary-files.js';
 import {
   codesOf,
   createTestGateway,
@@ -39,12 +38,6 @@ import {
 
 const BOTH = '{ chains { chainKey } tokens { address decimals price { usd } } }';
 const DEAD = status(503);
-
-function makeDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'snapshots-'));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
 
 /** The listings in the directory, without temporary files. */
 function filesIn(directory: string) {
@@ -63,7 +56,7 @@ async function startSmallUpstream(): Promise<FakeUpstream> {
 
 /** A directory with the listings of a gateway, and its upstream, which now fails. */
 async function fill() {
-  const directory = makeDirectory();
+  const directory = temporaryDirectory();
   const upstream = await startSmallUpstream();
   const { query } = await createTestGateway({ upstream, config: { snapshotDir: directory } });
   const answer = await query(BOTH);
@@ -119,14 +112,6 @@ describe('SNAPSHOT_DIR', () => {
       (await query<{ tokens: { price: { usd: number } }[] }>(BOTH)).data?.tokens[0]?.price.usd;
     await expect.poll(usd).toBe(3);
     expect(upstream.seen.slice(asked).every(({ path }) => path === 'tokens')).toBe(true);
-  });
-
-  it('is written at each refresh', async () => {
-    const { directory, upstream, restart } = await fill();
-    upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1', { name: 'Newer' })] }));
-    const { snapshots } = await restart({ tokensFreshMs: 1 });
-    snapshots.start();
-    await expect.poll(() => readFileSync(filesIn(directory).tokens, 'utf8')).toContain('Newer');
   });
 
   it('finds its own files beside those of another format, and leaves these alone', async () => {
@@ -259,37 +244,10 @@ describe('a file that is not to be served', () => {
 });
 
 describe('a directory that cannot be written', () => {
-  it.each(['/proc/gateway/snapshots', '/dev/null/gateway'])(
-    'such as %s does not keep a process busy',
-    async (directory) => {
-      const { child, output, exited } = spawnGateway({ PORT: '0', SNAPSHOT_DIR: directory });
-      onTestFinished(() => void child.kill('SIGKILL'));
-      let hasEnded = false;
-      void exited.then(() => {
-        hasEnded = true;
-      });
-      // Without a race: a poll that continues would advance the stopped clocks of later tests.
-      await expect.poll(() => hasEnded || output().includes('"Listening"')).toBe(true);
-      expect(output()).toMatch(/SNAPSHOT_DIR(: expected a directory| cannot be used yet)/);
-      if (hasEnded) return;
-      const ticks = () => {
-        const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(' ');
-        return Number(fields[13]) + Number(fields[14]);
-      };
-      const ticksInASecond = async () => {
-        const begun = ticks();
-        await sleep(1000);
-        return ticks() - begun;
-      };
-      // In hundredths of a second. After the start the gateway loads more, for some seconds on a busy machine.
-      await expect.poll(ticksInASecond).toBeLessThan(40);
-    },
-  );
-
   it('is logged once an hour and when it can be written again, and shows in the metrics', async () => {
     const clock = stopClock();
     const { log, logged } = await createTestLog();
-    const directory = makeDirectory();
+    const directory = temporaryDirectory();
     const metrics = createMetrics();
     const isStored = async () => /^gateway_listings_stored (\d)$/m.exec((await metrics.expose()).text)?.[1];
     const options = { services: { v1: 'm' }, maxBytes: 10_000, onStored: metrics.stored };
@@ -313,7 +271,7 @@ describe('a directory that cannot be written', () => {
   });
 
   it('because it is a file ends the process at its start with a message', async () => {
-    const file = join(makeDirectory(), 'file');
+    const file = join(temporaryDirectory(), 'file');
     writeFileSync(file, '');
     const { output, exited } = spawnGateway({ PORT: '0', SNAPSHOT_DIR: file });
     expect(await exited).toBe(1);
@@ -321,7 +279,7 @@ describe('a directory that cannot be written', () => {
   });
 
   it('or created does not stop a gateway from serving', async () => {
-    const snapshotDir = join(makeDirectory(), 'x'.repeat(300));
+    const snapshotDir = join(temporaryDirectory(), 'x'.repeat(300));
     const { query, logged } = await createTestGateway({ config: { snapshotDir } });
     expect(codesOf(await query(BOTH))).toEqual([]);
     expect(logged.some(({ msg }) => msg.startsWith('SNAPSHOT_DIR cannot be used yet'))).toBe(true);
@@ -333,7 +291,7 @@ describe('a process that is killed', () => {
   const WRITER = fileURLToPath(new URL('../support/write-forever.js', import.meta.url));
 
   it('during a write, again and again, leaves a whole listing each time', { timeout: 600_000 }, async () => {
-    const directory = makeDirectory();
+    const directory = temporaryDirectory();
     const { log, logged } = await createTestLog();
     let cutWrites = 0;
     // At least fifteen times, until some of them hit a write.
@@ -359,7 +317,7 @@ describe('a process that is killed', () => {
   });
 
   it('or stopped has written the listings that it serves', async () => {
-    const directory = makeDirectory();
+    const directory = temporaryDirectory();
     // So many that the write is in progress at the stop, and few enough to finish it in time.
     const upstream = await startFakeUpstream(generatedListings(10, 8_000));
     onTestFinished(upstream.close);
@@ -387,7 +345,7 @@ describe('a process that is killed', () => {
   });
 
   it('leaves temporary files that a later start deletes, without touching other files', async () => {
-    const directory = makeDirectory();
+    const directory = temporaryDirectory();
     const { log, logged } = await createTestLog();
     const temporary = (digit: string) => `tokens-m.1.snapshot.${digit.repeat(16)}.tmp`;
     const path = (name: string) => join(directory, name);
@@ -402,39 +360,8 @@ describe('a process that is killed', () => {
     expect(logged).toEqual([]);
   });
 
-  it('serves right answers with their true age as soon as it is started again, although the upstream is dead', async () => {
-    const directory = makeDirectory();
-    const upstream = await startFakeUpstream();
-    const env = { UPSTREAM_URL: upstream.url, SNAPSHOT_DIR: directory, TOKENS_FRESH_MS: '1' };
-    const before = await startGatewayProcess(env);
-    await expect.poll(() => filesIn(directory).names).toHaveLength(2);
-    before.child.kill('SIGKILL');
-    await before.exited;
-    await upstream.close();
-    const after = await startGatewayProcess(env);
-    const { data } = await ask<{ tokens: unknown[]; listings: unknown[] }>(
-      after.address,
-      '{ chains { chainKey } tokens { chainKey address decimals symbol } listings { name rows source state } }',
-    );
-    expect(data).toEqual({
-      chains: demoChains.map(({ chainKey }) => ({ chainKey })),
-      tokens: demoTokens.map(({ chainKey, address, decimals, symbol }) => ({
-        chainKey,
-        address,
-        decimals,
-        symbol,
-      })),
-      listings: [
-        { name: 'chains', rows: demoChains.length, source: 'v1', state: 'FRESH' },
-        { name: 'tokens', rows: demoTokens.length, source: 'v1', state: 'STALE' },
-      ],
-    });
-    const stale = await fetch(`${after.address}/graphql?query={tokens{symbol}}`);
-    expect(stale.headers.get('x-stale-listings')).toMatch(/^tokens;age=\d+$/);
-  });
-
   it('serves the stored listings of the successor again, under either profile', async () => {
-    const directory = makeDirectory();
+    const directory = temporaryDirectory();
     const v1 = await startSmallUpstream();
     const successor = await startFakeSuccessor();
     for (const path of ['chains', 'tokens'] as const) v1.plan(path, status(410));

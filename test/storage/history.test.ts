@@ -1,30 +1,15 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { describe, expect, it } from 'vitest';
+import { chainRow } from '../fixtures/rows.js';
+import { address, changesSince, listOf, rows } from '../support/copies.js';
 import { stall, startFakeUpstream } from '../support/fake-upstream.js';
-import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
+import { temporaryDirectory } from '../support/temporary-files.js';
+import { createTestGateway } from '../support/test-gateway.js';
 import { refreshWith } from '../support/test-server.js';
-import type { TokenList } from '../support/token-lists.js';
 
 const CHAINS = [chainRow('a')];
-const address = (index: number) => `0x${index.toString(16).padStart(40, '0')}`;
-const rows = (...indexes: number[]) => indexes.map((index) => tokenRow('a', address(index)));
-
-async function changesSince({ query }: TestGateway, since: string | null) {
-  const { data } = await query<{ tokenChanges: { cursor: string; isReset: boolean; changed: object[] } }>(
-    'query ($since: String) { tokenChanges(since: $since) { cursor isReset changed { address } removedIds } }',
-    { since },
-  );
-  return data?.tokenChanges;
-}
-
-async function listOf({ fetch }: TestGateway): Promise<TokenList> {
-  return (await (await fetch('/tokenlist.json')).json()) as TokenList;
-}
-
 const configFor = (snapshotDir: string) => ({
   snapshotDir,
   chainsFreshMs: 3_600_000,
@@ -42,15 +27,14 @@ async function fileOf(directory: string, listing: string): Promise<string> {
 
 /** A gateway that served three listings, and wrote the last one to disk. */
 async function lived() {
-  const directory = await mkdtemp(join(tmpdir(), 'history-'));
-  onTestFinished(() => rm(directory, { recursive: true }));
+  const directory = temporaryDirectory();
   const upstream = await startFakeUpstream({ chains: CHAINS, tokens: rows(1, 2) });
   const gateway = await createTestGateway({ upstream, config: configFor(directory) });
   await gateway.query('{ chains { chainKey } tokens { symbol } }');
   const first = await changesSince(gateway, null);
   await refreshWith(gateway, rows(1), CHAINS);
   await refreshWith(gateway, rows(1, 3), CHAINS);
-  const since = first?.cursor ?? null;
+  const since = first.cursor;
   const state = { changes: await changesSince(gateway, since), list: await listOf(gateway) };
   const written = async (listing: string) => readFile(await fileOf(directory, listing), 'utf8');
   await expect.poll(() => written('chains')).toContain('"name":"chains"');
@@ -64,7 +48,7 @@ describe('with SNAPSHOT_DIR', () => {
   it('the changes and the version of the token list survive a restart', async () => {
     const { upstream, since, state, restart } = await lived();
     expect(state.changes).toMatchObject({ isReset: false, changed: [{ address: address(3) }] });
-    expect(state.list.version).toEqual({ major: 2, minor: 1, patch: 0 });
+    expect(state.list.list.version).toEqual({ major: 2, minor: 1, patch: 0 });
     for (const path of ['chains', 'tokens'] as const) upstream.plan(path, stall);
     await expect
       .poll(async () => {
@@ -74,7 +58,7 @@ describe('with SNAPSHOT_DIR', () => {
       .toEqual(state);
     const again = await restart();
     await refreshWith(again, rows(1, 3, 4), CHAINS);
-    expect((await listOf(again)).version).toEqual({ major: 2, minor: 2, patch: 0 });
+    expect((await listOf(again)).list.version).toEqual({ major: 2, minor: 2, patch: 0 });
     expect(await changesSince(again, since)).toMatchObject({
       isReset: false,
       changed: [{ address: address(3) }, { address: address(4) }],
@@ -95,6 +79,6 @@ describe('with SNAPSHOT_DIR', () => {
       isReset: true,
       changed: [{ address: address(1) }, { address: address(3) }],
     });
-    expect((await listOf(again)).version).toEqual({ major: 1, minor: 0, patch: 0 });
+    expect((await listOf(again)).list.version).toEqual({ major: 1, minor: 0, patch: 0 });
   });
 });

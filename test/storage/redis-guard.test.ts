@@ -12,8 +12,6 @@ import {
   LISTINGS,
   rowOf,
   startGuarded,
-  stopGuarded,
-  temporaryDirectory,
   WRONG,
 } from '../support/guarded-gateway.js';
 import { prefixOf } from '../support/peers.js';
@@ -21,8 +19,6 @@ import { isRedisMissing, startRedis } from '../support/redis.js';
 
 const { chains: CHAINS, tokens: RIGHT } = LISTINGS;
 const [, ...REST] = RIGHT;
-const accepted = (gateway: GuardedGateway) =>
-  gateway.sample('gateway_accepted_changes_total{listing="tokens",fact="decimals",by="time"}');
 const takenAtOf = ({ snapshots }: GuardedGateway) => snapshots.status(Date.now())[1].takenAt;
 /** Redis refuses snapshots from the future of its clock, so the tests use the last days. */
 function stopPastClocks() {
@@ -30,9 +26,6 @@ function stopPastClocks() {
   vi.setSystemTime(Date.now() - 20 * DAY);
   return clock;
 }
-/** Waits until both serve the same listing. */
-const untilEqual = (one: GuardedGateway, other: GuardedGateway) =>
-  until(async () => takenAtOf(one) === takenAtOf(other));
 
 describe.skipIf(isRedisMissing)('gateways that share', () => {
   it('guard shared listings: wrong values from a peer without a guard are held back here', async () => {
@@ -60,48 +53,6 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     });
     expect(gateway.heldBackRows()).toEqual([0, 1]);
     expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(1);
-  });
-
-  it('accept a change that a peer has accepted after the hold-back period', async () => {
-    const redis = await startRedis();
-    const config = { redisUrl: redis.url };
-    const one = await startGuarded(LISTINGS, { clock: stopPastClocks(), config });
-    const { clock, upstream } = one;
-    const patient = await startGuarded({}, { clock, upstream, config: { ...config, holdBackMs: 10 * DAY } });
-    await one.bring({ tokens: WRONG });
-    await untilEqual(one, patient);
-    expect(await rowOf(patient)).toMatchObject({ decimals: 6, price: null });
-    await one.bring({}, DAY - 1);
-    await untilEqual(one, patient);
-    expect([await rowOf(one), await rowOf(patient)]).toMatchObject([{ decimals: 6 }, { decimals: 6 }]);
-    await one.bring({}, 1);
-    await untilEqual(one, patient);
-    const served = { decimals: 18, price: { usd: 1 }, heldBack: [] };
-    expect([await rowOf(one), await rowOf(patient)]).toMatchObject([served, served]);
-    expect([await accepted(one), await accepted(patient)]).toEqual([1, 1]);
-    expect(patient.heldBackRows()).toEqual([0, 0]);
-    expect(upstream.count('tokens')).toBe(4);
-  });
-
-  it('count the hold-back period from the first peer that saw the change', async () => {
-    const redis = await startRedis();
-    const snapshotDir = temporaryDirectory();
-    // It has served the right value, and is stopped when the wrong one is sent.
-    const before = await startGuarded(LISTINGS, { clock: stopPastClocks(), config: { snapshotDir } });
-    await stopGuarded(before, snapshotDir);
-    const { clock, upstream } = before;
-    const config = { redisUrl: redis.url };
-    const peer = await startGuarded({}, { clock, upstream, config });
-    await peer.bring({ tokens: WRONG });
-    const since = new Date(takenAtOf(peer) ?? 0).toISOString();
-    await peer.bring({}, 12 * HOUR);
-    const after = await startGuarded({}, { clock, upstream, config: { ...config, snapshotDir } });
-    after.snapshots.start();
-    await untilEqual(after, peer);
-    expect(await rowOf(after)).toMatchObject({ decimals: 6, heldBack: [{ since }] });
-    await peer.bring({}, 12 * HOUR);
-    await untilEqual(after, peer);
-    expect(await rowOf(after)).toMatchObject({ decimals: 18, heldBack: [] });
   });
 
   it('continue hold-back periods and remember removed rows after all of them restart', async () => {

@@ -1,35 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { chainRow } from '../fixtures/rows.js';
+import { address, changesSince, listOf, rows } from '../support/copies.js';
 import { json, startFakeUpstream } from '../support/fake-upstream.js';
 import { startPeers, statusOf } from '../support/peers.js';
 import { isRedisMissing } from '../support/redis.js';
 import type { TestGateway } from '../support/test-gateway.js';
-import type { TokenList } from '../support/token-lists.js';
 
-const address = (index: number) => `0x${index.toString(16).padStart(40, '0')}`;
-const rows = (...indexes: number[]) => indexes.map((index) => tokenRow('a', address(index)));
 /** Refreshes only on request of the test. */
 const CONFIG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 };
-
-interface Changes {
-  readonly cursor: string;
-  readonly isReset: boolean;
-  readonly changed: readonly { readonly address: string }[];
-  readonly removedIds: readonly string[];
-}
-
-async function changesSince({ query }: TestGateway, since: string | null): Promise<Changes> {
-  const { data } = await query<{ tokenChanges: Changes }>(
-    'query ($since: String) { tokenChanges(since: $since) { cursor isReset changed { address } removedIds } }',
-    { since },
-  );
-  return data?.tokenChanges as Changes;
-}
-
-async function listOf({ fetch }: TestGateway) {
-  const response = await fetch('/tokenlist.json');
-  return { etag: response.headers.get('etag'), list: (await response.json()) as TokenList };
-}
 
 async function startUpstream() {
   return startFakeUpstream({ chains: [chainRow('a')], tokens: rows(1, 2, 3) });

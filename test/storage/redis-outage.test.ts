@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { reset } from '../support/fake-upstream.js';
 import { freePort } from '../support/free-port.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
@@ -11,6 +11,7 @@ import {
   startPeers,
   statusOf,
   symbolsOf,
+  watchAnswers,
 } from '../support/peers.js';
 import { isRedisMissing, startRedis, type TestRedis } from '../support/redis.js';
 import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
@@ -21,7 +22,6 @@ const REDIS_TIMEOUT_MS = 8_000;
 const AT_ONCE_MS = 500;
 /** How soon a gateway without peers gives its first answer. One that waits for peers takes longer. */
 const FIRST_ANSWER_WITHIN_MS = 10_000;
-const TICK_MS = 20;
 
 interface Outage {
   readonly canBeRead?: boolean;
@@ -71,34 +71,6 @@ const OUTAGES: readonly [string, Outage][] = [
   ['is killed and started again, empty', { begin: (redis) => redis.kill(), end: (redis) => redis.start() }],
 ];
 
-/**
- * Queries each gateway without a pause until the test ends. Returns the wrong answers and the longest wait. The wait is
- * counted in rounds of the event loop of some milliseconds each, so that it does not grow while other processes use the
- * processor.
- */
-function watch(gateways: readonly TestGateway[]) {
-  const seen = { wrong: [] as unknown[], answers: 0, longestMs: 0 };
-  let isOver = false;
-  let ticks = 0;
-  const ticking = setInterval(() => ticks++, TICK_MS);
-  const watching = gateways.map(async (gateway) => {
-    while (!isOver) {
-      const askedAt = ticks;
-      const symbols = await symbolsOf(gateway);
-      seen.longestMs = Math.max(seen.longestMs, (ticks - askedAt) * TICK_MS);
-      seen.answers++;
-      if (symbols.join() !== SYMBOLS.join()) seen.wrong.push(symbols);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  });
-  onTestFinished(async () => {
-    isOver = true;
-    clearInterval(ticking);
-    await Promise.all(watching);
-  });
-  return seen;
-}
-
 /** How often each gateway has logged that it continues alone, and that it shares. */
 function said(gateways: readonly TestGateway[], start: string): readonly number[] {
   return gateways.map(({ logged }) => logged.filter(({ msg }) => msg.startsWith(start)).length);
@@ -118,7 +90,7 @@ describe.skipIf(isRedisMissing)('while Redis', () => {
       for (const gateway of gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
       const connected = () => Promise.all(gateways.map(isConnected));
       await expect.poll(connected).toEqual([1, 1, 1]);
-      const seen = watch(gateways);
+      const seen = watchAnswers(gateways);
 
       await begin(redis);
       await expect.poll(connected).toEqual([0, 0, 0]);

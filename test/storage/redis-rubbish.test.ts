@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { fingerprint, type ServiceFingerprints } from '../../src/domain/digests.js';
 import { decodeListing, encodeListing } from '../../src/storage/stored-listing.js';
 import { type ListingKind, TOKENS } from '../../src/upstream/listing-kinds.js';
@@ -12,9 +12,10 @@ import {
   startPeers,
   statusOf,
   symbolsOf,
+  watchAnswers,
 } from '../support/peers.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
-import { codesOf, type TestGateway } from '../support/test-gateway.js';
+import { codesOf } from '../support/test-gateway.js';
 
 const HOUR = 3_600_000;
 
@@ -27,26 +28,6 @@ async function record(url: string, takenAt: number): Promise<string> {
   const rows = [tokenRow(CHAIN, '0xbad', { symbol: 'BAD' })];
   const taken = { source: 'v1' as const, takenAt, rows, rejected: { count: 0, first: [] } };
   return (await encodeListing(TOKENS as ListingKind<unknown>, taken, servicesAt(url))).toString();
-}
-
-/** Queries the gateways in turn until the test ends, and collects the answers that are not from the upstream. */
-function watch(gateways: readonly TestGateway[]): readonly unknown[] {
-  const wrong: unknown[] = [];
-  let isOver = false;
-  const watching = (async () => {
-    while (!isOver) {
-      for (const gateway of gateways) {
-        const symbols = await symbolsOf(gateway);
-        if (symbols.join() !== SYMBOLS.join()) wrong.push(symbols);
-      }
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-  })();
-  onTestFinished(() => {
-    isOver = true;
-    return watching;
-  });
-  return wrong;
 }
 
 describe.skipIf(isRedisMissing)('invalid data in Redis', () => {
@@ -93,14 +74,14 @@ describe.skipIf(isRedisMissing)('invalid data in Redis', () => {
   it('a snapshot that is older than its takenAt in Redis does not replace a newer one', async () => {
     const { redis, upstream, gateways, key } = await startPeers(3, { config: { tokensFreshMs: 200 } });
     for (const gateway of gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
-    const wrong = watch(gateways);
+    const seen = watchAnswers(gateways);
     await redis.client.hset(key('tokens:snapshot'), {
       takenAt: Date.now() + 30_000,
       text: await at(upstream, -HOUR),
     });
     const count = upstream.count('tokens');
     await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(count + 3);
-    expect(wrong).toEqual([]);
+    expect(seen.wrong).toEqual([]);
   });
 
   it.each([

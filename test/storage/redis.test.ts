@@ -5,6 +5,7 @@ import { stopClocks, until } from '../support/clock.js';
 import {
   type Answer,
   first,
+  gapsBetween,
   json,
   late,
   mostInASecond,
@@ -35,10 +36,9 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
   it('cost the upstream as much as one, and serve the same rows', async () => {
     const { upstream, gateways } = await startPeers(3, { config: { tokensFreshMs: 300 } });
     await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(10);
-    const at = upstream.seen.filter(({ path }) => path === 'tokens').map((request) => request.at);
     // After what others share the next refresh is due in a hundred milliseconds at the earliest, however slow the
     // machine is. Three that do not share leave no such pauses.
-    for (const [index, time] of at.slice(1).entries()) expect(time - (at[index] ?? 0)).toBeGreaterThan(99);
+    for (const gap of gapsBetween(upstream)) expect(gap).toBeGreaterThan(99);
     expect(upstream.count('chains')).toBe(1);
     await expect.poll(() => new Set(gateways.map(versionOf)).size).toBe(1);
     await expect
@@ -56,8 +56,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     upstream.plan('tokens', answer);
     const { gateways } = await startPeers(3, { upstream, config: { tokensFreshMs: 600 } });
     await expect.poll(() => upstream.count('tokens'), { timeout: 20_000 }).toBeGreaterThan(5);
-    const at = upstream.seen.filter(({ path }) => path === 'tokens').map((request) => request.at);
-    for (const [index, time] of at.slice(1).entries()) expect(time - (at[index] ?? 0)).toBeGreaterThan(400);
+    for (const gap of gapsBetween(upstream)) expect(gap).toBeGreaterThan(400);
     await expect.poll(() => new Set(gateways.map(versionOf)).size).toBe(1);
     expect(gateways.map((gateway) => statusOf(gateway).tokens.lastFailure)).toEqual([null, null, null]);
   });
@@ -199,9 +198,9 @@ describe.skipIf(isRedisMissing)('failures', () => {
     // The pauses are of random length, from half of a power of two to all of it; each failure here doubles them for
     // all. Three that count only their own would try more often than that.
     for (const each of [upstream, other]) {
-      const at = each.seen.filter(({ path }) => path === 'tokens').map((request) => request.at);
-      for (const [index, shortest] of [150, 300, 600].entries())
-        expect((at[index + 1] ?? 0) - (at[index] ?? 0)).toBeGreaterThan(shortest - 2);
+      const gaps = gapsBetween(each);
+      for (const [nth, shortest] of [150, 300, 600].entries())
+        expect(gaps[nth]).toBeGreaterThan(shortest - 2);
     }
     await expect.poll(() => new Set(gateways.map((gateway) => failureOf(gateway)?.at)).size).toBe(1);
     for (const gateway of gateways) expect(failureOf(gateway)?.code).toBe('UPSTREAM_STATUS');

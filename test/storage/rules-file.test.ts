@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   mkdirSync,
-  mkdtempSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -10,7 +9,6 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -18,23 +16,13 @@ import type { ListingRules } from '../../src/domain/listing-rules.js';
 import { openRulesFile } from '../../src/storage/rules-file.js';
 import { spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
 import { open } from '../support/open-gateway.js';
+import { temporaryDirectory, temporaryFile } from '../support/temporary-files.js';
 import { createTestLog } from '../support/test-gateway.js';
 
-const POLL_MS = 10;
+/** Long enough for a busy machine to poll twice in it. */
+const SETTLE_MS = 40;
 /** Long enough for several polls of the file. */
 const SOME_LOOKS_MS = 300;
-
-function makeFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'rules-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
-function fileWith(text: string): string {
-  const path = join(makeFolder(), 'rules.txt');
-  writeFileSync(path, text);
-  return path;
-}
 
 /** Those of the chains that the rules hide. */
 const hiddenBy = (rules: ListingRules) =>
@@ -45,7 +33,7 @@ async function watch(path: string) {
   const changes: string[][] = [];
   const file = await openRulesFile({
     path,
-    pollMs: POLL_MS,
+    settleMs: SETTLE_MS,
     onChange: (rules) => changes.push([...hiddenBy(rules)]),
     log,
   });
@@ -55,7 +43,7 @@ async function watch(path: string) {
 
 describe('a file of rules', () => {
   it('is read at once, and again when it is written', async () => {
-    const path = fileWith('hide a');
+    const path = temporaryFile('hide a');
     const { hidden, changes, logged } = await watch(path);
     expect(hidden()).toEqual(['a']);
     writeFileSync(path, 'hide b\nhide c');
@@ -70,7 +58,7 @@ describe('a file of rules', () => {
   });
 
   it('is read again when another file replaces it, as editors do', async () => {
-    const path = fileWith('hide a');
+    const path = temporaryFile('hide a');
     const { changes } = await watch(path);
     for (const key of ['b', 'c', 'a']) {
       writeFileSync(`${path}.new`, `hide ${key}`);
@@ -83,7 +71,7 @@ describe('a file of rules', () => {
   });
 
   it('is read again when a link on its path changes, as in Kubernetes', async () => {
-    const folder = makeFolder();
+    const folder = temporaryDirectory();
     const put = (version: string, text: string) => {
       mkdirSync(join(folder, version));
       writeFileSync(join(folder, version, 'rules.txt'), text);
@@ -102,19 +90,19 @@ describe('a file of rules', () => {
   });
 
   it('is not read while it is being written', async () => {
-    const path = fileWith('hide a');
+    const path = temporaryFile('hide a');
     const { changes } = await watch(path);
     truncateSync(path);
     for (let written = 0; written < 50; written++) {
       appendFileSync(path, '# a comment\n');
-      await sleep(POLL_MS / 5);
+      await sleep(SETTLE_MS / 20);
     }
     appendFileSync(path, 'hide b\nhide c\n');
     await expect.poll(() => changes).toEqual([['b', 'c']]);
   });
 
   it('changes nothing when only its times change', async () => {
-    const path = fileWith('hide a');
+    const path = temporaryFile('hide a');
     const { changes, logged } = await watch(path);
     utimesSync(path, 1, 1);
     await sleep(SOME_LOOKS_MS);
@@ -148,7 +136,7 @@ describe('a file of rules', () => {
       (path) => truncateSync(path, 1_048_577),
     ],
   ])('%s leaves the last rules in force, with one line in the log', async (_name, reason, spoil) => {
-    const path = fileWith('hide a');
+    const path = temporaryFile('hide a');
     const { hidden, changes, logged } = await watch(path);
     spoil(path);
     await expect.poll(() => logged).toHaveLength(1);
@@ -169,7 +157,7 @@ describe('a file of rules', () => {
   });
 
   it('logs each distinct error once, and its end', async () => {
-    const path = fileWith('hide a');
+    const path = temporaryFile('hide a');
     const { changes, logged } = await watch(path);
     const errors = () => logged.filter(({ level }) => level === 'error').length;
     writeFileSync(path, 'broken');
@@ -188,7 +176,7 @@ describe('a file of rules', () => {
   });
 
   it('is not read after close', async () => {
-    const path = fileWith('hide a');
+    const path = temporaryFile('hide a');
     const { file, changes, logged } = await watch(path);
     file.close();
     writeFileSync(path, 'hide b');
@@ -201,12 +189,12 @@ describe('a file of rules', () => {
   });
 
   it('logs it if the receiver of changes throws, and continues', async () => {
-    const path = fileWith('hide a');
+    const path = temporaryFile('hide a');
     const { log, logged } = await createTestLog();
     const onChange = () => {
       throw new Error('of the receiver');
     };
-    const file = await openRulesFile({ path, pollMs: POLL_MS, onChange, log });
+    const file = await openRulesFile({ path, settleMs: SETTLE_MS, onChange, log });
     onTestFinished(file.close);
     const internal = () => logged.filter(({ msg }) => msg.startsWith('Internal error')).length;
     writeFileSync(path, 'hide b');
@@ -218,14 +206,14 @@ describe('a file of rules', () => {
   it('with an error rejects the call that opens it', async () => {
     const { log } = await createTestLog();
     const opened = (path: string) => openRulesFile({ path, onChange: () => {}, log });
-    await expect(opened(fileWith('broken'))).rejects.toThrow(/^line 1: expected a rule/);
+    await expect(opened(temporaryFile('broken'))).rejects.toThrow(/^line 1: expected a rule/);
     await expect(opened('/nowhere/at-all')).rejects.toThrow(/ENOENT/);
   });
 });
 
 describe('LISTING_RULES', () => {
   it('with an error ends the process with status 1, beside the errors of other settings', async () => {
-    const path = fileWith('chains base\nhide\n');
+    const path = temporaryFile('chains base\nhide\n');
     const { output, exited } = spawnGateway({ LISTING_RULES: path, MAX_DEPTH: '0' });
     expect(await exited).toBe(1);
     expect(JSON.parse(output()).details).toEqual([
@@ -235,13 +223,13 @@ describe('LISTING_RULES', () => {
   });
 
   it('without an error lets the process start', async () => {
-    const { output } = await startGatewayProcess({ LISTING_RULES: fileWith('hide gnosis') });
+    const { output } = await startGatewayProcess({ LISTING_RULES: temporaryFile('hide gnosis') });
     expect(output()).toContain('Listening');
   });
 
   it('is an option of the library, too: the path of the file', async () => {
-    await open({ listingRules: fileWith('hide gnosis') });
-    await expect(open({ listingRules: fileWith('broken'), maxDepth: 0 })).rejects.toThrow(
+    await open({ listingRules: temporaryFile('hide gnosis') });
+    await expect(open({ listingRules: temporaryFile('broken'), maxDepth: 0 })).rejects.toThrow(
       /listingRules: expected a text file of rules .* with this error: line 1: .*; maxDepth: expected/,
     );
   });

@@ -1,11 +1,10 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { type StoppedClocks, stopClocks, until } from './clock.js';
 import { type FakeListings, json, startFakeUpstream } from './fake-upstream.js';
-import { createTestGateway, type TestGateway, type TestGatewayOptions } from './test-gateway.js';
+import { temporaryDirectory } from './temporary-files.js';
+import { createTestGateway, sampleOf, type TestGateway, type TestGatewayOptions } from './test-gateway.js';
 
 export const MINUTE = 60_000;
 export const HOUR = 3_600_000;
@@ -23,6 +22,8 @@ export interface GuardedRow {
 /** A gateway that refreshes its listings only when a test calls `bring`. */
 export interface GuardedGateway extends TestGateway {
   readonly clock: StoppedClocks;
+  /** The settings that it was started with. */
+  readonly config: NonNullable<GuardedOptions['config']>;
   /** Refreshes both listings with these rows, half a minute after the last refresh unless given. */
   bring(listings: FakeListings, afterMs?: number, headers?: Record<string, string>): Promise<void>;
   tokens(): Promise<readonly GuardedRow[]>;
@@ -51,7 +52,12 @@ export async function startGuarded(
   listings: FakeListings,
   options: GuardedOptions = {},
 ): Promise<GuardedGateway> {
-  const { clock = stopClocks(), upstream = await startFakeUpstream(listings), config, ...others } = options;
+  const {
+    clock = stopClocks(),
+    upstream = await startFakeUpstream(listings),
+    config = {},
+    ...others
+  } = options;
   const gateway = await createTestGateway({
     ...others,
     upstream,
@@ -73,6 +79,7 @@ export async function startGuarded(
   return {
     ...gateway,
     clock,
+    config,
     async bring(rows, afterMs = MINUTE / 2, headers) {
       const before = await refreshes();
       clock.advance(afterMs);
@@ -96,11 +103,7 @@ export async function startGuarded(
       );
       return data?.chains ?? [];
     },
-    async sample(series) {
-      const { text } = await metrics.expose();
-      const line = text.split('\n').find((each) => each.startsWith(`${series} `));
-      return line === undefined ? undefined : Number(line.slice(series.length + 1));
-    },
+    sample: (series) => sampleOf(gateway, series),
     heldBackLines: () => logged.map(({ msg }) => msg).filter((msg) => msg.startsWith('Held back in the ')),
     ruleInLog() {
       const lines = logged.flatMap(({ msg }) => / add this line to LISTING_RULES: (.*)$/.exec(msg) ?? []);
@@ -134,18 +137,14 @@ export async function rowOf(gateway: GuardedGateway, address = '0x1'): Promise<G
   return (await gateway.tokens()).find((row) => row.address === address);
 }
 
-/** A directory for `SNAPSHOT_DIR`, and for other files; the test's end removes it. */
-export function temporaryDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'guarded-'));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
+/** The options of a gateway with a `SNAPSHOT_DIR` of its own. */
+export const onDisk = () => ({ config: { snapshotDir: temporaryDirectory() } });
 
 /** Ends a gateway as the end of its process would, after its listings were written to disk. */
-export async function stopGuarded(
-  { snapshots }: Pick<TestGateway, 'snapshots'>,
-  directory: string,
-): Promise<void> {
+export async function stopGuarded({
+  snapshots,
+  config: { snapshotDir: directory = '' },
+}: Pick<GuardedGateway, 'snapshots' | 'config'>): Promise<void> {
   const served = snapshots.status(Date.now()).map(({ takenAt }) => takenAt);
   const kept = () =>
     ['chains', 'tokens'].map((name) => {
@@ -162,14 +161,9 @@ export async function stopGuarded(
   snapshots.stop();
 }
 
-/** Ends a gateway, and starts another one on the same disk and clock. */
-export async function restart(
-  before: GuardedGateway,
-  snapshotDir: string,
-  options: GuardedOptions = {},
-  config: GuardedOptions['config'] = {},
-): Promise<GuardedGateway> {
-  await stopGuarded(before, snapshotDir);
-  const { upstream, clock } = before;
-  return startGuarded({}, { upstream, clock, ...options, config: { snapshotDir, ...config } });
+/** Ends a gateway, and starts another one with the same upstream, clock and settings, unless others are given. */
+export async function restart(before: GuardedGateway, options: GuardedOptions = {}): Promise<GuardedGateway> {
+  await stopGuarded(before);
+  const { upstream, clock, config } = before;
+  return startGuarded({}, { upstream, clock, ...options, config: { ...config, ...options.config } });
 }

@@ -1,8 +1,9 @@
+import { onTestFinished } from 'vitest';
 import { peerScope } from '../../src/upstream/services.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { type Answer, type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';
 import { startRedis, type TestRedis } from './redis.js';
-import { createTestGateway, type TestGateway, type TestGatewayOptions } from './test-gateway.js';
+import { createTestGateway, sampleOf, type TestGateway, type TestGatewayOptions } from './test-gateway.js';
 
 /** Several whole gateways in one process that share one upstream through one real Redis. */
 export interface TestPeers {
@@ -86,19 +87,13 @@ export async function refreshes(
   outcome: string,
 ): Promise<number> {
   const name = `gateway_listing_refreshes_total{listing="${listing}",outcome="${outcome}"}`;
-  const each = await Promise.all(gateways.map((gateway) => sample(gateway, name)));
+  const each = await Promise.all(gateways.map((gateway) => sampleOf(gateway, name)));
   return each.reduce<number>((sum, value) => sum + (value ?? 0), 0);
 }
 
 /** 1 while the gateway shares, 0 while it works alone, undefined before either. */
 export function isConnected(gateway: TestGateway): Promise<number | undefined> {
-  return sample(gateway, 'gateway_redis_connected');
-}
-
-async function sample({ metrics }: TestGateway, series: string): Promise<number | undefined> {
-  const { text } = await metrics.expose();
-  const line = text.split('\n').find((each) => each.startsWith(`${series} `));
-  return line === undefined ? undefined : Number(line.slice(series.length + 1));
+  return sampleOf(gateway, 'gateway_redis_connected');
 }
 
 /** The status of both listings of a gateway. */
@@ -111,4 +106,34 @@ export function statusOf({ snapshots }: TestGateway) {
 export async function symbolsOf({ query }: TestGateway): Promise<readonly (string | undefined)[]> {
   const { data, errors } = await query<{ tokens: readonly { symbol: string }[] }>('{ tokens { symbol } }');
   return errors?.map(({ extensions }) => extensions?.code) ?? data?.tokens.map(({ symbol }) => symbol) ?? [];
+}
+
+const TICK_MS = 20;
+
+/**
+ * Queries each gateway without a pause until the test ends. Returns the wrong answers and the longest wait. The wait is
+ * counted in rounds of the event loop of some milliseconds each, so that it does not grow while other processes use the
+ * processor.
+ */
+export function watchAnswers(gateways: readonly TestGateway[]) {
+  const seen = { wrong: [] as unknown[], answers: 0, longestMs: 0 };
+  let isOver = false;
+  let ticks = 0;
+  const ticking = setInterval(() => ticks++, TICK_MS);
+  const watching = gateways.map(async (gateway) => {
+    while (!isOver) {
+      const askedAt = ticks;
+      const symbols = await symbolsOf(gateway);
+      seen.longestMs = Math.max(seen.longestMs, (ticks - askedAt) * TICK_MS);
+      seen.answers++;
+      if (symbols.join() !== SYMBOLS.join()) seen.wrong.push(symbols);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  });
+  onTestFinished(async () => {
+    isOver = true;
+    clearInterval(ticking);
+    await Promise.all(watching);
+  });
+  return seen;
 }

@@ -59,8 +59,6 @@ export interface TestGatewayOptions {
   /** Settings that differ from the defaults. Limits that a busy machine could reach are very high unless set here. */
   readonly config?: Partial<Config>;
   readonly firstPauseMs?: number;
-  /** Bounds on the map of routes. */
-  readonly routeMapLimits?: { readonly pairs: number; readonly destinations: number };
   /** Long unless given: on a busy machine gateways could otherwise not share. */
   readonly redisTimeoutMs?: number;
   /** The peers to share with, in place of Redis. */
@@ -115,7 +113,6 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
       },
     },
     firstPauseMs: options.firstPauseMs,
-    routeMapLimits: options.routeMapLimits,
     redisTimeoutMs: options.redisTimeoutMs ?? 30_000,
     peers: options.peers,
     ...(options.decorate ? { decorate: options.decorate } : {}),
@@ -181,4 +178,11 @@ export function defaultConfig(): Config {
 /** The codes of the errors of a response. */
 export function codesOf({ errors = [] }: Answered<unknown>): (string | undefined)[] {
   return errors.map(({ extensions }) => extensions?.code);
+}
+
+/** The value of a series of the metrics; undefined without it. */
+export async function sampleOf({ metrics }: TestGateway, series: string): Promise<number | undefined> {
+  const { text } = await metrics.expose();
+  const line = text.split('\n').find((each) => each.startsWith(`${series} `));
+  return line === undefined ? undefined : Number(line.slice(series.length + 1));
 }

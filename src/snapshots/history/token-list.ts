@@ -130,23 +130,22 @@ export async function nextTokenListState(
 
 /** The change between two lists. The order of tokens is ignored. It yields to requests. */
 async function bumpBetween(before: ListedTokens, after: ListedTokens): Promise<VersionBump> {
-  const known = new Map<string, string>();
-  await forEachChunk((await tokenListContentOf(before.rows, before.chains)).entries, (chunk) => {
-    for (const entry of chunk) known.set(keyOf(entry), JSON.stringify(entry));
-  });
-  const { entries } = await tokenListContentOf(after.rows, after.chains);
-  let added = 0;
-  let changed = 0;
-  await forEachChunk(entries, (chunk) => {
-    for (const entry of chunk) {
-      const old = known.get(keyOf(entry));
-      if (old === undefined) added++;
-      else if (old !== JSON.stringify(entry)) changed++;
-    }
-  });
-  if (known.size > entries.length - added) return 'major';
-  if (added > 0) return 'minor';
-  return changed > 0 ? 'patch' : 'none';
+  const known = await entriesByKey(before);
+  const present = await entriesByKey(after);
+  if ([...known.keys()].some((key) => !present.has(key))) return 'major';
+  if (present.size > known.size) return 'minor';
+  return [...present].some(([key, entry]) => known.get(key) !== entry) ? 'patch' : 'none';
+}
+
+/**
+ * The JSON of each entry. As in the package of the schema, addresses in another letter case are different. It yields to
+ * requests before it begins, as a list has at most {@link MAX_ENTRIES} entries.
+ */
+async function entriesByKey({ rows, chains }: ListedTokens): Promise<ReadonlyMap<string, string>> {
+  const { entries } = await tokenListContentOf(rows, chains);
+  return yieldThen(
+    () => new Map(entries.map((entry) => [`${entry.chainId}_${entry.address}`, JSON.stringify(entry)])),
+  );
 }
 
 /** The version after a change. */
@@ -154,11 +153,6 @@ function bumped({ major, minor, patch }: TokenListVersion, bump: VersionBump): T
   if (bump === 'major') return { major: major + 1, minor: 0, patch: 0 };
   if (bump === 'minor') return { major, minor: minor + 1, patch: 0 };
   return { major, minor, patch: bump === 'patch' ? patch + 1 : patch };
-}
-
-/** The identity of an entry. As in the package of the schema, addresses in another letter case are different. */
-function keyOf({ chainId, address }: TokenListEntry): string {
-  return `${chainId}_${address}`;
 }
 
 function compareVersions(one: TokenListVersion, other: TokenListVersion): number {

@@ -1,14 +1,8 @@
 /** Stores the known routes of many tokens in little memory. A scan finds the reverse routes. */
 import { type RowsAge, sentAtOf, type Token } from '../../domain/listing.js';
 
-/** Bounds on the memory of the map. */
-export interface RouteMapLimits {
-  readonly pairs: number;
-  readonly destinations: number;
-}
-
-/** 8 MB for the pairs, and about the same for the names of the destinations. */
-const LIMITS: RouteMapLimits = { pairs: 2_000_000, destinations: 50_000 };
+/** Bounds on memory: 8 MB for the pairs, and about the same for the names of the destinations. */
+const LIMITS = { pairs: 2_000_000, destinations: 50_000 };
 
 /** Times are in milliseconds since 1970. */
 interface Answer {
@@ -34,7 +28,7 @@ export class RouteMap {
   /** How many answers were entered or removed, even if the routes stayed the same. */
   answerCount = 0;
 
-  constructor(private readonly limits: RouteMapLimits = LIMITS) {}
+  constructor(private readonly limits = LIMITS) {}
 
   /** How many source tokens have an answer. */
   get size(): number {

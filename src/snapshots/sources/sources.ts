@@ -8,7 +8,7 @@ import { growingPause } from '../../scheduling/growing-pause.js';
 import { TOKENS } from '../../upstream/listing-kinds.js';
 import type { Routes } from '../routes/routes.js';
 import type { TokenSnapshot } from '../snapshot.js';
-import { RouteMap, type RouteMapLimits } from './route-map.js';
+import { RouteMap } from './route-map.js';
 
 export interface SourcesOptions {
   /** The time in which the routes of each bridgeable token are requested once, in milliseconds. */
@@ -20,8 +20,6 @@ export interface SourcesOptions {
   readonly select: (rows: readonly Token[]) => readonly Token[];
   /** Called after each request: `ok`, or the code of the error. */
   readonly onAsked: ((outcome: string) => void) | undefined;
-  /** Bounds on the map of routes, for tests. */
-  readonly routeMapLimits?: RouteMapLimits | undefined;
   readonly log: Logger;
 }
 
@@ -45,21 +43,6 @@ export interface RouteMapState {
   readonly changes: number;
   /** How often an answer was entered or removed. This can change the time of the oldest answer. */
   readonly answers: number;
-}
-
-/** The progress of the sweep. */
-export interface SweepStatus {
-  /** Tokens with an answer. */
-  readonly known: number;
-  /** Bridgeable tokens without one. */
-  readonly left: number;
-  readonly pairs: number;
-  /** The age of the oldest answer, in milliseconds; undefined without one. */
-  readonly ageMs: number | undefined;
-  /** The time in which each token is requested once, in milliseconds. */
-  readonly intervalMs: number;
-  /** Whether the sweep is stopped, because of an answer of the upstream or because the map is full. */
-  readonly isStopped: boolean;
 }
 
 /** The last failed request for the routes of a token. */
@@ -88,7 +71,7 @@ export type Sources = ReturnType<typeof createSources>;
 /** Creates the sources. Nothing is requested before `start`. */
 export function createSources(options: SourcesOptions) {
   const { intervalMs, service, tokens, select, onAsked, log } = options;
-  const map = new RouteMap(options.routeMapLimits);
+  const map = new RouteMap();
   const failures = new Map<string, Failure>();
   let routes: Pick<Routes, 'askInBackground'> | undefined;
   let lastError: UpstreamError | undefined;
@@ -98,44 +81,37 @@ export function createSources(options: SourcesOptions) {
   let stop: { readonly until: number; readonly source: string } | undefined;
   let goneInARow = 0;
   let isFull = false;
-  /** The indexes of the last listing whose tokens were compared with the map. They change with its tokens. */
-  let followed: TokenSnapshot['indexes'] | undefined;
   let hasBegun = false;
   let wasComplete = false;
-  let timer: NodeJS.Timeout | undefined;
-  let isStepping = false;
+  /** Whether the next step is to follow at once. */
+  let isWoken = false;
+  let endWait = () => {};
   let isClosed = false;
 
-  /** How many bridgeable tokens have no answer. */
-  function countMissing({ rows }: TokenSnapshot): number {
-    let count = 0;
-    for (const [key, { isBridgeable }] of keyedRows(rows, TOKENS.keyOf)) {
-      if (isBridgeable && !map.get(key)) count++;
-    }
-    return count;
-  }
-
   /**
-   * The bridgeable token to request now, if any, and how many there are. Tokens without an answer are first, then those
-   * with the oldest answer. A token whose request failed is last, and is requested once more.
+   * The bridgeable token to request now, if any, how many there are, and how many of them have no answer. Tokens without
+   * an answer are first, then those with the oldest answer. A token whose request failed is last, and is requested once
+   * more.
    */
-  function findDue({ rows }: TokenSnapshot): { readonly token: Token | undefined; readonly count: number } {
+  function survey({ rows }: TokenSnapshot) {
     const now = Date.now();
-    let token: Token | undefined;
+    let due: Token | undefined;
     let oldest = Number.POSITIVE_INFINITY;
     let count = 0;
+    let missing = 0;
     for (const [key, row] of keyedRows(rows, TOKENS.keyOf)) {
       if (!row.isBridgeable) continue;
       count++;
-      const failure = failures.get(key);
-      const askedAt = Math.max(map.get(key)?.sentAt ?? NEVER, failure?.at ?? NEVER);
+      const [known, failure] = [map.get(key), failures.get(key)];
+      if (!known) missing++;
+      const askedAt = Math.max(known?.sentAt ?? NEVER, failure?.at ?? NEVER);
       // If the clock was set back, the difference also counts as passed time.
       const isDue = failure?.isFirst || Math.abs(now - askedAt) >= intervalMs;
       if (!isDue || askedAt >= oldest) continue;
       oldest = askedAt;
-      token = row;
+      due = row;
     }
-    return { token, count };
+    return { due, count, missing };
   }
 
   function stopFor(ms: number, reason: string, facts: object): void {
@@ -191,12 +167,9 @@ export function createSources(options: SourcesOptions) {
   async function step(): Promise<number> {
     const listed = tokens();
     if (!listed || !routes) return IDLE_MS;
-    if (followed !== listed.indexes) {
-      followed = listed.indexes;
-      const rows = keyedRows(listed.rows, TOKENS.keyOf);
-      map.removeUnless((key) => rows.get(key)?.isBridgeable === true);
-      for (const key of failures.keys()) if (!rows.has(key)) failures.delete(key);
-    }
+    const rows = keyedRows(listed.rows, TOKENS.keyOf);
+    map.removeUnless((key) => rows.get(key)?.isBridgeable === true);
+    for (const key of failures.keys()) if (!rows.has(key)) failures.delete(key);
     const now = performance.now();
     if (stop && (now >= stop.until || stop.source !== service.source)) {
       stop = undefined;
@@ -204,13 +177,13 @@ export function createSources(options: SourcesOptions) {
     }
     const waitMs = Math.max(nextAt, stop?.until ?? 0) - now;
     if (waitMs > 0) return waitMs;
-    const { token, count } = findDue(listed);
-    if (!token) return IDLE_MS;
+    const { due, count } = survey(listed);
+    if (!due) return IDLE_MS;
     if (!hasBegun)
       log.info({ tokens: count, intervalMs }, 'A sweep of the routes of all bridgeable tokens begins');
     hasBegun = true;
-    await ask(token, routes, intervalMs / count);
-    if (!wasComplete && map.size >= count && countMissing(listed) === 0) {
+    await ask(due, routes, intervalMs / count);
+    if (!wasComplete && map.size >= count && survey(listed).missing === 0) {
       wasComplete = true;
       log.info({ known: map.size, pairs: map.pairs }, 'The routes of all bridgeable tokens are known');
     }
@@ -218,28 +191,25 @@ export function createSources(options: SourcesOptions) {
   }
 
   async function run(): Promise<void> {
-    isStepping = true;
-    const indexes = tokens()?.indexes;
-    let waitMs = IDLE_MS;
-    try {
-      waitMs = await step();
-    } catch (err) {
-      log.error({ err }, 'Internal error in the sweep of routes');
+    while (!isClosed) {
+      isWoken = false;
+      const waitMs = await step().catch((err: unknown) => {
+        log.error({ err }, 'Internal error in the sweep of routes');
+        return IDLE_MS;
+      });
+      if (isWoken) continue;
+      // Tokens become due during the wait, so it is limited.
+      const longestMs = Math.max(LEAST_PAUSE_MS, Math.min(IDLE_MS, intervalMs));
+      await new Promise<void>((resolve) => {
+        endWait = resolve;
+        setTimeout(resolve, Math.max(0, Math.min(waitMs, longestMs))).unref();
+      });
     }
-    isStepping = false;
-    // If there is a new listing meanwhile, the next step follows at once.
-    schedule(tokens()?.indexes === indexes ? waitMs : 0);
-  }
-
-  function schedule(ms: number): void {
-    clearTimeout(timer);
-    // Tokens become due during the wait, so it is limited.
-    const longestMs = Math.max(LEAST_PAUSE_MS, Math.min(IDLE_MS, intervalMs));
-    if (!isClosed) timer = setTimeout(run, Math.max(0, Math.min(ms, longestMs))).unref();
   }
 
   function wake(): void {
-    if (routes && !isStepping) schedule(0);
+    isWoken = true;
+    endWait();
   }
 
   return {
@@ -258,8 +228,9 @@ export function createSources(options: SourcesOptions) {
     },
     /** Starts the sweep, with requests through these routes. */
     start(by: Pick<Routes, 'askInBackground'>): void {
+      if (routes) return;
       routes = by;
-      wake();
+      void run();
     },
     /** Call it when there is another token listing. */
     wake,
@@ -270,7 +241,7 @@ export function createSources(options: SourcesOptions) {
      * @throws UpstreamError while there is no answer: the error of the last failed request, if any
      */
     sourcesOf(listed: TokenSnapshot, chainKey: string, address: string): TokenSources {
-      const isComplete = countMissing(listed) === 0;
+      const isComplete = survey(listed).missing === 0;
       const asOf = map.oldestAt ?? null;
       if (asOf === null && !isComplete) throw lastError ?? nothingYet();
       return {
@@ -292,16 +263,20 @@ export function createSources(options: SourcesOptions) {
         },
       };
     },
-    status(): SweepStatus {
+    /**
+     * The progress of the sweep: how many bridgeable tokens have an answer and how many have none, the age of the oldest
+     * answer, and whether the sweep is stopped, because of an answer of the upstream or because the map is full.
+     */
+    status() {
       const listed = tokens();
       const { size: known, pairs, oldestAt } = map;
       const ageMs = oldestAt === undefined ? undefined : Date.now() - oldestAt;
-      const left = listed ? countMissing(listed) : 0;
+      const left = listed ? survey(listed).missing : 0;
       return { known, left, pairs, ageMs, intervalMs, isStopped: stop !== undefined };
     },
     close(): void {
       isClosed = true;
-      clearTimeout(timer);
+      endWait();
     },
   };
 }

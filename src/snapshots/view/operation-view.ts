@@ -17,7 +17,6 @@ import {
   type Refreshers,
   type ServedSnapshots,
 } from '../listings.js';
-import type { Refresher } from '../refresher.js';
 import { createAgreement, type Reconcile } from '../routes/route-rows.js';
 import type { RouteAnswer, Routes } from '../routes/routes.js';
 import type { Snapshot, TokenSnapshot } from '../snapshot.js';
@@ -79,7 +78,13 @@ export const MAX_UPSTREAM_WAIT_MS = 25_000;
 
 /** A class, because one is made for every operation, and most operations use only a few of its methods. */
 export class OperationView {
-  private readonly pinned = {} as Record<ListingName, PinnedSnapshot>;
+  /** The snapshot of each listing, or a promise of its first one. It is the same until the end of the operation. */
+  private readonly pinned = {} as Record<
+    ListingName,
+    Snapshot<unknown> | Promise<Snapshot<unknown>> | undefined
+  >;
+  /** Whether the response depends on the listing. */
+  private readonly isRead = {} as Record<ListingName, boolean>;
   private routesRead: RoutesRead | undefined;
   private agree: ReturnType<typeof createAgreement> | undefined;
   private routeMapRead: RouteMapState | undefined;
@@ -95,9 +100,9 @@ export class OperationView {
     private readonly client: string | undefined,
     private readonly waitsUntil: number,
   ) {
-    const wait = <Answer>(first: Promise<Answer>) => this.wait(first);
     for (const name of LISTING_NAMES) {
-      this.pinned[name] = new PinnedSnapshot<Snapshot<unknown>>(held.refreshers[name], wait);
+      this.pinned[name] = held.refreshers[name].snapshot;
+      this.isRead[name] = false;
     }
   }
 
@@ -130,7 +135,21 @@ export class OperationView {
 
   /** Reads a listing. Returns its snapshot, or a promise of the first one, which rejects with an UpstreamError. */
   read<Name extends ListingName>(name: Name): IndexedListings[Name] | Promise<IndexedListings[Name]> {
-    return this.pinned[name].read() as IndexedListings[Name] | Promise<IndexedListings[Name]>;
+    // Hot path: called for each row of a join.
+    this.isRead[name] = true;
+    return (this.pinned[name] ?? this.pin(name)) as IndexedListings[Name] | Promise<IndexedListings[Name]>;
+  }
+
+  private pin(name: ListingName): Snapshot<unknown> | Promise<Snapshot<unknown>> {
+    const current: Snapshot<unknown> | Promise<Snapshot<unknown>> = this.held.refreshers[name].current();
+    const pinned = current instanceof Promise ? this.wait(current) : current;
+    this.pinned[name] = pinned;
+    const arrive = (snapshot: Snapshot<unknown>) => {
+      this.pinned[name] = snapshot;
+    };
+    // Callers see the failure. If no caller waits, it must not become an unhandled rejection.
+    if (pinned instanceof Promise) pinned.then(arrive, () => {});
+    return pinned;
   }
 
   /** Whether routes are swept, so that `sources` is not null. */
@@ -153,12 +172,13 @@ export class OperationView {
 
   /** The snapshot of a listing, for a use that does not affect the response. */
   untracked<Name extends ListingName>(name: Name): IndexedListings[Name] | undefined {
-    return this.pinned[name].arrived as IndexedListings[Name] | undefined;
+    const pinned = this.pinned[name];
+    return pinned instanceof Promise ? undefined : (pinned as IndexedListings[Name] | undefined);
   }
 
   /** The snapshots that the response depends on so far. */
   readSnapshots(): ReadSnapshots {
-    const read = LISTING_NAMES.filter((name) => this.pinned[name].isRead);
+    const read = this.listingsRead();
     return {
       listings: Object.fromEntries(read.map((name) => [name, this.untracked(name)])),
       isMissing: read.some((name) => !this.untracked(name)),
@@ -169,9 +189,13 @@ export class OperationView {
 
   /** Sets which listings count as read from now on. @returns those that counted as read before */
   swapReads(reads: readonly ListingName[]): readonly ListingName[] {
-    const before = LISTING_NAMES.filter((name) => this.pinned[name].isRead);
-    for (const name of LISTING_NAMES) this.pinned[name].isRead = reads.includes(name);
+    const before = this.listingsRead();
+    for (const name of LISTING_NAMES) this.isRead[name] = reads.includes(name);
     return before;
+  }
+
+  private listingsRead(): readonly ListingName[] {
+    return LISTING_NAMES.filter((name) => this.isRead[name]);
   }
 
   /**
@@ -181,8 +205,8 @@ export class OperationView {
    * @param now milliseconds since 1970
    */
   staleReads(now: number): readonly StaleListing[] {
-    const read = LISTING_NAMES.filter((name) => this.pinned[name].isRead && this.untracked(name));
-    const reads = { listings: read, routesTakenAt: this.routesRead?.takenAt };
+    const listings = this.listingsRead().filter((name) => this.untracked(name));
+    const reads = { listings, routesTakenAt: this.routesRead?.takenAt };
     return freshnessOf((name) => this.untracked(name), reads, this.held.freshMs, now).stale;
   }
 
@@ -193,7 +217,7 @@ export class OperationView {
 
   /** The same as `routes`, if no wait and no request is needed; otherwise undefined. */
   cachedRoutes(asked: TokenRequest): RouteAnswer | undefined {
-    const tokens = this.pinnedTokens.readUntrackedIfPresent();
+    const tokens = this.readTokensIfPresent();
     if (!tokens || tokens instanceof Promise) return undefined;
     const request = requestWith(tokens, asked);
     const none = this.noneIfUnlisted(tokens, request);
@@ -218,16 +242,22 @@ export class OperationView {
     return this.reconciled(answer, tokens ?? (await this.listingFor(request)), request);
   }
 
-  private get pinnedTokens(): PinnedSnapshot<TokenSnapshot> {
-    return this.pinned.tokens as PinnedSnapshot<TokenSnapshot>;
+  /** The token listing, for a use that does not affect the response. */
+  private tokensUntracked(): TokenSnapshot | Promise<TokenSnapshot> {
+    return (this.pinned.tokens ?? this.pin('tokens')) as TokenSnapshot | Promise<TokenSnapshot>;
   }
 
-  /** The pinned token listing, untracked; undefined if there is none. */
+  /** The same, but undefined if that would start the wait for a first snapshot. */
+  private readTokensIfPresent(): TokenSnapshot | Promise<TokenSnapshot> | undefined {
+    const isPresent = this.pinned.tokens ?? this.held.refreshers.tokens.snapshot;
+    return isPresent && this.tokensUntracked();
+  }
+
+  /** The token listing, untracked; undefined if there is none. */
   private async listingFor({ srcChainKey }: TokenRequest): Promise<TokenSnapshot | undefined> {
-    const tokens = this.pinnedTokens;
     // A token without a chain is sent unchanged, for which the listing is not needed.
-    const pinned = srcChainKey === undefined ? tokens.readUntrackedIfPresent() : tokens.readUntracked();
-    return Promise.resolve(pinned).catch(() => undefined);
+    const tokens = srcChainKey === undefined ? this.readTokensIfPresent() : this.tokensUntracked();
+    return Promise.resolve(tokens).catch(() => undefined);
   }
 
   /** The dependency of the response on routes. It begins with the first routes. */
@@ -287,59 +317,6 @@ export class OperationView {
       return tokens && !isListed(tokens, request) ? { ...answer, isUnlisted: true } : answer;
     this.agree ??= createAgreement();
     return { ...answer, rows: this.agree(reconcile(answer.rows, tokens, request)) };
-  }
-}
-
-/**
- * The snapshot of one listing for one operation, the same from its first read to its end. A class, because one is made
- * for every operation, and an object literal with getters takes ten times as long to make.
- */
-class PinnedSnapshot<Pinned extends Snapshot<unknown> = Snapshot<unknown>> {
-  private pinned: Pinned | Promise<Pinned> | undefined;
-  /** Whether the response depends on it. */
-  isRead = false;
-  /** The pinned snapshot; undefined while it is fetched. */
-  arrived: Pinned | undefined;
-
-  /**
-   * Pins the present snapshot. If there is none, the first read pins one.
-   *
-   * @param wait waits for a first snapshot
-   */
-  constructor(
-    private readonly refresher: Pick<Refresher<Pinned>, 'snapshot' | 'current'>,
-    private readonly wait: <Answer>(first: Promise<Answer>) => Promise<Answer>,
-  ) {
-    this.arrived = refresher.snapshot;
-    this.pinned = this.arrived;
-  }
-
-  /** Returns the snapshot, or a promise that can reject with an UpstreamError. The response depends on it. */
-  read(): Pinned | Promise<Pinned> {
-    // Hot path: called for each row of a join.
-    this.isRead = true;
-    return this.pinned ?? this.readUntracked();
-  }
-
-  /** The same as `read`, for a use that does not affect the response. */
-  readUntracked(): Pinned | Promise<Pinned> {
-    if (this.pinned === undefined) {
-      const current = this.refresher.current();
-      const pinned = current instanceof Promise ? this.wait(current) : current;
-      this.pinned = pinned;
-      const arrive = (snapshot: Pinned) => {
-        this.arrived = snapshot;
-      };
-      // Callers see the failure. If no caller waits, it must not become an unhandled rejection.
-      if (pinned instanceof Promise) pinned.then(arrive, () => {});
-      else arrive(pinned);
-    }
-    return this.pinned;
-  }
-
-  /** The same as `readUntracked`, but undefined if it would start the wait for a first snapshot. */
-  readUntrackedIfPresent(): Pinned | Promise<Pinned> | undefined {
-    return this.pinned ?? (this.refresher.snapshot ? this.readUntracked() : undefined);
   }
 }
 

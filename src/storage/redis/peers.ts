@@ -52,20 +52,17 @@ const WRITTEN_WITHIN_MS = 1_000;
  */
 
 /**
- * Acquires a lease. KEYS as above; ARGV gateway, lease in ms, newer than. Returns one of `['newer', text, takenAt]`,
+ * Acquires a lease. KEYS as above; ARGV gateway, lease in ms, newer than. Returns one of `['newer', text]`,
  * `['early', failure, ms left]`, `['ours', failure]`, `['theirs']`.
  */
 const LEASE = `
 local at = tonumber(redis.call('HGET', KEYS[1], 'takenAt') or '')
-if at and at > tonumber(ARGV[3]) then return { 'newer', unpack(redis.call('HMGET', KEYS[1], 'text', 'takenAt')) } end
+if at and at > tonumber(ARGV[3]) then return { 'newer', redis.call('HGET', KEYS[1], 'text') } end
 local left = redis.call('PTTL', KEYS[3])
 if left > 0 then return { 'early', redis.call('GET', KEYS[2]), left } end
 local isOurs = redis.call('SET', KEYS[4], ARGV[1], 'NX', 'PX', ARGV[2]) or redis.call('GET', KEYS[4]) == ARGV[1]
 return isOurs and { 'ours', redis.call('GET', KEYS[2]) } or { 'theirs' }
 `;
-
-/** Deletes a snapshot that was refused, unless it was replaced meanwhile. KEYS snapshot; ARGV takenAt. */
-const DISCARD = `if redis.call('HGET', KEYS[1], 'takenAt') == ARGV[1] then redis.call('UNLINK', KEYS[1]) end`;
 
 /** Renews a lease. KEYS lease; ARGV gateway, lease in ms. */
 const RENEW = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`;
@@ -229,12 +226,13 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     let hasRequested = false;
     while (!hasGivenUp && performance.now() < until) {
       const reply = await run(LEASE, keys, gateway, LEASE_MS, knownAt);
-      const [is, text, number] = Array.isArray(reply) ? (reply as unknown[]) : [];
+      const [is, text, leftMs] = Array.isArray(reply) ? (reply as unknown[]) : [];
       const outcome = String(is);
       if (outcome === 'newer') {
         const fetched = await read(kind, text, services);
         if (fetched && sentAtOf(fetched) > knownAt) return { is: 'fetched', fetched };
-        await run(DISCARD, keys.slice(0, 1), String(number));
+        // One that has replaced it meanwhile is offered again.
+        await connection.call('DEL', keys[0] ?? '');
       } else if (outcome === 'early') {
         const peerFailure = readFailure(text);
         if (!peerFailure) {
@@ -244,7 +242,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
           connection.call('PUBLISH', channel, topic);
           await connection.nextMessage(topic, REQUEST_MS);
         } else {
-          return { is: 'too early', peerFailure, leftMs: Number(number) };
+          return { is: 'too early', peerFailure, leftMs: Number(leftMs) };
         }
       } else if (outcome === 'theirs') {
         await connection.nextMessage(topic, POLL_MS);

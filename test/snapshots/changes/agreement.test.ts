@@ -7,13 +7,7 @@ import { demoChains } from '../../fixtures/demo.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { until } from '../../support/clock.js';
 import { json, late, startFakeUpstream } from '../../support/fake-upstream.js';
-import {
-  DAY,
-  type GuardedGateway,
-  restart,
-  startGuarded,
-  temporaryDirectory,
-} from '../../support/guarded-gateway.js';
+import { DAY, type GuardedGateway, onDisk, restart, startGuarded } from '../../support/guarded-gateway.js';
 
 const USDC = '0xA0b86991c6218b36c1d19d4a2e9eb0ce3606eb48';
 const ETHEREUM = demoChains.find(({ chainKey }) => chainKey === 'ethereum') ?? chainRow('ethereum');
@@ -51,15 +45,13 @@ describe('two EVM chains with one chainId', () => {
   );
 
   it('keep it where it was before, also after a restart; where neither had it, neither has', async () => {
-    const snapshotDir = temporaryDirectory();
-    const config = { snapshotDir };
     const [one, two, three] = ['one', 'two', 'three'].map((key) => chainRow(key, { chainId: 5 }));
-    const gateway = await startGuarded({ chains: [one], tokens: TOKENS }, { config });
+    const gateway = await startGuarded({ chains: [one], tokens: TOKENS }, onDisk());
     expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5' });
     await gateway.bring({ chains: [two, one] });
     expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5', two: null });
     const { clock } = gateway;
-    const after = await restart(gateway, snapshotDir, {}, config);
+    const after = await restart(gateway);
     expect(await numbersOf(after)).toEqual({ one: 'eip155:5', two: null });
     await after.bring({ chains: [three, two, one] });
     expect(await numbersOf(after)).toEqual({ one: 'eip155:5', two: null, three: null });

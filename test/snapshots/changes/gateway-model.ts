@@ -1,3 +1,4 @@
+import type { Chain, Token } from '../../../src/domain/listing.js';
 import { type ExpectedRow, GuardModel, type ModelRow, type ModelRule } from './guard-model.js';
 import { isNative, keyOfToken, lookOfToken } from './guard-world.js';
 
@@ -60,10 +61,11 @@ export class GatewayModel {
     if (this.at > 0) this.take(this.at, this.sent.chains, this.sent.tokens, rules);
   }
 
+  /** What is expected to be served, in the form of {@link shownRows}. */
   served() {
     const heldBack = ({ key, held }: ExpectedRow) => shownHeld(key, [...held]);
     return {
-      chains: [...this.chains.listed.values()].map((row) => ({
+      chains: byKey([...this.chains.listed.values()]).map((row) => ({
         key: row.key,
         chainId: Number(row.facts.chainId),
         chainType: row.facts.chainType,
@@ -71,7 +73,7 @@ export class GatewayModel {
         caip2: this.numbers.get(row.key) ?? null,
         heldBack: heldBack(row),
       })),
-      tokens: [...this.tokens.listed.values()].map((row) => ({
+      tokens: byKey([...this.tokens.listed.values()]).map((row) => ({
         key: row.key,
         decimals: Number(row.facts.decimals),
         symbol: row.facts.symbol,
@@ -139,8 +141,39 @@ export class GatewayModel {
   }
 }
 
+const byKey = <Row extends { readonly key: string }>(rows: readonly Row[]) =>
+  rows.toSorted((one, other) => (one.key < other.key ? -1 : 1));
+
+/** The rows that a gateway serves, by key, in the form in which they are compared with those of a model. */
+export function shownRows(chains: readonly Chain[], tokens: readonly Token[]) {
+  const heldBack = (key: string, row: Chain | Token) =>
+    shownHeld(
+      key,
+      row.heldBack.map(({ fact, since }) => [fact, since]),
+    );
+  return {
+    chains: byKey(chains.map((row) => ({ ...row, key: row.chainKey }))).map(({ key, ...row }) => ({
+      key,
+      chainId: row.chainId,
+      chainType: row.chainType,
+      native: `${row.nativeCurrency.symbol} ${row.nativeCurrency.decimals}`,
+      caip2: row.caip2,
+      heldBack: heldBack(key, row),
+    })),
+    tokens: byKey(tokens.map((row) => ({ ...row, key: keyOfToken(row.chainKey, row.address) }))).map(
+      ({ key, ...row }) => ({
+        key,
+        decimals: row.decimals,
+        symbol: row.symbol,
+        price: row.price,
+        heldBack: heldBack(key, row),
+      }),
+    ),
+  };
+}
+
 /** Since when two listings disagree on a native's decimals is not modelled. */
-export function shownHeld(key: string, held: readonly (readonly [fact: string, since: number])[]) {
+function shownHeld(key: string, held: readonly (readonly [fact: string, since: number])[]) {
   return held.map(([fact, since]) => [fact, isNative(key.split(' ')[1] ?? '') ? 0 : since] as const).sort();
 }
 

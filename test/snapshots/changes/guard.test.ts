@@ -139,68 +139,24 @@ describe('one disputed row', () => {
 });
 
 describe('a guarded value that changes is held back, logged, and accepted by the rule in the log:', () => {
-  type Case = [
-    what: string,
-    listings: FakeListings,
-    row: 0 | 1,
-    fact: string,
-    served: string,
-    upstream: string,
-  ];
-  const chainCase = (what: string, changes: object, fact: string, served: string, upstream: string): Case => [
-    what,
-    { chains: [{ ...CHAIN, ...changes }, CHAINS[1]] },
-    0,
-    fact,
-    served,
-    upstream,
-  ];
-  it.each<Case>([
-    ['decimals', { tokens: [wrong(), TWO, ...REST] }, 1, 'decimals', '6', '18'],
-    ['symbol', { tokens: [{ ...ONE, symbol: 'OTHER' }, TWO, ...REST] }, 1, 'symbol', 'S1', 'OTHER'],
-    [
-      'symbol, with a space',
-      { tokens: [{ ...ONE, symbol: 'U "S' }, TWO, ...REST] },
-      1,
-      'symbol',
-      'S1',
-      'U "S',
-    ],
-    ['symbol, now empty', { tokens: [{ ...ONE, symbol: '' }, TWO, ...REST] }, 1, 'symbol', 'S1', ''],
-    [
-      'address behind a symbol',
-      { tokens: [token(99, { symbol: 'S1' }), TWO, ...REST] },
-      1,
-      'address',
-      '0x1',
-      '0x63',
-    ],
-    chainCase('chainId', { chainId: 8 }, 'chainId', '7', '8'),
-    chainCase('chainType', { chainType: 'solana' }, 'chainType', 'evm', 'solana'),
-    chainCase(
-      'symbol of the native currency',
-      { nativeCurrency: { ...NATIVE, symbol: 'ETC' } },
-      'nativeCurrency',
-      'ETH 18 0xEe',
-      'ETC 18 0xEe',
-    ),
-    chainCase(
-      'address of the native currency',
-      { nativeCurrency: { ...NATIVE, address: '0xEf' } },
-      'nativeCurrency',
-      'ETH 18 0xEe',
-      'ETH 18 0xEf',
-    ),
-    chainCase(
-      'decimals of the native currency',
-      { nativeCurrency: { ...NATIVE, decimals: 6 } },
-      'nativeCurrency',
-      'ETH 18 0xEe',
-      'ETH 6 0xEe',
-    ),
-  ])('%s', async (_what, listings, listing, fact, served, upstream) => {
+  const first = (changes: object) => ({ tokens: [{ ...ONE, ...changes }, TWO, ...REST] });
+  const chain = (changes: object) => ({ chains: [{ ...CHAIN, ...changes }, CHAINS[1]] });
+  const native = (changes: object) => chain({ nativeCurrency: { ...NATIVE, ...changes } });
+  const ETHER = 'ETH 18 0xEe';
+  it.each<[what: string, FakeListings, fact: string, served: string, upstream: string]>([
+    ['decimals', first({ decimals: 18 }), 'decimals', '6', '18'],
+    ['symbol', first({ symbol: 'OTHER' }), 'symbol', 'S1', 'OTHER'],
+    ['symbol, with a space', first({ symbol: 'U "S' }), 'symbol', 'S1', 'U "S'],
+    ['symbol, now empty', first({ symbol: '' }), 'symbol', 'S1', ''],
+    ['address behind a symbol', first({ address: '0x63' }), 'address', '0x1', '0x63'],
+    ['chainId', chain({ chainId: 8 }), 'chainId', '7', '8'],
+    ['chainType', chain({ chainType: 'solana' }), 'chainType', 'evm', 'solana'],
+    ['symbol of the native currency', native({ symbol: 'ETC' }), 'nativeCurrency', ETHER, 'ETC 18 0xEe'],
+    ['address of the native currency', native({ address: '0xEf' }), 'nativeCurrency', ETHER, 'ETH 18 0xEf'],
+    ['decimals of the native currency', native({ decimals: 6 }), 'nativeCurrency', ETHER, 'ETH 6 0xEe'],
+  ])('%s', async (_what, listings, fact, served, upstream) => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
-    const name = listing === 0 ? 'chains' : 'tokens';
+    const [listing, name] = listings.chains ? [0, 'chains'] : [1, 'tokens'];
     const all = async () => (listing === 0 ? gateway.chains() : gateway.tokens());
     const before = await all();
     await gateway.bring(listings);
@@ -223,26 +179,17 @@ describe('a guarded value that changes is held back, logged, and accepted by the
     expect(gateway.heldBackRows()[listing]).toBe(0);
   });
 
+  const all = (change: (row: (typeof TOKENS)[number]) => object) => ({
+    tokens: TOKENS.map((row) => ({ ...row, ...change(row) })),
+  });
+  const respelled = all((row) => ({ address: String(row?.address).toUpperCase().replace('X', 'x') }));
   it.each<[string, FakeListings]>([
-    [
-      'prices, names, bridgeability and the order',
-      { tokens: TOKENS.map((row) => ({ ...row, name: 'N', isBridgeable: false })).toReversed() },
-    ],
-    [
-      'another spelling of an address',
-      {
-        tokens: TOKENS.map((row) => ({
-          ...row,
-          address: String(row?.address).toUpperCase().replace('X', 'x'),
-        })),
-      },
-    ],
-    ['names of a chain', { chains: [{ ...CHAIN, name: 'N', shortName: 'n' }, CHAINS[1]] }],
-    ['another letter case of a type', { chains: [{ ...CHAIN, chainType: 'EVM' }, CHAINS[1]] }],
-    [
-      'another spelling of a native address',
-      { chains: [{ ...CHAIN, nativeCurrency: { ...NATIVE, address: '0xEE', name: 'n' } }, CHAINS[1]] },
-    ],
+    ['prices, names and bridgeability', all(() => ({ price: { usd: 1 }, name: 'N', isBridgeable: false }))],
+    ['the order', { tokens: TOKENS.toReversed() }],
+    ['another spelling of an address', respelled],
+    ['names of a chain', chain({ name: 'N', shortName: 'n' })],
+    ['another letter case of a type', chain({ chainType: 'EVM' })],
+    ['another spelling of a native address', native({ address: '0xEE', name: 'n' })],
     ['new rows', { tokens: [...TOKENS, token(77)], chains: [...CHAINS, chainRow('c', { chainId: 11 })] }],
   ])('not %s', async (_what, listings) => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });

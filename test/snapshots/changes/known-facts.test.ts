@@ -8,11 +8,11 @@ import {
   HOUR,
   numbered,
   numberedRows,
+  onDisk,
   restart,
   rowOf,
   startGuarded,
   stopGuarded,
-  temporaryDirectory,
 } from '../../support/guarded-gateway.js';
 
 const USDC = '0xA0b86991c6218b36c1d19d4a2e9eb0ce3606eb48';
@@ -54,12 +54,11 @@ describe('the first listing, without a stored one', () => {
 
 describe('with SNAPSHOT_DIR, a restart', () => {
   it('continues the hold-back period of a row', async () => {
-    const snapshotDir = temporaryDirectory();
-    const before = await startGuarded({ chains: CHAINS, tokens: REST }, { config: { snapshotDir } });
+    const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
     await before.bring({ tokens: [{ ...ONE, decimals: 18 }, ...OTHERS] });
     const shown = await rowOf(before, '0x1');
     before.clock.advance(12 * HOUR);
-    const after = await restart(before, snapshotDir);
+    const after = await restart(before);
     expect(await rowOf(after, '0x1')).toEqual(shown);
     expect(after.heldBackRows()).toEqual([0, 1]);
     await after.bring({}, 12 * HOUR - 1);
@@ -71,42 +70,19 @@ describe('with SNAPSHOT_DIR, a restart', () => {
     ).toBe(1);
   });
 
-  it('remembers removed rows: with other decimals they are held back when listed again', async () => {
-    const snapshotDir = temporaryDirectory();
-    const before = await startGuarded({ chains: CHAINS, tokens: REST }, { config: { snapshotDir } });
-    await before.bring({ tokens: OTHERS });
-    const after = await restart(before, snapshotDir);
-    expect(await rowOf(after, '0x1')).toBeUndefined();
-    await after.bring({ tokens: [{ ...ONE, decimals: 18 }, ...OTHERS] });
-    expect(await rowOf(after, '0x1')).toMatchObject({ decimals: 6, price: null, heldBack: held('6', '18') });
-  });
-
   it('keeps the facts, and not the rows, of a listing with a time in the future', async () => {
-    const snapshotDir = temporaryDirectory();
-    const before = await startGuarded({ chains: CHAINS, tokens: REST }, { config: { snapshotDir } });
+    const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
     await before.bring({ tokens: OTHERS });
-    await stopGuarded(before, snapshotDir);
+    await stopGuarded(before);
     before.clock.setBack(2 * DAY);
-    const { upstream, clock } = before;
+    const { upstream, clock, config } = before;
     upstream.plan('chains', json({ chains: [CHAINS[0], chainRow('a', { chainId: 8 })] }));
     upstream.plan('tokens', json({ tokens: [{ ...OTHERS[0], decimals: 18 }, ...OTHERS.slice(1)] }));
-    const after = await startGuarded({}, { upstream, clock, config: { snapshotDir } });
+    const after = await startGuarded({}, { upstream, clock, config });
     expect(await rowOf(after, '0x2')).toMatchObject({ decimals: 6, price: null, heldBack: held('6', '18') });
     expect(await after.chains()).toContainEqual(expect.objectContaining({ chainKey: 'a', chainId: 7 }));
     await after.bring({ tokens: [{ ...ONE, decimals: 18 }, ...OTHERS] });
     expect(await rowOf(after, '0x1')).toMatchObject({ decimals: 6, heldBack: held('6', '18') });
-  });
-
-  it('keeps a new address waiting', async () => {
-    const snapshotDir = temporaryDirectory();
-    const before = await startGuarded({ chains: CHAINS, tokens: REST }, { config: { snapshotDir } });
-    await before.bring({ tokens: [numbered(99, { symbol: 'S1' }), ...OTHERS] });
-    const after = await restart(before, snapshotDir);
-    await after.bring({}, DAY - 1);
-    expect(await rowOf(after, '0x63')).toBeUndefined();
-    await after.bring({}, 1);
-    expect(await rowOf(after, '0x63')).toMatchObject({ heldBack: [] });
-    expect(await rowOf(after, '0x1')).toBeUndefined();
   });
 });
 
@@ -117,9 +93,8 @@ describe('a change of the upstream settings, with the same disk', () => {
     ['UPSTREAM_PROFILE, at another address', true],
     ['UPSTREAM_PROFILE, at the same address', false],
   ])('of %s still guards accepted values', async (_what, isOther) => {
-    const snapshotDir = temporaryDirectory();
     // A token that the embedded listing does not have.
-    const before = await startGuarded({ chains: CHAINS, tokens: REST }, { config: { snapshotDir } });
+    const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
     const upstream = isOther ? await startFakeSuccessor() : before.upstream;
     upstream.plan(
       'chains',
@@ -128,7 +103,7 @@ describe('a change of the upstream settings, with the same disk', () => {
       }),
     );
     upstream.plan('tokens', json({ tokens: AS_SUCCESSOR([{ ...numbered(1), decimals: 18 }, ...OTHERS]) }));
-    const after = await restart(before, snapshotDir, { upstream }, { upstreamProfile: 'value-transfer' });
+    const after = await restart(before, { upstream, config: { upstreamProfile: 'value-transfer' } });
     expect(await rowOf(after, '0x1')).toMatchObject({ decimals: 6, price: null, heldBack: held('6', '18') });
     expect(await after.chains()).toContainEqual(
       expect.objectContaining({
@@ -144,22 +119,20 @@ describe('a change of the upstream settings, with the same disk', () => {
   });
 
   it('of UPSTREAM_URL, and back, guards the values of both upstreams', async () => {
-    const snapshotDir = temporaryDirectory();
-    const first = await startGuarded({ chains: CHAINS, tokens: OTHERS }, { config: { snapshotDir } });
+    const first = await startGuarded({ chains: CHAINS, tokens: OTHERS }, onDisk());
     first.clock.advance(HOUR);
     const other = await startFakeUpstream({ chains: CHAINS, tokens: REST });
-    const second = await restart(first, snapshotDir, { upstream: other });
+    const second = await restart(first, { upstream: other });
     expect(await rowOf(second, '0x1')).toMatchObject({ decimals: 6, heldBack: [] });
-    const third = await restart(second, snapshotDir, { upstream: first.upstream });
+    const third = await restart(second, { upstream: first.upstream });
     await third.bring({ tokens: [{ ...ONE, decimals: 18 }, ...OTHERS] });
     expect(await rowOf(third, '0x1')).toMatchObject({ decimals: 6, price: null, heldBack: held('6', '18') });
   });
 
   it('to one with far fewer rows does not hold its listing back', async () => {
-    const snapshotDir = temporaryDirectory();
-    const before = await startGuarded({ chains: CHAINS, tokens: REST }, { config: { snapshotDir } });
+    const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
     const upstream = await startFakeUpstream({ chains: CHAINS, tokens: REST.slice(0, 4) });
-    const after = await restart(before, snapshotDir, { upstream });
+    const after = await restart(before, { upstream });
     for (let usd = 1; usd < 4; usd++) {
       await after.bring({ tokens: REST.slice(0, 4).map((row) => ({ ...row, price: { usd } })) });
       expect(after.snapshots.status(Date.now())[1]).toMatchObject({ rows: 4, isHeldBack: false });

@@ -7,10 +7,12 @@ import {
   HOUR,
   numbered,
   numberedRows,
+  onDisk,
   restart,
   startGuarded,
-  temporaryDirectory,
 } from '../../support/guarded-gateway.js';
+
+type Rows = readonly unknown[];
 
 const CHAINS = [chainRow('a')];
 const start = (count: number, config = {}) =>
@@ -54,35 +56,6 @@ describe('a refresh that loses more than half of the rows', () => {
     expect(gateway.heldBackRows()).toEqual([0, 0]);
   });
 
-  it.each<[string, number, object]>([
-    ['half of the rows', 5, {}],
-    ['more, where more may go', 1, { holdBackShrink: 0.9 }],
-    ['more, where it need come only once', 1, { holdBackTimes: 1 }],
-  ])('is not held back if it loses %s', async (_name, left, config) => {
-    const gateway = await start(10, config);
-    expect(await bring(gateway, numberedRows(left))).toMatchObject({ rows: left, isHeldBack: false });
-  });
-
-  it('is held back for any loss if no loss is allowed', async () => {
-    const gateway = await start(10, { holdBackShrink: 0 });
-    expect((await bring(gateway, numberedRows(9))).lastFailure?.message).toContain('it lacks 1 of 10');
-  });
-
-  it('is measured by the lost rows, however many new ones are sent', async () => {
-    const gateway = await start(10);
-    const { rows, lastFailure } = await bring(gateway, numberedRows(10, 101));
-    expect(lastFailure?.message).toContain('it lacks 10 of 10 known rows');
-    expect(rows).toBe(10);
-  });
-
-  it('is counted anew after another loss, and after a good listing', async () => {
-    const gateway = await start(10, { holdBackTimes: 4 });
-    for (const left of [4, 4, 3, 4, 4, 4, 10, 4, 4, 4]) {
-      expect((await bring(gateway, numberedRows(left))).rows).toBe(10);
-    }
-    expect((await bring(gateway, numberedRows(4))).rows).toBe(4);
-  });
-
   it('is still counted after failed refreshes, and with other rows and values', async () => {
     const gateway = await start(10);
     const left = (nth: number) => [
@@ -109,112 +82,49 @@ describe('a refresh that loses more than half of the rows', () => {
 });
 
 describe('a loss of rows', () => {
-  it('step by step is measured against the largest listing of the last day', async () => {
-    const gateway = await start(64);
-    expect(await bring(gateway, numberedRows(32))).toMatchObject({ rows: 32, isHeldBack: false });
-    expect((await bring(gateway, numberedRows(31))).lastFailure?.message).toContain(
-      "it lacks 33 of the 64 rows of the last day's largest listing",
-    );
-    expect((await bring(gateway, numberedRows(16))).rows).toBe(32);
-    // A day later the smaller listing is the measure.
-    await bring(gateway, numberedRows(32), DAY + HOUR);
-    expect(await bring(gateway, numberedRows(20))).toMatchObject({ rows: 20, isHeldBack: false });
-  });
-
-  it('is noticed also if as many new rows are sent', async () => {
-    const gateway = await start(60);
-    expect((await bring(gateway, numberedRows(60, 21))).isHeldBack).toBe(false);
-    expect((await bring(gateway, numberedRows(60, 41))).isHeldBack).toBe(true);
-  });
-
-  it('is measured against it also after a restart from disk', async () => {
-    const snapshotDir = temporaryDirectory();
-    const before = await startGuarded(
-      { chains: CHAINS, tokens: numberedRows(64) },
-      { config: { snapshotDir } },
-    );
+  it('step by step is measured against the largest listing of the last day, also after a restart from disk', async () => {
+    const before = await startGuarded({ chains: CHAINS, tokens: numberedRows(64) }, onDisk());
     expect((await bring(before, numberedRows(32))).rows).toBe(32);
-    const after = await restart(before, snapshotDir);
+    const after = await restart(before);
     expect(statusOf(after).rows).toBe(32);
     expect((await bring(after, numberedRows(31))).lastFailure?.message).toContain(
       "it lacks 33 of the 64 rows of the last day's largest listing",
     );
   });
-
-  it('that is accepted becomes the new measure', async () => {
-    const gateway = await start(64);
-    await bring(gateway, numberedRows(32));
-    for (const _ of [1, 2, 3]) await bring(gateway, numberedRows(16));
-    expect(await bring(gateway, numberedRows(8))).toMatchObject({ rows: 8, isHeldBack: false });
-    expect((await bring(gateway, numberedRows(4))).isHeldBack).toBe(true);
-  });
-
-  it('ends when the rows are sent again', async () => {
-    const gateway = await start(64);
-    for (const count of [40, 64, 40, 64, 40]) {
-      expect(await bring(gateway, numberedRows(count))).toMatchObject({ rows: count, isHeldBack: false });
-    }
-  });
 });
 
-describe('the loss of all tokens of a chain, five or more, at once', () => {
-  const ofChain = (chainKey: string, count: number) =>
-    numberedRows(count, 1000).map((row) => ({ ...row, chainKey }));
-  const REST = numberedRows(100);
-  const serveChain = (count: number) =>
-    startGuarded({ chains: CHAINS, tokens: [...REST, ...ofChain('b', count), ...ofChain('c', 1)] });
+const ofChain = (chainKey: string, count: number) =>
+  numberedRows(count, 1000).map((row) => ({ ...row, chainKey }));
+const REST = [...numberedRows(100), ...ofChain('c', 1)];
 
+describe('the loss of all tokens of a chain, five or more, at once', () => {
   it('is held back, and accepted the third time in a row', async () => {
-    const gateway = await serveChain(5);
+    const gateway = await startGuarded({ chains: CHAINS, tokens: [...REST, ...ofChain('b', 5)] });
     for (const _ of [1, 2]) {
-      const { rows, lastFailure } = await bring(gateway, [...REST, ...ofChain('c', 1)]);
+      const { rows, lastFailure } = await bring(gateway, REST);
       expect(lastFailure?.message).toContain(
         'is held back: it lacks all tokens of 1 of the known chains. It is accepted once',
       );
       expect(rows).toBe(106);
     }
     expect(await reasons(gateway)).toEqual(['shrink']);
-    expect(await bring(gateway, [...REST, ...ofChain('c', 1)])).toMatchObject({
+    expect(await bring(gateway, REST)).toMatchObject({
       rows: 101,
       isHeldBack: false,
     });
-  });
-
-  it('is accepted if they were four, or if one of them is left', async () => {
-    const four = await serveChain(4);
-    expect(await bring(four, [...REST, ...ofChain('c', 1)])).toMatchObject({ rows: 101, isHeldBack: false });
-    const gateway = await startGuarded(
-      { chains: CHAINS, tokens: [...REST, ...ofChain('b', 5)] },
-      { clock: four.clock },
-    );
-    expect(await bring(gateway, [...REST, ...ofChain('b', 1)])).toMatchObject({
-      rows: 101,
-      isHeldBack: false,
-    });
-  });
-
-  it('is never accepted if their rows are sent and cannot be read', async () => {
-    const gateway = await serveChain(5);
-    const broken = ofChain('b', 5).map((row) => ({ ...row, decimals: '6' }));
-    for (let times = 0; times < 5; times++) {
-      expect(await bring(gateway, [...REST, ...broken, ...ofChain('c', 1)])).toMatchObject({
-        rows: 106,
-        isHeldBack: true,
-      });
-    }
-    expect(await reasons(gateway)).toEqual(['rejected_rows', 'shrink']);
   });
 });
 
-describe('rows that cannot be read', () => {
-  const unreadable = (row: object) => ({ ...row, decimals: '6' });
-  const half = (from: number, count = 10) =>
-    numberedRows(count).map((row, index) => (index < from ? row : unreadable(row)));
+const unreadable = (row: object) => ({ ...row, decimals: '6' });
+/** Ten rows, of which those from here on cannot be read. */
+const readableUntil = (from: number) =>
+  numberedRows(10).map((row, index) => (index < from ? row : unreadable(row)));
 
+describe('rows that cannot be read', () => {
   it('never cause an accepted loss, however often they are sent', async () => {
     const gateway = await start(10);
     for (let times = 0; times < 7; times++) {
-      expect(await bring(gateway, half(4))).toMatchObject({
+      expect(await bring(gateway, readableUntil(4))).toMatchObject({
         rows: 10,
         isHeldBack: true,
         lastFailure: {
@@ -232,46 +142,112 @@ describe('rows that cannot be read', () => {
       expect(await bring(gateway, numberedRows(4))).toMatchObject({ isHeldBack });
     }
   });
+});
 
-  it('never do, either, if they cannot be identified', async () => {
-    const gateway = await start(10);
-    const rows = [...numberedRows(4), ...Array.from({ length: 6 }, () => ({ decimals: 6 }))];
-    for (let times = 0; times < 5; times++) {
-      expect(await bring(gateway, rows)).toMatchObject({ rows: 10, isHeldBack: true });
+/** One listing of the upstream, and whether it is held back. */
+interface Step {
+  readonly rows: Rows;
+  readonly isHeldBack: boolean;
+  /** Part of the message. */
+  readonly because?: string;
+  readonly afterMs?: number;
+}
+const held = (rows: Rows, because = ''): Step => ({ rows, isHeldBack: true, because });
+const accepted = (rows: Rows, afterMs = 1_000): Step => ({ rows, isHeldBack: false, afterMs });
+const times = (count: number, step: Step) => Array.from({ length: count }, () => step);
+const some = numberedRows;
+const unnamed = Array.from({ length: 6 }, () => ({ decimals: 6 }));
+const mostlyGone = [...some(10), unreadable(numbered(11)), null];
+
+describe('a loss of rows', () => {
+  it.each<[what: string, first: Rows, config: object, steps: readonly Step[]]>([
+    ['of half is accepted', some(10), {}, [accepted(some(5))]],
+    ['of more is, where more may go', some(10), { holdBackShrink: 0.9 }, [accepted(some(1))]],
+    ['of more is, where it need come only once', some(10), { holdBackTimes: 1 }, [accepted(some(1))]],
+    ['of one is held back, where none may go', some(10), { holdBackShrink: 0 }, [held(some(9), '1 of 10')]],
+    ['counts whatever is new', some(10), {}, [held(some(10, 101), 'it lacks 10 of 10 known rows')]],
+    [
+      'is counted anew after another loss, and after a good listing',
+      some(10),
+      { holdBackTimes: 4 },
+      [
+        ...[4, 4, 3, 4, 4, 4].map((left) => held(some(left))),
+        accepted(some(10)),
+        ...times(3, held(some(4))),
+        accepted(some(4)),
+      ],
+    ],
+    [
+      'step by step is measured against the largest listing, and a day later against the smaller one',
+      some(64),
+      {},
+      [
+        accepted(some(32)),
+        held(some(31), "it lacks 33 of the 64 rows of the last day's largest listing"),
+        held(some(16)),
+        accepted(some(32), DAY + HOUR),
+        accepted(some(20)),
+      ],
+    ],
+    ['adds up if as many new rows come', some(60), {}, [accepted(some(60, 21)), held(some(60, 41))]],
+    [
+      'that is accepted becomes the new measure',
+      some(64),
+      {},
+      [
+        accepted(some(32)),
+        ...times(2, held(some(16))),
+        ...[16, 8].map((left) => accepted(some(left))),
+        held(some(4)),
+      ],
+    ],
+    ['ends when they come back', some(64), {}, [40, 64, 40, 64, 40].map((count) => accepted(some(count)))],
+    ['of four of a chain is accepted', [...REST, ...ofChain('b', 4)], {}, [accepted(REST)]],
+    [
+      'of all but one of a chain is accepted',
+      [...REST, ...ofChain('b', 5)],
+      {},
+      [accepted([...REST, ...ofChain('b', 1)])],
+    ],
+    [
+      'of a chain whose rows cannot be read is never accepted',
+      [...REST, ...ofChain('b', 5)],
+      {},
+      times(5, held([...REST, ...ofChain('b', 5).map(unreadable)])),
+    ],
+    ['of rows that cannot be identified, neither', some(10), {}, times(5, held([...some(4), ...unnamed]))],
+    [
+      'of ever more rows that cannot be read, neither',
+      some(10),
+      {},
+      [accepted(readableUntil(6)), ...times(5, held(readableUntil(4))), accepted(some(10))],
+    ],
+    ['of few rows that cannot be read is', some(10), {}, [accepted(readableUntil(5))]],
+    [
+      'that is true is, although a few of the rest cannot be read',
+      some(40),
+      {},
+      [...times(2, held(mostlyGone)), accepted(mostlyGone)],
+    ],
+    [
+      'is none if unknown rows cannot be read',
+      some(10),
+      {},
+      [accepted([...some(10), ...some(300, 101).map(unreadable)])],
+    ],
+  ])('%s', async (_what, first, config, steps) => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: first }, { config });
+    for (const { rows, isHeldBack, because = '', afterMs } of steps) {
+      const before = statusOf(gateway).rows;
+      const status = await bring(gateway, rows, afterMs);
+      const readable = rows.filter(
+        (row) => typeof (row as { decimals?: unknown } | null)?.decimals === 'number',
+      );
+      expect(status).toMatchObject(
+        isHeldBack
+          ? { isHeldBack, rows: before, lastFailure: { message: expect.stringContaining(because) } }
+          : { isHeldBack, rows: readable.length, rejectedRows: rows.length - readable.length },
+      );
     }
-  });
-
-  it('never do, either, if they become more step by step', async () => {
-    const gateway = await start(10);
-    expect(await bring(gateway, half(6))).toMatchObject({ rows: 6, rejectedRows: 4, isHeldBack: false });
-    for (let times = 0; times < 5; times++) {
-      expect(await bring(gateway, half(4))).toMatchObject({ rows: 6, isHeldBack: true });
-    }
-    expect(await bring(gateway, numberedRows(10))).toMatchObject({ rows: 10, isHeldBack: false });
-  });
-
-  it('do not matter if they are few', async () => {
-    expect(await bring(await start(10), half(5))).toMatchObject({
-      rows: 5,
-      rejectedRows: 5,
-      isHeldBack: false,
-    });
-  });
-
-  it('do not prevent that a true loss is accepted, if they are few of the rest', async () => {
-    const gateway = await start(40);
-    const left = [...numberedRows(10), unreadable(numbered(11)), null];
-    for (const isHeldBack of [true, true, false]) {
-      expect((await bring(gateway, left)).isHeldBack).toBe(isHeldBack);
-    }
-  });
-
-  it('that were not known before are not a loss', async () => {
-    const strange = Array.from({ length: 300 }, (_, index) => unreadable(numbered(index + 100)));
-    expect(await bring(await start(10), [...numberedRows(10), ...strange])).toMatchObject({
-      rows: 10,
-      rejectedRows: 300,
-      isHeldBack: false,
-    });
   });
 });

@@ -1,16 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NATIVE_PLACEHOLDER, tokenKey } from '../../../src/domain/addresses.js';
+import type { EmbeddedFacts } from '../../../src/domain/guarded-facts.js';
 import type { Chain, Fetched, Token } from '../../../src/domain/listing.js';
 import { parseListingRules } from '../../../src/domain/listing-rules.js';
-import { compareNatives, numberChains } from '../../../src/snapshots/changes/agreement.js';
 import { type GuardedListing, guardListing } from '../../../src/snapshots/changes/guard.js';
-import { guardPrices } from '../../../src/snapshots/changes/price-guard.js';
 import { asSent } from '../../../src/snapshots/changes/unguarded.js';
+import { LISTINGS, type ListingContext } from '../../../src/snapshots/listings.js';
+import type { RefresherOptions } from '../../../src/snapshots/refresher.js';
+import type { Snapshot } from '../../../src/snapshots/snapshot.js';
 import { decodeListing, encodeListing } from '../../../src/storage/stored-listing.js';
 import { CHAINS, type ListingKind, TOKENS } from '../../../src/upstream/listing-kinds.js';
 import { tokenRow } from '../../fixtures/rows.js';
-import { GatewayModel, operatorRule, shownHeld } from './gateway-model.js';
+import { GatewayModel, operatorRule, shownRows } from './gateway-model.js';
 import type { ModelRule } from './guard-model.js';
 import { type Change, keyOfToken, mayAdd, ruleText, type Step, step, World } from './guard-world.js';
 
@@ -22,7 +24,13 @@ const BASELINE = new Map([
   [NATIVE_PLACEHOLDER, '18'],
   [new World().tokens[2]?.address ?? '', '18'],
 ]);
-const EMBEDDED_CHAINS = new Map([['eip155:2', 'b']]);
+const EMBEDDED: EmbeddedFacts = {
+  chains: [],
+  chainKeys: new Map([['eip155:2', 'b']]),
+  tokens: new Map(
+    [...BASELINE].map(([address, decimals]) => [tokenKey('a', address), new Map([['decimals', decimals]])]),
+  ),
+};
 
 /** One gateway without its edges: its listings, guarded in the same order as in a process. */
 class PureGateway {
@@ -32,37 +40,31 @@ class PureGateway {
   readonly model = new GatewayModel(
     HOLD_BACK_MS,
     new Map([...BASELINE].map(([address, decimals]) => [keyOfToken('a', address), { decimals }])),
-    EMBEDDED_CHAINS,
+    EMBEDDED.chainKeys,
   );
 
   async take(sentChains: Fetched<Chain>, sentTokens: Fetched<Token>, how: 'upstream' | 'peer' | 'rules') {
-    const rules = parseListingRules(this.rulesText);
-    const chainsNow = () => this.chains?.rows ?? [];
-    const operator = rules.resolve(chainsNow);
-    const options = { holdBackMs: HOLD_BACK_MS, rules: operator };
-    const baseline = (key: string) => {
-      const found = [...BASELINE].find(([address]) => tokenKey('a', address) === key);
-      return found && new Map([['decimals' as const, found[1]]]);
+    const rules = parseListingRules(this.rulesText).resolve(() => this.chains?.rows ?? []);
+    const context: ListingContext = {
+      holdBackMs: HOLD_BACK_MS,
+      embedded: () => EMBEDDED,
+      operator: () => rules,
+      rulesFor: () => rules,
+      served: () => ({ chains: undefined, tokens: undefined }),
+      chainsToCompare: () => this.chains?.rows,
     };
-    const peerOf = <Row>(sent: Fetched<Row>, served: Fetched<Row> | undefined) =>
-      how !== 'upstream' && served ? sent : undefined;
-    const before = this.chains ?? (how === 'upstream' ? undefined : sentChains);
-    const guardedChains = await guardListing(
-      { ...options, kind: CHAINS },
-      asSent(CHAINS, sentChains),
-      before,
-      peerOf(sentChains, this.chains),
-    );
-    this.chains = numberChains(guardedChains.listing, before, EMBEDDED_CHAINS, HOLD_BACK_MS);
-    const beforeTokens = this.tokens ?? (how === 'upstream' ? undefined : sentTokens);
-    const guardedTokens = await guardListing(
-      { ...options, kind: TOKENS, baseline },
-      asSent(TOKENS, sentTokens),
-      beforeTokens,
-      peerOf(sentTokens, this.tokens),
-    );
-    const compared = compareNatives(guardedTokens.listing, beforeTokens, this.chains.rows, operator);
-    this.tokens = await guardPrices(compared, beforeTokens);
+    const guarded = async <Row>(
+      kind: ListingKind<Row>,
+      { guard }: Pick<RefresherOptions<Row, Snapshot<Row>>, 'guard'>,
+      sent: Fetched<Row>,
+      served: Fetched<Row> | undefined,
+    ) => {
+      const before = served ?? (how === 'upstream' ? undefined : sent);
+      const peer = how !== 'upstream' && served ? sent : undefined;
+      return (await guard(asSent(kind, sent), before, peer)).listing;
+    };
+    this.chains = await guarded(CHAINS, LISTINGS.chains.within(context), sentChains, this.chains);
+    this.tokens = await guarded(TOKENS, LISTINGS.tokens.within(context), sentTokens, this.tokens);
   }
 
   /** Writes both listings and reads them as another process would. */
@@ -75,28 +77,7 @@ class PureGateway {
   }
 
   served() {
-    const heldBack = (key: string, row: Chain | Token) =>
-      shownHeld(
-        key,
-        row.heldBack.map(({ fact, since }) => [fact, since]),
-      );
-    return {
-      chains: (this.chains?.rows ?? []).map((row) => ({
-        key: row.chainKey,
-        chainId: row.chainId,
-        chainType: row.chainType,
-        native: `${row.nativeCurrency.symbol} ${row.nativeCurrency.decimals}`,
-        caip2: row.caip2,
-        heldBack: heldBack(row.chainKey, row),
-      })),
-      tokens: (this.tokens?.rows ?? []).map((row) => ({
-        key: keyOfToken(row.chainKey, row.address),
-        decimals: row.decimals,
-        symbol: row.symbol,
-        price: row.price,
-        heldBack: heldBack(keyOfToken(row.chainKey, row.address), row),
-      })),
-    };
+    return shownRows(this.chains?.rows ?? [], this.tokens?.rows ?? []);
   }
 }
 
@@ -109,26 +90,20 @@ async function stored<Row>(
   return decodeListing(kind, record, SERVICES, now);
 }
 
-const byKey = <Row extends { readonly key: string }>(rows: readonly Row[]) =>
-  rows.toSorted((one, other) => (one.key < other.key ? -1 : 1));
-
 function expectAsModelled(gateway: PureGateway, world: World, isSeen: boolean): void {
-  const { chains, tokens } = gateway.served();
-  const expected = gateway.model.served();
-  expect(byKey(chains)).toEqual(byKey(expected.chains));
-  expect(byKey(tokens)).toEqual(byKey(expected.tokens));
+  expect(gateway.served()).toEqual(gateway.model.served());
   if (!isSeen) return;
   // The upstream's order; rows that it no longer sends, or contradicts itself on, come last.
   const order = [...world.modelTokens()].flatMap(([key, rows]) => (rows.length === 1 ? [key] : []));
-  const served = new Set(tokens.map(({ key }) => key));
-  const sent = order.filter((key) => served.has(key));
-  expect(tokens.slice(0, sent.length).map(({ key }) => key)).toEqual(sent);
+  const served = gateway.tokens?.rows.map(({ chainKey, address }) => keyOfToken(chainKey, address)) ?? [];
+  const sent = order.filter((key) => served.includes(key));
+  expect(served.slice(0, sent.length)).toEqual(sent);
 }
 
 /** Since when a row is replaced may change: once the new row is listed, the clock is that of the old one. */
 const withoutClocks = ({ chains, tokens }: ReturnType<PureGateway['served']>) => ({
-  chains: byKey(chains),
-  tokens: byKey(tokens).map((row) => ({
+  chains,
+  tokens: tokens.map((row) => ({
     ...row,
     heldBack: row.heldBack.map(([fact, since]) => [fact, fact === 'address' ? 0 : since]),
   })),

@@ -1,5 +1,4 @@
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { chainRow } from '../../fixtures/rows.js';
 import { until } from '../../support/clock.js';
@@ -9,9 +8,9 @@ import {
   LISTINGS,
   numbered,
   startGuarded,
-  temporaryDirectory,
   WRONG,
 } from '../../support/guarded-gateway.js';
+import { temporaryFile } from '../../support/temporary-files.js';
 
 const { tokens: RIGHT } = LISTINGS;
 const [, ...REST] = RIGHT;
@@ -19,8 +18,7 @@ const first = async (gateway: GuardedGateway) => (await gateway.tokens())[0];
 
 /** A gateway with a file of rules, and how to write other ones. */
 async function serve(text: string, listings = LISTINGS) {
-  const listingRules = join(temporaryDirectory(), 'rules');
-  writeFileSync(listingRules, text);
+  const listingRules = temporaryFile(text);
   const gateway = await startGuarded(listings, { config: { listingRules } });
   const write = async (rules: string) => {
     writeFileSync(listingRules, rules);

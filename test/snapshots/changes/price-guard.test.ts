@@ -4,9 +4,9 @@ import {
   type GuardedGateway,
   MINUTE,
   numbered,
+  onDisk,
   restart,
   startGuarded,
-  temporaryDirectory,
 } from '../../support/guarded-gateway.js';
 
 const CHAINS = [chainRow('a')];
@@ -55,13 +55,11 @@ describe('prices that are a thousand times as high in one refresh', () => {
   });
 
   it('are compared with the last ones also after refreshes without prices, and after a restart', async () => {
-    const snapshotDir = temporaryDirectory();
-    const config = { snapshotDir };
-    const before = await startGuarded({ chains: CHAINS, tokens: GOOD }, { config });
+    const before = await startGuarded({ chains: CHAINS, tokens: GOOD }, onDisk());
     await before.bring({ tokens: tokens(() => null) });
     await before.bring({ tokens: tokens((number) => number * 1000) });
     expect(await pricesOf(before)).toEqual(NONE);
-    const after = await restart(before, snapshotDir, {}, config);
+    const after = await restart(before);
     expect(await pricesOf(after)).toEqual(NONE);
     // The ten minutes continue.
     await after.bring({}, 10 * MINUTE - 1);
@@ -73,12 +71,10 @@ describe('prices that are a thousand times as high in one refresh', () => {
 
 describe('a price', () => {
   it('of a row that is listed again is compared with its last one, also after a restart', async () => {
-    const snapshotDir = temporaryDirectory();
-    const config = { snapshotDir };
-    const before = await startGuarded({ chains: CHAINS, tokens: GOOD }, { config });
+    const before = await startGuarded({ chains: CHAINS, tokens: GOOD }, onDisk());
     await before.bring({ tokens: GOOD.slice(1) });
     await before.bring({}, 20 * MINUTE);
-    const after = await restart(before, snapshotDir, {}, config);
+    const after = await restart(before);
     await after.bring({ tokens: [token(1, 1000), ...GOOD.slice(1)] });
     expect((await pricesOf(after))[0]).toBeNull();
     await after.bring({ tokens: GOOD });

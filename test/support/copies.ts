@@ -1,0 +1,31 @@
+import { tokenRow } from '../fixtures/rows.js';
+import type { TestGateway } from './test-gateway.js';
+import type { TokenList } from './token-lists.js';
+
+/** The changes of the token listing, as a client with a copy reads them. */
+export interface Changes {
+  readonly cursor: string;
+  readonly isReset: boolean;
+  readonly changed: readonly { readonly address: string }[];
+  readonly removedIds: readonly string[];
+}
+
+export async function changesSince({ query }: TestGateway, since: string | null): Promise<Changes> {
+  const { data } = await query<{ tokenChanges: Changes }>(
+    'query ($since: String) { tokenChanges(since: $since) { cursor isReset changed { address } removedIds } }',
+    { since },
+  );
+  if (!data) throw new Error('Expected changes, got none');
+  return data.tokenChanges;
+}
+
+/** The token list, and its tag. */
+export async function listOf({ fetch }: TestGateway) {
+  const response = await fetch('/tokenlist.json');
+  return { etag: response.headers.get('etag'), list: (await response.json()) as TokenList };
+}
+
+export const address = (index: number) => `0x${index.toString(16).padStart(40, '0')}`;
+
+/** A token of chain `a` at each of these addresses. */
+export const rows = (...indexes: number[]) => indexes.map((index) => tokenRow('a', address(index)));

@@ -1,0 +1,18 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+/** A new directory. The end of the test removes it. */
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** The path of a new file with this text, alone in its directory. */
+export function temporaryFile(text: string): string {
+  const path = join(temporaryDirectory(), 'file.txt');
+  writeFileSync(path, text);
+  return path;
+}
