@@ -41,6 +41,7 @@ const ODD: Readonly<Record<string, Reaction>> = {
   'an error': reply('-ERR no\r\n'),
   'an error of HELLO': reply("-ERR unknown command 'HELLO'\r\n"),
   'an array of nulls': reply('*3\r\n_\r\n_\r\n_\r\n'),
+  'a subscription to nothing': reply('>1\r\n$9\r\nsubscribe\r\n'),
   'a page': reply('HTTP/1.1 400 Bad Request\r\n\r\n'),
   nothing: () => {},
   'its end': (socket) => socket.end(),

@@ -2,7 +2,7 @@
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { Logger } from '../../logger.js';
 import { type ClientLimit, refusedMs, windowSeconds } from '../../scheduling/client-limit.js';
-import { openClient } from './connection.js';
+import { openClient } from './client.js';
 
 export interface SharedClientLimitOptions {
   readonly url: string;

@@ -1,8 +1,8 @@
-/** Connections to Redis. They are used while Redis is available; commands fail fast otherwise. */
+/** The connection to Redis. It is used while Redis is available; commands fail fast otherwise. */
 import { EventEmitter, once } from 'node:events';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from '../../logger.js';
+import { openClient } from './client.js';
 
 export interface RedisConnectionOptions {
   readonly url: string;
@@ -25,25 +25,6 @@ const AWAY_MS = 1_000;
 const STEADY_MS = 2_000;
 /** How soon the subscribed connection notices that Redis is gone. */
 const PING_MS = 10_000;
-/** Short, so that gateways share again within a second once Redis is back. */
-const MAX_RECONNECT_MS = 1_000;
-
-type ClientOptions = Required<Pick<RedisOptions, 'commandTimeout' | 'socketTimeout' | 'connectTimeout'>> &
-  Pick<RedisOptions, 'autoResubscribe'>;
-
-/**
- * Opens a client, which reconnects until it is closed. While there is no connection, commands fail at once. A command
- * is never sent twice. The caller must listen to the event `error`.
- */
-export function openClient(url: string, options: ClientOptions): Redis {
-  return new Redis(url, {
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: (attempt: number) => Math.min(50 * 2 ** attempt, MAX_RECONNECT_MS),
-    ...options,
-  });
-}
 
 export type RedisConnection = ReturnType<typeof createRedisConnection>;
 
