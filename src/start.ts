@@ -2,8 +2,7 @@
 import closeWithGrace from 'close-with-grace';
 import { assemble } from './assemble.js';
 import { mistypedNames, mistypedText } from './config/names.js';
-import { secretsOf } from './config/secrets.js';
-import { type Config, readConfig } from './config.js';
+import { type Config, readConfig, secretsOf } from './config.js';
 import { DEMO_LABEL } from './demo/listings.js';
 import { startDemoUpstream } from './demo/upstream.js';
 import { GRAPHQL_PATH } from './http/paths.js';

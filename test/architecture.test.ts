@@ -23,8 +23,8 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   logger: ['log-escapes', 'tracing'],
   observability: ['domain', 'http', 'logger', 'snapshots'],
   'config-values': [],
-  'config-documents': ['config-values'],
-  config: ['config-documents', 'config-values', 'domain', 'http', 'logger', 'observability/request-log'],
+  'config-files': ['config-values', 'domain/listing-rules'],
+  config: ['config-files', 'config-values', 'domain', 'http', 'logger', 'observability/request-log'],
   // The path of the data, from the upstream to the port.
   upstream: [...BASE_MODULES],
   search: ['domain', 'scheduling'],
@@ -110,7 +110,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   library: [
     'assemble',
     'config',
-    'config-documents',
+    'config-files',
     'config-values',
     'demo',
     'http',
@@ -142,9 +142,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'fs/promises': ['storage/disk', 'storage/read-regular', 'storage/rules-file'],
   fs: [
     'command-line',
-    'config-documents',
-    'config/listing-rules',
-    'config/secret-files',
+    'config-files',
     'demo',
     'logger',
     'mcp/load-protocol',

@@ -1,7 +1,7 @@
 /** Opens a gateway inside another server. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { assemble } from '../assemble.js';
-import { secretsOf } from '../config/secrets.js';
+import { secretsOf } from '../config.js';
 import { createDemoHttp } from '../demo/listings.js';
 import { clientOf } from '../http/client-address.js';
 import { createLogger } from '../logger.js';
