@@ -39,25 +39,8 @@ const MAX_TEXT_LENGTH = 16_384;
 const MAX_KEYED_LENGTH = 65_536;
 /** Requests with longer headers are not cached. Those of browsers have about 100 characters. */
 const MAX_HEADERS_LENGTH = 500;
-/** How many variants of one text are remembered. Few are needed: clients of one page send equal headers. */
-const MAX_VARIANTS = 8;
 /** Estimated size of an entry without its key and body, in bytes. */
 const ENTRY_BYTES = 500;
-
-/** One text with one set of headers that the response varies by (RFC 9111), and its cache key. */
-interface Variant extends Pick<CacheableRequest, 'method' | 'url' | 'accept' | 'origin' | 'contentType'> {
-  readonly key: string;
-}
-
-function isVariantOf(request: CacheableRequest, variant: Variant): boolean {
-  return (
-    variant.method === request.method &&
-    variant.url === request.url &&
-    variant.accept === request.accept &&
-    variant.contentType === request.contentType &&
-    variant.origin === request.origin
-  );
-}
 
 /**
  * Creates an empty cache.
@@ -81,49 +64,50 @@ export function createResponseCache(
     sizeCalculation: ({ response: { byteLength } }, key) =>
       ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * byteLength),
   });
-  const variantsByText = new LRUCache<string, readonly Variant[]>({
+  /** Cache keys, by the text and the headers of requests. */
+  const keys = new LRUCache<string, string>({
     maxSize: Math.ceil(maxBytes * 0.16),
-    sizeCalculation: (variants, text) => ENTRY_BYTES * (1 + variants.length) + 2 * text.length,
+    sizeCalculation: (_key, variant) => ENTRY_BYTES + 2 * variant.length,
   });
-
   const isTextKnown = createSeenBefore();
 
-  function knownKey(request: CacheableRequest): string | undefined {
-    // Look up by the raw text: building the full key costs more than the rest of a hit.
-    for (const variant of variantsByText.get(textOf(request)) ?? []) {
-      if (isVariantOf(request, variant)) return variant.key;
-    }
-    return undefined;
-  }
-
   return {
-    knownKey,
+    // Look up by the raw text first: parsing it costs more than the rest of a hit.
+    knownKey: (request) => keys.get(variantOf(request)),
     hasSeen(request) {
       const text = textOf(request);
       return text.length <= MAX_KEYED_LENGTH && isTextKnown(text);
     },
     cacheKey(request) {
-      const known = knownKey(request);
+      const variant = variantOf(request);
+      const known = keys.get(variant);
       if (known !== undefined) return known;
-      const text = textOf(request);
-      if (text.length > MAX_KEYED_LENGTH) return undefined;
+      const { length } = textOf(request);
+      if (length > MAX_KEYED_LENGTH) return undefined;
       const key = canonicalKey(request, path, maxQueryTokens, trusted);
-      if (key !== undefined && text.length <= MAX_TEXT_LENGTH) {
-        const { method, url, accept, origin, contentType } = request;
-        const variant = { method, url, accept, origin, contentType, key };
-        const others = variantsByText.get(text) ?? [];
-        variantsByText.set(text, [variant, ...others.slice(0, MAX_VARIANTS - 1)]);
-      }
+      if (key !== undefined && length <= MAX_TEXT_LENGTH) keys.set(variant, key);
       return key;
     },
     get: (key) => responses.get(key),
     set: (key, cached) => responses.set(key, cached),
     delete: (key) => responses.delete(key),
     size: () => ({
-      bytes: responses.calculatedSize + variantsByText.calculatedSize,
+      bytes: responses.calculatedSize + keys.calculatedSize,
       entries: responses.size,
     }),
   };
+}
+
+/** The text of a request with the method and headers that its response varies by (RFC 9111). No header has a line break. */
+function variantOf({
+  method,
+  url,
+  accept = '',
+  origin = '',
+  contentType = '',
+  body,
+}: CacheableRequest): string {
+  return `${method}\n${accept}\n${origin}\n${contentType}\n${url}\n${isAskedByBody(method) ? body : ''}`;
 }
 
 /** The part of a request that most requests differ in. */
@@ -142,7 +126,6 @@ function canonicalKey(
   trusted: TrustedDocuments | undefined,
 ): string | undefined {
   const { method, accept = '', origin = '', contentType = '' } = request;
-  // Variants hold these headers, and their estimated size does not include them.
   if (accept.length + origin.length + contentType.length > MAX_HEADERS_LENGTH) return undefined;
   const given = parametersOf(request, path);
   const parameters = given && trusted ? trusted.resolve(given) : given;
