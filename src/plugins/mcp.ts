@@ -75,6 +75,11 @@ function refusalOf({ method, headers }: Request, corsOrigins: CorsOrigins): Refu
 const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
 function messageIn(text: string): { readonly message: unknown; readonly error?: string } {
+  const exceeded = exceededLimit(LIMITS, text);
+  if (exceeded) {
+    const expected = `Expected JSON of at most ${LIMITS[exceeded]} ${exceeded}, got more.`;
+    return { message: undefined, error: rpcError(INVALID_REQUEST, expected) };
+  }
   let message: unknown;
   try {
     message = JSON.parse(text);
@@ -82,11 +87,6 @@ function messageIn(text: string): { readonly message: unknown; readonly error?: 
     const got = text ? shown(text) : 'nothing';
     const expected = `Expected a JSON-RPC message, such as {"jsonrpc":"2.0","id":1,"method":"tools/list"}, got ${got}.`;
     return { message, error: rpcError(PARSE_ERROR, expected) };
-  }
-  const exceeded = exceededLimit(message);
-  if (exceeded) {
-    const expected = `Expected JSON of at most ${LIMITS[exceeded]} ${exceeded}, got more.`;
-    return { message, error: rpcError(INVALID_REQUEST, expected) };
   }
   if (typeof message === 'object' && message !== null && !Array.isArray(message)) return { message };
   // Batches are no longer part of the protocol. With them, one request could cost as much as thousands.
@@ -106,19 +106,42 @@ function rpcError(code: number, message: string): string {
   return JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } });
 }
 
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+interface JsonLimits {
+  /** The levels of nested objects and arrays. */
+  readonly levels: number;
+  /** The number of values, including objects and arrays. */
+  readonly values: number;
+}
+
 /**
- * Finds the limit that a message exceeds. Otherwise recursive functions, such as JSON.stringify, could exhaust the stack,
- * and checks of schemas take a microsecond or more for each value.
+ * Finds the limit that a JSON text exceeds, before it is parsed. Otherwise recursive functions, such as JSON.stringify,
+ * could exhaust the stack, and checks of schemas take a microsecond or more for each value.
+ *
+ * @param json a text that may be invalid JSON
  */
-function exceededLimit(message: unknown): keyof typeof LIMITS | undefined {
-  let values = 1;
-  let level: readonly unknown[] = [message];
-  for (let levels = 0; ; levels++) {
-    const objects = level.filter((value) => typeof value === 'object' && value !== null);
-    if (objects.length === 0) return undefined;
-    if (levels === LIMITS.levels) return 'levels';
-    level = objects.flatMap((object) => Object.values(object as object));
-    values += level.length;
-    if (values > LIMITS.values) return 'values';
+function exceededLimit({ levels, values }: JsonLimits, json: string): keyof JsonLimits | undefined {
+  let level = 0;
+  let count = 1;
+  let isInString = false;
+  for (let at = 0; at < json.length; at++) {
+    const code = json.charCodeAt(at);
+    if (isInString) {
+      if (code === BACKSLASH) at++;
+      else if (code === QUOTE) isInString = false;
+    } else if (code === QUOTE) isInString = true;
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      if (++level > levels) return 'levels';
+      if (++count > values) return 'values';
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) level--;
+    else if (code === COMMA && ++count > values) return 'values';
   }
+  return undefined;
 }

@@ -66,12 +66,7 @@ describe('a request to /mcp', () => {
     ['null', 'null', 400, 'Expected one JSON-RPC message, which is an object, got null'],
     ['a batch', `[${`${LIST},`.repeat(999)}${LIST}]`, 400, 'got an array of 1000'],
     ['an empty batch', '[]', 400, 'got an array of 0'],
-    [
-      'deep arrays',
-      `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
-      400,
-      'Expected JSON of at most 64 levels',
-    ],
+    ['deep arrays', `{"a":${'['.repeat(100_000)}`, 400, 'Expected JSON of at most 64 levels'],
     [
       'deep objects',
       `{"a":${'{"a":'.repeat(70)}1${'}'.repeat(71)}`,
