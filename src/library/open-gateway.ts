@@ -11,7 +11,6 @@ import { createClientFinder } from '../server/forwarded-client.js';
 import { NodeExchange } from '../server/node-exchange.js';
 import { TOO_MANY_REQUEST_BYTES } from '../server/refusals.js';
 import { createRequestObserver } from '../server/request-observer.js';
-import { toCacheableRequest } from '../server/responses/exchange.js';
 import { createResponder } from '../server/responses/responder.js';
 import { FetchExchange, fetchClient } from './fetch-exchange.js';
 import { checkSettings, type GatewaySettings } from './options.js';
@@ -106,11 +105,9 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
       return new Promise((resolve, reject) => {
         const { pathname, search } = new URL(request.url);
         const url = pathname + search;
-        const header = (name: string) => request.headers.get(name);
-        const parts = toCacheableRequest(request.method, url, header, read.body ?? '');
         const { client, isForwarded } = fetchClient(request, context?.client, findClient);
         const exchange = new FetchExchange(request, url, client, isForwarded, corsOrigins, resolve, reject);
-        respond(parts, read, exchange, isPortClosed);
+        respond(read, exchange, isPortClosed);
         // A cached response has been sent by now. Any other ends at once if the request is aborted.
         if (exchange.status === 0) exchange.rejectWhenAborted();
       });
@@ -118,7 +115,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
     handler(request: NodeRequest, response) {
       const client = clientOf(request.socket.remoteAddress);
       const { originalUrl } = request;
-      const exchange = new NodeExchange(request, response, client, findClient, corsOrigins, originalUrl);
+      const exchange = new NodeExchange(request, response, client, findClient, corsOrigins, { originalUrl });
       readBody(request, (read) => {
         exchange.startedAt = performance.now();
         if (read.release) response.once('close', read.release);
@@ -128,9 +125,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
           if (sent) observer.refused(exchange, sent);
           return;
         }
-        const { method, url } = exchange;
-        const parts = toCacheableRequest(method, url, (name) => request.headers[name], read.body ?? '');
-        respond(read.replaced ? { ...parts, ...read.replaced } : parts, read, exchange, isPortClosed);
+        respond(read, exchange, isPortClosed);
       });
     },
     ready() {

@@ -1,8 +1,10 @@
 /** The server on `ADMIN_PORT`, for operators. */
 import { once } from 'node:events';
+import type { PlainResponse } from '../http/refusal.js';
 import type { Logger } from '../logger.js';
-import type { createRefreshAnswer, Monitoring, MonitoringResponse } from '../observability/monitoring.js';
-import { createHttpServer, type HttpServer, type ServerExchange } from './http-server.js';
+import type { createRefreshAnswer, Monitoring } from '../observability/monitoring.js';
+import { createHttpServer, type HttpServer } from './http-server.js';
+import type { NodeExchange } from './node-exchange.js';
 
 /** A port for operators only, beside the public one. */
 export interface AdminServer extends Pick<HttpServer, 'listen'> {
@@ -46,8 +48,8 @@ export function createAdminServer({ monitoring, refresh, log }: AdminServerOptio
   };
 }
 
-function send(exchange: ServerExchange, { status, headers, body }: MonitoringResponse): void {
-  const bytes = Buffer.from(body);
+function send(exchange: NodeExchange, { status, headers, body }: PlainResponse): void {
+  const bytes = Buffer.from(body ?? '');
   const given = Object.entries(headers).flat();
   const length = String(bytes.byteLength);
   exchange.send(status, [...given, 'x-content-type-options', 'nosniff', 'content-length', length], [bytes]);

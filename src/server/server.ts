@@ -6,7 +6,6 @@ import type { Metrics } from '../observability/metrics.js';
 import { currentTracing } from '../tracing/tracing.js';
 import { createHttpServer, type HttpServer, type HttpServerOptions } from './http-server.js';
 import { createRequestObserver, type RequestObserverOptions } from './request-observer.js';
-import { toCacheableRequest } from './responses/exchange.js';
 import { createResponder, type ResponderOptions } from './responses/responder.js';
 
 export interface GatewayServerOptions
@@ -37,14 +36,11 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   const tracing = currentTracing();
   const portClosed = () => isPortClosed;
   const { server, closeSilent, listen } = createHttpServer({ ...options, observer }, (read, exchange) => {
-    const { method, url } = exchange;
-    const { headers } = exchange.request;
-    const request = toCacheableRequest(method, url, (name) => headers[name], read.body ?? '');
-    if (!tracing) respond(request, read, exchange, portClosed);
+    if (!tracing) respond(read, exchange, portClosed);
     else
-      tracing.inRequest('request', headers, (span) => {
+      tracing.inRequest('request', exchange.request.headers, (span) => {
         exchange.span = span;
-        respond(request, read, exchange, portClosed);
+        respond(read, exchange, portClosed);
       });
   });
 

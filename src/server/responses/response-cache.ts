@@ -18,20 +18,7 @@ export interface CachedResponse {
   readonly madeAt: number;
 }
 
-/** Responses by cache key, of bounded total size. The cache does not check whether an entry is current. */
-export interface ResponseCache {
-  /** The key of a request, equal for requests that mean the same. Undefined if the response cannot be cached. */
-  cacheKey(request: CacheableRequest): string | undefined;
-  /** The key of a request whose exact text and headers were seen before. Undefined for any other. */
-  knownKey(request: CacheableRequest): string | undefined;
-  /** Whether a request with this text was seen lately. Notes the text. */
-  hasSeen(request: CacheableRequest): boolean;
-  get(key: string): CachedResponse | undefined;
-  set(key: string, cached: CachedResponse): unknown;
-  delete(key: string): unknown;
-  /** The estimated size of the responses and of the texts that they are found by, and the number of responses. */
-  size(): { readonly bytes: number; readonly entries: number };
-}
+export type ResponseCache = ReturnType<typeof createResponseCache>;
 
 /** The key of a longer text is not remembered, but computed each time. */
 const MAX_TEXT_LENGTH = 16_384;
@@ -43,7 +30,7 @@ const MAX_HEADERS_LENGTH = 500;
 const ENTRY_BYTES = 500;
 
 /**
- * Creates an empty cache.
+ * Creates an empty cache of responses by cache key, of bounded total size. It does not check whether an entry is current.
  *
  * @param maxBytes the estimated size of everything in it
  * @param path the path of the GraphQL endpoint, such as `/graphql`
@@ -55,7 +42,7 @@ export function createResponseCache(
   path: string,
   maxQueryTokens: number,
   trusted?: TrustedDocuments,
-): ResponseCache {
+) {
   const maxResponseBytes = Math.ceil(maxBytes * 0.84);
   const responses = new LRUCache<string, CachedResponse>({
     maxSize: maxResponseBytes,
@@ -72,13 +59,18 @@ export function createResponseCache(
   const isTextKnown = createSeenBefore();
 
   return {
-    // Look up by the raw text first: parsing it costs more than the rest of a hit.
-    knownKey: (request) => keys.get(variantOf(request)),
-    hasSeen(request) {
+    /**
+     * The key of a request whose exact text and headers were seen before; undefined for any other. Look it up first:
+     * computing the key costs more than the rest of a hit.
+     */
+    knownKey: (request: CacheableRequest) => keys.get(variantOf(request)),
+    /** Whether a request with this text was seen lately. Notes the text. */
+    hasSeen(request: CacheableRequest) {
       const text = textOf(request);
       return text.length <= MAX_KEYED_LENGTH && isTextKnown(text);
     },
-    cacheKey(request) {
+    /** The key of a request, equal for requests that mean the same. Undefined if the response cannot be cached. */
+    cacheKey(request: CacheableRequest): string | undefined {
       const variant = variantOf(request);
       const known = keys.get(variant);
       if (known !== undefined) return known;
@@ -88,9 +80,10 @@ export function createResponseCache(
       if (key !== undefined && length <= MAX_TEXT_LENGTH) keys.set(variant, key);
       return key;
     },
-    get: (key) => responses.get(key),
-    set: (key, cached) => responses.set(key, cached),
-    delete: (key) => responses.delete(key),
+    get: (key: string) => responses.get(key),
+    set: (key: string, cached: CachedResponse) => responses.set(key, cached),
+    delete: (key: string) => responses.delete(key),
+    /** The estimated size of the responses and of the texts that they are found by, and the number of responses. */
     size: () => ({
       bytes: responses.calculatedSize + keys.calculatedSize,
       entries: responses.size,
