@@ -8,6 +8,8 @@ export interface GatewayProcess {
   /** Such as `http://127.0.0.1:40123`. */
   readonly address: string;
   readonly child: ChildProcess;
+  /** The address of `ADMIN_PORT`; empty without it. */
+  readonly admin: string;
   /** Everything that the process wrote so far. */
   readonly output: () => string;
   /** Resolves with the exit status. */
@@ -39,7 +41,8 @@ export async function startGatewayProcess(
     });
     exited.then((code) => reject(new Error(`The gateway ended with status ${code}: ${output()}`)));
   });
-  return { address, child, output, exited };
+  const [, admin = ''] = /"adminAddress":"([^"]+)"/.exec(output()) ?? [];
+  return { address, admin, child, output, exited };
 }
 
 /** Settings for busy machines, on which operations wait long. */

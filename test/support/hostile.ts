@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js';
@@ -196,11 +196,48 @@ const REFERENCE = JSON.stringify(Array.from({ length: 250_000 }, (_nothing, nth)
 const REFERENCE_MS = 25;
 
 /** How many times slower than that this machine is now; at least 1. */
-export function slowness(): number {
+function slowness(): number {
   const times = Array.from({ length: 5 }, () => {
     const before = performance.now();
     JSON.parse(REFERENCE);
     return performance.now() - before;
   });
   return Math.max(1, Math.min(...times) / REFERENCE_MS);
+}
+
+type Send = () => Promise<HttpAnswer>;
+
+/** The most resident memory of the gateway, in megabytes. */
+const MOST_MEMORY_MB = 300;
+const TIMES = 4;
+
+/** The least CPU time of a few attempts, until it is low: loading, and other work of the process, do not count. */
+async function leastMs(target: Target, send: Send, enoughMs: number) {
+  let ms = Number.POSITIVE_INFINITY;
+  for (let time = 1; ; time++) {
+    const before = target.cpuMs();
+    const { status } = await send();
+    ms = Math.min(ms, target.cpuMs() - before);
+    if (ms <= enoughMs || time === TIMES) return { ms, status };
+  }
+}
+
+/**
+ * Fails unless a request costs at most this CPU time of the main thread.
+ *
+ * @param sendControl a request whose cost is subtracted, such as an unread one of the same size
+ */
+export async function expectCheap(
+  target: Target,
+  name: string,
+  send: Send,
+  mostMs: number,
+  sendControl?: Send,
+): Promise<void> {
+  const { ms, status } = await leastMs(target, send, mostMs);
+  expect(status, name).toBeLessThan(500);
+  expect(target.memoryMb(), name).toBeLessThan(MOST_MEMORY_MB);
+  if (ms <= mostMs) return;
+  const control = sendControl ? (await leastMs(target, sendControl, 0)).ms : 0;
+  expect(ms - control, name).toBeLessThan(mostMs * slowness());
 }

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import { connect } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
 import { stopClocks } from '../../support/clock.js';
 import { startFakeUpstream } from '../../support/fake-upstream.js';
+import { postOf, sendRaw } from '../../support/raw-http.js';
 import {
   type Asked,
   pathOf,
@@ -45,14 +44,6 @@ function comparable({ status: code, headers, body }: Received) {
   const { 'last-modified': _modified, 'cache-control': control, age: _age, ...rest } = others;
   const { 'cache-status': _status, ...same } = rest;
   return { code, headers: same, control: control?.replace(/max-age=\d+/, ''), body: body.toString() };
-}
-
-/** Sends these bytes on a new connection. Returns everything received until it is closed. */
-async function exchange(address: string, sent: string): Promise<string> {
-  const { hostname, port } = new URL(address);
-  const socket = connect(Number(port), hostname);
-  socket.write(sent);
-  return text(socket);
 }
 
 describe('a request never gets the response to another one', () => {
@@ -305,7 +296,7 @@ describe('the headers of a response', () => {
       'Origin: https://a.example\r\nOrigin: https://b.example',
     ]) {
       const sent = `GET ${target} HTTP/1.1\r\nHost: x\r\n${twice}\r\nConnection: close\r\n\r\n`;
-      const came = await exchange(address, sent);
+      const came = await sendRaw(address, sent);
       expect(came, twice).toMatch(/^HTTP\/1.1 (200|304)/);
       if (came.startsWith('HTTP/1.1 200')) expect(came).toContain(body.toString());
     }
@@ -314,10 +305,6 @@ describe('the headers of a response', () => {
 
 it('pipelined requests each get their own response, in order', async () => {
   const { address } = server;
-  const post = (query: string, last = '') => {
-    const body = JSON.stringify({ query });
-    return `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${last}Content-Length: ${body.length}\r\n\r\n${body}`;
-  };
   const get = (query: string) =>
     `GET ${pathOf({ query })} HTTP/1.1\r\nHost: x\r\nAccept-Encoding: identity\r\n\r\n`;
   const names = Array.from({ length: 20 }, (_nothing, nth) => `a${nth % 7}`);
@@ -325,8 +312,8 @@ it('pipelined requests each get their own response, in order', async () => {
     (name, nth) => `{ ${name}: ${nth % 3 === 0 ? 'chains { name }' : '__typename'} }`,
   );
   for (let round = 0; round < 2; round++) {
-    const sent = queries.map((query, nth) => (nth % 2 === 0 ? post(query) : get(query))).join('');
-    const came = await exchange(address, sent + post('{ last: __typename }', 'Connection: close\r\n'));
+    const sent = queries.map((query, nth) => (nth % 2 === 0 ? postOf(query) : get(query))).join('');
+    const came = await sendRaw(address, sent + postOf('{ last: __typename }', 'Connection: close\r\n'));
     const answered = [...came.matchAll(/\{"data":\{"(\w+)"/g)].map(([, name]) => name);
     expect(answered).toEqual([...names, 'last']);
   }
