@@ -4,44 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
-import { type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js';
+import { startFakeUpstream } from './fake-upstream.js';
+import { startGatewayProcess } from './gateway-process.js';
 import { mainThreadMs, megabytesOf } from './process-facts.js';
-
-/** A built gateway process under attack, with a large listing behind it. */
-export interface Target extends GatewayProcess {
-  readonly upstream: FakeUpstream;
-  /** CPU time of the main thread since the start, in milliseconds: it does not grow while other processes run. */
-  cpuMs(): number;
-  /** Resident memory now, in megabytes. */
-  memoryMb(): number;
-  /** Sends one operation by POST on a connection of its own. */
-  ask(body: string | object, headers?: Record<string, string>): Promise<HttpAnswer>;
-  /** Watches the process from outside, until `stop`. */
-  watch(): Watch;
-}
 
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Record<string, string | string[] | undefined>;
   readonly body: string;
-}
-
-/** The highest measurements of a process while it was watched. */
-export interface Watched {
-  /** CPU time that the process spent between a request to `/live` and its answer, in milliseconds. */
-  readonly liveMs: number;
-  /** The same for an operation whose response is cached. */
-  readonly cachedMs: number;
-  /** Resident memory in megabytes. */
-  readonly memoryMb: number;
-  /** How many probes got another status than 200: 0 unless cached responses were lost. */
-  readonly failed: number;
-  readonly probes: number;
-}
-
-export interface Watch {
-  stop(): Promise<Watched>;
 }
 
 export interface TargetOptions {
@@ -55,8 +25,10 @@ const PROBE_EVERY_MS = 25;
 /** An operation that stays cached as long as the chain listing does not change. */
 const CACHED = JSON.stringify({ query: '{ chains { chainKey } }' });
 
-/** Starts the built gateway with a fake upstream. The end of the test ends both. */
-export async function startTarget(options: TargetOptions = {}): Promise<Target> {
+export type Target = Awaited<ReturnType<typeof startTarget>>;
+
+/** Starts the built gateway with a large listing behind it. The end of the test ends it. */
+export async function startTarget(options: TargetOptions = {}) {
   const { chainCount = 80, tokenCount = 10_000, env = {} } = options;
   const upstream = await startFakeUpstream(generatedListings(chainCount, tokenCount));
   onTestFinished(() => upstream.close());
@@ -71,9 +43,13 @@ export async function startTarget(options: TargetOptions = {}): Promise<Target> 
   return {
     ...gateway,
     upstream,
+    /** CPU time of the main thread since the start, in milliseconds: it does not grow while other processes run. */
     cpuMs: () => mainThreadMs(child.pid),
+    /** Resident memory now, in megabytes. */
     memoryMb: () => megabytesOf(child.pid).now,
-    ask: (body, headers) => post(address, body, headers),
+    /** Sends one operation by POST on a connection of its own. */
+    ask: (body: string | object, headers?: Record<string, string>) => post(address, body, headers),
+    /** Watches the process from outside, until `stop`. */
     watch: () => watch(address, child.pid),
   };
 }
@@ -158,9 +134,18 @@ export async function attack(
   return statuses as ReadonlyMap<number, number>;
 }
 
-function watch(address: string, pid: number | undefined): Watch {
+function watch(address: string, pid: number | undefined) {
   const agent = new Agent({ keepAlive: true, maxSockets: 2 });
-  const worst = { liveMs: 0, cachedMs: 0, memoryMb: 0, failed: 0, probes: 0 };
+  const worst = {
+    /** CPU time that the process spent between a request to `/live` and its answer, in milliseconds. */
+    liveMs: 0,
+    /** The same for an operation whose response is cached. */
+    cachedMs: 0,
+    memoryMb: 0,
+    /** How many probes got another status than 200: 0 unless cached responses were lost. */
+    failed: 0,
+    probes: 0,
+  };
   let isStopped = false;
 
   async function probe(name: 'liveMs' | 'cachedMs', ask: () => Promise<HttpAnswer>): Promise<void> {

@@ -5,10 +5,9 @@ import type { Service } from '../../src/domain/listing.js';
 import { createGateway, type Gateway } from '../../src/gateway.js';
 import { OPTIONAL_PATHS } from '../../src/http/paths.js';
 import { createLogger, LOG_LEVELS, type Logger, type LogLevel } from '../../src/logger.js';
-import { createMetrics, type Metrics } from '../../src/observability/metrics.js';
+import { createMetrics } from '../../src/observability/metrics.js';
 import { openSnapshots } from '../../src/open-snapshots.js';
 import { pageDocuments } from '../../src/pages/page-documents.js';
-import type { Snapshots } from '../../src/snapshots/snapshots.js';
 import type { Peers } from '../../src/snapshots/stores.js';
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 
@@ -32,25 +31,6 @@ export type LogLine = Record<string, unknown> & { readonly msg: string };
 /** Whether a line is of this level or a higher one. */
 export function isAtLeast({ level }: LogLine, least: LogLevel): boolean {
   return LOG_LEVELS.indexOf(level as LogLevel) >= LOG_LEVELS.indexOf(least);
-}
-
-export interface TestGateway {
-  readonly gateway: Gateway;
-  readonly snapshots: Snapshots;
-  readonly upstream: FakeUpstream;
-  readonly metrics: Metrics;
-  /** Refreshes both listings now, as `POST /refresh` does. */
-  readonly refreshOnRequest: Snapshots['refreshOnRequest'];
-  /** How many changes from one service to its successor were counted. */
-  changeOvers(): number;
-  /** The lines of the log so far. */
-  readonly logged: LogLine[];
-  /** Sends a query by POST, as most clients do. */
-  query<Data = Record<string, never>>(query: string, variables?: object): Promise<Answered<Data>>;
-  /** Sends this JSON by POST. */
-  post(body: unknown): Promise<Response>;
-  /** Sends any request for a path. */
-  fetch(path: string, init?: RequestInit): Promise<Response>;
 }
 
 export interface TestGatewayOptions {
@@ -92,8 +72,10 @@ export async function createTestLog(): Promise<{ log: Logger; logged: LogLine[] 
   return { log: await createLogger({ level: 'trace', readable: false, destination }), logged };
 }
 
+export type TestGateway = Awaited<ReturnType<typeof createTestGateway>>;
+
 /** The whole gateway in front of a real HTTP upstream, wired as the process wires it but without a port. */
-export async function createTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+export async function createTestGateway(options: TestGatewayOptions = {}) {
   const upstream = options.upstream ?? (await startFakeUpstream());
   const { log, logged } = await createTestLog();
   const config = { ...defaultConfig(), ...FAR_LIMITS, ...options.config };
@@ -151,12 +133,18 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
     snapshots,
     upstream,
     metrics,
+    /** Refreshes both listings now, as `POST /refresh` does. */
     refreshOnRequest,
+    /** How many changes from one service to its successor were counted. */
     changeOvers: () => changeOvers,
+    /** The lines of the log so far. */
     logged,
+    /** Sends any request for a path. */
     fetch,
+    /** Sends this JSON by POST. */
     post,
-    async query<Data>(query: string, variables?: object) {
+    /** Sends a query by POST, as most clients do. */
+    async query<Data = Record<string, never>>(query: string, variables?: object) {
       return (await (await post({ query, variables })).json()) as Answered<Data>;
     },
   };

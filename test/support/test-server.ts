@@ -10,7 +10,6 @@ import { json } from './fake-upstream.js';
 import {
   createTestGateway,
   createTestLog,
-  type LogLine,
   type TestGateway,
   type TestGatewayOptions,
 } from './test-gateway.js';
@@ -34,18 +33,6 @@ export interface Asked {
   readonly path?: string;
 }
 
-/** A gateway behind its real HTTP server. */
-export interface TestServer extends TestGateway {
-  /** Such as `http://127.0.0.1:4000`. */
-  readonly address: string;
-  ask(asked: Asked): Promise<Received>;
-  /** Sends these requests one after the other. Returns how many were executed, and the bodies of the responses. */
-  countExecuted(...requests: Asked[]): Promise<{ count: number; bodies: string[] }>;
-  /** How many operations were executed so far. */
-  executed(): number;
-  readonly serverLog: LogLine[];
-}
-
 export interface TestServerOptions extends TestGatewayOptions {
   /** Limits what each client may have executed. */
   readonly clientLimit?: ClientLimit;
@@ -53,8 +40,10 @@ export interface TestServerOptions extends TestGatewayOptions {
   readonly maxCacheBytes?: number;
 }
 
+export type TestServer = Awaited<ReturnType<typeof startServer>>;
+
 /** Starts a gateway behind its real HTTP server, and counts executed operations. */
-export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
+export async function startServer(options: TestServerOptions = {}) {
   const gateway = await createTestGateway(options);
   const { log, logged } = await createTestLog();
   let executions = 0;
@@ -101,14 +90,17 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   }
   return {
     ...gateway,
+    /** Such as `http://127.0.0.1:4000`. */
     address,
     ask,
-    async countExecuted(...requests) {
+    /** Sends these requests one after the other. Returns how many were executed, and the bodies of the responses. */
+    async countExecuted(...requests: Asked[]) {
       const before = executions;
       const bodies: string[] = [];
       for (const each of requests) bodies.push((await ask(each)).body.toString());
       return { count: executions - before, bodies };
     },
+    /** How many operations were executed so far. */
     executed: () => executions,
     serverLog: logged,
   };
