@@ -1,19 +1,16 @@
 /** Puts a gateway together from its settings, for the process and for the library. */
 import type { Config } from './config.js';
+import { createDemoHttp } from './demo/listings.js';
 import { createGateway } from './gateway.js';
 import { createDependencyCheck } from './graph/dependencies.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './observability/metrics.js';
 import { notReadyReason } from './observability/monitoring.js';
-import { type OpenOptions, openSnapshots } from './open-snapshots.js';
+import { openSnapshots } from './open-snapshots.js';
 import type { ClientLimit } from './scheduling/client-limit.js';
 
 export interface AssembleOptions {
   readonly config: Config;
-  /** The address of the demo listing. It is the upstream if there is no `upstreamUrl`. */
-  readonly demoUrl: string;
-  /** Sends the requests to the upstream; undici unless given. */
-  readonly http?: OpenOptions['http'];
   readonly metrics: Metrics;
   readonly log: Logger;
 }
@@ -26,14 +23,14 @@ const LOAD_AFTER_MS = 1_000;
  * It sends no request to the upstream before `start`.
  */
 export async function assemble(options: AssembleOptions) {
-  const { config, demoUrl, http, metrics, log } = options;
+  const { config, metrics, log } = options;
   const isDemo = config.upstreamUrl === undefined;
   const { snapshots, refreshOnRequest, giveUp, close } = await openSnapshots({
     ...config,
-    ...(http ? { http } : {}),
+    ...(isDemo ? { http: createDemoHttp() } : {}),
     addresses: {
       profile: config.upstreamProfile,
-      url: config.upstreamUrl ?? demoUrl,
+      url: config.upstreamUrl ?? 'demo',
       successorUrl: config.upstreamSuccessorUrl,
       isDemo,
     },

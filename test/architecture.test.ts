@@ -96,6 +96,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   assemble: [
     'config',
+    'demo',
     'gateway',
     'graph/dependencies',
     'logger',
@@ -112,7 +113,6 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'config',
     'config-files',
     'config-values',
-    'demo',
     'http',
     'logger',
     'observability',
@@ -137,8 +137,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@pothos/core': ['graph/schema'],
   'graphql-yoga': ['plugins', 'yoga'],
   dataloader: ['graph'],
-  http: ['demo', 'http', 'library', 'server'],
-  net: ['config-values', 'demo', 'library/fetch-exchange', 'logger', 'server', 'upstream/logo-url'],
+  http: ['http', 'library', 'server'],
+  net: ['config-values', 'library/fetch-exchange', 'logger', 'server', 'upstream/logo-url'],
   'fs/promises': ['storage/disk', 'storage/read-regular', 'storage/rules-file'],
   fs: [
     'command-line',

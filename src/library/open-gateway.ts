@@ -2,7 +2,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { assemble } from '../assemble.js';
 import { secretsOf } from '../config.js';
-import { createDemoHttp } from '../demo/listings.js';
 import { clientOf } from '../http/client-address.js';
 import { createLogger } from '../logger.js';
 import { createMetrics } from '../observability/metrics.js';
@@ -81,17 +80,10 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
     secrets: secretsOf(config),
     ...(logTo ? { destination: logTo } : {}),
   });
-  const isDemo = config.upstreamUrl === undefined;
-  if (isDemo)
+  if (config.upstreamUrl === undefined)
     log.warn('With demo: true this gateway serves demo data, with prices and routes that are made up');
   const metrics = createMetrics({ version: VERSION, revision: REVISION, ofProcess: false });
-  const parts = await assemble({
-    config,
-    demoUrl: 'demo',
-    ...(isDemo ? { http: createDemoHttp() } : {}),
-    metrics,
-    log,
-  });
+  const parts = await assemble({ config, metrics, log });
   const observer = createRequestObserver({ ...config, metrics, log });
   const respond = createResponder({ ...config, ...parts, observer, metrics, log });
   const { maxBodyBytes, corsOrigins } = config;
