@@ -1,14 +1,14 @@
 import { once } from 'node:events';
-import { createServer, request } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openGateway } from '../../src/library/index.js';
 import { demoTokens } from '../fixtures/demo.js';
 import { callOf } from '../mcp/support.js';
 import { startUpstream } from '../support/open-gateway.js';
-import { plainOf, type Received, startServer } from '../support/test-server.js';
+import { type Received, sendHttp } from '../support/send-http.js';
+import { plainOf, startServer } from '../support/test-server.js';
 
 interface Asked {
   readonly path: string;
@@ -174,16 +174,7 @@ afterAll(async () => {
 });
 
 function overHttp(address: string): Door {
-  return ({ path, method = 'GET', headers = {}, body }) =>
-    new Promise((resolve, reject) => {
-      request(`${address}${path}`, { method, headers })
-        .once('response', async (response) => {
-          const { statusCode: status = 0, headers } = response;
-          resolve({ status, headers, body: await buffer(response) });
-        })
-        .once('error', reject)
-        .end(body);
-    });
+  return ({ path, ...asked }) => sendHttp(`${address}${path}`, asked);
 }
 
 function throughFetch(fetch: (request: Request) => Promise<Response>): Door {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished } from 'vitest';
@@ -7,6 +7,7 @@ import { generatedListings } from '../fixtures/rows.js';
 import { startFakeUpstream } from './fake-upstream.js';
 import { startGatewayProcess } from './gateway-process.js';
 import { mainThreadMs, megabytesOf } from './process-facts.js';
+import { sendHttp } from './send-http.js';
 
 export interface HttpAnswer {
   readonly status: number;
@@ -81,7 +82,7 @@ export function post(
 }
 
 /** Sends any request, and reads the whole response. */
-export function exchange(
+export async function exchange(
   address: string,
   path: string,
   method: string,
@@ -89,26 +90,13 @@ export function exchange(
   headers: Record<string, string>,
   agent: Agent | undefined,
 ): Promise<HttpAnswer> {
-  return new Promise((resolve, reject) => {
-    const sent = request(
-      `${address}${path}`,
-      { method, headers, ...(agent ? { agent } : {}) },
-      (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.once('error', reject);
-        response.once('end', () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            body: Buffer.concat(chunks).toString('utf8'),
-          }),
-        );
-      },
-    );
-    sent.once('error', reject);
-    sent.end(body);
+  const received = await sendHttp(`${address}${path}`, {
+    method,
+    headers,
+    body,
+    ...(agent ? { agent } : {}),
   });
+  return { ...received, body: received.body.toString() };
 }
 
 /**

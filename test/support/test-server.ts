@@ -1,5 +1,3 @@
-import { type IncomingHttpHeaders, request } from 'node:http';
-import { buffer } from 'node:stream/consumers';
 import * as zlib from 'node:zlib';
 import { expect, onTestFinished } from 'vitest';
 import { createDependencyCheck } from '../../src/graph/dependencies.js';
@@ -7,6 +5,7 @@ import type { ClientLimit } from '../../src/scheduling/client-limit.js';
 import { createGatewayServer } from '../../src/server/server.js';
 import { demoChains } from '../fixtures/demo.js';
 import { json } from './fake-upstream.js';
+import { type Received, sendHttp } from './send-http.js';
 import {
   createTestGateway,
   createTestLog,
@@ -14,12 +13,7 @@ import {
   type TestGatewayOptions,
 } from './test-gateway.js';
 
-/** A response as received. */
-export interface Received {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-}
+export type { Received };
 
 /** A request to `/graphql`; the parts that are absent have their usual values. */
 export interface Asked {
@@ -74,19 +68,8 @@ export async function startServer(options: TestServerOptions = {}) {
     const path = asked.path ?? (method === 'POST' ? '/graphql' : pathOf(asked));
     const posted = method === 'POST' ? JSON.stringify({ query, variables, operationName }) : undefined;
     const sent = asked.body ?? posted;
-    return new Promise((resolve, reject) => {
-      const type = sent === undefined ? {} : { 'content-type': 'application/json' };
-      request(`${address}${path}`, { method, headers: { ...type, ...headers } })
-        .once('response', async (response) =>
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            body: await buffer(response),
-          }),
-        )
-        .once('error', reject)
-        .end(sent);
-    });
+    const type = sent === undefined ? {} : { 'content-type': 'application/json' };
+    return sendHttp(`${address}${path}`, { method, headers: { ...type, ...headers }, body: sent });
   }
   return {
     ...gateway,
