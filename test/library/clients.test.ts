@@ -1,9 +1,6 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { OpenedGateway, OpenGatewayOptions } from '../../src/library/index.js';
-import { AT, open, post } from '../support/open-gateway.js';
+import { AT, open, post, startAround } from '../support/open-gateway.js';
 import { sendHttp } from '../support/send-http.js';
 
 const BURST = 30;
@@ -25,12 +22,9 @@ const byFetch =
 
 /** Sends through a server on loopback. Clients have different loopback addresses. */
 async function byHandler({ handler }: OpenedGateway): Promise<Ask> {
-  const server = createServer(handler);
-  onTestFinished(() => void server.close());
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
+  const address = await startAround(handler);
   return async (nth, localAddress = '127.0.0.1', forwardedFor) => {
-    const url = `http://127.0.0.1:${port}/api/graphql?query=${encodeURIComponent(query(nth))}`;
+    const url = `${address}/api/graphql?query=${encodeURIComponent(query(nth))}`;
     const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };
     return (await sendHttp(url, { headers, localAddress, agent: false })).status;
   };

@@ -4,8 +4,9 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { PATHS_WITHOUT_METRICS } from '../../src/http/paths.js';
+import { afterAllTests } from '../support/at-end.js';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import { blockOf, readText } from '../support/readme.js';
@@ -136,8 +137,7 @@ describe('the README', () => {
 });
 
 describe('the packed gateway, installed into an empty project', () => {
-  const ends: (() => Promise<void>)[] = [];
-  const atEnd = (end: () => Promise<void>) => ends.unshift(end);
+  const atEnd = afterAllTests();
   let folder: string | undefined;
   let upstream: FakeUpstream;
   const ofProcess = new Map<string, unknown>();
@@ -157,9 +157,6 @@ describe('the packed gateway, installed into an empty project', () => {
     for (const [name, asked] of Object.entries(QUESTIONS)) {
       ofProcess.set(name, await answersTo(address, asked));
     }
-  });
-  afterAll(async () => {
-    for (const end of ends) await end();
   });
 
   async function expectSameAnswers(address: string, ofHost: readonly string[] = []): Promise<void> {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
+import { afterAllTests } from '../../support/at-end.js';
 import { stopClocks } from '../../support/clock.js';
 import { startFakeUpstream } from '../../support/fake-upstream.js';
 import { postOf, sendRaw } from '../../support/raw-http.js';
@@ -21,7 +22,7 @@ const SMALL = '{ chain(chainKey: "base") { name } }';
 /** A server with a response cache, and one without; most tests share them. */
 let server: TestServer;
 let uncached: TestServer;
-const ends: (() => Promise<void>)[] = [];
+const atEnd = afterAllTests();
 
 beforeAll(async () => {
   const start = async (maxCacheBytes?: number) =>
@@ -29,13 +30,10 @@ beforeAll(async () => {
       ...LONG,
       upstream: await startFakeUpstream({ chains: demoChains, tokens: demoTokens.slice(0, 100) }),
       ...(maxCacheBytes ? { maxCacheBytes } : {}),
-      atEnd: (end) => ends.push(end),
+      atEnd,
     });
   server = await start();
   uncached = await start(1);
-});
-afterAll(async () => {
-  for (const end of ends.reverse()) await end();
 });
 
 /** The parts of a response that are equal for equal requests. */
