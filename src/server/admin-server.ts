@@ -3,14 +3,8 @@ import { once } from 'node:events';
 import type { PlainResponse } from '../http/refusal.js';
 import type { Logger } from '../logger.js';
 import type { createRefreshAnswer, Monitoring } from '../observability/monitoring.js';
-import { createHttpServer, type HttpServer } from './http-server.js';
+import { createHttpServer } from './http-server.js';
 import type { NodeExchange } from './node-exchange.js';
-
-/** A port for operators only, beside the public one. */
-export interface AdminServer extends Pick<HttpServer, 'listen'> {
-  /** Closes the port and all its connections. */
-  close(): Promise<void>;
-}
 
 /** Enough for probes and a few scrapers. */
 const MAX_CONNECTIONS = 100;
@@ -24,7 +18,7 @@ export interface AdminServerOptions {
 }
 
 /** Creates the server, bounded like the public one; it answers the monitoring paths and `POST /refresh`. */
-export function createAdminServer({ monitoring, refresh, log }: AdminServerOptions): AdminServer {
+export function createAdminServer({ monitoring, refresh, log }: AdminServerOptions) {
   const options = { maxBodyBytes: MAX_BODY_BYTES, maxConnections: MAX_CONNECTIONS, corsOrigins: [], log };
   const { server, listen } = createHttpServer(options, (_read, exchange) => {
     const { method = 'GET', url = '/' } = exchange.request;
@@ -38,6 +32,7 @@ export function createAdminServer({ monitoring, refresh, log }: AdminServerOptio
   });
   return {
     listen,
+    /** Closes the port and all its connections. */
     async close() {
       if (!server.listening) return;
       const closed = once(server, 'close');

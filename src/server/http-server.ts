@@ -1,6 +1,6 @@
 /** The HTTP server: it bounds the connections, time and memory that clients can take. */
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { CorsOrigins } from '../http/cors.js';
 import { hasOneHost } from '../http/request-target.js';
@@ -34,20 +34,6 @@ export interface HttpServerOptions {
   readonly observer?: RequestObserver | undefined;
 }
 
-/** A server that bounds the connections, time and memory that its clients can take. */
-export interface HttpServer {
-  readonly server: Server;
-  /**
-   * Opens the port. 0 takes a free one.
-   *
-   * @returns the address to open, such as `http://127.0.0.1:4000`
-   * @throws an error of `node:net`, such as EADDRINUSE
-   */
-  listen(host: string, port: number): Promise<string>;
-  /** Closes connections without a complete request head so far. */
-  closeSilent(): void;
-}
-
 /** The memory for all responses that clients have not read yet. */
 const MAX_UNREAD_RESPONSE_BYTES = 64 * 2 ** 20;
 /** How long a client may take to send a request, in milliseconds. */
@@ -68,7 +54,7 @@ const REQUEST_BYTES = 4_096;
 export function createHttpServer(
   options: HttpServerOptions,
   handle: (read: ReadBody, exchange: NodeExchange) => void,
-): HttpServer {
+) {
   const {
     maxBodyBytes,
     maxConnections = Number.POSITIVE_INFINITY,
@@ -159,7 +145,13 @@ export function createHttpServer(
   return {
     server,
     closeSilent: connections.closeSilent,
-    async listen(host, port) {
+    /**
+     * Opens the port. 0 takes a free one.
+     *
+     * @returns the address to open, such as `http://127.0.0.1:4000`
+     * @throws an error of `node:net`, such as EADDRINUSE
+     */
+    async listen(host: string, port: number): Promise<string> {
       await once(server.listen(port, host), 'listening');
       // Such as too many open files. Without a listener, the event would end the process.
       server.on('error', (err) => onCut('accept_failed', { err }));
