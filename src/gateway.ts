@@ -171,7 +171,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     return { response: await handleRequest(toRequest(Request), { ...context }) };
   }
 
-  /** Responds with a result: at once, when the missing listing is there, or by GraphQL Yoga. */
+  /** Responds with a result: if it is a promise, when the listing is there; if it is an error or undefined, by GraphQL Yoga. */
   function respondWith(
     result: Result | undefined,
     parameters: RequestParameters | undefined,

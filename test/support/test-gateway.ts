@@ -9,7 +9,7 @@ import { createMetrics } from '../../src/observability/metrics.js';
 import { openSnapshots } from '../../src/open-snapshots.js';
 import { pageDocuments } from '../../src/pages/page-documents.js';
 import type { Peers } from '../../src/snapshots/stores.js';
-import { type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
+import { type FakeListings, type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 
 /** An error of a response, as a client sees it. */
 export interface AnsweredError {
@@ -34,8 +34,10 @@ export function isAtLeast({ level }: LogLine, least: LogLevel): boolean {
 }
 
 export interface TestGatewayOptions {
-  /** The upstream; one with the demo listings unless given. */
+  /** The upstream; one with `listings` unless given. */
   readonly upstream?: FakeUpstream;
+  /** The rows of the upstream; the demo listings unless given. */
+  readonly listings?: FakeListings;
   /** Settings that differ from the defaults. Limits that a busy machine could reach are very high unless set here. */
   readonly config?: Partial<Config>;
   readonly firstPauseMs?: number;
@@ -76,7 +78,7 @@ export type TestGateway = Awaited<ReturnType<typeof createTestGateway>>;
 
 /** The whole gateway in front of a real HTTP upstream, wired as the process wires it but without a port. */
 export async function createTestGateway(options: TestGatewayOptions = {}) {
-  const upstream = options.upstream ?? (await startFakeUpstream());
+  const upstream = options.upstream ?? (await startFakeUpstream(options.listings));
   const { log, logged } = await createTestLog();
   const config = { ...defaultConfig(), ...FAR_LIMITS, ...options.config };
   const metrics = createMetrics();
@@ -122,10 +124,10 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
   async function fetch(path: string, init?: RequestInit): Promise<Response> {
     return answerOf(gateway, new Request(`http://gateway${path}`, init));
   }
-  const post = (body: unknown) =>
+  const post = (body: unknown, headers: Record<string, string> = {}) =>
     fetch('/graphql', {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
     });
   return {
@@ -141,7 +143,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     logged,
     /** Sends any request for a path. */
     fetch,
-    /** Sends this JSON by POST. */
+    /** Sends this JSON by POST, with further headers. */
     post,
     /** Sends a query by POST, as most clients do. */
     async query<Data = Record<string, never>>(query: string, variables?: object) {
