@@ -1,54 +1,36 @@
 /** Puts a gateway together from its settings, for the process and for the library. */
 import type { Config } from './config.js';
-import { createGateway, type Gateway } from './gateway.js';
-import { createDependencyCheck, type DependencyCheck } from './graph/dependencies.js';
+import { createDemoHttp } from './demo/listings.js';
+import { createGateway } from './gateway.js';
+import { createDependencyCheck } from './graph/dependencies.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './observability/metrics.js';
 import { notReadyReason } from './observability/monitoring.js';
-import { type OpenOptions, type OpenSnapshots, openSnapshots } from './open-snapshots.js';
+import { openSnapshots } from './open-snapshots.js';
 import type { ClientLimit } from './scheduling/client-limit.js';
 
 export interface AssembleOptions {
   readonly config: Config;
-  /** The address of the demo listing. It is the upstream if there is no `upstreamUrl`. */
-  readonly demoUrl: string;
-  /** Sends the requests to the upstream; undici unless given. */
-  readonly http?: OpenOptions['http'];
   readonly metrics: Metrics;
   readonly log: Logger;
-}
-
-/** All parts of a gateway except its entry, which is the port of the process or the functions of the library. */
-export interface Assembled {
-  readonly gateway: Gateway;
-  readonly clientLimit: ClientLimit | undefined;
-  readonly checkDependencies: DependencyCheck;
-  /** Why the gateway should get no traffic now. Undefined if it is ready. */
-  notReadyReason(): string | undefined;
-  /** Starts to refresh the listings. */
-  start(): void;
-  /** Stops refreshing, and makes the gateway not ready. It still responds to requests. */
-  stop(): void;
-  /** Refreshes both listings now, at the operator's request. */
-  refreshOnRequest: OpenSnapshots['refreshOnRequest'];
-  /** Aborts all requests to the upstream, and no longer waits for other gateways. */
-  giveUp(): Promise<void>;
-  close(): Promise<void>;
 }
 
 /** How long after the start GraphQL Yoga is loaded: the first responses do not need it, and loading would delay them. */
 const LOAD_AFTER_MS = 1_000;
 
-/** Puts a gateway together. It sends no request to the upstream before `start`. */
-export async function assemble(options: AssembleOptions): Promise<Assembled> {
-  const { config, demoUrl, http, metrics, log } = options;
+/**
+ * Puts together all parts of a gateway except its entry, which is the port of the process or the functions of the library.
+ * It sends no request to the upstream before `start`.
+ */
+export async function assemble(options: AssembleOptions) {
+  const { config, metrics, log } = options;
   const isDemo = config.upstreamUrl === undefined;
   const { snapshots, refreshOnRequest, giveUp, close } = await openSnapshots({
     ...config,
-    ...(http ? { http } : {}),
+    ...(isDemo ? { http: createDemoHttp() } : {}),
     addresses: {
       profile: config.upstreamProfile,
-      url: config.upstreamUrl ?? demoUrl,
+      url: config.upstreamUrl ?? 'demo',
       successorUrl: config.upstreamSuccessorUrl,
       isDemo,
     },
@@ -75,19 +57,24 @@ export async function assemble(options: AssembleOptions): Promise<Assembled> {
     gateway,
     clientLimit,
     checkDependencies: createDependencyCheck(snapshots),
+    /** Why the gateway should get no traffic now. Undefined if it is ready. */
     notReadyReason: () => notReadyReason(snapshots, isStopping),
+    /** Starts to refresh the listings. */
     start() {
       snapshots.start();
       const load = () =>
         gateway.load().catch((err) => log.error({ err }, 'GraphQL Yoga could not be loaded'));
       loading = setTimeout(load, LOAD_AFTER_MS).unref();
     },
+    /** Stops refreshing, and makes the gateway not ready. It still responds to requests. */
     stop() {
       isStopping = true;
       clearTimeout(loading);
       snapshots.stop();
     },
+    /** Refreshes both listings now, at the operator's request. */
     refreshOnRequest,
+    /** Aborts all requests to the upstream, and no longer waits for other gateways. */
     giveUp,
     async close() {
       clientLimit?.close();

@@ -1,6 +1,6 @@
 /** The answers to the options of the command line. */
 import { readFileSync } from 'node:fs';
-import { SETTING_GROUPS, SETTINGS, shownDefault } from './config.js';
+import { SETTING_GROUPS, shownDefault } from './config.js';
 import { REVISION, VERSION } from './observability/version.js';
 
 /** The text that the process prints, and where. */
@@ -25,10 +25,9 @@ export function replyTo(options: readonly string[]): Reply {
 /** The text of `--help`: every setting with its default, by groups. */
 function help(): string {
   const { name, description } = readPackage();
-  const groups = SETTING_GROUPS.map(([title, keys]) => {
-    const settings = keys.map((key) => {
-      const shown = shownDefault(SETTINGS[key]);
-      const { name: variable, meaning } = SETTINGS[key];
+  const groups = Object.entries(SETTING_GROUPS).map(([title, group]) => {
+    const settings = Object.values(group).map(({ name: variable, fallback, meaning }) => {
+      const shown = shownDefault(fallback);
       return `  ${variable}${shown === undefined ? '' : ` (default ${shown})`}\n      ${meaning.replaceAll('`', '')}`;
     });
     return `${title}\n${settings.join('\n')}`;

@@ -1,7 +1,13 @@
 /** All settings with their defaults and meanings, and how they are read from the environment. */
-import { listingRulesFile } from './config/listing-rules.js';
-import { fileVariable, readSecret, SECRET_SETTINGS } from './config/secret-files.js';
-import { type DocumentManifest, documentManifest } from './config-documents.js';
+import {
+  type DocumentManifest,
+  documentManifest,
+  fileVariable,
+  listingRulesFile,
+  readSecret,
+  SECRET_SETTINGS,
+} from './config-files.js';
+
 import {
   basePath,
   baseUrl,
@@ -41,8 +47,7 @@ export const UPSTREAM_PROFILES = ['v1', 'value-transfer', 'auto'] as const;
 
 export type UpstreamProfile = (typeof UPSTREAM_PROFILES)[number];
 
-/** Every setting. {@link SETTING_GROUPS} has the order in which they are shown. */
-export const SETTINGS = {
+const PROCESS = {
   host: setting('HOST', '127.0.0.1', host, 'Address to listen on.'),
   port: setting('PORT', 4000, integer(0, 65_535), 'Port to listen on. 0 takes a free port.'),
   adminPort: setting<number | undefined>(
@@ -57,6 +62,16 @@ export const SETTINGS = {
     integer(0, 600_000),
     'How long requests are still answered after SIGTERM, with `/ready` 503, before the port closes.',
   ),
+  logLevel: setting<LogLevel>('LOG_LEVEL', 'info', oneOf(LOG_LEVELS), `One of ${LOG_LEVELS.join(', ')}.`),
+  logRequests: setting<LogRequests>(
+    'LOG_REQUESTS',
+    'all',
+    oneOf(LOG_REQUESTS),
+    'Requests to log: `all`, `errors` (requests with errors, refused ones, and those that took a second or more) or `none`.',
+  ),
+};
+
+const UPSTREAM = {
   upstreamUrl: setting<string | undefined>(
     'UPSTREAM_URL',
     undefined,
@@ -101,6 +116,9 @@ export const SETTINGS = {
     integer(1, 2 ** 30),
     'Limit on one response of the upstream, after decompression.',
   ),
+};
+
+const FRESHNESS = {
   chainsFreshMs: setting(
     'CHAINS_FRESH_MS',
     300_000,
@@ -120,6 +138,27 @@ export const SETTINGS = {
     'Time in which each gateway requests the routes of all bridgeable tokens once, in the background, for `sources`: one request for each token. If unset, `sources` is null, except for demo data.',
   ),
   priceMaxAgeMs: setting('PRICE_MAX_AGE_MS', 3_600_000, integer(0, MAX_MS), 'An older price is null.'),
+  holdBackMs: setting(
+    'HOLD_BACK_MS',
+    86_400_000,
+    timeOrNever,
+    'A changed guarded value (decimals or symbol of a token, its address under a symbol, chainId, type or native currency of a chain) is accepted when every listing during this time had the same new value; with `never` only `LISTING_RULES` accept it.',
+  ),
+  holdBackTimes: setting(
+    'HOLD_BACK_TIMES',
+    3,
+    integer(1, 1000),
+    'A refresh that is held back is accepted when the same rows have been missing this many times in a row.',
+  ),
+  listingRules: setting<string | undefined>(
+    'LISTING_RULES',
+    undefined,
+    listingRulesFile,
+    'Text file of rules about the listings: the chains to serve and their order, chains and tokens to hide, and changes to accept or to reject. It is read again when it changes.',
+  ),
+};
+
+const STORAGE = {
   snapshotDir: setting<string | undefined>(
     'SNAPSHOT_DIR',
     undefined,
@@ -132,24 +171,9 @@ export const SETTINGS = {
     redisUrl,
     'Address of a Redis server through which gateways share listings and routes.',
   ),
-  holdBackTimes: setting(
-    'HOLD_BACK_TIMES',
-    3,
-    integer(1, 1000),
-    'A refresh that is held back is accepted when the same rows have been missing this many times in a row.',
-  ),
-  holdBackMs: setting(
-    'HOLD_BACK_MS',
-    86_400_000,
-    timeOrNever,
-    'A changed guarded value (decimals or symbol of a token, its address under a symbol, chainId, type or native currency of a chain) is accepted when every listing during this time had the same new value; with `never` only `LISTING_RULES` accept it.',
-  ),
-  listingRules: setting<string | undefined>(
-    'LISTING_RULES',
-    undefined,
-    listingRulesFile,
-    'Text file of rules about the listings: the chains to serve and their order, chains and tokens to hide, and changes to accept or to reject. It is read again when it changes.',
-  ),
+};
+
+const OFFER = {
   basePath: setting(
     'BASE_PATH',
     '',
@@ -183,39 +207,6 @@ export const SETTINGS = {
   ),
   introspection: setting('INTROSPECTION', true, boolean, 'Whether clients may query the schema.'),
   mcp: setting('MCP', true, boolean, 'Whether agents get the tools of `/mcp` (Model Context Protocol).'),
-  maxDepth: setting('MAX_DEPTH', 12, integer(1, 1000), 'Levels of fields in one operation.'),
-  maxAliases: setting('MAX_ALIASES', 30, integer(0, 100_000), 'Aliases in one operation.'),
-  maxBodyBytes: setting('MAX_BODY_BYTES', 1_048_576, integer(1, 2 ** 30), 'Bytes of one request body.'),
-  maxWaitMs: setting(
-    'MAX_WAIT_MS',
-    1_000,
-    integer(1, 600_000),
-    'How long an operation that is not cached may wait for its turn. One that would wait longer is refused with `OVERLOADED`. Every response is sent within 29 s after this time, so the timeout of a proxy must be longer.',
-  ),
-  maxCost: setting(
-    'MAX_COST',
-    250_000,
-    integer(1, 1_000_000_000),
-    'Highest cost of one operation in units: each field of each row is a unit; searches and routes cost more. One whole token listing with every field and its chain is always allowed.',
-  ),
-  maxConnections: setting(
-    'MAX_CONNECTIONS',
-    5000,
-    integer(1, 1_000_000),
-    'Connections that can be open at once. Further ones are closed.',
-  ),
-  rateLimit: setting<{ readonly perSecond: number; readonly burst: number } | undefined>(
-    'RATE_LIMIT',
-    undefined,
-    rate,
-    'Operations a second that one client may have executed, such as `20`, or `20/100` with 100 at once. Further ones are refused with `RATE_LIMITED`. Responses from the cache are not counted. With `REDIS_URL`, gateways count together.',
-  ),
-  trustedProxies: setting<readonly string[]>(
-    'TRUSTED_PROXIES',
-    [],
-    networks,
-    'Networks of reverse proxies, separated by commas. For requests from these networks the client is the address in `X-Forwarded-For`; for all others it is the address of the connection.',
-  ),
   trustedDocuments: setting<DocumentManifest | undefined>(
     'TRUSTED_DOCUMENTS',
     undefined,
@@ -228,14 +219,56 @@ export const SETTINGS = {
     boolean,
     "Whether all other documents are refused, except those of the gateway's own pages and `_service`.",
   ),
-  logRequests: setting<LogRequests>(
-    'LOG_REQUESTS',
-    'all',
-    oneOf(LOG_REQUESTS),
-    'Requests to log: `all`, `errors` (requests with errors, refused ones, and those that took a second or more) or `none`.',
-  ),
-  logLevel: setting<LogLevel>('LOG_LEVEL', 'info', oneOf(LOG_LEVELS), `One of ${LOG_LEVELS.join(', ')}.`),
 };
+
+const CLIENT_LIMITS = {
+  rateLimit: setting<{ readonly perSecond: number; readonly burst: number } | undefined>(
+    'RATE_LIMIT',
+    undefined,
+    rate,
+    'Operations a second that one client may have executed, such as `20`, or `20/100` with 100 at once. Further ones are refused with `RATE_LIMITED`. Responses from the cache are not counted. With `REDIS_URL`, gateways count together.',
+  ),
+  trustedProxies: setting<readonly string[]>(
+    'TRUSTED_PROXIES',
+    [],
+    networks,
+    'Networks of reverse proxies, separated by commas. For requests from these networks the client is the address in `X-Forwarded-For`; for all others it is the address of the connection.',
+  ),
+  maxCost: setting(
+    'MAX_COST',
+    250_000,
+    integer(1, 1_000_000_000),
+    'Highest cost of one operation in units: each field of each row is a unit; searches and routes cost more. One whole token listing with every field and its chain is always allowed.',
+  ),
+  maxDepth: setting('MAX_DEPTH', 12, integer(1, 1000), 'Levels of fields in one operation.'),
+  maxAliases: setting('MAX_ALIASES', 30, integer(0, 100_000), 'Aliases in one operation.'),
+  maxBodyBytes: setting('MAX_BODY_BYTES', 1_048_576, integer(1, 2 ** 30), 'Bytes of one request body.'),
+  maxWaitMs: setting(
+    'MAX_WAIT_MS',
+    1_000,
+    integer(1, 600_000),
+    'How long an operation that is not cached may wait for its turn. One that would wait longer is refused with `OVERLOADED`. Every response is sent within 29 s after this time, so the timeout of a proxy must be longer.',
+  ),
+  maxConnections: setting(
+    'MAX_CONNECTIONS',
+    5000,
+    integer(1, 1_000_000),
+    'Connections that can be open at once. Further ones are closed.',
+  ),
+};
+
+/** The settings as `--help` and the guide show them, by the title of each group. */
+export const SETTING_GROUPS: Readonly<Record<string, Readonly<Record<string, Setting<unknown>>>>> = {
+  Process: PROCESS,
+  Upstream: UPSTREAM,
+  'Freshness and guarded values': FRESHNESS,
+  'Disk and Redis': STORAGE,
+  'What clients may use': OFFER,
+  'Limits on clients': CLIENT_LIMITS,
+};
+
+/** Every setting, by its key in {@link Config}. */
+export const SETTINGS = { ...PROCESS, ...UPSTREAM, ...FRESHNESS, ...STORAGE, ...OFFER, ...CLIENT_LIMITS };
 
 /** Limits that are not settings: no deployment needs to change them, only tests do. */
 export const FIXED_LIMITS = {
@@ -251,71 +284,8 @@ export const FIXED_LIMITS = {
   maxRows: 100_000,
 };
 
-/** The settings as `--help` and the guide show them: the title of each group, and its settings. */
-export const SETTING_GROUPS: readonly (readonly [
-  title: string,
-  settings: readonly (keyof typeof SETTINGS)[],
-])[] = [
-  ['Process', ['host', 'port', 'adminPort', 'drainMs', 'logLevel', 'logRequests']],
-  [
-    'Upstream',
-    [
-      'upstreamUrl',
-      'demo',
-      'upstreamProfile',
-      'upstreamSuccessorUrl',
-      'upstreamHeaders',
-      'upstreamTimeoutMs',
-      'upstreamRetries',
-      'upstreamRequestsPerSecond',
-      'upstreamMaxBytes',
-    ],
-  ],
-  [
-    'Freshness and guarded values',
-    [
-      'chainsFreshMs',
-      'tokensFreshMs',
-      'routesSweepMs',
-      'priceMaxAgeMs',
-      'holdBackMs',
-      'holdBackTimes',
-      'listingRules',
-    ],
-  ],
-  ['Disk and Redis', ['snapshotDir', 'redisUrl']],
-  [
-    'What clients may use',
-    [
-      'basePath',
-      'servedPaths',
-      'compression',
-      'corsOrigins',
-      'graphiql',
-      'logos',
-      'introspection',
-      'mcp',
-      'trustedDocuments',
-      'trustedDocumentsOnly',
-    ],
-  ],
-  [
-    'Limits on clients',
-    [
-      'rateLimit',
-      'trustedProxies',
-      'maxCost',
-      'maxDepth',
-      'maxAliases',
-      'maxBodyBytes',
-      'maxWaitMs',
-      'maxConnections',
-    ],
-  ],
-];
-
-/** The default of a setting, as an environment variable would hold it. Undefined if it has none. */
-export function shownDefault({ fallback }: { readonly fallback: unknown }): string | undefined {
+/** A default, as an environment variable would hold it. Undefined for none. */
+export function shownDefault(fallback: unknown): string | undefined {
   if (typeof fallback === 'object' && !Array.isArray(fallback)) return undefined;
   return String(fallback ?? '') || undefined;
 }
@@ -389,4 +359,11 @@ export function crossChecks(config: Config, mayBeDemo: boolean): ReadonlyMap<str
 
 function setting<Value>(name: string, fallback: Value, parse: Parse<Value>, meaning: string): Setting<Value> {
   return { name, fallback, parse, meaning };
+}
+
+/** The texts in the settings that the log must not show. */
+export function secretsOf({ upstreamHeaders, redisUrl }: Config): readonly string[] {
+  const { password, searchParams } = new URL(redisUrl ?? 'redis://none');
+  const inUrl = [password, decodeURIComponent(password), ...searchParams.values()];
+  return [...Object.values(upstreamHeaders), ...inUrl];
 }

@@ -4,7 +4,7 @@ import { readEmbeddedFacts } from './demo/known-facts.js';
 import type { Service } from './domain/listing.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './observability/metrics.js';
-import { createSnapshots, type Snapshots, type SnapshotsOptions } from './snapshots/snapshots.js';
+import { createSnapshots, type SnapshotsOptions } from './snapshots/snapshots.js';
 import { openDiskStore } from './storage/disk.js';
 import { openRulesFile } from './storage/rules-file.js';
 import { maxStoredBytes } from './storage/stored-listing.js';
@@ -38,16 +38,6 @@ export interface OpenOptions
   readonly log: Logger;
 }
 
-export interface OpenSnapshots {
-  readonly snapshots: Snapshots;
-  /** Refreshes both listings now, even if the upstream has said that it is gone. All other pauses still apply. */
-  refreshOnRequest: Snapshots['refreshOnRequest'];
-  /** Aborts all requests to the upstream, and no longer waits for other gateways. Callers get an UpstreamError. */
-  giveUp(): Promise<void>;
-  /** Stops refreshing, and closes the upstream, Redis and the disk. */
-  close(): Promise<void>;
-}
-
 /** The time of one sweep over the embedded listing if `ROUTES_SWEEP_MS` is unset: about two requests a second. */
 const DEMO_SWEEP_MS = 180_000;
 /** How long `close` waits for listings to be written to disk: writing one takes far less. */
@@ -58,7 +48,7 @@ const WRITTEN_WITHIN_MS = 1_000;
  *
  * @throws an error of `node:fs` if `snapshotDir` is not the path of a directory
  */
-export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots> {
+export async function openSnapshots(options: OpenOptions) {
   const {
     addresses,
     snapshotDir,
@@ -124,14 +114,17 @@ export async function openSnapshots(options: OpenOptions): Promise<OpenSnapshots
   await snapshots.restore();
   return {
     snapshots,
+    /** Refreshes both listings now, even if the upstream has said that it is gone. All other pauses still apply. */
     refreshOnRequest() {
       upstream.forgetGone();
       return snapshots.refreshOnRequest();
     },
+    /** Aborts all requests to the upstream, and no longer waits for other gateways. Callers get an UpstreamError. */
     async giveUp() {
       redisPeers?.giveUp();
       await upstream.close();
     },
+    /** Stops refreshing, and closes the upstream, Redis and the disk. */
     async close() {
       rulesFile?.close();
       snapshots.stop();

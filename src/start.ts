@@ -2,10 +2,8 @@
 import closeWithGrace from 'close-with-grace';
 import { assemble } from './assemble.js';
 import { mistypedNames, mistypedText } from './config/names.js';
-import { secretsOf } from './config/secrets.js';
-import { type Config, readConfig } from './config.js';
+import { type Config, readConfig, secretsOf } from './config.js';
 import { DEMO_LABEL } from './demo/listings.js';
-import { startDemoUpstream } from './demo/upstream.js';
 import { GRAPHQL_PATH } from './http/paths.js';
 import { openLogDestination } from './logger/destination.js';
 import { createLogger } from './logger.js';
@@ -49,8 +47,8 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   const isShort = forConnections < config.maxConnections;
   const maxConnections = isShort ? forConnections : config.maxConnections;
   if (isShort) log.warn({ maxConnections }, 'The limit on open files (ulimit -n) is below MAX_CONNECTIONS');
-  const demo = config.upstreamUrl === undefined ? await startDemoUpstream() : undefined;
-  const parts = await assemble({ config, demoUrl: demo?.url ?? '', metrics, log });
+  const isDemo = config.upstreamUrl === undefined;
+  const parts = await assemble({ config, metrics, log });
   const { gateway } = parts;
   const server = createGatewayServer({
     ...config,
@@ -63,7 +61,7 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   const { adminPort } = config;
   const { notReadyReason, refreshOnRequest } = parts;
   const admin = createAdminServer({
-    monitoring: createMonitoring({ notReadyReason, isDemo: demo !== undefined, metrics, log }),
+    monitoring: createMonitoring({ notReadyReason, isDemo, metrics, log }),
     refresh: createRefreshAnswer(refreshOnRequest, log),
     log,
   });
@@ -97,7 +95,6 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
       // Closed late, so that probes could read that the gateway is stopping.
       await admin.close();
       await parts.close();
-      await demo?.close();
       log.info('Stopped');
       await destination?.flush(FLUSH_LOG_WITHIN_MS);
     },
@@ -114,15 +111,14 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   });
 
   const successor = config.upstreamProfile === 'auto' ? `, then ${config.upstreamSuccessorUrl}` : '';
-  const upstream = demo ? 'the embedded demo listing' : `${config.upstreamUrl}${successor}`;
-  if (demo && !isTerminal) log.warn({ source: 'demo' }, DEMO_WARNING);
-  if (isTerminal)
-    process.stdout.write(screen(address + config.basePath, upstream, demo !== undefined, config.graphiql));
+  const upstream = isDemo ? 'the embedded demo listing' : `${config.upstreamUrl}${successor}`;
+  if (isDemo && !isTerminal) log.warn({ source: 'demo' }, DEMO_WARNING);
+  if (isTerminal) process.stdout.write(screen(address + config.basePath, upstream, isDemo, config.graphiql));
   else {
     const facts = {
       address: address + config.basePath + GRAPHQL_PATH,
       upstream,
-      isDemo: demo !== undefined,
+      isDemo,
       adminAddress,
       version: VERSION,
       revision: REVISION,

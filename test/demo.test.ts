@@ -1,62 +1,42 @@
-import { request } from 'node:http';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { startDemoUpstream } from '../src/demo/upstream.js';
+import { describe, expect, it } from 'vitest';
+import { createDemoHttp } from '../src/demo/listings.js';
 import { demoChains, demoTokens, type RawToken } from './fixtures/demo.js';
 import { ask, spawnGateway, startGatewayProcess } from './support/gateway-process.js';
 
-async function startDemo() {
-  const { url, close } = await startDemoUpstream();
-  onTestFinished(close);
-  const get = async (path: string) => {
-    const response = await fetch(`${url}${path}`);
-    return {
-      status: response.status,
-      body: (await response.json()) as { tokens: RawToken[]; chains: unknown[] },
-    };
-  };
-  return { url, get };
+/** Asks the demo listings as the gateway does. */
+function openDemo() {
+  const { getJson } = createDemoHttp();
+  return async (path: string, query = {}) =>
+    (await getJson({ path, query })).json as { tokens: RawToken[]; chains: unknown[] };
 }
 
 const withoutPrice = ({ price, ...token }: RawToken) => ({ ...token, hasPrice: price.usd > 0 });
 
-describe('the embedded demo upstream', () => {
-  it('serves both listings in the form of the v1 service, on loopback', async () => {
-    const { url, get } = await startDemo();
-    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
-    expect((await get('/chains')).body).toEqual({ chains: demoChains });
-    expect((await get('/tokens')).body).toEqual({ tokens: demoTokens });
-    expect((await get('/quotes')).status).toBe(404);
-    expect((await get('/../../')).status).toBe(404);
-  });
-
-  it('filters by chain', async () => {
-    const { get } = await startDemo();
-    const { body } = await get('/tokens?srcChainKey=base');
-    expect(body.tokens).toEqual(demoTokens.filter(({ chainKey }) => chainKey === 'base'));
-    expect((await get('/tokens?srcChainKey=nope')).body).toEqual({ tokens: [] });
+describe('the embedded demo listings', () => {
+  it('have the form of the v1 service', async () => {
+    const get = openDemo();
+    expect(await get('chains')).toEqual({ chains: demoChains });
+    expect(await get('tokens')).toEqual({ tokens: demoTokens });
   });
 
   it('routes a token to bridgeable tokens of its symbol on other chains', async () => {
-    const { get } = await startDemo();
+    const get = openDemo();
     const source = demoTokens.find(({ chainKey, symbol }) => chainKey === 'ethereum' && symbol === 'USDC');
-    const { tokens } = (await get(`/tokens?srcChainKey=ethereum&srcToken=${source?.address}`)).body;
+    const { tokens } = await get('tokens', { srcChainKey: 'ethereum', srcToken: source?.address });
     expect(tokens.length).toBeGreaterThan(5);
     for (const token of tokens) {
       expect(token).toMatchObject({ symbol: 'USDC', isBridgeable: true });
       expect(token.chainKey).not.toBe('ethereum');
     }
     const poolToken = demoTokens.find(({ isBridgeable }) => !isBridgeable);
-    expect(
-      (await get(`/tokens?srcChainKey=${poolToken?.chainKey}&srcToken=${poolToken?.address}`)).body,
-    ).toEqual({
-      tokens: [],
-    });
+    const none = await get('tokens', { srcChainKey: poolToken?.chainKey, srcToken: poolToken?.address });
+    expect(none).toEqual({ tokens: [] });
   });
 
   it('changes only prices from listing to listing, except of stablecoins: a little, and equally for all tokens of a symbol', async () => {
-    const { get } = await startDemo();
-    await get('/tokens');
-    const { tokens } = (await get('/tokens')).body;
+    const get = openDemo();
+    await get('tokens');
+    const { tokens } = await get('tokens');
     expect(tokens.map(withoutPrice)).toEqual(demoTokens.map(withoutPrice));
     const bySymbol = new Map<string, Set<number>>();
     for (const [index, token] of tokens.entries()) {
@@ -76,19 +56,6 @@ describe('the embedded demo upstream', () => {
     expect([...moved].filter((symbol) => /USD|EUR|DAI$|DOLA/i.test(symbol))).toEqual([]);
     for (const stable of ['USDC', 'USDT', 'DAI', 'EURC', 'USDe']) expect(bySymbol.has(stable)).toBe(true);
     expect([...bySymbol.values()].filter(({ size }) => size > 1)).toEqual([]);
-  });
-});
-
-describe('an invalid request to the demo upstream', () => {
-  it('does not end the gateway', async () => {
-    const { url } = await startDemo();
-    const { hostname, port } = new URL(url);
-    const status = await new Promise((resolve, reject) => {
-      request({ hostname, port, path: '//' }, (response) => resolve(response.resume().statusCode))
-        .on('error', reject)
-        .end();
-    });
-    expect(status).toBe(404);
   });
 });
 

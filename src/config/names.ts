@@ -1,7 +1,7 @@
 /** Finds environment variables that look like misspelt settings. */
 import { SETTINGS } from '../config.js';
+import { fileVariable, SECRET_SETTINGS } from '../config-files.js';
 import { isOneTypo } from '../domain/fold-text.js';
-import { fileVariable, SECRET_SETTINGS } from './secret-files.js';
 
 /** An environment variable whose name resembles that of a setting. */
 export interface MistypedName {

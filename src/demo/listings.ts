@@ -1,4 +1,4 @@
-/** The embedded demo listings, and an upstream that answers with them. */
+/** The embedded demo listings, and a client that answers with them. */
 import { readFileSync } from 'node:fs';
 import { foldAddress } from '../domain/addresses.js';
 
@@ -19,31 +19,25 @@ const DRIFT = 0.004;
 /** Symbols of stablecoins. Their prices do not drift, because that would look like a lost peg. */
 const STABLE = /USD|EUR|DAI$|DOLA/i;
 
-/** Returns the body of a response like that of the v1 service; undefined for other paths. */
-export type DemoListings = (path: string, query: DemoQuery) => object | undefined;
-
-export interface DemoQuery {
+interface DemoQuery {
   readonly srcChainKey?: string | undefined;
   readonly srcToken?: string | undefined;
 }
 
 /**
- * Reads the two demo listings. The first token listing has the prices of the file. In later ones the prices drift a
- * little, except those of stablecoins. Routes follow a plausible rule: they lead to bridgeable tokens of the same
- * symbol on other chains.
+ * Creates a client that answers from the two demo listings in place of an upstream, as the v1 service would. The first
+ * token listing has the prices of the file. In later ones the prices drift a little, except those of stablecoins. Routes
+ * follow a plausible rule: they lead to bridgeable tokens of the same symbol on other chains.
  */
-export function readDemoListings(): DemoListings {
+export function createDemoHttp() {
   const { chains } = readListing<{ chains: readonly unknown[] }>('chains.json');
   const { tokens } = readListing<{ tokens: readonly DemoToken[] }>('tokens.json');
   let listingsServed = 0;
 
-  function bodyOf(path: string, { srcChainKey, srcToken }: DemoQuery): object | undefined {
+  function bodyOf(path: string, { srcChainKey, srcToken }: DemoQuery): object {
     if (path === 'chains') return { chains };
-    if (path !== 'tokens') return undefined;
     if (srcToken !== undefined) return { tokens: routesFrom(srcToken, srcChainKey).map(atCurrentPrice) };
-    const listed =
-      srcChainKey === undefined ? tokens : tokens.filter((token) => token.chainKey === srcChainKey);
-    const served = listed.map(atCurrentPrice);
+    const served = tokens.map(atCurrentPrice);
     listingsServed++;
     return { tokens: served };
   }
@@ -73,12 +67,6 @@ export function readDemoListings(): DemoListings {
     return { ...token, price: { ...token.price, usd } };
   }
 
-  return bodyOf;
-}
-
-/** Creates a client that answers from the demo listings in place of an upstream, without a connection. */
-export function createDemoHttp() {
-  const bodyOf = readDemoListings();
   return {
     async getJson({ path, query = {} }: { readonly path: string; readonly query?: DemoQuery }) {
       const sentAt = Date.now();

@@ -27,6 +27,10 @@ export class FetchExchange implements Exchange {
     return this.request.method;
   }
 
+  header(name: string): string | undefined {
+    return this.request.headers.get(name) ?? undefined;
+  }
+
   get isAborted(): boolean {
     return this.isClosed;
   }
@@ -68,9 +72,12 @@ export class FetchExchange implements Exchange {
   }
 
   refuse(refusal: ServerRefusal): SentRefusal {
-    const { headers } = this.request;
-    const requestId = headers.get('x-request-id') ?? undefined;
-    const message = refusalMessage(headers.get('origin'), requestId, this.corsOrigins, refusal);
+    const message = refusalMessage(
+      this.header('origin'),
+      this.header('x-request-id'),
+      this.corsOrigins,
+      refusal,
+    );
     this.status = refusal.status;
     this.bodyBytes = message.sent.bytes;
     this.resolve(new Response(message.body, { status: refusal.status, headers: message.headers }));

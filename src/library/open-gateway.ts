@@ -1,8 +1,7 @@
 /** Opens a gateway inside another server. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { assemble } from '../assemble.js';
-import { secretsOf } from '../config/secrets.js';
-import { createDemoHttp } from '../demo/listings.js';
+import { secretsOf } from '../config.js';
 import { clientOf } from '../http/client-address.js';
 import { createLogger } from '../logger.js';
 import { createMetrics } from '../observability/metrics.js';
@@ -11,7 +10,6 @@ import { createClientFinder } from '../server/forwarded-client.js';
 import { NodeExchange } from '../server/node-exchange.js';
 import { TOO_MANY_REQUEST_BYTES } from '../server/refusals.js';
 import { createRequestObserver } from '../server/request-observer.js';
-import { toCacheableRequest } from '../server/responses/exchange.js';
 import { createResponder } from '../server/responses/responder.js';
 import { FetchExchange, fetchClient } from './fetch-exchange.js';
 import { checkSettings, type GatewaySettings } from './options.js';
@@ -82,17 +80,10 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
     secrets: secretsOf(config),
     ...(logTo ? { destination: logTo } : {}),
   });
-  const isDemo = config.upstreamUrl === undefined;
-  if (isDemo)
+  if (config.upstreamUrl === undefined)
     log.warn('With demo: true this gateway serves demo data, with prices and routes that are made up');
   const metrics = createMetrics({ version: VERSION, revision: REVISION, ofProcess: false });
-  const parts = await assemble({
-    config,
-    demoUrl: 'demo',
-    ...(isDemo ? { http: createDemoHttp() } : {}),
-    metrics,
-    log,
-  });
+  const parts = await assemble({ config, metrics, log });
   const observer = createRequestObserver({ ...config, metrics, log });
   const respond = createResponder({ ...config, ...parts, observer, metrics, log });
   const { maxBodyBytes, corsOrigins } = config;
@@ -106,11 +97,9 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
       return new Promise((resolve, reject) => {
         const { pathname, search } = new URL(request.url);
         const url = pathname + search;
-        const header = (name: string) => request.headers.get(name);
-        const parts = toCacheableRequest(request.method, url, header, read.body ?? '');
         const { client, isForwarded } = fetchClient(request, context?.client, findClient);
         const exchange = new FetchExchange(request, url, client, isForwarded, corsOrigins, resolve, reject);
-        respond(parts, read, exchange, isPortClosed);
+        respond(read, exchange, isPortClosed);
         // A cached response has been sent by now. Any other ends at once if the request is aborted.
         if (exchange.status === 0) exchange.rejectWhenAborted();
       });
@@ -118,7 +107,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
     handler(request: NodeRequest, response) {
       const client = clientOf(request.socket.remoteAddress);
       const { originalUrl } = request;
-      const exchange = new NodeExchange(request, response, client, findClient, corsOrigins, originalUrl);
+      const exchange = new NodeExchange(request, response, client, findClient, corsOrigins, { originalUrl });
       readBody(request, (read) => {
         exchange.startedAt = performance.now();
         if (read.release) response.once('close', read.release);
@@ -128,9 +117,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
           if (sent) observer.refused(exchange, sent);
           return;
         }
-        const { method, url } = exchange;
-        const parts = toCacheableRequest(method, url, (name) => request.headers[name], read.body ?? '');
-        respond(read.replaced ? { ...parts, ...read.replaced } : parts, read, exchange, isPortClosed);
+        respond(read, exchange, isPortClosed);
       });
     },
     ready() {

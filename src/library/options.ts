@@ -1,6 +1,6 @@
 /** Checks the options of `openGateway`. */
 import { type Config, crossChecks, FIXED_LIMITS, SETTINGS } from '../config.js';
-import { documentsIn } from '../config-documents.js';
+import { documentsIn } from '../config-files.js';
 import { type Parse, SettingError } from '../config-values.js';
 import { PATHS_WITHOUT_METRICS } from '../http/paths.js';
 

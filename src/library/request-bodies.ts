@@ -55,8 +55,6 @@ function textOf(chunks: readonly Uint8Array[]): string {
 export interface HandlerBody extends ReadBody {
   /** Why a body that a framework has parsed cannot be used. */
   readonly refusal?: ServerRefusal;
-  /** Headers that no longer describe the body. */
-  readonly replaced?: { readonly contentEncoding: undefined };
 }
 
 /**
@@ -91,8 +89,7 @@ function parsedBody(request: NodeRequest, maxBodyBytes: number): HandlerBody | u
     if (parsed === undefined && hasBody(request)) return { bytes: 0, refusal: READ_BEFORE };
     const body = parsed === undefined ? '' : textOfParsed(parsed, maxBodyBytes);
     const bytes = Buffer.byteLength(body);
-    // The framework has decoded it.
-    return bytes > maxBodyBytes ? { bytes } : { body, bytes, replaced: { contentEncoding: undefined } };
+    return bytes > maxBodyBytes ? { bytes } : { body, bytes, isDecoded: true };
   } catch (error) {
     return error instanceof TooLong ? { bytes: error.bytes } : { bytes: 0, refusal: NOT_JSON };
   }

@@ -4,7 +4,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { AcceptedBy } from '../domain/guard-memory.js';
 import type { GuardedFact } from '../domain/listing.js';
 import type { ListingState, ListingStatus } from '../snapshots/freshness.js';
-import { type CacheSize, createRequestMetrics, type RequestMetrics } from './request-metrics.js';
+import { type CacheSize, createRequestMetrics } from './request-metrics.js';
 
 /** The rows of one listing that are held back now. */
 export interface HeldBackCount {
@@ -43,72 +43,6 @@ export interface SweepFacts {
   readonly intervalMs: number;
   /** Whether the sweep pauses now, because of a response of the upstream or because the map is full. */
   readonly isStopped: boolean;
-}
-
-/** The metrics of the sweep of routes. */
-export interface SweepMetrics {
-  /** Sets the function that returns the facts; it is called at each scrape. */
-  watch(facts: () => SweepFacts): void;
-  /** The routes of one token were requested: `ok`, or the code of the error. */
-  asked(outcome: string): void;
-}
-
-/**
- * The counters and gauges of this gateway. The gateway defines the small set of values of each label. Values never come from
- * clients, because each new one is kept until the process ends.
- */
-export interface Metrics {
-  /** Requests of clients. */
-  readonly requests: RequestMetrics;
-  /** Operations that `RATE_LIMIT` refuses. */
-  readonly rateLimit: RateLimitMetrics;
-  /** The sweep of routes. Its metrics are absent until `watch` is called. */
-  readonly sweep: SweepMetrics;
-  /** A line of the log was dropped because its reader is too slow. */
-  logLineDropped(): void;
-  /** Sets the function that returns the size of the response cache; it is called at each scrape. */
-  watchCache(size: () => CacheSize): void;
-  /** One attempt at the upstream: the service, the operation, 'ok' or the error's code, the duration in seconds. */
-  upstreamRequest(upstream: string, path: string, outcome: string, seconds: number): void;
-  /** The state of a circuit breaker: of a service's listings, or one of the three of its routes. */
-  breaker(
-    upstream: string,
-    state: (typeof BREAKER_STATES)[number],
-    requests?: 'listings' | keyof typeof ROUTE_BREAKERS,
-  ): void;
-  /** Rows of routes that were left out because the token listing has other decimals for the same tokens. */
-  conflictingRouteRows(count: number): void;
-  /**
-   * The end of one refresh.
-   *
-   * @param outcome 'upstream' or 'peer' (where a new snapshot is from), 'older' (not used), 'held_back', or an error's code
-   * @param heldBackFor the reasons why it is held back, from a closed set; empty for other outcomes
-   */
-  refresh(listing: string, outcome: string, heldBackFor?: readonly string[]): void;
-  /** A field of upstream rows is new, or was in all rows before and is missing now. */
-  fieldDrift(listing: string, drift: 'appeared' | 'missing', fields: number): void;
-  /** How many rows `/tokenlist.json` of all chains leaves out. */
-  tokenListOmitted(rows: number): void;
-  /** A change from one service to its successor. */
-  changedOver(from: string, to: string): void;
-  /** Whether the last listing could be stored in `SNAPSHOT_DIR`. Not called without that setting. */
-  stored(isStored: boolean): void;
-  /** An operation has waited in the queue (`turn`) or for the upstream. */
-  waited(reason: 'turn' | 'upstream', seconds: number): void;
-  /** Whether snapshots are shared with other gateways now. Not called if sharing is not configured. */
-  sharing(isShared: boolean): void;
-  /** A connection that was cut, or a request that was refused for lack of memory. */
-  connectionCut(reason: string): void;
-  /** Sets the function that returns the status of the listings; it is called at each scrape. */
-  watchListings(status: () => readonly ListingStatus[]): void;
-  /** Sets the function that returns the rows that are held back; it is called at each scrape. */
-  watchHeldBack(heldBack: () => readonly HeldBackCount[]): void;
-  /** A guarded fact of one row was changed to the value that the upstream sends. */
-  acceptedChange(listing: string, fact: GuardedFact, by: AcceptedBy): void;
-  /** Rows that were left out because the same response contains their keys with different guarded facts. */
-  contradictoryRows(listing: string, count: number): void;
-  /** All metrics in the exposition format. Rejects if a watched function throws. */
-  expose(): Promise<{ contentType: string; text: string }>;
 }
 
 /** The guarded facts of each listing, in the order of their importance. */
@@ -194,14 +128,17 @@ const LISTING_GAUGES: readonly (readonly [string, string, (status: ListingStatus
   ],
 ];
 
+export type Metrics = ReturnType<typeof createMetrics>;
+
 /**
- * Creates the metrics of one gateway, in their own registry.
+ * Creates the metrics of one gateway, in their own registry. The gateway defines the small set of values of each label.
+ * Values never come from clients, because each new one is kept until the process ends.
  *
  * @param version of the gateway
  * @param revision the commit that was built
  * @param ofProcess whether to include metrics of the process, such as its memory
  */
-export function createMetrics({ version = 'unknown', revision = 'unknown', ofProcess = true } = {}): Metrics {
+export function createMetrics({ version = 'unknown', revision = 'unknown', ofProcess = true } = {}) {
   const registry = new Registry();
   const registers = [registry];
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
@@ -392,71 +329,110 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
       registry.removeSingleMetric(`nodejs_active_${what}_total`);
   }
 
-  return {
-    requests,
-    rateLimit: {
-      refused(client, source) {
-        limited.inc({ client: source });
-        limitedClients.set(client, true);
-      },
+  const rateLimit: RateLimitMetrics = {
+    refused(client, source) {
+      limited.inc({ client: source });
+      limitedClients.set(client, true);
     },
-    sweep: { watch: watchSweep, asked: (outcome) => sweepRequests?.inc({ outcome }) },
-    watchHeldBack(count) {
+  };
+
+  return {
+    /** Requests of clients. */
+    requests,
+    /** Operations that `RATE_LIMIT` refuses. */
+    rateLimit,
+    /** The sweep of routes. Its metrics are absent until `watch` is called. */
+    sweep: {
+      /** Sets the function that returns the facts; it is called at each scrape. */
+      watch: watchSweep,
+      /** The routes of one token were requested: `ok`, or the code of the error. */
+      asked: (outcome: string) => sweepRequests?.inc({ outcome }),
+    },
+    /** Sets the function that returns the rows that are held back; it is called at each scrape. */
+    watchHeldBack(count: typeof heldBack) {
       heldBack = count;
     },
-    acceptedChange: (listing, fact, by) => accepted.inc({ listing, fact, by }),
-    contradictoryRows: (listing, count) => contradictory.inc({ listing }, count),
+    /** A guarded fact of one row was changed to the value that the upstream sends. */
+    acceptedChange: (listing: string, fact: GuardedFact, by: AcceptedBy) =>
+      accepted.inc({ listing, fact, by }),
+    /** Rows that were left out because the same response contains their keys with different guarded facts. */
+    contradictoryRows: (listing: string, count: number) => contradictory.inc({ listing }, count),
+    /** A line of the log was dropped because its reader is too slow. */
     logLineDropped: () => droppedLines.inc(),
-    watchCache(size) {
+    /** Sets the function that returns the size of the response cache; it is called at each scrape. */
+    watchCache(size: () => CacheSize) {
       cacheSize = size;
     },
-    upstreamRequest(upstream, path, outcome, seconds) {
+    /** One attempt at the upstream: the service, the operation, 'ok' or the error's code, the duration in seconds. */
+    upstreamRequest(upstream: string, path: string, outcome: string, seconds: number) {
       const labels = { upstream, path, outcome };
       attempts.inc(labels);
       durations.observe(labels, seconds);
     },
-    breaker(upstream, state, priority = 'listings') {
+    /** The state of a circuit breaker: of a service's listings, or one of the three of its routes. */
+    breaker(
+      upstream: string,
+      state: (typeof BREAKER_STATES)[number],
+      priority: 'listings' | keyof typeof ROUTE_BREAKERS = 'listings',
+    ) {
       for (const each of BREAKER_STATES) {
         const value = each === state ? 1 : 0;
         if (priority === 'listings') breakers.set({ upstream, state: each }, value);
         else routeBreakers.set({ upstream, tokens: ROUTE_BREAKERS[priority], state: each }, value);
       }
     },
-    conflictingRouteRows: (count) => conflicts.inc(count),
-    refresh(listing, outcome, heldBackFor = []) {
+    /** Rows of routes that were left out because the token listing has other decimals for the same tokens. */
+    conflictingRouteRows: (count: number) => conflicts.inc(count),
+    /**
+     * The end of one refresh.
+     *
+     * @param outcome 'upstream' or 'peer' (where a new snapshot is from), 'older' (not used), 'held_back', or an error's code
+     * @param heldBackFor the reasons why it is held back, from a closed set; empty for other outcomes
+     */
+    refresh(listing: string, outcome: string, heldBackFor: readonly string[] = []) {
       refreshes.inc({ listing, outcome });
       for (const reason of heldBackFor) holdBacks.inc({ listing, reason });
     },
-    fieldDrift: (listing, drift, fields) => drifts.inc({ listing, drift }, fields),
-    tokenListOmitted(rows) {
+    /** A field of upstream rows is new, or was in all rows before and is missing now. */
+    fieldDrift: (listing: string, drift: 'appeared' | 'missing', fields: number) =>
+      drifts.inc({ listing, drift }, fields),
+    /** How many rows `/tokenlist.json` of all chains leaves out. */
+    tokenListOmitted(rows: number) {
       omittedRows ??= gauge(
         'gateway_token_list_omitted_rows',
         'Listed tokens of EVM chains that /tokenlist.json leaves out because its schema does not allow them; natives do not count. Absent until the first request for the list.',
       );
       omittedRows.set(rows);
     },
-    changedOver: (from, to) => changeovers.inc({ from, to }),
-    waited: (reason, seconds) => waits.observe({ reason }, seconds),
-    stored(isStored) {
+    /** A change from one service to its successor. */
+    changedOver: (from: string, to: string) => changeovers.inc({ from, to }),
+    /** An operation has waited in the queue (`turn`) or for the upstream. */
+    waited: (reason: 'turn' | 'upstream', seconds: number) => waits.observe({ reason }, seconds),
+    /** Whether the last listing could be stored in `SNAPSHOT_DIR`. Not called without that setting. */
+    stored(isStored: boolean) {
       listingsStored ??= gauge(
         'gateway_listings_stored',
         'Whether the last listing could be stored in SNAPSHOT_DIR (1). If not (0), a restart would find an older one. Absent until one is stored, and without SNAPSHOT_DIR.',
       );
       listingsStored.set(isStored ? 1 : 0);
     },
-    sharing(isShared) {
+    /** Whether snapshots are shared with other gateways now. Not called if sharing is not configured. */
+    sharing(isShared: boolean) {
       redisConnected ??= gauge(
         'gateway_redis_connected',
         'Whether snapshots are shared with other gateways now (1), or this gateway works alone (0). Absent if sharing is not configured.',
       );
       redisConnected.set(isShared ? 1 : 0);
     },
-    connectionCut: (reason) => cuts.inc({ reason }),
-    watchListings(status) {
+    /** A connection that was cut, or a request that was refused for lack of memory. */
+    connectionCut: (reason: string) => cuts.inc({ reason }),
+    /** Sets the function that returns the status of the listings; it is called at each scrape. */
+    watchListings(status: typeof listings) {
       listings = status;
     },
+    /** All metrics in the exposition format. Rejects if a watched function throws. */
     async expose() {
-      return { contentType: registry.contentType, text: await registry.metrics() };
+      return { contentType: registry.contentType as string, text: await registry.metrics() };
     },
   };
 }

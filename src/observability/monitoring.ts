@@ -1,7 +1,7 @@
 /** The answers of `/live`, `/ready`, `/metrics` and `POST /refresh`. */
 import type { UpstreamError } from '../domain/upstream-error.js';
 import { MONITORING_PATHS } from '../http/paths.js';
-import { type Refusal, refusalBody, refusalHeaders } from '../http/refusal.js';
+import { type PlainResponse, plainRefusal } from '../http/refusal.js';
 import type { Logger } from '../logger.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { Metrics } from './metrics.js';
@@ -16,18 +16,8 @@ export interface MonitoringOptions {
   readonly log: Logger;
 }
 
-/** A response of a monitoring path. */
-export interface MonitoringResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
 /** Responds to requests at the monitoring paths. Undefined for other paths. */
-export type Monitoring = (
-  method: string,
-  path: string,
-) => MonitoringResponse | Promise<MonitoringResponse> | undefined;
+export type Monitoring = (method: string, path: string) => PlainResponse | Promise<PlainResponse> | undefined;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -48,7 +38,7 @@ export function createMonitoring(
     if (named === undefined) return undefined;
     if (method !== 'GET' && method !== 'HEAD') {
       const message = `Expected GET or HEAD, got ${method}.`;
-      return refused({ status: 405, message, headers: { allow: 'GET, HEAD' } });
+      return plainRefusal({ status: 405, message, headers: { allow: 'GET, HEAD' } });
     }
     if (named === '/live') return respond('{"live":true}');
     if (named === '/ready') {
@@ -60,7 +50,10 @@ export function createMonitoring(
       ({ contentType, text }) => respond(text, contentType),
       (err) => {
         log.error({ err }, 'The metrics could not be collected');
-        return refused({ status: 500, message: 'The metrics could not be collected; the log says why.' });
+        return plainRefusal({
+          status: 500,
+          message: 'The metrics could not be collected; the log says why.',
+        });
       },
     );
   };
@@ -73,10 +66,10 @@ export function createMonitoring(
 export function createRefreshAnswer(
   refresh: Snapshots['refreshOnRequest'],
   log: Logger,
-): (method: string) => MonitoringResponse | Promise<MonitoringResponse> {
-  let answer: Promise<MonitoringResponse> | undefined;
+): (method: string) => PlainResponse | Promise<PlainResponse> {
+  let answer: Promise<PlainResponse> | undefined;
 
-  async function refreshBoth(): Promise<MonitoringResponse> {
+  async function refreshBoth(): Promise<PlainResponse> {
     log.info('Refreshing both listings at the request of POST /refresh');
     const results = await refresh();
     const [chains, tokens] = results.map((result) => {
@@ -93,7 +86,11 @@ export function createRefreshAnswer(
 
   return (method) => {
     if (method !== 'POST') {
-      return refused({ status: 405, message: `Expected POST, got ${method}.`, headers: { allow: 'POST' } });
+      return plainRefusal({
+        status: 405,
+        message: `Expected POST, got ${method}.`,
+        headers: { allow: 'POST' },
+      });
     }
     answer ??= refreshBoth().finally(() => {
       answer = undefined;
@@ -102,12 +99,8 @@ export function createRefreshAnswer(
   };
 }
 
-function respond(body: string, type = JSON_TYPE, status = 200): MonitoringResponse {
+function respond(body: string, type = JSON_TYPE, status = 200): PlainResponse {
   return { status, headers: { 'content-type': type, 'cache-control': 'no-store' }, body };
-}
-
-function refused(refusal: Refusal): MonitoringResponse {
-  return { status: refusal.status, headers: refusalHeaders(refusal), body: refusalBody(refusal) };
 }
 
 /** Why this process should get no traffic now. Undefined if it is ready. */

@@ -36,14 +36,6 @@ export interface RequestLine {
 
 type RequestOutcome = Pick<RequestLine, 'status' | 'codes' | 'ms' | 'cache'>;
 
-/** Writes the lines of requests. Refused requests of one client get at most one line a second. */
-export interface RequestLog {
-  /** Whether a request gets a line. If not, the caller need not make it. */
-  shouldLog(outcome: RequestOutcome): boolean;
-  /** Writes a line if its request is to be logged. Undefined members are left out. */
-  write(line: RequestLine): void;
-}
-
 const MAX_PATH_LENGTH = 200;
 /** How often refused requests of one client get a line. */
 const REFUSALS_EVERY_MS = 1_000;
@@ -51,10 +43,10 @@ const REFUSALS_EVERY_MS = 1_000;
 const MAX_REFUSED_CLIENTS = 1_000;
 
 /**
- * Creates the log of requests. Its lines have the level `info`. The level is `warn` for an internal error, and `debug` for
+ * Creates the log of requests. Refused requests of one client get at most one line a second. Its lines have the level `info`. The level is `warn` for an internal error, and `debug` for
  * the monitoring paths.
  */
-export function createRequestLog(log: Logger, logRequests: LogRequests = 'all', basePath = ''): RequestLog {
+export function createRequestLog(log: Logger, logRequests: LogRequests = 'all', basePath = '') {
   /** Probes and scrapers request these all the time. */
   const quietPaths: ReadonlySet<string> = new Set(MONITORING_PATHS.map((path) => basePath + path));
   const logsAll = logRequests === 'all' && log.isLevelEnabled('info');
@@ -74,8 +66,10 @@ export function createRequestLog(log: Logger, logRequests: LogRequests = 'all', 
 
   const writeRefused = createRefusals(write);
   return {
+    /** Whether a request gets a line. If not, the caller need not make it. */
     shouldLog,
-    write(line) {
+    /** Writes a line if its request is to be logged. Undefined members are left out. */
+    write(line: RequestLine): void {
       if (!shouldLog(line)) return;
       if (line.cache === 'refused' || (line.status >= 400 && line.status < 500)) writeRefused(line);
       else write(line);

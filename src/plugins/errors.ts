@@ -1,6 +1,6 @@
 /** Plugins that decide what a client sees of errors. */
 
-import { type ExecutionResult, GraphQLError, type GraphQLErrorExtensions } from 'graphql';
+import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { type ErrorCode, hasScope } from '../domain/error-codes.js';
 import { GatewayError, OperationLimitError } from '../domain/errors.js';
@@ -68,7 +68,8 @@ function withBadInputCode(error: GraphQLError): GraphQLError {
   return error;
 }
 
-function withCode(error: GraphQLError, cause: unknown): GraphQLError {
+/** A copy of the error with a code and without its cause. */
+function withCode({ locations, path }: GraphQLError, cause: unknown): GraphQLError {
   const [code, message] =
     cause instanceof GatewayError
       ? [cause.code, cause.message]
@@ -76,16 +77,8 @@ function withCode(error: GraphQLError, cause: unknown): GraphQLError {
           'INTERNAL_SERVER_ERROR',
           'Something went wrong in the gateway itself. Try again; if it persists, report it with the x-request-id of this response.',
         ];
-  return copyOf(error, message, { code });
-}
-
-/** A copy of the error without its cause. */
-function copyOf(
-  { locations, path }: GraphQLError,
-  message: string,
-  extensions: GraphQLErrorExtensions,
-): GraphQLError {
-  return Object.assign(new GraphQLError(message, { path: path ?? null, extensions }), { locations });
+  const copy = new GraphQLError(message, { path: path ?? null, extensions: { code } });
+  return Object.assign(copy, { locations });
 }
 
 /** The error that GraphQL errors wrap; undefined if they wrap none. */

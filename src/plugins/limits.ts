@@ -78,23 +78,20 @@ export function useCostLimit(): Plugin<GatewayContext & RefusalContext> {
 }
 
 type Variables = Readonly<Record<string, unknown>>;
-type Coerced =
-  | { readonly errors: readonly GraphQLError[]; readonly coerced?: never }
-  | { readonly errors?: never; readonly coerced: Variables };
 
 /** Coerces variables as graphql-js does. If they are invalid, returns a bounded number of short errors. */
 function coercedVariables(
   schema: GraphQLSchema,
   operation: OperationDefinitionNode,
   variables: Variables,
-): Coerced {
+): ReturnType<typeof getVariableValues> {
   const coerce = (maxErrors: number) =>
     getVariableValues(schema, operation.variableDefinitions ?? [], variables, { maxErrors });
-  const { coerced } = coerce(0);
-  if (coerced) return { coerced };
+  const all = coerce(0);
+  if (all.coerced) return all;
   const members = mostMembersIn(variables);
   if (members > MAX_QUOTED_MEMBERS) return { errors: [tooManyMembers(members)] };
-  return { errors: coerce(MAX_VARIABLE_ERRORS).errors ?? [] };
+  return coerce(MAX_VARIABLE_ERRORS);
 }
 
 /** The number of members of the largest object in the variables. */

@@ -1,5 +1,6 @@
 /** Serves the Model Context Protocol over HTTP. */
 import type { Plugin } from 'graphql-yoga';
+import { createPartCount } from '../domain/json-parts.js';
 import { type CorsOrigins, isForeignOrigin } from '../http/cors.js';
 import { type Refusal, refusalResponse, shown } from '../http/refusal.js';
 import type { ToolFacts } from '../mcp/mcp-handler.js';
@@ -75,7 +76,7 @@ function refusalOf({ method, headers }: Request, corsOrigins: CorsOrigins): Refu
 const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
 function messageIn(text: string): { readonly message: unknown; readonly error?: string } {
-  const exceeded = exceededLimit(LIMITS, text);
+  const exceeded = exceededLimit(text);
   if (exceeded) {
     const expected = `Expected JSON of at most ${LIMITS[exceeded]} ${exceeded}, got more.`;
     return { message: undefined, error: rpcError(INVALID_REQUEST, expected) };
@@ -106,42 +107,12 @@ function rpcError(code: number, message: string): string {
   return JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } });
 }
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const OPEN_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-
-interface JsonLimits {
-  /** The levels of nested objects and arrays. */
-  readonly levels: number;
-  /** The number of values, including objects and arrays. */
-  readonly values: number;
-}
-
 /**
  * Finds the limit that a JSON text exceeds, before it is parsed. Otherwise recursive functions, such as JSON.stringify,
  * could exhaust the stack, and checks of schemas take a microsecond or more for each value.
- *
- * @param json a text that may be invalid JSON
  */
-function exceededLimit({ levels, values }: JsonLimits, json: string): keyof JsonLimits | undefined {
-  let level = 0;
-  let count = 1;
-  let isInString = false;
-  for (let at = 0; at < json.length; at++) {
-    const code = json.charCodeAt(at);
-    if (isInString) {
-      if (code === BACKSLASH) at++;
-      else if (code === QUOTE) isInString = false;
-    } else if (code === QUOTE) isInString = true;
-    else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-      if (++level > levels) return 'levels';
-      if (++count > values) return 'values';
-    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) level--;
-    else if (code === COMMA && ++count > values) return 'values';
-  }
-  return undefined;
+function exceededLimit(json: string): keyof typeof LIMITS | undefined {
+  const { levels, containers, commas } = createPartCount()(Buffer.from(json));
+  if (levels > LIMITS.levels) return 'levels';
+  return 1 + containers + commas > LIMITS.values ? 'values' : undefined;
 }

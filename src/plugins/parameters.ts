@@ -4,7 +4,7 @@ import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../domain/error-codes.js';
 import { QUERY, QUERY_TYPE } from '../http/query-method.js';
-import { type Refusal, refusalResponse, shown } from '../http/refusal.js';
+import { refusalResponse, shown } from '../http/refusal.js';
 
 const JSON_TYPE = /^application\/json *(;|$)/i;
 
@@ -20,7 +20,8 @@ export function useQueryMethod(path: string): Plugin {
       if (request.method !== QUERY || url.pathname !== path) return;
       const type = request.headers.get('content-type');
       if (!type || !JSON_TYPE.test(type)) {
-        endResponse(refusalResponse(type ? wrongType(type) : MISSING_TYPE, fetchAPI));
+        const message = `Expected a QUERY request to have the Content-Type ${QUERY_TYPE}, got ${type ? shown(type) : 'none'}.`;
+        endResponse(refusalResponse({ status: type ? 415 : 400, message, code: 'BAD_REQUEST' }, fetchAPI));
         return;
       }
       const headers = new fetchAPI.Headers(request.headers);
@@ -38,17 +39,6 @@ export function useQueryMethod(path: string): Plugin {
       const headers = { ...Object.fromEntries(others), allow: `GET, HEAD, POST, ${QUERY}, OPTIONS` };
       setResponse(new fetchAPI.Response(response.body, { status: 405, headers }));
     },
-  };
-}
-
-const EXPECTED = `Expected a QUERY request to have the Content-Type ${QUERY_TYPE}`;
-const MISSING_TYPE: Refusal = { status: 400, message: `${EXPECTED}, got none.`, code: 'BAD_REQUEST' };
-
-function wrongType(type: string): Refusal {
-  return {
-    status: 415,
-    message: `${EXPECTED}, got ${shown(type)}.`,
-    code: 'BAD_REQUEST',
   };
 }
 

@@ -1,14 +1,10 @@
 /** The server on `ADMIN_PORT`, for operators. */
 import { once } from 'node:events';
+import type { PlainResponse } from '../http/refusal.js';
 import type { Logger } from '../logger.js';
-import type { createRefreshAnswer, Monitoring, MonitoringResponse } from '../observability/monitoring.js';
-import { createHttpServer, type HttpServer, type ServerExchange } from './http-server.js';
-
-/** A port for operators only, beside the public one. */
-export interface AdminServer extends Pick<HttpServer, 'listen'> {
-  /** Closes the port and all its connections. */
-  close(): Promise<void>;
-}
+import type { createRefreshAnswer, Monitoring } from '../observability/monitoring.js';
+import { createHttpServer } from './http-server.js';
+import type { NodeExchange } from './node-exchange.js';
 
 /** Enough for probes and a few scrapers. */
 const MAX_CONNECTIONS = 100;
@@ -22,7 +18,7 @@ export interface AdminServerOptions {
 }
 
 /** Creates the server, bounded like the public one; it answers the monitoring paths and `POST /refresh`. */
-export function createAdminServer({ monitoring, refresh, log }: AdminServerOptions): AdminServer {
+export function createAdminServer({ monitoring, refresh, log }: AdminServerOptions) {
   const options = { maxBodyBytes: MAX_BODY_BYTES, maxConnections: MAX_CONNECTIONS, corsOrigins: [], log };
   const { server, listen } = createHttpServer(options, (_read, exchange) => {
     const { method = 'GET', url = '/' } = exchange.request;
@@ -36,6 +32,7 @@ export function createAdminServer({ monitoring, refresh, log }: AdminServerOptio
   });
   return {
     listen,
+    /** Closes the port and all its connections. */
     async close() {
       if (!server.listening) return;
       const closed = once(server, 'close');
@@ -46,8 +43,8 @@ export function createAdminServer({ monitoring, refresh, log }: AdminServerOptio
   };
 }
 
-function send(exchange: ServerExchange, { status, headers, body }: MonitoringResponse): void {
-  const bytes = Buffer.from(body);
+function send(exchange: NodeExchange, { status, headers, body }: PlainResponse): void {
+  const bytes = Buffer.from(body ?? '');
   const given = Object.entries(headers).flat();
   const length = String(bytes.byteLength);
   exchange.send(status, [...given, 'x-content-type-options', 'nosniff', 'content-length', length], [bytes]);

@@ -19,6 +19,8 @@ export interface ReadBody {
   readonly bytes: number;
   /** Whether it was refused because the unfinished bodies of all connections took too much memory. */
   readonly isOverloaded?: boolean;
+  /** Whether a framework has decoded it, so that `Content-Encoding` no longer describes it. */
+  readonly isDecoded?: boolean;
   /** Whether reading ended while the client was still sending. */
   readonly isCutOff?: boolean;
   /** Returns the memory of a body that arrived in parts; to be called once the request is answered. */

@@ -4,23 +4,6 @@ import { clientWithMost } from '../scheduling/fair-queue.js';
 /** Returns reserved bytes. Further calls do nothing. */
 export type Release = () => void;
 
-/** Bounds how many bytes all clients together hold in memory. */
-export interface ByteBudget {
-  /**
-   * Counts the bytes of a buffer. A buffer with several reservations is counted once.
-   *
-   * If the budget is exceeded, the client with the most bytes loses its oldest reservation: a client that fills the
-   * budget only harms itself.
-   *
-   * @param client for example the address of a connection
-   * @param buffer the identity of the bytes: the same object for the same bytes
-   * @param onEvict called at most once, when the reservation is evicted; the bytes are already released then
-   */
-  reserve(client: string, buffer: object, bytes: number, onEvict: () => void): Release;
-  /** The bytes that are reserved now. */
-  readonly bytes: number;
-}
-
 /** Three buffers of the largest size so far always fit: otherwise two clients with large ones would evict each other. */
 const LARGEST_ALWAYS_FIT = 3;
 
@@ -56,7 +39,10 @@ class Holdings {
   }
 }
 
-export function createByteBudget(maxBytes: number): ByteBudget {
+export type ByteBudget = ReturnType<typeof createByteBudget>;
+
+/** Creates a bound on how many bytes all clients together hold in memory. */
+export function createByteBudget(maxBytes: number) {
   const all = new Holdings();
   const byClient = new Map<string, Holdings>();
   let largest = 0;
@@ -69,7 +55,17 @@ export function createByteBudget(maxBytes: number): ByteBudget {
   }
 
   return {
-    reserve(client, buffer, bytes, onEvict) {
+    /**
+     * Counts the bytes of a buffer. A buffer with several reservations is counted once.
+     *
+     * If the budget is exceeded, the client with the most bytes loses its oldest reservation: a client that fills the
+     * budget only harms itself.
+     *
+     * @param client for example the address of a connection
+     * @param buffer the identity of the bytes: the same object for the same bytes
+     * @param onEvict called at most once, when the reservation is evicted; the bytes are already released then
+     */
+    reserve(client: string, buffer: object, bytes: number, onEvict: () => void): Release {
       const reservation = { client, buffer, bytes, onEvict };
       const ofClient = byClient.get(client) ?? new Holdings();
       byClient.set(client, ofClient);
@@ -85,6 +81,7 @@ export function createByteBudget(maxBytes: number): ByteBudget {
       }
       return () => remove(reservation);
     },
+    /** The bytes that are reserved now. */
     get bytes() {
       return all.bytes;
     },

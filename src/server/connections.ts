@@ -6,13 +6,6 @@ import type { Logger } from '../logger.js';
 import { clientWithMost } from '../scheduling/fair-queue.js';
 import type { ByteBudget, Release } from './byte-budget.js';
 
-/** All open connections. */
-export interface Connections {
-  of(socket: Socket): Connection;
-  /** Closes connections without a complete request head so far, such as the spare ones that browsers open. */
-  closeSilent(): void;
-}
-
 /** A connection with more pipelined requests is cut: each takes memory until its response is sent. */
 const MAX_UNANSWERED = 100;
 
@@ -21,7 +14,7 @@ const MAX_UNANSWERED = 100;
  * connections loses an idle one, so that one client cannot keep out all others. If the new connection is from that
  * client, the new one is closed.
  */
-export function createConnections(server: Server, maxConnections: number, onCut: CutReport): Connections {
+export function createConnections(server: Server, maxConnections: number, onCut: CutReport) {
   const open = new Map<Socket, Connection>();
   const byClient = new Map<string, Set<Connection>>();
 
@@ -71,7 +64,8 @@ export function createConnections(server: Server, maxConnections: number, onCut:
   });
 
   return {
-    of: (socket) => open.get(socket) ?? track(socket),
+    of: (socket: Socket) => open.get(socket) ?? track(socket),
+    /** Closes connections without a complete request head so far, such as the spare ones that browsers open. */
     closeSilent() {
       for (const connection of open.values()) if (connection.isSilent()) connection.socket.destroy();
     },

@@ -1,14 +1,14 @@
 /** The HTTP server: it bounds the connections, time and memory that clients can take. */
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { CorsOrigins } from '../http/cors.js';
 import { hasOneHost } from '../http/request-target.js';
 import type { Logger } from '../logger.js';
 import { MAX_UNANSWERED_REQUEST_BYTES, type ReadBody, readBody, sendBody } from './bodies.js';
-import { type ByteBudget, createByteBudget } from './byte-budget.js';
+import { createByteBudget } from './byte-budget.js';
 import { type Connection, type CutCounter, createConnections, createCutReport } from './connections.js';
-import { type ClientFinder, createClientFinder } from './forwarded-client.js';
+import { createClientFinder } from './forwarded-client.js';
 import { NodeExchange } from './node-exchange.js';
 import {
   refuseConnection,
@@ -34,20 +34,6 @@ export interface HttpServerOptions {
   readonly observer?: RequestObserver | undefined;
 }
 
-/** A server that bounds the connections, time and memory that its clients can take. */
-export interface HttpServer {
-  readonly server: Server;
-  /**
-   * Opens the port. 0 takes a free one.
-   *
-   * @returns the address to open, such as `http://127.0.0.1:4000`
-   * @throws an error of `node:net`, such as EADDRINUSE
-   */
-  listen(host: string, port: number): Promise<string>;
-  /** Closes connections without a complete request head so far. */
-  closeSilent(): void;
-}
-
 /** The memory for all responses that clients have not read yet. */
 const MAX_UNREAD_RESPONSE_BYTES = 64 * 2 ** 20;
 /** How long a client may take to send a request, in milliseconds. */
@@ -59,24 +45,6 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** Estimated size of a request without its body and headers. */
 const REQUEST_BYTES = 4_096;
 
-/** One request and its response, on a connection whose memory and time are bounded. */
-export class ServerExchange extends NodeExchange {
-  constructor(
-    request: IncomingMessage,
-    response: ServerResponse,
-    private readonly connection: Connection,
-    private readonly unread: ByteBudget,
-    corsOrigins: CorsOrigins,
-    findClient: ClientFinder,
-  ) {
-    super(request, response, connection.client, findClient, corsOrigins);
-  }
-
-  protected override end(parts: readonly Uint8Array[]): void {
-    sendBody(this.connection, this.response, parts, this.unread);
-  }
-}
-
 /**
  * Creates the server. Only `listen` opens a port.
  *
@@ -85,8 +53,8 @@ export class ServerExchange extends NodeExchange {
  */
 export function createHttpServer(
   options: HttpServerOptions,
-  handle: (read: ReadBody, exchange: ServerExchange) => void,
-): HttpServer {
+  handle: (read: ReadBody, exchange: NodeExchange) => void,
+) {
   const {
     maxBodyBytes,
     maxConnections = Number.POSITIVE_INFINITY,
@@ -111,7 +79,9 @@ export function createHttpServer(
       if (request.socket.destroyed) return;
       const connection = connections.of(request.socket);
       const earlier = connection.begin(response);
-      const exchange = new ServerExchange(request, response, connection, unread, corsOrigins, findClient);
+      const exchange = new NodeExchange(request, response, connection.client, findClient, corsOrigins, {
+        send: (parts) => sendBody(connection, response, parts, unread),
+      });
       // A callback: a promise would add half of the time of a cache hit.
       readBody(request, connection, bodies, (read) => {
         if (read.release) response.once('close', read.release);
@@ -123,12 +93,12 @@ export function createHttpServer(
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
   const connections = createConnections(server, maxConnections, onCut);
 
-  function refuse(exchange: ServerExchange, refusal: ServerRefusal): void {
+  function refuse(exchange: NodeExchange, refusal: ServerRefusal): void {
     const sent = exchange.refuse(refusal);
     if (sent) observer?.refused(exchange, sent);
   }
 
-  function handleOrRefuse(read: ReadBody, exchange: ServerExchange): void {
+  function handleOrRefuse(read: ReadBody, exchange: NodeExchange): void {
     exchange.startedAt = performance.now();
     if (!hasOneHost(exchange.request)) {
       refuse(exchange, { status: 400, message: 'Expected one Host header.', isLast: true });
@@ -143,7 +113,7 @@ export function createHttpServer(
     connection: Connection,
     earlier: ServerResponse,
     read: ReadBody,
-    exchange: ServerExchange,
+    exchange: NodeExchange,
   ): void {
     const { rawHeaders, url = '' } = exchange.request;
     const headBytes = rawHeaders.reduce((sum, { length }) => sum + length, url.length);
@@ -175,7 +145,13 @@ export function createHttpServer(
   return {
     server,
     closeSilent: connections.closeSilent,
-    async listen(host, port) {
+    /**
+     * Opens the port. 0 takes a free one.
+     *
+     * @returns the address to open, such as `http://127.0.0.1:4000`
+     * @throws an error of `node:net`, such as EADDRINUSE
+     */
+    async listen(host: string, port: number): Promise<string> {
       await once(server.listen(port, host), 'listening');
       // Such as too many open files. Without a listener, the event would end the process.
       server.on('error', (err) => onCut('accept_failed', { err }));

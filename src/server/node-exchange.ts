@@ -27,8 +27,12 @@ export class NodeExchange implements Exchange {
     private readonly connectionClient: string,
     private readonly findClient: ClientFinder,
     private readonly corsOrigins: CorsOrigins,
-    /** The target of the request, if a framework has shortened `request.url`. */
-    private readonly originalUrl?: string,
+    private readonly options: {
+      /** The target of the request, if a framework has shortened `request.url`. */
+      readonly originalUrl?: string | undefined;
+      /** Ends the response with this body, after its head; without bounds unless given. */
+      readonly send?: (parts: readonly Uint8Array[]) => void;
+    } = {},
   ) {}
 
   get method(): string {
@@ -36,7 +40,12 @@ export class NodeExchange implements Exchange {
   }
 
   get url(): string {
-    return this.originalUrl || (this.request.url ?? '/');
+    return this.options.originalUrl || (this.request.url ?? '/');
+  }
+
+  header(name: string): string | undefined {
+    const value = this.request.headers[name];
+    return typeof value === 'object' ? value.join(', ') : value;
   }
 
   /** The client that a trusted proxy names, otherwise that of the connection. */
@@ -89,14 +98,12 @@ export class NodeExchange implements Exchange {
     this.response.writeHead(status, headers);
     if (parts) {
       this.bodyBytes = totalBytes(parts);
-      this.end(parts);
+      if (this.options.send) this.options.send(parts);
+      else {
+        for (const part of parts.slice(0, -1)) this.response.write(part);
+        this.response.end(parts.at(-1));
+      }
     } else this.response.end();
-  }
-
-  /** Ends the response with this body. Its head has been written before. */
-  protected end(parts: readonly Uint8Array[]): void {
-    for (const part of parts.slice(0, -1)) this.response.write(part);
-    this.response.end(parts.at(-1));
   }
 
   refuse(refusal: ServerRefusal): SentRefusal | undefined {

@@ -40,24 +40,16 @@ export interface AnsweredFacts {
   readonly isByClient?: boolean | undefined;
 }
 
-/** Counts and logs requests. Exactly one of `answered`, `refused` and `unreadable` must be called for each request. */
-export interface RequestObserver {
-  /** A request begins that cannot be answered at once. `ended` must follow. */
-  began(): void;
-  ended(): void;
-  /** The response was handed over to be sent. */
-  answered(exchange: ObservedExchange, facts: AnsweredFacts): void;
-  /** The server refused the request itself, because of what its client has sent. */
-  refused(exchange: ObservedExchange, sent: SentRefusal): void;
-  /** The input was not a request. It is counted and not logged: bytes that cost nothing to send must not fill the log. */
-  unreadable(status: number): void;
-}
+export type RequestObserver = ReturnType<typeof createRequestObserver>;
 
 const NO_METRICS: RequestMetrics = { began() {}, ended() {}, answered() {} };
 const NO_CODES: readonly string[] = [];
 
-/** Creates the observer. It also ends the span of each request that is traced. */
-export function createRequestObserver(options: RequestObserverOptions): RequestObserver {
+/**
+ * Creates the observer, which counts and logs requests, and ends the span of each request that is traced. Exactly one of
+ * `answered`, `refused` and `unreadable` must be called for each request.
+ */
+export function createRequestObserver(options: RequestObserverOptions) {
   const metrics = options.metrics?.requests ?? NO_METRICS;
   const requestLog = createRequestLog(options.log, options.logRequests, options.basePath);
 
@@ -86,10 +78,13 @@ export function createRequestObserver(options: RequestObserverOptions): RequestO
   }
 
   return {
+    /** A request begins that cannot be answered at once. `ended` must follow. */
     began: metrics.began,
     ended: metrics.ended,
+    /** The response was handed over to be sent. */
     answered,
-    refused(exchange, { status, code, requestId }) {
+    /** The server refused the request itself, because of what its client has sent. */
+    refused(exchange: ObservedExchange, { status, code, requestId }: SentRefusal) {
       const cache = status === 500 ? 'miss' : 'refused';
       answered(exchange, {
         cache,
@@ -98,7 +93,8 @@ export function createRequestObserver(options: RequestObserverOptions): RequestO
         isByClient: true,
       });
     },
-    unreadable: (status) => metrics.answered('refused', outcomeWith(status, NO_CODES), 0, 0, true),
+    /** The input was not a request. It is counted and not logged: bytes that cost nothing to send must not fill the log. */
+    unreadable: (status: number) => metrics.answered('refused', outcomeWith(status, NO_CODES), 0, 0, true),
   };
 }
 

@@ -4,9 +4,8 @@ import { Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Metrics } from '../observability/metrics.js';
 import { currentTracing } from '../tracing/tracing.js';
-import { createHttpServer, type HttpServer, type HttpServerOptions } from './http-server.js';
+import { createHttpServer, type HttpServerOptions } from './http-server.js';
 import { createRequestObserver, type RequestObserverOptions } from './request-observer.js';
-import { toCacheableRequest } from './responses/exchange.js';
 import { createResponder, type ResponderOptions } from './responses/responder.js';
 
 export interface GatewayServerOptions
@@ -16,41 +15,33 @@ export interface GatewayServerOptions
   readonly metrics?: Metrics | undefined;
 }
 
-/** The HTTP server around a gateway. */
-export interface GatewayServer extends Pick<HttpServer, 'listen'> {
-  /**
-   * Stops without losing a request. It serves as before for `lameDuckMs`. Then it closes the port, sends
-   * `Connection: close` with each response, and resolves when all connections are closed. It destroys connections that
-   * are still open after `withinMs`.
-   */
-  drain(lameDuckMs: number, withinMs: number): Promise<void>;
-}
-
 /** How long a connection that is open when the port closes may take to send its next request, in milliseconds. */
 const NEXT_REQUEST_GRACE_MS = 1_000;
 
 /** Creates the server. Only `listen` opens a port. */
-export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
+export function createGatewayServer(options: GatewayServerOptions) {
   let isPortClosed = false;
   const observer = createRequestObserver(options);
   const respond = createResponder({ ...options, observer });
   const tracing = currentTracing();
   const portClosed = () => isPortClosed;
   const { server, closeSilent, listen } = createHttpServer({ ...options, observer }, (read, exchange) => {
-    const { method, url } = exchange;
-    const { headers } = exchange.request;
-    const request = toCacheableRequest(method, url, (name) => headers[name], read.body ?? '');
-    if (!tracing) respond(request, read, exchange, portClosed);
+    if (!tracing) respond(read, exchange, portClosed);
     else
-      tracing.inRequest('request', headers, (span) => {
+      tracing.inRequest('request', exchange.request.headers, (span) => {
         exchange.span = span;
-        respond(request, read, exchange, portClosed);
+        respond(read, exchange, portClosed);
       });
   });
 
   return {
     listen,
-    async drain(lameDuckMs, withinMs) {
+    /**
+     * Stops without losing a request. It serves as before for `lameDuckMs`. Then it closes the port, sends
+     * `Connection: close` with each response, and resolves when all connections are closed. It destroys connections that
+     * are still open after `withinMs`.
+     */
+    async drain(lameDuckMs: number, withinMs: number): Promise<void> {
       const cutOff = setTimeout(() => server.closeAllConnections(), withinMs);
       await sleep(lameDuckMs);
       isPortClosed = true;

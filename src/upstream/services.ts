@@ -34,7 +34,7 @@ export interface Addresses {
   readonly url: string;
   /** Base address of the value-transfer service, for {@link AUTO}. */
   readonly successorUrl?: string | undefined;
-  /** Whether `url` is the demo upstream, which has the interface of v1. */
+  /** Whether the demo listings take the place of an upstream. They have the form of v1. */
   readonly isDemo: boolean;
   /** {@link SERVICES} unless given. */
   readonly services?: Services;
@@ -48,7 +48,7 @@ export interface UpstreamOptions extends Addresses, Pick<FieldWatchOptions, 'onF
   readonly upstreamRequestsPerSecond: number;
   readonly upstreamMaxBytes: number;
   readonly rateLimiter: RateLimiter;
-  /** Answers all requests in place of HTTP: for the demo upstream without a port. */
+  /** Answers all requests in place of HTTP: for the demo listings. */
   readonly http?: UpstreamHttp;
   /** Called when one service has replaced another. */
   readonly onChangeOver: (from: ServiceName, to: ServiceName) => void;
@@ -84,7 +84,6 @@ function chosenServices(addresses: Addresses): readonly [ServiceAddress, Service
 
 /** The services whose stored rows may be served. */
 export function fingerprintsOf(addresses: Addresses): ServiceFingerprints {
-  // The demo upstream has a new port at each start, but always the same rows.
   if (addresses.isDemo) return { demo: 'demo' };
   return Object.fromEntries(
     chosenServices(addresses).flatMap((service) =>

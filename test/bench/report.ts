@@ -76,6 +76,28 @@ function leadOf(entries: readonly Entry[], entry: Entry | undefined): Entry | un
   return entry?.against === undefined ? entries[0] : entries.find(({ name }) => name === entry.against);
 }
 
+/** The highest allowed CPU time of the gateway, as a multiple of another server's. */
+export interface MostCpu {
+  readonly server: string;
+  readonly times: number;
+}
+
+/** The goals of contests whose first entry is the gateway, by their labels. */
+export function cpuGoals(
+  title: string,
+  contests: readonly Contest[],
+  most: Readonly<Record<string, MostCpu>>,
+): readonly Goal[] {
+  return contests.flatMap(({ label, entries: [gateway, ...others] }) => {
+    const { server, times } = most[label] ?? { times: 0 };
+    const other = others.find(({ name }) => name === server);
+    if (!gateway || !other) return [];
+    const ratio = cpuRatio(other, gateway);
+    const goal = `${title}, ${label}: at most ${times} of the CPU of ${server}`;
+    return [{ goal, measured: shown(ratio, 2), isMet: ratio <= times }];
+  });
+}
+
 /** A number with sensible digits; a dash for NaN. */
 export function shown(value: number, digits?: number): string {
   if (!Number.isFinite(value)) return '–';

@@ -63,19 +63,8 @@ function questionNumber(nth: number): Question {
   return (nth % 3 === 0 ? undefined : from[nth % from.length]) ?? executed(nth);
 }
 
-export interface ManyRequests {
-  readonly answered: number;
-  /** What was wrong with those that were not answered rightly, in a line each. */
-  readonly failures: readonly string[];
-  readonly longestMs: number;
-  /** Resolves when so many have been answered. */
-  reach(count: number): Promise<void>;
-  /** Asks no more, and resolves when the last answer is there. */
-  stop(): Promise<void>;
-}
-
 /** Asks without a pause over so many connections, by POST and, one of five, by GET. No request is sent twice. */
-export function startManyRequests(origin: string, connections: number): ManyRequests {
+export function startManyRequests(origin: string, connections: number) {
   const pool = new Pool(origin, { connections, pipelining: 1 });
   const failures: string[] = [];
   const right = new Map<unknown, string>();
@@ -120,16 +109,19 @@ export function startManyRequests(origin: string, connections: number): ManyRequ
     get answered() {
       return answered;
     },
+    /** What was wrong with those that were not answered rightly, in a line each. */
     failures,
     get longestMs() {
       return longestMs;
     },
-    reach(count) {
-      return new Promise((resolve) => {
+    /** Resolves when so many have been answered. */
+    reach(count: number) {
+      return new Promise<void>((resolve) => {
         waiting.push({ count: Math.max(count, answered + 1), resolve });
         waiting.sort((a, b) => a.count - b.count);
       });
     },
+    /** Asks no more, and resolves when the last answer is there. */
     async stop() {
       isOver = true;
       await Promise.all(clients);

@@ -7,12 +7,6 @@ import { expect, onTestFinished } from 'vitest';
 import { freePort } from '../support/free-port.js';
 import { deployed } from './files.js';
 
-export interface Nginx {
-  readonly address: string;
-  /** How often an attempt at a gateway failed, by what went wrong. */
-  failedAttempts(): Readonly<Record<string, number>>;
-}
-
 /**
  * Starts a real nginx with .deploy/nginx.conf, changed in its addresses and files alone; the test's end ends it.
  *
@@ -24,7 +18,7 @@ export async function startNginx(
   gateways: readonly number[],
   change: (config: string) => string = (config) => config,
   probe = '/live',
-): Promise<Nginx> {
+) {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-nginx-'));
   const port = await freePort();
   let config = deployed('nginx.conf')
@@ -61,7 +55,8 @@ export async function startNginx(
     .toBe(200);
   return {
     address,
-    failedAttempts() {
+    /** How often an attempt at a gateway failed, by what went wrong. */
+    failedAttempts(): Readonly<Record<string, number>> {
       const counts: Record<string, number> = {};
       for (const [, reason = ''] of errors.matchAll(/\[error\] .*?\d+ ([^,]*?) while /g)) {
         counts[reason] = (counts[reason] ?? 0) + 1;

@@ -30,7 +30,7 @@ async function startBusyGateway() {
     await upstream.close();
     rmSync(snapshots, { recursive: true, force: true });
   });
-  const { address, output } = await startGatewayProcess({
+  const { address, admin } = await startGatewayProcess({
     ADMIN_PORT: '0',
     UPSTREAM_URL: upstream.url,
     REDIS_URL: redis.url,
@@ -42,7 +42,6 @@ async function startBusyGateway() {
     SNAPSHOT_DIR: snapshots,
     ROUTES_SWEEP_MS: '60000',
   });
-  const [, admin = ''] = /"adminAddress":"([^"]+)"/.exec(output()) ?? [];
   await expect.poll(async () => (await fetch(`${admin}/ready`)).status).toBe(200);
   // Half of the tokens are gone, which is held back; every other request for routes fails.
   upstream.plan('tokens', (response, request, nth) => {

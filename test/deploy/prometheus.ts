@@ -15,20 +15,13 @@ export interface Sample {
   readonly value: readonly [time: number, value: string];
 }
 
-export interface Prometheus {
-  /** Resolves with the data of its HTTP API at this path; rejects with its message if it refuses. */
-  get<Data>(path: string): Promise<Data>;
-  /** Runs an instant query. */
-  query(expr: string): Promise<readonly Sample[]>;
-}
-
 /**
  * Starts a real Prometheus that scrapes each second; the test's end ends it.
  *
  * @param target host and port of a gateway's metrics
  * @param rules the file of the alerts
  */
-export async function startPrometheus(target: string, rules: string): Promise<Prometheus> {
+export async function startPrometheus(target: string, rules: string) {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-prometheus-'));
   const port = await freePort();
   const config = {
@@ -76,8 +69,10 @@ export async function startPrometheus(target: string, rules: string): Promise<Pr
     return data;
   };
   return {
+    /** Resolves with the data of its HTTP API at this path; rejects with its message if it refuses. */
     get,
-    query: async (expr) =>
+    /** Runs an instant query. */
+    query: async (expr: string) =>
       (await get<{ result: readonly Sample[] }>(`/api/v1/query?query=${encodeURIComponent(expr)}`)).result,
   };
 }

@@ -2,19 +2,17 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAllTests } from '../support/at-end.js';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.js';
 import { openRaw, postOf, sendRaw } from '../support/raw-http.js';
 import { startServer } from '../support/test-server.js';
 
 /** One process for all tests: each must leave it intact. */
 let gateway: GatewayProcess;
-const ends: (() => Promise<void>)[] = [];
+const atEnd = afterAllTests();
 beforeAll(async () => {
-  gateway = await startGatewayProcess({ MAX_BODY_BYTES: '1000' }, (end) => ends.push(end));
-});
-afterAll(async () => {
-  for (const end of ends) await end();
+  gateway = await startGatewayProcess({ MAX_BODY_BYTES: '1000' }, atEnd);
 });
 
 const get = (target: string, headers = 'Host: x\r\n') =>

@@ -1,10 +1,7 @@
-import { once } from 'node:events';
-import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { OpenedGateway, OpenGatewayOptions } from '../../src/library/index.js';
-import { AT, open, post } from '../support/open-gateway.js';
+import { AT, open, post, startAround } from '../support/open-gateway.js';
+import { sendHttp } from '../support/send-http.js';
 
 const BURST = 30;
 /** A window of half a minute: even a slow machine exceeds the limit within it. */
@@ -25,19 +22,12 @@ const byFetch =
 
 /** Sends through a server on loopback. Clients have different loopback addresses. */
 async function byHandler({ handler }: OpenedGateway): Promise<Ask> {
-  const server = createServer(handler);
-  onTestFinished(() => void server.close());
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  return (nth, client = '127.0.0.1', forwardedFor) =>
-    new Promise((resolve, reject) => {
-      const path = `/api/graphql?query=${encodeURIComponent(query(nth))}`;
-      const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };
-      request({ port, path, headers, localAddress: client, agent: false })
-        .once('error', reject)
-        .once('response', (response) => resolve(buffer(response).then(() => response.statusCode ?? 0)))
-        .end();
-    });
+  const address = await startAround(handler);
+  return async (nth, localAddress = '127.0.0.1', forwardedFor) => {
+    const url = `${address}/api/graphql?query=${encodeURIComponent(query(nth))}`;
+    const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };
+    return (await sendHttp(url, { headers, localAddress, agent: false })).status;
+  };
 }
 
 /** Sends as many operations as the limit allows, all different. */

@@ -1,14 +1,12 @@
-import { once } from 'node:events';
-import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { openGateway } from '../../src/library/index.js';
 import { demoTokens } from '../fixtures/demo.js';
 import { callOf } from '../mcp/support.js';
-import { startUpstream } from '../support/open-gateway.js';
-import { plainOf, type Received, startServer } from '../support/test-server.js';
+import { afterAllTests } from '../support/at-end.js';
+import { startAround, startUpstream } from '../support/open-gateway.js';
+import { type Received, sendHttp } from '../support/send-http.js';
+import { plainOf, startServer } from '../support/test-server.js';
 
 interface Asked {
   readonly path: string;
@@ -141,8 +139,7 @@ const TAGGED = [
 ];
 
 let doors: Readonly<Record<string, Door>>;
-const ends: (() => unknown)[] = [];
-const atEnd = (end: () => Promise<void>) => void ends.push(end);
+const atEnd = afterAllTests();
 
 /** Listings never become stale: otherwise only some of the responses would name stale listings. */
 const FRESH = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
@@ -156,34 +153,18 @@ beforeAll(async () => {
     maxWaitMs: 600_000,
     logTo: { write() {} },
   });
-  const around = createServer(gateway.handler);
-  ends.push(gateway.close, () => around.close());
-  await once(around.listen(0, '127.0.0.1'), 'listening');
-  const { port } = around.address() as AddressInfo;
+  atEnd(gateway.close);
   doors = {
     process: overHttp(server.address),
     fetch: throughFetch(gateway.fetch),
-    handler: overHttp(`http://127.0.0.1:${port}`),
+    handler: overHttp(await startAround(gateway.handler, atEnd)),
   };
   // Before both listings are fetched, responses can differ.
   for (const door of Object.values(doors)) await door(posted('{ chains { name } tokens { id } }'));
 });
 
-afterAll(async () => {
-  for (const end of ends.reverse()) await end();
-});
-
 function overHttp(address: string): Door {
-  return ({ path, method = 'GET', headers = {}, body }) =>
-    new Promise((resolve, reject) => {
-      request(`${address}${path}`, { method, headers })
-        .once('response', async (response) => {
-          const { statusCode: status = 0, headers } = response;
-          resolve({ status, headers, body: await buffer(response) });
-        })
-        .once('error', reject)
-        .end(body);
-    });
+  return ({ path, ...asked }) => sendHttp(`${address}${path}`, asked);
 }
 
 function throughFetch(fetch: (request: Request) => Promise<Response>): Door {

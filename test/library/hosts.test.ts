@@ -1,16 +1,17 @@
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { PATHS_WITHOUT_METRICS } from '../../src/http/paths.js';
+import { afterAllTests } from '../support/at-end.js';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import { blockOf, readText } from '../support/readme.js';
-import { plainOf, type Received } from '../support/test-server.js';
+import { sendHttp } from '../support/send-http.js';
+import { plainOf } from '../support/test-server.js';
 import { HOSTS, installPacked, installRuntime, startHost, startNext } from './support.js';
 
 const QUERY = '{ tokens(srcChainKey: "degen") { symbol decimals chain { name } } }';
@@ -97,21 +98,9 @@ const NOT_COMPARED = [
 ];
 
 /** Sends a request. The body of the result is decompressed. */
-async function ask(
-  address: string,
-  { method = 'GET', path = '/graphql', headers, body }: Asked,
-  agent?: Agent,
-) {
-  return new Promise<Received>((resolve, reject) => {
-    request(address + path, { method, headers: headers ?? {}, ...(agent ? { agent } : {}) })
-      .once('response', async (response) => {
-        const { statusCode: status = 0, headers } = response;
-        const received = { status, headers, body: await buffer(response) };
-        resolve({ ...received, body: plainOf(received) });
-      })
-      .once('error', reject)
-      .end(body);
-  });
+async function ask(address: string, { path = '/graphql', ...asked }: Asked, agent?: Agent) {
+  const received = await sendHttp(address + path, { ...asked, ...(agent ? { agent } : {}) });
+  return { ...received, body: plainOf(received) };
 }
 
 /** The responses without values that differ between processes or moments. */
@@ -148,8 +137,7 @@ describe('the README', () => {
 });
 
 describe('the packed gateway, installed into an empty project', () => {
-  const ends: (() => Promise<void>)[] = [];
-  const atEnd = (end: () => Promise<void>) => ends.unshift(end);
+  const atEnd = afterAllTests();
   let folder: string | undefined;
   let upstream: FakeUpstream;
   const ofProcess = new Map<string, unknown>();
@@ -169,9 +157,6 @@ describe('the packed gateway, installed into an empty project', () => {
     for (const [name, asked] of Object.entries(QUESTIONS)) {
       ofProcess.set(name, await answersTo(address, asked));
     }
-  });
-  afterAll(async () => {
-    for (const end of ends) await end();
   });
 
   async function expectSameAnswers(address: string, ofHost: readonly string[] = []): Promise<void> {

@@ -1,11 +1,9 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { OpenGatewayOptions } from '../../src/library/index.js';
-import { AT, open } from '../support/open-gateway.js';
+import { AT, open, startAround } from '../support/open-gateway.js';
 
 const QUERY = '{ chain(chainKey: "base") { name } }';
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -17,7 +15,7 @@ async function startHost(
 ) {
   const { handler, lines, fetch } = await open(options);
   const thrown: unknown[] = [];
-  const server = createServer(async (request, response) => {
+  const address = await startAround(async (request, response) => {
     try {
       handler(Object.defineProperty(request, 'body', await bodyOf(request)), response);
     } catch (error) {
@@ -25,10 +23,7 @@ async function startHost(
       response.destroy();
     }
   });
-  onTestFinished(() => void server.close());
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  const url = `http://127.0.0.1:${port}/api/graphql`;
+  const url = `${address}/api/graphql`;
   const ask = async (headers: Record<string, string> = {}, body: BodyInit = '{}') => {
     const init = { method: 'POST', headers: { ...JSON_TYPE, ...headers }, body };
     const response = await globalThis.fetch(url, init);
@@ -171,10 +166,7 @@ describe('a body that a framework has parsed', () => {
 
 it('an unparsed body of any depth gets a response', async () => {
   const { handler, fetch } = await open();
-  const server = createServer(handler);
-  onTestFinished(() => void server.close());
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
+  const address = await startAround(handler);
   const levels = 100_000;
   const value = '['.repeat(levels) + ']'.repeat(levels);
   for (const body of [
@@ -184,7 +176,7 @@ it('an unparsed body of any depth gets a response', async () => {
   ]) {
     for (let time = 0; time < 3; time++) {
       const init = { method: 'POST', headers: JSON_TYPE, body };
-      const byHandler = await globalThis.fetch(`http://127.0.0.1:${port}/api/graphql`, init);
+      const byHandler = await globalThis.fetch(`${address}/api/graphql`, init);
       const byFetch = await fetch(new Request(AT, init));
       expect(byFetch.status).toBe(byHandler.status);
       expect(byFetch.status).toBe(body.includes('"x"') ? 200 : 400);

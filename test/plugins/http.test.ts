@@ -1,11 +1,17 @@
 import { getIntrospectionQuery } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { stall, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { chainRow } from '../fixtures/rows.js';
+import { json, stall, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { type Answered, codesOf, createTestGateway, isAtLeast } from '../support/test-gateway.js';
 import { startServer } from '../support/test-server.js';
 
 const BODY = JSON.stringify({ query: '{ listings { state } }' });
 const POST = { method: 'POST', headers: { 'content-type': 'application/json' }, body: BODY };
+
+const NOTHING_HERE = {
+  error:
+    'Nothing is here. Expected one of: / (in a browser), /graphql, /mcp, /tokenlist.json, /schema.graphql, /llms.txt, /live, /ready, /metrics.',
+};
 
 describe('cross-origin requests', () => {
   it('are open to all by default, without credentials and without reflecting the origin', async () => {
@@ -95,22 +101,7 @@ describe('/live, /ready and /metrics', () => {
     await expect
       .poll(async () => ((await (await fetch('/ready')).json()) as { reason: string }).reason)
       .toContain('There is no snapshot of the chains listing yet: UPSTREAM_STATUS: ');
-    plan('chains', (response) =>
-      response.writeHead(200, { 'content-type': 'application/json' }).end(
-        JSON.stringify({
-          chains: [
-            {
-              chainKey: 'a',
-              chainType: 'evm',
-              chainId: 1,
-              shortName: 'A',
-              name: 'A',
-              nativeCurrency: { chainKey: 'a', name: 'E', symbol: 'E', decimals: 18, address: '0x1' },
-            },
-          ],
-        }),
-      ),
-    );
+    plan('chains', json({ chains: [chainRow('a')] }));
     await expect.poll(async () => (await fetch('/ready')).status).toBe(200);
     expect(await (await fetch('/ready')).json()).toEqual({ ready: true });
   });
@@ -121,10 +112,7 @@ describe('/live, /ready and /metrics', () => {
       const { fetch } = await createTestGateway();
       const response = await fetch(path);
       expect(response.status).toBe(404);
-      expect(await response.json()).toEqual({
-        error:
-          'Nothing is here. Expected one of: / (in a browser), /graphql, /mcp, /tokenlist.json, /schema.graphql, /llms.txt, /live, /ready, /metrics.',
-      });
+      expect(await response.json()).toEqual(NOTHING_HERE);
     },
   );
 
@@ -176,10 +164,7 @@ describe('switches', () => {
       for (const accept of ['*/*', 'application/json']) {
         const other = await fetch('/', { headers: { accept } });
         expect([other.status, other.headers.get('vary')]).toEqual([404, 'Accept']);
-        expect(await other.json()).toEqual({
-          error:
-            'Nothing is here. Expected one of: / (in a browser), /graphql, /mcp, /tokenlist.json, /schema.graphql, /llms.txt, /live, /ready, /metrics.',
-        });
+        expect(await other.json()).toEqual(NOTHING_HERE);
       }
     }
   });

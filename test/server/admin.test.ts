@@ -7,11 +7,10 @@ import { openRaw } from '../support/raw-http.js';
 
 describe('ADMIN_PORT', () => {
   it('serves /metrics and the probes without the base path, and closes last', async () => {
-    const { address, child, output, exited } = await startGatewayProcess({
+    const { address, admin, child, exited } = await startGatewayProcess({
       ADMIN_PORT: '0',
       BASE_PATH: '/tokens',
     });
-    const [, admin = ''] = /"adminAddress":"([^"]+)"/.exec(output()) ?? [];
     const statusOf = async (url: string, method = 'GET') => (await fetch(url, { method })).status;
     await expect.poll(() => statusOf(`${admin}/ready`)).toBe(200);
     expect(await statusOf(`${address}/metrics`)).toBe(404);
@@ -47,8 +46,7 @@ describe('ADMIN_PORT', () => {
   it('refreshes both listings at POST /refresh, one refresh at a time, and responds with the outcomes', async () => {
     const upstream = await startFakeUpstream();
     onTestFinished(upstream.close);
-    const { address, output } = await startGatewayProcess({ ADMIN_PORT: '0', UPSTREAM_URL: upstream.url });
-    const [, admin = ''] = /"adminAddress":"([^"]+)"/.exec(output()) ?? [];
+    const { address, admin } = await startGatewayProcess({ ADMIN_PORT: '0', UPSTREAM_URL: upstream.url });
     await expect.poll(async () => (await fetch(`${admin}/ready`)).status).toBe(200);
     const refresh = async (init: RequestInit = {}) => {
       const response = await fetch(`${admin}/refresh`, { method: 'POST', ...init });
@@ -89,8 +87,7 @@ describe('ADMIN_PORT', () => {
   });
 
   it('has a limit on connections', async () => {
-    const { output } = await startGatewayProcess({ ADMIN_PORT: '0' });
-    const [, admin = ''] = /"adminAddress":"([^"]+)"/.exec(output()) ?? [];
+    const { admin } = await startGatewayProcess({ ADMIN_PORT: '0' });
     const connections = await Promise.all(Array.from({ length: 100 }, () => openRaw(admin)));
     const further = await openRaw(admin);
     if (!further.isClosed()) await once(further.socket, 'close');

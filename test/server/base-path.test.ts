@@ -31,16 +31,6 @@ describe('BASE_PATH', () => {
       expect([path, (await ask(path)).status]).toEqual([path, 404]);
     expect(await (await ask('/tokens/nope')).text()).toContain('/tokens/ (in a browser), /tokens/graphql');
   });
-
-  it('is the prefix of the requests of the playground and of the tools for agents', async () => {
-    const { fetch: ask, close } = await openGateway({ demo: true, basePath: '/a/b', logLevel: 'silent' });
-    const headers = { 'content-type': 'application/json' };
-    const body =
-      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_chains","arguments":{}}}';
-    const message = new Request('http://gateway/a/b/mcp', { method: 'POST', headers, body });
-    expect(await (await ask(message)).json()).toHaveProperty('result.structuredContent.chains.0.chainKey');
-    await close();
-  });
 });
 
 describe('SERVED_PATHS', () => {

@@ -1,6 +1,6 @@
-import { request } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createGatewayServer } from '../../src/server/server.js';
+import { sendHttp } from '../support/send-http.js';
 import { createTestLog } from '../support/test-gateway.js';
 
 /** Starts a server whose gateway records the client of each request. */
@@ -31,11 +31,10 @@ async function startNoting(trustedProxies: readonly string[]) {
   /** Sends a request on a new connection from this address. Returns the client that the gateway sees. */
   async function clientOf(forwarded: string | string[] | undefined, localAddress = '127.0.0.1') {
     const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };
-    const status = await new Promise((resolve, reject) => {
-      request(`${address}/graphql?query={a}`, { headers, localAddress, agent: false })
-        .once('response', (response) => resolve(response.resume().statusCode))
-        .once('error', reject)
-        .end();
+    const { status } = await sendHttp(`${address}/graphql?query={a}`, {
+      headers,
+      localAddress,
+      agent: false,
     });
     return status === 200 ? clients.at(-1) : status;
   }

@@ -1,30 +1,14 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createGatewayServer } from '../../src/server/server.js';
 import { demoTokens } from '../fixtures/demo.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { type GatewayProcess, spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
-import { openRaw } from '../support/raw-http.js';
+import { openRaw, sendRaw } from '../support/raw-http.js';
 import { createTestLog } from '../support/test-gateway.js';
 
 const BODY = JSON.stringify({ query: '{ tokens(srcChainKey: "ethereum") { symbol } }' });
 const HEADERS = { 'content-type': 'application/json' };
-
-/** Sends raw bytes. Returns everything received until the connection ended. */
-async function raw(address: string, bytes: string): Promise<string> {
-  const { hostname, port } = new URL(address);
-  const socket = connect(Number(port), hostname);
-  let answer = '';
-  socket.on('data', (chunk) => {
-    answer += chunk.toString();
-  });
-  socket.on('error', () => {});
-  socket.write(bytes);
-  await once(socket, 'close');
-  return answer;
-}
 
 describe('bodies', () => {
   it('beyond the limit are refused with 413, with or without a Content-Length', async () => {
@@ -115,15 +99,14 @@ describe('odd requests', () => {
     ['a broken percent code', get('/graphql?query=%E0%A4%A'), /GRAPHQL_PARSE_FAILED/],
   ])('%s gets a response, and the process goes on', async (_name, bytes, expected) => {
     const { address } = gateway;
-    expect(await raw(address, bytes)).toMatch(expected);
+    expect(await sendRaw(address, bytes)).toMatch(expected);
     expect((await fetch(`${address}/live`)).status).toBe(200);
   });
 
   it('a client that disconnects during its request does no harm', async () => {
     const { address, output } = gateway;
-    const { hostname, port } = new URL(address);
-    const socket = connect(Number(port), hostname);
-    socket.write('POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
+    const { send, socket } = await openRaw(address);
+    await send('POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
     await sleep(50);
     socket.destroy();
     await sleep(50);

@@ -1,32 +1,23 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-
-/** The built gateway, running as `npm start` runs it. */
-export interface GatewayProcess {
-  /** Such as `http://127.0.0.1:40123`. */
-  readonly address: string;
-  readonly child: ChildProcess;
-  /** Everything that the process wrote so far. */
-  readonly output: () => string;
-  /** Resolves with the exit status. */
-  readonly exited: Promise<number | null>;
-}
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 /** The flags of `npm start`. Without them garbage of Node 24 may take 100 MB more. */
 const FLAGS = ['--max-semi-space-size=8', '--v8-pool-size=1'];
 
+export type GatewayProcess = Awaited<ReturnType<typeof startGatewayProcess>>;
+
 /**
- * Starts the built gateway on a free port. The end of the test ends it.
+ * Starts the built gateway on a free port, as `npm start` runs it. The end of the test ends it.
  *
  * @param atEnd registers the function that ends it; concurrent tests pass the `onTestFinished` of their context
  */
 export async function startGatewayProcess(
   env: Record<string, string> = {},
   atEnd: (end: () => Promise<void>) => void = onTestFinished,
-): Promise<GatewayProcess> {
+) {
   const { child, output, exited } = spawnGateway({ PORT: '0', ...env });
   atEnd(async () => {
     child.kill('SIGKILL');
@@ -39,7 +30,16 @@ export async function startGatewayProcess(
     });
     exited.then((code) => reject(new Error(`The gateway ended with status ${code}: ${output()}`)));
   });
-  return { address, child, output, exited };
+  const [, admin = ''] = /"adminAddress":"([^"]+)"/.exec(output()) ?? [];
+  return {
+    /** Such as `http://127.0.0.1:40123`. */
+    address,
+    /** The address of `ADMIN_PORT`; empty without it. */
+    admin,
+    child,
+    output,
+    exited,
+  };
 }
 
 /** Settings for busy machines, on which operations wait long. */
@@ -58,7 +58,13 @@ export function spawnGateway(env: Record<string, string>, main = MAIN) {
   child.stderr.on('data', collect);
   // Not at its `exit`, which can precede the last output.
   const exited = once(child, 'close').then(([code]) => code as number | null);
-  return { child, output: () => written, exited };
+  return {
+    child,
+    /** Everything that the process wrote so far. */
+    output: () => written,
+    /** Resolves with the exit status. */
+    exited,
+  };
 }
 
 /** Sends a query to a running gateway by POST. */

@@ -1,47 +1,18 @@
 import { once } from 'node:events';
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
-import { type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js';
+import { startFakeUpstream } from './fake-upstream.js';
+import { startGatewayProcess } from './gateway-process.js';
 import { mainThreadMs, megabytesOf } from './process-facts.js';
-
-/** A built gateway process under attack, with a large listing behind it. */
-export interface Target extends GatewayProcess {
-  readonly upstream: FakeUpstream;
-  /** CPU time of the main thread since the start, in milliseconds: it does not grow while other processes run. */
-  cpuMs(): number;
-  /** Resident memory now, in megabytes. */
-  memoryMb(): number;
-  /** Sends one operation by POST on a connection of its own. */
-  ask(body: string | object, headers?: Record<string, string>): Promise<HttpAnswer>;
-  /** Watches the process from outside, until `stop`. */
-  watch(): Watch;
-}
+import { sendHttp } from './send-http.js';
 
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Record<string, string | string[] | undefined>;
   readonly body: string;
-}
-
-/** The highest measurements of a process while it was watched. */
-export interface Watched {
-  /** CPU time that the process spent between a request to `/live` and its answer, in milliseconds. */
-  readonly liveMs: number;
-  /** The same for an operation whose response is cached. */
-  readonly cachedMs: number;
-  /** Resident memory in megabytes. */
-  readonly memoryMb: number;
-  /** How many probes got another status than 200: 0 unless cached responses were lost. */
-  readonly failed: number;
-  readonly probes: number;
-}
-
-export interface Watch {
-  stop(): Promise<Watched>;
 }
 
 export interface TargetOptions {
@@ -55,8 +26,10 @@ const PROBE_EVERY_MS = 25;
 /** An operation that stays cached as long as the chain listing does not change. */
 const CACHED = JSON.stringify({ query: '{ chains { chainKey } }' });
 
-/** Starts the built gateway with a fake upstream. The end of the test ends both. */
-export async function startTarget(options: TargetOptions = {}): Promise<Target> {
+export type Target = Awaited<ReturnType<typeof startTarget>>;
+
+/** Starts the built gateway with a large listing behind it. The end of the test ends it. */
+export async function startTarget(options: TargetOptions = {}) {
   const { chainCount = 80, tokenCount = 10_000, env = {} } = options;
   const upstream = await startFakeUpstream(generatedListings(chainCount, tokenCount));
   onTestFinished(() => upstream.close());
@@ -71,9 +44,13 @@ export async function startTarget(options: TargetOptions = {}): Promise<Target> 
   return {
     ...gateway,
     upstream,
+    /** CPU time of the main thread since the start, in milliseconds: it does not grow while other processes run. */
     cpuMs: () => mainThreadMs(child.pid),
+    /** Resident memory now, in megabytes. */
     memoryMb: () => megabytesOf(child.pid).now,
-    ask: (body, headers) => post(address, body, headers),
+    /** Sends one operation by POST on a connection of its own. */
+    ask: (body: string | object, headers?: Record<string, string>) => post(address, body, headers),
+    /** Watches the process from outside, until `stop`. */
     watch: () => watch(address, child.pid),
   };
 }
@@ -105,7 +82,7 @@ export function post(
 }
 
 /** Sends any request, and reads the whole response. */
-export function exchange(
+export async function exchange(
   address: string,
   path: string,
   method: string,
@@ -113,26 +90,13 @@ export function exchange(
   headers: Record<string, string>,
   agent: Agent | undefined,
 ): Promise<HttpAnswer> {
-  return new Promise((resolve, reject) => {
-    const sent = request(
-      `${address}${path}`,
-      { method, headers, ...(agent ? { agent } : {}) },
-      (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.once('error', reject);
-        response.once('end', () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            body: Buffer.concat(chunks).toString('utf8'),
-          }),
-        );
-      },
-    );
-    sent.once('error', reject);
-    sent.end(body);
+  const received = await sendHttp(`${address}${path}`, {
+    method,
+    headers,
+    body,
+    ...(agent ? { agent } : {}),
   });
+  return { ...received, body: received.body.toString() };
 }
 
 /**
@@ -158,9 +122,18 @@ export async function attack(
   return statuses as ReadonlyMap<number, number>;
 }
 
-function watch(address: string, pid: number | undefined): Watch {
+function watch(address: string, pid: number | undefined) {
   const agent = new Agent({ keepAlive: true, maxSockets: 2 });
-  const worst = { liveMs: 0, cachedMs: 0, memoryMb: 0, failed: 0, probes: 0 };
+  const worst = {
+    /** CPU time that the process spent between a request to `/live` and its answer, in milliseconds. */
+    liveMs: 0,
+    /** The same for an operation whose response is cached. */
+    cachedMs: 0,
+    memoryMb: 0,
+    /** How many probes got another status than 200: 0 unless cached responses were lost. */
+    failed: 0,
+    probes: 0,
+  };
   let isStopped = false;
 
   async function probe(name: 'liveMs' | 'cachedMs', ask: () => Promise<HttpAnswer>): Promise<void> {
@@ -196,11 +169,48 @@ const REFERENCE = JSON.stringify(Array.from({ length: 250_000 }, (_nothing, nth)
 const REFERENCE_MS = 25;
 
 /** How many times slower than that this machine is now; at least 1. */
-export function slowness(): number {
+function slowness(): number {
   const times = Array.from({ length: 5 }, () => {
     const before = performance.now();
     JSON.parse(REFERENCE);
     return performance.now() - before;
   });
   return Math.max(1, Math.min(...times) / REFERENCE_MS);
+}
+
+type Send = () => Promise<HttpAnswer>;
+
+/** The most resident memory of the gateway, in megabytes. */
+const MOST_MEMORY_MB = 300;
+const TIMES = 4;
+
+/** The least CPU time of a few attempts, until it is low: loading, and other work of the process, do not count. */
+async function leastMs(target: Target, send: Send, enoughMs: number) {
+  let ms = Number.POSITIVE_INFINITY;
+  for (let time = 1; ; time++) {
+    const before = target.cpuMs();
+    const { status } = await send();
+    ms = Math.min(ms, target.cpuMs() - before);
+    if (ms <= enoughMs || time === TIMES) return { ms, status };
+  }
+}
+
+/**
+ * Fails unless a request costs at most this CPU time of the main thread.
+ *
+ * @param sendControl a request whose cost is subtracted, such as an unread one of the same size
+ */
+export async function expectCheap(
+  target: Target,
+  name: string,
+  send: Send,
+  mostMs: number,
+  sendControl?: Send,
+): Promise<void> {
+  const { ms, status } = await leastMs(target, send, mostMs);
+  expect(status, name).toBeLessThan(500);
+  expect(target.memoryMb(), name).toBeLessThan(MOST_MEMORY_MB);
+  if (ms <= mostMs) return;
+  const control = sendControl ? (await leastMs(target, sendControl, 0)).ms : 0;
+  expect(ms - control, name).toBeLessThan(mostMs * slowness());
 }

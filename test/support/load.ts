@@ -8,16 +8,6 @@ export interface Question {
   readonly expected: unknown;
 }
 
-/** Clients that send questions at a constant rate, also when answers fail. */
-export interface Load {
-  /** How many questions got a right answer. */
-  readonly answered: number;
-  /** A line for every error and every wrong answer. */
-  readonly failures: readonly string[];
-  /** Stops sending, and resolves after the last answer. */
-  stop(): Promise<void>;
-}
-
 /** An answer that takes longer counts as failed. No busy machine takes this long. */
 const MAX_ANSWER_MS = 30_000;
 const CHAIN = 'ethereum';
@@ -71,8 +61,10 @@ export function questionsAbout({ chains, tokens }: GoodListings): readonly Quest
   ];
 }
 
-/** Sends these questions in rotation, this many a second. */
-export function startLoad(address: string, questions: readonly Question[], perSecond: number): Load {
+export type Load = ReturnType<typeof startLoad>;
+
+/** Sends these questions in rotation, this many a second, also when answers fail. */
+export function startLoad(address: string, questions: readonly Question[], perSecond: number) {
   const failures: string[] = [];
   const inProgress = new Set<Promise<void>>();
   let asked = 0;
@@ -89,10 +81,13 @@ export function startLoad(address: string, questions: readonly Question[], perSe
     inProgress.add(answer);
   }, 1000 / perSecond);
   return {
+    /** How many questions got a right answer. */
     get answered() {
       return answered;
     },
-    failures,
+    /** A line for every error and every wrong answer. */
+    failures: failures as readonly string[],
+    /** Stops sending, and resolves after the last answer. */
     async stop() {
       clearInterval(timer);
       await Promise.all(inProgress);

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { OPTIONAL_PATHS } from '../../src/http/paths.js';
 import { type OpenGatewayOptions, openGateway } from '../../src/library/index.js';
@@ -29,6 +32,17 @@ export async function startUpstream(
   const upstream = await startFakeUpstream();
   atEnd(upstream.close);
   return upstream;
+}
+
+/** Starts a server of node:http with this handler. @returns its address */
+export async function startAround(
+  handler: RequestListener,
+  atEnd: (end: () => void) => void = onTestFinished,
+): Promise<string> {
+  const server = createServer(handler);
+  atEnd(() => void server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** A POST request with this query. */

@@ -1,26 +1,18 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A connection that reads only on demand. Received bytes are kept as text. */
-export interface RawConnection {
-  readonly socket: Socket;
-  /** The text received so far. */
-  received(): string;
-  isClosed(): boolean;
-  /** Resolves when all bytes have been given to the system. */
-  send(bytes: string | Uint8Array): Promise<void>;
-}
+export type RawConnection = Awaited<ReturnType<typeof openRaw>>;
 
 /**
- * Opens a connection; the test's end destroys it.
+ * Opens a connection that reads only on demand. Received bytes are kept as text. The test's end destroys it.
  *
  * @param options `from`: one of 127.0.0.1 and the following addresses; `isReading`: false reads nothing
  */
 export async function openRaw(
   address: string,
   { from, isReading = true }: { from?: string; isReading?: boolean } = {},
-): Promise<RawConnection> {
+) {
   const { hostname, port } = new URL(address);
   const socket = connect({ host: hostname, port: Number(port), ...(from ? { localAddress: from } : {}) });
   let text = '';
@@ -38,9 +30,12 @@ export async function openRaw(
   await once(socket, 'connect');
   return {
     socket,
+    /** The text received so far. */
     received: () => text,
     isClosed: () => isClosed,
-    send: (bytes) => new Promise((resolve) => socket.write(bytes, () => resolve())),
+    /** Resolves when all bytes have been given to the system. */
+    send: (bytes: string | Uint8Array) =>
+      new Promise<void>((resolve) => socket.write(bytes, () => resolve())),
   };
 }
 

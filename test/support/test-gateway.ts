@@ -5,12 +5,11 @@ import type { Service } from '../../src/domain/listing.js';
 import { createGateway, type Gateway } from '../../src/gateway.js';
 import { OPTIONAL_PATHS } from '../../src/http/paths.js';
 import { createLogger, LOG_LEVELS, type Logger, type LogLevel } from '../../src/logger.js';
-import { createMetrics, type Metrics } from '../../src/observability/metrics.js';
+import { createMetrics } from '../../src/observability/metrics.js';
 import { openSnapshots } from '../../src/open-snapshots.js';
 import { pageDocuments } from '../../src/pages/page-documents.js';
-import type { Snapshots } from '../../src/snapshots/snapshots.js';
 import type { Peers } from '../../src/snapshots/stores.js';
-import { type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
+import { type FakeListings, type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 
 /** An error of a response, as a client sees it. */
 export interface AnsweredError {
@@ -34,28 +33,11 @@ export function isAtLeast({ level }: LogLine, least: LogLevel): boolean {
   return LOG_LEVELS.indexOf(level as LogLevel) >= LOG_LEVELS.indexOf(least);
 }
 
-export interface TestGateway {
-  readonly gateway: Gateway;
-  readonly snapshots: Snapshots;
-  readonly upstream: FakeUpstream;
-  readonly metrics: Metrics;
-  /** Refreshes both listings now, as `POST /refresh` does. */
-  readonly refreshOnRequest: Snapshots['refreshOnRequest'];
-  /** How many changes from one service to its successor were counted. */
-  changeOvers(): number;
-  /** The lines of the log so far. */
-  readonly logged: LogLine[];
-  /** Sends a query by POST, as most clients do. */
-  query<Data = Record<string, never>>(query: string, variables?: object): Promise<Answered<Data>>;
-  /** Sends this JSON by POST. */
-  post(body: unknown): Promise<Response>;
-  /** Sends any request for a path. */
-  fetch(path: string, init?: RequestInit): Promise<Response>;
-}
-
 export interface TestGatewayOptions {
-  /** The upstream; one with the demo listings unless given. */
+  /** The upstream; one with `listings` unless given. */
   readonly upstream?: FakeUpstream;
+  /** The rows of the upstream; the demo listings unless given. */
+  readonly listings?: FakeListings;
   /** Settings that differ from the defaults. Limits that a busy machine could reach are very high unless set here. */
   readonly config?: Partial<Config>;
   readonly firstPauseMs?: number;
@@ -90,9 +72,11 @@ export async function createTestLog(): Promise<{ log: Logger; logged: LogLine[] 
   return { log: await createLogger({ level: 'trace', readable: false, destination }), logged };
 }
 
+export type TestGateway = Awaited<ReturnType<typeof createTestGateway>>;
+
 /** The whole gateway in front of a real HTTP upstream, wired as the process wires it but without a port. */
-export async function createTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
-  const upstream = options.upstream ?? (await startFakeUpstream());
+export async function createTestGateway(options: TestGatewayOptions = {}) {
+  const upstream = options.upstream ?? (await startFakeUpstream(options.listings));
   const { log, logged } = await createTestLog();
   const config = { ...defaultConfig(), ...FAR_LIMITS, ...options.config };
   const metrics = createMetrics();
@@ -137,10 +121,10 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
   async function fetch(path: string, init?: RequestInit): Promise<Response> {
     return answerOf(gateway, new Request(`http://gateway${path}`, init));
   }
-  const post = (body: unknown) =>
+  const post = (body: unknown, headers: Record<string, string> = {}) =>
     fetch('/graphql', {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
     });
   return {
@@ -148,12 +132,18 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
     snapshots,
     upstream,
     metrics,
+    /** Refreshes both listings now, as `POST /refresh` does. */
     refreshOnRequest,
+    /** How many changes from one service to its successor were counted. */
     changeOvers: () => changeOvers,
+    /** The lines of the log so far. */
     logged,
+    /** Sends any request for a path. */
     fetch,
+    /** Sends this JSON by POST, with further headers. */
     post,
-    async query<Data>(query: string, variables?: object) {
+    /** Sends a query by POST, as most clients do. */
+    async query<Data = Record<string, never>>(query: string, variables?: object) {
       return (await (await post({ query, variables })).json()) as Answered<Data>;
     },
   };

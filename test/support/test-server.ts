@@ -1,5 +1,3 @@
-import { type IncomingHttpHeaders, request } from 'node:http';
-import { buffer } from 'node:stream/consumers';
 import * as zlib from 'node:zlib';
 import { expect, onTestFinished } from 'vitest';
 import { createDependencyCheck } from '../../src/graph/dependencies.js';
@@ -7,20 +5,15 @@ import type { ClientLimit } from '../../src/scheduling/client-limit.js';
 import { createGatewayServer } from '../../src/server/server.js';
 import { demoChains } from '../fixtures/demo.js';
 import { json } from './fake-upstream.js';
+import { type Received, sendHttp } from './send-http.js';
 import {
   createTestGateway,
   createTestLog,
-  type LogLine,
   type TestGateway,
   type TestGatewayOptions,
 } from './test-gateway.js';
 
-/** A response as received. */
-export interface Received {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-}
+export type { Received };
 
 /** A request to `/graphql`; the parts that are absent have their usual values. */
 export interface Asked {
@@ -34,18 +27,6 @@ export interface Asked {
   readonly path?: string;
 }
 
-/** A gateway behind its real HTTP server. */
-export interface TestServer extends TestGateway {
-  /** Such as `http://127.0.0.1:4000`. */
-  readonly address: string;
-  ask(asked: Asked): Promise<Received>;
-  /** Sends these requests one after the other. Returns how many were executed, and the bodies of the responses. */
-  countExecuted(...requests: Asked[]): Promise<{ count: number; bodies: string[] }>;
-  /** How many operations were executed so far. */
-  executed(): number;
-  readonly serverLog: LogLine[];
-}
-
 export interface TestServerOptions extends TestGatewayOptions {
   /** Limits what each client may have executed. */
   readonly clientLimit?: ClientLimit;
@@ -53,8 +34,10 @@ export interface TestServerOptions extends TestGatewayOptions {
   readonly maxCacheBytes?: number;
 }
 
+export type TestServer = Awaited<ReturnType<typeof startServer>>;
+
 /** Starts a gateway behind its real HTTP server, and counts executed operations. */
-export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
+export async function startServer(options: TestServerOptions = {}) {
   const gateway = await createTestGateway(options);
   const { log, logged } = await createTestLog();
   let executions = 0;
@@ -85,30 +68,22 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     const path = asked.path ?? (method === 'POST' ? '/graphql' : pathOf(asked));
     const posted = method === 'POST' ? JSON.stringify({ query, variables, operationName }) : undefined;
     const sent = asked.body ?? posted;
-    return new Promise((resolve, reject) => {
-      const type = sent === undefined ? {} : { 'content-type': 'application/json' };
-      request(`${address}${path}`, { method, headers: { ...type, ...headers } })
-        .once('response', async (response) =>
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            body: await buffer(response),
-          }),
-        )
-        .once('error', reject)
-        .end(sent);
-    });
+    const type = sent === undefined ? {} : { 'content-type': 'application/json' };
+    return sendHttp(`${address}${path}`, { method, headers: { ...type, ...headers }, body: sent });
   }
   return {
     ...gateway,
+    /** Such as `http://127.0.0.1:4000`. */
     address,
     ask,
-    async countExecuted(...requests) {
+    /** Sends these requests one after the other. Returns how many were executed, and the bodies of the responses. */
+    async countExecuted(...requests: Asked[]) {
       const before = executions;
       const bodies: string[] = [];
       for (const each of requests) bodies.push((await ask(each)).body.toString());
       return { count: executions - before, bodies };
     },
+    /** How many operations were executed so far. */
     executed: () => executions,
     serverLog: logged,
   };

@@ -9,13 +9,7 @@ import { createTestGateway } from '../support/test-gateway.js';
 const USDC = '0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85';
 const DIGITS = USDC.slice(2);
 const COIN = '0x0bae207659db88bea0cbead6da0ed00aac12edcdda169e591cd41c94180b46f3';
-const NATIVE_CURRENCY = {
-  chainKey: 'a',
-  name: 'Ether',
-  symbol: 'ETH',
-  decimals: 18,
-  address: '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE',
-};
+const NATIVE_CURRENCY = chainRow('a').nativeCurrency as object;
 const ORIGIN = { source: 'v1', takenAt: 0 };
 
 interface Served {

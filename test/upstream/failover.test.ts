@@ -2,8 +2,6 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { tokenKey } from '../../src/domain/addresses.js';
 import type { Service } from '../../src/domain/listing.js';
-import type { UpstreamError } from '../../src/domain/upstream-error.js';
-import { GONE_PAUSE_MS } from '../../src/upstream/http/errors.js';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
 import {
@@ -16,7 +14,6 @@ import {
   status,
 } from '../support/fake-upstream.js';
 import { codesOf, createTestGateway, type TestGatewayOptions } from '../support/test-gateway.js';
-import { createTestHttp } from '../support/test-http.js';
 
 const BOTH = '{ chains { chainKey name } tokens { address symbol } }';
 const ROUTES = '{ tokens(srcChainKey: "a", srcToken: "0x1") { symbol } }';
@@ -338,41 +335,3 @@ describe('switchTo', () => {
     expect(service()?.source).toBe('value-transfer');
   });
 });
-
-describe('a service that is gone', () => {
-  it.each<[string, Answer, number]>([
-    ['410', GONE, 410],
-    ['410 with a short Retry-After', status(410, { 'retry-after': '5' }), 410],
-    ['"deprecated" and 503', status(503, {}, 'deprecated'), 503],
-    ['an error that says "deprecated"', json({ error: { message: 'deprecated' } }), 200],
-  ])('with %s gets one request, and then none for a minute', async (_name, answer, code) => {
-    const fault = await faultOf(answer);
-    expect(fault).toMatchObject({ code: 'UPSTREAM_GONE', status: code, retryAfterMs: GONE_PAUSE_MS });
-    expect(fault.message).toContain(`(HTTP ${code})`);
-    expect(fault.message).not.toContain('127.0.0.1');
-    expect(GONE_PAUSE_MS).toBe(60_000);
-  });
-
-  it.each<[string, Answer]>([
-    ['a redirect', status(301, {}, 'deprecated')],
-    ['503 and a longer word', status(503, {}, 'undeprecatedly')],
-  ])('is not recognised by %s', async (_name, answer) => {
-    expect(await faultOf(answer)).toMatchObject({ code: 'UPSTREAM_STATUS', retryAfterMs: undefined });
-  });
-});
-
-/** the result of the upstream client for this answer. */
-async function faultOf(answer: Answer): Promise<UpstreamError> {
-  const upstream = await startFakeUpstream();
-  onTestFinished(upstream.close);
-  upstream.plan('tokens', answer);
-  const http = await createTestHttp({ baseUrl: upstream.url });
-  const fault = await http.getJson({ path: 'tokens', first: true }).then(
-    () => {
-      throw new Error('Expected an error, got an answer');
-    },
-    (error: UpstreamError) => error,
-  );
-  expect(upstream.count()).toBe(1);
-  return fault;
-}

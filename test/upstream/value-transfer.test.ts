@@ -40,8 +40,15 @@ const token = (chainKey: string, address: string, changes: Record<string, unknow
 });
 
 /** A page of one token, with the given pagination. */
-const pageSaying = (pagination: unknown, address = '0x1') =>
-  json({ tokens: [token('a', address)], pagination });
+const pageSaying = (pagination: unknown, address = '0x1', headers: Record<string, string> = {}) =>
+  json({ tokens: [token('a', address)], pagination }, headers);
+
+/** Plans the answer for the first page of tokens, and the one for all further pages. */
+function planPages(upstream: FakeUpstream, first: Answer, further: Answer): void {
+  upstream.plan('tokens', (response, request, nth) =>
+    (tokenOf(request.url) ? further : first)(response, request, nth),
+  );
+}
 
 async function startSmall(listings: FakeSuccessorListings = {}) {
   return startFakeSuccessor({ chains: [chain('a')], tokens: [token('a', '0x1')], ...listings });
@@ -175,12 +182,7 @@ describe('pages', () => {
 
   it('may be empty before the last', async () => {
     const upstream = await startSmall();
-    upstream.plan('tokens', (response, request, nth) => {
-      const page = tokenOf(request.url)
-        ? pageSaying({})
-        : json({ tokens: [], pagination: { nextToken: 'more' } });
-      page(response, request, nth);
-    });
+    planPages(upstream, json({ tokens: [], pagination: { nextToken: 'more' } }), pageSaying({}));
     const { query } = await serve(upstream);
     expect((await query<Rows>(TOKENS)).data?.tokens).toHaveLength(1);
   });
@@ -293,9 +295,7 @@ describe('pages', () => {
     const upstream = await startSmall();
     const { query, snapshots } = await serve(upstream, { config: { tokensFreshMs: 20 } });
     const before = await query(TOKENS);
-    upstream.plan('tokens', (response, request, nth) =>
-      (tokenOf(request.url) ? fault : pageSaying({ nextToken: 'more' }, '0x2'))(response, request, nth),
-    );
+    planPages(upstream, pageSaying({ nextToken: 'more' }, '0x2'), fault);
     await expect.poll(() => snapshots.status(Date.now())[1].lastFailure?.code).toBe(code);
     expect(await query(TOKENS)).toEqual(before);
   });
@@ -322,13 +322,11 @@ describe('pages', () => {
 describe('an answer in pages', () => {
   it('is as old as its oldest page', async () => {
     const upstream = await startSmall();
-    upstream.plan('tokens', (response, request, nth) => {
-      const [age, page] = tokenOf(request.url)
-        ? ['7200', { from: '0x2' }]
-        : ['60', { nextToken: 'more', from: '0x1' }];
-      const { from, ...pagination } = page;
-      json({ tokens: [token('a', from)], pagination }, { age })(response, request, nth);
-    });
+    planPages(
+      upstream,
+      pageSaying({ nextToken: 'more' }, '0x1', { age: '60' }),
+      pageSaying({}, '0x2', { age: '7200' }),
+    );
     const gateway = await serve(upstream, { config: { priceMaxAgeMs: 86_400_000 } });
     const before = Date.now();
     const { data } = await gateway.query<{ tokens: { price: { asOf: string } }[] }>(
@@ -403,9 +401,7 @@ describe('a request for routes', () => {
 
   it('is refused if the pages of routes are incomplete', async () => {
     const upstream = await startSmall();
-    upstream.plan('tokens', (response, request, nth) =>
-      (tokenOf(request.url) ? status(422) : pageSaying({ nextToken: 'more' }))(response, request, nth),
-    );
+    planPages(upstream, pageSaying({ nextToken: 'more' }), status(422));
     const { query } = await serve(upstream);
     expect(codesOf(await query(ROUTES))).toEqual(['UPSTREAM_STATUS']);
   });

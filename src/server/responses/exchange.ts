@@ -9,6 +9,8 @@ export interface Exchange {
   readonly method: string;
   /** The target of the request, as it was sent. */
   readonly url: string;
+  /** A header of the request; those that were sent several times are joined. */
+  header(name: string): string | undefined;
   /** When the request was complete and earlier ones of its connection were answered, by `performance.now()`. */
   readonly startedAt: number;
   /** The span of the request, if it is traced. */
@@ -89,27 +91,28 @@ export interface CacheableRequest {
   readonly body: string;
 }
 
-/** Reads these parts from a request. @param header reads a header; a header that was sent several times is a list */
+/**
+ * Reads these parts from a request.
+ *
+ * @param isDecoded whether a framework has decoded the body
+ * @param compresses whether the response may be compressed
+ */
 export function toCacheableRequest(
-  method: string,
-  url: string,
-  header: (name: string) => string | string[] | null | undefined,
+  exchange: Pick<Exchange, 'method' | 'url' | 'header'>,
   body: string,
+  isDecoded: boolean,
+  compresses: boolean,
 ): CacheableRequest {
-  const text = (name: string) => {
-    const value = header(name) ?? undefined;
-    return typeof value === 'object' ? value.join(', ') : value;
-  };
   return {
-    method: answeredAs(method),
-    url,
-    accept: text('accept'),
-    origin: text('origin'),
-    contentType: text('content-type'),
-    contentEncoding: text('content-encoding'),
-    acceptEncoding: text('accept-encoding'),
-    ifNoneMatch: text('if-none-match'),
-    requestId: text('x-request-id'),
+    method: answeredAs(exchange.method),
+    url: exchange.url,
+    accept: exchange.header('accept'),
+    origin: exchange.header('origin'),
+    contentType: exchange.header('content-type'),
+    contentEncoding: isDecoded ? undefined : exchange.header('content-encoding'),
+    acceptEncoding: compresses ? exchange.header('accept-encoding') : undefined,
+    ifNoneMatch: exchange.header('if-none-match'),
+    requestId: exchange.header('x-request-id'),
     body,
   };
 }

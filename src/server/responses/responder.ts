@@ -14,7 +14,7 @@ import type { OperationOutcome } from '../../yoga.js';
 import type { ReadBody } from '../bodies.js';
 import { ENCODED_BODY, INTERNAL_ERROR, type ServerRefusal } from '../refusals.js';
 import type { RequestObserver } from '../request-observer.js';
-import { type CacheableRequest, type Exchange, NotAPath } from './exchange.js';
+import { type CacheableRequest, type Exchange, NotAPath, toCacheableRequest } from './exchange.js';
 import { createExecutor, type Executed } from './executor.js';
 import { createOperationLimit } from './operation-limit.js';
 import { createResponseCache } from './response-cache.js';
@@ -48,12 +48,7 @@ export interface ResponderOptions {
  *
  * @param isPortClosed called when the response is sent; if true, the response closes its connection
  */
-export type Responder = (
-  request: CacheableRequest,
-  read: ReadBody,
-  exchange: Exchange,
-  isPortClosed: () => boolean,
-) => void;
+export type Responder = (read: ReadBody, exchange: Exchange, isPortClosed: () => boolean) => void;
 
 const MAX_CACHE_BYTES = 24 * 2 ** 20;
 /** How long a request waits for an identical one that is already executing, which may itself wait for the upstream. */
@@ -194,8 +189,9 @@ export function createResponder(options: ResponderOptions): Responder {
     executing.set(key, settled);
   }
 
-  return (given, read, exchange, isPortClosed) => {
-    const request = options.compression === false ? { ...given, acceptEncoding: undefined } : given;
+  return (read, exchange, isPortClosed) => {
+    const { body = '', isDecoded = false } = read;
+    const request = toCacheableRequest(exchange, body, isDecoded, options.compression !== false);
     const received = { request, read, exchange, isPortClosed };
     if (isAskedByBody(request.method) && !isIdentity(request.contentEncoding)) {
       refuse(exchange, { ...ENCODED_BODY, isLast: isPortClosed() || read.isCutOff === true });

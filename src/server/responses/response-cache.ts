@@ -18,20 +18,7 @@ export interface CachedResponse {
   readonly madeAt: number;
 }
 
-/** Responses by cache key, of bounded total size. The cache does not check whether an entry is current. */
-export interface ResponseCache {
-  /** The key of a request, equal for requests that mean the same. Undefined if the response cannot be cached. */
-  cacheKey(request: CacheableRequest): string | undefined;
-  /** The key of a request whose exact text and headers were seen before. Undefined for any other. */
-  knownKey(request: CacheableRequest): string | undefined;
-  /** Whether a request with this text was seen lately. Notes the text. */
-  hasSeen(request: CacheableRequest): boolean;
-  get(key: string): CachedResponse | undefined;
-  set(key: string, cached: CachedResponse): unknown;
-  delete(key: string): unknown;
-  /** The estimated size of the responses and of the texts that they are found by, and the number of responses. */
-  size(): { readonly bytes: number; readonly entries: number };
-}
+export type ResponseCache = ReturnType<typeof createResponseCache>;
 
 /** The key of a longer text is not remembered, but computed each time. */
 const MAX_TEXT_LENGTH = 16_384;
@@ -39,28 +26,11 @@ const MAX_TEXT_LENGTH = 16_384;
 const MAX_KEYED_LENGTH = 65_536;
 /** Requests with longer headers are not cached. Those of browsers have about 100 characters. */
 const MAX_HEADERS_LENGTH = 500;
-/** How many variants of one text are remembered. Few are needed: clients of one page send equal headers. */
-const MAX_VARIANTS = 8;
 /** Estimated size of an entry without its key and body, in bytes. */
 const ENTRY_BYTES = 500;
 
-/** One text with one set of headers that the response varies by (RFC 9111), and its cache key. */
-interface Variant extends Pick<CacheableRequest, 'method' | 'url' | 'accept' | 'origin' | 'contentType'> {
-  readonly key: string;
-}
-
-function isVariantOf(request: CacheableRequest, variant: Variant): boolean {
-  return (
-    variant.method === request.method &&
-    variant.url === request.url &&
-    variant.accept === request.accept &&
-    variant.contentType === request.contentType &&
-    variant.origin === request.origin
-  );
-}
-
 /**
- * Creates an empty cache.
+ * Creates an empty cache of responses by cache key, of bounded total size. It does not check whether an entry is current.
  *
  * @param maxBytes the estimated size of everything in it
  * @param path the path of the GraphQL endpoint, such as `/graphql`
@@ -72,7 +42,7 @@ export function createResponseCache(
   path: string,
   maxQueryTokens: number,
   trusted?: TrustedDocuments,
-): ResponseCache {
+) {
   const maxResponseBytes = Math.ceil(maxBytes * 0.84);
   const responses = new LRUCache<string, CachedResponse>({
     maxSize: maxResponseBytes,
@@ -81,49 +51,56 @@ export function createResponseCache(
     sizeCalculation: ({ response: { byteLength } }, key) =>
       ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * byteLength),
   });
-  const variantsByText = new LRUCache<string, readonly Variant[]>({
+  /** Cache keys, by the text and the headers of requests. */
+  const keys = new LRUCache<string, string>({
     maxSize: Math.ceil(maxBytes * 0.16),
-    sizeCalculation: (variants, text) => ENTRY_BYTES * (1 + variants.length) + 2 * text.length,
+    sizeCalculation: (_key, variant) => ENTRY_BYTES + 2 * variant.length,
   });
-
   const isTextKnown = createSeenBefore();
 
-  function knownKey(request: CacheableRequest): string | undefined {
-    // Look up by the raw text: building the full key costs more than the rest of a hit.
-    for (const variant of variantsByText.get(textOf(request)) ?? []) {
-      if (isVariantOf(request, variant)) return variant.key;
-    }
-    return undefined;
-  }
-
   return {
-    knownKey,
-    hasSeen(request) {
+    /**
+     * The key of a request whose exact text and headers were seen before; undefined for any other. Look it up first:
+     * computing the key costs more than the rest of a hit.
+     */
+    knownKey: (request: CacheableRequest) => keys.get(variantOf(request)),
+    /** Whether a request with this text was seen lately. Notes the text. */
+    hasSeen(request: CacheableRequest) {
       const text = textOf(request);
       return text.length <= MAX_KEYED_LENGTH && isTextKnown(text);
     },
-    cacheKey(request) {
-      const known = knownKey(request);
+    /** The key of a request, equal for requests that mean the same. Undefined if the response cannot be cached. */
+    cacheKey(request: CacheableRequest): string | undefined {
+      const variant = variantOf(request);
+      const known = keys.get(variant);
       if (known !== undefined) return known;
-      const text = textOf(request);
-      if (text.length > MAX_KEYED_LENGTH) return undefined;
+      const { length } = textOf(request);
+      if (length > MAX_KEYED_LENGTH) return undefined;
       const key = canonicalKey(request, path, maxQueryTokens, trusted);
-      if (key !== undefined && text.length <= MAX_TEXT_LENGTH) {
-        const { method, url, accept, origin, contentType } = request;
-        const variant = { method, url, accept, origin, contentType, key };
-        const others = variantsByText.get(text) ?? [];
-        variantsByText.set(text, [variant, ...others.slice(0, MAX_VARIANTS - 1)]);
-      }
+      if (key !== undefined && length <= MAX_TEXT_LENGTH) keys.set(variant, key);
       return key;
     },
-    get: (key) => responses.get(key),
-    set: (key, cached) => responses.set(key, cached),
-    delete: (key) => responses.delete(key),
+    get: (key: string) => responses.get(key),
+    set: (key: string, cached: CachedResponse) => responses.set(key, cached),
+    delete: (key: string) => responses.delete(key),
+    /** The estimated size of the responses and of the texts that they are found by, and the number of responses. */
     size: () => ({
-      bytes: responses.calculatedSize + variantsByText.calculatedSize,
+      bytes: responses.calculatedSize + keys.calculatedSize,
       entries: responses.size,
     }),
   };
+}
+
+/** The text of a request with the method and headers that its response varies by (RFC 9111). No header has a line break. */
+function variantOf({
+  method,
+  url,
+  accept = '',
+  origin = '',
+  contentType = '',
+  body,
+}: CacheableRequest): string {
+  return `${method}\n${accept}\n${origin}\n${contentType}\n${url}\n${isAskedByBody(method) ? body : ''}`;
 }
 
 /** The part of a request that most requests differ in. */
@@ -142,7 +119,6 @@ function canonicalKey(
   trusted: TrustedDocuments | undefined,
 ): string | undefined {
   const { method, accept = '', origin = '', contentType = '' } = request;
-  // Variants hold these headers, and their estimated size does not include them.
   if (accept.length + origin.length + contentType.length > MAX_HEADERS_LENGTH) return undefined;
   const given = parametersOf(request, path);
   const parameters = given && trusted ? trusted.resolve(given) : given;

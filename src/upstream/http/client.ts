@@ -168,28 +168,21 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
 
   /** Makes one attempt. It is counted, and has its own span if the request is traced. */
   function attempt(path: string, url: string): Promise<UpstreamAnswer> {
-    if (!tracing) return observed(path, url);
+    const observed = async (span?: TraceSpan, traceHeaders?: Readonly<Record<string, string>>) => {
+      const startedAt = performance.now();
+      let failure: string | undefined;
+      try {
+        return await send(url, traceHeaders);
+      } catch (error) {
+        failure = error instanceof UpstreamError ? error.code : 'INTERNAL_SERVER_ERROR';
+        throw error;
+      } finally {
+        onAttempt(path, failure ?? 'ok', (performance.now() - startedAt) / 1000);
+        span?.end({}, failure);
+      }
+    };
     const attributes = { 'gateway.upstream': service, 'gateway.path': path };
-    return tracing.inAttempt(attributes, (span, headers) => observed(path, url, span, headers));
-  }
-
-  async function observed(
-    path: string,
-    url: string,
-    span?: TraceSpan,
-    traceHeaders?: Readonly<Record<string, string>>,
-  ): Promise<UpstreamAnswer> {
-    const startedAt = performance.now();
-    let failure: string | undefined;
-    try {
-      return await send(url, traceHeaders);
-    } catch (error) {
-      failure = error instanceof UpstreamError ? error.code : 'INTERNAL_SERVER_ERROR';
-      throw error;
-    } finally {
-      onAttempt(path, failure ?? 'ok', (performance.now() - startedAt) / 1000);
-      span?.end({}, failure);
-    }
+    return tracing ? tracing.inAttempt(attributes, observed) : observed();
   }
 
   async function send(url: string, traceHeaders?: Readonly<Record<string, string>>): Promise<UpstreamAnswer> {

@@ -1,5 +1,5 @@
 /** Reads the bodies and headers of responses, within limits. */
-import { randomInt } from 'node:crypto';
+import { createPartCount } from '../../domain/json-parts.js';
 import { MAX_LISTING_ROWS } from '../../domain/listing.js';
 import { malformed, type UpstreamError } from '../../domain/upstream-error.js';
 import { yieldThen } from '../../scheduling/chunks.js';
@@ -37,13 +37,13 @@ export async function readJson(
   if (!JSON_TYPE.test(type)) {
     throw malformed('expected content of type application/json', `${url}: content-type ${type}`);
   }
-  const count = createPartCount();
+  const countParts = createPartCount();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body ?? []) {
     bytes += chunk.byteLength;
     if (bytes > maxBytes) throw malformed(`expected at most ${maxBytes} bytes, got more`, url);
-    await yieldThen(() => count(chunk));
+    await yieldThen(() => checkParts(countParts(chunk)));
     chunks.push(chunk);
   }
   const json = await yieldThen((): unknown => {
@@ -63,48 +63,11 @@ const MAX_CONTAINERS = 5 * MAX_LISTING_ROWS;
 /** The most commas; a row has about ten. */
 const MAX_VALUES = 14 * MAX_LISTING_ROWS;
 
-/** FNV-1a. The random seed prevents forged collisions, which would hide names. */
-const PRIME = 0x01000193;
-const SEED = randomInt(2 ** 32) | 0;
-
-const [QUOTE, COMMA, COLON, OPEN_BRACKET, BACKSLASH, OPEN_BRACE] = Buffer.from('",:[\\{');
-
-/**
- * Creates a counter of the parts of a JSON text that arrives in pieces: 32 MB of `{},` would be gigabytes when parsed.
- *
- * @returns a function to call with each piece; it throws UPSTREAM_MALFORMED if there are more parts than in any listing
- */
-function createPartCount(): (bytes: Uint8Array) => void {
-  let isInString = false;
-  let isEscaped = false;
-  let containers = 0;
-  let values = 0;
-  /** The hash of the last string. Names with equal hashes count once. */
-  let hash = SEED;
-  const names = new Set<number>();
-  return (bytes) => {
-    // Faster than for...of.
-    for (let at = 0; at < bytes.length; at++) {
-      const byte = bytes[at] ?? 0;
-      if (isInString) {
-        if (byte === QUOTE && !isEscaped) isInString = false;
-        else {
-          isEscaped = byte === BACKSLASH && !isEscaped;
-          hash = Math.imul(hash ^ byte, PRIME);
-        }
-      } else if (byte === QUOTE) {
-        isInString = true;
-        isEscaped = false;
-        hash = SEED;
-      } else if (byte === COMMA) {
-        if (++values > MAX_VALUES) throw tooMany(`${MAX_VALUES} values`);
-      } else if (byte === COLON) {
-        if (names.add(hash).size > MAX_NAMES) throw tooMany(`${MAX_NAMES} names of members`);
-      } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-        if (++containers > MAX_CONTAINERS) throw tooMany(`${MAX_CONTAINERS} objects and arrays`);
-      }
-    }
-  };
+/** @throws UpstreamError UPSTREAM_MALFORMED if there are more parts than in any listing */
+function checkParts({ containers, commas, names }: ReturnType<ReturnType<typeof createPartCount>>): void {
+  if (containers > MAX_CONTAINERS) throw tooMany(`${MAX_CONTAINERS} objects and arrays`);
+  if (commas > MAX_VALUES) throw tooMany(`${MAX_VALUES} values`);
+  if (names > MAX_NAMES) throw tooMany(`${MAX_NAMES} names of members`);
 }
 
 function tooMany(most: string): UpstreamError {

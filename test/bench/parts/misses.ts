@@ -12,13 +12,12 @@ import {
   searchPage,
 } from '../new-variables.js';
 import { end } from '../processes.js';
-import { contestTable, type Goal, type Part, shown } from '../report.js';
-import { type Contest, cpuRatio, entry, runRounds } from '../rounds.js';
+import { contestTable, cpuGoals, type Goal, type MostCpu, type Part } from '../report.js';
+import { type Contest, entry, runRounds } from '../rounds.js';
 import { startGateway, startPeer, type Target } from '../targets.js';
 import { q2, q3x10k, q4, type Workload, withNewVariables } from '../workloads.js';
 
-/** The highest allowed CPU time of the gateway, as a multiple of another server's, by kind of question. */
-const MOST: Readonly<Record<string, { readonly server: string; readonly times: number }>> = {
+const MOST: Readonly<Record<string, MostCpu>> = {
   one: { server: 'hand-written', times: 1.4 },
   'by key': { server: 'hand-written', times: 1.4 },
   entities: { server: 'hand-written', times: 1.4 },
@@ -75,7 +74,7 @@ export const misses: Part = async ({ upstream, seconds }) => {
 ${kinds.map(({ name, about }) => `${name}: ${about}.`).join('\n')}
 hand-written: a handler on node:http that parses the request, finds the rows in Maps and sends an object as JSON.
 Mercurius: with its JIT and all rows in memory.`,
-    goals: [...contests.flatMap(goalsOf), askedGoal(contests)],
+    goals: [...cpuGoals('new variables', contests, MOST), askedGoal(contests)],
   };
 };
 
@@ -111,21 +110,6 @@ interface SearchAnswer {
       readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
     };
   };
-}
-
-function goalsOf({ label, entries }: Contest): readonly Goal[] {
-  const most = MOST[label];
-  const [gateway] = entries;
-  const other = entries.find(({ name }) => name === most?.server);
-  if (!most || !gateway || !other) return [];
-  const times = cpuRatio(other, gateway);
-  return [
-    {
-      goal: `new variables, ${label}: at most ${most.times} of the CPU of ${most.server}`,
-      measured: shown(times, 2),
-      isMet: times <= most.times,
-    },
-  ];
 }
 
 function askedGoal(contests: readonly Contest[]): Goal {

@@ -6,40 +6,22 @@
 import { createServer } from 'node:http';
 import type { RawChain, RawToken } from '../../fixtures/demo.js';
 import { idOfChain, idOfToken, isNative, startedAt } from './graph.js';
-import { createUpstreamReads } from './reads.js';
+import { createMemoryReads, type TokenKey } from './reads.js';
 import { serve } from './serve.js';
-
-interface Key {
-  readonly chainKey: string;
-  readonly address: string;
-}
 
 interface Variables {
   readonly chainKey: string;
   readonly address: string;
-  readonly keys: readonly Key[];
-  readonly representations: readonly Key[];
+  readonly keys: readonly TokenKey[];
+  readonly representations: readonly TokenKey[];
   readonly srcChainKey: string;
   /** The key of a chain that is not listed. */
   readonly other: string;
 }
 
-const upstream = createUpstreamReads(process.argv[2] ?? '');
-const [chains, tokens] = await Promise.all([upstream.chains(), upstream.tokens(undefined)]);
-const chainByKey = new Map(chains.map((chain) => [chain.chainKey, chain]));
-const tokenByKey = new Map(tokens.map((token) => [textOf(token), token]));
-const tokensByChain = new Map<string, RawToken[]>();
-for (const token of tokens) {
-  const ofChain = tokensByChain.get(token.chainKey);
-  if (ofChain) ofChain.push(token);
-  else tokensByChain.set(token.chainKey, [token]);
-}
+const reads = await createMemoryReads(process.argv[2] ?? '');
 
-function textOf({ chainKey, address }: Key): string {
-  return `${chainKey} ${address.toLowerCase()}`;
-}
-
-function one(token: RawToken | undefined) {
+function one(token: RawToken | null) {
   if (!token) return null;
   const { symbol, name, decimals, price, chainKey } = token;
   return {
@@ -47,19 +29,19 @@ function one(token: RawToken | undefined) {
     name,
     decimals,
     price: { usd: price.usd, __typename: 'Price' },
-    chain: withName(chainByKey.get(chainKey)),
+    chain: withName(reads.chain(chainKey)),
     __typename: 'Token',
   };
 }
 
-function withName(chain: RawChain | undefined) {
+function withName(chain: RawChain | null) {
   return chain ? { name: chain.name, __typename: 'Chain' } : null;
 }
 
-function listItem(token: RawToken | undefined) {
+function listItem(token: RawToken | null) {
   if (!token) return null;
   const { symbol, address, decimals, price, chainKey } = token;
-  const chain = chainByKey.get(chainKey);
+  const chain = reads.chain(chainKey);
   return {
     symbol,
     address,
@@ -74,16 +56,16 @@ function listItem(token: RawToken | undefined) {
   };
 }
 
-function entity(token: RawToken | undefined) {
+function entity(token: RawToken | null) {
   if (!token) return null;
   const { symbol, name, decimals, price, chainKey } = token;
-  const chain = chainByKey.get(chainKey);
+  const chain = reads.chain(chainKey);
   return { symbol, name, decimals, price: { usd: price.usd }, chain: chain && { name: chain.name } };
 }
 
 function wholeToken(token: RawToken) {
   const { address, chainKey, decimals, isBridgeable, name, symbol, price } = token;
-  const chain = chainByKey.get(chainKey);
+  const chain = reads.chain(chainKey);
   return {
     id: idOfToken(token),
     address,
@@ -108,20 +90,23 @@ function wholeToken(token: RawToken) {
 }
 
 const operations: Readonly<Record<string, (variables: Variables) => object>> = {
-  One: (key) => ({ token: one(tokenByKey.get(textOf(key))) }),
-  ByKey: ({ keys }) => ({ tokensByKey: keys.map((key) => listItem(tokenByKey.get(textOf(key)))) }),
+  One: (key) => ({ token: one(reads.token(key)) }),
+  ByKey: ({ keys }) => ({ tokensByKey: keys.map((key) => listItem(reads.token(key))) }),
   Portfolio__tokens__1: ({ representations }) => ({
-    _entities: representations.map((key) => entity(tokenByKey.get(textOf(key)))),
+    _entities: representations.map((key) => entity(reads.token(key))),
   }),
   Q2V: ({ other }) => ofChain('ethereum', other),
-  Q3V: ({ other }) => ({ tokens: tokens.map(wholeToken), chain: withName(chainByKey.get(other)) }),
+  Q3V: ({ other }) => ({
+    tokens: reads.tokens(undefined).map(wholeToken),
+    chain: withName(reads.chain(other)),
+  }),
   Q4V: ({ srcChainKey, other }) => ofChain(srcChainKey, other),
 };
 
 function ofChain(chainKey: string, other: string) {
   return {
-    tokens: (tokensByChain.get(chainKey) ?? []).map(listItem),
-    chain: withName(chainByKey.get(other)),
+    tokens: reads.tokens(chainKey).map(listItem),
+    chain: withName(reads.chain(other)),
   };
 }
 

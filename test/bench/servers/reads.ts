@@ -44,7 +44,7 @@ export function createUpstreamReads(address: string): Reads {
 }
 
 /** Asks the upstream once, and reads from memory, at once. */
-export async function createMemoryReads(address: string): Promise<Reads> {
+export async function createMemoryReads(address: string) {
   const upstream = createUpstreamReads(address);
   const [chains, tokens] = await Promise.all([upstream.chains(), upstream.tokens(undefined)]);
   const chainByKey = new Map(chains.map((chain) => [chain.chainKey, chain]));
@@ -55,11 +55,12 @@ export async function createMemoryReads(address: string): Promise<Reads> {
   const token = (key: TokenKey) => tokenByKey.get(textOf(key)) ?? null;
   return {
     chains: () => chains,
-    chain: (chainKey) => chainByKey.get(chainKey) ?? null,
-    tokens: (srcChainKey) => (srcChainKey === undefined ? tokens : (byChain.get(srcChainKey) ?? [])),
+    chain: (chainKey: string) => chainByKey.get(chainKey) ?? null,
+    tokens: (srcChainKey: string | undefined) =>
+      srcChainKey === undefined ? tokens : (byChain.get(srcChainKey) ?? []),
     token,
-    tokensByKey: (keys) => keys.map(token),
-  };
+    tokensByKey: (keys: readonly TokenKey[]) => keys.map(token),
+  } satisfies Reads;
 }
 
 function textOf({ chainKey, address }: TokenKey): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readDemoListings } from '../../../src/demo/listings.js';
+import { createDemoHttp } from '../../../src/demo/listings.js';
 import { demoTokens, type RawToken } from '../../fixtures/demo.js';
 import { json, startFakeUpstream } from '../../support/fake-upstream.js';
 import {
@@ -28,10 +28,11 @@ describe('sources', () => {
   it('of every demo token are the inverted destinations of all tokens', async () => {
     stopDate();
     const upstream = await startFakeUpstream();
-    const listings = readDemoListings();
-    upstream.plan('tokens', (response, request, nth) => {
+    const demo = createDemoHttp();
+    upstream.plan('tokens', async (response, request, nth) => {
       const { searchParams } = new URL(request.url ?? '', 'http://fake');
-      json(listings('tokens', Object.fromEntries(searchParams)) ?? {})(response, request, nth);
+      const answer = await demo.getJson({ path: 'tokens', query: Object.fromEntries(searchParams) });
+      json(answer.json as object)(response, request, nth);
     });
     const gateway = await startSweeping(upstream, {
       config: { destinationsFreshMs: 3_600_000, routesSweepMs: 1 },
@@ -46,7 +47,8 @@ describe('sources', () => {
     const expected = new Map(demoTokens.map((token) => [nameOf(token), new Set<string>()]));
     for (const token of bridgeable) {
       const { chainKey: srcChainKey, address: srcToken } = token;
-      const { tokens } = listings('tokens', { srcChainKey, srcToken }) as { tokens: readonly RawToken[] };
+      const { json: routes } = await demo.getJson({ path: 'tokens', query: { srcChainKey, srcToken } });
+      const { tokens } = routes as { tokens: readonly RawToken[] };
       for (const destination of tokens) expected.get(nameOf(destination))?.add(nameOf(token));
     }
     for (const token of demoTokens.filter((_token, index) => index % 10 === 0)) {

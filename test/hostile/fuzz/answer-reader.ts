@@ -7,23 +7,13 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** Reads answers from the bytes of one connection. */
-export interface AnswerReader {
-  /** The complete answers. */
-  readonly answers: readonly Answer[];
-  /** Reads the next bytes. Throws if they are not a valid HTTP/1.1 answer. */
-  push(bytes: Buffer): void;
-  /** Ends the input. Throws if an answer is incomplete. */
-  end(): void;
-}
-
 interface Head {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** @param methods the methods of the requests, in order */
-export function createAnswerReader(methods: readonly string[]): AnswerReader {
+/** Reads answers from the bytes of one connection. @param methods the methods of the requests, in order */
+export function createAnswerReader(methods: readonly string[]) {
   const answers: Answer[] = [];
   let pending: Buffer = Buffer.alloc(0);
   let head: Head | undefined;
@@ -91,12 +81,15 @@ export function createAnswerReader(methods: readonly string[]): AnswerReader {
   }
 
   return {
-    answers,
-    push(bytes) {
+    /** The complete answers. */
+    answers: answers as readonly Answer[],
+    /** Reads the next bytes. Throws if they are not a valid HTTP/1.1 answer. */
+    push(bytes: Buffer): void {
       pending = pending.byteLength === 0 ? bytes : Buffer.concat([pending, bytes]);
       while (pending.byteLength > 0 || head) if (!advance()) break;
     },
-    end() {
+    /** Ends the input. Throws if an answer is incomplete. */
+    end(): void {
       // An answer without a length ends with the connection.
       if (head && !head.headers.has('content-length') && !head.headers.has('transfer-encoding')) {
         body.push(pending);

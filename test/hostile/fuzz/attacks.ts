@@ -139,18 +139,11 @@ export const FORM_ATTACKS: Readonly<Record<string, Make>> = {
   },
   directives: (random) => {
     const directives = times(random.size(400), () =>
-      random.pick([
-        '@include(if: true)',
-        '@skip(if: false)',
-        '@nope',
-        '@deprecated',
-        '@defer',
-        '@stream',
-        '@constructor',
-        '@include',
-        '@skip(if: $v)',
-        '@specifiedBy(url: "")',
-      ]),
+      random.pick(
+        '@include(if: true)|@skip(if: false)|@nope|@deprecated|@defer|@stream|@constructor|@include|@skip(if: $v)|@specifiedBy(url: "")'.split(
+          '|',
+        ),
+      ),
     ).join(' ');
     return random.pick([
       `{ chains ${directives} { id } }`,
@@ -290,29 +283,7 @@ export const VALUE_ATTACKS: Readonly<Record<string, Make>> = {
   rubbish: (random) =>
     times(random.size(200), () =>
       random.pick([
-        '{',
-        '}',
-        '(',
-        ')',
-        '[',
-        ']',
-        '...',
-        ':',
-        '!',
-        '|',
-        '&',
-        '=',
-        '@',
-        '$',
-        '"',
-        '"""',
-        '1.',
-        '0x1',
-        '-',
-        '\\',
-        '\0',
-        '#',
-        'a',
+        ...'{ } ( ) [ ] ... : ! | & = @ $ " """ 1. 0x1 - \\ \0 # a'.split(' '),
         oddText(random, 50),
       ]),
     ).join(random.pick(['', ' '])),
@@ -327,13 +298,8 @@ function oddLiteral(random: Random): string {
       1,
       () =>
         random.pick([
-          '"\\u{10FFFF}"',
-          '"\\u{110000}"',
-          '"\\uD800"',
-          '"\\uD83D\\uDE00"',
-          '"\\u{d800}"',
-          '"\\q"',
           '"\n"',
+          ...'"\\u{10FFFF}" "\\u{110000}" "\\uD800" "\\uD83D\\uDE00" "\\u{d800}" "\\q"'.split(' '),
         ]),
     ],
     [1, () => '9'.repeat(random.size(50_000))],

@@ -11,11 +11,7 @@ export interface Outcome {
   readonly fault?: string;
 }
 
-/** Sends exchanges to one target, each on a new connection unless an earlier one is still open. */
-export interface Client {
-  send(exchange: Exchange): Promise<Outcome>;
-  close(): void;
-}
+export type Client = ReturnType<typeof createClient>;
 
 /** CPU time of the gateway after which an answer counts as lost, in milliseconds. */
 const HANG_CPU_MS = 10_000;
@@ -25,7 +21,8 @@ const IDLE_LOOKS = 150;
 /** The time between sending and cutting the connection, so that some bytes have been read. */
 const CUT_AFTER_MS = 2;
 
-export function createClient(target: FuzzTarget): Client {
+/** Sends exchanges to one target, each on a new connection unless an earlier one is still open. */
+export function createClient(target: FuzzTarget) {
   let idle: Socket | undefined;
 
   async function open(isFresh: boolean): Promise<Socket> {

@@ -75,34 +75,9 @@ const DOCUMENT = '{"query":"';
 
 const SHOWN_CHARACTERS = 3_000;
 
-/** A command with bash and curl that sends the same request. */
-export function shown(exchange: Exchange): string {
-  const { request, writes } = exchange;
-  const isText =
-    request?.body === undefined || Buffer.from(request.body.toString('utf8')).equals(request.body);
-  if (!request || !isText || /[^ -~]/.test(request.target)) {
-    const bytes = Buffer.concat([...writes]).toString('base64');
-    if (bytes.length > SHOWN_CHARACTERS)
-      return `${exchange.ending}, ${bytes.length} characters of base64: ${bytes.slice(0, SHOWN_CHARACTERS)}…`;
-    return `echo ${bytes} | base64 -d | nc 127.0.0.1 4000   # then ${exchange.ending}`;
-  }
-  const { method, target, headers, body } = request;
-  const options = headers.map(([name, value]) => ` -H ${inQuotes(`${name}: ${value}`)}`);
-  if (body) options.push(` --data-binary ${inQuotes(body.toString('utf8'))}`);
-  const how = method === 'HEAD' ? '-I' : `-X ${method}`;
-  const where = target.startsWith('/')
-    ? inQuotes(`http://127.0.0.1:4000${target}`)
-    : `--request-target ${inQuotes(target)} http://127.0.0.1:4000`;
-  const command = `curl -gs --path-as-is ${how}${options.join('')} ${where}`;
-  return command.length > SHOWN_CHARACTERS
-    ? `${command.slice(0, SHOWN_CHARACTERS)}… (${command.length} characters)`
-    : command;
-}
-
-/** The text with everything except plain ASCII escaped, for `$'…'`. */
-function inQuotes(text: string): string {
-  const escaped = text.replace(/[\\']/g, '\\$&').replace(/[^ -~]/g, (letter) => {
-    return [...Buffer.from(letter)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('');
-  });
-  return escaped === text ? `'${text}'` : `$'${escaped}'`;
+/** A command that sends the same bytes. */
+export function shown({ writes, ending }: Exchange): string {
+  const bytes = Buffer.concat(writes).toString('base64');
+  const cut = bytes.length > SHOWN_CHARACTERS ? `… (${bytes.length} characters)` : '';
+  return `echo ${bytes.slice(0, SHOWN_CHARACTERS)}${cut} | base64 -d | nc 127.0.0.1 4000   # then ${ending}`;
 }

@@ -40,17 +40,7 @@ export interface Entry {
 }
 
 /** The result of a run. */
-export interface FuzzReport {
-  readonly requests: number;
-  readonly failures: readonly Failure[];
-  /** The most expensive requests by CPU time of the main thread, in milliseconds. */
-  readonly dearest: readonly Entry[];
-  /** The requests that raised the peak of memory, in megabytes. */
-  readonly largest: readonly Entry[];
-  readonly peakMb: number;
-  /** The number of answers by status. */
-  readonly statuses: ReadonlyMap<number, number>;
-}
+export type FuzzReport = Awaited<ReturnType<typeof fuzz>>;
 
 const COMPARED_ONE_IN = 5;
 const REPEATED_ONE_IN = 50;
@@ -60,20 +50,18 @@ const TELL_EVERY = 5_000;
 const MAX_FAILURES = 30;
 /** Lower costs are mostly garbage collections, in milliseconds. */
 const MIN_COST_MS = 30;
-const MIN_GROWTH_MB = 10;
 const PLACES = 10;
 
 /** Sends the requests of a seed to a gateway of its own, and checks the answers and the process. */
-export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
+export async function fuzz(options: FuzzOptions) {
   const { seed, from = 0, requests, maxCpuMs, maxPeakMb, tell = () => {} } = options;
   const generate = createGenerator(seed);
   const failures = new Map<string, Failure>();
   const statuses = new Map<number, number>();
   const dearest: Entry[] = [];
-  const largest: Entry[] = [];
   const onStatus = (status: number) => statuses.set(status, (statuses.get(status) ?? 0) + 1);
   const session = await openSession({ ...options, onStatus });
-  let peakMb = session.peakMb();
+  let peakMb = 0;
   let variations = 0;
 
   async function one(nth: number): Promise<void> {
@@ -90,7 +78,7 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
       if (cpuMs > maxCpuMs) faults.push(dearFault(cpuMs, maxCpuMs));
     }
     if (nth % REPEATED_ONE_IN === 0) faults.push(...(await session.judge(exchange)).faults);
-    record(nth, exchange, [...faults, ...memoryFaults(nth, exchange)]);
+    record(nth, exchange, [...faults, ...memoryFaults()]);
   }
 
   /** Measures a cost again: the first time can include the garbage collection of other requests. */
@@ -105,15 +93,12 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
     const exchanges = times(count, (index) => generate(nth + index));
     const faults = await session.judgeBurst(exchanges);
     for (const [index, exchange] of exchanges.entries()) {
-      record(nth, exchange, [...(faults[index] ?? []), ...memoryFaults(nth, exchange)]);
+      record(nth, exchange, [...(faults[index] ?? []), ...memoryFaults()]);
     }
   }
 
-  function memoryFaults(nth: number, exchange: Exchange): readonly string[] {
+  function memoryFaults(): readonly string[] {
     const now = session.peakMb();
-    const growth = now - peakMb;
-    if (growth > MIN_GROWTH_MB)
-      keepDearest(largest, { nth, kind: exchange.kind, cost: growth, request: shown(exchange) });
     peakMb = Math.max(peakMb, now);
     return now > maxPeakMb
       ? [`Resident memory came to ${Math.round(now)} MB, at most ${maxPeakMb} expected`]
@@ -136,13 +121,19 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
       await (count > 1 ? burst(nth, count) : one(nth));
       const done = nth + count - from;
       if (Math.floor(done / TELL_EVERY) > Math.floor((nth - from) / TELL_EVERY)) {
-        tell(
-          `${done} requests, ${Math.round(session.cpuMs())} ms of CPU time, ${Math.round(session.memoryMb())} MB, ${Math.round(peakMb)} MB at most`,
-        );
+        tell(`${done} requests, ${Math.round(peakMb)} MB at most`);
       }
       nth += count;
     }
-    return { requests, failures: [...failures.values()], dearest, largest, peakMb, statuses };
+    return {
+      requests,
+      failures: [...failures.values()],
+      /** The most expensive requests by CPU time of the main thread, in milliseconds. */
+      dearest,
+      peakMb,
+      /** The number of answers by status. */
+      statuses,
+    };
   } finally {
     await session.close();
   }

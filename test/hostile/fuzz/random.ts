@@ -1,17 +1,6 @@
 import { randomFrom } from '../../support/random.js';
 
-/** Random choices, the same for the same seed. */
-export interface Random {
-  /** A whole number from 0 to `below` - 1. */
-  int(below: number): number;
-  /** True once in this many times, on average. */
-  oneIn(times: number): boolean;
-  pick<Item>(items: readonly Item[]): Item;
-  /** One of the items, by their weights. */
-  weighted<Item>(items: readonly (readonly [weight: number, item: Item])[]): Item;
-  /** A whole number from 1 to `max`. All magnitudes are equally likely. */
-  size(max: number): number;
-}
+export type Random = ReturnType<typeof randomOf>;
 
 /**
  * Makes the choices for one item of a series, so that each item can be made again without those before it.
@@ -19,17 +8,20 @@ export interface Random {
  * @param seed of the series
  * @param nth place of the item in it
  */
-export function randomOf(seed: number, nth: number): Random {
+export function randomOf(seed: number, nth: number) {
   const next = randomFrom(Math.imul(seed + 1, 0x9e3779b1) ^ Math.imul(nth + 1, 0x85ebca6b));
   // The first numbers of neighbouring seeds are similar.
   next();
   next();
   const int = (below: number) => Math.floor(next() * below);
   return {
+    /** A whole number from 0 to `below` - 1. */
     int,
-    oneIn: (times) => int(times) === 0,
-    pick: (items) => items[int(items.length)] as (typeof items)[number],
-    weighted(items) {
+    /** True once in this many times, on average. */
+    oneIn: (times: number) => int(times) === 0,
+    pick: <Item>(items: readonly Item[]) => items[int(items.length)] as Item,
+    /** One of the items, by their weights. */
+    weighted<Item>(items: readonly (readonly [weight: number, item: Item])[]): Item {
       let place = next() * items.reduce((sum, [weight]) => sum + weight, 0);
       for (const [weight, item] of items) {
         place -= weight;
@@ -37,7 +29,8 @@ export function randomOf(seed: number, nth: number): Random {
       }
       throw new Error('Expected items with weights');
     },
-    size: (max) => Math.max(1, Math.round(Math.exp(next() * Math.log(max)))),
+    /** A whole number from 1 to `max`. All magnitudes are equally likely. */
+    size: (max: number) => Math.max(1, Math.round(Math.exp(next() * Math.log(max)))),
   };
 }
 

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { type Entry, type FuzzReport, fuzz } from './fuzz.js';
+import { type FuzzReport, fuzz } from './fuzz.js';
 
 const { values } = parseArgs({
   options: {
@@ -34,7 +34,7 @@ function projectFolder(folder: string): string {
   return existsSync(join(folder, 'package.json')) ? folder : projectFolder(dirname(folder));
 }
 
-function tell({ requests, failures, dearest, largest, peakMb, statuses }: FuzzReport): void {
+function tell({ requests, failures, dearest, peakMb, statuses }: FuzzReport): void {
   say(`\n${requests} requests, ${failures.length} failures, ${Math.round(peakMb)} MB of memory at most`);
   say(
     `statuses: ${[...statuses]
@@ -42,12 +42,9 @@ function tell({ requests, failures, dearest, largest, peakMb, statuses }: FuzzRe
       .map(([status, count]) => `${status} ${count}×`)
       .join(', ')}`,
   );
-  const line = ({ nth, kind, cost, request }: Entry, unit: string) =>
-    `  ${cost.toFixed(0)} ${unit}  #${nth} ${kind}\n    ${request.slice(0, 400)}`;
   say('\nthe dearest by CPU time of the main thread:');
-  for (const dear of dearest) say(line(dear, 'ms'));
-  say('\nwhere memory grew most:');
-  for (const dear of largest) say(line(dear, 'MB'));
+  for (const { nth, kind, cost, request } of dearest)
+    say(`  ${cost.toFixed(0)} ms  #${nth} ${kind}\n    ${request.slice(0, 400)}`);
   for (const { nth, kind, fault, request } of failures)
     say(`\nFAILED #${nth} ${kind}: ${fault}\n  ${request}`);
 }

@@ -11,22 +11,6 @@ export interface Verdict {
   readonly cpuMs: number;
 }
 
-/** A gateway process and the connection to it. A process that ended or hangs is replaced by a new one. */
-export interface Session {
-  judge(exchange: Exchange, options?: { readonly isCompared?: boolean }): Promise<Verdict>;
-  /** Sends all exchanges at once, on separate connections. The last verdict includes the faults of the process. */
-  judgeBurst(exchanges: readonly Exchange[]): Promise<readonly (readonly string[])[]>;
-  /** Waits until the process is idle. */
-  untilIdle(): Promise<void>;
-  /** The peak of resident memory of the current process, in megabytes. */
-  peakMb(): number;
-  /** Its resident memory now, in megabytes. */
-  memoryMb(): number;
-  /** CPU time of the present process's main thread, in milliseconds. */
-  cpuMs(): number;
-  close(): Promise<void>;
-}
-
 /** Options of {@link openSession}. */
 export interface SessionOptions extends FuzzTargetOptions {
   /** Gets the status of each answer. */
@@ -35,8 +19,8 @@ export interface SessionOptions extends FuzzTargetOptions {
 
 const NO_ANSWER = 'No answer';
 
-/** Starts a gateway and prepares to send requests. */
-export async function openSession(options: SessionOptions): Promise<Session> {
+/** Starts a gateway and prepares to send requests. A process that ended or hangs is replaced by a new one. */
+export async function openSession(options: SessionOptions) {
   const { onStatus = () => {} } = options;
   let target: FuzzTarget = await startFuzzTarget(options);
   let client: Client = createClient(target);
@@ -97,11 +81,11 @@ export async function openSession(options: SessionOptions): Promise<Session> {
 
   return {
     judge,
+    /** Sends all exchanges at once, on separate connections. The last verdict includes the faults of the process. */
     judgeBurst,
     untilIdle: () => untilIdle(target),
+    /** The peak of resident memory of the current process, in megabytes. */
     peakMb: () => target.peakMb(),
-    memoryMb: () => target.memoryMb(),
-    cpuMs: () => target.cpuMs(),
     async close() {
       client.close();
       await target.stop();

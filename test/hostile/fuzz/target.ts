@@ -6,23 +6,7 @@ import { generatedListings } from '../../fixtures/rows.js';
 import { type FakeUpstream, json, startFakeUpstream } from '../../support/fake-upstream.js';
 import { isIdle, mainThreadMs, megabytesOf } from '../../support/process-facts.js';
 
-/** The built gateway under attack, in a process of its own that is measured from outside. */
-export interface FuzzTarget {
-  readonly port: number;
-  /** False once the process has ended. */
-  isAlive(): boolean;
-  /** CPU time of the main thread so far, in milliseconds. */
-  cpuMs(): number;
-  /** Whether the main thread is idle. */
-  isIdle(): boolean;
-  /** The peak of resident memory so far, in megabytes. */
-  peakMb(): number;
-  /** Resident memory now, in megabytes. */
-  memoryMb(): number;
-  /** Output since the last call that must not occur: errors in the log, and lines that are not of the log. */
-  takeComplaints(): readonly string[];
-  stop(): Promise<void>;
-}
+export type FuzzTarget = Awaited<ReturnType<typeof startFuzzTarget>>;
 
 /** Options of {@link startFuzzTarget}. */
 export interface FuzzTargetOptions {
@@ -41,12 +25,11 @@ const HOUR = '3600000';
 /** Levels of lines that are not complaints. */
 const CALM = ['trace', 'debug', 'info', 'warn'];
 
-/** Starts it with an upstream that has a large listing, and waits until it is ready. */
-export async function startFuzzTarget({
-  main,
-  tokenCount,
-  env = {},
-}: FuzzTargetOptions): Promise<FuzzTarget> {
+/**
+ * Starts the built gateway in a process of its own, which is measured from outside, with an upstream that has a large
+ * listing. Waits until it is ready.
+ */
+export async function startFuzzTarget({ main, tokenCount, env = {} }: FuzzTargetOptions) {
   const upstream = await startUpstream(tokenCount);
   const child = spawn(process.execPath, [...FLAGS, main], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -84,11 +67,15 @@ export async function startFuzzTarget({
     const { pid } = child;
     return {
       port,
+      /** False once the process has ended. */
       isAlive: () => child.exitCode === null && child.signalCode === null,
+      /** CPU time of the main thread so far, in milliseconds. */
       cpuMs: () => mainThreadMs(pid),
+      /** Whether the main thread is idle. */
       isIdle: () => isIdle(pid),
+      /** The peak of resident memory so far, in megabytes. */
       peakMb: () => megabytesOf(pid).most,
-      memoryMb: () => megabytesOf(pid).now,
+      /** Output since the last call that must not occur: errors in the log, and lines that are not of the log. */
       takeComplaints: () => complaints.splice(0),
       stop,
     };

@@ -1,10 +1,9 @@
-import { connect } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { createClientLimit } from '../../../src/scheduling/client-limit.js';
 import { demoTokens } from '../../fixtures/demo.js';
 import { stopClocks } from '../../support/clock.js';
 import { AT, open, post } from '../../support/open-gateway.js';
+import { sendRaw } from '../../support/raw-http.js';
 import { type Asked, type Received, refreshWith, startServer } from '../../support/test-server.js';
 
 const HIT = 'gateway; hit';
@@ -97,9 +96,8 @@ describe('Cache-Status', () => {
     const { address } = await startServer({ config: LONG });
     const { hostname, port } = new URL(address);
     for (const target of [`http://${hostname}:${port}/graphql?query={__typename}`, 'example.org:443']) {
-      const socket = connect(Number(port), hostname);
-      socket.write(`GET ${target} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nConnection: close\r\n\r\n`);
-      expect(await text(socket)).toMatch(/\r\ncache-status: gateway; fwd=miss\r\n/i);
+      const asked = `GET ${target} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nConnection: close\r\n\r\n`;
+      expect(await sendRaw(address, asked)).toMatch(/\r\ncache-status: gateway; fwd=miss\r\n/i);
     }
   });
 

@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAllTests } from '../../support/at-end.js';
 import { pathOf, startServer, type TestServer } from '../../support/test-server.js';
 
 const HTML = { accept: 'text/html' };
 const TOKENS = pathOf({ query: '{ tokens { symbol name } }' });
 
 let server: TestServer;
-const ends: (() => Promise<void>)[] = [];
+const atEnd = afterAllTests();
 beforeAll(async () => {
   const config = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
-  server = await startServer({ config, atEnd: (end) => ends.push(end) });
+  server = await startServer({ config, atEnd });
   await server.query('{ chains { name } tokens { name } }');
-});
-afterAll(async () => {
-  for (const end of ends.reverse()) await end();
 });
 
 /** The headers without those that differ between equal requests. */

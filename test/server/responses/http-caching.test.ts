@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { connect } from 'node:net';
-import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
+import { afterAllTests } from '../../support/at-end.js';
 import { stopClocks } from '../../support/clock.js';
 import { startFakeUpstream } from '../../support/fake-upstream.js';
+import { postOf, sendRaw } from '../../support/raw-http.js';
 import {
   type Asked,
   pathOf,
@@ -22,7 +22,7 @@ const SMALL = '{ chain(chainKey: "base") { name } }';
 /** A server with a response cache, and one without; most tests share them. */
 let server: TestServer;
 let uncached: TestServer;
-const ends: (() => Promise<void>)[] = [];
+const atEnd = afterAllTests();
 
 beforeAll(async () => {
   const start = async (maxCacheBytes?: number) =>
@@ -30,13 +30,10 @@ beforeAll(async () => {
       ...LONG,
       upstream: await startFakeUpstream({ chains: demoChains, tokens: demoTokens.slice(0, 100) }),
       ...(maxCacheBytes ? { maxCacheBytes } : {}),
-      atEnd: (end) => ends.push(end),
+      atEnd,
     });
   server = await start();
   uncached = await start(1);
-});
-afterAll(async () => {
-  for (const end of ends.reverse()) await end();
 });
 
 /** The parts of a response that are equal for equal requests. */
@@ -45,14 +42,6 @@ function comparable({ status: code, headers, body }: Received) {
   const { 'last-modified': _modified, 'cache-control': control, age: _age, ...rest } = others;
   const { 'cache-status': _status, ...same } = rest;
   return { code, headers: same, control: control?.replace(/max-age=\d+/, ''), body: body.toString() };
-}
-
-/** Sends these bytes on a new connection. Returns everything received until it is closed. */
-async function exchange(address: string, sent: string): Promise<string> {
-  const { hostname, port } = new URL(address);
-  const socket = connect(Number(port), hostname);
-  socket.write(sent);
-  return text(socket);
 }
 
 describe('a request never gets the response to another one', () => {
@@ -305,7 +294,7 @@ describe('the headers of a response', () => {
       'Origin: https://a.example\r\nOrigin: https://b.example',
     ]) {
       const sent = `GET ${target} HTTP/1.1\r\nHost: x\r\n${twice}\r\nConnection: close\r\n\r\n`;
-      const came = await exchange(address, sent);
+      const came = await sendRaw(address, sent);
       expect(came, twice).toMatch(/^HTTP\/1.1 (200|304)/);
       if (came.startsWith('HTTP/1.1 200')) expect(came).toContain(body.toString());
     }
@@ -314,10 +303,6 @@ describe('the headers of a response', () => {
 
 it('pipelined requests each get their own response, in order', async () => {
   const { address } = server;
-  const post = (query: string, last = '') => {
-    const body = JSON.stringify({ query });
-    return `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${last}Content-Length: ${body.length}\r\n\r\n${body}`;
-  };
   const get = (query: string) =>
     `GET ${pathOf({ query })} HTTP/1.1\r\nHost: x\r\nAccept-Encoding: identity\r\n\r\n`;
   const names = Array.from({ length: 20 }, (_nothing, nth) => `a${nth % 7}`);
@@ -325,8 +310,8 @@ it('pipelined requests each get their own response, in order', async () => {
     (name, nth) => `{ ${name}: ${nth % 3 === 0 ? 'chains { name }' : '__typename'} }`,
   );
   for (let round = 0; round < 2; round++) {
-    const sent = queries.map((query, nth) => (nth % 2 === 0 ? post(query) : get(query))).join('');
-    const came = await exchange(address, sent + post('{ last: __typename }', 'Connection: close\r\n'));
+    const sent = queries.map((query, nth) => (nth % 2 === 0 ? postOf(query) : get(query))).join('');
+    const came = await sendRaw(address, sent + postOf('{ last: __typename }', 'Connection: close\r\n'));
     const answered = [...came.matchAll(/\{"data":\{"(\w+)"/g)].map(([, name]) => name);
     expect(answered).toEqual([...names, 'last']);
   }

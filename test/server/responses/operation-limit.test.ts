@@ -1,8 +1,8 @@
-import { request } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ClientLimit, createClientLimit } from '../../../src/scheduling/client-limit.js';
 import { createSharedClientLimit } from '../../../src/storage/redis/client-limit.js';
 import { isRedisMissing, startRedis } from '../../support/redis.js';
+import { sendHttp } from '../../support/send-http.js';
 import { createTestLog } from '../../support/test-gateway.js';
 import { startServer } from '../../support/test-server.js';
 
@@ -81,12 +81,7 @@ describe('a client with a limit', () => {
     const { address, ask } = await startServer({ clientLimit: limitOf(1) });
     await ask({ query: query(0) });
     const path = `${address}/graphql?query=${encodeURIComponent(query(9))}`;
-    const status = await new Promise((resolve, reject) => {
-      request(address, { path })
-        .once('response', (response) => resolve(response.resume().statusCode))
-        .once('error', reject)
-        .end();
-    });
+    const { status } = await sendHttp(address, { path });
     expect(status).toBe(429);
   });
 

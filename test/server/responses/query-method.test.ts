@@ -1,17 +1,15 @@
 import { METHODS } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAllTests } from '../../support/at-end.js';
 import { type Asked, type Received, startServer, type TestServer } from '../../support/test-server.js';
 
 const TOKENS = '{ tokens { symbol name } }';
 const LONG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
 
 let server: TestServer;
-const ends: (() => Promise<void>)[] = [];
+const atEnd = afterAllTests();
 beforeAll(async () => {
-  server = await startServer({ config: LONG, atEnd: (end) => ends.push(end) });
-});
-afterAll(async () => {
-  for (const end of ends.reverse()) await end();
+  server = await startServer({ config: LONG, atEnd });
 });
 
 /** Older versions of Node refuse the method before the gateway sees it. */

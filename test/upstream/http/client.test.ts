@@ -122,7 +122,6 @@ describe('transient faults are retried', () => {
 
 describe('permanent faults are not retried', () => {
   it.each<[string, Answer, string]>([
-    ['410', status(410), 'UPSTREAM_GONE'],
     ['404', status(404), 'UPSTREAM_STATUS'],
     ['401', status(401), 'UPSTREAM_STATUS'],
     ['204', (response) => response.writeHead(204).end(), 'UPSTREAM_STATUS'],
@@ -144,6 +143,28 @@ describe('permanent faults are not retried', () => {
     expect(fault.code).toBe(code);
     expect(fault.message).not.toMatch(/127\.0\.0\.1|secret/);
     expect(upstream.count()).toBe(1);
+  });
+
+  it.each<[string, Answer, number]>([
+    ['410', status(410, {}, '{"error":"Gone"}'), 410],
+    ['410 with a short Retry-After', status(410, { 'retry-after': '5' }), 410],
+    ['"deprecated" and 503', status(503, {}, 'deprecated'), 503],
+    ['an error that says "deprecated"', json({ error: { message: 'deprecated' } }), 200],
+  ])('by which a service is gone for a minute: %s', async (_name, answer, code) => {
+    const { upstream, getTokens } = await askFor(answer);
+    const fault = await faultOf(getTokens());
+    expect(fault).toMatchObject({ code: 'UPSTREAM_GONE', status: code, retryAfterMs: 60_000 });
+    expect(fault.message).toContain(`(HTTP ${code})`);
+    expect(fault.message).not.toContain('127.0.0.1');
+    expect(upstream.count()).toBe(1);
+  });
+
+  it.each<[string, Answer]>([
+    ['a redirect', status(301, {}, 'deprecated')],
+    ['503 and a longer word', status(503, {}, 'undeprecatedly')],
+  ])('by which a service is not gone: %s', async (_name, answer) => {
+    const { getTokens } = await askFor(answer, { retries: 0 });
+    expect(await faultOf(getTokens())).toMatchObject({ code: 'UPSTREAM_STATUS', retryAfterMs: undefined });
   });
 
   it.each([

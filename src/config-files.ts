@@ -1,6 +1,72 @@
-/** Reads the file of trusted documents. */
-import { readFileSync } from 'node:fs';
+/** Reads the files that settings name, and checks their content at the start. */
+import { readFileSync, statSync } from 'node:fs';
 import { SettingError } from './config-values.js';
+import { ListingRulesError, MAX_RULES_LENGTH, parseListingRules } from './domain/listing-rules.js';
+
+/** Throws a SettingError with this fault; the text completes "got …,". */
+type Refuse = (fault: string) => never;
+
+function refusing(expected: string, path: string): Refuse {
+  return (fault) => {
+    throw new SettingError(expected, () => `${JSON.stringify(path.slice(0, 100))}, ${fault}`);
+  };
+}
+
+/** @param maxBytes the limit for a regular file; without it, any other file is read, too */
+function readText(path: string, refuse: Refuse, maxBytes?: number): string {
+  try {
+    if (maxBytes !== undefined) {
+      const found = statSync(path);
+      // A FIFO would block the start for ever, and a device has no end.
+      if (!found.isFile()) refuse('which is not a regular file');
+      if (found.size > maxBytes) refuse(`which has ${found.size} bytes and may have ${maxBytes}`);
+    }
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof SettingError) throw error;
+    return refuse(`which cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`);
+  }
+}
+
+/**
+ * Checks the file of listing rules at the start.
+ *
+ * @returns its path: the file is read again whenever it changes
+ * @throws SettingError if it cannot be read, or has an error
+ */
+export function listingRulesFile(path: string): string {
+  const expected = 'a text file of rules about the listings';
+  const text = readText(path, refusing(expected, path), MAX_RULES_LENGTH);
+  try {
+    parseListingRules(text);
+    return path;
+  } catch (error) {
+    if (!(error instanceof ListingRulesError)) throw error;
+    const shown = `${JSON.stringify(path.slice(0, 100))} with this error: ${error.message}`;
+    throw new SettingError(expected, () => shown);
+  }
+}
+
+/** The settings that hold passwords or keys. Each can be read from a file, as container platforms mount them. */
+export const SECRET_SETTINGS: readonly string[] = ['UPSTREAM_HEADERS', 'REDIS_URL'];
+
+const MAX_SECRET_BYTES = 65_536;
+
+/** The variable that names the file with the value of a setting, such as `REDIS_URL_FILE`. */
+export function fileVariable(name: string): string {
+  return `${name}_FILE`;
+}
+
+/**
+ * Reads the value of a setting from a file.
+ *
+ * @returns the content without the white space around it
+ * @throws SettingError if it is not a regular file, is empty, has more than 64 KiB, or cannot be read
+ */
+export function readSecret(name: string, path: string): string {
+  const refuse = refusing(`a file with the value as ${fileVariable(name)}`, path);
+  return readText(path, refuse, MAX_SECRET_BYTES).trim() || refuse('which is empty');
+}
 
 /** The texts of documents, by the ids that clients send in place of them. */
 export type DocumentManifest = ReadonlyMap<string, string>;
@@ -16,10 +82,15 @@ const MAX_ID_LENGTH = 200;
  * @throws SettingError if it cannot be read, or is of another format
  */
 export function documentManifest(path: string): DocumentManifest {
-  const refuse = (fault: string): never => {
-    throw new SettingError(EXPECTED, (text) => `${JSON.stringify(text.slice(0, 100))}, ${fault}`);
-  };
-  return documentsOf(read(path, refuse), refuse);
+  const refuse = refusing(EXPECTED, path);
+  const text = readText(path, refuse);
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    refuse('which is not JSON');
+  }
+  return documentsOf(json, refuse);
 }
 
 /**
@@ -32,9 +103,6 @@ export function documentsIn(json: unknown): DocumentManifest {
     throw new SettingError(EXPECTED, () => `${kindOf(json)}, ${fault}`);
   });
 }
-
-/** Throws an error with this fault; the text completes "got …,". */
-type Refuse = (fault: string) => never;
 
 const EXPECTED =
   'a JSON file of documents as generate-persisted-query-manifest, relay-compiler or GraphQL Code Generator writes it';
@@ -51,21 +119,6 @@ function documentsOf(json: unknown, refuse: Refuse): DocumentManifest {
   }
   if (documents.size === 0) refuse('which has no documents');
   return documents;
-}
-
-function read(path: string, refuse: Refuse): unknown {
-  let text = '';
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : 'unknown error';
-    refuse(`which cannot be read (${code})`);
-  }
-  try {
-    return JSON.parse(text);
-  } catch {
-    return refuse('which is not JSON');
-  }
 }
 
 function entriesOf(

@@ -1,0 +1,47 @@
+/** Counts the parts of a JSON text before it is parsed: 32 MB of `{},` would be gigabytes when parsed. */
+import { randomInt } from 'node:crypto';
+
+/** FNV-1a. The random seed prevents forged collisions, which would hide names. */
+const PRIME = 0x01000193;
+const SEED = randomInt(2 ** 32) | 0;
+
+const [QUOTE, COMMA, COLON, BACKSLASH, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] =
+  Buffer.from('",:\\[]{}');
+
+/** Creates a counter of the parts of a JSON text, which may be invalid and may arrive in pieces. */
+export function createPartCount() {
+  let isInString = false;
+  let isEscaped = false;
+  let containers = 0;
+  let commas = 0;
+  let level = 0;
+  let levels = 0;
+  /** The hash of the last string. Names with equal hashes count once. */
+  let hash = SEED;
+  const names = new Set<number>();
+  /** @returns the objects and arrays, commas, different names of members, and most nested levels so far */
+  return (bytes: Uint8Array) => {
+    // Faster than for...of.
+    for (let at = 0; at < bytes.length; at++) {
+      const byte = bytes[at] ?? 0;
+      if (isInString) {
+        if (byte === QUOTE && !isEscaped) isInString = false;
+        else {
+          isEscaped = byte === BACKSLASH && !isEscaped;
+          hash = Math.imul(hash ^ byte, PRIME);
+        }
+      } else if (byte === QUOTE) {
+        isInString = true;
+        isEscaped = false;
+        hash = SEED;
+      } else if (byte === COMMA) commas++;
+      else if (byte === COLON) names.add(hash);
+      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+        containers++;
+        level++;
+        if (level > levels) levels = level;
+      } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) level--;
+    }
+    return { containers, commas, names: names.size, levels };
+  };
+}

@@ -1,0 +1,28 @@
+import { type IncomingHttpHeaders, type RequestOptions, request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+
+/** A response as received. */
+export interface Received {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** Sends a request by `node:http`, which adds and changes no headers, and reads the whole response. */
+export function sendHttp(
+  url: string,
+  { body, ...options }: RequestOptions & { readonly body?: string | undefined } = {},
+): Promise<Received> {
+  return new Promise((resolve, reject) => {
+    request(url, options)
+      .once('response', (response) =>
+        buffer(response).then(
+          (received) =>
+            resolve({ status: response.statusCode ?? 0, headers: response.headers, body: received }),
+          reject,
+        ),
+      )
+      .once('error', reject)
+      .end(body);
+  });
+}
