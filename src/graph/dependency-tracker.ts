@@ -35,6 +35,9 @@ class Reads implements TrackedReads, Cost {
   bytes = 0;
 }
 
+const FLAGS = ['prices', 'priceTimes', 'freshness', 'routes', 'routeTimes'] as const;
+const COMPARED = [...FLAGS, 'pricesGoodUntil', 'units', 'rows', 'bytes'] as const;
+
 const NO_LISTINGS: readonly ListingName[] = [];
 
 /** Maximum of distinct reads that are shared, and of those that a tracker remembers as already noted. */
@@ -65,7 +68,7 @@ export class DependencyTracker {
   }
 
   /** Notes a read. Note routes each time, also cached ones: the earlier note may belong to another part. */
-  note(flag: Exclude<keyof TrackedReads, 'pricesGoodUntil'>): void {
+  note(flag: (typeof FLAGS)[number]): void {
     this.noted[flag] = true;
   }
 
@@ -126,33 +129,22 @@ export class DependencyTracker {
   }
 
   private noteAll(reads: TrackedReads): void {
-    const { noted } = this;
-    noted.prices ||= reads.prices;
-    noted.priceTimes ||= reads.priceTimes;
-    noted.freshness ||= reads.freshness;
-    noted.routes ||= reads.routes;
-    noted.routeTimes ||= reads.routeTimes;
+    for (const flag of FLAGS) this.noted[flag] ||= reads[flag];
     this.notePriceGoodUntil(reads.pricesGoodUntil);
   }
 }
 
 function sharedOf(reads: Reads): Reads {
-  for (const known of shared) if (isEqual(known, reads)) return known;
+  const known = shared.find((other) => isEqual(other, reads));
+  if (known) return known;
   if (shared.length >= MAX_SHARED) shared.shift();
   shared.push(reads);
   return reads;
 }
 
-/** For reads of parts that can be used again. */
 function isEqual(one: Reads, other: Reads): boolean {
   return (
-    one.prices === other.prices &&
-    one.priceTimes === other.priceTimes &&
-    one.pricesGoodUntil === other.pricesGoodUntil &&
-    one.routeTimes === other.routeTimes &&
-    LISTING_NAMES.every((name) => one.states[name] === other.states[name]) &&
-    one.units === other.units &&
-    one.rows === other.rows &&
-    one.bytes === other.bytes
+    COMPARED.every((name) => one[name] === other[name]) &&
+    LISTING_NAMES.every((name) => one.states[name] === other.states[name])
   );
 }
