@@ -147,7 +147,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'config/secret-files',
     'demo',
     'logger',
-    'mcp/load-protocol',
+    'mcp/mcp-handler',
     'pages',
     // Scripts, not parts of the gateway.
     'packaging',
