@@ -294,8 +294,8 @@ describe('the package of the protocol', () => {
       .flatMap((path) => readFileSync(join(src, path), 'utf8').match(/^.*@modelcontextprotocol.*$/gm) ?? []);
     expect(lines.toSorted()).toEqual([
       "const PACKAGE = require.resolve('@modelcontextprotocol/server');",
-      "type Protocol = typeof import('@modelcontextprotocol/server');",
       "import type { Server } from '@modelcontextprotocol/server';",
+      "type Protocol = typeof import('@modelcontextprotocol/server');",
     ]);
   });
 });
