@@ -183,8 +183,7 @@ describe('a list with other variables each time', () => {
     'query ($other: String!) { tokens(srcChainKey: "ethereum") { symbol price { usd } chain { name } } other: chain(chainKey: $other) { name } }';
 
   it('has the same body and headers each time, and new ones after a refresh', async () => {
-    const upstream = await startFakeUpstream(upstreamRows(1));
-    const server = await startServer({ upstream, config: LONG });
+    const server = await startServer({ listings: upstreamRows(1), config: LONG });
     let other = 0;
     const ask = async () => {
       const { headers, body } = await server.ask({
@@ -213,8 +212,10 @@ describe('a list with other variables each time', () => {
 
   it('shows no price that has become too old', async () => {
     const clock = stopClocks();
-    const upstream = await startFakeUpstream(upstreamRows(1));
-    const server = await startServer({ upstream, config: { ...LONG, priceMaxAgeMs: 60_000 } });
+    const server = await startServer({
+      listings: upstreamRows(1),
+      config: { ...LONG, priceMaxAgeMs: 60_000 },
+    });
     await server.ask({ query: '{ chains { name } tokens { name } }' });
     let other = 0;
     const prices = async () => {
@@ -243,8 +244,7 @@ describe('a list with other variables each time', () => {
   });
 
   it('is written again after a change of chains that only its list reads', async () => {
-    const upstream = await startFakeUpstream(upstreamRows(1));
-    const server = await startServer({ upstream, config: LONG });
+    const server = await startServer({ listings: upstreamRows(1), config: LONG });
     await server.ask({ query: '{ chains { name } tokens { name } }' });
     const query = 'query ($key: String) { tokens(srcChainKey: $key) { symbol chain { name } } }';
     const ask = async () => String((await server.ask({ query, variables: { key: 'ethereum' } })).body);
@@ -274,11 +274,13 @@ describe('kept JSON of one listing', () => {
 
   /** Starts a gateway that has kept the JSON of this field. @returns it, and a function that queries the field again */
   async function startWith(field: string) {
-    const upstream = await startFakeUpstream({
-      ...ROWS_OF_UPSTREAM,
-      tokens: [tokenRow('ethereum', TOKEN)],
+    const server = await startServer({
+      listings: {
+        ...ROWS_OF_UPSTREAM,
+        tokens: [tokenRow('ethereum', TOKEN)],
+      },
+      config: LONG,
     });
-    const server = await startServer({ upstream, config: LONG });
     await server.ask({ query: '{ chains { name } tokens { name } }' });
     let other = 0;
     const ask = async () => {
@@ -351,9 +353,11 @@ describe('JSON that is used again', () => {
     const tokens = [from, to, later].map((address, nth) =>
       tokenRow(nth === 0 ? 'a' : `b${nth}`, address ?? ''),
     );
-    const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens });
     const clock = stopClocks();
-    const server = await startServer({ upstream, config: { ...LONG, destinationsFreshMs: 60_000 } });
+    const server = await startServer({
+      listings: { chains: [chainRow('a')], tokens },
+      config: { ...LONG, destinationsFreshMs: 60_000 },
+    });
     await server.ask({ query: '{ chains { name } tokens { name } }' });
     const query = `query ($from: String!, $other: String!) {
       first: destinations(srcChainKey: "a", srcToken: $from) { chainKey }
@@ -371,9 +375,9 @@ describe('JSON that is used again', () => {
         });
       }
     };
-    upstream.plan('tokens', json({ tokens: [tokens[1]] }));
+    server.upstream.plan('tokens', json({ tokens: [tokens[1]] }));
     await expectRoutes('b1', 1);
-    upstream.plan('tokens', json({ tokens: [tokens[2]] }));
+    server.upstream.plan('tokens', json({ tokens: [tokens[2]] }));
     clock.advance(120_000);
     await untilCachesSeeTheTime();
     await expectRoutes('b2', 2);

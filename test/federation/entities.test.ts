@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { startFakeUpstream, status } from '../support/fake-upstream.js';
+import { status } from '../support/fake-upstream.js';
 import { type Answered, codesOf, createTestGateway } from '../support/test-gateway.js';
 
 const PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
@@ -213,12 +213,14 @@ describe('_entities', () => {
   });
 
   it('fails only for entities whose listing fails', async () => {
-    const upstream = await startFakeUpstream({
-      chains: [chainRow('base')],
-      tokens: [tokenRow('base', '0x1')],
+    const { query, upstream } = await createTestGateway({
+      listings: {
+        chains: [chainRow('base')],
+        tokens: [tokenRow('base', '0x1')],
+      },
+      config: { upstreamRetries: 0 },
     });
     upstream.plan('chains', status(500));
-    const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
     const representations = [chain('base'), token('base', '0X1'), 'bad'];
     const answer = await query<Entities>(ENTITIES, { representations });
     expect(answer.data?._entities).toEqual([null, token('base', '0x1'), null]);

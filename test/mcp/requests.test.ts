@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClientLimit } from '../../src/scheduling/client-limit.js';
 import { demoTokens } from '../fixtures/demo.js';
 import { stopClock } from '../support/clock.js';
-import { stall, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { stall, status } from '../support/fake-upstream.js';
 import { ROOT } from '../support/readme.js';
 import { answerOf, createTestGateway, isAtLeast } from '../support/test-gateway.js';
 import { type Received, startServer, type TestServer } from '../support/test-server.js';
@@ -269,11 +269,10 @@ describe('the log and the metrics', () => {
   });
 
   it('mark a failure as caused by the client if it repeats a query that has just failed', async () => {
-    const upstream = await startFakeUpstream();
-    const server = await startServer({ upstream, config: { upstreamRetries: 0 } });
+    const server = await startServer({ config: { upstreamRetries: 0 } });
     await server.query('{ chains { name } tokens { name } }');
     stopClock();
-    upstream.plan('tokens', status(500));
+    server.upstream.plan('tokens', status(500));
     const { chainKey, address } = demoTokens[0] ?? {};
     for (let times = 0; times < 5; times++)
       await post(server, callOf('get_destinations', { srcChainKey: chainKey, srcToken: address }));

@@ -10,7 +10,7 @@ import { openSnapshots } from '../../src/open-snapshots.js';
 import { pageDocuments } from '../../src/pages/page-documents.js';
 import type { Snapshots } from '../../src/snapshots/snapshots.js';
 import type { Peers } from '../../src/snapshots/stores.js';
-import { type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
+import { type FakeListings, type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 
 /** An error of a response, as a client sees it. */
 export interface AnsweredError {
@@ -47,15 +47,17 @@ export interface TestGateway {
   readonly logged: LogLine[];
   /** Sends a query by POST, as most clients do. */
   query<Data = Record<string, never>>(query: string, variables?: object): Promise<Answered<Data>>;
-  /** Sends this JSON by POST. */
-  post(body: unknown): Promise<Response>;
+  /** Sends this JSON by POST, with further headers. */
+  post(body: unknown, headers?: Record<string, string>): Promise<Response>;
   /** Sends any request for a path. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
 }
 
 export interface TestGatewayOptions {
-  /** The upstream; one with the demo listings unless given. */
+  /** The upstream; one with `listings` unless given. */
   readonly upstream?: FakeUpstream;
+  /** The rows of the upstream; the demo listings unless given. */
+  readonly listings?: FakeListings;
   /** Settings that differ from the defaults. Limits that a busy machine could reach are very high unless set here. */
   readonly config?: Partial<Config>;
   readonly firstPauseMs?: number;
@@ -94,7 +96,7 @@ export async function createTestLog(): Promise<{ log: Logger; logged: LogLine[] 
 
 /** The whole gateway in front of a real HTTP upstream, wired as the process wires it but without a port. */
 export async function createTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
-  const upstream = options.upstream ?? (await startFakeUpstream());
+  const upstream = options.upstream ?? (await startFakeUpstream(options.listings));
   const { log, logged } = await createTestLog();
   const config = { ...defaultConfig(), ...FAR_LIMITS, ...options.config };
   const metrics = createMetrics();
@@ -140,10 +142,10 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
   async function fetch(path: string, init?: RequestInit): Promise<Response> {
     return answerOf(gateway, new Request(`http://gateway${path}`, init));
   }
-  const post = (body: unknown) =>
+  const post = (body: unknown, headers: Record<string, string> = {}) =>
     fetch('/graphql', {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
     });
   return {

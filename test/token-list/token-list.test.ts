@@ -150,12 +150,14 @@ describe('the token list', () => {
   });
 
   it('is not there before both listings are, and never empty', async () => {
-    const upstream = await startFakeUpstream({
-      chains: [chainRow('sol', { chainType: 'solana' })],
-      tokens: [tokenRow('sol', 'x')],
+    const gateway = await createTestGateway({
+      listings: {
+        chains: [chainRow('sol', { chainType: 'solana' })],
+        tokens: [tokenRow('sol', 'x')],
+      },
+      config: SELDOM,
     });
-    const gateway = await createTestGateway({ upstream, config: SELDOM });
-    upstream.plan('chains', stall);
+    gateway.upstream.plan('chains', stall);
     await gateway.query('{ tokens { symbol } }');
     const early = await gateway.fetch(PATH);
     expect(early.status).toBe(503);

@@ -261,13 +261,15 @@ describe('over the demo listing', () => {
 describe('look-ups by CAIP', () => {
   it('answer 10,000 of each without a request to the upstream', async () => {
     const { chains, tokens } = generatedListings(100, 20_000);
-    const upstream = await startFakeUpstream({ chains, tokens });
-    const gateway = await createTestGateway({ upstream, config: { ...LONG, maxRows: 20_000 } });
+    const gateway = await createTestGateway({
+      listings: { chains, tokens },
+      config: { ...LONG, maxRows: 20_000 },
+    });
     const ids = await identifiersOf({
       query: (text) => gateway.query(text.replace('tokens {', 'tokens(srcChainKey: "ethereum") {')),
     });
     expect(ids.tokens.length).toBeGreaterThan(2_000);
-    const before = upstream.count();
+    const before = gateway.upstream.count();
     const many = (count: number) => ({
       caip2s: Array.from({ length: count }, (_nothing, nth) => `eip155:${1 + (nth % 120)}`),
       caip19s: Array.from({ length: count }, (_nothing, nth) => ids.tokens[nth % ids.tokens.length]?.caip19),
@@ -279,7 +281,7 @@ describe('look-ups by CAIP', () => {
     expect(data?.tokensByCaip19.map((token) => token?.address)).toEqual(
       many(10_000).caip19s.map((_caip19, nth) => ids.tokens[nth % ids.tokens.length]?.address),
     );
-    expect(upstream.count()).toBe(before);
+    expect(gateway.upstream.count()).toBe(before);
   });
 
   it('find neither of two chains with one number if neither is known to have had it before', async () => {
@@ -353,12 +355,14 @@ describe('look-ups by CAIP', () => {
   });
 
   it('are null with an error without a chain listing; malformed ones are null without an error', async () => {
-    const upstream = await startFakeUpstream({
-      chains: [chainRow('base')],
-      tokens: [tokenRow('base', USDC)],
+    const { query, upstream } = await createTestGateway({
+      listings: {
+        chains: [chainRow('base')],
+        tokens: [tokenRow('base', USDC)],
+      },
+      config: { upstreamRetries: 0 },
     });
     upstream.plan('chains', status(500));
-    const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
     const answer = await query(BY_CAIP, {
       caip2s: ['eip155:7'],
       caip19s: [`eip155:7/erc20:${USDC}`, 'malformed'],

@@ -6,7 +6,6 @@ import { createContexts } from '../../execution/support/gateway-context.js';
 import { createWriter } from '../../execution/support/writer.js';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
 import { tokenRow } from '../../fixtures/rows.js';
-import { startFakeUpstream } from '../../support/fake-upstream.js';
 import { codesOf, createTestGateway } from '../../support/test-gateway.js';
 import { refreshWith, startServer } from '../../support/test-server.js';
 
@@ -56,8 +55,7 @@ describe('TokenConnection.didYouMean', () => {
 
   it('is not served from the cache once the listing has the token', async () => {
     const tokens = demoTokens.filter(({ symbol }) => symbol !== 'USDC');
-    const upstream = await startFakeUpstream({ tokens });
-    const server = await startServer({ upstream, config: { tokensFreshMs: 3_600_000 } });
+    const server = await startServer({ listings: { tokens }, config: { tokensFreshMs: 3_600_000 } });
     const asked = { query: searchFor('pendel', 'totalCount didYouMean') };
     const { count, bodies } = await server.countExecuted(asked, asked, asked);
     // The third response is the cached one.

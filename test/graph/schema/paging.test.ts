@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { demoChains, demoTokens, type RawToken } from '../../fixtures/demo.js';
 import { tokenRow } from '../../fixtures/rows.js';
-import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.js';
 import { codesOf, createTestGateway, type TestGateway } from '../../support/test-gateway.js';
 
 interface FoundToken {
@@ -170,11 +169,12 @@ describe('orders', () => {
   });
 
   it('PRICE_ASC and PRICE_DESC have tokens without a price last', async () => {
-    const upstream = await startFakeUpstream({
-      chains: demoChains,
-      tokens: demoTokens.map((token, row) => (row % 5 === 0 ? { ...token, price: null } : token)),
+    const odd = await createTestGateway({
+      listings: {
+        chains: demoChains,
+        tokens: demoTokens.map((token, row) => (row % 5 === 0 ? { ...token, price: null } : token)),
+      },
     });
-    const odd = await createTestGateway({ upstream });
     for (const [orderBy, direction] of [
       ['PRICE_ASC', 1],
       ['PRICE_DESC', -1],
@@ -199,8 +199,9 @@ describe('orders', () => {
   });
 
   it('are the same in every gateway, whatever the order of the upstream', async () => {
-    const upstream = await startFakeUpstream({ chains: demoChains, tokens: demoTokens.toReversed() });
-    const other = await createTestGateway({ upstream });
+    const other = await createTestGateway({
+      listings: { chains: demoChains, tokens: demoTokens.toReversed() },
+    });
     for (const orderBy of ORDERS) {
       const here = nodesOf(await pagesOf(gateway, { orderBy, first: 100 })).map(keyOf);
       expect(nodesOf(await pagesOf(other, { orderBy, first: 100 })).map(keyOf)).toEqual(here);
@@ -332,11 +333,12 @@ describe('a cursor', () => {
       symbol: '\u0001'.repeat(256),
       name: '\ud83d'.repeat(1024),
     });
-    const upstream = await startFakeUpstream({
-      chains: demoChains,
-      tokens: [long, { ...long, address: `${long.address}b` }, { ...long, chainKey: `${long.chainKey}d` }],
+    const odd = await createTestGateway({
+      listings: {
+        chains: demoChains,
+        tokens: [long, { ...long, address: `${long.address}b` }, { ...long, chainKey: `${long.chainKey}d` }],
+      },
     });
-    const odd = await createTestGateway({ upstream });
     for (const orderBy of ORDERS) {
       const pages = await pagesOf(odd, { orderBy, first: 1 });
       expect(new Set(nodesOf(pages).map(({ id }) => id)).size).toBe(3);
@@ -349,11 +351,12 @@ describe('a cursor', () => {
 describe('sort keys', () => {
   it('differ for tokens that differ only in lone surrogates', async () => {
     const address = (last: string) => `${'a'.repeat(130)}${last}`;
-    const upstream = await startFakeUpstream({
-      chains: demoChains,
-      tokens: ['\ud800', '\ud801', '\ufffd'].map((last) => tokenRow('base', address(last))),
+    const odd = await createTestGateway({
+      listings: {
+        chains: demoChains,
+        tokens: ['\ud800', '\ud801', '\ufffd'].map((last) => tokenRow('base', address(last))),
+      },
     });
-    const odd = await createTestGateway({ upstream });
     const pages = await pagesOf(odd, { orderBy: 'SYMBOL', first: 1 });
     expect(pages).toHaveLength(3);
   });
@@ -362,14 +365,13 @@ describe('sort keys', () => {
 describe('a refresh between two pages', () => {
   /** Fetches all pages, with a refresh to another listing after each. */
   async function pagesWhile(orderBy: string, listings: (nth: number) => readonly RawToken[]) {
-    const upstream: FakeUpstream = await startFakeUpstream({ chains: demoChains, tokens: demoTokens });
     const config = { tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 };
-    const changing = await createTestGateway({ upstream, config });
+    const changing = await createTestGateway({ config });
     let nth = 0;
     const pages = await pagesOf(changing, { orderBy, first: 100 }, async () => {
       nth++;
       const tokens = listings(nth);
-      upstream.plan('tokens', (response) => {
+      changing.upstream.plan('tokens', (response) => {
         response.setHeader('content-type', 'application/json');
         response.end(JSON.stringify({ tokens }));
       });

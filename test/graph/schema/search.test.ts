@@ -290,8 +290,9 @@ describe('a query as a person types it', () => {
       tokenRow('base', `${HEX}${10 + index}`, { symbol: text, name: 'Fake' }),
       tokenRow('base', `${HEX}${20 + index}`, { symbol: 'FAKE', name: text }),
     ]);
-    const upstream = await startFakeUpstream({ chains: demoChains, tokens: [...demoTokens, ...fakes] });
-    const { query } = await createTestGateway({ upstream });
+    const { query } = await createTestGateway({
+      listings: { chains: demoChains, tokens: [...demoTokens, ...fakes] },
+    });
     const { data } = await query<{ tokenSearch: { edges: { node: FoundToken }[] } }>(
       'query ($typed: String) { tokenSearch(query: $typed) { edges { node { chainKey symbol } } } }',
       { typed },
@@ -361,8 +362,9 @@ describe('a query as a person types it', () => {
       ...['AA', 'EE'].map((symbol, nth) => row('x', nth, symbol)),
       { ...row('x', 9, 'BB'), isBridgeable: false },
     ];
-    const upstream = await startFakeUpstream({ chains: ['x', 'y', 'z'].map((key) => chainRow(key)), tokens });
-    const { query } = await createTestGateway({ upstream });
+    const { query } = await createTestGateway({
+      listings: { chains: ['x', 'y', 'z'].map((key) => chainRow(key)), tokens },
+    });
     const orderOf = async (typed: string) => {
       const { data } = await query<{ tokenSearch: { edges: { node: FoundToken }[] } }>(
         'query ($typed: String) { tokenSearch(query: $typed) { edges { node { chainKey symbol } } } }',
@@ -385,8 +387,9 @@ describe('a query as a person types it', () => {
       tokenRow('b', '0x3', { symbol: 'Metis', isBridgeable: false }),
       tokenRow('b', '0x4', { symbol: 'METIS' }),
     ];
-    const upstream = await startFakeUpstream({ chains: [chainRow('a'), chainRow('b')], tokens });
-    const { query } = await createTestGateway({ upstream });
+    const { query } = await createTestGateway({
+      listings: { chains: [chainRow('a'), chainRow('b')], tokens },
+    });
     for (const typed of ['metis', 'met', '']) {
       const { data } = await query<{ tokenSearch: { nodes: { address: string; chainKey: string }[] } }>(
         'query ($typed: String) { tokenSearch(query: $typed) { nodes { chainKey address } } }',
@@ -458,12 +461,14 @@ describe('a query as a person types it', () => {
 
 describe('without a chain listing', () => {
   it('tokens are found by the keys of their chains, and a filter by type is an error', async () => {
-    const upstream = await startFakeUpstream({
-      chains: [chainRow('ethereum')],
-      tokens: [tokenRow('ethereum', '0x1'), tokenRow('base', '0x2')],
+    const { query, upstream } = await createTestGateway({
+      listings: {
+        chains: [chainRow('ethereum')],
+        tokens: [tokenRow('ethereum', '0x1'), tokenRow('base', '0x2')],
+      },
+      config: { upstreamRetries: 0 },
     });
     upstream.plan('chains', status(500));
-    const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
     const answer = await query<{ found: { edges: { node: object }[] }; typed: null }>(
       `{ found: tokenSearch(query: "usdc base") { edges { node { chainKey } } }
          typed: tokenSearch(filter: { chainTypes: ["evm"] }) { totalCount } }`,
@@ -499,16 +504,17 @@ describe('without a chain listing', () => {
 
 describe('rows with unusual texts', () => {
   it('are found by their texts', async () => {
-    const upstream = await startFakeUpstream({
-      chains: [chainRow('base')],
-      tokens: [
-        tokenRow('base', '0x1', { symbol: 'USDC.x', name: 'a' }),
-        tokenRow('base', '0x2', { symbol: 'USDC \n', name: 'b' }),
-        tokenRow('base', '0x3', { symbol: 'US DC', name: 'c' }),
-        tokenRow('base', '0x4', { symbol: 'xusdc usdc', name: 'd' }),
-      ],
+    const { query } = await createTestGateway({
+      listings: {
+        chains: [chainRow('base')],
+        tokens: [
+          tokenRow('base', '0x1', { symbol: 'USDC.x', name: 'a' }),
+          tokenRow('base', '0x2', { symbol: 'USDC \n', name: 'b' }),
+          tokenRow('base', '0x3', { symbol: 'US DC', name: 'c' }),
+          tokenRow('base', '0x4', { symbol: 'xusdc usdc', name: 'd' }),
+        ],
+      },
     });
-    const { query } = await createTestGateway({ upstream });
     const { data } = await query<{ tokenSearch: { edges: { node: { name: string } }[] } }>(
       '{ tokenSearch(query: "usdc") { edges { node { name } } } }',
     );
@@ -520,12 +526,11 @@ const CURRENCY = { chainKey: 'two', name: 'Two', symbol: 'TWO', decimals: 18 };
 
 describe('the cached result of a search', () => {
   it('expires when the chains change', async () => {
-    const upstream = await startFakeUpstream({
-      chains: [chainRow('one', { name: 'First' }), chainRow('two', { name: 'Second' })],
-      tokens: [tokenRow('one', '0x1'), tokenRow('two', '0x2')],
-    });
-    const { query, snapshots } = await createTestGateway({
-      upstream,
+    const { query, snapshots, upstream } = await createTestGateway({
+      listings: {
+        chains: [chainRow('one', { name: 'First' }), chainRow('two', { name: 'Second' })],
+        tokens: [tokenRow('one', '0x1'), tokenRow('two', '0x2')],
+      },
       config: { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 },
     });
     const document = `{

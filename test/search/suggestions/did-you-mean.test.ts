@@ -152,10 +152,11 @@ describe('suggestions of a search that finds nothing:', () => {
   });
 
   it('a typo in a long symbol is not corrected, even if a name is spelled like it', async () => {
-    const upstream = await startFakeUpstream({
-      tokens: [tokenRow('base', '0x1', { symbol: 'LONGSYM', name: 'Longsym Coinage' })],
+    const other = await createTestGateway({
+      listings: {
+        tokens: [tokenRow('base', '0x1', { symbol: 'LONGSYM', name: 'Longsym Coinage' })],
+      },
     });
-    const other = await createTestGateway({ upstream });
     expect(lowered(await search('longsim', {}, other))).toEqual([]);
     expect(lowered(await search('longsmy', {}, other))).toEqual(['longsym']);
     expect(lowered(await search('coinaga', {}, other))).toEqual(['coinage']);
