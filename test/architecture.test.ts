@@ -318,12 +318,4 @@ describe('the code', () => {
     );
     expect(making.map(({ name }) => name)).toEqual([]);
   });
-
-  it('has at most 20 files in a folder', () => {
-    const levels = new Map<string, number>();
-    for (const { name } of files) {
-      levels.set(dirname(name), (levels.get(dirname(name)) ?? 0) + 1);
-    }
-    expect([...levels].filter(([, count]) => count > 20)).toEqual([]);
-  });
 });

@@ -106,21 +106,12 @@ describe.each(REVISIONS)('an agent that speaks %s', (revision) => {
     },
   );
 
-  it('reads the time of routes', async () => {
-    const { structuredContent } = await client().callTool({
-      name: 'get_destinations',
-      arguments: { srcChainKey: 'ethereum', srcToken: USDC },
-    });
-    expect(structuredContent).toHaveProperty('destinations.0.asOf', expect.stringMatching(/^\d{4}-.*Z$/));
-  });
-
-  it('reads the time of each price', async () => {
-    const { structuredContent } = await client().callTool({
-      name: 'get_token',
-      arguments: { chainKey: 'ethereum', address: USDC },
-    });
-    expect(structuredContent).toHaveProperty('token.price.usd');
-    expect(structuredContent).toHaveProperty('token.price.asOf', expect.stringMatching(/^\d{4}-.*Z$/));
+  it.each([
+    ['routes', 'get_destinations', { srcChainKey: 'ethereum', srcToken: USDC }, 'destinations.0.asOf'],
+    ['each price', 'get_token', { chainKey: 'ethereum', address: USDC }, 'token.price.asOf'],
+  ])('reads the time of %s', async (_what, name, args, path) => {
+    const { structuredContent } = await client().callTool({ name, arguments: args });
+    expect(structuredContent).toHaveProperty(path, expect.stringMatching(/^\d{4}-.*Z$/));
   });
 
   it.each([
@@ -238,14 +229,6 @@ describe('a tool', () => {
     expect(JSON.parse(textOf(result))).toMatchObject({ token: { name, symbol: name } });
     expect(textOf(result)).not.toContain('\n');
     expect(result.structuredContent).toMatchObject({ token: { name } });
-  });
-
-  it('is bound by the limits on operations', async () => {
-    const { address, query } = await startServer({ config: { maxRows: 5 } });
-    await query('{ chains { name } }');
-    const client = await connect(address, '2026-07-28');
-    const result = await client.callTool({ name: 'list_chains' });
-    expect(JSON.parse(textOf(result))).toMatchObject({ errors: [{ code: 'LIMIT_EXCEEDED' }] });
   });
 
   it('works where clients may only send trusted documents', async () => {

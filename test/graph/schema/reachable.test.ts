@@ -122,25 +122,6 @@ describe('a search among the tokens that a token can be moved to', () => {
     expect(gateway.routesAsked()).toBe(1);
   });
 
-  it('shares this request with `destinations`, other aliases, other clients and other forms of the address', async () => {
-    const { post, query, routesAsked } = await serve();
-    await query('{ chains { name } tokens { name } }');
-    const aliases = [SOURCE.address, SOURCE.address.toLowerCase(), SOURCE.address.toUpperCase()].map(
-      (written, nth) =>
-        `s${nth}: tokenSearch(query: "usd", filter: { reachableFrom: { chainKey: "A", address: "${written}" } }) { totalCount }
-        d${nth}: destinations(srcChainKey: "a", srcToken: "${written}") { chainKey }`,
-    );
-    const asked = Array.from({ length: 5 }, async (_nothing, nth) => {
-      const response = await post({ query: `# ${nth}\n{ ${aliases.join('\n')} }` });
-      return (await response.json()) as Answered<Record<string, { totalCount: number }>>;
-    });
-    for (const { data, errors } of await Promise.all(asked)) {
-      expect(errors).toBeUndefined();
-      expect([data?.s0, data?.s1, data?.s2]).toEqual(Array(3).fill({ totalCount: 3 }));
-    }
-    expect(routesAsked()).toBe(1);
-  });
-
   it.each([
     ['that is not listed', { chainKey: 'a', address: `${HEX}77` }],
     ['on an unknown chain', { chainKey: 'nope', address: SOURCE.address }],
