@@ -224,8 +224,7 @@ class Info implements GraphQLResolveInfo {
   }
 }
 
-/** The result of the default resolver. Falls back for functions, which that would call. */
+/** The result of the default resolver, except that it calls functions; no type accepts them as values. */
 function propertyOf(source: unknown, name: string): unknown {
-  const value = typeof source === 'object' ? (source as Variables | null)?.[name] : undefined;
-  return typeof value === 'function' ? fallBack() : value;
+  return typeof source === 'object' ? (source as Variables | null)?.[name] : undefined;
 }
