@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
 import { TYPED, TYPED_LATER } from '../search/people.js';
+import { afterTests } from '../support/ends.js';
 import { json } from '../support/fake-upstream.js';
 import { blockOf, variablesOf } from '../support/readme.js';
 import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
@@ -18,9 +19,10 @@ interface Found {
   readonly nodes: readonly Row[];
 }
 
+const atEnd = afterTests();
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await createTestGateway({ atEnd: afterAll });
+  gateway = await createTestGateway({ atEnd });
   const routes = demoTokens.filter((_token, nth) => nth % 3 === 0);
   gateway.upstream.plan('routes', json({ tokens: routes }));
 });

@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createClientLimit } from '../../src/scheduling/client-limit.js';
 import { demoTokens } from '../fixtures/demo.js';
 import { stopClock } from '../support/clock.js';
+import { afterTests } from '../support/ends.js';
 import { stall, status } from '../support/fake-upstream.js';
 import { ROOT } from '../support/readme.js';
 import { answerOf, createTestGateway, isAtLeast } from '../support/test-gateway.js';
@@ -50,12 +51,9 @@ describe('an origin', () => {
 });
 
 let shared: TestServer;
-const ends: (() => Promise<void>)[] = [];
+const atEnd = afterTests();
 beforeAll(async () => {
-  shared = await startServer({ atEnd: (end) => ends.push(end) });
-});
-afterAll(async () => {
-  for (const end of ends.reverse()) await end();
+  shared = await startServer({ atEnd });
 });
 
 describe('a request to /mcp', () => {

@@ -1,8 +1,9 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { buildSchema, findBreakingChanges } from 'graphql';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { TOOLS } from '../../src/mcp/tools.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { afterTests } from '../support/ends.js';
 import { startFakeUpstream, status } from '../support/fake-upstream.js';
 import { withHeldBack } from '../support/held-back.js';
 import { SWEEPING, startSweptUpstream } from '../support/sweep.js';
@@ -35,17 +36,13 @@ const CALLS: readonly (readonly [name: string, args: Record<string, unknown>])[]
 
 let server: TestServer;
 const clients = new Map<Revision, Client>();
-const ends: (() => Promise<void>)[] = [];
-const atEnd = (end: () => Promise<void>) => ends.push(end);
+const atEnd = afterTests();
 
 beforeAll(async () => {
   const config = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, destinationsFreshMs: 3_600_000 };
   server = await startServer({ atEnd, config });
   await server.query('{ chains { name } tokens { name } }');
   for (const revision of REVISIONS) clients.set(revision, await connect(server.address, revision, atEnd));
-});
-afterAll(async () => {
-  for (const end of ends.reverse()) await end();
 });
 
 describe.each(REVISIONS)('an agent that speaks %s', (revision) => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { afterTests } from '../support/ends.js';
 import { ROOT } from '../support/readme.js';
 import { createTestGateway } from '../support/test-gateway.js';
 import { plainOf, type Received, startServer, type TestServer } from '../support/test-server.js';
@@ -10,13 +11,10 @@ const FILES = [...LINKED, '/tokenlist.json'];
 const PAGES = ['/', '/graphql'];
 
 let server: TestServer;
-const ends: (() => Promise<void>)[] = [];
+const atEnd = afterTests();
 beforeAll(async () => {
-  server = await startServer({ atEnd: (end) => ends.push(end) });
+  server = await startServer({ atEnd });
   await server.query('{ chains { name } tokens { name } }');
-});
-afterAll(async () => {
-  for (const end of ends.reverse()) await end();
 });
 
 const get = (path: string, headers: Record<string, string> = {}): Promise<Received> =>

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { demoChains } from '../../fixtures/demo.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import { afterTests } from '../../support/ends.js';
 import { startFakeUpstream, status } from '../../support/fake-upstream.js';
 import { codesOf, createTestGateway, type TestGateway } from '../../support/test-gateway.js';
 
@@ -61,13 +62,10 @@ function roundTrips(write: () => string, text: string): boolean {
 }
 
 describe('over the demo listing', () => {
-  const ends: (() => Promise<void>)[] = [];
+  const atEnd = afterTests();
   let gateway: TestGateway;
   beforeAll(async () => {
-    gateway = await createTestGateway({ config: LONG, atEnd: (end) => ends.push(end) });
-    return async () => {
-      for (const end of ends) await end();
-    };
+    gateway = await createTestGateway({ config: LONG, atEnd });
   });
 
   it('106 of 108 chains have a CAIP-2, and 468 of 587 tokens a CAIP-19, all valid and different', async () => {

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { demoChains, demoTokens, type RawToken } from '../../fixtures/demo.js';
 import { tokenRow } from '../../fixtures/rows.js';
+import { afterTests } from '../../support/ends.js';
 import { codesOf, createTestGateway, type TestGateway } from '../../support/test-gateway.js';
 
 interface FoundToken {
@@ -35,9 +36,10 @@ const PAGE = `query Page($query: String, $filter: TokenFilter, $orderBy: TokenOr
 
 const ORDERS = ['RELEVANCE', 'SYMBOL', 'NAME', 'PRICE_DESC', 'PRICE_ASC'] as const;
 
+const atEnd = afterTests();
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await createTestGateway({ atEnd: afterAll });
+  gateway = await createTestGateway({ atEnd });
 });
 
 async function pageOf({ query }: TestGateway, variables: object): Promise<Connection> {

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { stopClock } from '../../support/clock.js';
+import { afterTests } from '../../support/ends.js';
 import { json, startFakeUpstream, status } from '../../support/fake-upstream.js';
 import { type Answered, createTestGateway, type TestGateway } from '../../support/test-gateway.js';
 
@@ -27,12 +28,13 @@ const ODD_TOKENS = [
   tokenRow('unlisted', `${HEX}a9`, { symbol: 'LOST', name: 'On a chain that is not listed' }),
 ];
 
+const atEnd = afterTests();
 let gateway: TestGateway;
 
 // One gateway for all tests: none of them changes it.
 beforeAll(async () => {
   const upstream = await startFakeUpstream({ chains: demoChains, tokens: [...demoTokens, ...ODD_TOKENS] });
-  gateway = await createTestGateway({ upstream, atEnd: afterAll });
+  gateway = await createTestGateway({ upstream, atEnd });
 });
 
 async function search(query: string, filter = {}): Promise<{ found: FoundToken[]; totalCount: number }> {
