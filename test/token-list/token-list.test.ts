@@ -4,7 +4,7 @@ import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { type FakeListings, json, stall, startFakeUpstream } from '../support/fake-upstream.js';
 import { createTestGateway, type TestGateway, type TestGatewayOptions } from '../support/test-gateway.js';
 import { refreshWith, startServer } from '../support/test-server.js';
-import { isTokenList, type TokenList } from '../support/token-lists.js';
+import { listOf } from '../support/token-lists.js';
 
 const PATH = '/tokenlist.json';
 const SELDOM = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 };
@@ -21,15 +21,6 @@ async function serve(listings: FakeListings = {}, config: TestGatewayOptions['co
   });
   await listen(gateway);
   return gateway;
-}
-
-async function listOf({ fetch }: Pick<TestGateway, 'fetch'>, path = PATH): Promise<TokenList> {
-  const response = await fetch(path);
-  expect(response.status).toBe(200);
-  const list: unknown = await response.json();
-  isTokenList(list);
-  expect(isTokenList.errors).toBeNull();
-  return list as TokenList;
 }
 
 describe('the token list', () => {

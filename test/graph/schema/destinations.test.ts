@@ -270,17 +270,6 @@ describe('the budget for routes', () => {
     expect(routesAsked()).toHaveLength(4);
   });
 
-  it('applies to the destinations of a whole listing', async () => {
-    const { query, routesAsked } = await serve([]);
-    const answer = await query<{ tokens: { symbol: string; destinations: object[] | null }[] }>(
-      '{ tokens { symbol destinations { chainKey tokens { symbol } } } }',
-    );
-    expect(answer.data?.tokens).toHaveLength(demoTokens.length);
-    expect(answer.data?.tokens.filter(({ destinations }) => destinations)).toHaveLength(10);
-    expect(codesOf(answer)).toEqual(Array(demoTokens.length - 10).fill('ROUTE_BUDGET_EXCEEDED'));
-    expect(routesAsked()).toHaveLength(10);
-  });
-
   it('fails the whole operation in place of more than a thousand errors', async () => {
     const { query, routesAsked } = await serve([]);
     const lists = Array.from(
