@@ -171,24 +171,15 @@ export function createGateway(options: GatewayOptions): Gateway {
     return { response: await handleRequest(toRequest(Request), { ...context }) };
   }
 
-  /** Executes the operation and responds. To be called when the operation has its turn. */
-  function respondInTurn(
+  /** Responds with a result: if it is a promise, when the listing is there; if it is an error or undefined, by GraphQL Yoga. */
+  function respondWith(
+    result: Result | undefined,
     parameters: RequestParameters | undefined,
     request: Pick<GatewayRequest, 'toRequest'>,
     serverContext: ServerContext,
   ): Answer | Promise<Answer> {
-    const result = execute(parameters, serverContext.client);
     if (result instanceof Promise) return respondLater(result, parameters, request, serverContext);
-    return respondWith(result, request, serverContext);
-  }
-
-  /** Responds with a result, or by GraphQL Yoga if it is an error or undefined. */
-  function respondWith(
-    result: Exclude<Result, Promise<unknown>> | undefined,
-    request: Pick<GatewayRequest, 'toRequest'>,
-    serverContext: ServerContext,
-  ): Answer | Promise<Answer> {
-    if (!(result instanceof OperationLimitError) && result) return { written: result };
+    if (result && !(result instanceof OperationLimitError)) return { written: result };
     return respondByYoga(request, { ...serverContext, costRefusal: result });
   }
 
@@ -214,7 +205,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       throw error;
     }
     const final = result instanceof Promise ? undefined : result;
-    return respondWith(final, request, { ...serverContext, waitsUntil });
+    return respondWith(final, parameters, request, { ...serverContext, waitsUntil });
   }
 
   function respond(request: GatewayRequest, serverContext: ServerContext): Answer | Promise<Answer> {
@@ -224,10 +215,11 @@ export function createGateway(options: GatewayOptions): Gateway {
     const result = now?.result;
     if (result && !(result instanceof Promise || result instanceof OperationLimitError))
       return { written: result };
-    const inTurn = () =>
-      now && !(result instanceof Promise)
-        ? respondWith(result, request, serverContext)
-        : respondInTurn(prepare(request), request, serverContext);
+    const inTurn = () => {
+      if (now && !(result instanceof Promise)) return respondWith(result, undefined, request, serverContext);
+      const parameters = prepare(request);
+      return respondWith(execute(parameters, client), parameters, request, serverContext);
+    };
     // The queue starts the operation outside of the span of its request.
     return queue.run(client, tracing?.bind(inTurn) ?? inTurn, (isByClient) =>
       refuseAsOverloaded(request, serverContext, isByClient),
@@ -248,7 +240,8 @@ export function createGateway(options: GatewayOptions): Gateway {
         body: JSON.stringify(operation),
         signal,
       });
-    const answer = await respondInTurn(operation, { toRequest }, { client, outcome, isOwn: true });
+    const result = execute(operation, client);
+    const answer = await respondWith(result, operation, { toRequest }, { client, outcome, isOwn: true });
     if (outer && outcome.isByClient !== undefined) outer.isByClient = outcome.isByClient;
     return 'written' in answer ? Buffer.concat(answer.written.body).toString() : answer.response.text();
   }

@@ -3,6 +3,7 @@ import { foldChainKey } from '../../domain/addresses.js';
 import { groupBy } from '../../domain/keyed-rows.js';
 import type { Token } from '../../domain/listing.js';
 import { whenReady } from '../maybe-promise.js';
+import { TOKEN_ADDRESS } from './arguments.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { routesOfPair, TokenType } from './token.js';
@@ -75,8 +76,7 @@ builder.queryField('destinations', (t) =>
       }),
       srcToken: t.arg.string({
         required: true,
-        description:
-          'Address of the token. Letter case and zeros at the start do not matter in hex. The zero address and the native placeholder (0xEeee…) are equal.',
+        description: TOKEN_ADDRESS,
       }),
       includeSourceChain: t.arg.boolean({
         defaultValue: false,
