@@ -35,9 +35,6 @@ class Reads implements TrackedReads, Cost {
   bytes = 0;
 }
 
-const FLAGS = ['prices', 'priceTimes', 'freshness', 'routes', 'routeTimes'] as const;
-const COMPARED = [...FLAGS, 'pricesGoodUntil', 'units', 'rows', 'bytes'] as const;
-
 const NO_LISTINGS: readonly ListingName[] = [];
 
 /** Maximum of distinct reads that are shared, and of those that a tracker remembers as already noted. */
@@ -68,7 +65,7 @@ export class DependencyTracker {
   }
 
   /** Notes a read. Note routes each time, also cached ones: the earlier note may belong to another part. */
-  note(flag: (typeof FLAGS)[number]): void {
+  note(flag: Exclude<keyof TrackedReads, 'pricesGoodUntil'>): void {
     this.noted[flag] = true;
   }
 
@@ -129,22 +126,33 @@ export class DependencyTracker {
   }
 
   private noteAll(reads: TrackedReads): void {
-    for (const flag of FLAGS) this.noted[flag] ||= reads[flag];
+    const { noted } = this;
+    noted.prices ||= reads.prices;
+    noted.priceTimes ||= reads.priceTimes;
+    noted.freshness ||= reads.freshness;
+    noted.routes ||= reads.routes;
+    noted.routeTimes ||= reads.routeTimes;
     this.notePriceGoodUntil(reads.pricesGoodUntil);
   }
 }
 
 function sharedOf(reads: Reads): Reads {
-  const known = shared.find((other) => isEqual(other, reads));
-  if (known) return known;
+  for (const known of shared) if (isEqual(known, reads)) return known;
   if (shared.length >= MAX_SHARED) shared.shift();
   shared.push(reads);
   return reads;
 }
 
+/** For reads of parts that can be used again. */
 function isEqual(one: Reads, other: Reads): boolean {
   return (
-    COMPARED.every((name) => one[name] === other[name]) &&
-    LISTING_NAMES.every((name) => one.states[name] === other.states[name])
+    one.prices === other.prices &&
+    one.priceTimes === other.priceTimes &&
+    one.pricesGoodUntil === other.pricesGoodUntil &&
+    one.routeTimes === other.routeTimes &&
+    LISTING_NAMES.every((name) => one.states[name] === other.states[name]) &&
+    one.units === other.units &&
+    one.rows === other.rows &&
+    one.bytes === other.bytes
   );
 }
