@@ -62,18 +62,6 @@ export function fragmentsOf(document: DocumentNode): Fragments {
   return fragments;
 }
 
-/** The error of a document with more lexical tokens than this. */
-export function tooManyTokens(limit: number): GraphQLError {
-  return limitExceeded('tokens', limit, 'more');
-}
-
-/** The error of a document with a name beyond its limit. */
-export function nameTooLong(): GraphQLError {
-  return refusal(
-    `Expected names of at most ${TEXT_LIMITS.name} characters in the document, such as aliases; got a longer one.`,
-  );
-}
-
 function limitExceeded(
   unit: string,
   limit: number,
@@ -142,9 +130,7 @@ function isIntrospection({ selectionSet }: OperationDefinitionNode): boolean {
   );
 }
 
-/** The limit that a document exceeds: on its lexical tokens, or on the length of a name. */
-export type TokenLimit = 'tokens' | 'name';
-
+const NAME_TOO_LONG = `Expected names of at most ${TEXT_LIMITS.name} characters in the document, such as aliases; got a longer one.`;
 /** A pre-check: it also finds long words in strings and comments. The look-behind keeps it linear. */
 const LONG_WORD = new RegExp(`(?<!\\w)\\w{${TEXT_LIMITS.name + 1}}`);
 
@@ -154,9 +140,9 @@ const LONG_WORD = new RegExp(`(?<!\\w)\\w{${TEXT_LIMITS.name + 1}}`);
  *
  * Names are limited because a response repeats the key of a field for each row.
  *
- * @returns undefined for a document within the limits
+ * @returns the error of a document that exceeds a limit
  */
-export function exceededTokenLimit(source: Source, maxTokens: number): TokenLimit | undefined {
+export function exceededTokenLimit(source: Source, maxTokens: number): GraphQLError | undefined {
   const { body } = source;
   // A token has at least one character.
   if (body.length <= maxTokens && !LONG_WORD.test(body)) return undefined;
@@ -165,10 +151,10 @@ export function exceededTokenLimit(source: Source, maxTokens: number): TokenLimi
     for (let tokens = 0; tokens <= maxTokens; tokens++) {
       const { kind, start, end } = lexer.advance();
       if (kind === TokenKind.EOF) return undefined;
-      if (kind === TokenKind.NAME && end - start > TEXT_LIMITS.name) return 'name';
+      if (kind === TokenKind.NAME && end - start > TEXT_LIMITS.name) return refusal(NAME_TOO_LONG);
     }
   } catch {
     return undefined;
   }
-  return 'tokens';
+  return limitExceeded('tokens', maxTokens, 'more');
 }

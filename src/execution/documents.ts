@@ -14,13 +14,7 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { ErrorCode } from '../domain/error-codes.js';
-import {
-  type DocumentLimits,
-  exceededTokenLimit,
-  limitErrors,
-  nameTooLong,
-  tooManyTokens,
-} from './document-limits.js';
+import { type DocumentLimits, exceededTokenLimit, limitErrors } from './document-limits.js';
 import { mergedRules } from './merged-rules.js';
 import { createSeenBefore } from './seen-before.js';
 
@@ -72,24 +66,16 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
     ...(introspection ? [] : [NoSchemaIntrospectionCustomRule]),
   ]);
 
-  function check(document: DocumentNode): readonly GraphQLError[] {
-    const overLimits = limitErrors(document, limits);
-    if (overLimits.length > 0) return overLimits;
-    const errors = validate(schema, document, [rules], { maxErrors: MAX_VALIDATION_ERRORS });
-    return introspection ? errors : errors.map(withoutSuggestion);
-  }
-
   function errorsOf(document: DocumentNode): readonly GraphQLError[] {
     const known = errorsByDocument.get(document);
     if (known) return known;
-    const errors = check(document);
+    let errors = limitErrors(document, limits);
+    if (errors.length === 0) {
+      errors = validate(schema, document, [rules], { maxErrors: MAX_VALIDATION_ERRORS });
+      if (!introspection) errors = errors.map(withoutSuggestion);
+    }
     errorsByDocument.set(document, errors);
     return errors;
-  }
-
-  function keep(text: string, document: DocumentNode, errors: readonly GraphQLError[]): void {
-    parsed.set(text, document);
-    errorsByDocument.set(document, errors);
   }
 
   function parseNew(text: string): DocumentNode | undefined {
@@ -116,20 +102,19 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
       const known = parsed.get(text);
       const document = known ?? parseNew(text);
       if (!document) return undefined;
-      const errors = known ? errorsOf(known) : check(document);
+      const errors = errorsOf(document);
       const isValid = errors.length === 0;
       // Also cache an invalid document: GraphQL Yoga executes it next, and would parse it again.
       const isLasting = known !== undefined || !isValid || hasSeen(text);
-      if (isLasting && !known) keep(text, document, errors);
+      if (isLasting && !known) parsed.set(text, document);
       if (!isValid) return undefined;
       const accepted = { document, isLasting };
       if (isLasting && text.length <= MAX_CACHED_LENGTH) last = { text, accepted };
       return accepted;
     },
     checkTokens(source) {
-      const { maxQueryTokens } = limits;
-      const exceeded = exceededTokenLimit(source, maxQueryTokens);
-      if (exceeded) throw exceeded === 'name' ? nameTooLong() : tooManyTokens(maxQueryTokens);
+      const error = exceededTokenLimit(source, limits.maxQueryTokens);
+      if (error) throw error;
     },
   };
 }

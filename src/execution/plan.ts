@@ -9,6 +9,7 @@ import {
   type GraphQLOutputType,
   type GraphQLResolveInfo,
   type GraphQLSchema,
+  getArgumentValues,
   getNullableType,
   isLeafType,
   isListType,
@@ -22,7 +23,7 @@ import { type Fragments, fragmentsOf } from './document-limits.js';
 import { assertSynchronous, type Execution, fallBack, type Write } from './execution.js';
 import { leafJsonOf } from './json.js';
 import { kept, type Memory } from './kept-json.js';
-import { argumentsOf, type Variables } from './variables.js';
+import type { Variables } from './variables.js';
 
 /** The field whose value is written. */
 interface Place {
@@ -117,7 +118,7 @@ export class Plan {
     const argumentsIn = (execution: Execution) => {
       if (args.length === 0) return NO_ARGUMENTS;
       execution.usesVariables = true;
-      return argumentsOf(field, node, execution.variables);
+      return getArgumentValues(field, node, execution.variables);
     };
     return (source, execution) => {
       execution.text += start;
@@ -223,8 +224,7 @@ class Info implements GraphQLResolveInfo {
   }
 }
 
-/** The result of the default resolver. Falls back for functions, which that would call. */
+/** The result of the default resolver, except that it calls functions; no type accepts them as values. */
 function propertyOf(source: unknown, name: string): unknown {
-  const value = typeof source === 'object' ? (source as Variables | null)?.[name] : undefined;
-  return typeof value === 'function' ? fallBack() : value;
+  return typeof source === 'object' ? (source as Variables | null)?.[name] : undefined;
 }

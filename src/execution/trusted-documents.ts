@@ -166,39 +166,20 @@ interface ReportLog {
   warn(facts: object, message: string): void;
 }
 
-type DocumentChecks = Pick<Documents, 'checkTokens' | 'errorsOf'>;
-
 /** Maximum invalid documents that the log names. */
 const MAX_LOGGED = 50;
 
 /**
- * Logs which trusted documents are invalid, so that clients cannot use them. It never rejects.
+ * Logs which trusted documents are invalid, so that clients cannot use them. It never rejects, and checks each document
+ * in its own turn of the event loop.
  *
  * @param manifest texts by id
  */
 export async function reportInvalidDocuments(
   manifest: ReadonlyMap<string, string>,
-  documents: DocumentChecks,
+  documents: Pick<Documents, 'checkTokens' | 'errorsOf'>,
   log: ReportLog,
 ): Promise<void> {
-  const invalid = await invalidDocuments(manifest, documents);
-  const count = manifest.size;
-  if (invalid.size === 0) {
-    log.info({ count }, 'All trusted documents are valid');
-    return;
-  }
-  const shown = Object.fromEntries([...invalid].slice(0, MAX_LOGGED));
-  log.warn(
-    { count, invalidCount: invalid.size, invalid: shown },
-    'Some trusted documents are invalid: clients that ask for them get these errors',
-  );
-}
-
-/** The error of each invalid document, by id. Each document is checked in its own turn of the event loop. */
-async function invalidDocuments(
-  manifest: ReadonlyMap<string, string>,
-  documents: DocumentChecks,
-): Promise<ReadonlyMap<string, string>> {
   const invalid = new Map<string, string>();
   for (const [id, text] of manifest) {
     await setImmediate();
@@ -210,5 +191,12 @@ async function invalidDocuments(
       invalid.set(id, error instanceof Error ? error.message : String(error));
     }
   }
-  return invalid;
+  const count = manifest.size;
+  if (invalid.size === 0) log.info({ count }, 'All trusted documents are valid');
+  else {
+    log.warn(
+      { count, invalidCount: invalid.size, invalid: Object.fromEntries([...invalid].slice(0, MAX_LOGGED)) },
+      'Some trusted documents are invalid: clients that ask for them get these errors',
+    );
+  }
 }

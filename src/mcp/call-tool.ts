@@ -13,12 +13,17 @@ export interface ToolOperation {
 /** Executes an operation like a request for it. Resolves with the JSON of the response. */
 export type ExecuteOperation = (operation: ToolOperation) => Promise<string>;
 
-/** The result of a tool in the form of the protocol. */
-export type ToolResult = {
-  readonly content: { readonly type: 'text'; readonly text: string }[];
-  readonly structuredContent?: Readonly<Record<string, unknown>>;
-  readonly isError?: true;
-};
+/** The result of a tool. */
+export interface ToolResult {
+  /** In the form of the protocol. */
+  readonly result: {
+    readonly content: { readonly type: 'text'; readonly text: string }[];
+    readonly structuredContent?: Readonly<Record<string, unknown>>;
+    readonly isError?: true;
+  };
+  /** The distinct codes of its errors. */
+  readonly codes: readonly string[];
+}
 
 /** A tool as it is offered and called. */
 export interface PreparedTool extends Omit<Tool, 'document'> {
@@ -128,14 +133,10 @@ export async function callTool(
   if (response.errors || !response.data) return errorResult(tool, response);
   const { data } = response;
   // Also as text, for clients that do not read structured results.
-  return { content: [{ type: 'text', text: JSON.stringify(data) }], structuredContent: data };
-}
-
-/** The codes of the errors of a result. */
-export function codesIn({ isError, content }: ToolResult): readonly string[] {
-  if (!isError) return [];
-  const { errors } = JSON.parse(content[0]?.text ?? '{}') as { errors: readonly { code: string }[] };
-  return [...new Set(errors.map(({ code }) => code))];
+  return {
+    result: { content: [{ type: 'text', text: JSON.stringify(data) }], structuredContent: data },
+    codes: [],
+  };
 }
 
 /** A result with errors. It includes the data of the parts that succeeded, which may be enough for the agent. */
@@ -146,7 +147,8 @@ function errorResult(tool: PreparedTool, { data, errors = [] }: GraphResponse): 
     ...(path ? { path } : {}),
   }));
   const text = JSON.stringify(data ? { errors: shown, data } : { errors: shown });
-  return { content: [{ type: 'text', text }], isError: true };
+  const codes = [...new Set(shown.map(({ code }) => code))];
+  return { result: { content: [{ type: 'text', text }], isError: true }, codes };
 }
 
 function shortened(text: string): string {

@@ -1,16 +1,10 @@
 /* Serves the tools for agents at `/mcp`. */
+import { closeSync, openSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import type { Server } from '@modelcontextprotocol/server';
 import type { GraphQLSchema } from 'graphql';
 import { object, optional, record, string, unknown } from 'valibot';
-import {
-  callTool,
-  codesIn,
-  type ExecuteOperation,
-  type PreparedTool,
-  prepareTool,
-  queryTool,
-} from './call-tool.js';
-import { loadProtocol, type Protocol } from './load-protocol.js';
+import { callTool, type ExecuteOperation, type PreparedTool, prepareTool, queryTool } from './call-tool.js';
 import { INSTRUCTIONS, TOOLS } from './tools.js';
 
 export interface McpOptions {
@@ -59,6 +53,22 @@ const NO_VALIDATOR = {
   },
 };
 
+/** The package of the protocol. */
+type Protocol = typeof import('@modelcontextprotocol/server');
+
+const require = createRequire(import.meta.url);
+const PACKAGE = require.resolve('@modelcontextprotocol/server');
+
+/**
+ * Loads the package. It takes 10 MB, and most processes never need it. `require` opens one file after another, while
+ * import() would open a hundred at once. If no file handle is free, this throws before it calls `require`: Node would
+ * remember the failure and never load the package. So it can be called again.
+ */
+function loadProtocol(): Protocol {
+  closeSync(openSync(PACKAGE, 'r'));
+  return require(PACKAGE) as Protocol;
+}
+
 /** Makes the handler. The first message loads the package of the protocol, and derives the tools from the graph. */
 export function createMcp(options: McpOptions): McpHandler {
   let handler: McpHandler | undefined;
@@ -106,8 +116,8 @@ function createHandler({ schema, sdl, version, onError }: McpOptions, protocol: 
       facts.codes = ['BAD_USER_INPUT'];
       const tool = toolNamed(params.name);
       facts.operation = tool.operation;
-      const result = await callTool(tool, params.arguments ?? {}, execute);
-      facts.codes = codesIn(result);
+      const { result, codes } = await callTool(tool, params.arguments ?? {}, execute);
+      facts.codes = codes;
       return result;
     });
     return server;

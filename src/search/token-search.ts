@@ -2,8 +2,7 @@
 import type { Token } from '../domain/listing.js';
 import { blankRankOf, NO_SYMBOL_MATCH, rankOf, STATE, STATES, symbolMatchOf } from './order/ranks.js';
 import type { SortKey, TokenOrder } from './order/token-order.js';
-import { orderOf } from './orders.js';
-import { type Position, pageOf } from './page.js';
+import { orderOf, type Position, pageOf } from './orders.js';
 import { type Interpretation, interpretationsOf } from './text.js';
 import { allowedTokens, type TokenSearchFilter } from './token-filter.js';
 import type { Places, TokenIndexes } from './token-indexes.js';

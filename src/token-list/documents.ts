@@ -70,29 +70,16 @@ export type TokenListDocuments = (
   chainKey?: string,
 ) => Promise<TokenListDocument | undefined> | undefined;
 
+/** The key of the list of all chains. No chain has it. */
+const WHOLE = '';
+
 /** The lists of one state. */
 interface Lists {
   readonly state: TokenListState;
   /** By lower-case key. */
   readonly chains: ReadonlyMap<string, EvmChain>;
-  whole?: Promise<TokenListDocument> | undefined;
-  readonly ofChains: LRUCache<string, TokenListDocument, TokenSnapshot>;
-}
-
-function createLists(state: TokenListState): Lists {
-  const chains = new Map(state.chains.map((chain) => [chain[0].toLowerCase(), chain]));
-  const ofChains = new LRUCache<string, TokenListDocument, TokenSnapshot>({
-    maxSize: MAX_CHAIN_LIST_BYTES,
-    // Includes the compressed bodies.
-    sizeCalculation: ({ body }) => DOCUMENT_BYTES + Math.ceil(1.5 * body.byteLength),
-    // A list that is evicted while it is made is still returned.
-    ignoreFetchAbort: true,
-    fetchMethod: (key, _before, { context }) => {
-      const chain = chains.get(key);
-      return chain && createDocument(context.byChain(chain[0]), [chain], state);
-    },
-  });
-  return { state, chains, ofChains };
+  /** By the lower-case key of their chain, or {@link WHOLE}. */
+  readonly documents: LRUCache<string, TokenListDocument, TokenSnapshot>;
 }
 
 /**
@@ -103,27 +90,33 @@ function createLists(state: TokenListState): Lists {
 export function createTokenListDocuments(onMade: (whole: TokenListDocument) => void): TokenListDocuments {
   let lists: Lists | undefined;
 
-  async function makeWhole(current: Lists, { rows }: TokenSnapshot): Promise<TokenListDocument> {
-    try {
-      const whole = await createDocument(rows, current.state.chains, current.state);
-      onMade(whole);
-      return whole;
-    } catch (error) {
-      current.whole = undefined;
-      throw error;
-    }
+  function createLists(state: TokenListState): Lists {
+    const chains = new Map(state.chains.map((chain) => [chain[0].toLowerCase(), chain]));
+    const documents = new LRUCache<string, TokenListDocument, TokenSnapshot>({
+      maxSize: MAX_CHAIN_LIST_BYTES,
+      // Includes the compressed bodies. The list of all chains always fits.
+      sizeCalculation: ({ body }, key) =>
+        DOCUMENT_BYTES + (key === WHOLE ? 0 : Math.ceil(1.5 * body.byteLength)),
+      // A list that is evicted while it is made is still returned.
+      ignoreFetchAbort: true,
+      async fetchMethod(key, _before, { context }) {
+        const chain = chains.get(key);
+        if (chain) return createDocument(context.byChain(chain[0]), [chain], state);
+        const whole = await createDocument(context.rows, state.chains, state);
+        onMade(whole);
+        return whole;
+      },
+    });
+    return { state, chains, documents };
   }
 
   return ({ chains, tokens }, chainKey) => {
     const state = tokens && tokenListStateOf(tokens, chains);
     if (!tokens || !state) return undefined;
     if (lists?.state !== state) lists = createLists(state);
-    if (chainKey === undefined) {
-      lists.whole ??= makeWhole(lists, tokens);
-      return lists.whole;
-    }
-    const key = chainKey.toLowerCase();
-    return lists.chains.has(key) ? lists.ofChains.fetch(key, { context: tokens }) : NONE;
+    const key = chainKey?.toLowerCase() ?? WHOLE;
+    const isKnown = chainKey === undefined || lists.chains.has(key);
+    return isKnown ? lists.documents.fetch(key, { context: tokens }) : NONE;
   };
 }
 

@@ -28,14 +28,6 @@ describe('a repeated operation', () => {
     }
   });
 
-  it('uses the variables of each request', async () => {
-    const { query } = await createTestGateway();
-    const text = 'query ($k: String!) { chain(chainKey: $k) { chainKey } }';
-    for (const k of ['base', 'sei', 'base', 'nope', 'solana']) {
-      expect((await query(text, { k })).data).toEqual({ chain: k === 'nope' ? null : { chainKey: k } });
-    }
-  });
-
   it('never runs a text of the client as code', async () => {
     const { query } = await createTestGateway();
     // graphql-jit 0.8.9, once used here, inserted the text after this mark into code that it ran.
@@ -45,45 +37,6 @@ describe('a repeated operation', () => {
       for (let nth = 0; nth < 3; nth++) {
         expect(await query(text)).toEqual({ data: { chain: null } });
         expect(globalThis).not.toHaveProperty('wasRun');
-      }
-    }
-  });
-
-  it('keeps the operations of a document apart', async () => {
-    const { post } = await createTestGateway();
-    const query =
-      'query A($y: Boolean!) { chain(chainKey: "base") { ...C @include(if: $y) } } query B { chain(chainKey: "base") { ...C } } fragment C on Chain { name }';
-    for (const operationName of ['A', 'A', 'B', 'B', 'B']) {
-      const response = await post({ query, operationName, variables: { y: true } });
-      expect(await response.json()).toEqual({ data: { chain: { name: 'Base' } } });
-    }
-  });
-
-  it.each([
-    ['a fragment', '...C ...C @skip(if: $s)', { name: 'Base' }],
-    ['a fragment, the other way round', '...C @include(if: true) ...C @include(if: $s)', { name: 'Base' }],
-    ['nothing', '...C @skip(if: $s) ...C', null],
-  ])('looks at a condition that is null as graphql-js does: behind %s', async (_name, fields, chain) => {
-    const { query } = await createTestGateway();
-    const text = `query ($s: Boolean = false) { chain(chainKey: "base") { ${fields} } } fragment C on Chain { name }`;
-    for (let nth = 0; nth < 3; nth++) {
-      const { data, errors } = await query(text, { s: null });
-      expect(data).toEqual({ chain });
-      expect(errors?.length).toBe(chain ? undefined : 1);
-    }
-  });
-
-  it('is the one that `operationName` names', async () => {
-    const { post } = await createTestGateway();
-    const query =
-      'query A { chain(chainKey: "base") { chainKey } } query B { chain(chainKey: "sei") { name } }';
-    for (let nth = 0; nth < 3; nth++) {
-      for (const [operationName, chain] of [
-        ['A', { chainKey: 'base' }],
-        ['B', { name: 'SEI' }],
-      ]) {
-        const response = await post({ query, operationName });
-        expect(await response.json()).toEqual({ data: { chain } });
       }
     }
   });

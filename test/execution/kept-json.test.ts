@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import type { Tracker } from '../../src/execution/execution.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
-import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { json, status } from '../support/fake-upstream.js';
 import { withHeldBack } from '../support/held-back.js';
-import { codesOf } from '../support/test-gateway.js';
-import { refreshWith, startServer, type TestServer } from '../support/test-server.js';
+import { type Answered, codesOf } from '../support/test-gateway.js';
+import { refreshWith, startServer, type TestServer, type TestServerOptions } from '../support/test-server.js';
 import { createWriter } from './support/writer.js';
 
 /** A state that a field of rows reads. */
@@ -171,6 +171,28 @@ const MANY = Object.freeze(
   Array.from({ length: 100 }, (_, nth) => Object.freeze({ a: `row ${nth} ${'x'.repeat(100)}`, b: nth })),
 );
 
+const LONG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
+
+/** Starts a gateway with both listings. */
+async function startLoaded(options: TestServerOptions): Promise<TestServer> {
+  const server = await startServer({ ...options, config: { ...LONG, ...options.config } });
+  await server.ask({ query: '{ chains { name } tokens { name } }' });
+  return server;
+}
+
+/** Sends a query again and again with another `$other`, so that its response is made anew, with kept JSON. */
+function repeatedly<Data>({ ask }: TestServer, query: string, variables: object = {}) {
+  let times = 0;
+  return async () => {
+    const { headers, body } = await ask({
+      query,
+      variables: { ...variables, other: `other-${times++}` },
+      method: 'GET',
+    });
+    return { headers, ...(JSON.parse(String(body)) as Answered<Data>) };
+  };
+}
+
 describe('a list with other variables each time', () => {
   const ROW_COUNT = 30;
   const upstreamRows = (usd: number) => {
@@ -183,17 +205,12 @@ describe('a list with other variables each time', () => {
     'query ($other: String!) { tokens(srcChainKey: "ethereum") { symbol price { usd } chain { name } } other: chain(chainKey: $other) { name } }';
 
   it('has the same body and headers each time, and new ones after a refresh', async () => {
-    const upstream = await startFakeUpstream(upstreamRows(1));
-    const server = await startServer({ upstream, config: LONG });
-    let other = 0;
+    const server = await startLoaded({ listings: upstreamRows(1) });
+    const send = repeatedly(server, QUERY);
     const ask = async () => {
-      const { headers, body } = await server.ask({
-        query: QUERY,
-        variables: { other: `other-${other++}` },
-        method: 'GET',
-      });
+      const { headers, ...body } = await send();
       const { date: _date, age: _age, 'x-request-id': _id, 'cache-control': control, ...same } = headers;
-      return { body: JSON.parse(String(body)), headers: same, control: control?.replace(/\d+/g, '') };
+      return { body, headers: same, control: control?.replace(/\d+/g, '') };
     };
     const expectAnswers = async (usd: number, name: string) => {
       const first = await ask();
@@ -203,7 +220,6 @@ describe('a list with other variables each time', () => {
       expect(first.body).toEqual({ data: { tokens, other: null } });
       for (let nth = 0; nth < 3; nth++) expect(await ask()).toEqual(first);
     };
-    await server.ask({ query: '{ chains { name } tokens { name } }' });
     await expectAnswers(1, 'The ethereum chain');
     await refreshWith(server, upstreamRows(2).tokens, [chainRow('ethereum')]);
     await expectAnswers(2, 'The ethereum chain');
@@ -213,21 +229,12 @@ describe('a list with other variables each time', () => {
 
   it('shows no price that has become too old', async () => {
     const clock = stopClocks();
-    const upstream = await startFakeUpstream(upstreamRows(1));
-    const server = await startServer({ upstream, config: { ...LONG, priceMaxAgeMs: 60_000 } });
-    await server.ask({ query: '{ chains { name } tokens { name } }' });
-    let other = 0;
+    const server = await startLoaded({ listings: upstreamRows(1), config: { priceMaxAgeMs: 60_000 } });
+    const send = repeatedly<{ tokens: { price: { usd: number } | null }[] }>(server, QUERY);
     const prices = async () => {
-      const { body, headers } = await server.ask({
-        query: QUERY,
-        variables: { other: `other-${other++}` },
-        method: 'GET',
-      });
-      const { tokens } = JSON.parse(String(body)).data as { tokens: { price: { usd: number } | null }[] };
-      return [
-        new Set(tokens.map(({ price }) => price?.usd)),
-        /max-age=(\d+)/.exec(headers['cache-control'] ?? '')?.[1],
-      ];
+      const { data, headers } = await send();
+      const shown = new Set(data?.tokens.map(({ price }) => price?.usd));
+      return [shown, /max-age=(\d+)/.exec(headers['cache-control'] ?? '')?.[1]];
     };
     for (let nth = 0; nth < 3; nth++) {
       const [shown, maxAge] = await prices();
@@ -243,9 +250,7 @@ describe('a list with other variables each time', () => {
   });
 
   it('is written again after a change of chains that only its list reads', async () => {
-    const upstream = await startFakeUpstream(upstreamRows(1));
-    const server = await startServer({ upstream, config: LONG });
-    await server.ask({ query: '{ chains { name } tokens { name } }' });
+    const server = await startLoaded({ listings: upstreamRows(1) });
     const query = 'query ($key: String) { tokens(srcChainKey: $key) { symbol chain { name } } }';
     const ask = async () => String((await server.ask({ query, variables: { key: 'ethereum' } })).body);
     // The third response is from the response cache, whose entry was made with the kept list.
@@ -269,23 +274,15 @@ async function refreshOnly({ snapshots, upstream }: TestServer, name: 'chains' |
 }
 
 describe('kept JSON of one listing', () => {
-  const ROWS_OF_UPSTREAM = { chains: [chainRow('ethereum')], tokens: [tokenRow('ethereum', '0x1')] };
+  const CHAINS = { chains: [chainRow('ethereum')] };
   const TOKEN = `0x${'1'.repeat(40)}`;
 
   /** Starts a gateway that has kept the JSON of this field. @returns it, and a function that queries the field again */
   async function startWith(field: string) {
-    const upstream = await startFakeUpstream({
-      ...ROWS_OF_UPSTREAM,
-      tokens: [tokenRow('ethereum', TOKEN)],
-    });
-    const server = await startServer({ upstream, config: LONG });
-    await server.ask({ query: '{ chains { name } tokens { name } }' });
-    let other = 0;
-    const ask = async () => {
-      const variables = { other: `other-${other++}` };
-      const query = `query ($other: String!) { shown: ${field} other: chain(chainKey: $other) { name } }`;
-      return JSON.stringify(JSON.parse(String((await server.ask({ query, variables })).body)).data.shown);
-    };
+    const server = await startLoaded({ listings: { ...CHAINS, tokens: [tokenRow('ethereum', TOKEN)] } });
+    const query = `query ($other: String!) { shown: ${field} other: chain(chainKey: $other) { name } }`;
+    const send = repeatedly<{ shown: unknown }>(server, query);
+    const ask = async () => JSON.stringify((await send()).data?.shown);
     const first = await ask();
     for (let nth = 0; nth < 3; nth++) expect(await ask()).toBe(first);
     return { server, ask, first };
@@ -330,20 +327,14 @@ describe('kept JSON of one listing', () => {
 describe('JSON that is used again', () => {
   it('counts as many rows as when it was written', async () => {
     const tokens = Array.from({ length: 4 }, (_, nth) => tokenRow('ethereum', `0x${nth + 1}`));
-    const upstream = await startFakeUpstream({ chains: [chainRow('ethereum')], tokens });
-    const decorate = withHeldBack({
-      USDC: [{ fact: 'decimals', served: '6', upstream: '7', since: 1 }],
-    });
+    const decorate = withHeldBack({ USDC: [{ fact: 'decimals', served: '6', upstream: '7', since: 1 }] });
+    const listings = { chains: [chainRow('ethereum')], tokens };
     // Eight rows each time: four tokens, and one fact of each.
-    const server = await startServer({ upstream, decorate, config: { ...LONG, maxRows: 15 } });
+    const server = await startServer({ listings, decorate, config: { ...LONG, maxRows: 15 } });
     const field = 'tokens { symbol heldBack { fact } }';
-    for (let nth = 0; nth < 4; nth++) {
-      const asked = {
-        query: `query ($o: String!) { ${field} again: ${field} o: chain(chainKey: $o) { name } }`,
-      };
-      const { body } = await server.ask({ ...asked, variables: { o: `${nth}` } });
-      expect(codesOf(JSON.parse(String(body)))).toEqual(['LIMIT_EXCEEDED']);
-    }
+    const query = `query ($other: String!) { ${field} again: ${field} other: chain(chainKey: $other) { name } }`;
+    const send = repeatedly(server, query);
+    for (let nth = 0; nth < 4; nth++) expect(codesOf(await send())).toEqual(['LIMIT_EXCEEDED']);
   });
 
   it('does not show expired routes, even if another field had read them', async () => {
@@ -351,33 +342,27 @@ describe('JSON that is used again', () => {
     const tokens = [from, to, later].map((address, nth) =>
       tokenRow(nth === 0 ? 'a' : `b${nth}`, address ?? ''),
     );
-    const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens });
     const clock = stopClocks();
-    const server = await startServer({ upstream, config: { ...LONG, destinationsFreshMs: 60_000 } });
-    await server.ask({ query: '{ chains { name } tokens { name } }' });
+    const server = await startLoaded({
+      listings: { chains: [chainRow('a')], tokens },
+      config: { destinationsFreshMs: 60_000 },
+    });
     const query = `query ($from: String!, $other: String!) {
       first: destinations(srcChainKey: "a", srcToken: $from) { chainKey }
       token(chainKey: "a", address: $from) { destinations { chainKey } }
       other: chain(chainKey: $other) { name }
     }`;
-    const expectRoutes = async (chainKey: string, times: number) => {
-      for (let nth = 0; nth < 4; nth++) {
-        const { body } = await server.ask({ query, variables: { from, other: `${times}-${nth}` } });
-        const routes = [{ chainKey }];
-        expect(JSON.parse(String(body)).data).toEqual({
-          first: routes,
-          token: { destinations: routes },
-          other: null,
-        });
-      }
+    const send = repeatedly(server, query, { from });
+    const expectRoutes = async (chainKey: string) => {
+      const routes = [{ chainKey }];
+      for (let nth = 0; nth < 4; nth++)
+        expect((await send()).data).toEqual({ first: routes, token: { destinations: routes }, other: null });
     };
-    upstream.plan('tokens', json({ tokens: [tokens[1]] }));
-    await expectRoutes('b1', 1);
-    upstream.plan('tokens', json({ tokens: [tokens[2]] }));
+    server.upstream.plan('tokens', json({ tokens: [tokens[1]] }));
+    await expectRoutes('b1');
+    server.upstream.plan('tokens', json({ tokens: [tokens[2]] }));
     clock.advance(120_000);
     await untilCachesSeeTheTime();
-    await expectRoutes('b2', 2);
+    await expectRoutes('b2');
   });
 });
-
-const LONG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };

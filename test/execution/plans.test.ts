@@ -3,13 +3,18 @@ import {
   buildSchema,
   type ExecutionResult,
   execute,
+  type GraphQLFieldResolver,
   GraphQLObjectType,
   type GraphQLSchema,
+  getVariableValues,
+  type OperationDefinitionNode,
   parse,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { exceedsBytes } from '../../src/execution/json.js';
+import { coerceVariables } from '../../src/execution/variables.js';
 import { collectUnhandledRejections } from '../support/unhandled-rejections.js';
+import { ODD_VALUES } from './support/odd-values.js';
 import { createWriter } from './support/writer.js';
 
 type Resolve = (source: unknown, args: object, context: { readonly is?: string }) => unknown;
@@ -17,9 +22,16 @@ type Resolve = (source: unknown, args: object, context: { readonly is?: string }
 /** A schema with these resolvers, by `Type.field`; `Type` alone stands for `isTypeOf` or `resolveType`. */
 function schemaWith(resolvers: Readonly<Record<string, Resolve>>): GraphQLSchema {
   const schema = buildSchema(
-    `type Query { text: String texts: [String!] lists: [[String]] row: Row rows: [Row!] node: Node }
+    `type Query { text: String texts: [String!] lists: [[String]] row: Row rows: [Row!] node: Node all: All }
      interface Node { a: String }
-     type Row implements Node { a: String b: String row: Row }`,
+     type Row implements Node { a: String b: String row: Row }
+     type All {
+       text: String id: ID count: Int ratio: Float flag: Boolean color: Color json: Json strict: String!
+       texts: [String!] lists: [[String]] row: Row rows: [Row!] node: Node thing: Thing
+     }
+     union Thing = Row | All
+     scalar Json
+     enum Color { RED }`,
   );
   for (const [path, resolve] of Object.entries(resolvers)) {
     const [typeName = '', fieldName] = path.split('.');
@@ -112,6 +124,125 @@ describe('a plan', () => {
     expect(written(schemaWith(resolvers), text)).toBeUndefined();
     expect(await unhandled()).toEqual([]);
   });
+});
+
+describe('a field is written as by graphql-js or not at all, whatever its value,', () => {
+  const ROW = { __typename: 'Row', a: 'x' };
+  const USUAL = {
+    ...{ text: 'x', id: 7, count: 1, ratio: 0.5, flag: true, color: 'RED', json: 'x', strict: 'x' },
+    ...{ texts: ['x'], lists: [['x'], null], row: ROW, rows: [ROW], node: ROW, thing: ROW },
+  };
+
+  it.each(Object.entries(USUAL))('of %s', async (name, usual) => {
+    const unhandled = collectUnhandledRejections();
+    const below = JSON.stringify(usual).includes('Row') ? ' { ... on Row { a } }' : '';
+    const text = `{ all { ${name}${below} } }`;
+    for (const [nth, makeOdd] of [() => usual, ...ODD_VALUES].entries()) {
+      const get = () => makeOdd(usual);
+      for (const resolvers of [
+        { 'Query.all': () => ({}), [`All.${name}`]: get },
+        { 'Query.all': () => Object.defineProperty({}, name, { enumerable: true, get }) },
+      ]) {
+        const schema = schemaWith(resolvers);
+        const result = execute({ schema, document: parse(text) });
+        const { errors } = await result;
+        const own = textOf(written(schema, text));
+        if (nth === 0 || own !== undefined)
+          expect([nth, own]).toEqual([
+            nth,
+            errors || result instanceof Promise ? undefined : JSON.stringify(result),
+          ]);
+      }
+    }
+    // graphql-js, too, leaves rejections unhandled; another test is about the writer alone.
+    await unhandled();
+  });
+});
+
+describe('a resolver', () => {
+  type Resolver = GraphQLFieldResolver<unknown, unknown>;
+  const schemaWithText = (resolve: Resolver) => schemaWith({ 'Query.text': resolve as unknown as Resolve });
+  const TEXT = 'query Q($y: Boolean = true) { ...F @include(if: $y) } fragment F on Query { text }';
+
+  it('gets the facts about its field', () => {
+    const resolve: Resolver = (_query, _args, _context, info) => {
+      const {
+        fieldName,
+        fieldNodes,
+        returnType,
+        parentType,
+        fragments,
+        variableValues,
+        operation,
+        rootValue,
+      } = info;
+      const nodes = [fieldNodes.length, String(returnType), parentType.name, operation.name?.value];
+      return JSON.stringify([fieldName, nodes, Object.keys(fragments), variableValues, rootValue]);
+    };
+    const { write } = createWriter(schemaWithText(resolve), TEXT);
+    expect(textOf(write({}, { y: true }))).toBe(executed(schemaWithText(resolve), TEXT));
+  });
+
+  it('leaves the operation to graphql-js if it reads its path, even if it catches the error', () => {
+    const resolve: Resolver = (_query, _args, _context, info) => {
+      try {
+        return String(info.path.key);
+      } catch {
+        return 'caught';
+      }
+    };
+    expect(createWriter(schemaWithText(resolve), TEXT).write({}, { y: true })).toBeUndefined();
+  });
+});
+
+describe('variables of any type', () => {
+  const schema = buildSchema(
+    `type Query { a: Int } enum Color { RED GREEN }
+     input Inner { n: Int = 3 list: [String!] color: Color = RED more: Inner }`,
+  );
+  const scalars = fc.constantFrom<unknown[]>(
+    undefined,
+    null,
+    0,
+    1.5,
+    -0,
+    2 ** 31,
+    'x',
+    '7',
+    'RED',
+    true,
+    {},
+    [],
+  );
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof({ depthSize: 'small' }, scalars, fc.array(tie('value'), { maxLength: 3 }), tie('inner')),
+    inner: fc.record(
+      {
+        n: fc.oneof({ weight: 9, arbitrary: fc.constantFrom(1, null, undefined) }, tie('value')),
+        list: fc.oneof({ weight: 9, arbitrary: fc.constantFrom('x', ['x']) }, tie('value')),
+        color: fc.oneof({ weight: 9, arbitrary: fc.constantFrom('RED', 'GREEN') }, tie('value')),
+        more: fc.oneof({ weight: 9, arbitrary: tie('inner') }, tie('value')),
+        constructor: scalars,
+      },
+      { requiredKeys: [], noNullPrototype: true },
+    ),
+  }));
+
+  it.each(['Int', 'Float!', 'ID', 'Boolean', 'Color', 'Inner', 'Inner!', '[[Inner]]', '[String!]!', 'Nope'])(
+    'are coerced as by graphql-js or not at all: %s',
+    (type) => {
+      const text = `query ($v: ${type}, $other: ${type.replace('!', '')} = null) { a }`;
+      const { definitions } = parse(text);
+      const [operation] = definitions as [OperationDefinitionNode];
+      fc.assert(
+        fc.property(value, fc.boolean(), (v, isGiven) => {
+          const given = isGiven ? { v } : {};
+          const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], given);
+          expect(coerceVariables(schema, operation, given)).toStrictEqual(coerced);
+        }),
+      );
+    },
+  );
 });
 
 describe('the limit on the bytes of a response', () => {

@@ -1,6 +1,7 @@
 import { buildSchema } from 'graphql';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { demoChains } from '../fixtures/demo.js';
+import { afterTests } from '../support/ends.js';
 import { ask } from '../support/gateway-process.js';
 import {
   areRoutersMissing,
@@ -29,8 +30,7 @@ interface Shown {
 }
 
 describe.skipIf(areRoutersMissing)('a subgraph that knows chains by their CAIP-2 alone', () => {
-  const ends: (() => Promise<void>)[] = [];
-  const atEnd = (end: () => Promise<void>) => ends.unshift(end);
+  const atEnd = afterTests();
   const addresses = new Map<string, string>();
   let federated: Subgraphs;
 
@@ -54,9 +54,6 @@ describe.skipIf(areRoutersMissing)('a subgraph that knows chains by their CAIP-2
         addresses.set(router, await startRouter(router, graphs, atEnd));
       }),
     );
-  });
-  afterAll(async () => {
-    for (const end of ends) await end();
   });
 
   it('is composed with our graph by each composer without errors', async () => {

@@ -2,10 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { startFakeUpstream, status } from '../support/fake-upstream.js';
+import { status } from '../support/fake-upstream.js';
 import { type Answered, codesOf, createTestGateway } from '../support/test-gateway.js';
 
-const PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 const ZERO = `0x${'0'.repeat(40)}`;
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 
@@ -88,29 +87,6 @@ describe('_entities', () => {
         ],
       },
     });
-  });
-
-  it('finds tokens by hex addresses in any case, and native ones by either address, in keys and in ids', async () => {
-    const { query } = await createTestGateway();
-    const writings = [USDC, USDC.toLowerCase(), USDC.toUpperCase(), ZERO, PLACEHOLDER.toLowerCase()];
-    const { data, errors } = await query<Entities>(ENTITIES, {
-      representations: writings.flatMap((address) => [
-        token('ethereum', address),
-        tokenById('ethereum', address),
-        {
-          __typename: 'Token',
-          id: Buffer.from(JSON.stringify(['Token', 'ethereum', address])).toString('base64'),
-        },
-      ]),
-    });
-    expect(errors).toBeUndefined();
-    expect(data?._entities.map((found) => found?.address)).toEqual([
-      ...Array(9).fill(USDC),
-      ...Array(6).fill(PLACEHOLDER),
-    ]);
-    const mint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
-    const exact = { representations: [token('solana', mint), token('solana', mint.toLowerCase())] };
-    expect((await query<Entities>(ENTITIES, exact)).data?._entities).toEqual([token('solana', mint), null]);
   });
 
   it('gives null and one error for a malformed representation, and resolves the others', async () => {
@@ -213,12 +189,14 @@ describe('_entities', () => {
   });
 
   it('fails only for entities whose listing fails', async () => {
-    const upstream = await startFakeUpstream({
-      chains: [chainRow('base')],
-      tokens: [tokenRow('base', '0x1')],
+    const { query, upstream } = await createTestGateway({
+      listings: {
+        chains: [chainRow('base')],
+        tokens: [tokenRow('base', '0x1')],
+      },
+      config: { upstreamRetries: 0 },
     });
     upstream.plan('chains', status(500));
-    const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
     const representations = [chain('base'), token('base', '0X1'), 'bad'];
     const answer = await query<Entities>(ENTITIES, { representations });
     expect(answer.data?._entities).toEqual([null, token('base', '0x1'), null]);

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { Kind, parse } from 'graphql';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { schema } from '../../src/graph/schema/index.js';
 import { demoChains } from '../fixtures/demo.js';
+import { afterTests } from '../support/ends.js';
 import { ask } from '../support/gateway-process.js';
 import { operationsOf } from '../support/generated-operations.js';
 import type { PassedRequest } from './support/counting-proxy.js';
@@ -81,8 +82,7 @@ interface TokenRow {
 }
 
 describe.skipIf(areRoutersMissing)('a larger graph', () => {
-  const ends: (() => Promise<void>)[] = [];
-  const atEnd = (end: () => Promise<void>) => ends.unshift(end);
+  const atEnd = afterTests();
   const addresses = new Map<Router, string>();
   let subgraphs: Subgraphs;
 
@@ -92,9 +92,6 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
     await Promise.all(
       ROUTERS.map(async (router) => addresses.set(router, await startRouter(router, subgraphs, atEnd))),
     );
-  });
-  afterAll(async () => {
-    for (const end of ends) await end();
   });
 
   /** The response of a router, and its requests to our gateway. */

@@ -82,12 +82,11 @@ describe('the cost of an operation', () => {
 
   it('is at least the cost of its response, for any operation', async () => {
     const chains = demoChains.filter(({ chainKey }) => ['ethereum', 'base', 'solana'].includes(chainKey));
-    const upstream = await startFakeUpstream({ chains, tokens: demoTokens.slice(0, 40) });
-    const gateway = await createTestGateway({ upstream });
+    const gateway = await createTestGateway({ listings: { chains, tokens: demoTokens.slice(0, 40) } });
     await gateway.query('{ chains { name } tokens { symbol } }');
     let counted = 0;
     await fc.assert(
-      fc.asyncProperty(operationsOf({}), async ({ query, variables, operationName }) => {
+      fc.asyncProperty(operationsOf(), async ({ query, variables, operationName }) => {
         if (validate(schema, parse(query)).length > 0) return;
         const { units, data } = await execution(gateway, query, variables, operationName);
         if (!data) return;
@@ -127,12 +126,9 @@ describe('MAX_COST', () => {
   });
 
   it('refuses with HTTP 400 if the client accepts the newer media type', async () => {
-    const { fetch, upstream } = await createTestGateway({ config: { maxCost: 1, tokensFreshMs: 3_600_000 } });
-    const response = await fetch('/graphql', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/graphql-response+json' },
-      body: JSON.stringify({ query: `{ a: tokens ${EVERY_FIELD} b: tokens ${EVERY_FIELD} }` }),
-    });
+    const { post, upstream } = await createTestGateway({ config: { maxCost: 1, tokensFreshMs: 3_600_000 } });
+    const query = `{ a: tokens ${EVERY_FIELD} b: tokens ${EVERY_FIELD} }`;
+    const response = await post({ query }, { accept: 'application/graphql-response+json' });
     expect(response.status).toBe(400);
     expect(upstream.count()).toBeLessThanOrEqual(2);
   });
@@ -152,8 +148,10 @@ describe('MAX_COST', () => {
 
   it('counts the rows of searches and routes', async () => {
     const tokens = Array.from({ length: 3 }, (_nothing, nth) => tokenRow('a', `0x${nth + 1}`));
-    const upstream = await startFakeUpstream({ chains: [chainRow('a'), chainRow('b')], tokens });
-    const { query } = await createTestGateway({ upstream, config: { maxCost: 1_500 } });
+    const { query, upstream } = await createTestGateway({
+      listings: { chains: [chainRow('a'), chainRow('b')], tokens },
+      config: { maxCost: 1_500 },
+    });
     expect(codesOf(await query('{ chains { name } tokens { symbol } }'))).toEqual([]);
     const routes = Array.from({ length: 200 }, (_nothing, nth) => tokenRow('b', `0x${nth + 100}`));
     upstream.plan('tokens', json({ tokens: routes }));

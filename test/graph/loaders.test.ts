@@ -56,25 +56,6 @@ describe('loaders', () => {
     expect(turns).toBe(1);
   });
 
-  it('request equal routes once in one operation', async () => {
-    const { view, routesAsked } = createColdView();
-    const loaders = new Loaders({ view, ...LIMITS });
-    const filter = { srcChainKey: 'a', srcToken: '0x1' };
-    const asked = [filter, { ...filter }, { srcToken: '0x1' }];
-    await Promise.all(asked.map((one) => loaders.routesFrom(one)));
-    expect(routesAsked).toEqual([filter, { srcToken: '0x1' }]);
-  });
-
-  it('note routes as read each time, also cached routes', () => {
-    const { view } = createColdView();
-    let noted = 0;
-    const tracker = { note: () => noted++ };
-    const cachedRoutes = () => ({ rows: [], takenAt: 0 });
-    const loaders = new Loaders({ ...LIMITS, view: { ...view, cachedRoutes }, tracker });
-    for (let nth = 0; nth < 3; nth++) loaders.routesFrom({ srcChainKey: 'a', srcToken: '0x1' });
-    expect(noted).toBe(3);
-  });
-
   it('return values instead of promises if there is a snapshot', async () => {
     const { snapshots } = await createTestGateway();
     await Promise.all([snapshots.view().read('chains'), snapshots.view().read('tokens')]);

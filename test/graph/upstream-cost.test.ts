@@ -8,12 +8,13 @@ import {
   parse,
   validate,
 } from 'graphql';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { tokenRequestKey } from '../../src/domain/addresses.js';
 import { createContext, type GatewayContext } from '../../src/graph/context.js';
 import { withFederation } from '../../src/graph/federation/federated.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { afterTests } from '../support/ends.js';
 import { startFakeUpstream } from '../support/fake-upstream.js';
 import { type Operation, operationsOf } from '../support/generated-operations.js';
 import {
@@ -65,11 +66,11 @@ for (const { name, field } of fieldsOf(observed)) {
 
 let gateway: TestGateway;
 let newContext: () => GatewayContext;
-const ends: (() => Promise<void>)[] = [];
+const atEnd = afterTests();
 beforeAll(async () => {
   const upstream = await startFakeUpstream({ chains: CHAINS, tokens: LISTED });
   const config = { ...LIMITS, ...FRESHNESS, maxRoutesPerOperation: MAX_ROUTES };
-  gateway = await createTestGateway({ upstream, config, atEnd: (end) => ends.push(end) });
+  gateway = await createTestGateway({ upstream, config, atEnd });
   await gateway.query('{ chains { id } tokens { id } }');
   const { log } = await createTestLog();
   const { snapshots } = gateway;
@@ -78,9 +79,6 @@ beforeAll(async () => {
       { ...defaultConfig(), ...config, snapshots, unitsOfWholeToken: 30, log },
       { client: undefined, yieldToQueue: async () => {} },
     );
-});
-afterAll(async () => {
-  for (const end of ends) await end();
 });
 
 /** The requests to the upstream that an operation of a client causes. */

@@ -1,11 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createClientLimit } from '../../src/scheduling/client-limit.js';
 import { demoTokens } from '../fixtures/demo.js';
 import { stopClock } from '../support/clock.js';
-import { stall, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { afterTests } from '../support/ends.js';
+import { stall, status } from '../support/fake-upstream.js';
 import { ROOT } from '../support/readme.js';
 import { answerOf, createTestGateway, isAtLeast } from '../support/test-gateway.js';
 import { type Received, startServer, type TestServer } from '../support/test-server.js';
@@ -50,12 +51,9 @@ describe('an origin', () => {
 });
 
 let shared: TestServer;
-const ends: (() => Promise<void>)[] = [];
+const atEnd = afterTests();
 beforeAll(async () => {
-  shared = await startServer({ atEnd: (end) => ends.push(end) });
-});
-afterAll(async () => {
-  for (const end of ends.reverse()) await end();
+  shared = await startServer({ atEnd });
 });
 
 describe('a request to /mcp', () => {
@@ -269,11 +267,10 @@ describe('the log and the metrics', () => {
   });
 
   it('mark a failure as caused by the client if it repeats a query that has just failed', async () => {
-    const upstream = await startFakeUpstream();
-    const server = await startServer({ upstream, config: { upstreamRetries: 0 } });
+    const server = await startServer({ config: { upstreamRetries: 0 } });
     await server.query('{ chains { name } tokens { name } }');
     stopClock();
-    upstream.plan('tokens', status(500));
+    server.upstream.plan('tokens', status(500));
     const { chainKey, address } = demoTokens[0] ?? {};
     for (let times = 0; times < 5; times++)
       await post(server, callOf('get_destinations', { srcChainKey: chainKey, srcToken: address }));
@@ -294,8 +291,8 @@ describe('the package of the protocol', () => {
       .flatMap((path) => readFileSync(join(src, path), 'utf8').match(/^.*@modelcontextprotocol.*$/gm) ?? []);
     expect(lines.toSorted()).toEqual([
       "const PACKAGE = require.resolve('@modelcontextprotocol/server');",
-      "export type Protocol = typeof import('@modelcontextprotocol/server');",
       "import type { Server } from '@modelcontextprotocol/server';",
+      "type Protocol = typeof import('@modelcontextprotocol/server');",
     ]);
   });
 });

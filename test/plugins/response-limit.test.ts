@@ -62,8 +62,10 @@ describe('a response beyond its limit of bytes', () => {
     const [tool] = TOOLS;
     if (!tool) throw new Error('Expected a tool');
     const data = JSON.stringify({ data: { tokens: 'x'.repeat(5_000_000) } });
-    const { isError, content } = await callTool(prepareTool(schema, tool), {}, async () => data);
-    expect(isError).toBe(true);
-    expect(content[0]?.text).toMatch(/LIMIT_EXCEEDED.*Expected a result of at most 4194304 characters/);
+    const { result } = await callTool(prepareTool(schema, tool), {}, async () => data);
+    expect(result.isError).toBe(true);
+    expect(result.content[0]?.text).toMatch(
+      /LIMIT_EXCEEDED.*Expected a result of at most 4194304 characters/,
+    );
   });
 });

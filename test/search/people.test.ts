@@ -1,11 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { afterTests } from '../support/ends.js';
 import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
 import { TYPED, TYPED_LATER, type TypedQuery } from './people.js';
 
+const atEnd = afterTests();
 let gateway: TestGateway;
 
 beforeAll(async () => {
-  gateway = await createTestGateway({ atEnd: afterAll });
+  gateway = await createTestGateway({ atEnd });
 });
 
 /*

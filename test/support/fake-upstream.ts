@@ -22,8 +22,10 @@ export interface FakeUpstream {
   readonly seen: SeenRequest[];
   /** How many requests were received, in all or for one path. */
   count(path?: string): number;
-  /** Sets how requests for a path are answered from now on. */
-  plan(path: 'chains' | 'tokens', answer: Answer): void;
+  /** The requests for routes so far. */
+  routesAsked(): readonly SeenRequest[];
+  /** Sets how requests for a path are answered from now on. Those for routes are answered as tokens unless set. */
+  plan(path: 'chains' | 'tokens' | 'routes', answer: Answer): void;
   /** Closes all connections and refuses new ones: the port is closed until {@link FakeUpstream.accept}. */
   refuse(): Promise<void>;
   /** Opens the same port again, unless it is open. */
@@ -60,7 +62,7 @@ export async function startFakeUpstream(listings: FakeListings = {}): Promise<Fa
     const path = new URL(url, 'http://fake').pathname.replace(/^\/v1\//, '');
     const at = performance.now();
     seen.push({ path, url, headers: request.headers, at, notBefore: beats[0] ?? at });
-    const answer = plans.get(path) ?? status(404);
+    const answer = (isForRoutes(url) && plans.get('routes')) || plans.get(path) || status(404);
     answer(response, request, seen.filter((other) => other.path === path).length);
   });
   // It never closes idle connections: if this process was blocked, a request may be on its way.
@@ -84,6 +86,7 @@ export async function startFakeUpstream(listings: FakeListings = {}): Promise<Fa
     url: `http://127.0.0.1:${port}/v1`,
     seen,
     count: (path) => seen.filter((request) => path === undefined || request.path === path).length,
+    routesAsked: () => seen.filter((request) => isForRoutes(request.url)),
     plan: (path, answer) => plans.set(path, answer),
     refuse: close,
     async accept() {
@@ -95,6 +98,8 @@ export async function startFakeUpstream(listings: FakeListings = {}): Promise<Fa
     },
   };
 }
+
+const isForRoutes = (url: string) => url.includes('srcToken=');
 
 const demo = () => import('../fixtures/demo.js');
 

@@ -3,7 +3,6 @@ import {
   type GraphQLArgument,
   type GraphQLInputType,
   type GraphQLNamedType,
-  type GraphQLSchema,
   getNamedType,
   isAbstractType,
   isEnumType,
@@ -18,7 +17,6 @@ import { withFederation } from '../../src/graph/federation/federated.js';
 import { idOfChain, idOfToken } from '../../src/graph/schema/ids.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
 import { demoTokens } from '../fixtures/demo.js';
-import { randomFrom } from './random.js';
 
 /** A request as a client makes it. */
 export interface Operation {
@@ -27,20 +25,7 @@ export interface Operation {
   readonly operationName?: string;
 }
 
-/** A schema, with values for its arguments. */
-export interface Graph {
-  readonly schema: GraphQLSchema;
-  /** Values of leaf arguments and input fields. A few have a wrong size; all have the right type. */
-  readonly valuesOf: (type: GraphQLNamedType, name: string) => readonly unknown[] | undefined;
-  /** Fields that few operations select. */
-  readonly rare?: readonly string[];
-  /** Further aliases. Each is used once in an operation, so that few fields conflict. */
-  readonly aliases?: readonly string[];
-}
-
 export interface OperationsOptions {
-  /** The schema; that of the gateway unless given. */
-  readonly graph?: Graph;
   /** Fields (`Type.field`) that are never selected. */
   readonly without?: readonly string[];
   /**
@@ -50,6 +35,8 @@ export interface OperationsOptions {
   readonly hasRoutes?: boolean | 'often';
   /** Cursors of earlier states of the listings, for queries of changes. */
   readonly cursors?: readonly string[];
+  /** Further aliases. Each is used once in an operation, so that few fields conflict. */
+  readonly aliases?: readonly string[];
 }
 
 const KEYS = ['ethereum', 'base', 'solana', 'nope', '', 'été "☃" \u{1f41f}'];
@@ -94,7 +81,7 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   name: ['Token', 'Node', 'nope'],
 };
 
-const OWN_GRAPH: Graph = { schema: withFederation(ownSchema), valuesOf: (_type, name) => VALUES[name] };
+const schema = withFederation(ownSchema);
 
 /** Values of wrong types, for variables. */
 const WRONG: readonly unknown[] = [
@@ -115,39 +102,25 @@ const MAX_NAME_LENGTH = 200;
 const MAX_DEPTH = 4;
 
 /**
- * Operations that are valid for a graph, of which few are refused for their variables: with arguments as
+ * Operations that are valid for the gateway's graph, of which few are refused for their variables: with arguments as
  * literals and as variables of all input types (also null, missing, and with defaults), aliases, fields asked
  * for twice, fragments within each other, directives, and often a second operation in the document.
  */
 export function operationsOf(options: OperationsOptions = {}): fc.Arbitrary<Operation> {
-  if (options.graph) return fc.integer().map((seed) => operationOf(chooseBySeed(seed), options));
-  return fc.gen().map((g) =>
-    operationOf(
-      chooseBy((below) => g(fc.nat, { max: below - 1 })),
-      options,
-    ),
-  );
+  return fc
+    .gen()
+    .map((g) =>
+      operationOf((items) => items[g(fc.nat, { max: items.length - 1 })] as (typeof items)[number], options),
+    );
 }
-
-function chooseBySeed(seed: number): Choose {
-  const random = randomFrom(seed);
-  return chooseBy((below) => Math.floor(random() * below));
-}
-
-/** @param placeBelow a whole number from 0, below this one */
-const chooseBy =
-  (placeBelow: (below: number) => number): Choose =>
-  (items) =>
-    items[placeBelow(items.length)] as (typeof items)[number];
 
 type Choose = <Item>(items: readonly Item[]) => Item;
 
 function operationOf(
   choose: Choose,
-  { graph = OWN_GRAPH, without = [], hasRoutes = false, cursors = [] }: OperationsOptions,
+  { without = [], hasRoutes = false, cursors = [], aliases: furtherAliases = [] }: OperationsOptions,
 ): Operation {
-  const { schema, valuesOf, rare = [] } = graph;
-  const aliases = [...(graph.aliases ?? [])];
+  const aliases = [...furtherAliases];
   const outOf = (times: number) => choose(Array.from({ length: times }, (_, nth) => nth)) === 0;
   const variables: Record<string, unknown> = {};
   let definitions: string[] = [];
@@ -211,7 +184,7 @@ function operationOf(
       return Object.fromEntries(fields.map((field) => [field.name, jsonOf(field.type, field.name)]));
     }
     if (getNamedType(type).name === 'Boolean') return choose([true, false]);
-    const values = valuesOf(getNamedType(type), name);
+    const values = VALUES[name];
     if (!values) throw new Error(`Expected values for ${name}`);
     return choose(name === 'since' ? [...values, ...cursors] : values);
   }
@@ -328,9 +301,7 @@ function operationOf(
       throw new Error(`Expected a type with fields, got ${type.name}`);
     const isRoute = (name: string) => name === 'destinations';
     const isRouteArgument = ({ name }: GraphQLArgument) => name === 'srcToken';
-    const isRare = outOf(15);
     const fields = Object.values(type.getFields())
-      .filter(({ name }) => isRare || !rare.includes(name))
       .filter(({ name }) => !without.includes(`${type.name}.${name}`))
       .filter(({ name }) => !isRoute(name) || (hasRoutes && !isInList))
       .filter((field) => isLeafType(getNamedType(field.type)) || depth < MAX_DEPTH);

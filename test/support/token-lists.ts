@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module';
 import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
+import { expect } from 'vitest';
+import type { TestGateway } from './test-gateway.js';
 
 /** A list of tokens in the format of Uniswap. */
 export interface TokenList {
@@ -28,7 +30,7 @@ export interface TokenInfo {
 const PACKAGE = '@uniswap/token-lists';
 
 /** Validates lists by the schema that the package publishes. */
-export const isTokenList: ValidateFunction<TokenList> = compile();
+const isTokenList: ValidateFunction<TokenList> = compile();
 
 function compile(): ValidateFunction<TokenList> {
   const ajv = new Ajv({ allErrors: true, strict: false });
@@ -53,4 +55,17 @@ export async function nextVersionByPackage(
 /** Imports a package of TypeScript sources, which our compiler settings must not check. */
 async function load<Module>(name: string): Promise<Module> {
   return (await import(/* @vite-ignore */ `${PACKAGE}/src/${name}.ts`)) as Module;
+}
+
+/** The list that the gateway serves, checked by the schema. */
+export async function listOf(
+  { fetch }: Pick<TestGateway, 'fetch'>,
+  path = '/tokenlist.json',
+): Promise<TokenList> {
+  const response = await fetch(path);
+  expect(response.status).toBe(200);
+  const list = (await response.json()) as TokenList;
+  isTokenList(list);
+  expect(isTokenList.errors).toBeNull();
+  return list;
 }

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { startFakeUpstream } from '../support/fake-upstream.js';
-import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
+import { createTestGateway } from '../support/test-gateway.js';
 import { refreshWith } from '../support/test-server.js';
-import { isTokenList, nextVersionByPackage, type TokenList, type Version } from '../support/token-lists.js';
+import { listOf, nextVersionByPackage, type TokenList, type Version } from '../support/token-lists.js';
 
 const CONFIG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 };
 const address = (index: number) => `0x${'aB'.repeat(19)}0${index}`;
@@ -17,13 +17,6 @@ const EXAMPLES: [{ tokens: (typeof ANCHOR)[] }][] = [
   [{ tokens: [ANCHOR, tokenRow('a', address(1), { name: 'Other' })] }],
   [{ tokens: [ANCHOR] }],
 ];
-
-async function listOf({ fetch }: TestGateway): Promise<TokenList> {
-  const list = (await (await fetch('/tokenlist.json')).json()) as TokenList;
-  isTokenList(list);
-  expect(isTokenList.errors).toBeNull();
-  return list;
-}
 
 const token = fc
   .record({

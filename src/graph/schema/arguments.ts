@@ -3,6 +3,10 @@ import { GraphQLError, type GraphQLSchema, isEnumType, Kind } from 'graphql';
 import { GatewayError } from '../../domain/errors.js';
 import { MAX_CONDITIONS, TEXT_LIMITS } from '../../domain/text-limits.js';
 
+/** The description of an argument that is the address of a token. */
+export const TOKEN_ADDRESS =
+  'Address of the token. Letter case and zeros at the start do not matter in hex. The zero address and the native placeholder (0xEeee…) are equal.';
+
 /**
  * Checks the length of a text that is searched for, sent to the upstream or cached.
  *

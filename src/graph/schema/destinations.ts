@@ -1,7 +1,9 @@
 /* The queries for the tokens that a token can be moved to. */
 import { foldChainKey } from '../../domain/addresses.js';
+import { groupBy } from '../../domain/keyed-rows.js';
 import type { Token } from '../../domain/listing.js';
 import { whenReady } from '../maybe-promise.js';
+import { TOKEN_ADDRESS } from './arguments.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { routesOfPair, TokenType } from './token.js';
@@ -10,7 +12,7 @@ export interface ChainDestinations {
   readonly chainKey: string;
   readonly tokens: readonly Token[];
   /** When the routes were fetched (milliseconds since 1970); null if unknown. */
-  readonly asOf: () => number | null;
+  readonly asOf: number | null;
 }
 
 export const ChainDestinationsType = builder.objectRef<ChainDestinations>('ChainDestinations').implement({
@@ -38,7 +40,7 @@ export const ChainDestinationsType = builder.objectRef<ChainDestinations>('Chain
         'When these routes were fetched, less the time that they had spent in caches in front of the upstream. In `sources`, the time of the oldest route. Null if unknown.',
       resolve({ asOf }, _args, { tracker }) {
         tracker.note('routeTimes');
-        return asOf();
+        return asOf;
       },
     }),
   }),
@@ -74,8 +76,7 @@ builder.queryField('destinations', (t) =>
       }),
       srcToken: t.arg.string({
         required: true,
-        description:
-          'Address of the token. Letter case and zeros at the start do not matter in hex. The zero address and the native placeholder (0xEeee…) are equal.',
+        description: TOKEN_ADDRESS,
       }),
       includeSourceChain: t.arg.boolean({
         defaultValue: false,
@@ -104,28 +105,12 @@ export function elsewhere(srcChainKey: string, tokens: readonly Token[]): readon
 /**
  * Groups tokens by chain, in the order of the first token of each chain.
  *
- * @param asOf tells when the routes of a group were fetched; called only if a client asks for it
+ * @param asOf tells when the routes of a group were fetched
  */
 export function groupByChain(
   tokens: readonly Token[],
   asOf: (group: readonly Token[]) => number | null,
 ): readonly ChainDestinations[] {
-  const groups = new Map<string, Token[]>();
-  for (const token of tokens) {
-    const group = groups.get(token.chainKey);
-    if (group) group.push(token);
-    else groups.set(token.chainKey, [token]);
-  }
-  return [...groups].map(([chainKey, group]) => {
-    let known: number | null | undefined;
-    return {
-      chainKey,
-      tokens: group,
-      asOf() {
-        // Computed once, however many aliases select it.
-        known ??= asOf(group);
-        return known;
-      },
-    };
-  });
+  const groups = groupBy(tokens, ({ chainKey }) => chainKey);
+  return [...groups].map(([chainKey, group]) => ({ chainKey, tokens: group, asOf: asOf(group) }));
 }

@@ -1,7 +1,7 @@
 /* The query for the tokens that can be moved to a token. */
 import type { TokenSources } from '../../snapshots/sources/sources.js';
 import { whenReady } from '../maybe-promise.js';
-import { textWithin } from './arguments.js';
+import { TOKEN_ADDRESS, textWithin } from './arguments.js';
 import { builder } from './builder.js';
 import { ChainDestinationsType, groupByChain } from './destinations.js';
 
@@ -55,8 +55,7 @@ builder.queryField('sources', (t) =>
       }),
       dstToken: t.arg.string({
         required: true,
-        description:
-          'Address of the token. Letter case and zeros at the start do not matter in hex. The zero address and the native placeholder (0xEeee…) are equal.',
+        description: TOKEN_ADDRESS,
       }),
     },
     resolve(_query, { dstChainKey, dstToken }, { loaders }) {

@@ -4,9 +4,9 @@ import { caip19Of } from '../../domain/caip.js';
 import type { Price, Token } from '../../domain/listing.js';
 import type { RouteAnswer } from '../../snapshots/routes/routes.js';
 import type { GatewayContext } from '../context.js';
+import { NO_ROUTES } from '../loaders.js';
 import { type MaybePromise, whenReady } from '../maybe-promise.js';
-import { NO_ROUTES } from '../route-reads.js';
-import { textWithin } from './arguments.js';
+import { TOKEN_ADDRESS, textWithin } from './arguments.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { heldBackField } from './held-back.js';
@@ -151,8 +151,7 @@ export const TokenKeyInput = builder.inputType('TokenKey', {
     }),
     address: t.string({
       required: true,
-      description:
-        'Address of the token. Letter case and zeros at the start do not matter in hex. The zero address and the native placeholder (0xEeee…) are equal.',
+      description: TOKEN_ADDRESS,
     }),
   }),
 });
@@ -193,8 +192,7 @@ builder.queryFields((t) => ({
       }),
       address: t.arg.string({
         required: true,
-        description:
-          'Address of the token. Letter case and zeros at the start do not matter in hex. The zero address and the native placeholder (0xEeee…) are equal.',
+        description: TOKEN_ADDRESS,
       }),
     },
     resolve: (_query, { chainKey, address }, { loaders }) => loaders.tokenByAddress(chainKey, address),

@@ -2,7 +2,8 @@ import { AssetType, ChainId } from 'caip';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { demoChains } from '../../fixtures/demo.js';
-import { chainRow, generatedListings, tokenRow } from '../../fixtures/rows.js';
+import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import { afterTests } from '../../support/ends.js';
 import { startFakeUpstream, status } from '../../support/fake-upstream.js';
 import { codesOf, createTestGateway, type TestGateway } from '../../support/test-gateway.js';
 
@@ -61,13 +62,10 @@ function roundTrips(write: () => string, text: string): boolean {
 }
 
 describe('over the demo listing', () => {
-  const ends: (() => Promise<void>)[] = [];
+  const atEnd = afterTests();
   let gateway: TestGateway;
   beforeAll(async () => {
-    gateway = await createTestGateway({ config: LONG, atEnd: (end) => ends.push(end) });
-    return async () => {
-      for (const end of ends) await end();
-    };
+    gateway = await createTestGateway({ config: LONG, atEnd });
   });
 
   it('106 of 108 chains have a CAIP-2, and 468 of 587 tokens a CAIP-19, all valid and different', async () => {
@@ -259,29 +257,6 @@ describe('over the demo listing', () => {
 });
 
 describe('look-ups by CAIP', () => {
-  it('answer 10,000 of each without a request to the upstream', async () => {
-    const { chains, tokens } = generatedListings(100, 20_000);
-    const upstream = await startFakeUpstream({ chains, tokens });
-    const gateway = await createTestGateway({ upstream, config: { ...LONG, maxRows: 20_000 } });
-    const ids = await identifiersOf({
-      query: (text) => gateway.query(text.replace('tokens {', 'tokens(srcChainKey: "ethereum") {')),
-    });
-    expect(ids.tokens.length).toBeGreaterThan(2_000);
-    const before = upstream.count();
-    const many = (count: number) => ({
-      caip2s: Array.from({ length: count }, (_nothing, nth) => `eip155:${1 + (nth % 120)}`),
-      caip19s: Array.from({ length: count }, (_nothing, nth) => ids.tokens[nth % ids.tokens.length]?.caip19),
-    });
-    const { data } = await gateway.query<ByCaip>(BY_CAIP, many(10_000));
-    expect(data?.chainsByCaip2.map((chain) => chain?.chainKey)).toEqual(
-      many(10_000).caip2s.map((_caip2, nth) => (nth % 120 < 100 ? chains[nth % 120]?.chainKey : undefined)),
-    );
-    expect(data?.tokensByCaip19.map((token) => token?.address)).toEqual(
-      many(10_000).caip19s.map((_caip19, nth) => ids.tokens[nth % ids.tokens.length]?.address),
-    );
-    expect(upstream.count()).toBe(before);
-  });
-
   it('find neither of two chains with one number if neither is known to have had it before', async () => {
     const gateway = await gatewayOver(
       [chainRow('one', { chainId: 5 }), chainRow('two', { chainId: 5 }), chainRow('three', { chainId: 6 })],
@@ -353,12 +328,14 @@ describe('look-ups by CAIP', () => {
   });
 
   it('are null with an error without a chain listing; malformed ones are null without an error', async () => {
-    const upstream = await startFakeUpstream({
-      chains: [chainRow('base')],
-      tokens: [tokenRow('base', USDC)],
+    const { query, upstream } = await createTestGateway({
+      listings: {
+        chains: [chainRow('base')],
+        tokens: [tokenRow('base', USDC)],
+      },
+      config: { upstreamRetries: 0 },
     });
     upstream.plan('chains', status(500));
-    const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
     const answer = await query(BY_CAIP, {
       caip2s: ['eip155:7'],
       caip19s: [`eip155:7/erc20:${USDC}`, 'malformed'],
@@ -372,14 +349,5 @@ describe('look-ups by CAIP', () => {
     const { data, errors } = await query('{ tokens { caip19 symbol } }');
     expect(data).toEqual({ tokens: [{ caip19: null, symbol: 'USDC' }] });
     expect(errors?.map(({ path }) => path)).toEqual([['tokens', 0, 'caip19']]);
-  });
-
-  it('cost one request for each listing before the first snapshot', async () => {
-    const { query, upstream } = await createTestGateway({ config: LONG });
-    const asked = { caip2s: ['eip155:1', 'eip155:8453'], caip19s: Array(50).fill(`eip155:1/erc20:${USDC}`) };
-    const { data } = await query<ByCaip>(BY_CAIP, asked);
-    expect(data?.chainsByCaip2).toEqual([{ chainKey: 'ethereum' }, { chainKey: 'base' }]);
-    expect(data?.tokensByCaip19).toEqual(Array(50).fill({ chainKey: 'ethereum', address: USDC }));
-    expect(upstream.seen.map(({ path }) => path).sort()).toEqual(['chains', 'tokens']);
   });
 });

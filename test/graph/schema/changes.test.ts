@@ -45,8 +45,10 @@ async function chainChanges(gateway: Pick<TestGateway, 'query'>, since: string |
 }
 
 async function serve(tokens: readonly object[], config: TestGatewayOptions['config'] = {}) {
-  const upstream = await startFakeUpstream({ chains: CHAINS, tokens });
-  const gateway = await createTestGateway({ upstream, config: { ...SELDOM, ...config } });
+  const gateway = await createTestGateway({
+    listings: { chains: CHAINS, tokens },
+    config: { ...SELDOM, ...config },
+  });
   await gateway.query('{ chains { chainKey } tokens { symbol } }');
   return gateway;
 }
@@ -161,8 +163,10 @@ describe('changes of the token listing', () => {
   });
 
   it('are null with an error until there is a listing', async () => {
-    const upstream = await startFakeUpstream({ chains: CHAINS, tokens: [] });
-    const gateway = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
+    const gateway = await createTestGateway({
+      listings: { chains: CHAINS, tokens: [] },
+      config: { upstreamRetries: 0 },
+    });
     const answer = await gateway.query('{ tokenChanges { cursor } chainChanges { cursor } }');
     expect(answer.data).toMatchObject({ tokenChanges: null, chainChanges: { cursor: expect.any(String) } });
     expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
@@ -188,8 +192,10 @@ describe('changes of the chain listing', () => {
 
 describe('queries for changes', () => {
   it('are cached until rows change, also when prices change, and cost the upstream nothing', async () => {
-    const upstream = await startFakeUpstream({ chains: CHAINS, tokens: [token(1), token(2)] });
-    const server = await startServer({ upstream, config: SELDOM });
+    const server = await startServer({
+      listings: { chains: CHAINS, tokens: [token(1), token(2)] },
+      config: SELDOM,
+    });
     const { cursor } = await tokenChanges(server);
     const asked = { query: TOKEN_CHANGES, variables: { since: cursor } };
     expect(await server.countExecuted(asked, asked, asked)).toMatchObject({ count: 2 });
@@ -203,7 +209,7 @@ describe('queries for changes', () => {
       data: { tokenChanges: await tokenChanges(server, cursor) },
     });
     expect((await tokenChanges(server, cursor)).removedIds).toHaveLength(1);
-    expect(upstream.count()).toBe(5);
+    expect(server.upstream.count()).toBe(5);
   });
 
   it('may always select a whole listing, with every field and its chain', async () => {
@@ -233,9 +239,8 @@ describe('queries for changes', () => {
   });
 
   it('wait for the first listing', async () => {
-    const upstream = await startFakeUpstream({ chains: CHAINS, tokens: [token(1)] });
-    const server = await startServer({ upstream, config: SELDOM });
-    upstream.plan('chains', stall);
+    const server = await startServer({ listings: { chains: CHAINS, tokens: [token(1)] }, config: SELDOM });
+    server.upstream.plan('chains', stall);
     const { body } = await server.ask({ query: TOKEN_CHANGES });
     expect(JSON.parse(body.toString())).toMatchObject({
       data: { tokenChanges: { isReset: true, changed: [{ address: '0xA1' }] } },

@@ -2,8 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { demoTokens, type RawToken } from '../../fixtures/demo.js';
 import { tokenRow } from '../../fixtures/rows.js';
 import { stopClocks, untilCachesSeeTheTime } from '../../support/clock.js';
-import { type Answer, first, json, startFakeUpstream, status } from '../../support/fake-upstream.js';
-import { codesOf, createTestGateway, defaultConfig, type TestGateway } from '../../support/test-gateway.js';
+import { type Answer, first, json, status } from '../../support/fake-upstream.js';
+import {
+  codesOf,
+  defaultConfig,
+  type TestGateway,
+  type TestGatewayOptions,
+} from '../../support/test-gateway.js';
 import { startServer } from '../../support/test-server.js';
 
 interface Group {
@@ -22,16 +27,11 @@ const DESTINATIONS = `query ($srcChainKey: String!, $srcToken: String!, $include
 
 const PAIR = { srcChainKey: 'ethereum', srcToken: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48' };
 
-/** An upstream with the demo listings that responds to every route request with these rows. */
-async function startRoutingUpstream(routes: Answer | readonly object[]) {
-  const upstream = await startFakeUpstream();
-  const answerRoutes = typeof routes === 'function' ? routes : json({ tokens: routes });
-  const answerListing = json({ tokens: demoTokens });
-  upstream.plan('tokens', (response, request, nth) =>
-    (request.url?.includes('srcToken=') ? answerRoutes : answerListing)(response, request, nth),
-  );
-  const routesAsked = () => upstream.seen.filter(({ url }) => url.includes('srcToken='));
-  return { ...upstream, routesAsked };
+/** Starts a gateway over the demo listings, whose upstream gives these routes for every token. */
+async function serve(routes: Answer | readonly object[] = ROUTES, config: TestGatewayOptions['config'] = {}) {
+  const server = await startServer({ config });
+  server.upstream.plan('routes', typeof routes === 'function' ? routes : json({ tokens: routes }));
+  return { ...server, routesAsked: server.upstream.routesAsked };
 }
 
 const ROUTES = [
@@ -43,8 +43,7 @@ const ROUTES = [
 
 describe('destinations', () => {
   it('are the tokens of the pair by chain, in the upstream’s order, without the source chain', async () => {
-    const upstream = await startRoutingUpstream(ROUTES);
-    const { query } = await createTestGateway({ upstream });
+    const { query } = await serve();
     const { data, errors } = await query<{ destinations: Group[] }>(DESTINATIONS, PAIR);
     expect(errors).toBeUndefined();
     expect(data?.destinations).toEqual([
@@ -61,8 +60,7 @@ describe('destinations', () => {
   });
 
   it('include the source chain for true, and not for null', async () => {
-    const upstream = await startRoutingUpstream(ROUTES);
-    const { query } = await createTestGateway({ upstream });
+    const { query } = await serve();
     const keysFor = async (includeSourceChain: boolean | null) => {
       const { data } = await query<{ destinations: Group[] }>(DESTINATIONS, { ...PAIR, includeSourceChain });
       return data?.destinations.map(({ chainKey }) => chainKey);
@@ -73,8 +71,7 @@ describe('destinations', () => {
   });
 
   it('share one request with `tokens` and `Token.destinations`, in any letter case of key and address', async () => {
-    const upstream = await startRoutingUpstream(ROUTES);
-    const { query } = await createTestGateway({ upstream });
+    const { query, routesAsked } = await serve();
     const lower = PAIR.srcToken.toLowerCase();
     const { data, errors } = await query<Record<'a' | 'c', Group[]> & { token: { destinations: object[] } }>(
       `query ($srcChainKey: String!, $srcToken: String!) {
@@ -101,8 +98,8 @@ describe('destinations', () => {
     ]);
     // Without the source chain, in whatever letter case the client writes its key.
     expect(data?.c).toEqual(data?.a);
-    expect(upstream.routesAsked()).toHaveLength(1);
-    expect(upstream.routesAsked()[0]?.url).toMatch(
+    expect(routesAsked()).toHaveLength(1);
+    expect(routesAsked()[0]?.url).toMatch(
       new RegExp(
         `srcChainKey=ethereum&srcToken=${PAIR.srcToken}|srcToken=${PAIR.srcToken}&srcChainKey=ethereum`,
       ),
@@ -114,30 +111,28 @@ describe('destinations', () => {
     ['no address', { srcChainKey: 'ethereum', srcToken: '' }],
     ['no chain', { srcChainKey: '', srcToken: '0x123' }],
   ])('of %s are null without an error, before and after the listing is there', async (_name, pair) => {
-    const upstream = await startRoutingUpstream(ROUTES);
-    const { query } = await createTestGateway({ upstream });
+    const { query, routesAsked } = await serve();
     expect(await query(DESTINATIONS, pair)).toEqual({ data: { destinations: null } });
     await query('{ tokens { name } }');
     expect(await query(DESTINATIONS, pair)).toEqual({ data: { destinations: null } });
-    expect(upstream.routesAsked()).toHaveLength(0);
+    expect(routesAsked()).toHaveLength(0);
   });
 
   it('of a listed token without routes are an empty list', async () => {
-    const { query } = await createTestGateway({ upstream: await startRoutingUpstream([]) });
+    const { query } = await serve([]);
     expect(await query(DESTINATIONS, PAIR)).toEqual({ data: { destinations: [] } });
   });
 
   it('of a token that a stale listing lacks are the upstream’s; null if the upstream has none', async () => {
     const clock = stopClocks();
     let routes: readonly object[] = [];
-    const upstream = await startRoutingUpstream((...given) => json({ tokens: routes })(...given));
     const config = {
       tokensFreshMs: 60_000,
       chainsFreshMs: 60_000,
       destinationsFreshMs: 1,
       upstreamRetries: 0,
     };
-    const { query } = await createTestGateway({ upstream, config });
+    const { query } = await serve((...given) => json({ tokens: routes })(...given), config);
     await query('{ tokens { name } }');
     clock.advance(61_000);
     const late = { srcChainKey: 'ethereum', srcToken: '0x123' };
@@ -150,9 +145,8 @@ describe('destinations', () => {
   });
 
   it('of a token without routes become null when it is no longer listed, also in a cached response', async () => {
-    const upstream = await startRoutingUpstream([]);
     const config = { tokensFreshMs: 3_600_000, chainsFreshMs: 3_600_000, destinationsFreshMs: 3_600_000 };
-    const { query, snapshots } = await startServer({ upstream, config });
+    const { query, snapshots, upstream } = await serve([], config);
     await query('{ tokens { name } chains { name } }');
     const routes = async () => (await query<{ destinations: Group[] | null }>(DESTINATIONS, PAIR)).data;
     for (let times = 0; times < 3; times++) expect(await routes()).toEqual({ destinations: [] });
@@ -163,8 +157,7 @@ describe('destinations', () => {
   });
 
   it('are null with the upstream’s code if it cannot answer, and the rest of the response stays', async () => {
-    const upstream = await startRoutingUpstream(status(500));
-    const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
+    const { query } = await serve(status(500), { upstreamRetries: 0 });
     const answer = await query(
       `query ($srcChainKey: String!, $srcToken: String!) {
         destinations(srcChainKey: $srcChainKey, srcToken: $srcToken) { chainKey }
@@ -186,9 +179,7 @@ describe('the age of routes', () => {
 
   /** Queries the routes. @returns every place where their age is shown */
   async function askWith(gateway: TestGateway, query = WITH_TIME) {
-    const body = JSON.stringify({ query, variables: PAIR });
-    const headers = { 'content-type': 'application/json' };
-    const response = await gateway.fetch('/graphql', { method: 'POST', headers, body });
+    const response = await gateway.post({ query, variables: PAIR });
     const { data } = (await response.json()) as {
       data: { destinations: Timed; token?: { destinations: Timed } };
     };
@@ -200,7 +191,7 @@ describe('the age of routes', () => {
   }
 
   it('counts from their request, and is not in the header while they are fresh', async () => {
-    const gateway = await createTestGateway({ upstream: await startRoutingUpstream(ROUTES) });
+    const gateway = await serve();
     const before = Date.now();
     const { times, header } = await askWith(gateway);
     expect(times).toHaveLength(4);
@@ -212,8 +203,7 @@ describe('the age of routes', () => {
   });
 
   it('includes the Age of the upstream’s response, and costs no further request', async () => {
-    const upstream = await startRoutingUpstream(json({ tokens: ROUTES }, { age: '720' }));
-    const gateway = await createTestGateway({ upstream });
+    const gateway = await serve(json({ tokens: ROUTES }, { age: '720' }));
     const { times, header } = await askWith(gateway);
     expect(Date.now() - Math.max(...times)).toBeGreaterThanOrEqual(720_000);
     expect(header).toMatch(/^routes;age=7(19|2\d)$/);
@@ -221,21 +211,21 @@ describe('the age of routes', () => {
       'query ($srcChainKey: String, $srcToken: String) { tokens(srcChainKey: $srcChainKey, srcToken: $srcToken) { name } }';
     expect((await askWith(gateway, pair)).header).toMatch(/^routes;age=7(19|2\d)$/);
     expect(await askWith(gateway)).toMatchObject({ times });
-    expect(upstream.routesAsked()).toHaveLength(1);
+    expect(gateway.routesAsked()).toHaveLength(1);
   });
 
   it('grows while they cannot be fetched again', async () => {
     const clock = stopClocks();
-    // The first request for tokens is for the listing.
-    const upstream = await startRoutingUpstream(first(2, json({ tokens: ROUTES }), status(500)));
     const config = { upstreamRetries: 0, tokensFreshMs: 3_600_000, chainsFreshMs: 3_600_000 };
-    const gateway = await createTestGateway({ upstream, config: { ...config, destinationsFreshMs: 60_000 } });
+    // The first request for tokens is for the listing.
+    const routes = first(2, json({ tokens: ROUTES }), status(500));
+    const gateway = await serve(routes, { ...config, destinationsFreshMs: 60_000 });
     await gateway.query('{ tokens { name } }');
     const fresh = await askWith(gateway);
     clock.advance(720_000);
     await untilCachesSeeTheTime();
     expect(await askWith(gateway)).toEqual({ times: fresh.times, header: 'routes;age=720' });
-    expect(upstream.routesAsked()).toHaveLength(2);
+    expect(gateway.routesAsked()).toHaveLength(2);
   });
 });
 
@@ -247,8 +237,7 @@ describe('the budget for routes', () => {
   }`;
 
   it('allows ten distinct tokens in one operation, and gives null with a code beyond', async () => {
-    const upstream = await startRoutingUpstream(ROUTES);
-    const { query } = await createTestGateway({ upstream });
+    const { query, routesAsked } = await serve();
     expect(defaultConfig().maxRoutesPerOperation).toBe(10);
     const answer = await query<{ tokensByKey: { symbol: string; destinations: object[] | null }[] }>(BY_KEY, {
       keys: [...keys, ...keys],
@@ -259,12 +248,11 @@ describe('the budget for routes', () => {
     expect(found.map(({ destinations }) => destinations !== null)).toEqual([...isAnswered, ...isAnswered]);
     expect(codesOf(answer)).toEqual(Array(6).fill('ROUTE_BUDGET_EXCEEDED'));
     expect(answer.errors?.[0]?.path).toEqual(['tokensByKey', 10, 'destinations']);
-    expect(upstream.routesAsked()).toHaveLength(10);
+    expect(routesAsked()).toHaveLength(10);
   });
 
   it('counts route requests of every field, and no cached routes', async () => {
-    const upstream = await startRoutingUpstream(ROUTES);
-    const { query } = await createTestGateway({ upstream, config: { maxRoutesPerOperation: 3 } });
+    const { query, routesAsked } = await serve(ROUTES, { maxRoutesPerOperation: 3 });
     const [one, two, three, four] = keys as [RawToken, RawToken, RawToken, RawToken];
     const pair = ({ chainKey, address }: Pick<RawToken, 'chainKey' | 'address'>) =>
       `(srcChainKey: "${chainKey}", srcToken: "${address}")`;
@@ -276,27 +264,14 @@ describe('the budget for routes', () => {
     }`;
     const first = await query(mixed);
     expect(codesOf(first)).toEqual(['ROUTE_BUDGET_EXCEEDED']);
-    expect(upstream.routesAsked()).toHaveLength(3);
+    expect(routesAsked()).toHaveLength(3);
     // Three of them are cached by now.
     expect(codesOf(await query(mixed))).toEqual([]);
-    expect(upstream.routesAsked()).toHaveLength(4);
-  });
-
-  it('applies to the destinations of a whole listing', async () => {
-    const upstream = await startRoutingUpstream([]);
-    const { query } = await createTestGateway({ upstream });
-    const answer = await query<{ tokens: { symbol: string; destinations: object[] | null }[] }>(
-      '{ tokens { symbol destinations { chainKey tokens { symbol } } } }',
-    );
-    expect(answer.data?.tokens).toHaveLength(demoTokens.length);
-    expect(answer.data?.tokens.filter(({ destinations }) => destinations)).toHaveLength(10);
-    expect(codesOf(answer)).toEqual(Array(demoTokens.length - 10).fill('ROUTE_BUDGET_EXCEEDED'));
-    expect(upstream.routesAsked()).toHaveLength(10);
+    expect(routesAsked()).toHaveLength(4);
   });
 
   it('fails the whole operation in place of more than a thousand errors', async () => {
-    const upstream = await startRoutingUpstream([]);
-    const { query } = await createTestGateway({ upstream });
+    const { query, routesAsked } = await serve([]);
     const lists = Array.from(
       { length: 12 },
       (_nothing, nth) => `a${nth}: tokens { destinations { tokens { symbol } } }`,
@@ -304,6 +279,6 @@ describe('the budget for routes', () => {
     const refused = await query(`{ ${lists.join(' ')} }`);
     expect(refused.data).toBeUndefined();
     expect(codesOf(refused)).toEqual(['ROUTE_BUDGET_EXCEEDED']);
-    expect(upstream.routesAsked().length).toBeLessThanOrEqual(20);
+    expect(routesAsked().length).toBeLessThanOrEqual(20);
   });
 });

@@ -1,12 +1,6 @@
-import { type ExecutionResult, execute, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { schema } from '../../../src/graph/schema/index.js';
-import { CHAINS, TOKENS } from '../../../src/upstream/listing-kinds.js';
-import { createContexts } from '../../execution/support/gateway-context.js';
-import { createWriter } from '../../execution/support/writer.js';
-import { demoChains, demoTokens } from '../../fixtures/demo.js';
+import { demoTokens } from '../../fixtures/demo.js';
 import { tokenRow } from '../../fixtures/rows.js';
-import { startFakeUpstream } from '../../support/fake-upstream.js';
 import { codesOf, createTestGateway } from '../../support/test-gateway.js';
 import { refreshWith, startServer } from '../../support/test-server.js';
 
@@ -24,21 +18,6 @@ describe('TokenConnection.nodes', () => {
 });
 
 describe('TokenConnection.didYouMean', () => {
-  it.each(['usdcc', 'usdc etherem', 'usdd', 'usdc', 'tokne 0xa0b86991'])(
-    'is the same from the writer and from graphql-js: %s',
-    async (text) => {
-      const origin = { source: 'demo', takenAt: 1_700_000_000_000 };
-      const createContext = await createContexts(
-        await CHAINS.parse(demoChains, origin),
-        await TOKENS.parse(demoTokens, origin),
-      );
-      const document = parse(searchFor(text, 'totalCount didYouMean again: didYouMean nodes { symbol }'));
-      const written = createWriter(schema, document).write(createContext());
-      const wanted = execute({ schema, document, contextValue: createContext() }) as ExecutionResult;
-      expect(String(written)).toBe(JSON.stringify(wanted));
-    },
-  );
-
   it('costs another search if nothing was found, and otherwise nothing', async () => {
     const units = 2 * demoTokens.length;
     const whole = 1 + demoTokens.length;
@@ -56,8 +35,7 @@ describe('TokenConnection.didYouMean', () => {
 
   it('is not served from the cache once the listing has the token', async () => {
     const tokens = demoTokens.filter(({ symbol }) => symbol !== 'USDC');
-    const upstream = await startFakeUpstream({ tokens });
-    const server = await startServer({ upstream, config: { tokensFreshMs: 3_600_000 } });
+    const server = await startServer({ listings: { tokens }, config: { tokensFreshMs: 3_600_000 } });
     const asked = { query: searchFor('pendel', 'totalCount didYouMean') };
     const { count, bodies } = await server.countExecuted(asked, asked, asked);
     // The third response is the cached one.

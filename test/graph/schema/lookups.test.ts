@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
-import { startFakeUpstream, status } from '../../support/fake-upstream.js';
+import { status } from '../../support/fake-upstream.js';
 import { codesOf, createTestGateway } from '../../support/test-gateway.js';
 
 const PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
@@ -61,11 +61,12 @@ describe('node and nodes', () => {
 
   it('do not depend on the letter case in which the upstream writes an address', async () => {
     const idIn = async (address: string) => {
-      const upstream = await startFakeUpstream({
-        chains: [chainRow('base')],
-        tokens: [tokenRow('base', address)],
+      const { query } = await createTestGateway({
+        listings: {
+          chains: [chainRow('base')],
+          tokens: [tokenRow('base', address)],
+        },
       });
-      const { query } = await createTestGateway({ upstream });
       return (await query<{ tokens: [{ id: string }] }>('{ tokens { id } }')).data?.tokens[0].id;
     };
     expect(await idIn(USDC)).toBe(await idIn(USDC.toLowerCase()));
@@ -142,12 +143,14 @@ describe('chainsByKey and tokensByKey', () => {
   });
 
   it('are null only for the items whose listing fails', async () => {
-    const upstream = await startFakeUpstream({
-      chains: [chainRow('base')],
-      tokens: [tokenRow('base', '0x1')],
+    const { query, upstream } = await createTestGateway({
+      listings: {
+        chains: [chainRow('base')],
+        tokens: [tokenRow('base', '0x1')],
+      },
+      config: { upstreamRetries: 0 },
     });
     upstream.plan('chains', status(500));
-    const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
     const answer = await query(
       `{ chainsByKey(chainKeys: ["base", "nope"]) { name }
          tokensByKey(keys: [{ chainKey: "base", address: "0X1" }, { chainKey: "base", address: "0x10" }]) { address } }`,

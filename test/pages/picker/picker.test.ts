@@ -2,9 +2,10 @@ import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { isBrowserMissing, launchBrowser } from '../../support/browser.js';
+import { afterTests } from '../../support/ends.js';
 import { type FakeListings, json, startFakeUpstream, status } from '../../support/fake-upstream.js';
 import { freePort } from '../../support/free-port.js';
 import { ask, startGatewayProcess } from '../../support/gateway-process.js';
@@ -22,15 +23,11 @@ const run = promisify(execFile);
 describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300_000 }, () => {
   let browser: Browser;
   let demo: string;
-  const ends: (() => Promise<void>)[] = [];
-  const atEnd = (end: () => Promise<void>) => ends.push(end);
+  const atEnd = afterTests();
 
   beforeAll(async () => {
     browser = await launchBrowser(atEnd);
     demo = (await startGatewayProcess({}, atEnd)).address;
-  });
-  afterAll(async () => {
-    for (const end of ends) await end();
   });
 
   const open = (address: string, options?: BrowserContextOptions) => openPicker(browser, address, options);
@@ -631,9 +628,8 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
         .getByText('The token service does not answer. The page tries again automatically.')
         .waitFor();
       expect(await rows.count()).toBe(0);
-      upstream.plan('tokens', (response, request, nth) =>
-        json({ tokens: request.url?.includes('srcToken') ? [] : listings.tokens })(response, request, nth),
-      );
+      upstream.plan('tokens', json({ tokens: listings.tokens }));
+      upstream.plan('routes', json({ tokens: [] }));
       await expect
         .poll(async () => {
           await lookAgain(page);

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { BROWSER_TIMEOUT_MS, isBrowserMissing, launchBrowser } from '../../support/browser.js';
 import { getAsBrowser as get } from '../../support/browser-get.js';
+import { afterTests } from '../../support/ends.js';
 import { startFakeUpstream } from '../../support/fake-upstream.js';
 import { type GatewayProcess, startGatewayProcess } from '../../support/gateway-process.js';
 
@@ -21,15 +22,11 @@ const TABS = [
 /** One gateway for most of these tests. */
 let demo: GatewayProcess;
 let browser: Browser | undefined;
-const ends: (() => Promise<void>)[] = [];
-const atEnd = (end: () => Promise<void>) => ends.push(end);
+const atEnd = afterTests();
 
 beforeAll(async () => {
   // Without refreshes, so that prices stay the same.
   demo = await startGatewayProcess({ TOKENS_FRESH_MS: '3600000' }, atEnd);
-});
-afterAll(async () => {
-  for (const end of ends.reverse()) await end();
 });
 
 /** Opens the playground as a new visitor. */

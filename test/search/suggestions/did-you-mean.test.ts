@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { isOneTypo } from '../../../src/domain/fold-text.js';
 import { withDidYouMean } from '../../../src/search/suggestions/did-you-mean.js';
 import { createTokenIndexes } from '../../../src/search/token-indexes.js';
@@ -7,6 +7,7 @@ import { createTokenSearch, type TokenSearch } from '../../../src/search/token-s
 import { TOKENS } from '../../../src/upstream/listing-kinds.js';
 import { demoTokens } from '../../fixtures/demo.js';
 import { tokenRow } from '../../fixtures/rows.js';
+import { afterTests } from '../../support/ends.js';
 import { startFakeUpstream } from '../../support/fake-upstream.js';
 import { createTestGateway, type TestGateway } from '../../support/test-gateway.js';
 
@@ -16,11 +17,12 @@ interface Found {
   readonly didYouMean: readonly string[];
 }
 
+const atEnd = afterTests();
 let gateway: TestGateway;
 
 // One gateway for all tests: none of them changes it.
 beforeAll(async () => {
-  gateway = await createTestGateway({ atEnd: afterAll });
+  gateway = await createTestGateway({ atEnd });
 });
 
 async function search(query: string, filter = {}, { query: ask } = gateway): Promise<Found> {
@@ -152,10 +154,11 @@ describe('suggestions of a search that finds nothing:', () => {
   });
 
   it('a typo in a long symbol is not corrected, even if a name is spelled like it', async () => {
-    const upstream = await startFakeUpstream({
-      tokens: [tokenRow('base', '0x1', { symbol: 'LONGSYM', name: 'Longsym Coinage' })],
+    const other = await createTestGateway({
+      listings: {
+        tokens: [tokenRow('base', '0x1', { symbol: 'LONGSYM', name: 'Longsym Coinage' })],
+      },
     });
-    const other = await createTestGateway({ upstream });
     expect(lowered(await search('longsim', {}, other))).toEqual([]);
     expect(lowered(await search('longsmy', {}, other))).toEqual(['longsym']);
     expect(lowered(await search('coinaga', {}, other))).toEqual(['coinage']);
