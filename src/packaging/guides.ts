@@ -15,7 +15,7 @@ function settingsGuide(): string {
   });
   return `# Settings
 
-All settings are environment variables. An empty value counts as unset, and words may be in any letter case. If some are invalid, the process reports all of them and ends with status 1. A variable whose name resembles a setting is named in a warning at the start. \`npm start -- --help\` prints this list.
+All settings are environment variables. An empty value counts as unset, and words may be in any letter case. If some are invalid, the process reports all of them and ends with status 1. A variable whose name resembles a setting, or was one, is named in a warning at the start. \`npm start -- --help\` prints this list.
 
 \`UPSTREAM_HEADERS\` and \`REDIS_URL\` can hold secrets, so each can also stand in a file: \`REDIS_URL_FILE=/run/secrets/redis\`.
 
