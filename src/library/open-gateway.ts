@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { assemble } from '../assemble.js';
 import { secretsOf } from '../config/secrets.js';
-import { createDemoHttp } from '../demo/listings.js';
+import { createDemoHttp, DEMO_LABEL } from '../demo/listings.js';
 import { clientOf } from '../http/client-address.js';
 import { createLogger } from '../logger.js';
 import { createMetrics } from '../observability/metrics.js';
@@ -75,7 +75,8 @@ const isPortClosed = () => false;
  */
 export async function openGateway(options: OpenGatewayOptions = {}): Promise<OpenedGateway> {
   const { logTo, ...settings } = options;
-  const config = checkSettings(settings);
+  const isWriter = logTo === undefined || typeof logTo?.write === 'function';
+  const config = checkSettings(settings, isWriter ? [] : ['logTo: expected an object with a method `write`']);
   const log = await createLogger({
     level: config.logLevel,
     readable: false,
@@ -83,8 +84,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
     ...(logTo ? { destination: logTo } : {}),
   });
   const isDemo = config.upstreamUrl === undefined;
-  if (isDemo)
-    log.warn('With demo: true this gateway serves demo data, with prices and routes that are made up');
+  if (isDemo) log.warn(`${DEMO_LABEL}, because of demo: true`);
   const metrics = createMetrics({ version: VERSION, revision: REVISION, ofProcess: false });
   const parts = await assemble({
     config,
