@@ -32,7 +32,7 @@ function errorCodesGuide(): string {
   });
   return `# Error codes
 
-Each error has one of these codes in \`extensions.code\`, or one of the GraphQL server itself: \`GRAPHQL_PARSE_FAILED\`, \`GRAPHQL_VALIDATION_FAILED\`, \`PERSISTED_QUERY_NOT_FOUND\`, \`INTERNAL_SERVER_ERROR\`. With HTTP status 200, the field that failed is null and the other fields are there.
+Each error has one of these codes in \`extensions.code\`, or one of the GraphQL server itself: \`GRAPHQL_PARSE_FAILED\`, \`GRAPHQL_VALIDATION_FAILED\`, \`OPERATION_RESOLUTION_FAILURE\`, \`PERSISTED_QUERY_NOT_FOUND\`, \`PERSISTED_QUERY_MISMATCH\`, \`BAD_REQUEST\`, \`INTERNAL_SERVER_ERROR\`. With HTTP status 200, the field that failed is null and the other fields are there.
 
 The address, headers and body of an upstream response go to the log and never to a client.
 
