@@ -1,4 +1,4 @@
-/** Finds environment variables that look like misspelt settings. */
+/** Finds environment variables that look like misspelt or former settings. */
 import { SETTINGS } from '../config.js';
 import { fileVariable, SECRET_SETTINGS } from '../config-files.js';
 import { isOneTypo } from '../domain/fold-text.js';
@@ -6,16 +6,27 @@ import { isOneTypo } from '../domain/fold-text.js';
 /** An environment variable whose name resembles that of a setting. */
 export interface MistypedName {
   readonly name: string;
-  /** The setting that was probably meant. */
-  readonly meant: string;
+  /** The setting that was probably meant. Undefined for a former setting. */
+  readonly meant: string | undefined;
 }
+
+/** Names that were settings once. Whoever sets one relies on what it did. */
+const FORMER_SETTINGS = [
+  'DESTINATIONS_FRESH_MS',
+  'HOLD_BACK_SHRINK',
+  'MAX_QUERY_TOKENS',
+  'MAX_ROUTES_PER_OPERATION',
+  'MAX_ROWS',
+  'REDIS_SECRET',
+  'REQUIRE_UPSTREAM',
+];
 
 /** Variables with other names are not shown: they can contain anything. */
 const PLAIN_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 
 /**
  * Finds variables that are not settings, but whose names differ from a setting only by one typo, by letter case or by the
- * separators of words. Their values are not used: they can be secrets.
+ * separators of words, and former settings. Their values are not used: they can be secrets.
  */
 export function mistypedNames(env: Readonly<Record<string, string | undefined>>): readonly MistypedName[] {
   const known = [...Object.values(SETTINGS).map(({ name }) => name), ...SECRET_SETTINGS.map(fileVariable)];
@@ -25,13 +36,14 @@ export function mistypedNames(env: Readonly<Record<string, string | undefined>>)
     const meant = known.find(
       (setting) => lettersOf(setting) === lettersOf(name) || isOneTypo(name.toUpperCase(), setting),
     );
-    if (meant !== undefined) mistyped.push({ name, meant });
+    if (meant !== undefined || FORMER_SETTINGS.includes(name)) mistyped.push({ name, meant });
   }
   return mistyped;
 }
 
 /** The warning for the operator. */
 export function mistypedText({ name, meant }: MistypedName): string {
+  if (meant === undefined) return `${name} is no longer a setting, and is not read.`;
   return `${name} is not a setting, and is not read. Did you mean ${meant}?`;
 }
 

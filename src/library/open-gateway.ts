@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { assemble } from '../assemble.js';
 import { secretsOf } from '../config.js';
+import { DEMO_LABEL } from '../demo/listings.js';
 import { clientOf } from '../http/client-address.js';
 import { createLogger } from '../logger.js';
 import { createMetrics } from '../observability/metrics.js';
@@ -73,15 +74,15 @@ const isPortClosed = () => false;
  */
 export async function openGateway(options: OpenGatewayOptions = {}): Promise<OpenedGateway> {
   const { logTo, ...settings } = options;
-  const config = checkSettings(settings);
+  const isWriter = logTo === undefined || typeof logTo?.write === 'function';
+  const config = checkSettings(settings, isWriter ? [] : ['logTo: expected an object with a method `write`']);
   const log = await createLogger({
     level: config.logLevel,
     readable: false,
     secrets: secretsOf(config),
     ...(logTo ? { destination: logTo } : {}),
   });
-  if (config.upstreamUrl === undefined)
-    log.warn('With demo: true this gateway serves demo data, with prices and routes that are made up');
+  if (config.upstreamUrl === undefined) log.warn(`${DEMO_LABEL}, because of demo: true`);
   const metrics = createMetrics({ version: VERSION, revision: REVISION, ofProcess: false });
   const parts = await assemble({ config, metrics, log });
   const observer = createRequestObserver({ ...config, metrics, log });

@@ -27,10 +27,14 @@ interface OwnForms {
 /**
  * Checks settings as the process checks its environment variables, and adds the defaults.
  *
+ * @param otherErrors errors of options that are no settings
  * @throws TypeError if a name is unknown or a value is invalid; its message lists all of them
  */
-export function checkSettings(given: Readonly<Record<string, unknown>>): Config {
-  const errors: string[] = [];
+export function checkSettings(
+  given: Readonly<Record<string, unknown>>,
+  otherErrors: readonly string[] = [],
+): Config {
+  const errors = [...otherErrors];
   const allowed = Object.keys(SETTINGS).filter((key) => !PORT_SETTINGS.some((of) => of === key));
   for (const key of Object.keys(given)) {
     if (!allowed.includes(key)) errors.push(`${key}: there is no such option`);
@@ -63,8 +67,9 @@ function parseValue(key: string, value: unknown, parse: Parse<unknown>): unknown
   // For other settings an empty list is refused below, since it has no clear meaning.
   if (EMPTY_LISTS.some((each) => each === key) && Array.isArray(value) && value.length === 0) return [];
   const text = textOf(value);
-  // Not the default: an empty text is a mistake, such as an unset variable.
-  if (text === '') throw new SettingError('another value than an empty one');
+  // Not the default: an empty text is a mistake, such as an unset variable. As a path it is the root.
+  if (text === '' && key !== ('basePath' satisfies keyof Config))
+    throw new SettingError('another value than an empty one');
   return parse(text);
 }
 

@@ -14,7 +14,7 @@ function settingsGuide(): string {
   });
   return `# Settings
 
-All settings are environment variables. An empty value counts as unset, and words may be in any letter case. If some are invalid, the process reports all of them and ends with status 1. A variable whose name resembles a setting is named in a warning at the start. \`npm start -- --help\` prints this list.
+All settings are environment variables. An empty value counts as unset, and words may be in any letter case. If some are invalid, the process reports all of them and ends with status 1. A variable whose name resembles a setting, or was one, is named in a warning at the start. \`npm start -- --help\` prints this list.
 
 \`UPSTREAM_HEADERS\` and \`REDIS_URL\` can hold secrets, so each can also stand in a file: \`REDIS_URL_FILE=/run/secrets/redis\`.
 
@@ -31,7 +31,7 @@ function errorCodesGuide(): string {
   });
   return `# Error codes
 
-Each error has one of these codes in \`extensions.code\`, or one of the GraphQL server itself: \`GRAPHQL_PARSE_FAILED\`, \`GRAPHQL_VALIDATION_FAILED\`, \`PERSISTED_QUERY_NOT_FOUND\`, \`INTERNAL_SERVER_ERROR\`. With HTTP status 200, the field that failed is null and the other fields are there.
+Each error has one of these codes in \`extensions.code\`, or one of the GraphQL server itself: \`GRAPHQL_PARSE_FAILED\`, \`GRAPHQL_VALIDATION_FAILED\`, \`OPERATION_RESOLUTION_FAILURE\`, \`PERSISTED_QUERY_NOT_FOUND\`, \`PERSISTED_QUERY_MISMATCH\`, \`BAD_REQUEST\`, \`INTERNAL_SERVER_ERROR\`. With HTTP status 200, the field that failed is null and the other fields are there.
 
 The address, headers and body of an upstream response go to the log and never to a client.
 

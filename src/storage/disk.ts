@@ -26,7 +26,7 @@ export interface DiskStoreOptions {
 const LEFT_BEHIND_AFTER_MS = 60_000;
 /** How often the same fault of the directory is logged, in milliseconds. */
 const WARN_AGAIN_AFTER_MS = 3_600_000;
-/** The most listings of other services whose facts are read. */
+/** The most listings of other services or older formats whose facts are read. */
 const MAX_OTHERS = 3;
 /** The format is part of the name, so that after a rollback an older gateway finds its own file. */
 const ENDING = `.${RECORD_FORMAT}.snapshot`;
@@ -112,7 +112,9 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
     },
     async readOthers<Row>(kind: StoredKind<Row>) {
       const names = await readdir(directory).catch(() => []);
-      const others = names.filter((file) => file.startsWith(`${kind.name}-`) && file.endsWith(ENDING));
+      const others = names.filter(
+        (file) => file.startsWith(`${kind.name}-`) && formatOf(file) <= RECORD_FORMAT,
+      );
       const dated = await Promise.all(
         others.map(async (file) => {
           const found = await stat(join(directory, file)).catch(() => undefined);
@@ -145,6 +147,12 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
 /** Each service has its own file, so that services do not overwrite each other. */
 function fileOf(name: string, service: string | undefined): string {
   return `${name}-${service}${ENDING}`;
+}
+
+/** The format of a stored listing by the name of its file; 0 for those of before, whose names have no number. */
+function formatOf(file: string): number {
+  const named = /^\w+-\w+(?:\.(\d+))?\.snapshot$/.exec(file);
+  return named ? Number(named[1] ?? 0) : Number.POSITIVE_INFINITY;
 }
 
 /** Writes atomically (temporary file, fsync, rename): a crash at any point leaves the old file or the new one. */

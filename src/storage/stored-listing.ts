@@ -102,7 +102,8 @@ export async function encodeListing<Row>(
 /**
  * Reads a listing that `encodeListing` has written. It yields to requests between its steps.
  *
- * @param services the services whose rows may be served; undefined if only the facts are needed, and not the rows
+ * @param services the services whose rows may be served; undefined if only the facts are needed, and not the rows: then
+ *   an older format will do, as far as it has the same form
  * @param now milliseconds since 1970
  * @throws InvalidStoredListing by rejection if it is half written, altered, or of another format or listing; with `services`
  *   also if it is from the future or of another upstream
@@ -114,10 +115,11 @@ export async function decodeListing<Row>(
   now: number,
 ): Promise<Fetched<Row>> {
   const [head = ''] = stored.subarray(0, MAX_LINE).toString('latin1').split('\n', 1);
-  if (!head.startsWith(HEAD))
+  const [start = '', format] = /^chains-and-tokens-gateway (\d+) /.exec(head) ?? [];
+  if (services ? start !== HEAD : !(Number(format) <= RECORD_FORMAT))
     throw new InvalidStoredListing('it is not a listing of this gateway, or of another format');
   const json = stored.subarray(head.length + 1);
-  if (head !== (await yieldThen(() => HEAD + sha256(json))))
+  if (head !== (await yieldThen(() => start + sha256(json))))
     throw new InvalidStoredListing('its digest does not fit: it is half written or altered');
   // The digest is right, so this is JSON that a gateway has written.
   const { success, output } = v.safeParse(content, await yieldThen(() => JSON.parse(json.toString())));

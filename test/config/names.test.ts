@@ -17,6 +17,18 @@ describe('a variable that is not a setting', () => {
     expect(mistypedNames({ [name]: 'x' })).toEqual([{ name, meant }]);
   });
 
+  it.each([
+    'DESTINATIONS_FRESH_MS',
+    'HOLD_BACK_SHRINK',
+    'MAX_QUERY_TOKENS',
+    'MAX_ROUTES_PER_OPERATION',
+    'MAX_ROWS',
+    'REDIS_SECRET',
+    'REQUIRE_UPSTREAM',
+  ])('and was one is reported: %s', (name) => {
+    expect(mistypedNames({ [name]: 'x' })).toEqual([{ name, meant: undefined }]);
+  });
+
   it('is ignored if it resembles no setting or has no value', () => {
     const usual =
       'PATH HOME HOSTNAME PWD LANG SHELL USER TERM NODE_ENV NODE_OPTIONS npm_config_port TZ _ LOG'.split(' ');
@@ -27,13 +39,18 @@ describe('a variable that is not a setting', () => {
   });
 
   it('causes a warning at the start, without its value', async () => {
-    const { output } = await startGatewayProcess({ UPSTREAM_ULR: 'https://key@example.org' });
+    const { output } = await startGatewayProcess({
+      UPSTREAM_ULR: 'https://key@example.org',
+      REQUIRE_UPSTREAM: 'true',
+    });
     const lines = output()
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(lines.filter(({ meant }) => meant)).toMatchObject([
-      { level: 'warn', msg: 'UPSTREAM_ULR is not a setting, and is not read. Did you mean UPSTREAM_URL?' },
+    const warned = lines.filter(({ msg }) => String(msg).includes('not read'));
+    expect(warned.map(({ level, msg }) => `${level}: ${msg}`).sort()).toEqual([
+      'warn: REQUIRE_UPSTREAM is no longer a setting, and is not read.',
+      'warn: UPSTREAM_ULR is not a setting, and is not read. Did you mean UPSTREAM_URL?',
     ]);
     expect(output()).not.toContain('example.org');
   });

@@ -105,7 +105,9 @@ describe('an open gateway', () => {
   });
 
   it('warns that it serves demo data, and hides secrets in its log', async () => {
-    expect((await open()).lines.join('')).toContain('made up');
+    expect((await open()).lines.join('')).toContain(
+      '"Demo: prices, routes and some flags are made up, because of demo: true"',
+    );
     const upstream = await startUpstream();
     const { fetch, lines } = await open({ upstreamHeaders: { 'x-key': 'secret-key' } }, upstream);
     await fetch(
@@ -238,9 +240,20 @@ describe('an option', () => {
     ],
     ['that is no path', { basePath: 'tokens' }, /basePath: expected a path such as \/tokens/],
     ['that a URL changes', { basePath: '/a/../tokens' }, /basePath: expected/],
+    [
+      'that is no writer',
+      { demo: true, logTo: () => undefined },
+      /logTo: expected an object with a method `write`$/,
+    ],
     ['that names what is not there', { servedPaths: ['/nope'] }, /servedPaths: expected none, or some of \//],
   ])('%s is refused', async (_name, options, message) => {
     await expect(openGateway(options as OpenGatewayOptions)).rejects.toThrow(message);
+  });
+
+  it.each(['', '/', '/tokens', '/tokens/'])('can be the base path "%s"', async (basePath) => {
+    const { fetch } = await open({ basePath });
+    const path = `${basePath.replace(/\/$/, '')}/live`;
+    expect((await fetch(new Request(`http://gateway${path}`))).status).toBe(200);
   });
 
   it('accepts all other values that an environment variable can have', async () => {

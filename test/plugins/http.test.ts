@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { getIntrospectionQuery } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
@@ -41,6 +42,46 @@ describe('cross-origin requests', () => {
       'access-control-allow-methods': 'GET, POST, QUERY, OPTIONS',
       'access-control-allow-headers': 'content-type,apollographql-client-name',
     });
+  });
+});
+
+describe('a POST request', () => {
+  const QUERY = '{chain(chainKey:"base"){name}}';
+
+  it.each([
+    ['application/json; charset=utf-8', JSON.stringify({ query: QUERY }), 200],
+    ['application/graphql', QUERY, 200],
+    ['application/x-www-form-urlencoded', `query=${QUERY}`, 200],
+    ['text/plain', QUERY, 415],
+    ['application/xml', QUERY, 415],
+    ['multipart/form-data; boundary=x', QUERY, 415],
+  ])('with a body of the type %s', async (type, body, status) => {
+    const { fetch } = await createTestGateway();
+    const response = await fetch('/graphql', { method: 'POST', headers: { 'content-type': type }, body });
+    expect(response.status).toBe(status);
+    if (status === 200) expect(await response.json()).toEqual({ data: { chain: { name: 'Base' } } });
+  });
+
+  it.each([
+    ['GRAPHQL_PARSE_FAILED', { query: '{' }],
+    ['GRAPHQL_VALIDATION_FAILED', { query: '{ nope }' }],
+    ['OPERATION_RESOLUTION_FAILURE', { query: 'query A { __typename }', operationName: 'B' }],
+    [
+      'PERSISTED_QUERY_NOT_FOUND',
+      { extensions: { persistedQuery: { version: 1, sha256Hash: 'a'.repeat(64) } } },
+    ],
+    [
+      'PERSISTED_QUERY_MISMATCH',
+      { query: QUERY, extensions: { persistedQuery: { version: 1, sha256Hash: 'a'.repeat(64) } } },
+    ],
+    ['BAD_REQUEST', { query: 5 }],
+  ])('can get the code %s, which the guide names', async (code, body) => {
+    const { fetch } = await createTestGateway();
+    const response = await fetch('/graphql', { ...POST, body: JSON.stringify(body) });
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code } }] });
+    expect(readFileSync(new URL('../../src/domain/error-codes.md', import.meta.url), 'utf8')).toContain(
+      `\`${code}\``,
+    );
   });
 });
 

@@ -130,6 +130,19 @@ export function parametersOf(request: CacheableRequest, path: string): RequestPa
   return isAskedByBody(request.method) ? fromBody(request, path) : fromUrl(request, path);
 }
 
+const OTHER_PARAMETER = new RegExp(`[?&](?!(${KNOWN_PARAMETERS.join('|')})=)[^&]`);
+
+/** A longer request is not parsed before its turn. */
+const MAX_PARSED_EARLY = 16_384;
+
+/** Whether a request to the endpoint has members or parameters that are ignored. False for a long or unusual request. */
+export function hasIgnoredMembers(request: CacheableRequest, path: string): boolean {
+  if (request.body.length + request.url.length > MAX_PARSED_EARLY) return false;
+  // The URL is not decoded for this. If more of them match, that costs time alone.
+  if (!isAskedByBody(request.method)) return OTHER_PARAMETER.test(request.url);
+  return Object.keys(parametersOf(request, path) ?? {}).some((name) => !KNOWN_PARAMETERS.includes(name));
+}
+
 function fromBody({ url, contentType = '', body }: CacheableRequest, path: string) {
   if (url !== path || !/^application\/json(;|$)/.test(contentType)) return undefined;
   return parsed(body);

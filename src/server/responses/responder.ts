@@ -14,7 +14,13 @@ import type { OperationOutcome } from '../../yoga.js';
 import type { ReadBody } from '../bodies.js';
 import { ENCODED_BODY, INTERNAL_ERROR, type ServerRefusal } from '../refusals.js';
 import type { RequestObserver } from '../request-observer.js';
-import { type CacheableRequest, type Exchange, NotAPath, toCacheableRequest } from './exchange.js';
+import {
+  type CacheableRequest,
+  type Exchange,
+  hasIgnoredMembers,
+  NotAPath,
+  toCacheableRequest,
+} from './exchange.js';
 import { createExecutor, type Executed } from './executor.js';
 import { createOperationLimit } from './operation-limit.js';
 import { createResponseCache } from './response-cache.js';
@@ -205,6 +211,10 @@ export function createResponder(options: ResponderOptions): Responder {
     try {
       const key = cache.knownKey(request) ?? (cache.hasSeen(request) ? cache.cacheKey(request) : undefined);
       if (key !== undefined && sendFromCache(key, received)) return;
+      // A new text can ask for a cached response. It is executed without its key, so that new texts push nothing out.
+      const keyOfNew =
+        key === undefined && hasIgnoredMembers(request, path) ? cache.cacheKey(request) : undefined;
+      if (keyOfNew !== undefined && sendFromCache(keyOfNew, received)) return;
       observer.began();
       hasBegun = true;
       const sending = sendFromGateway(key, received);

@@ -81,6 +81,7 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Rate
       local.release();
       return sharedMs > 0 ? sharedMs : local.acquire(service, isFirst);
     },
+    answered: local.answered,
     pause(service, ms) {
       connection.call('SET', pauseKey(service), '1', 'PX', Math.ceil(ms));
     },

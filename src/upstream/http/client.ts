@@ -199,6 +199,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
         redirect: 'manual',
         signal: controller.signal,
       });
+      rateLimiter.answered?.();
       if (response.status !== 200) {
         throw errorFromStatus(
           response.status,

@@ -8,6 +8,11 @@ export interface RateLimiter {
    * @returns 0 if the permit was acquired; otherwise how long to wait before the next try, in milliseconds
    */
   acquire(key: string, isFirst: boolean): number | Promise<number>;
+  /**
+   * Notes that the upstream has answered. The requests before its first answer count from then on: they reached it later
+   * than they were permitted, because modules had to be loaded and connections opened.
+   */
+  answered?(): void;
   /** Tells all gateways that share the limit to send no requests with this key for a time (milliseconds). */
   pause(key: string, ms: number): void;
 }
@@ -15,6 +20,7 @@ export interface RateLimiter {
 /** The limiter of one process. A shared limiter can be built on it. */
 export interface LocalRateLimiter extends RateLimiter {
   acquire(key: string, isFirst: boolean): number;
+  answered(): void;
   /** Releases the permit that was acquired last: no request was sent. */
   release(): void;
 }
@@ -26,6 +32,7 @@ const WINDOW_MS = 1_050;
 export function createRateLimiter(requestsPerSecond: number): LocalRateLimiter {
   /** When the requests in the window were sent, on the monotonic clock. */
   const sent: number[] = [];
+  let hasAnswered = false;
   return {
     acquire() {
       const now = performance.now();
@@ -34,6 +41,10 @@ export function createRateLimiter(requestsPerSecond: number): LocalRateLimiter {
       if (oldest !== undefined) return oldest + WINDOW_MS - now;
       sent.push(now);
       return 0;
+    },
+    answered() {
+      if (!hasAnswered) sent.fill(performance.now());
+      hasAnswered = true;
     },
     // The backoff of this process already stops these requests.
     pause() {},

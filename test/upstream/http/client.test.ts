@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { UpstreamError } from '../../../src/domain/upstream-error.js';
-import type { RateLimiter } from '../../../src/upstream/http/rate-limit.js';
+import { createRateLimiter, type RateLimiter } from '../../../src/upstream/http/rate-limit.js';
 import { stopClock } from '../../support/clock.js';
 import {
   type Answer,
@@ -256,6 +256,21 @@ describe('the rate limiter', () => {
     expect(mostInASecond(upstream.seen, 300)).toBeLessThanOrEqual(3);
   });
 
+  it('counts the requests before the first answer from then on, since they are sent late at the start', () => {
+    const clock = stopClock();
+    const limiter = createRateLimiter(2);
+    const acquire = () => Math.round(limiter.acquire('v1', true));
+    expect([acquire(), acquire()]).toEqual([0, 0]);
+    clock.advance(400);
+    limiter.answered();
+    expect(acquire()).toBe(1_050);
+    clock.advance(1_050);
+    expect(acquire()).toBe(0);
+    clock.advance(50);
+    limiter.answered();
+    expect([acquire(), acquire()]).toEqual([0, 1_000]);
+  });
+
   it('sends listings before waiting routes', async () => {
     const { upstream, http } = await askFor(GOOD, { requestsPerSecond: 1 });
     const ask = (srcToken: string | undefined) =>
@@ -315,6 +330,7 @@ describe('the rate limiter', () => {
         .catch((error) => error.code),
     );
     const chains = http.getJson({ path: 'chains', first: true });
+    await answers[0];
     clock.advance(1_050);
     await chains;
     await http.close();
