@@ -21,7 +21,7 @@ export function fileVariable(name: string): string {
 export function readSecret(name: string, path: string): string {
   const refuse = (fault: string) =>
     new SettingError(
-      `a file with the value as ${fileVariable(name)}`,
+      `${fileVariable(name)} to name a file with the value`,
       () => `${JSON.stringify(path.slice(0, 100))}, ${fault}`,
     );
   let text: string;
