@@ -64,7 +64,7 @@ export function fileVariable(name: string): string {
  * @throws SettingError if it is not a regular file, is empty, has more than 64 KiB, or cannot be read
  */
 export function readSecret(name: string, path: string): string {
-  const refuse = refusing(`a file with the value as ${fileVariable(name)}`, path);
+  const refuse = refusing(`${fileVariable(name)} to name a file with the value`, path);
   return readText(path, refuse, MAX_SECRET_BYTES).trim() || refuse('which is empty');
 }
 

@@ -42,7 +42,7 @@ export function rate(text: string): { readonly perSecond: number; readonly burst
   const burst = Number(maximum);
   if (perSecond >= 1 && burst >= perSecond) return { perSecond, burst };
   throw new SettingError(
-    'a whole number of operations a second up to 999999, such as 20, or one with how many at once, not fewer, such as 20/100',
+    'a whole number of operations a second up to 999999, such as 20, or also how many at once, at least as many, such as 20/100',
   );
 }
 
@@ -114,7 +114,7 @@ export function redisUrl(text: string): string {
     return text;
   throw new SettingError(
     'an address such as redis://127.0.0.1:6379, with "%25" for a "%" in its password',
-    () => `${text.length} other characters`,
+    () => `another text of ${text.length} characters`,
   );
 }
 
@@ -137,8 +137,8 @@ export function headers(text: string): Readonly<Record<string, string>> {
     Object.entries(json).every(([name, value]) => typeof value === 'string' && isHeader(name, value));
   if (isValid) return json as Record<string, string>;
   throw new SettingError(
-    'a JSON object of header names and texts, such as {"x-api-key": "…"}, none of them about the connection',
-    () => `${text.length} other characters`,
+    'a JSON object of header names and texts, such as {"x-api-key": "…"}, without headers of the connection such as Host',
+    () => `another text of ${text.length} characters`,
   );
 }
 

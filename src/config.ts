@@ -348,7 +348,7 @@ export function crossChecks(config: Config, mayBeDemo: boolean): ReadonlyMap<str
   if (upstreamProfile === 'auto' && upstreamSuccessorUrl === undefined) {
     errors.set(
       'UPSTREAM_SUCCESSOR_URL',
-      'expected the base address to change over to for UPSTREAM_PROFILE=auto, got none',
+      'expected the base address of the successor for UPSTREAM_PROFILE=auto, got none',
     );
   }
   if (config.trustedDocumentsOnly && config.trustedDocuments === undefined) {

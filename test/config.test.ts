@@ -127,7 +127,7 @@ describe('settings', () => {
     ['UPSTREAM_URL', 'https://example.org/v1#', 'an address without "?" and "#"'],
     ['UPSTREAM_PROFILE', 'v2', 'one of v1, value-transfer, auto, got "v2"'],
     ['UPSTREAM_SUCCESSOR_URL', 'https://u:secret@example.org/v1', 'without user name and password'],
-    ['UPSTREAM_HEADERS', '{"Host":"secret"}', 'none of them about the connection'],
+    ['UPSTREAM_HEADERS', '{"Host":"secret"}', 'without headers of the connection'],
     ['UPSTREAM_HEADERS', 'x-api-key: secret', 'a JSON object of header names and texts'],
     ['UPSTREAM_HEADERS', '["secret"]', 'a JSON object of header names and texts'],
     ['UPSTREAM_HEADERS', '{"x-api-key":1234567}', 'a JSON object of header names and texts'],
@@ -174,7 +174,7 @@ describe('settings', () => {
     ['MAX_BODY_BYTES', '0', 'a whole number from 1 to'],
     ['LOG_REQUESTS', 'some', 'one of all, errors, none, got "some"'],
     ['RATE_LIMIT', '0', 'a whole number of operations a second'],
-    ['RATE_LIMIT', '20/10', 'how many at once, not fewer'],
+    ['RATE_LIMIT', '20/10', 'how many at once, at least as many'],
     ['RATE_LIMIT', '1.5', 'a whole number of operations'],
     ['RATE_LIMIT', '20/', 'a whole number of operations'],
     ['RATE_LIMIT', '1e3', 'a whole number of operations'],
@@ -233,7 +233,7 @@ describe('settings', () => {
       'REDIS_URL: expected either REDIS_URL or REDIS_URL_FILE, got both',
     ]);
     const [wrong = ''] = errorsOf({ REDIS_URL_FILE: file('secret') });
-    expect(wrong).toMatch(/^REDIS_URL: expected an address such as .* got 6 other characters$/);
+    expect(wrong).toMatch(/^REDIS_URL: expected an address such as .* got another text of 6 characters$/);
     for (const [path, fault] of [
       [join(folder, 'none'), 'which cannot be read (ENOENT)'],
       [folder, 'which is not a regular file'],
@@ -241,7 +241,7 @@ describe('settings', () => {
       [file('x'.repeat(70_000)), 'which has 70000 bytes and may have 65536'],
     ] as const) {
       expect(errorsOf({ REDIS_URL_FILE: path })).toEqual([
-        expect.stringMatching(/^REDIS_URL: expected a file with the value as REDIS_URL_FILE, got "/),
+        expect.stringMatching(/^REDIS_URL: expected REDIS_URL_FILE to name a file with the value, got "/),
       ]);
       expect(errorsOf({ REDIS_URL_FILE: path })[0]).toContain(fault);
     }
@@ -253,7 +253,7 @@ describe('settings', () => {
     ]);
     expect(errorsOf({ UPSTREAM_PROFILE: 'auto' })).toEqual([
       'UPSTREAM_URL: expected a base address for UPSTREAM_PROFILE=auto, got none',
-      'UPSTREAM_SUCCESSOR_URL: expected the base address to change over to for UPSTREAM_PROFILE=auto, got none',
+      'UPSTREAM_SUCCESSOR_URL: expected the base address of the successor for UPSTREAM_PROFILE=auto, got none',
     ]);
     const missing = [
       'UPSTREAM_URL: expected the base address of an upstream, got none (DEMO=true serves demo data)',

@@ -309,7 +309,7 @@ function plain({ chains, tokens, takenAt }: Served): Served {
 const HELD_BACK = { change: 'decimals, which are held back', nth: 1, failing: '', meanwhile: [] };
 
 describe('an answer', () => {
-  it('is consistent with the served rows, in any order of questions and refreshes', async () => {
+  it('is consistent with the served rows, in any order of requests and refreshes', async () => {
     let held = 0;
     let taken = 0;
     await fc.assert(

@@ -23,7 +23,7 @@ export const ERRORS = {
   },
   UPSTREAM_GONE: {
     happened:
-      'The upstream answered 410, or with an error that says "deprecated": it is switched off. The gateway asks it again after a minute, and then ever more seldom, down to once an hour.',
+      'The upstream answered 410, or with an error that says "deprecated": it is switched off. The gateway asks it again after a minute, and then less and less often, down to once an hour.',
     advice: 'Tell the operator of the gateway.',
   },
   UPSTREAM_RATE_LIMITED: {

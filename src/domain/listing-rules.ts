@@ -128,7 +128,7 @@ export function parseListingRules(text: string): ListingRules {
     const isKept = earlier.at(-1)?.verb === 'keep';
     const opponents = isKept ? earlier.slice(-1) : rule.verb === 'keep' ? earlier : [];
     const other = opponents.find(({ value }) => !isSameValue(rule.fact, value, rule.value));
-    if (other) refuse(`no contradiction of line ${other.line}, which has "${other.verb}"`);
+    if (other) refuse(`a rule that does not contradict line ${other.line}, which has "${other.verb}"`);
     if (!isKept && earlier.push(rule) === 1) aboutOneFact.set(key, earlier);
   }
   return createListingRules(rules);

@@ -14,7 +14,7 @@ export const TEXT_LIMITS = {
   ...MAX_LENGTHS,
   /** The text that a person types to search. */
   search: 200,
-  /** The `id` of the longest row: base64 of JSON, which takes at most six characters for one. */
+  /** The `id` of the longest row: base64 of JSON, which takes at most six characters for each. */
   id: Math.ceil(((MAX_LENGTHS.chainKey + MAX_LENGTHS.address) * 6 + 20) * (4 / 3)),
   /** Longer than any cursor that the gateway writes. */
   cursor: 4_096,

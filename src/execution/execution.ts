@@ -81,7 +81,10 @@ export class Execution {
   hasFallenBack = false;
   /** True once something written depends on variables: such JSON is not kept. */
   usesVariables = false;
-  /** Undefined if JSON is not kept, and within JSON that is kept as a whole. */
+  /**
+   * Notes what kept JSON depends on. Undefined if none is kept, and while the parts of a value are written that is kept
+   * as a whole.
+   */
   tracker: Tracker | undefined;
 
   /** @param keepsJson whether to keep JSON, because the operation is likely to be repeated */

@@ -1,7 +1,7 @@
 /** Tells clients apart by their addresses. */
 /** The first 96 bits of an IPv4 address that is mapped into IPv6 (RFC 4291). */
 const MAPPED_IPV4 = '0:0:0:0:0:ffff';
-/** How many of the eight groups of an IPv6 address name a network (/64). A machine in it can choose the others freely. */
+/** How many of the eight groups of an IPv6 address name the network (/64). A machine can choose the other groups itself. */
 const NETWORK_GROUPS = 4;
 
 /**

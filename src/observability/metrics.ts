@@ -174,7 +174,7 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
   }
   const refreshes = counter(
     'gateway_listing_refreshes_total',
-    'Refreshes that ended: taken from the upstream, shared by another gateway, held_back, or failed with this code.',
+    'Refreshes that ended, by outcome: upstream or peer (where the new listing is from), older, held_back, or the code of the failure.',
     ['listing', 'outcome'],
   );
   const holdBacks = counter(

@@ -105,7 +105,7 @@ export function logGuarded<Row>(
     const advice = adviceOn(kind, row, each, sent.get(kind.keyOf(row)) ?? []);
     log.warn(
       { listing: name, ...placeOf(row), fact, served, upstream },
-      `Held back in the ${name} listing: ${isServed.has(row) ? `${served} is served as ${fact}` : `${served} was the last ${fact} of its symbol`}, and the upstream sends ${upstream} since this listing.${advice}`,
+      `Held back in the ${name} listing: ${isServed.has(row) ? `${served} is served as ${fact}` : `${served} was the last ${fact} of its symbol`}, and the upstream now sends ${upstream}.${advice}`,
     );
   }
   if (news.length > MAX_LINES) {

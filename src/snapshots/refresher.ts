@@ -52,7 +52,7 @@ export interface RefreshOptions extends HoldBackRules {
   readonly firstPauseMs?: number | undefined;
   /** The gateways to share with; by default none. */
   readonly peers?: Peers | undefined;
-  /** Where the listings outlive the process; by default they do not. */
+  /** Stores the listings for the next start; by default they are not stored. */
   readonly disk?: DiskStore | undefined;
   readonly metrics?: Partial<SnapshotMetrics> | undefined;
   readonly log: Logger;

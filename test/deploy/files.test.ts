@@ -256,7 +256,7 @@ describe('kubernetes.yaml', () => {
     ]);
   });
 
-  it('scales by the CPU time of the pods, which every cluster measures', () => {
+  it('scales by the CPU time of the pods', () => {
     const { metrics } = kubernetesObject<{ metrics: readonly object[] }>('HorizontalPodAutoscaler').spec;
     expect(metrics).toEqual([
       { type: 'Resource', resource: { name: 'cpu', target: { type: 'AverageValue', averageValue: '600m' } } },

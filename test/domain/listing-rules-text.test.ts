@@ -127,7 +127,7 @@ describe('the text of rules', () => {
     ['keep base nativeCurrency "ETH 18 0xAB"', 'accept base nativeCurrency "ETH 18 0xab" "ETH 6 0xab"'],
   ])('with %s and %s is an error that names both lines', (one, other) => {
     expect(errorOf(`${one}\n\n${other}`)).toMatch(
-      /^line 3: expected no contradiction of line 1, which has "/,
+      /^line 3: expected a rule that does not contradict line 1, which has "/,
     );
   });
 

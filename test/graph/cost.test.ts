@@ -6,6 +6,7 @@ import { createContext } from '../../src/graph/context.js';
 import { withFederation } from '../../src/graph/federation/federated.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { EVERY_FIELD } from '../fixtures/every-field.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { json, startFakeUpstream } from '../support/fake-upstream.js';
 import { operationsOf } from '../support/generated-operations.js';
@@ -18,12 +19,6 @@ import {
 } from '../support/test-gateway.js';
 
 const schema = withFederation(ownSchema);
-const EVERY_FIELD = `{
-  id isBridgeable chainKey address decimals symbol name price { usd asOf } isNative logoUrl caip19
-  heldBack { fact served upstream since }
-  chain { id chainKey chainType chainId shortName name caip2 tokenCount heldBack { fact served upstream since }
-    nativeCurrency { chainKey name symbol decimals address } }
-}`;
 
 /** Executes an operation without limits. @returns its cost and its data */
 async function execution({ snapshots }: TestGateway, query: string, variables: object = {}, name?: string) {

@@ -113,7 +113,7 @@ const ATTACKS: readonly (readonly [name: string, answer: () => Answer, said: Reg
 
 describe('a hostile upstream', () => {
   it.each(ATTACKS)(
-    'that sends %s costs little, is told of, and takes nothing away',
+    'that sends %s costs little, is logged, and takes nothing away',
     async (_name, answer, said) => {
       const target = await startTarget({
         chainCount: 20,

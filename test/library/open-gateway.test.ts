@@ -42,7 +42,7 @@ describe('fetch', () => {
     expect((await fetch(new Request('http://gateway/graphql', { method: 'POST' }))).status).toBe(404);
   });
 
-  it('caches the response to a repeated question', async () => {
+  it('caches the response to a repeated request', async () => {
     const { fetch } = await open();
     const tags = [];
     for (let time = 0; time < 3; time++) {

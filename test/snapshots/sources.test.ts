@@ -57,7 +57,7 @@ describe('sources', () => {
     expect(upstream.count()).toBe(0);
   });
 
-  it("are the upstream's answers turned round, by one request for each bridgeable token", async () => {
+  it('are the inverted answers of the upstream, with one request for each bridgeable token', async () => {
     stopDate();
     const upstream = await startSweptUpstream(NETWORK);
     upstream.planNetwork(NETWORK, [rowOf('b 0x9', { isBridgeable: false })]);

@@ -117,7 +117,7 @@ describe('a file of rules', () => {
     ],
     [
       'that contradicts itself',
-      /contradiction of line 1/,
+      /does not contradict line 1/,
       (path) => writeFileSync(path, 'keep a chainId 1\nkeep a chainId 2'),
     ],
     ['that is gone', /ENOENT/, (path) => rmSync(path)],

@@ -30,7 +30,8 @@ export const ChainDestinationsType = builder.objectRef<ChainDestinations>('Chain
     }),
     tokens: t.field({
       type: [TokenType],
-      description: "At least one token. Destinations are in the upstream's order.",
+      description:
+        "At least one token. Destinations are in the upstream's order, and the tokens of `sources` are sorted by address.",
       resolve: ({ tokens }, _args, { cost }, info) => cost.chargeRows(tokens, info),
     }),
     asOf: t.field({

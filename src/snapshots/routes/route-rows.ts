@@ -76,7 +76,7 @@ export function createReconcile({ operator, onConflicts, log }: RouteRowsOptions
       logged.set(rows, listed.rowsDigest);
       onConflicts?.(conflicts.length);
       const facts = { ...request, rows: conflicts.length, first: conflicts.slice(0, MAX_NAMED) };
-      log.warn(facts, 'Left out routes to tokens that the token listing gives other decimals');
+      log.warn(facts, 'Left out routes to tokens that have other decimals in the token listing');
     }
     const reconciled: ReconciledRows = { rows: Object.freeze(rules.selectTokens(served)), unlisted, rules };
     besideListing.set(rows, reconciled);

@@ -177,7 +177,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     },
   });
 
-  /** Not only `get`, which deletes routes that are no longer fresh. They are needed if the upstream fails. */
+  /** Uses `has` first: `get` alone would delete routes that are no longer fresh, which are needed if the upstream fails. */
   const freshRoutes = (key: string) => (cache.has(key) ? cache.get(key) : undefined);
 
   return {

@@ -93,7 +93,7 @@ describe('changes of the token listing', () => {
     expect(data?.node).toBeNull();
   });
 
-  it('leave prices and order out: a refresh of these does not change the cursor', async () => {
+  it('do not include prices or the order of rows: a refresh that changes only these keeps the cursor', async () => {
     const gateway = await serve([token(1), token(2)]);
     const { cursor } = await tokenChanges(gateway);
     await refreshWith(gateway, [token(2, { price: { usd: 5 } }), token(1, { price: null })], CHAINS);

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { HeldBackFact } from '../../../src/domain/listing.js';
+import { EVERY_FIELD } from '../../fixtures/every-field.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { startFakeUpstream } from '../../support/fake-upstream.js';
 import { type HeldBackRows, withHeldBack } from '../../support/held-back.js';
@@ -12,12 +13,6 @@ const SYMBOL: HeldBackFact = { fact: 'symbol', served: 'USDC', upstream: 'U"SDC\
 const CHAIN_ID: HeldBackFact = { fact: 'chainId', served: '1', upstream: '2', since: SINCE };
 const TIME = '2026-01-31T12:34:56.789Z';
 const FIELDS = 'heldBack { fact served upstream since }';
-/** Selects `heldBack` of a token and its chain. */
-const EVERY_FIELD = `{
-  id isBridgeable chainKey address decimals symbol name price { usd asOf } isNative logoUrl caip19 ${FIELDS}
-  chain { id chainKey chainType chainId shortName name caip2 tokenCount ${FIELDS}
-    nativeCurrency { chainKey name symbol decimals address } }
-}`;
 const SHOWN = [
   { fact: 'decimals', served: '6', upstream: '18', since: TIME },
   { fact: 'symbol', served: 'USDC', upstream: 'U"SDC\u202e', since: TIME },

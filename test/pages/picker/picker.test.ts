@@ -620,7 +620,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
           return state.innerText();
         })
         .toMatch(
-          /^Prices are \d+ (s|min) old\. The price service does not answer\. The page tries again automatically\.$/,
+          /^Prices are \d+ (s|min) old\. The token service does not answer\. The page tries again automatically\.$/,
         );
       expect(await state.getAttribute('class')).toBe('warned');
       await rows.first().click();

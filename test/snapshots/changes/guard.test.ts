@@ -38,7 +38,7 @@ describe('steady wrong decimals of a token', () => {
     expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(1);
     expect(await gateway.sample('gateway_held_back_oldest_seconds{listing="tokens"}')).toBe(29 * 30);
     expect(gateway.heldBackLines()).toEqual([
-      'Held back in the tokens listing: 6 is served as decimals, and the upstream sends 18 since this listing. If the upstream is right, add this line to LISTING_RULES: accept a:0x1 decimals 6 18',
+      'Held back in the tokens listing: 6 is served as decimals, and the upstream now sends 18. If the upstream is right, add this line to LISTING_RULES: accept a:0x1 decimals 6 18',
     ]);
   });
 

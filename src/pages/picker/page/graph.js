@@ -75,22 +75,21 @@ export function isCancelled(error) {
 
 /** @param {string} code @param {string} [message] the message of the gateway */
 function failure(code, message = '') {
-  return new QueryError(wordsFor(code, 'The token service') ?? message, code);
+  return new QueryError(wordsFor(code) ?? message, code);
 }
 
 /**
  * A message about a failure; undefined if the gateway's own message is better, such as for too many words.
  *
  * @param {string} code
- * @param {string} service the service that did not answer
  */
-export function wordsFor(code, service) {
+export function wordsFor(code) {
   const AGAIN = 'The page tries again automatically.';
   if (code === UNREACHABLE) return `This gateway does not answer. ${AGAIN}`;
   if (code === 'OVERLOADED' || code === 'RATE_LIMITED') return `Too many people ask at the moment. ${AGAIN}`;
-  if (code === 'UPSTREAM_MALFORMED') return `${service} sends invalid data. ${AGAIN}`;
+  if (code === 'UPSTREAM_MALFORMED') return `The token service sends invalid data. ${AGAIN}`;
   if (code === 'UPSTREAM_GONE')
-    return `${service} has been shut down. The operator of this gateway must name another one.`;
-  if (code.startsWith('UPSTREAM_')) return `${service} does not answer. ${AGAIN}`;
+    return 'The token service has been shut down. The operator of this gateway must name another one.';
+  if (code.startsWith('UPSTREAM_')) return `The token service does not answer. ${AGAIN}`;
   return undefined;
 }

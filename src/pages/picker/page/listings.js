@@ -26,7 +26,11 @@ export function watchListings(onAnswer) {
     try {
       /** @type {Listing[]} */
       const listings = (await ask(LISTINGS, {})).listings;
-      show(listings.flatMap(wrongOf), listings);
+      const wrong = listings.flatMap(wrongOf);
+      // One sentence is enough if both listings have the same problem.
+      const isFirst = (/** @type {(Node | string)[]} */ [text], /** @type {number} */ at) =>
+        wrong.findIndex(([other]) => other === text) === at;
+      show(wrong.filter(isFirst), listings);
       isWell = listings.every(({ state }) => state !== 'EMPTY');
       await onAnswer(listings);
     } catch (error) {
@@ -64,10 +68,9 @@ export function watchListings(onAnswer) {
 
 /** A sentence for each problem of a listing. @param {Listing} listing @returns {(Node | string)[][]} */
 function wrongOf({ name, state, takenAt, heldBackRows, lastFailure }) {
-  const [service, what] =
-    name === 'tokens' ? ['The price service', 'Prices are'] : ['The chain service', 'The chains are'];
+  const what = name === 'tokens' ? 'Prices are' : 'The chains are';
   const isFailing = lastFailure && Date.parse(lastFailure.at) >= Date.parse(takenAt ?? lastFailure.at);
-  const why = (isFailing && wordsFor(lastFailure.code, service)) || 'A newer listing is being fetched.';
+  const why = (isFailing && wordsFor(lastFailure.code)) || 'A newer listing is being fetched.';
   const contradicted = countText(heldBackRows, name.slice(0, -1));
   return [
     ...(takenAt && state === 'STALE' ? [[`${what} `, age(takenAt), ` old. ${why}`]] : []),
