@@ -113,6 +113,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'config',
     'config-files',
     'config-values',
+    'demo',
     'http',
     'logger',
     'observability',

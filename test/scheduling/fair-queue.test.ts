@@ -152,13 +152,13 @@ describe('a synchronous task', () => {
   });
 
   it('can be followed by very many tasks that end at once, without exhausting the stack', async () => {
-    const { add, endAll, queue } = start({ maxWaiting: 100_000 });
+    const { add, endAll, queue } = start({ maxWaiting: 30_000 });
     add('a0', 'a');
     let count = 0;
-    const all = Array.from({ length: 100_000 }, () => queue.add('a', 0, () => count++));
+    const all = Array.from({ length: 30_000 }, () => queue.add('a', 0, () => count++));
     await endAll();
     await Promise.all(all);
-    expect(count).toBe(100_000);
+    expect(count).toBe(30_000);
     expect([queue.waiting, queue.isRunning]).toEqual([0, false]);
   });
 });

@@ -59,7 +59,7 @@ describe('the indexed search finds the same as the reference search', () => {
           }
         },
       ),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
   });
 
@@ -69,7 +69,7 @@ describe('the indexed search finds the same as the reference search', () => {
     const snapshot = await createTokenSnapshot(fetched(rows));
     fc.assert(
       fc.property(requests, (generated) => expectPlainResults(snapshot, { ...generated, first: 100 })),
-      { numRuns: 20 },
+      { numRuns: 8 },
     );
   });
 
@@ -83,7 +83,7 @@ describe('the indexed search finds the same as the reference search', () => {
     const snapshot = await createTokenSnapshot(fetched(rows));
     fc.assert(
       fc.property(requests, (generated) => expectPlainResults(snapshot, { ...generated, first: 100 })),
-      { numRuns: 100 },
+      { numRuns: 40 },
     );
   });
 });
