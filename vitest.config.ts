@@ -3,7 +3,16 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Tests that start many gateways and count their requests. They run after the others: a busy machine slows Redis down. */
-const SLOW = ['chaos.test.ts', 'storage/redis*.test.ts'];
+const COUNTING = ['chaos.test.ts', 'storage/redis*.test.ts'];
+
+/** Tests that compute for long. They run in one worker beside those that mostly wait. */
+const COMPUTING = [
+  'execution/{differential,writer}.test.ts',
+  'graph/long-texts.test.ts',
+  'search/token-search.test.ts',
+];
+
+const SLOW = [...COUNTING, ...COMPUTING];
 
 /** Attacks, which take minutes. `npm run hostile` runs them. */
 const ATTACKS = ['hostile/*.test.ts'];
@@ -15,7 +24,7 @@ const ATTACKS = ['hostile/*.test.ts'];
 const INTEGRATION = [
   'readme.test.ts',
   'kill.test.ts',
-  'pages/picker/picker.test.ts',
+  'pages/picker/picker{,-states}.test.ts',
   'pages/playground/playground.test.ts',
   'pages/trusted-pages.test.ts',
   'clients/*.test.ts',
@@ -32,6 +41,7 @@ const DEPLOY = ['deploy/*.test.ts'];
 const LONG = [
   'server/stop',
   'storage/disk',
+  'pages/picker/picker-states',
   'pages/picker/picker',
   'readme',
   'pages/playground/playground',
@@ -42,6 +52,7 @@ const LONG = [
   'storage/redis-glitch',
   'storage/redis-outage',
   'federation/routers',
+  'graph/long-texts',
   'snapshots/snapshots',
   'server/server',
   'execution/differential',
@@ -88,7 +99,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'slow', include: SLOW, sequence: { groupOrder: 1 }, maxWorkers: 4, isolate: false },
+        test: { name: 'slow', include: SLOW, sequence: { groupOrder: 1 }, maxWorkers: 5, isolate: false },
       },
       {
         extends: true,
@@ -117,12 +128,12 @@ export default defineConfig({
       },
       {
         extends: true,
-        // Two workers: these tests measure CPU time and memory of the processes that they attack.
+        // Three workers, since some mostly wait: these tests measure CPU time and memory of the processes that they attack.
         test: {
           name: 'attacks',
           include: ATTACKS,
           sequence: { groupOrder: 2 },
-          maxWorkers: 2,
+          maxWorkers: 3,
           isolate: false,
         },
       },

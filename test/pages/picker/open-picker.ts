@@ -1,12 +1,51 @@
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
-import { onTestFinished } from 'vitest';
-import { BROWSER_TIMEOUT_MS } from '../../support/browser.js';
+import { beforeAll, onTestFinished } from 'vitest';
+import { BROWSER_TIMEOUT_MS, launchBrowser } from '../../support/browser.js';
+import { afterTests } from '../../support/ends.js';
+import { type FakeListings, startFakeUpstream } from '../../support/fake-upstream.js';
+import { startGatewayProcess } from '../../support/gateway-process.js';
 
 /** The requests of the page to the graph. */
 export interface Sent {
   readonly query: string;
   readonly variables: Record<string, unknown>;
 }
+
+/** Starts a browser and a gateway with demo data, which all tests of a file use. */
+export function usePicker() {
+  let browser: Browser;
+  const demo = { address: '' };
+  const atEnd = afterTests();
+  beforeAll(async () => {
+    browser = await launchBrowser(atEnd);
+    demo.address = (await startGatewayProcess({}, atEnd)).address;
+  });
+  const open = (address: string, options?: BrowserContextOptions) => openPicker(browser, address, options);
+
+  /** Opens the page of another gateway, whose upstream has these rows. */
+  async function openWith(
+    listings: FakeListings,
+    {
+      settings = {},
+      path = '',
+      ...options
+    }: BrowserContextOptions & { settings?: Record<string, string>; path?: string } = {},
+  ) {
+    const upstream = await startFakeUpstream(listings);
+    onTestFinished(upstream.close);
+    const { address } = await startGatewayProcess({
+      UPSTREAM_URL: upstream.url,
+      UPSTREAM_RETRIES: '0',
+      ...settings,
+    });
+    return { upstream, address, ...(await open(address + path, options)) };
+  }
+  return { demo, open, openWith };
+}
+
+/** Lets the page ask for the state of the listings now, without the wait in between. */
+export const lookAgain = (page: Page) =>
+  page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
 
 /** Opens the page, and records its requests and the errors of the browser. */
 export async function openPicker(browser: Browser, address: string, options: BrowserContextOptions = {}) {
