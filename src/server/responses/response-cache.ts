@@ -26,8 +26,25 @@ const MAX_TEXT_LENGTH = 16_384;
 const MAX_KEYED_LENGTH = 65_536;
 /** Requests with longer headers are not cached. Those of browsers have about 100 characters. */
 const MAX_HEADERS_LENGTH = 500;
+/** How many variants of one text are remembered. Few are needed: clients of one page send equal headers. */
+const MAX_VARIANTS = 8;
 /** Estimated size of an entry without its key and body, in bytes. */
 const ENTRY_BYTES = 500;
+
+/** One text with one set of headers that the response varies by (RFC 9111), and its cache key. */
+interface Variant extends Pick<CacheableRequest, 'method' | 'url' | 'accept' | 'origin' | 'contentType'> {
+  readonly key: string;
+}
+
+function isVariantOf(request: CacheableRequest, variant: Variant): boolean {
+  return (
+    variant.method === request.method &&
+    variant.url === request.url &&
+    variant.accept === request.accept &&
+    variant.contentType === request.contentType &&
+    variant.origin === request.origin
+  );
+}
 
 /**
  * Creates an empty cache of responses by cache key, of bounded total size. It does not check whether an entry is current.
@@ -51,19 +68,26 @@ export function createResponseCache(
     sizeCalculation: ({ response: { byteLength } }, key) =>
       ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * byteLength),
   });
-  /** Cache keys, by the text and the headers of requests. */
-  const keys = new LRUCache<string, string>({
+  const variantsByText = new LRUCache<string, readonly Variant[]>({
     maxSize: Math.ceil(maxBytes * 0.16),
-    sizeCalculation: (_key, variant) => ENTRY_BYTES + 2 * variant.length,
+    sizeCalculation: (variants, text) => ENTRY_BYTES * (1 + variants.length) + 2 * text.length,
   });
+
   const isTextKnown = createSeenBefore();
 
+  /**
+   * The key of a request whose exact text and headers were seen before; undefined for any other. Look it up first:
+   * computing the key costs more than the rest of a hit.
+   */
+  function knownKey(request: CacheableRequest): string | undefined {
+    for (const variant of variantsByText.get(textOf(request)) ?? []) {
+      if (isVariantOf(request, variant)) return variant.key;
+    }
+    return undefined;
+  }
+
   return {
-    /**
-     * The key of a request whose exact text and headers were seen before; undefined for any other. Look it up first:
-     * computing the key costs more than the rest of a hit.
-     */
-    knownKey: (request: CacheableRequest) => keys.get(variantOf(request)),
+    knownKey,
     /** Whether a request with this text was seen lately. Notes the text. */
     hasSeen(request: CacheableRequest) {
       const text = textOf(request);
@@ -71,13 +95,17 @@ export function createResponseCache(
     },
     /** The key of a request, equal for requests that mean the same. Undefined if the response cannot be cached. */
     cacheKey(request: CacheableRequest): string | undefined {
-      const variant = variantOf(request);
-      const known = keys.get(variant);
+      const known = knownKey(request);
       if (known !== undefined) return known;
-      const { length } = textOf(request);
-      if (length > MAX_KEYED_LENGTH) return undefined;
+      const text = textOf(request);
+      if (text.length > MAX_KEYED_LENGTH) return undefined;
       const key = canonicalKey(request, path, maxQueryTokens, trusted);
-      if (key !== undefined && length <= MAX_TEXT_LENGTH) keys.set(variant, key);
+      if (key !== undefined && text.length <= MAX_TEXT_LENGTH) {
+        const { method, url, accept, origin, contentType } = request;
+        const variant = { method, url, accept, origin, contentType, key };
+        const others = variantsByText.get(text) ?? [];
+        variantsByText.set(text, [variant, ...others.slice(0, MAX_VARIANTS - 1)]);
+      }
       return key;
     },
     get: (key: string) => responses.get(key),
@@ -85,22 +113,10 @@ export function createResponseCache(
     delete: (key: string) => responses.delete(key),
     /** The estimated size of the responses and of the texts that they are found by, and the number of responses. */
     size: () => ({
-      bytes: responses.calculatedSize + keys.calculatedSize,
+      bytes: responses.calculatedSize + variantsByText.calculatedSize,
       entries: responses.size,
     }),
   };
-}
-
-/** The text of a request with the method and headers that its response varies by (RFC 9111). No header has a line break. */
-function variantOf({
-  method,
-  url,
-  accept = '',
-  origin = '',
-  contentType = '',
-  body,
-}: CacheableRequest): string {
-  return `${method}\n${accept}\n${origin}\n${contentType}\n${url}\n${isAskedByBody(method) ? body : ''}`;
 }
 
 /** The part of a request that most requests differ in. */
@@ -119,6 +135,7 @@ function canonicalKey(
   trusted: TrustedDocuments | undefined,
 ): string | undefined {
   const { method, accept = '', origin = '', contentType = '' } = request;
+  // Variants hold these headers, and their estimated size does not include them.
   if (accept.length + origin.length + contentType.length > MAX_HEADERS_LENGTH) return undefined;
   const given = parametersOf(request, path);
   const parameters = given && trusted ? trusted.resolve(given) : given;
