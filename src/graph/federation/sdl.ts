@@ -89,7 +89,7 @@ export interface Flavour {
 }
 
 /**
- * The schema as a document in this flavour, sorted and with descriptions.
+ * Returns the syntax tree of the GraphQL schema as this kind of larger graph needs it, with descriptions and sorted by name.
  *
  * @throws Error if the flavour names a type or field that the schema does not have, such as after a renaming
  */
