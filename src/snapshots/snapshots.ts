@@ -145,7 +145,8 @@ export function createSnapshots(options: SnapshotsOptions) {
   return {
     /** Loads the listings from disk. Await it before `start`. */
     async restore(): Promise<void> {
-      await Promise.all(each.map((refresher) => refresher.restore()));
+      // The chains first: rules that hide tokens name chains, also ones that only the disk still knows.
+      for (const refresher of each) await refresher.restore();
     },
     /** Fetches all listings, and keeps them fresh. */
     start(): void {
