@@ -10,7 +10,7 @@ export interface MistypedName {
   readonly meant: string | undefined;
 }
 
-/** Names that were settings once. Whoever sets one relies on what it did. */
+/** Settings of earlier versions. An operator who still sets one of them expects its old effect, which is gone. */
 const FORMER_SETTINGS = [
   'DESTINATIONS_FRESH_MS',
   'HOLD_BACK_SHRINK',

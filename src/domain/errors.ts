@@ -11,7 +11,7 @@ export class GatewayError extends Error {
   /** See {@link GatewayErrorOptions.isByClient}. */
   readonly isByClient: boolean;
 
-  /** @param message one or two sentences: what was expected, what was received, what to do next */
+  /** @param message one or two sentences that name the expected value, the received value, and the next step */
   constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
     super(message, options);
     this.code = code;

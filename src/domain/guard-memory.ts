@@ -59,7 +59,7 @@ export interface GuardMemory<Row> {
   readonly unnumbered: readonly string[];
 }
 
-/** For a listing of which only the rows are known. */
+/** The memory of a listing that has never been guarded. */
 export const EMPTY_GUARD_MEMORY: GuardMemory<never> = {
   beganAt: 0,
   gone: [],

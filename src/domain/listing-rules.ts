@@ -85,7 +85,7 @@ const SHOWN_LENGTH = 100;
 /** The text of rules has an error. */
 export class ListingRulesError extends Error {}
 
-/** Throws the error of a line: what was expected, and what was found (the whole line unless given). */
+/** Throws the error of a line. It names the expected form and the found text, which is the whole line unless given. */
 type Refuse = (expected: string, got?: string) => never;
 
 /**

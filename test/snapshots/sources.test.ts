@@ -437,7 +437,7 @@ describe('the map of routes', () => {
   const ROWS = (...decimals: number[]) =>
     new Map(decimals.map((each, index) => [`3 dst 0x${index}`, { decimals: each }]));
 
-  it('removes destinations that no answer has any more, and keeps to its limits', () => {
+  it('removes destinations that are in none of its answers, and keeps to its limits', () => {
     const map = new RouteMap({ pairs: 4, destinations: 5 });
     expect(map.set('a', { takenAt: 1 }, ROWS(1, 2, 3))).toBe(true);
     expect(map.set('a', { takenAt: 2 }, ROWS(4, 5))).toBe(true);

@@ -26,7 +26,7 @@ export function createOperationLimit(options: OperationLimitOptions): OperationL
   const { limit, metrics, log } = options;
   const warned = new Set<ClientSource>();
 
-  /** Warns once for each source: any client can send the header, and must not fill the log. */
+  /** Warns once for each source, because each client can send the header, and one client must not fill the log. */
   function warnOf(source: ClientSource, client: string | undefined): void {
     const hasProxies = options.trustedProxies !== undefined && options.trustedProxies.length > 0;
     const warning = source === 'forwarded' && hasProxies ? UNTRUSTED_PROXY : WARNINGS[source];

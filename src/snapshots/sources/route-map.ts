@@ -123,7 +123,7 @@ export class RouteMap {
     return isWithin();
   }
 
-  /** Removes the destinations that no answer has any more. */
+  /** Removes the destinations that are in none of the answers. */
   private renumber(): void {
     const names = [...this.numbers.keys()];
     this.numbers.clear();
