@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from './fixtures/demo.js';
 import { chainRow, tokenRow } from './fixtures/rows.js';
 import { first, json, late, startFakeUpstream, status } from './support/fake-upstream.js';
-import { codesOf, createTestGateway } from './support/test-gateway.js';
+import { codesOf, createTestGateway, withBrokenRoutes } from './support/test-gateway.js';
 import { startServer } from './support/test-server.js';
 import { collectUnhandledRejections } from './support/unhandled-rejections.js';
 
@@ -360,20 +360,7 @@ describe('when something fails', () => {
 
   it('masks an internal error, and logs it with the id of the request', async () => {
     const { post, logged } = await createTestGateway({
-      decorate: (listing) => ({
-        ...listing,
-        routes: () =>
-          Promise.resolve({
-            rejected: { count: 0, first: [] },
-            rows: [
-              {
-                get address(): string {
-                  throw new Error('secret-bug');
-                },
-              },
-            ],
-          } as never),
-      }),
+      decorate: withBrokenRoutes,
     });
     const query = '{ tokens(srcToken: "0x1") { address } }';
     const response = await post({ query }, { 'x-request-id': 'find-me' });

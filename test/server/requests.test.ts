@@ -4,7 +4,7 @@ import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { stopClock } from '../support/clock.js';
 import { stall, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { openRaw } from '../support/raw-http.js';
-import { createTestLog } from '../support/test-gateway.js';
+import { createTestLog, withBrokenRoutes } from '../support/test-gateway.js';
 import { type Asked, startServer, type TestServer } from '../support/test-server.js';
 
 const NAMED: Asked = {
@@ -237,20 +237,7 @@ describe('the log line of a request', () => {
   it('lists the codes of a failed query, and is a warning for an internal error', async () => {
     const server = await startServer({
       config: LONG,
-      decorate: (listing) => ({
-        ...listing,
-        routes: () =>
-          Promise.resolve({
-            rejected: { count: 0, first: [] },
-            rows: [
-              {
-                get address(): string {
-                  throw new Error('secret-bug');
-                },
-              },
-            ],
-          } as never),
-      }),
+      decorate: withBrokenRoutes,
     });
     await server.ask({ query: 'query Bad { no }', operationName: 'Bad' });
     await server.ask({ query: '{ tokens(srcToken: "0x1") { address } }' });

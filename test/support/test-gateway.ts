@@ -52,6 +52,17 @@ export interface TestGatewayOptions {
   readonly atEnd?: (end: () => Promise<void>) => void;
 }
 
+/** A service whose routes cause an internal error, with the message `secret-bug`. */
+export function withBrokenRoutes(service: Service): Service {
+  const row = {
+    get address(): string {
+      throw new Error('secret-bug');
+    },
+  };
+  const routes = () => Promise.resolve({ rejected: { count: 0, first: [] }, rows: [row] } as never);
+  return { ...service, routes };
+}
+
 /** All paths, and limits that a busy machine must not reach in tests of other things. */
 const FAR_LIMITS = {
   servedPaths: OPTIONAL_PATHS,

@@ -84,6 +84,9 @@ describe('a request that was answered before', () => {
     expect((await countExecuted(numbered(BASE, 1), numbered(BASE, 2))).count).toBe(0);
     const other = { ...BASE, variables: { key: 'sei' } };
     expect((await countExecuted(numbered(other, 1), numbered(other, 2))).count).toBe(2);
+    // A longer request waits for its turn before it is parsed.
+    const long = { body: JSON.stringify({ ...BASE, id: 'x'.repeat(16_384) }) };
+    expect((await countExecuted(long)).count).toBe(1);
     expect((await metrics.expose()).text).toContain('gateway_response_cache_entries 1');
   });
 
