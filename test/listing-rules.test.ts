@@ -510,6 +510,22 @@ describe('rules by CAIP', () => {
     expect(await served(next)).not.toContain(address('c0ffee04'));
     expect(await served(next)).toContain(SHOWN);
   });
+
+  it('apply from the first answer after a restart, also if the disk has very many chains', async () => {
+    const upstream = await startUpstream();
+    const { config } = onDisk();
+    const hide = `hide eip155:${HIDDEN_CHAIN.id}`;
+    const many = Array.from({ length: 3_000 }, (_none, nth) =>
+      chainRow(`c${nth}`, { chainId: 200_000 + nth }),
+    );
+    upstream.plan('chains', json({ chains: [...chains, ...many] }));
+    const gateway = await start(hide, { upstream, config });
+    await servedChains(gateway);
+    expect(await served(gateway)).not.toContain(address('c0ffee04'));
+    await stopGuarded({ ...gateway, config });
+    const next = await start(hide, { upstream, config });
+    expect(await served(next)).not.toContain(address('c0ffee04'));
+  });
 });
 
 describe('rules that hide everything', () => {

@@ -1,4 +1,4 @@
-/*
+/**
  * What the guard remembers of a listing. It is stored and shared with the rows, so that after a restart, or at another
  * gateway, no value is forgotten and no hold-back period starts again.
  */

@@ -1,4 +1,4 @@
-/*
+/**
  * The history of a listing: its last changes. It is stored and shared with the rows, so that gateways that serve the
  * same rows have the same history.
  */

@@ -1,4 +1,4 @@
-/*
+/**
  * The longest texts from outside, in UTF-16 code units, and the longest response. The length of a text is checked
  * before any other step: to split, fold, decode or repeat a megabyte takes longer than the rest of a request.
  */

@@ -1,4 +1,4 @@
-/* The limits on documents, which are checked before validation. */
+/** The limits on documents, which are checked before validation. */
 import {
   type DocumentNode,
   type FragmentDefinitionNode,

@@ -1,4 +1,4 @@
-/* Parses and validates documents, and caches the results. */
+/** Parses and validates documents, and caches the results. */
 import {
   type ASTVisitor,
   type DocumentNode,

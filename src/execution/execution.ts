@@ -1,4 +1,4 @@
-/*
+/**
  * One execution of a query by a plan, and its response so far. If a resolver waits or fails, or if the plan does not
  * know a case, the execution ends with a throw. graphql-js then executes the operation from the beginning; only it
  * reports errors.

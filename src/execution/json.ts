@@ -1,4 +1,4 @@
-/* Writes and measures JSON. */
+/** Writes and measures JSON. */
 import { GraphQLID, type GraphQLLeafType, GraphQLString } from 'graphql';
 import { fallBack } from './execution.js';
 

@@ -1,4 +1,4 @@
-/* Writes response bodies without graphql-js. */
+/** Writes response bodies without graphql-js. */
 import {
   type DocumentNode,
   type GraphQLSchema,

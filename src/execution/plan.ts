@@ -1,4 +1,4 @@
-/* Plans of queries: functions that write their JSON. */
+/** Plans of queries: functions that write their JSON. */
 import {
   type DocumentNode,
   defaultFieldResolver,

@@ -1,4 +1,4 @@
-/* Recognises repeated texts. */
+/** Recognises repeated texts. */
 import { hash } from 'node:crypto';
 
 /** Must be a power of two. 64 kB in all. */

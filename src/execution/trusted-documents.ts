@@ -1,4 +1,4 @@
-/* Documents that clients may send by id, and the refusal of all others. */
+/** Documents that clients may send by id, and the refusal of all others. */
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { getIntrospectionQuery, parse, Source, stripIgnoredCharacters } from 'graphql';

@@ -1,4 +1,4 @@
-/* Coerces variables. */
+/** Coerces variables. */
 import {
   GraphQLID,
   type GraphQLInputField,

@@ -1,4 +1,4 @@
-/* The context of an operation: everything that its resolvers may use. */
+/** The context of an operation: everything that its resolvers may use. */
 import { maxResponseBytes } from '../domain/text-limits.js';
 import type { Logger } from '../logger.js';
 import type { ListingStatus, StaleListing } from '../snapshots/freshness.js';

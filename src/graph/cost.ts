@@ -1,4 +1,4 @@
-/*
+/**
  * Cost: how much CPU time an operation takes, in units of about a third of a microsecond. Each field of each object
  * costs 1 unit, and each row of a list 1 more. The fields of the root are charged before execution, and the rows of a
  * list when its resolver has found them. More expensive work, such as a search, is charged by its resolver.

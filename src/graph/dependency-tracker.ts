@@ -1,4 +1,4 @@
-/* Tracks what an operation reads besides rows. */
+/** Tracks what an operation reads besides rows. */
 import { LISTING_NAMES, type ListingName } from '../snapshots/listings.js';
 import type { View } from '../snapshots/view/operation-view.js';
 import type { Cost, CostMeter } from './cost.js';

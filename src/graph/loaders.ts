@@ -1,4 +1,4 @@
-/*
+/**
  * The reads of one operation, without repeats. Each method is named after its result, and throws or rejects with a
  * GatewayError. If the snapshot is loaded, it returns a value and not a promise: a list of 10,000 tokens must not cost
  * 10,000 promises.

@@ -1,4 +1,4 @@
-/* Values that may have to be loaded first. */
+/** Values that may have to be loaded first. */
 /** A value, or a promise of it if it must be loaded first. */
 export type MaybePromise<Value> = Value | Promise<Value>;
 

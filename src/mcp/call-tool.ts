@@ -1,4 +1,4 @@
-/* Prepares the tools for agents, and executes their operations. */
+/** Prepares the tools for agents, and executes their operations. */
 import { type GraphQLSchema, Kind, type OperationDefinitionNode, parse, print, visit } from 'graphql';
 import { dataSchema, type ObjectSchema, variablesSchema } from './json-schemas.js';
 import type { Tool } from './tools.js';

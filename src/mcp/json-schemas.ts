@@ -1,4 +1,4 @@
-/* Makes JSON Schemas from the types of the graph. */
+/** Makes JSON Schemas from the types of the graph. */
 import {
   type FieldNode,
   type GraphQLArgument,

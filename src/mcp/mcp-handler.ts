@@ -1,4 +1,4 @@
-/* Serves the tools for agents at `/mcp`. */
+/** Serves the tools for agents at `/mcp`. */
 import { closeSync, openSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Server } from '@modelcontextprotocol/server';

@@ -1,4 +1,4 @@
-/* Writes `/llms.txt`. */
+/** Writes `/llms.txt`. */
 import { DEMO_LABEL } from '../demo/listings.js';
 
 export interface LlmsTextOptions {

@@ -1,4 +1,4 @@
-/* The documents of the gateway's own pages. */
+/** The documents of the gateway's own pages. */
 import { pickerDocuments } from './picker/picker.js';
 import { TABS } from './playground/tabs.js';
 

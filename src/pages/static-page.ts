@@ -1,4 +1,4 @@
-/* Serves the files of pages, with their caching headers. */
+/** Serves the files of pages, with their caching headers. */
 import { createHash } from 'node:crypto';
 import { hasTag } from '../http/caching.js';
 import { encodingFor, ReusedBody } from '../http/encodings.js';

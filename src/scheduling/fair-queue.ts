@@ -39,8 +39,6 @@ interface WaitingTask {
 /** The waiting tasks of each client, the oldest first; lists are never empty. The first client has the next turn. */
 type TasksByClient = Map<string | undefined, WaitingTask[]>;
 
-export type FairQueue = ReturnType<typeof createFairQueue>;
-
 /**
  * Creates a queue that runs one task at a time, by priority. Within one priority the clients take turns (round-robin), so
  * that a client with many tasks delays only its own. A client without a waiting task takes no memory.

@@ -1,4 +1,4 @@
-/* Finds chains by their names and identifiers. */
+/** Finds chains by their names and identifiers. */
 import type { Chain } from '../domain/listing.js';
 import { runAtOnce } from '../scheduling/chunks.js';
 import { WordList } from './suggestions/word-list.js';

@@ -1,4 +1,4 @@
-/* Recognises addresses and CAIP identifiers in a query. */
+/** Recognises addresses and CAIP identifiers in a query. */
 /** What a typed word identifies, if it is not a word of a name or symbol. */
 export interface Identifier {
   /** The addresses that the word may stand for, in the letter case as typed. */

@@ -1,4 +1,4 @@
-/* Turns an order into numbers to sort by and into cursors, and picks one page by these numbers. */
+/** Turns an order into numbers to sort by and into cursors, and picks one page by these numbers. */
 import type { Token } from '../domain/listing.js';
 import {
   compareTieBreakers,

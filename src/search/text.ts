@@ -1,4 +1,4 @@
-/* Reads queries, and splits symbols, names and keys into the words by which they are found. */
+/** Reads queries, and splits symbols, names and keys into the words by which they are found. */
 import { GatewayError } from '../domain/errors.js';
 import { foldText, narrowText } from '../domain/fold-text.js';
 import { type Identifier, identifierOf, withoutPunctuationAround, withWholeTypes } from './identifiers.js';

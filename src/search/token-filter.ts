@@ -1,4 +1,4 @@
-/* Applies the filter of a search. */
+/** Applies the filter of a search. */
 import { foldChainKey } from '../domain/addresses.js';
 import type { Token } from '../domain/listing.js';
 import { foldSymbol } from './text.js';

@@ -1,4 +1,4 @@
-/* The indexes of a token listing. */
+/** The indexes of a token listing. */
 import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
 import { groupBy } from '../domain/keyed-rows.js';
 import type { Chain, Token } from '../domain/listing.js';

@@ -1,4 +1,4 @@
-/* Searches one token listing. */
+/** Searches one token listing. */
 import type { Token } from '../domain/listing.js';
 import { blankRankOf, NO_SYMBOL_MATCH, rankOf, STATE, STATES, symbolMatchOf } from './order/ranks.js';
 import type { SortKey, TokenOrder } from './order/token-order.js';

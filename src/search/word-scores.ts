@@ -1,4 +1,4 @@
-/* Scores how well each word of a query matches each token. */
+/** Scores how well each word of a query matches each token. */
 import { foldAddress } from '../domain/addresses.js';
 import type { ChainNames } from './chain-names.js';
 import { chainScore, NOT_NATIVE, nameScore, SCORES, symbolScore } from './order/ranks.js';

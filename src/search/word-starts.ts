@@ -1,4 +1,4 @@
-/* Finds texts by the starts of their words. */
+/** Finds texts by the starts of their words. */
 import type { Steps } from '../scheduling/chunks.js';
 import { sortSteps } from './order/sort-steps.js';
 import { compare, firstIndex } from './order/token-order.js';

@@ -1,4 +1,4 @@
-/* The token lists of the present state as JSON, each made on demand and once. */
+/** The token lists of the present state as JSON, each made on demand and once. */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { shortDigest } from '../domain/digests.js';

@@ -1,4 +1,4 @@
-/* Serves `/tokenlist.json`. */
+/** Serves `/tokenlist.json`. */
 import { cachingHeaders, staleListingsHeader } from '../graph/dependencies.js';
 import { hasTag } from '../http/caching.js';
 import { encodingFor } from '../http/encodings.js';

@@ -1,4 +1,4 @@
-/* The query fields by which this graph joins others. */
+/** The query fields by which this graph joins others. */
 import { extendSchema, type GraphQLResolveInfo, type GraphQLSchema, isUnionType, parse } from 'graphql';
 import { GatewayError, OperationLimitError } from '../../domain/errors.js';
 import type { Chain, Token } from '../../domain/listing.js';

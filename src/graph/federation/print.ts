@@ -1,4 +1,4 @@
-/* Writes the SDLs for larger graphs. */
+/** Writes the SDLs for larger graphs. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { schema } from '../schema/index.js';
 import { stitchingSdlOf, subgraphSdlOf } from './sdl.js';

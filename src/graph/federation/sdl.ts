@@ -1,4 +1,4 @@
-/* The schema as other graphs compose it: as a subgraph of Federation, and as a subschema for stitching. */
+/** The schema as other graphs compose it: as a subgraph of Federation, and as a subschema for stitching. */
 import {
   type ConstDirectiveNode,
   type DocumentNode,

@@ -1,4 +1,4 @@
-/* The limits of texts in arguments. */
+/** The limits of texts in arguments. */
 import { GraphQLError, type GraphQLSchema, isEnumType, Kind } from 'graphql';
 import { GatewayError } from '../../domain/errors.js';
 import { MAX_CONDITIONS, TEXT_LIMITS } from '../../domain/text-limits.js';

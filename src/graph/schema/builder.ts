@@ -1,4 +1,4 @@
-/* The builder of the schema, with the root type and the scalar DateTime. */
+/** The builder of the schema, with the root type and the scalar DateTime. */
 import SchemaBuilder from '@pothos/core';
 import type { GatewayContext } from '../context.js';
 

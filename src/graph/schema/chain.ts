@@ -1,4 +1,4 @@
-/* The type Chain, and the queries that return it. */
+/** The type Chain, and the queries that return it. */
 import type { Chain, NativeCurrency } from '../../domain/listing.js';
 import { whenReady } from '../maybe-promise.js';
 import { textsWithin, textWithin } from './arguments.js';

@@ -1,4 +1,4 @@
-/* The queries for the changes of a listing. */
+/** The queries for the changes of a listing. */
 import type { Chain, Token } from '../../domain/listing.js';
 import type { ListingChanges } from '../../snapshots/history/change-log.js';
 import type { CostMeter } from '../cost.js';

@@ -1,4 +1,4 @@
-/* The queries for the tokens that a token can be moved to. */
+/** The queries for the tokens that a token can be moved to. */
 import { foldChainKey } from '../../domain/addresses.js';
 import { groupBy } from '../../domain/keyed-rows.js';
 import type { Token } from '../../domain/listing.js';

@@ -1,4 +1,4 @@
-/* The field `heldBack` of chains and tokens. */
+/** The field `heldBack` of chains and tokens. */
 import type { HeldBackFact, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
 import { builder } from './builder.js';

@@ -1,4 +1,4 @@
-/* Opaque texts: the ids of chains and tokens, and the cursors of a search. Both are JSON in base64url. */
+/** Opaque texts: the ids of chains and tokens, and the cursors of a search. Both are JSON in base64url. */
 import { partsOfTokenKey, tokenKey } from '../../domain/addresses.js';
 import { GatewayError } from '../../domain/errors.js';
 import type { Chain, Token } from '../../domain/listing.js';

@@ -1,4 +1,4 @@
-/* The schema of the graph, and its text. */
+/** The schema of the graph, and its text. */
 import {
   DirectiveLocation,
   GraphQLDirective,

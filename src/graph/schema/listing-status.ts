@@ -1,4 +1,4 @@
-/* The query for the status of the listings. */
+/** The query for the status of the listings. */
 import { Kind } from 'graphql';
 import type { ListingState, ListingStatus } from '../../snapshots/freshness.js';
 import { builder } from './builder.js';

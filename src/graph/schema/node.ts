@@ -1,4 +1,4 @@
-/* The interface Node, and the queries by id. */
+/** The interface Node, and the queries by id. */
 import type { GraphQLResolveInfo } from 'graphql';
 import type { Chain, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';

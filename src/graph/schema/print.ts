@@ -1,4 +1,4 @@
-/* Writes `schema.graphql`. */
+/** Writes `schema.graphql`. */
 import { writeFileSync } from 'node:fs';
 import { schema, sdlOf } from './index.js';
 

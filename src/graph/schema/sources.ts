@@ -1,4 +1,4 @@
-/* The query for the tokens that can be moved to a token. */
+/** The query for the tokens that can be moved to a token. */
 import type { TokenSources } from '../../snapshots/sources/sources.js';
 import { whenReady } from '../maybe-promise.js';
 import { TOKEN_ADDRESS, textWithin } from './arguments.js';

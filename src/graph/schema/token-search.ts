@@ -1,4 +1,4 @@
-/* The query that searches the tokens. */
+/** The query that searches the tokens. */
 import { GatewayError } from '../../domain/errors.js';
 import type { Token } from '../../domain/listing.js';
 import { TEXT_LIMITS } from '../../domain/text-limits.js';

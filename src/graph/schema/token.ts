@@ -1,4 +1,4 @@
-/* The type Token, and the queries that return it. */
+/** The type Token, and the queries that return it. */
 import { isNativeOf, isNativePlaceholder } from '../../domain/addresses.js';
 import { caip19Of } from '../../domain/caip.js';
 import type { Price, Token } from '../../domain/listing.js';

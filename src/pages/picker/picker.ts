@@ -1,4 +1,4 @@
-/* Serves the token picker. */
+/** Serves the token picker. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { DEMO_LABEL } from '../../demo/listings.js';

@@ -1,4 +1,4 @@
-/* Serves the playground: GraphiQL. */
+/** Serves the playground: GraphiQL. */
 import { readFileSync } from 'node:fs';
 import { DEMO_LABEL } from '../../demo/listings.js';
 import {

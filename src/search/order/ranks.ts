@@ -1,4 +1,4 @@
-/* Computes the rank of a token in the order by relevance. */
+/** Computes the rank of a token in the order by relevance. */
 import { MAX_LISTING_ROWS } from '../../domain/listing.js';
 import { MAX_WORDS } from '../text.js';
 import { MATCH, type Match } from '../word-starts.js';

@@ -1,4 +1,4 @@
-/* Sorts in steps, so that requests are answered in between. */
+/** Sorts in steps, so that requests are answered in between. */
 import type { Steps } from '../../scheduling/chunks.js';
 
 /** Items that are sorted in one step, in less than a millisecond. */

@@ -1,4 +1,4 @@
-/* Corrects typos in a word that finds nothing. */
+/** Corrects typos in a word that finds nothing. */
 import type { TokenIndexes } from '../token-indexes.js';
 import type { KnownChains } from '../token-search.js';
 import { MATCH, type Match } from '../word-starts.js';

@@ -1,4 +1,4 @@
-/* Suggests other queries if a search finds nothing. */
+/** Suggests other queries if a search finds nothing. */
 import { foldText, narrowText } from '../../domain/fold-text.js';
 import type { Token } from '../../domain/listing.js';
 import { FILLERS } from '../text.js';

@@ -1,4 +1,4 @@
-/* A list of words that finds those one typo away. */
+/** A list of words that finds those one typo away. */
 import { foldText, isOneTypo } from '../../domain/fold-text.js';
 
 /** Shorter words are too similar to others; people do not type longer ones. */
