@@ -36,10 +36,10 @@ export const TOKENS = `query Tokens(
   $filter: TokenFilter
   $others: TokenFilter
 ) {
-  found: tokenSearch(query: $query, filter: $filter, first: 50) {
+  found: tokenSearch(query: $query, filter: $filter, first: 30) {
     ...Page
   }
-  others: tokenSearch(query: $query, filter: $others, first: 50) {
+  others: tokenSearch(query: $query, filter: $others, first: 30) {
     ...Page
   }
 }

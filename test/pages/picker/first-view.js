@@ -1,0 +1,55 @@
+/** Measures the first view of the picker page in Chromium: `node test/pages/picker/first-view.js <address>`, with a gateway at that address and nothing else running. It prints one line for each size: medians in milliseconds, and each task that blocked the page for over 50 ms. */
+import { existsSync } from 'node:fs';
+import { chromium } from 'playwright-core';
+
+const LOADS = 20;
+const SIZES = [
+  { width: 1280, height: 800 },
+  { width: 360, height: 740 },
+];
+const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+const [, , address = 'http://127.0.0.1:4000'] = process.argv;
+const executablePath = process.env.CHROMIUM_PATH ?? BROWSERS.find((path) => existsSync(path));
+if (!executablePath) throw new Error('Chromium was not found. Install it, or set CHROMIUM_PATH.');
+
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+for (const viewport of SIZES) {
+  const loads = [];
+  for (let load = 0; load < LOADS; load++) loads.push(await measure(viewport));
+  const median = (name) => loads.map((load) => load[name]).sort((a, b) => a - b)[LOADS / 2];
+  process.stdout.write(
+    `${viewport.width} px: first paint ${median('painted')} ms, first row ${median('row')} ms, ` +
+      `shift ${Math.max(...loads.map(({ shift }) => shift)).toFixed(3)}, ` +
+      `tasks over 50 ms in ${loads.filter(({ long }) => long.length > 0).length} of ${LOADS} loads: ` +
+      `${loads.flatMap(({ long }) => long).join(', ') || 'none'}\n`,
+  );
+}
+await browser.close();
+
+/** Loads the page in a new profile, so that nothing is cached. */
+async function measure(viewport) {
+  const context = await browser.newContext({ viewport });
+  const page = await context.newPage();
+  await page.addInitScript(() => {
+    window.seen = { long: [], shift: 0 };
+    const watch = (type, note) =>
+      new PerformanceObserver((list) => list.getEntries().forEach(note)).observe({ type, buffered: true });
+    watch('longtask', ({ duration }) => window.seen.long.push(Math.round(duration)));
+    watch('layout-shift', ({ value }) => (window.seen.shift += value));
+    new MutationObserver((_, observer) => {
+      if (!document.querySelector('[role=option]')) return;
+      window.seen.row = Math.round(performance.now());
+      observer.disconnect();
+    }).observe(document, { childList: true, subtree: true });
+  });
+  await page.goto(address);
+  await page.locator('[role=option]').first().waitFor();
+  await page.waitForTimeout(1000);
+  const seen = await page.evaluate(() => ({
+    ...window.seen,
+    painted: Math.round(performance.getEntriesByName('first-contentful-paint')[0].startTime),
+  }));
+  await context.close();
+  return seen;
+}
