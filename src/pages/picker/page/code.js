@@ -96,6 +96,10 @@ export function createCodePanel({ tab: first, onTab }) {
     flash(copyButton, await copy(code.textContent ?? '', code)),
   );
   toggle.addEventListener('click', () => open(!side.classList.contains('open')));
+  // The shade behind the open sheet belongs to `side` itself.
+  side.addEventListener('click', ({ target }) => {
+    if (target === side) open(false);
+  });
   side.addEventListener('keydown', ({ key }) => {
     if (key === 'Escape') open(false);
   });

@@ -27,10 +27,10 @@ export function watchListings(onAnswer) {
       /** @type {Listing[]} */
       const listings = (await ask(LISTINGS, {})).listings;
       const wrong = listings.flatMap(wrongOf);
-      // One sentence is enough if both listings have the same problem.
-      const isFirst = (/** @type {(Node | string)[]} */ [text], /** @type {number} */ at) =>
-        wrong.findIndex(([other]) => other === text) === at;
-      show(wrong.filter(isFirst), listings);
+      // The reason stands once if both listings have the same problem.
+      const isLast = (/** @type {(Node | string)[]} */ [text], /** @type {number} */ at) =>
+        wrong.findLastIndex(([other]) => other === text) === at;
+      show(wrong.filter(isLast), listings);
       isWell = listings.every(({ state }) => state !== 'EMPTY');
       await onAnswer(listings);
     } catch (error) {
@@ -44,11 +44,11 @@ export function watchListings(onAnswer) {
   /** @param {(Node | string)[][]} wrong @param {Listing[]} [listings] */
   function show(wrong, listings) {
     line.classList.toggle('warned', wrong.length > 0);
-    const takenAt = listings?.find(({ name }) => name === 'tokens')?.takenAt;
+    const { takenAt, state } = listings?.find(({ name }) => name === 'tokens') ?? {};
     const parts =
       wrong.length > 0
         ? wrong.flatMap((one) => [...one, ' '])
-        : ['fresh, ', ...(takenAt ? [age(takenAt)] : []), ' old'];
+        : [state === 'STALE' ? 'being refreshed, ' : 'fresh, ', ...(takenAt ? [age(takenAt)] : []), ' old'];
     const text = make('span', {}, ...parts);
     if (line.textContent !== text.textContent) line.replaceChildren(text);
     else
@@ -70,11 +70,11 @@ export function watchListings(onAnswer) {
 function wrongOf({ name, state, takenAt, heldBackRows, lastFailure }) {
   const what = name === 'tokens' ? 'Prices are' : 'The chains are';
   const isFailing = lastFailure && Date.parse(lastFailure.at) >= Date.parse(takenAt ?? lastFailure.at);
-  const why = (isFailing && wordsFor(lastFailure.code)) || 'A newer listing is being fetched.';
+  const why = isFailing ? wordsFor(lastFailure.code) : '';
   const contradicted = countText(heldBackRows, name.slice(0, -1));
   return [
-    ...(takenAt && state === 'STALE' ? [[`${what} `, age(takenAt), ` old. ${why}`]] : []),
-    ...(takenAt ? [] : [[lastFailure ? why : `The list of ${name} is not loaded yet.`]]),
+    ...(takenAt && state === 'STALE' && why ? [[`${what} `, age(takenAt), ' old.'], [why]] : []),
+    ...(takenAt ? [] : [[why || `The list of ${name} is not loaded yet.`]]),
     ...(heldBackRows > 0 ? [[`The service contradicts ${contradicted}: see the marks.`]] : []),
   ];
 }
