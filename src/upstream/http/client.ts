@@ -7,7 +7,7 @@ import { UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger.js';
 import { currentTracing, type TraceSpan } from '../../tracing/tracing.js';
 import { createAdmission, pauseKey } from './admission.js';
-import { createBackoff, PRIORITIES, type Priority } from './backoff.js';
+import { createBackoff, LANES, type Lane } from './backoff.js';
 import type { BreakerState } from './circuit-breaker.js';
 import {
   errorFromNetwork,
@@ -43,8 +43,8 @@ export interface UpstreamHttpOptions {
   readonly maxBytes: number;
   /** Called at the end of each attempt: `ok` or the error's code, and how long it took in seconds. */
   readonly onAttempt: (path: string, outcome: string, seconds: number) => void;
-  /** Called with the state of the breaker of each priority, at the start and at every change. */
-  readonly onBreaker: (state: BreakerState, priority: Priority) => void;
+  /** Called with the state of the breaker of each lane, at the start and at every change. */
+  readonly onBreaker: (state: BreakerState, lane: Lane) => void;
   readonly log: Logger;
 }
 
@@ -107,26 +107,25 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  const opened = new Set<Priority>();
+  const opened = new Set<Lane>();
   const backoff = createBackoff({
-    onBreaker(state, priority) {
+    onBreaker(state, lane) {
       // Failed probes after the first are not news.
-      const isNews = state === 'closed' || (state === 'open' && !opened.has(priority));
-      if (state === 'closed') opened.delete(priority);
-      else opened.add(priority);
+      const isNews = state === 'closed' || (state === 'open' && !opened.has(lane));
+      if (state === 'closed') opened.delete(lane);
+      else opened.add(lane);
       const level = !isNews ? 'debug' : state === 'closed' ? 'info' : 'warn';
-      log[level]({ upstream: base, requests: priority, breaker: state }, BREAKER_NEWS[state]);
-      options.onBreaker(state, priority);
+      log[level]({ upstream: base, requests: lane, breaker: state }, BREAKER_NEWS[state]);
+      options.onBreaker(state, lane);
     },
-    onPause(ms, priority) {
-      // All gateways pause requests of this priority and of lower ones.
-      for (const paused of PRIORITIES.slice(PRIORITIES.indexOf(priority)))
-        rateLimiter.pause(pauseKey(service, paused), ms);
+    onPause(ms, lane) {
+      // All gateways pause, for a listing both lanes.
+      for (const paused of LANES.slice(LANES.indexOf(lane))) rateLimiter.pause(pauseKey(service, paused), ms);
     },
   });
-  for (const priority of PRIORITIES) options.onBreaker('closed', priority);
+  for (const lane of LANES) options.onBreaker('closed', lane);
   const closing = new AbortController();
-  // Every waiting request listens to it.
+  // Every request that waits for a retry listens to it.
   setMaxListeners(0, closing.signal);
   const admit = createAdmission({
     service,
@@ -141,12 +140,11 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
 
   async function getJson(request: UpstreamRequest): Promise<UpstreamAnswer> {
     const url = addressOf(base, request);
-    const { path, first, clients } = request;
-    const priority = priorityOf(request);
-    const moreAttempts = priority === 'sweep' ? 0 : retries;
+    const { path, first, clients = UNKNOWN_CLIENT } = request;
+    const lane = first ? 'listings' : 'routes';
     for (let failures = 0; ; failures++) {
       // A retry fails at once if the breaker is open: the caller tries again after a pause.
-      const admitted = { url, priority, waits: first && failures === 0, clients };
+      const admitted = { url, lane, waits: first && failures === 0, clients } as const;
       const begin = () => attempt(path, url);
       const { answer } = await admit(admitted, tracing?.bind(begin) ?? begin);
       try {
@@ -154,7 +152,8 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
       } catch (thrown) {
         const error = stoppingError(thrown);
         const pauseMs = retryDelay(failures, error);
-        if (closing.signal.aborted || failures >= moreAttempts || pauseMs === undefined) throw error;
+        const isLast = failures >= (clients.isForNobody ? 0 : retries);
+        if (closing.signal.aborted || isLast || pauseMs === undefined) throw error;
         log.debug(
           { url, attempt: failures, pauseMs, code: error.code, detail: error.detail },
           'Retrying a request to the upstream',
@@ -241,11 +240,12 @@ const BREAKER_NEWS: Record<BreakerState, string> = {
   closed: 'The upstream answers again',
 };
 
-function priorityOf({ first, clients }: UpstreamRequest): Priority {
-  if (first) return 'listings';
-  if (clients?.isForNobody) return 'sweep';
-  return clients?.isListed === false ? 'unlisted' : 'routes';
-}
+/** For a request without clients. */
+const UNKNOWN_CLIENT: RouteClients = {
+  isListed: true,
+  isForNobody: false,
+  watch: (listener) => listener({ client: undefined, refuse() {} }),
+};
 
 function addressOf(base: string, { path, query = {} }: UpstreamRequest): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
