@@ -10,8 +10,9 @@ import type { RateLimiter } from './rate-limit.js';
 export interface AdmissionOptions {
   readonly service: ServiceName;
   readonly backoff: Backoff;
+  /** Shared by all services. */
   readonly rateLimiter: RateLimiter;
-  /** How many requests for routes may wait. Requests for listings are never refused. */
+  /** How many requests for routes may wait. The client with most of them is refused first; listings never are. */
   readonly maxWaiting: number;
   /** How long a request for routes may wait until it is sent, in milliseconds. Requests for listings have no limit. */
   readonly maxRouteWaitMs: number;

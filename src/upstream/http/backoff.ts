@@ -26,7 +26,7 @@ export interface LaneRequest {
 
 export interface BackoffOptions {
   /** Called whenever the breaker of a lane changes. */
-  readonly onBreaker: (state: BreakerState, lane: Lane) => void;
+  readonly onBreaker: (lane: Lane, state: BreakerState, before: BreakerState) => void;
   /** Called when a lane has to pause because of a Retry-After, with its length (milliseconds). */
   readonly onPause: (ms: number, lane: Lane) => void;
 }
@@ -58,7 +58,7 @@ export type Backoff = ReturnType<typeof createBackoff>;
 export function createBackoff({ onBreaker, onPause }: BackoffOptions) {
   const gone = new LRUCache<string, Pause & { readonly timesInARow: number }>({ max: MAX_GONE });
   const stateOf = (lane: Lane): LaneState => ({
-    breaker: createBreaker((state) => onBreaker(state, lane)),
+    breaker: createBreaker((state, before) => onBreaker(lane, state, before)),
     pausing: new Set(),
   });
   const states = { listings: stateOf('listings'), routes: stateOf('routes') };

@@ -12,8 +12,8 @@ const OPEN_MS = 2_000;
 /** While the probe is in progress, the other requests poll, so that they are not released all at once. */
 const PROBE_POLL_MS = 50;
 
-/** Creates a closed circuit breaker on the monotonic clock. `onState` is called whenever its state changes. */
-export function createBreaker(onState: (state: BreakerState) => void) {
+/** Creates a closed circuit breaker on the monotonic clock. `onState` is called whenever its state has changed. */
+export function createBreaker(onState: (state: BreakerState, before: BreakerState) => void) {
   const failed = new Set<string | object>();
   let state: BreakerState = 'closed';
   /** The failure that opened the breaker; undefined while it is closed. */
@@ -21,11 +21,12 @@ export function createBreaker(onState: (state: BreakerState) => void) {
   let openedAt = 0;
 
   function enter(next: BreakerState): void {
+    const before = state;
     state = next;
     if (next === 'open') openedAt = performance.now();
     if (next === 'closed') openedBy = undefined;
     if (next !== 'half-open') failed.clear();
-    onState(next);
+    onState(next, before);
   }
 
   return {

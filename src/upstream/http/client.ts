@@ -2,11 +2,11 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, fetch, Headers } from 'undici';
-import type { RequestDelay, RouteClients, ServiceName } from '../../domain/listing.js';
+import type { RequestDelay, RouteClients } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger.js';
 import { currentTracing, type TraceSpan } from '../../tracing/tracing.js';
-import { createAdmission, pauseKey } from './admission.js';
+import { type AdmissionOptions, createAdmission, pauseKey } from './admission.js';
 import { createBackoff, LANES, type Lane } from './backoff.js';
 import type { BreakerState } from './circuit-breaker.js';
 import {
@@ -17,12 +17,10 @@ import {
   stoppingError,
   timeoutError,
 } from './errors.js';
-import type { RateLimiter } from './rate-limit.js';
 import { ageOf, headOf, readJson } from './read-json.js';
 
 /** Times are in milliseconds. */
-export interface UpstreamHttpOptions {
-  readonly service: ServiceName;
+export interface UpstreamHttpOptions extends Omit<AdmissionOptions, 'backoff' | 'closing'> {
   /** Base address with its version segment, with or without a trailing slash. */
   readonly baseUrl: string;
   /** Headers of every request, such as an API key. */
@@ -31,14 +29,6 @@ export interface UpstreamHttpOptions {
   readonly timeoutMs: number;
   /** How many attempts may follow a first one that failed transiently. */
   readonly retries: number;
-  /** Shared by all services. */
-  readonly rateLimiter: RateLimiter;
-  /**
-   * How many requests for routes may wait. The client with most of them is refused first. Listings are never refused.
-   */
-  readonly maxWaiting: number;
-  /** How long a request for routes may wait until it is sent. */
-  readonly maxRouteWaitMs: number;
   /** The limit on one answer, counted after decompression. */
   readonly maxBytes: number;
   /** Called at the end of each attempt: `ok` or the error's code, and how long it took in seconds. */
@@ -95,7 +85,6 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** Creates the client of one service, with its own connections, backoff and queues. */
 export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   const { service, baseUrl, headers, timeoutMs, retries, rateLimiter, maxBytes, onAttempt, log } = options;
-  const { maxWaiting, maxRouteWaitMs } = options;
   const base = baseUrl.replace(/\/+$/, '');
   const connectTimeoutMs = Math.min(timeoutMs, CONNECT_TIMEOUT_MS);
   const sentHeaders = new Headers({ accept: 'application/json' });
@@ -107,14 +96,10 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  const opened = new Set<Lane>();
   const backoff = createBackoff({
-    onBreaker(state, lane) {
-      // Failed probes after the first are not news.
-      const isNews = state === 'closed' || (state === 'open' && !opened.has(lane));
-      if (state === 'closed') opened.delete(lane);
-      else opened.add(lane);
-      const level = !isNews ? 'debug' : state === 'closed' ? 'info' : 'warn';
+    onBreaker(lane, state, before) {
+      // Probes that fail are not news.
+      const level = state === 'closed' ? 'info' : before === 'closed' ? 'warn' : 'debug';
       log[level]({ upstream: base, requests: lane, breaker: state }, BREAKER_NEWS[state]);
       options.onBreaker(state, lane);
     },
@@ -127,14 +112,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   const closing = new AbortController();
   // Every request that waits for a retry listens to it.
   setMaxListeners(0, closing.signal);
-  const admit = createAdmission({
-    service,
-    backoff,
-    rateLimiter,
-    maxWaiting,
-    maxRouteWaitMs,
-    closing: closing.signal,
-  });
+  const admit = createAdmission({ ...options, backoff, closing: closing.signal });
   const inProgress = new Set<AbortController>();
   const tracing = currentTracing();
 
