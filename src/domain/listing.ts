@@ -153,13 +153,8 @@ export interface RequestDelay {
   readonly leftMs: number;
 }
 
-/** A client that waits for the answer to a request for routes. */
-export interface RouteClient {
-  /** The address of its connection; undefined if unknown, and null for the background, which has the last turn. */
-  readonly client: string | undefined | null;
-  /** Rejects the request of this client only, with this error. */
-  refuse(error: Error): void;
-}
+/** The address of a client's connection; undefined if unknown, and null for the background, which has the last turn. */
+export type RouteClient = string | undefined | null;
 
 /** The clients that share one request for routes. */
 export interface RouteClients {

@@ -165,12 +165,21 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     }
   }
 
-  /** Begins a request, which clients must join at once. */
-  function ask(key: string, request: TokenRequest, isListed: boolean, maxAgeMs: number): Asked {
-    const clients = createRouteClients(isListed);
-    const asked = { clients, answer: answerTo(key, request, clients, maxAgeMs) };
-    inProgress.set(key, asked);
-    return asked;
+  /** Joins the request for these routes, or begins it. */
+  function ask(
+    key: string,
+    request: TokenRequest,
+    client: RouteClient,
+    isListed: boolean,
+    maxAgeMs: number,
+  ): Asked['answer'] {
+    const known = inProgress.get(key);
+    const clients = known?.clients ?? createRouteClients(isListed);
+    clients.join(client);
+    if (known) return known.answer;
+    const answer = answerTo(key, request, clients, maxAgeMs);
+    inProgress.set(key, { clients, answer });
+    return answer;
   }
 
   return {
@@ -199,9 +208,8 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
         if (old) return old;
         throw causedByClient(failed.error);
       }
-      const { clients, answer } = inProgress.get(key) ?? ask(key, request, isListed, freshMs);
       try {
-        return (await clients.join(client, answer)).routes;
+        return (await ask(key, request, client, isListed, freshMs)).routes;
       } catch (error) {
         // The client may have made up the token. No other client needs its routes.
         throw error instanceof UpstreamError && !isListed ? causedByClient(error) : error;
@@ -218,8 +226,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     async askInBackground(request: TokenRequest, maxAgeMs: number): Promise<boolean> {
       const key = tokenRequestKey(request);
       if (inProgress.has(key)) return false;
-      const { clients, answer } = ask(key, request, true, Math.min(freshMs, maxAgeMs));
-      return !(await clients.join(null, answer)).isFromPeer;
+      return !(await ask(key, request, null, true, Math.min(freshMs, maxAgeMs))).isFromPeer;
     },
   };
 }
@@ -234,44 +241,25 @@ type RouteClientGroup = ReturnType<typeof createRouteClients>;
 
 /** Creates the group of clients that share one request. Others can join it. */
 function createRouteClients(isListed: boolean) {
-  const waiting = new Map<RouteClient['client'], RouteClient & { readonly refused: Promise<never> }>();
+  const waiting = new Set<RouteClient>();
   const listeners: ((client: RouteClient) => void)[] = [];
-
-  function enter(client: RouteClient['client']): Promise<never> {
-    const known = waiting.get(client);
-    if (known) return known.refused;
-    let refuse: (error: Error) => void = () => {};
-    const refused = new Promise<never>((_resolve, reject) => {
-      refuse = (error) => {
-        waiting.delete(client);
-        reject(error);
-      };
-    });
-    // If the client has its answer before it is refused, this must not become an unhandled rejection.
-    refused.catch(() => {});
-    const entered = { client, refused, refuse };
-    waiting.set(client, entered);
-    for (const listener of listeners) listener(entered);
-    return refused;
-  }
-
   return {
     isListed,
     get isForNobody() {
       return waiting.size === 1 && waiting.has(null);
     },
-    /** Calls the listener with each client that waits, and with each client that joins later. */
     watch(listener: (client: RouteClient) => void): void {
       listeners.push(listener);
-      for (const client of waiting.values()) listener(client);
+      for (const client of waiting) listener(client);
     },
     /**
-     * Lets a client wait for the answer. The client has its own place in the queue: if it joins a client with many
-     * requests, these do not delay it.
-     *
-     * @throws by rejection the error of the answer, or the error with which this client is refused
+     * Lets a client wait, too. It has its own place in the queue: if it joins a client with many requests, these do not
+     * delay it.
      */
-    join: <Answer>(client: RouteClient['client'], answer: Promise<Answer>): Promise<Answer> =>
-      Promise.race([answer, enter(client)]),
+    join(client: RouteClient): void {
+      if (waiting.has(client)) return;
+      waiting.add(client);
+      for (const listener of listeners) listener(client);
+    },
   };
 }

@@ -20,11 +20,11 @@ export interface AdmissionOptions {
   readonly closing: AbortSignal;
 }
 
-/** A request in the queue, once for each of its clients. */
+/** A place in the queue. A request has one for each of its clients, and is sent at the first turn of them. */
 interface Turn {
   /** Sends the request. */
   begin(): void;
-  /** Ends the wait of this client; without other clients, also that of the request. */
+  /** Takes the turn of this client away; without others the request ends. */
   refuse(reason: QueueFullError): void;
   /** Ends the wait of all clients. */
   end(error: UpstreamError): void;
@@ -118,7 +118,7 @@ export function createAdmission(options: AdmissionOptions) {
       /** Removes the entries of its clients from the queue. */
       const removals: (() => void)[] = [];
       let isOver = false;
-      let clientCount = 0;
+      let turns = 0;
       /** Whether its first client has most of the requests that wait before it. */
       let isByClient = false;
       const leave = () => {
@@ -147,16 +147,16 @@ export function createAdmission(options: AdmissionOptions) {
         lane === 'listings'
           ? undefined
           : setTimeout(() => end(waitedTooLong(maxRouteWaitMs, isByClient)), maxRouteWaitMs);
-      clients.watch(({ client, refuse }) => {
+      const refuse = (reason: QueueFullError) => {
+        turns--;
+        // Later, since another client may be about to get its turn.
+        queueMicrotask(() => turns === 0 && end(tooManyWait(reason)));
+      };
+      clients.watch((client) => {
         if (isOver) return;
-        if (clientCount++ === 0) isByClient = queue.isMostlyOf(client);
-        const onRefusal = (reason: QueueFullError) => {
-          const error = tooManyWait(reason);
-          refuse(error);
-          if (--clientCount === 0) end(error);
-        };
+        if (turns++ === 0) isByClient = queue.isMostlyOf(client);
         const priority = client === null ? 0 : clients.isListed ? 2 : 1;
-        removals.push(queue.add(client, priority, { begin, end, refuse: onRefusal }));
+        removals.push(queue.add(client, priority, { begin, end, refuse }));
       });
       void run();
     });

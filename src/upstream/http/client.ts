@@ -222,7 +222,7 @@ const BREAKER_NEWS: Record<BreakerState, string> = {
 const UNKNOWN_CLIENT: RouteClients = {
   isListed: true,
   isForNobody: false,
-  watch: (listener) => listener({ client: undefined, refuse() {} }),
+  watch: (listener) => listener(undefined),
 };
 
 function addressOf(base: string, { path, query = {} }: UpstreamRequest): string {
