@@ -153,22 +153,17 @@ export interface RequestDelay {
   readonly leftMs: number;
 }
 
-/** A client that waits for the answer to a request for routes. */
-export interface RouteClient {
-  /** The address of its connection; undefined if unknown. */
-  readonly client: string | undefined;
-  /** Rejects the request of this client only, with this error. */
-  refuse(error: Error): void;
-}
+/** The address of a client's connection; undefined if unknown, and null for the background, which has the last turn. */
+export type RouteClient = string | undefined | null;
 
 /** The clients that share one request for routes. */
 export interface RouteClients {
   /** Whether the token listing has the token. Requests for routes from other tokens have lower priority. */
   readonly isListed: boolean;
+  /** Whether only the background waits now. Such a request is not retried, and its failure stops no others. */
+  readonly isForNobody: boolean;
   /** Calls the listener with each client that waits, and with each one that joins later. */
   watch(listener: (client: RouteClient) => void): void;
-  /** True for a background request. It is sent only if no other request waits, and is not retried. */
-  readonly isForNobody?: boolean;
 }
 
 /** The rows of each listing, by its name. */

@@ -53,8 +53,6 @@ const FACTS = {
 const ACCEPTED_BY: readonly AcceptedBy[] = ['time', 'operator'];
 const LISTING_STATES: readonly ListingState[] = ['FRESH', 'STALE', 'EMPTY'];
 const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
-/** The label of each breaker of routes. */
-const ROUTE_BREAKERS = { routes: 'listed', unlisted: 'unlisted', sweep: 'sweep' } as const;
 
 /** Name and help of each gauge of the sweep, which reads its value at each scrape. */
 const SWEEP_GAUGES: readonly (readonly [string, string, (facts: SweepFacts) => number | undefined])[] = [
@@ -259,7 +257,7 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
   );
   const routeBreakers = gauge(
     'gateway_upstream_route_breaker_state',
-    'The circuit breakers for routes, which failed route requests open: 1 for the current state, 0 for the others. While the one for listed tokens is open, no routes are requested, but listings are; the one for unlisted tokens and the one of the sweep only stop their own.',
+    'The circuit breaker for routes, which failed requests for the routes of listed tokens open: 1 for its current state, 0 for the others. While it is open, no routes are requested, but listings are.',
     ['upstream', 'tokens', 'state'],
   );
   const changeovers = counter(
@@ -369,16 +367,16 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
       attempts.inc(labels);
       durations.observe(labels, seconds);
     },
-    /** The state of a circuit breaker: of a service's listings, or one of the three of its routes. */
+    /** The state of a circuit breaker: of a service's listings, or its routes. */
     breaker(
       upstream: string,
       state: (typeof BREAKER_STATES)[number],
-      priority: 'listings' | keyof typeof ROUTE_BREAKERS = 'listings',
+      lane: 'listings' | 'routes' = 'listings',
     ) {
       for (const each of BREAKER_STATES) {
         const value = each === state ? 1 : 0;
-        if (priority === 'listings') breakers.set({ upstream, state: each }, value);
-        else routeBreakers.set({ upstream, tokens: ROUTE_BREAKERS[priority], state: each }, value);
+        if (lane === 'listings') breakers.set({ upstream, state: each }, value);
+        else routeBreakers.set({ upstream, tokens: 'listed', state: each }, value);
       }
     },
     /** Rows of routes that were left out because the token listing has other decimals for the same tokens. */

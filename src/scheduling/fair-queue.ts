@@ -1,14 +1,4 @@
-/** A queue that runs one task after the other, with turns for clients. */
-
-export interface FairQueueOptions {
-  /** How many tasks may wait, over all clients and priorities. */
-  readonly maxWaiting: number;
-  /**
-   * Called after each task with a function that starts the next one, to be called once, now or later. By default it
-   * starts the next task at once. With `setImmediate` the event loop handles other events between two tasks.
-   */
-  readonly defer?: (startNext: () => void) => void;
-}
+/** A bounded queue in which clients take turns. */
 
 /** A task was refused because too many wait. */
 export class QueueFullError extends Error {
@@ -26,74 +16,62 @@ export class QueueFullError extends Error {
   }
 }
 
-/** Tasks of priority 1 always run before those of priority 0. */
-export type Priority = 0 | 1;
+/** Tasks of a higher priority always go first. */
+export type Priority = 0 | 1 | 2;
 
-interface WaitingTask {
-  /** Whether more than half of the tasks before it were of the same client when it was added. */
-  readonly isByClient: boolean;
-  run(): void;
+/** Who asks; undefined and null are clients like any other. */
+type Client = string | null | undefined;
+
+interface Refusable {
+  /** Called if the task is removed for lack of room, or not added. */
   refuse(reason: QueueFullError): void;
 }
 
-/** The waiting tasks of each client, the oldest first; lists are never empty. The first client has the next turn. */
-type TasksByClient = Map<string | undefined, WaitingTask[]>;
+interface Waiting<Task> {
+  readonly task: Task;
+  /** Whether more than half of the tasks before it were of the same client when it was added. */
+  readonly isByClient: boolean;
+}
 
 /**
- * Creates a queue that runs one task at a time, by priority. Within one priority the clients take turns (round-robin), so
- * that a client with many tasks delays only its own. A client without a waiting task takes no memory.
+ * Creates a queue of at most this many tasks. Within one priority the clients take turns (round-robin), so that a client
+ * with many tasks delays only its own. A client without a waiting task takes no memory.
  */
-export function createFairQueue({ maxWaiting, defer = (startNext) => startNext() }: FairQueueOptions) {
-  const tasksOf: Readonly<Record<Priority, TasksByClient>> = [new Map(), new Map()];
+export function createFairQueue<Task extends Refusable>(maxWaiting: number) {
+  type TasksByClient = Map<Client, Waiting<Task>[]>;
+  /** The tasks by priority and client, the oldest first; lists are never empty. The first client has the next turn. */
+  const levels: readonly TasksByClient[] = [new Map(), new Map(), new Map()];
   let waiting = 0;
-  let isRunning = false;
 
-  /** Removes a task from the queue. False if it was not waiting. */
-  function remove(byClient: TasksByClient, client: string | undefined, task: WaitingTask): boolean {
+  function remove(byClient: TasksByClient, client: Client, task: Waiting<Task>): void {
     const tasks = byClient.get(client) ?? [];
     const at = tasks.indexOf(task);
-    if (at < 0) return false;
+    if (at < 0) return;
     tasks.splice(at, 1);
     waiting--;
     if (tasks.length === 0) byClient.delete(client);
-    return true;
-  }
-
-  function end(): void {
-    isRunning = false;
-    const byClient = tasksOf[1].size > 0 ? tasksOf[1] : tasksOf[0];
-    const [[client, tasks] = []] = byClient;
-    const task = tasks?.[0];
-    if (!task) return;
-    remove(byClient, client, task);
-    if (tasks.length > 0) {
-      byClient.delete(client);
-      byClient.set(client, tasks);
-    }
-    task.run();
-  }
-
-  /** Makes room for one more task, if necessary by refusing another one. False if the new task must be refused. */
-  function makeRoom(client: string | undefined, priority: Priority): boolean {
-    if (waiting < maxWaiting) return true;
-    const lowest: Priority = tasksOf[0].size > 0 ? 0 : 1;
-    if (lowest > priority) return false;
-    const byClient = tasksOf[lowest];
-    const ownCount = byClient.get(client)?.length ?? 0;
-    const [longestOf, longest = []] = clientWithMost(byClient, ({ length }) => length) ?? [];
-    if (lowest === priority && longest.length - ownCount < 2) return false;
-    const newest = longest.at(-1);
-    if (!newest) return false;
-    const refusal = new QueueFullError(waiting, newest.isByClient);
-    remove(byClient, longestOf, newest);
-    newest.refuse(refusal);
-    return true;
   }
 
   /** Whether more than half of the waiting tasks are of this client. False for an unknown client, which can be many. */
-  function isMostlyOf(client: string | undefined): boolean {
-    if (client === undefined) return false;
-    return 2 * ((tasksOf[0].get(client)?.length ?? 0) + (tasksOf[1].get(client)?.length ?? 0)) > waiting;
+  function isMostlyOf(client: Client): boolean {
+    if (typeof client !== 'string') return false;
+    return 2 * levels.reduce((sum, byClient) => sum + (byClient.get(client)?.length ?? 0), 0) > waiting;
+  }
+
+  /** Makes room for one more task, if necessary by refusing another one. False if the new task must be refused. */
+  function makeRoom(client: Client, priority: Priority): boolean {
+    if (waiting < maxWaiting) return true;
+    const lowest = levels.findIndex(({ size }) => size > 0);
+    const byClient = levels[lowest];
+    if (!byClient || lowest > priority) return false;
+    const [longestOf, longest = []] = clientWithMost(byClient, ({ length }) => length) ?? [];
+    const newest = longest.at(-1);
+    const ownCount = byClient.get(client)?.length ?? 0;
+    if (!newest || (lowest === priority && longest.length - ownCount < 2)) return false;
+    const refusal = new QueueFullError(waiting, newest.isByClient);
+    remove(byClient, longestOf, newest);
+    newest.task.refuse(refusal);
+    return true;
   }
 
   return {
@@ -102,69 +80,35 @@ export function createFairQueue({ maxWaiting, defer = (startNext) => startNext()
       return waiting;
     },
     isMostlyOf,
-    get isRunning() {
-      return isRunning;
+    /** Takes the task whose turn it is out of the queue; undefined if none waits. */
+    take(): Task | undefined {
+      const byClient = levels.findLast(({ size }) => size > 0);
+      const [[client, tasks = []] = []] = byClient ?? [];
+      const next = tasks[0];
+      if (!byClient || !next) return undefined;
+      remove(byClient, client, next);
+      if (byClient.delete(client)) byClient.set(client, tasks);
+      return next.task;
     },
     /**
-     * Runs a synchronous task at once, if no other runs or waits.
+     * Adds a task. A full queue refuses one: of the lowest priority with waiting tasks, the newest task of the client
+     * with the most tasks there. It refuses the given task instead if that priority is higher, or if it is the same and
+     * that client has fewer than two tasks more than the given one.
      *
-     * @returns its result in an object; undefined if it was not run
+     * @returns a function that removes the task; without effect if it no longer waits
      */
-    runNow<Result>(task: () => Result): { readonly result: Result } | undefined {
-      if (isRunning || waiting > 0) return undefined;
-      isRunning = true;
-      try {
-        return { result: task() };
-      } finally {
-        defer(end);
+    add(client: Client, priority: Priority, task: Task): () => void {
+      const byClient = levels[priority];
+      const added = { task, isByClient: isMostlyOf(client) };
+      if (!byClient || !makeRoom(client, priority)) {
+        task.refuse(new QueueFullError(waiting, added.isByClient));
+        return () => {};
       }
-    },
-    /**
-     * Runs the task when it is its turn. It starts before this call returns if no other task runs or waits.
-     *
-     * A full queue refuses one task: of the lowest priority with waiting tasks, the newest task of the client with the
-     * most tasks there. It refuses the given task instead if that priority is higher, or if it is the same and that
-     * client has fewer than two tasks more than the given one.
-     *
-     * @param client who asks; undefined is one client like any other
-     * @param task called at most once
-     * @param signal removes the task from the queue; without effect once the task runs
-     * @returns the result of the task
-     * @throws by rejection: QueueFullError if the task is refused, now or while it waits; the reason of the signal if
-     *   it was aborted; any error of the task
-     */
-    add<Result>(
-      client: string | undefined,
-      priority: Priority,
-      task: () => Result | Promise<Result>,
-      signal?: AbortSignal,
-    ): Promise<Result> {
-      return new Promise((resolve, reject) => {
-        const run = async () => {
-          isRunning = true;
-          try {
-            resolve(await task());
-          } catch (error) {
-            reject(error);
-          }
-          defer(end);
-        };
-        const byClient = tasksOf[priority];
-        if (signal?.aborted) reject(signal.reason);
-        else if (!isRunning && waiting === 0) run();
-        else if (!makeRoom(client, priority)) reject(new QueueFullError(waiting, isMostlyOf(client)));
-        else {
-          const waitingTask: WaitingTask = { isByClient: isMostlyOf(client), run, refuse: reject };
-          const tasks = byClient.get(client);
-          if (tasks) tasks.push(waitingTask);
-          else byClient.set(client, [waitingTask]);
-          waiting++;
-          const abort = () => {
-            if (remove(byClient, client, waitingTask)) reject(signal?.reason);
-          };
-          signal?.addEventListener('abort', abort, { once: true });
-        }
-      });
+      const tasks = byClient.get(client);
+      if (tasks) tasks.push(added);
+      else byClient.set(client, [added]);
+      waiting++;
+      return () => remove(byClient, client, added);
     },
   };
 }

@@ -1,5 +1,5 @@
 /** The queue in which operations wait for execution, one at a time, with turns for clients. */
-import { createFairQueue, QueueFullError } from './fair-queue.js';
+import { createFairQueue, type Priority, QueueFullError } from './fair-queue.js';
 
 /** A waiting operation holds its request and response, some ten kilobytes; all of them about 10 MB. */
 const MAX_WAITING = 1_000;
@@ -21,6 +21,11 @@ export interface OperationQueueOptions {
   readonly onWaited?: (waitedSeconds: number) => void;
 }
 
+interface Task {
+  run(): void;
+  refuse(reason: QueueFullError): void;
+}
+
 export type OperationQueue = ReturnType<typeof createOperationQueue>;
 
 /**
@@ -36,13 +41,44 @@ export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOpti
   let sliceEnd = 0;
   /** Whether `onTick` is scheduled. */
   let isTickScheduled = false;
-  /** Starts the next operation in that tick. At most one waits here, since one operation runs at a time. */
-  let startInNextTick: (() => void) | undefined;
+  /** Whether that tick starts the next task. */
+  let isNextInTick = false;
 
-  /** Starts the next operation: now, or in the next tick if the slice of time is over. */
-  function defer(startNext: () => void): void {
+  const waiting = createFairQueue<Task>(MAX_WAITING);
+  let isRunning = false;
+
+  /** Starts the next task. At the end of each task it is called by `defer`. */
+  function startNext(): void {
+    isRunning = false;
+    waiting.take()?.run();
+  }
+
+  /** Starts the next task: now, or in the next tick if the slice of time is over. */
+  function defer(): void {
     if (performance.now() < sliceEnd) startNext();
-    else startInNextTick = startNext;
+    else isNextInTick = true;
+  }
+
+  /** Runs the task in its turn: before this call returns, if no other task runs or waits. */
+  function inTurn<Result>(
+    client: string | undefined,
+    priority: Priority,
+    task: () => Result,
+  ): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const run = () => {
+        isRunning = true;
+        try {
+          resolve(task());
+        } catch (error) {
+          reject(error);
+        }
+        // In a microtask: many tasks that end at once must not exhaust the stack.
+        queueMicrotask(defer);
+      };
+      if (isRunning || waiting.waiting > 0) waiting.add(client, priority, { run, refuse: reject });
+      else run();
+    });
   }
 
   /** To be called when an operation begins or resumes. */
@@ -56,14 +92,12 @@ export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOpti
 
   function onTick(): void {
     isTickScheduled = false;
-    const start = startInNextTick;
-    if (!start) return;
-    startInNextTick = undefined;
+    if (!isNextInTick) return;
+    isNextInTick = false;
     beginSlice();
-    start();
+    startNext();
   }
 
-  const fairQueue = createFairQueue({ maxWaiting: MAX_WAITING, defer });
   const inProgressByClient = new Map<string | undefined, number>();
   let inProgress = 0;
 
@@ -102,9 +136,9 @@ export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOpti
       execute: () => Result | Promise<Result>,
       refuse: (isByClient: boolean) => Result | Promise<Result>,
     ): Promise<Result> {
-      const isByClient = fairQueue.isMostlyOf(client);
+      const isByClient = waiting.isMostlyOf(client);
       const askedAt = performance.now();
-      const turn = fairQueue.add(client, PRIORITY.begin, () => {
+      const turn = inTurn(client, PRIORITY.begin, () => {
         beginSlice();
         const waitedMs = performance.now() - askedAt;
         onWaited?.(waitedMs / 1_000);
@@ -120,11 +154,16 @@ export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOpti
       return result;
     },
     /** Executes a synchronous operation at once if no other runs or waits. Otherwise returns undefined. */
-    runNow: <Result>(execute: () => Result) =>
-      fairQueue.runNow(() => {
-        beginSlice();
-        return execute();
-      }),
+    runNow<Result>(execute: () => Result): { readonly result: Result } | undefined {
+      if (isRunning || waiting.waiting > 0) return undefined;
+      isRunning = true;
+      beginSlice();
+      try {
+        return { result: execute() };
+      } finally {
+        defer();
+      }
+    },
     /**
      * Waits for another turn of an operation in progress. Call it after waiting for something that many operations wait
      * for, such as a response of the upstream: otherwise all of them would resume at once.
@@ -132,7 +171,7 @@ export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOpti
      * @throws QueueFullError by rejection
      */
     resume: (client: string | undefined): Promise<void> =>
-      fairQueue.add(client, PRIORITY.resume, () => {
+      inTurn(client, PRIORITY.resume, () => {
         // The operation resumes in a microtask after this task, so the next task must wait for a tick.
         beginSlice();
         sliceEnd = 0;
@@ -143,7 +182,7 @@ export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOpti
     },
     /** How many operations wait for a turn. */
     get waiting() {
-      return fairQueue.waiting;
+      return waiting.waiting;
     },
   };
 }

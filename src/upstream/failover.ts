@@ -22,25 +22,22 @@ export function createFailoverService({ v1, successor, log, onChangeOver }: Fail
 
   async function withFailover<Answer>(
     ask: (service: Service) => Promise<Answer>,
-    onSuccess: (gone: UpstreamError) => void,
+    switches: boolean,
   ): Promise<Answer> {
     if (hasSwitched) return ask(successor);
     try {
       return await ask(v1);
     } catch (error) {
-      if (isGone(error)) {
-        const answer = await ask(successor);
-        onSuccess(error);
-        return answer;
-      }
+      const isGone = error instanceof UpstreamError && error.code === 'UPSTREAM_GONE';
       // Another call may have switched while this one waited.
-      if (hasSwitched) return ask(successor);
-      throw error;
+      if (!isGone && !hasSwitched) throw error;
+      const answer = await ask(successor);
+      if (isGone && switches && !hasSwitched) switchToSuccessor(error);
+      return answer;
     }
   }
 
   function switchToSuccessor({ code, detail }: UpstreamError): void {
-    if (hasSwitched) return;
     hasSwitched = true;
     log.warn(
       { code, detail },
@@ -54,13 +51,9 @@ export function createFailoverService({ v1, successor, log, onChangeOver }: Fail
       return hasSwitched ? successor.source : v1.source;
     },
     delay: () => (hasSwitched ? successor : v1).delay?.(),
-    fetch: (name) => withFailover((service) => service.fetch(name), switchToSuccessor),
+    fetch: (name) => withFailover((service) => service.fetch(name), true),
     // If one request for routes is gone, the service may still work: it does not switch.
-    routes: (request, clients) =>
-      withFailover(
-        (service) => service.routes(request, clients),
-        () => {},
-      ),
+    routes: (request, clients) => withFailover((service) => service.routes(request, clients), false),
     switchTo(source) {
       if (source !== successor.source || hasSwitched) return;
       hasSwitched = true;
@@ -69,8 +62,4 @@ export function createFailoverService({ v1, successor, log, onChangeOver }: Fail
       );
     },
   };
-}
-
-function isGone(error: unknown): error is UpstreamError {
-  return error instanceof UpstreamError && error.code === 'UPSTREAM_GONE';
 }

@@ -21,17 +21,7 @@ const MAX_SHOWN = 20;
 /** Of longer names only the beginning is compared and logged. */
 const MAX_NAME_LENGTH = 64;
 
-/** The fields of all rows so far. */
-interface KnownFields {
-  readonly seen: Set<string>;
-  /** The fields that every row has had. */
-  readonly always: Set<string>;
-}
-
-/**
- * By field, such as `price.usd`: how many rows have it. By a name with a dot, such as `price.`: how many rows have the
- * object.
- */
+/** How many rows have a field, such as `price.usd`; by a name with a dot at its end, how many have the object. */
 type Counts = Map<string, number>;
 
 /** The name of the object that has the field: empty for the row, or the name of a field with a dot. */
@@ -43,7 +33,8 @@ const parentOf = (name: string) => name.slice(0, name.lastIndexOf('.') + 1);
  * as new and once as missing. Objects in a row are included, one level deep.
  */
 export function createFieldWatch({ onFieldDrift, log }: FieldWatchOptions): FieldWatch {
-  const known = new Map<string, KnownFields>();
+  /** By listing: the fields of all rows so far, and whether every row has had them. */
+  const known = new Map<string, Map<string, boolean>>();
 
   return async (listing, rows) => {
     const counts: Counts = new Map();
@@ -52,19 +43,18 @@ export function createFieldWatch({ onFieldDrift, log }: FieldWatchOptions): Fiel
     });
     if (!counts.has('')) return;
     const names = [...counts.keys()].filter((name) => name !== '' && !name.endsWith('.'));
-    const inEach = new Set(names.filter((name) => counts.get(name) === counts.get(parentOf(name))));
+    // `price.usd` is missing only in rows that have a price.
+    const isInEach = (name: string) => counts.get(name) === counts.get(parentOf(name));
     const before = known.get(listing);
     if (!before) {
-      known.set(listing, { seen: new Set(names), always: inEach });
+      known.set(listing, new Map(names.map((name) => [name, isInEach(name)])));
       return;
     }
     const appeared = names
-      .filter((name) => !before.seen.has(name))
-      .slice(0, Math.max(0, MAX_FIELDS - before.seen.size));
-    // `price.usd` is missing only in rows that have a price.
-    const missing = [...before.always].filter((name) => !inEach.has(name) && counts.has(parentOf(name)));
-    for (const name of appeared) before.seen.add(name);
-    for (const name of missing) before.always.delete(name);
+      .filter((name) => !before.has(name))
+      .slice(0, Math.max(0, MAX_FIELDS - before.size));
+    const missing = [...before.keys()].filter((name) => before.get(name) && !isInEach(name));
+    for (const name of [...appeared, ...missing]) before.set(name, false);
     const fields = appeared.length + missing.length;
     if (fields === 0) return;
     if (appeared.length > 0) onFieldDrift(listing, 'appeared', appeared.length);
@@ -91,7 +81,7 @@ function countFields(value: unknown, parent: string, counts: Counts): void {
   }
 }
 
+/** A copy, because a slice keeps the whole text in memory. */
 function shortened(name: string): string {
-  // A copy, because a slice keeps the whole text in memory.
   return name.length <= MAX_NAME_LENGTH ? name : Buffer.from(name.slice(0, MAX_NAME_LENGTH)).toString();
 }

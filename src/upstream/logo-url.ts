@@ -9,32 +9,12 @@ const MARKUP = /[\s<>"'`\\^{|}\p{Cc}\p{Cf}]/u;
 const LOCAL_NAME =
   /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|lan|home|home\.arpa)$/;
 
-/** Loopback, private, link-local and reserved addresses. */
+/** Loopback, private, link-local, reserved and documentation addresses, and IPv6 ones that embed an IPv4 address. */
 const NOT_PUBLIC = new BlockList();
-for (const [network, prefix] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 3],
-] as const) {
-  NOT_PUBLIC.addSubnet(network, prefix, 'ipv4');
-}
-/** Within the public IPv6 range: addresses that embed an IPv4 address, and those for documentation. */
-for (const [network, prefix] of [
-  ['2001::', 32],
-  ['2001:db8::', 32],
-  ['2002::', 16],
-] as const) {
-  NOT_PUBLIC.addSubnet(network, prefix, 'ipv6');
+const NETWORKS =
+  '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3 2001::/32 2001:db8::/32 2002::/16';
+for (const [network = '', prefix] of NETWORKS.split(' ').map((each) => each.split('/'))) {
+  NOT_PUBLIC.addSubnet(network, Number(prefix), network.includes(':') ? 'ipv6' : 'ipv4');
 }
 const PUBLIC_IPV6 = new BlockList();
 PUBLIC_IPV6.addSubnet('2000::', 3, 'ipv6');

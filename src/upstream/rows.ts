@@ -51,14 +51,13 @@ export async function parseRows<Checked extends object, Row>(
   mayBeEmpty = false,
 ): Promise<Fetched<Row>> {
   if (unknownRows.length > MAX_LISTING_ROWS) throw tooManyRows(name, unknownRows.length);
-  const keyed = new Map<string, Row>();
+  /** By key: its first row with its index, and with the rows that contradict it and each other. */
+  const found = new Map<string, { readonly index: number; readonly row: Row; readonly variants: Row[] }>();
   const first: string[] = [];
   let count = 0;
   const reject = (index: number, reason: () => string) => {
     if (count++ < SHOWN_REJECTED_ROWS) first.push(`${name}[${index}]: ${reason()}`);
   };
-  const firsts = new Map<string, { readonly index: number; readonly row: Row }>();
-  const contradictory = new Map<string, Row[]>();
   const unreadableKeys = new Set<string>();
   let unreadable = 0;
   let unnamed = 0;
@@ -74,10 +73,9 @@ export async function parseRows<Checked extends object, Row>(
     }
     const row = rowFrom(output);
     const key = keyOf(row);
-    const earlier = firsts.get(key);
+    const earlier = found.get(key);
     if (!earlier) {
-      firsts.set(key, { index, row });
-      keyed.set(key, row);
+      found.set(key, { index, row, variants: [row] });
       return;
     }
     const contradicted = contradictedFacts(guarded, earlier.row, row);
@@ -85,23 +83,25 @@ export async function parseRows<Checked extends object, Row>(
       reject(index, () => `duplicate of ${name}[${earlier.index}]`);
       return;
     }
-    const contradicts = (other: number) => () =>
-      shortened(
-        `contradicts ${name}[${other}]: ${contradicted.map(({ fact, of }) => `${fact} ${of(earlier.row)} and ${of(row)}`).join(', ')}`,
-      );
-    // It is unknown which of them is right, so neither is served.
-    if (keyed.delete(key)) {
-      contradictory.set(key, [earlier.row]);
-      reject(earlier.index, contradicts(index));
-    }
+    const contradicts = (other: number) => () => {
+      const facts = contradicted.map(({ fact, of }) => `${fact} ${of(earlier.row)} and ${of(row)}`);
+      return shortened(`contradicts ${name}[${other}]: ${facts.join(', ')}`);
+    };
+    if (earlier.variants.length === 1) reject(earlier.index, contradicts(index));
     reject(index, contradicts(earlier.index));
-    const variants = contradictory.get(key);
-    const isNew = variants?.every((variant) => contradictedFacts(guarded, variant, row).length > 0);
-    if (isNew && variants && variants.length < MAX_CONTRADICTORY) variants.push(row);
+    const isNew = earlier.variants.every((variant) => contradictedFacts(guarded, variant, row).length > 0);
+    if (isNew && earlier.variants.length < MAX_CONTRADICTORY) earlier.variants.push(row);
   };
   await forEachChunk(unknownRows, (chunk, offset) => {
     for (const [index, row] of chunk.entries()) readRow(row, offset + index);
   });
+  const keyed = new Map<string, Row>();
+  const contradictory = new Map<string, readonly Row[]>();
+  for (const [key, { row, variants }] of found) {
+    if (variants.length === 1) keyed.set(key, row);
+    // It is unknown which of them is right, so none is served.
+    else contradictory.set(key, variants);
+  }
   if (keyed.size === 0 && !(mayBeEmpty && count === 0)) {
     throw count === 0
       ? malformed(`expected at least one row in "${name}", got none`)

@@ -5,6 +5,7 @@ import {
   MAX_LISTING_ROWS,
   type Service,
   type ServiceName,
+  type SourceAndAge,
   type TokenRequest,
 } from '../domain/listing.js';
 import { malformed, UpstreamError } from '../domain/upstream-error.js';
@@ -45,33 +46,22 @@ export interface ServiceForm {
   readonly routeQuery: (request: TokenRequest) => Query;
 }
 
-/** Creates services of one kind. An answer in pages is as old as its oldest page. */
+/** Creates services of one kind. */
 export function createRestService({ forms, isPaged, routeQuery }: ServiceForm): CreateService {
   return (options) => {
-    const { http, source, watchFields } = options;
-
-    /** Fetches an answer: its unchecked rows, with their source and age. */
-    async function fetchRows(request: UpstreamRequest) {
-      const first = await getFirst(http, request);
-      const pages = isPaged
-        ? await fetchAllPages(options, request, first)
-        : { ...first, rows: rowsOf(request.path, first.json) };
-      const { rows, sentAt, ageMs } = pages;
-      return { rows, sourceAndAge: { source, takenAt: sentAt - ageMs, upstreamAgeMs: ageMs } };
-    }
-
+    const { http, watchFields } = options;
     return {
-      source,
+      source: options.source,
       delay: http.delay,
       async fetch(name) {
-        const { rows, sourceAndAge } = await fetchRows({ path: name, first: true });
+        const { rows, sourceAndAge } = await fetchRows(options, isPaged, { path: name, first: true });
         const fetched = await LISTING_KINDS[name].parse(rows, sourceAndAge, forms[name]);
         await watchFields(name, rows);
         return fetched;
       },
-      async routes(request, clients) {
-        const query = routeQuery(request);
-        const { rows, sourceAndAge } = await fetchRows({ path: 'tokens', query, first: false, clients });
+      async routes(asked, clients) {
+        const request = { path: 'tokens', query: routeQuery(asked), first: false, clients };
+        const { rows, sourceAndAge } = await fetchRows(options, isPaged, request);
         return ROUTES.parse(rows, sourceAndAge, forms.tokens);
       },
     };
@@ -100,14 +90,8 @@ async function getFirst(http: UpstreamHttp, request: UpstreamRequest): Promise<U
 /** The most pages of one answer. It bounds the requests if a service never names the last page. */
 const MAX_PAGES = 100;
 
-/** All pages of an answer. Their age is the age of the oldest page at the time of the first request. */
-interface Pages extends Pick<UpstreamAnswer, 'sentAt' | 'ageMs'> {
-  /** The unchecked rows of all pages, in order. */
-  readonly rows: readonly unknown[];
-}
-
 /**
- * Fetches the pages after the first.
+ * Fetches the unchecked rows of all pages, which are as old as the oldest page at the time of the first request.
  *
  * If a page cannot be fetched, the whole listing fails: the missing rows would look as if they were removed. A page
  * that repeats an earlier page token is the last.
@@ -116,41 +100,40 @@ interface Pages extends Pick<UpstreamAnswer, 'sentAt' | 'ageMs'> {
  * @throws UpstreamError of the page that fails; UPSTREAM_MALFORMED if a page does not have the specified form, or if
  *   there are too many pages, rows or bytes
  */
-async function fetchAllPages(
-  { http, maxBytes, log }: ServiceOptions,
+async function fetchRows(
+  { http, source, maxBytes, log }: ServiceOptions,
+  isPaged: boolean,
   request: UpstreamRequest,
-  firstPage: UpstreamAnswer,
-): Promise<Pages> {
+): Promise<{ readonly rows: readonly unknown[]; readonly sourceAndAge: SourceAndAge }> {
   const name = request.path;
   const rows: unknown[] = [];
   const followed = new Set<string>();
-  const { sentAt } = firstPage;
-  let { ageMs } = firstPage;
-  let bytes = 0;
-  for (let page = firstPage; ; ) {
+  let page = await getFirst(http, request);
+  let { ageMs, bytes } = page;
+  const { sentAt } = page;
+  for (;;) {
+    const more = rowsOf(name, page.json);
+    if (rows.length + more.length > MAX_LISTING_ROWS) throw tooManyRows(name, rows.length + more.length);
+    for (const row of more) rows.push(row);
+    const nextToken = isPaged ? nextTokenOf(page.json) : undefined;
+    const isRepeated = nextToken !== undefined && followed.has(nextToken);
+    if (isRepeated) {
+      const counts = { listing: name, pages: followed.size + 1, rows: rows.length };
+      log.warn(counts, 'The upstream named a page for the second time: the pages so far are used');
+    }
+    if (nextToken === undefined || isRepeated)
+      return { rows, sourceAndAge: { source, takenAt: sentAt - ageMs, upstreamAgeMs: ageMs } };
+    followed.add(nextToken);
+    if (followed.size >= MAX_PAGES) {
+      throw malformed(`expected at most ${MAX_PAGES} pages of "${name}", got the token of a further one`);
+    }
+    const query = { ...request.query, 'pagination[nextToken]': nextToken };
+    page = await http.getJson({ ...request, query });
     ageMs = Math.max(ageMs, page.ageMs - (page.sentAt - sentAt));
     bytes += page.bytes;
     if (bytes > maxBytes) {
       throw malformed(`expected at most ${maxBytes} bytes in all pages of "${name}" together, got more`);
     }
-    const more = rowsOf(name, page.json);
-    if (rows.length + more.length > MAX_LISTING_ROWS) throw tooManyRows(name, rows.length + more.length);
-    for (const row of more) rows.push(row);
-    const nextToken = nextTokenOf(page.json);
-    if (nextToken === undefined) return { rows, sentAt, ageMs };
-    if (followed.has(nextToken)) {
-      const counts = { listing: name, pages: followed.size + 1, rows: rows.length };
-      log.warn(counts, 'The upstream named a page for the second time: the pages so far are used');
-      return { rows, sentAt, ageMs };
-    }
-    followed.add(nextToken);
-    if (followed.size >= MAX_PAGES) {
-      throw malformed(`expected at most ${MAX_PAGES} pages of "${name}", got the token of a further one`);
-    }
-    page = await http.getJson({
-      ...request,
-      query: { ...request.query, 'pagination[nextToken]': nextToken },
-    });
   }
 }
 

@@ -4,7 +4,7 @@ import type { Service, ServiceName } from '../domain/listing.js';
 import type { Logger } from '../logger.js';
 import { createFailoverService } from './failover.js';
 import { createFieldWatch, type FieldWatchOptions } from './field-watch.js';
-import type { Priority } from './http/backoff.js';
+import type { Lane } from './http/backoff.js';
 import type { BreakerState } from './http/circuit-breaker.js';
 import { createUpstreamHttp, type UpstreamHttp } from './http/client.js';
 import type { RateLimiter } from './http/rate-limit.js';
@@ -53,7 +53,7 @@ export interface UpstreamOptions extends Addresses, Pick<FieldWatchOptions, 'onF
   /** Called when one service has replaced another. */
   readonly onChangeOver: (from: ServiceName, to: ServiceName) => void;
   readonly onAttempt: (source: ServiceName, path: string, outcome: string, seconds: number) => void;
-  readonly onBreaker: (source: ServiceName, state: BreakerState, priority: Priority) => void;
+  readonly onBreaker: (source: ServiceName, state: BreakerState, lane: Lane) => void;
   readonly log: Logger;
 }
 
@@ -121,7 +121,7 @@ export function createUpstream(options: UpstreamOptions) {
         maxRouteWaitMs: 1_000 * MAX_ROUTE_WAIT_SECONDS,
         maxBytes,
         onAttempt: (path, outcome, seconds) => options.onAttempt(source, path, outcome, seconds),
-        onBreaker: (state, priority) => options.onBreaker(source, state, priority),
+        onBreaker: (state, lane) => options.onBreaker(source, state, lane),
         log,
       });
     opened.push(http);

@@ -146,6 +146,35 @@ describe('the operation queue', () => {
   });
 });
 
+describe('an operation', () => {
+  const broken = () => {
+    throw new Error('broken');
+  };
+  const unused = () => expect.unreachable();
+
+  it('passes its value, promise or error to the caller', async () => {
+    const queue = createOperationQueue(SHORT);
+    expect(await queue.run('a', () => 7, unused)).toBe(7);
+    expect(await queue.run('a', async () => 8, unused)).toBe(8);
+    await expect(queue.run('a', broken, unused)).rejects.toThrow('broken');
+    expect(await queue.run('a', () => 9, unused)).toBe(9);
+  });
+
+  it('is executed at once if no other runs or waits, and otherwise not', async () => {
+    const queue = createOperationQueue(SHORT);
+    expect(queue.runNow(() => 7)).toEqual({ result: 7 });
+    await setImmediate();
+    expect(() => queue.runNow(broken)).toThrow('broken');
+    await setImmediate();
+    const long = runLong(queue);
+    expect(queue.runNow(unused)).toBeUndefined();
+    const many = Array.from({ length: 900 }, (_nothing, nth) => queue.run('a', () => nth, unused));
+    await long;
+    expect((await Promise.all(many)).at(-1)).toBe(899);
+    expect(queue.waiting).toBe(0);
+  });
+});
+
 describe('operations that wait for the upstream', () => {
   it('do not block others, and resume one by one', async () => {
     const upstream = await startFakeUpstream();

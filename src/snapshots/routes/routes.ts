@@ -37,18 +37,6 @@ export interface RouteAnswer extends RowsAge {
   readonly isUnlisted?: true;
 }
 
-interface RouteContext {
-  readonly request: TokenRequest;
-  readonly clients: RouteClientGroup;
-}
-
-/** The clients of a background request. */
-const NOBODY: RouteClients = {
-  isListed: true,
-  isForNobody: true,
-  watch: (listener) => listener({ client: undefined, refuse() {} }),
-};
-
 /** The longest wait for a peer that fetches the same routes. */
 const MAX_WAIT_MS = 2_000;
 /** The bound on the cache, in bytes by estimate. One answer of at most 200,000 tokens may be larger, alone. */
@@ -80,10 +68,20 @@ export type Routes = ReturnType<typeof createRoutes>;
 /** Creates a bounded cache of routes. All operations share one. */
 export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesOptions) {
   const failures = new LRUCache<string, Failed>(FAILURES);
-  /** The clients that wait for requests in progress, by the keys of the requests. */
-  const waiting = new Map<string, RouteClientGroup>();
-  /** The background requests in progress, by their keys. */
-  const background = new Map<string, Promise<RouteAnswer>>();
+  /** The requests in progress, by their keys. All clients that ask for the same routes share one. */
+  const inProgress = new Map<string, Asked>();
+  /** How many answers were removed from the cache for lack of room. */
+  let evictions = 0;
+  const cache = new LRUCache<string, RouteAnswer>({
+    maxSize: MAX_BYTES,
+    sizeCalculation: sizeOf,
+    ttl: freshMs,
+    // Routes that are no longer fresh are needed if the upstream fails.
+    noDeleteOnStaleGet: true,
+    dispose(_answer, _key, reason) {
+      if (reason === 'evict') evictions++;
+    },
+  });
 
   /** Fetches routes from a peer or the upstream. @param maxAgeMs the largest age of the answer of a peer */
   async function fetch(
@@ -126,13 +124,8 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     failures.set(key, { error, inARow: before + 1, until });
   }
 
-  /** How many answers were removed from the cache for lack of room. */
-  let evictions = 0;
-  /** How long routes stay cached, counted from their request, also if a peer has made it. */
-  const ttlOf = (age: RowsAge) => Math.min(freshMs, sentAtOf(age) + freshMs - Date.now());
-
-  /** Notes a new answer. @returns the part to cache, and for how long in milliseconds */
-  function received(key: string, request: TokenRequest, fetched: Fetched<Token>) {
+  /** Notes a new answer, and caches it: counted from its request, also if a peer has made it. */
+  function received(key: string, request: TokenRequest, fetched: Fetched<Token>, isForNobody: boolean) {
     const { rows, rejected, takenAt, upstreamAgeMs } = fetched;
     failures.delete(key);
     onAnswer?.(request, fetched);
@@ -140,49 +133,58 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
       const counts = { ...request, rows: rows.length, rejectedRows: rejected.count };
       log.warn({ ...counts, rejected: rejected.first }, 'Left out bad rows of the routes from a token');
     }
-    return { answer: { rows, takenAt, upstreamAgeMs }, ttl: Math.max(1, ttlOf(fetched)) };
+    const answer = { rows, takenAt, upstreamAgeMs };
+    const ttl = Math.max(1, Math.min(freshMs, sentAtOf(fetched) + freshMs - Date.now()));
+    // Cached routes are replaced only when they expire, and those of clients are not evicted for the background.
+    const hasRoom = cache.calculatedSize + sizeOf(answer, key) <= MAX_BYTES;
+    if (!isForNobody || (hasRoom && !cache.has(key))) cache.set(key, answer, { ttl });
+    return answer;
   }
 
-  const cache = new LRUCache<string, RouteAnswer, RouteContext>({
-    maxSize: MAX_BYTES,
-    sizeCalculation: sizeOf,
-    ttl: freshMs,
-    dispose(_answer, _key, reason) {
-      if (reason === 'evict') evictions++;
-    },
-    // Clients still wait for an entry that is evicted while it is fetched.
-    ignoreFetchAbort: true,
-    async fetchMethod(key, old, { context, options: entry }) {
-      const { request } = context;
-      const failed = failures.get(key);
-      if (failed && performance.now() < failed.until) {
-        if (old) return old;
-        throw causedByClient(failed.error);
-      }
-      waiting.set(key, context.clients);
-      try {
-        const { fetched } = await fetch(key, request, context.clients, freshMs);
-        const { answer, ttl } = received(key, request, fetched);
-        entry.ttl = ttl;
-        return answer;
-      } catch (error) {
-        // The client has to change an unsupported request; old routes would hide that.
-        if (error instanceof GatewayError && error.code === 'BAD_USER_INPUT') throw error;
-        noteFailure(key, request, error);
-        if (old) return old;
-        throw error;
-      } finally {
-        if (waiting.get(key) === context.clients) waiting.delete(key);
-      }
-    },
-  });
+  /** The routes that are no longer fresh, and are served for as long again. */
+  function oldRoutes(key: string): RouteAnswer | undefined {
+    const old = cache.get(key, { allowStale: true });
+    if (old) cache.set(key, old);
+    return old;
+  }
 
-  /** Uses `has` first: `get` alone would delete routes that are no longer fresh, which are needed if the upstream fails. */
-  const freshRoutes = (key: string) => (cache.has(key) ? cache.get(key) : undefined);
+  async function answerTo(key: string, request: TokenRequest, clients: RouteClients, maxAgeMs: number) {
+    try {
+      const { fetched, isFromPeer } = await fetch(key, request, clients, maxAgeMs);
+      return { routes: received(key, request, fetched, clients.isForNobody), isFromPeer };
+    } catch (error) {
+      // The client has to change an unsupported request; old routes would hide that.
+      const isUnsupported = error instanceof GatewayError && error.code === 'BAD_USER_INPUT';
+      if (clients.isForNobody || isUnsupported) throw error;
+      noteFailure(key, request, error);
+      const routes = oldRoutes(key);
+      if (routes) return { routes, isFromPeer: false };
+      throw error;
+    } finally {
+      inProgress.delete(key);
+    }
+  }
+
+  /** Joins the request for these routes, or begins it. */
+  function ask(
+    key: string,
+    request: TokenRequest,
+    client: RouteClient,
+    isListed: boolean,
+    maxAgeMs: number,
+  ): Asked['answer'] {
+    const known = inProgress.get(key);
+    const clients = known?.clients ?? createRouteClients(isListed);
+    clients.join(client);
+    if (known) return known.answer;
+    const answer = answerTo(key, request, clients, maxAgeMs);
+    inProgress.set(key, { clients, answer });
+    return answer;
+  }
 
   return {
     /** The cached routes; undefined if a request would be needed. */
-    cached: (request: TokenRequest) => freshRoutes(tokenRequestKey(request)),
+    cached: (request: TokenRequest) => cache.get(tokenRequestKey(request)),
     /** Until when the routes stay cached (milliseconds since 1970); the present if they are not cached. */
     goodUntil: (request: TokenRequest) => Date.now() + cache.getRemainingTTL(tokenRequestKey(request)),
     /** While this number is the same, cached routes are replaced only when they expire. */
@@ -198,22 +200,24 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
      */
     async tokens(request: TokenRequest, client: string | undefined, isListed: boolean): Promise<RouteAnswer> {
       const key = tokenRequestKey(request);
-      // A background request is sent at once or not at all, so a client can wait for it.
-      const shared = await background.get(key)?.catch(() => undefined);
-      const cached = shared ?? freshRoutes(key);
+      const cached = cache.get(key);
       if (cached) return cached;
-      const clients = waiting.get(key) ?? createRouteClients(isListed);
-      const fetched = cache.fetch(key, { context: { request, clients } });
-      const answer = await clients.join(client, fetched).catch((error: unknown) => {
+      const failed = failures.get(key);
+      if (failed && performance.now() < failed.until && !inProgress.has(key)) {
+        const old = oldRoutes(key);
+        if (old) return old;
+        throw causedByClient(failed.error);
+      }
+      try {
+        return (await ask(key, request, client, isListed, freshMs)).routes;
+      } catch (error) {
         // The client may have made up the token. No other client needs its routes.
         throw error instanceof UpstreamError && !isListed ? causedByClient(error) : error;
-      });
-      if (!answer) throw new Error('Expected routes or an error from the cache of routes, got neither');
-      return answer;
+      }
     },
     /**
-     * Requests routes in the background, whether they are cached or not. It is sent only if no other request waits, and
-     * is not retried.
+     * Requests routes in the background, whether they are cached or not. It is sent after the requests of clients, and is
+     * not retried unless a client joins.
      *
      * @param maxAgeMs the largest age of the answer of a peer, in milliseconds
      * @returns true if a request was sent; false if a peer has the answer, or a request of a client is in progress
@@ -221,64 +225,41 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
      */
     async askInBackground(request: TokenRequest, maxAgeMs: number): Promise<boolean> {
       const key = tokenRequestKey(request);
-      if (waiting.has(key)) return false;
-      let isSent = false;
-      const asked = fetch(key, request, NOBODY, Math.min(freshMs, maxAgeMs)).then(
-        ({ fetched, isFromPeer }) => {
-          isSent = !isFromPeer;
-          const { answer, ttl } = received(key, request, fetched);
-          // Cached routes are replaced only when they expire, and routes of clients are not evicted for these.
-          const hasRoom = cache.calculatedSize + sizeOf(answer, key) <= MAX_BYTES;
-          if (hasRoom && !cache.has(key)) cache.set(key, answer, { ttl });
-          return answer;
-        },
-      );
-      background.set(key, asked);
-      await asked.finally(() => background.delete(key));
-      return isSent;
+      if (inProgress.has(key)) return false;
+      return !(await ask(key, request, null, true, Math.min(freshMs, maxAgeMs))).isFromPeer;
     },
   };
+}
+
+/** A request in progress. */
+interface Asked {
+  readonly clients: RouteClientGroup;
+  readonly answer: Promise<{ readonly routes: RouteAnswer; readonly isFromPeer: boolean }>;
 }
 
 type RouteClientGroup = ReturnType<typeof createRouteClients>;
 
 /** Creates the group of clients that share one request. Others can join it. */
 function createRouteClients(isListed: boolean) {
-  const waiting = new Map<string | undefined, RouteClient & { readonly refused: Promise<never> }>();
+  const waiting = new Set<RouteClient>();
   const listeners: ((client: RouteClient) => void)[] = [];
-
-  function enter(client: string | undefined): Promise<never> {
-    const known = waiting.get(client);
-    if (known) return known.refused;
-    let refuse: (error: Error) => void = () => {};
-    const refused = new Promise<never>((_resolve, reject) => {
-      refuse = (error) => {
-        waiting.delete(client);
-        reject(error);
-      };
-    });
-    // If the client has its answer before it is refused, this must not become an unhandled rejection.
-    refused.catch(() => {});
-    const entered = { client, refused, refuse };
-    waiting.set(client, entered);
-    for (const listener of listeners) listener(entered);
-    return refused;
-  }
-
   return {
     isListed,
-    /** Calls the listener with each client that waits, and with each client that joins later. */
+    get isForNobody() {
+      return waiting.size === 1 && waiting.has(null);
+    },
     watch(listener: (client: RouteClient) => void): void {
       listeners.push(listener);
-      for (const client of waiting.values()) listener(client);
+      for (const client of waiting) listener(client);
     },
     /**
-     * Lets a client wait for the answer. The client has its own place in the queue: if it joins a client with many
-     * requests, these do not delay it.
-     *
-     * @throws by rejection the error of the answer, or the error with which this client is refused
+     * Lets a client wait, too. It has its own place in the queue: if it joins a client with many requests, these do not
+     * delay it.
      */
-    join: <Answer>(client: string | undefined, answer: Promise<Answer>): Promise<Answer> =>
-      Promise.race([answer, enter(client)]),
+    join(client: RouteClient): void {
+      if (waiting.has(client)) return;
+      waiting.add(client);
+      for (const listener of listeners) listener(client);
+    },
   };
 }

@@ -37,11 +37,7 @@ export class RouteMap {
 
   /** `takenAt` of the oldest answer (milliseconds since 1970); undefined without answers. */
   get oldestAt(): number | undefined {
-    let oldest: number | undefined;
-    for (const { takenAt } of this.answers.values()) {
-      if (oldest === undefined || takenAt < oldest) oldest = takenAt;
-    }
-    return oldest;
+    return oldest(this.answers.values());
   }
 
   /** The last answer for a source token. */
@@ -132,6 +128,15 @@ export class RouteMap {
       this.answers.set(key, { ...answer, destinations });
     }
   }
+}
+
+/** The earliest `takenAt` of these answers; undefined without one. */
+export function oldest(answers: Iterable<RowsAge | undefined>): number | undefined {
+  let earliest: number | undefined;
+  for (const answer of answers) {
+    if (answer && answer.takenAt < (earliest ?? Number.POSITIVE_INFINITY)) earliest = answer.takenAt;
+  }
+  return earliest;
 }
 
 const NONE = new Uint32Array(0);

@@ -8,7 +8,7 @@ import { growingPause } from '../../scheduling/growing-pause.js';
 import { TOKENS } from '../../upstream/listing-kinds.js';
 import type { Routes } from '../routes/routes.js';
 import type { TokenSnapshot } from '../snapshot.js';
-import { RouteMap } from './route-map.js';
+import { oldest, RouteMap } from './route-map.js';
 
 export interface SourcesOptions {
   /** The time in which the routes of each bridgeable token are requested once, in milliseconds. */
@@ -45,24 +45,14 @@ export interface RouteMapState {
   readonly answers: number;
 }
 
-/** The last failed request for the routes of a token. */
-interface Failure {
-  /** When it failed (milliseconds since 1970). */
-  readonly at: number;
-  /** Whether it is requested once more within the interval, after the other tokens. */
-  readonly isFirst: boolean;
-}
-
 /** Earlier than all times. */
 const NEVER = Number.NEGATIVE_INFINITY;
 /** How often the sweep checks whether a token is due. */
 const IDLE_MS = 5_000;
 /** The shortest pause between two tokens. */
 const LEAST_PAUSE_MS = 10;
-/** The pause after an answer with status 429 that does not say how long. */
-const RATE_LIMITED_MS = 60_000;
-/** The pause after the upstream said that it is gone; each further time in a row doubles it. */
-const GONE_MS = 60_000;
+/** The pause after status 429 without Retry-After, and after "gone", where each further time in a row doubles it. */
+const FIRST_STOP_MS = 60_000;
 /** The longest pause. */
 const MAX_PAUSE_MS = 3_600_000;
 
@@ -72,19 +62,18 @@ export type Sources = ReturnType<typeof createSources>;
 export function createSources(options: SourcesOptions) {
   const { intervalMs, service, tokens, select, onAsked, log } = options;
   const map = new RouteMap();
-  const failures = new Map<string, Failure>();
+  /** The last failed requests: when (milliseconds since 1970), and whether there is one more within the interval. */
+  const failures = new Map<string, { readonly at: number; readonly isFirst: boolean }>();
   let routes: Pick<Routes, 'askInBackground'> | undefined;
   let lastError: UpstreamError | undefined;
   /** When the next token may be requested, on the monotonic clock. */
   let nextAt = 0;
-  /** Set while the sweep is stopped: until when on the monotonic clock, and the service that caused it. */
+  /** Set while the sweep is stopped: until when on the monotonic clock (for ever: the map is full), and the service. */
   let stop: { readonly until: number; readonly source: string } | undefined;
   let goneInARow = 0;
-  let isFull = false;
+  let failedInARow = 0;
   let hasBegun = false;
   let wasComplete = false;
-  /** Whether the next step is to follow at once. */
-  let isWoken = false;
   let endWait = () => {};
   let isClosed = false;
 
@@ -96,7 +85,7 @@ export function createSources(options: SourcesOptions) {
   function survey({ rows }: TokenSnapshot) {
     const now = Date.now();
     let due: Token | undefined;
-    let oldest = Number.POSITIVE_INFINITY;
+    let earliest = Number.POSITIVE_INFINITY;
     let count = 0;
     let missing = 0;
     for (const [key, row] of keyedRows(rows, TOKENS.keyOf)) {
@@ -107,8 +96,8 @@ export function createSources(options: SourcesOptions) {
       const askedAt = Math.max(known?.sentAt ?? NEVER, failure?.at ?? NEVER);
       // If the clock was set back, the difference also counts as passed time.
       const isDue = failure?.isFirst || Math.abs(now - askedAt) >= intervalMs;
-      if (!isDue || askedAt >= oldest) continue;
-      oldest = askedAt;
+      if (!isDue || askedAt >= earliest) continue;
+      earliest = askedAt;
       due = row;
     }
     return { due, count, missing };
@@ -132,18 +121,18 @@ export function createSources(options: SourcesOptions) {
       return;
     }
     onAsked?.(code);
-    if (code === 'UPSTREAM_GONE') {
-      // After the pause other tokens are first: one token that is gone does not stop the sweep.
-      failures.set(TOKENS.keyOf(token), { at: Date.now(), isFirst: true });
-      stopFor(growingPause(GONE_MS, MAX_PAUSE_MS, goneInARow++), message, { code, detail });
-    } else if (status === 429) {
-      stopFor(Math.min(retryAfterMs ?? RATE_LIMITED_MS, MAX_PAUSE_MS), message, { code, detail });
-    } else {
+    nextAt = Math.max(nextAt, performance.now() + growingPause(LEAST_PAUSE_MS, IDLE_MS, failedInARow++));
+    const isGone = code === 'UPSTREAM_GONE';
+    if (status !== 429) {
+      // After a pause other tokens are first: one token that is gone does not stop the sweep.
       const key = TOKENS.keyOf(token);
-      failures.set(key, { at: Date.now(), isFirst: !failures.get(key)?.isFirst });
+      failures.set(key, { at: Date.now(), isFirst: isGone || !failures.get(key)?.isFirst });
       const facts = { ...token, price: undefined, code, detail };
       log.debug(facts, 'The sweep could not fetch the routes of a token');
     }
+    if (isGone) stopFor(growingPause(FIRST_STOP_MS, MAX_PAUSE_MS, goneInARow++), message, { code, detail });
+    else if (status === 429 || retryAfterMs)
+      stopFor(Math.min(retryAfterMs ?? FIRST_STOP_MS, MAX_PAUSE_MS), message, { code, detail });
   }
 
   /** Requests the routes of a token. Its answer, like those for clients, is passed to `enter`. */
@@ -171,10 +160,7 @@ export function createSources(options: SourcesOptions) {
     map.removeUnless((key) => rows.get(key)?.isBridgeable === true);
     for (const key of failures.keys()) if (!rows.has(key)) failures.delete(key);
     const now = performance.now();
-    if (stop && (now >= stop.until || stop.source !== service.source)) {
-      stop = undefined;
-      isFull = false;
-    }
+    if (stop && (now >= stop.until || stop.source !== service.source)) stop = undefined;
     const waitMs = Math.max(nextAt, stop?.until ?? 0) - now;
     if (waitMs > 0) return waitMs;
     const { due, count } = survey(listed);
@@ -192,12 +178,10 @@ export function createSources(options: SourcesOptions) {
 
   async function run(): Promise<void> {
     while (!isClosed) {
-      isWoken = false;
       const waitMs = await step().catch((err: unknown) => {
         log.error({ err }, 'Internal error in the sweep of routes');
         return IDLE_MS;
       });
-      if (isWoken) continue;
       // Tokens become due during the wait, so it is limited.
       const longestMs = Math.max(LEAST_PAUSE_MS, Math.min(IDLE_MS, intervalMs));
       await new Promise<void>((resolve) => {
@@ -207,14 +191,10 @@ export function createSources(options: SourcesOptions) {
     }
   }
 
-  function wake(): void {
-    isWoken = true;
-    endWait();
-  }
-
   return {
     /** Enters an answer, whether a client or the sweep has requested it. */
     enter({ srcChainKey, srcToken }: TokenRequest, fetched: Fetched<Token>): void {
+      const isFull = stop?.until === Number.POSITIVE_INFINITY && stop.source === service.source;
       if (isFull || srcChainKey === undefined || srcToken === undefined) return;
       const token = tokens()?.byAddress(srcChainKey, srcToken);
       // The sweep does not request other tokens again, so their answers would grow old.
@@ -222,9 +202,9 @@ export function createSources(options: SourcesOptions) {
       const key = TOKENS.keyOf(token);
       failures.delete(key);
       goneInARow = 0;
-      if (map.set(key, fetched, keyedRows(fetched.rows, TOKENS.keyOf))) return;
-      isFull = true;
-      stopFor(Number.POSITIVE_INFINITY, 'The map of routes is full.', {});
+      failedInARow = 0;
+      if (!map.set(key, fetched, keyedRows(fetched.rows, TOKENS.keyOf)))
+        stopFor(Number.POSITIVE_INFINITY, 'The map of routes is full.', {});
     },
     /** Starts the sweep, with requests through these routes. */
     start(by: Pick<Routes, 'askInBackground'>): void {
@@ -233,7 +213,7 @@ export function createSources(options: SourcesOptions) {
       void run();
     },
     /** Call it when there is another token listing. */
-    wake,
+    wake: () => endWait(),
     state: (): RouteMapState => ({ changes: map.changeCount, answers: map.answerCount }),
     /**
      * The sources of a token.
@@ -243,7 +223,8 @@ export function createSources(options: SourcesOptions) {
     sourcesOf(listed: TokenSnapshot, chainKey: string, address: string): TokenSources {
       const isComplete = survey(listed).missing === 0;
       const asOf = map.oldestAt ?? null;
-      if (asOf === null && !isComplete) throw lastError ?? nothingYet();
+      if (asOf === null && !isComplete)
+        throw lastError ?? new UpstreamError('UPSTREAM_TIMEOUT', NOTHING_YET, { notSent: true });
       return {
         isComplete,
         asOf,
@@ -258,8 +239,7 @@ export function createSources(options: SourcesOptions) {
           return select(found.filter(({ isBridgeable }) => isBridgeable).sort(byPlace));
         },
         oldestOf(sources) {
-          const times = sources.flatMap((source) => map.get(TOKENS.keyOf(source))?.takenAt ?? []);
-          return times.length === 0 ? null : times.reduce((one, other) => Math.min(one, other));
+          return oldest(sources.map((source) => map.get(TOKENS.keyOf(source)))) ?? null;
         },
       };
     },
@@ -281,11 +261,8 @@ export function createSources(options: SourcesOptions) {
   };
 }
 
-function nothingYet(): UpstreamError {
-  const message =
-    'The gateway has begun to ask for the routes of all tokens, and has no answer of the upstream yet. Try again in a few seconds.';
-  return new UpstreamError('UPSTREAM_TIMEOUT', message, { notSent: true });
-}
+const NOTHING_YET =
+  'The gateway has begun to ask for the routes of all tokens, and has no answer of the upstream yet. Try again in a few seconds.';
 
 function byPlace(one: Token, other: Token): number {
   if (one.chainKey !== other.chainKey) return one.chainKey < other.chainKey ? -1 : 1;

@@ -12,10 +12,8 @@ const OPEN_MS = 2_000;
 /** While the probe is in progress, the other requests poll, so that they are not released all at once. */
 const PROBE_POLL_MS = 50;
 
-export type Breaker = ReturnType<typeof createBreaker>;
-
-/** Creates a closed circuit breaker on the monotonic clock. `onState` is called whenever its state changes. */
-export function createBreaker(onState: (state: BreakerState) => void) {
+/** Creates a closed circuit breaker on the monotonic clock. `onState` is called whenever its state has changed. */
+export function createBreaker(onState: (state: BreakerState, before: BreakerState) => void) {
   const failed = new Set<string | object>();
   let state: BreakerState = 'closed';
   /** The failure that opened the breaker; undefined while it is closed. */
@@ -23,23 +21,12 @@ export function createBreaker(onState: (state: BreakerState) => void) {
   let openedAt = 0;
 
   function enter(next: BreakerState): void {
+    const before = state;
     state = next;
     if (next === 'open') openedAt = performance.now();
     if (next === 'closed') openedBy = undefined;
     if (next !== 'half-open') failed.clear();
-    onState(next);
-  }
-
-  function noteOutcome(key: string | object, isProbe: boolean, failure?: UpstreamError): void {
-    // This request was sent before the breaker opened.
-    if (!isProbe && state !== 'closed') return;
-    if (failure) {
-      failed.add(key);
-      if (!isProbe && failed.size < FAILURES_TO_OPEN) return;
-      openedBy = failure;
-      enter('open');
-    } else if (isProbe) enter('closed');
-    else failed.clear();
+    onState(next, before);
   }
 
   return {
@@ -53,20 +40,35 @@ export function createBreaker(onState: (state: BreakerState) => void) {
      * Sends the request, and notes the outcome. While the breaker is not closed, this request is the probe: call it
      * only if `delay` has just returned undefined.
      *
-     * @param key failures with equal keys count once, so that one bad request cannot open the breaker
+     * @param keyOf asked at the end of the request: failures with equal keys count once, so that one bad request cannot
+     *   open the breaker; undefined for a request that counts only as a probe
      * @throws any error of `send`
      */
-    async run<Answer>(key: string | object, send: () => Promise<Answer>): Promise<Answer> {
+    async run<Answer>(
+      keyOf: () => string | object | undefined,
+      send: () => Promise<Answer>,
+    ): Promise<Answer> {
       const isProbe = state !== 'closed';
       if (isProbe) enter('half-open');
+      const noteOutcome = (failure?: UpstreamError) => {
+        const key = keyOf();
+        // A request that is no probe was sent before the breaker opened.
+        if (!isProbe && (state !== 'closed' || key === undefined)) return;
+        if (failure) {
+          failed.add(key ?? failure);
+          if (!isProbe && failed.size < FAILURES_TO_OPEN) return;
+          openedBy = failure;
+          enter('open');
+        } else if (isProbe) enter('closed');
+        else failed.clear();
+      };
       try {
         const answer = await send();
-        noteOutcome(key, isProbe);
+        noteOutcome();
         return answer;
       } catch (error) {
         // With any other error the service has answered, and only this request is wrong.
-        const isFailure = error instanceof UpstreamError && isOfTheService(error);
-        noteOutcome(key, isProbe, isFailure ? error : undefined);
+        noteOutcome(error instanceof UpstreamError && isOfTheService(error) ? error : undefined);
         throw error;
       }
     },

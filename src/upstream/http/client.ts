@@ -2,12 +2,12 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, fetch, Headers } from 'undici';
-import type { RequestDelay, RouteClients, ServiceName } from '../../domain/listing.js';
+import type { RequestDelay, RouteClients } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger.js';
 import { currentTracing, type TraceSpan } from '../../tracing/tracing.js';
-import { createAdmission, pauseKey } from './admission.js';
-import { createBackoff, PRIORITIES, type Priority } from './backoff.js';
+import { type AdmissionOptions, createAdmission, pauseKey } from './admission.js';
+import { createBackoff, LANES, type Lane } from './backoff.js';
 import type { BreakerState } from './circuit-breaker.js';
 import {
   errorFromNetwork,
@@ -17,12 +17,10 @@ import {
   stoppingError,
   timeoutError,
 } from './errors.js';
-import type { RateLimiter } from './rate-limit.js';
 import { ageOf, headOf, readJson } from './read-json.js';
 
 /** Times are in milliseconds. */
-export interface UpstreamHttpOptions {
-  readonly service: ServiceName;
+export interface UpstreamHttpOptions extends Omit<AdmissionOptions, 'backoff' | 'closing'> {
   /** Base address with its version segment, with or without a trailing slash. */
   readonly baseUrl: string;
   /** Headers of every request, such as an API key. */
@@ -31,20 +29,12 @@ export interface UpstreamHttpOptions {
   readonly timeoutMs: number;
   /** How many attempts may follow a first one that failed transiently. */
   readonly retries: number;
-  /** Shared by all services. */
-  readonly rateLimiter: RateLimiter;
-  /**
-   * How many requests for routes may wait. The client with most of them is refused first. Listings are never refused.
-   */
-  readonly maxWaiting: number;
-  /** How long a request for routes may wait until it is sent. */
-  readonly maxRouteWaitMs: number;
   /** The limit on one answer, counted after decompression. */
   readonly maxBytes: number;
   /** Called at the end of each attempt: `ok` or the error's code, and how long it took in seconds. */
   readonly onAttempt: (path: string, outcome: string, seconds: number) => void;
-  /** Called with the state of the breaker of each priority, at the start and at every change. */
-  readonly onBreaker: (state: BreakerState, priority: Priority) => void;
+  /** Called with the state of the breaker of each lane, at the start and at every change. */
+  readonly onBreaker: (state: BreakerState, lane: Lane) => void;
   readonly log: Logger;
 }
 
@@ -95,7 +85,6 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** Creates the client of one service, with its own connections, backoff and queues. */
 export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   const { service, baseUrl, headers, timeoutMs, retries, rateLimiter, maxBytes, onAttempt, log } = options;
-  const { maxWaiting, maxRouteWaitMs } = options;
   const base = baseUrl.replace(/\/+$/, '');
   const connectTimeoutMs = Math.min(timeoutMs, CONNECT_TIMEOUT_MS);
   const sentHeaders = new Headers({ accept: 'application/json' });
@@ -107,46 +96,33 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  const opened = new Set<Priority>();
   const backoff = createBackoff({
-    onBreaker(state, priority) {
-      // Failed probes after the first are not news.
-      const isNews = state === 'closed' || (state === 'open' && !opened.has(priority));
-      if (state === 'closed') opened.delete(priority);
-      else opened.add(priority);
-      const level = !isNews ? 'debug' : state === 'closed' ? 'info' : 'warn';
-      log[level]({ upstream: base, requests: priority, breaker: state }, BREAKER_NEWS[state]);
-      options.onBreaker(state, priority);
+    onBreaker(lane, state, before) {
+      // Probes that fail are not news.
+      const level = state === 'closed' ? 'info' : before === 'closed' ? 'warn' : 'debug';
+      log[level]({ upstream: base, requests: lane, breaker: state }, BREAKER_NEWS[state]);
+      options.onBreaker(state, lane);
     },
-    onPause(ms, priority) {
-      // All gateways pause requests of this priority and of lower ones.
-      for (const paused of PRIORITIES.slice(PRIORITIES.indexOf(priority)))
-        rateLimiter.pause(pauseKey(service, paused), ms);
+    onPause(ms, lane) {
+      // All gateways pause, for a listing both lanes.
+      for (const paused of LANES.slice(LANES.indexOf(lane))) rateLimiter.pause(pauseKey(service, paused), ms);
     },
   });
-  for (const priority of PRIORITIES) options.onBreaker('closed', priority);
+  for (const lane of LANES) options.onBreaker('closed', lane);
   const closing = new AbortController();
-  // Every waiting request listens to it.
+  // Every request that waits for a retry listens to it.
   setMaxListeners(0, closing.signal);
-  const admit = createAdmission({
-    service,
-    backoff,
-    rateLimiter,
-    maxWaiting,
-    maxRouteWaitMs,
-    closing: closing.signal,
-  });
+  const admit = createAdmission({ ...options, backoff, closing: closing.signal });
   const inProgress = new Set<AbortController>();
   const tracing = currentTracing();
 
   async function getJson(request: UpstreamRequest): Promise<UpstreamAnswer> {
     const url = addressOf(base, request);
-    const { path, first, clients } = request;
-    const priority = priorityOf(request);
-    const moreAttempts = priority === 'sweep' ? 0 : retries;
+    const { path, first, clients = UNKNOWN_CLIENT } = request;
+    const lane = first ? 'listings' : 'routes';
     for (let failures = 0; ; failures++) {
       // A retry fails at once if the breaker is open: the caller tries again after a pause.
-      const admitted = { url, priority, waits: first && failures === 0, clients };
+      const admitted = { url, lane, waits: first && failures === 0, clients } as const;
       const begin = () => attempt(path, url);
       const { answer } = await admit(admitted, tracing?.bind(begin) ?? begin);
       try {
@@ -154,7 +130,8 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
       } catch (thrown) {
         const error = stoppingError(thrown);
         const pauseMs = retryDelay(failures, error);
-        if (closing.signal.aborted || failures >= moreAttempts || pauseMs === undefined) throw error;
+        const isLast = failures >= (clients.isForNobody ? 0 : retries);
+        if (closing.signal.aborted || isLast || pauseMs === undefined) throw error;
         log.debug(
           { url, attempt: failures, pauseMs, code: error.code, detail: error.detail },
           'Retrying a request to the upstream',
@@ -241,11 +218,12 @@ const BREAKER_NEWS: Record<BreakerState, string> = {
   closed: 'The upstream answers again',
 };
 
-function priorityOf({ first, clients }: UpstreamRequest): Priority {
-  if (first) return 'listings';
-  if (clients?.isForNobody) return 'sweep';
-  return clients?.isListed === false ? 'unlisted' : 'routes';
-}
+/** For a request without clients. */
+const UNKNOWN_CLIENT: RouteClients = {
+  isListed: true,
+  isForNobody: false,
+  watch: (listener) => listener(undefined),
+};
 
 function addressOf(base: string, { path, query = {} }: UpstreamRequest): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);

@@ -3,7 +3,7 @@ export interface RateLimiter {
   /**
    * Acquires the permit for one request, which must then be sent at once.
    *
-   * @param key names the requests that are paused together: those of a service, or of one priority of it
+   * @param key names the requests that are paused together: those of a service, or of one lane of it
    * @param isFirst whether this request goes before others that wait for a permit
    * @returns 0 if the permit was acquired; otherwise how long to wait before the next try, in milliseconds
    */

@@ -201,7 +201,46 @@ describe('routes that fail', () => {
   });
 });
 
+describe('requests of the sweep that fail', () => {
+  it.each<[string, Answer, number]>([
+    ['with HTTP 500', status(500), 6],
+    ['with Retry-After, which stops the sweep', status(503, { 'retry-after': '600' }), 1],
+  ])('%s do not stop those of clients', async (_name, answer, count) => {
+    const { upstream, codeOfPair, breakers, snapshots } = await serve({ routesSweepMs: 500 });
+    const isGood = (url = '') => url.includes(addressOf(499));
+    upstream.plan('tokens', (response, request, nth) =>
+      (isGood(request.url) ? GOOD : answer)(response, request, nth),
+    );
+    const failed = () => upstream.seen.filter(({ url }) => url.includes('srcToken') && !isGood(url)).length;
+    snapshots.start();
+    await expect.poll(failed).toBeGreaterThanOrEqual(count);
+    expect(await codeOfPair(499)).toBeUndefined();
+    expect(await breakers()).toEqual({ listings: 'closed', routes: 'closed' });
+    if (count > 1) return;
+    await sleep(300);
+    expect(failed()).toBe(1);
+  });
+});
+
 describe('Retry-After', () => {
+  it('to routes from a token that is not listed stops only those from such tokens', async () => {
+    const { upstream, query, routeCode, snapshots } = await serve({ tokensFreshMs: 50 });
+    const isRoute = (url = '') => url.includes('srcToken');
+    const isUnlisted = (url = '') => url.includes('0xbad');
+    const pause = status(429, { 'retry-after': '600' });
+    upstream.plan('tokens', (response, request, nth) => {
+      const answer = isUnlisted(request.url) ? pause : isRoute(request.url) ? GOOD : status(404);
+      answer(response, request, nth);
+    });
+    await expect.poll(() => snapshots.status(Date.now())[1].state, { interval: 10 }).toBe('STALE');
+    for (const address of ['0xbad1', '0xbad2', '0xbad3']) {
+      const answer = await query(`{ tokens(srcChainKey: "a", srcToken: "${address}") { symbol } }`);
+      expect(codesOf(answer)).toEqual(['UPSTREAM_RATE_LIMITED']);
+    }
+    expect(upstream.seen.filter(({ url }) => isUnlisted(url))).toHaveLength(1);
+    expect(await routeCode()).toBeUndefined();
+  });
+
   it('to a route applies to all routes and to no listing; a short one is waited for', async () => {
     const { upstream, routeCodes, routeCode } = await serve({ chainsFreshMs: 50 });
     // Long enough for some refreshes on a busy machine.
