@@ -5,8 +5,8 @@ import { TEXT_LIMITS } from './text-limits.js';
 
 /*
  * CAIP-2 is for chains, CAIP-19 for tokens. A namespace is used only if it is registered
- * (https://github.com/ChainAgnostic/namespaces) and its reference follows from the row. Nothing is guessed: a wrong
- * identifier would join wrong data.
+ * (https://github.com/ChainAgnostic/namespaces) and the reference is in the row or in a table below. Nothing is guessed:
+ * a wrong identifier would join wrong data.
  */
 
 /** Namespaces whose reference is the `chainId` in decimal, by `chainType`. */
@@ -36,8 +36,8 @@ interface AssetProfile {
 }
 
 /**
- * The profiles by `chainType`. Those of sui, aptos and tvm are not published yet. A native asset has none: its SLIP-44
- * number is not in the row.
+ * The profiles by `chainType`. The profiles of sui, aptos and tvm are not published yet. Native assets have no
+ * profile here, because their SLIP-44 number is not in the row.
  */
 const ASSETS: ReadonlyMap<string, AssetProfile> = new Map([
   ['evm', { namespace: 'erc20', address: /^0x[0-9a-f]{40}$/i }], // eip155/caip19
@@ -63,7 +63,7 @@ export function caip2Of({
  * The CAIP-19 identifier of a token, such as `eip155:1/erc20:0xA0b8…`, with its address as the upstream writes it.
  *
  * @param chain the chain that the token is on; null or undefined if it is not listed
- * @returns null for a native asset, and for a chain whose profile is not published
+ * @returns null for a native asset, for a chain without `caip2`, and if no published profile fits
  */
 export function caip19Of(chain: Chain | null | undefined, token: Pick<Token, 'address'>): string | null {
   if (!chain) return null;
@@ -111,7 +111,7 @@ export function parseCaip19(caip19: string): Caip19Parts | undefined {
   };
 }
 
-/** True if these parts form a valid identifier of this token. The token was found by their chain and address. */
+/** True if these parts form a valid identifier of this token. The caller has found the token by them. */
 export function isIdentifiedBy(
   { caip2, assetNamespace, address }: Caip19Parts,
   chain: Chain,

@@ -1,7 +1,7 @@
 /** Counts the parts of a JSON text before it is parsed: 32 MB of `{},` would be gigabytes when parsed. */
 import { randomInt } from 'node:crypto';
 
-/** FNV-1a. The random seed prevents forged collisions, which would hide names. */
+/** Numbers of the hash FNV-1a. The random seed prevents forged collisions, which would hide names. */
 const PRIME = 0x01000193;
 const SEED = randomInt(2 ** 32) | 0;
 

@@ -1,5 +1,5 @@
 /**
- * The data of the gateway, chains, tokens and whole listings of them, and the interface of a service that sends them.
+ * The data of the gateway (chains, tokens and whole listings), and the interface of the services that send it.
  */
 import type { GuardMemory } from './guard-memory.js';
 import type { ListingHistory } from './history.js';
@@ -22,7 +22,7 @@ export interface HeldBackFact {
   readonly fact: GuardedFact;
   /** The value that is served: the last accepted one. */
   readonly served: string;
-  /** The value that the upstream sends. */
+  /** The value that the upstream sends. If it sends several at once, they are joined by "and". */
   readonly upstream: string;
   /** When the upstream first sent it (milliseconds since 1970). */
   readonly since: number;
@@ -78,19 +78,19 @@ export interface TokenRequest {
   readonly srcToken?: string | undefined;
 }
 
-/** Rows of an answer that are not served. */
+/** The rows of an answer that were left out when it was parsed. */
 export interface RejectedRows {
   readonly count: number;
-  /** The index and the reason of the first of them. */
+  /** The index and the reason of each of the first ones. */
   readonly first: readonly string[];
 }
 
-/** Rejected rows that do not have the specified form. All other rejected rows are duplicates. */
+/** Rejected rows that do not have the specified form. All other rejected rows repeat or contradict another row. */
 export interface UnreadableRows {
   readonly count: number;
-  /** The keys of those that can still be identified. */
+  /** The keys of the unreadable rows that can still be identified. */
   readonly keys: ReadonlySet<string>;
-  /** How many cannot be identified. */
+  /** How many unreadable rows cannot be identified. */
   readonly unnamed: number;
 }
 
@@ -122,7 +122,7 @@ export interface SourceAndAge extends RowsAge {
 
 /**
  * When the request for rows was sent (milliseconds since 1970). Refreshes are scheduled by this time, and gateways that
- * share compare it. With `takenAt`, an answer from a cache would be requested again at once.
+ * share listings compare it. By `takenAt`, an answer from a cache would be requested again at once.
  */
 export function sentAtOf({ takenAt, upstreamAgeMs = 0 }: RowsAge): number {
   return takenAt + upstreamAgeMs;
@@ -146,7 +146,7 @@ export interface Fetched<Row> extends SourceAndAge {
   readonly history?: ListingHistory | undefined;
 }
 
-/** Why and for how long requests wait before they are sent, such as a pause that the upstream has asked for. */
+/** A wait of requests before they are sent, with its reason, such as a pause that the upstream has asked for. */
 export interface RequestDelay {
   readonly error: UpstreamError;
   /** In milliseconds. */
@@ -171,7 +171,7 @@ export interface RouteClients {
   readonly isForNobody?: boolean;
 }
 
-/** The rows of each listing, by its name. */
+/** The type of the rows of each listing, by the name of the listing. */
 export interface ListingRows {
   readonly chains: Chain;
   readonly tokens: Token;

@@ -25,7 +25,7 @@ export interface GatewayContext {
   readonly introspection: boolean;
   /** The status of both listings at the time of this operation. */
   readonly listings: () => readonly ListingStatus[];
-  /** The snapshots read so far that were stale at the time of this operation. */
+  /** The snapshots and routes read so far that were stale at the time of this operation. */
   readonly staleListings: () => readonly StaleListing[];
   /** The dependencies of the finished response; undefined if it must not be cached. */
   readonly dependencies: () => Dependencies | undefined;
@@ -45,9 +45,9 @@ export interface ContextOptions extends Pick<CostLimits, 'maxRows' | 'maxCost' |
 export interface OperationFacts {
   /** The address of the client; undefined if unknown. */
   readonly client: string | undefined;
-  /** Until when it waits for the upstream, on the monotonic clock; undefined: the maximum wait from now on. */
+  /** Until when the operation waits for the upstream, on the monotonic clock; undefined: the maximum wait from now. */
   readonly waitsUntil?: number | undefined;
-  /** Gives the id of its request; undefined for an operation that does not log. */
+  /** Gives the id of the operation's request; undefined for an operation that does not log. */
   readonly requestId?: (() => string) | undefined;
   /** See {@link LoadersOptions.yieldToQueue}. */
   readonly yieldToQueue: () => Promise<void>;
