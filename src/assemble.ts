@@ -15,12 +15,12 @@ export interface AssembleOptions {
   readonly log: Logger;
 }
 
-/** How long after the start GraphQL Yoga is loaded: the first responses do not need it, and loading would delay them. */
+/** How long after the start GraphQL Yoga is loaded. The first responses do not need it, and loading delays them. */
 const LOAD_AFTER_MS = 1_000;
 
 /**
- * Puts together all parts of a gateway except its entry, which is the port of the process or the functions of the library.
- * It sends no request to the upstream before `start`.
+ * Puts together all parts of a gateway except its entry, which is the port of the process or the functions of the
+ * library. The gateway sends no request to the upstream before `start`.
  */
 export async function assemble(options: AssembleOptions) {
   const { config, metrics, log } = options;

@@ -70,7 +70,7 @@ export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly compression: boolean;
   readonly documents: Documents;
   readonly trusted: TrustedDocuments | undefined;
-  /** Whether to refuse all other documents. */
+  /** Whether to refuse documents that are not trusted. */
   readonly trustedDocumentsOnly?: boolean | undefined;
   readonly createContext: (
     context: Pick<ServerContext, 'client' | 'waitsUntil'>,
@@ -110,7 +110,7 @@ export interface OperationOutcome extends RequestFacts {
 
 /** Facts about one request that the HTTP server and the gateway exchange. */
 export interface ServerContext extends BodyLimitContext, OwnOperationContext {
-  /** The client, such as its address, for fair turns. All requests without one count as one client. */
+  /** The client, such as its address, for fair turns. All requests without a client count as one client. */
   readonly client?: string | undefined;
   /** Until when an operation that has begun may wait for the upstream, by `performance.now()`. */
   readonly waitsUntil?: number | undefined;
@@ -197,7 +197,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
   const pages: ServedPage[] = [];
   if (picker)
     pages.push({
-      // Also without the "/" at the end, as people type it.
+      // The second path has no "/" at the end: people type it so.
       paths: [picker, basePath],
       assets: basePath + PICKER_FILES,
       load: async () =>
@@ -226,7 +226,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
     },
     context: ({ request, client, waitsUntil }) => createContext({ client, waitsUntil }, request),
     plugins: [
-      // First: it replaces the request, and the other plugins know a request by its identity.
+      // First, because it replaces the request, and the other plugins know a request by its identity.
       useQueryMethod(path),
       // For every response, including refusals.
       useRequestFacts(),
@@ -264,7 +264,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
       useShortMessages(),
       useResponseLimit(),
       useResults(),
-      // After useErrorCodes, which sets the codes of its refusals.
+      // After useErrorCodes, so that useErrorCodes also sets the codes of these refusals.
       useCostLimit(),
     ],
     // Masks errors that useErrorCodes does not see, whatever NODE_ENV is.
@@ -275,7 +275,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
     landingPage: false,
     maxRequestBodySize: false,
     multipart: false,
-    // Never matches. Yoga compares the end of the whole URL, so a query string could match a real path.
+    // A path that never matches. Yoga compares the end of the whole URL, so a query string could match a real path.
     healthCheckEndpoint: '\n',
     logging: {
       debug: (...args) => log.trace({ args }, 'yoga'),

@@ -7,8 +7,8 @@
 export interface GoneRow<Row> {
   readonly row: Row;
   /**
-   * When the row was first missing (milliseconds since 1970); 0 if another row was accepted in its place. If only another
-   * gateway or upstream has listed the row: a time at which it was known there.
+   * When the row was first missing (milliseconds since 1970); 0 if another row was accepted in its place. If only
+   * another gateway or upstream has listed the row: a time at which it was known there.
    */
   readonly at: number;
 }

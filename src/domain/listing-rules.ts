@@ -232,7 +232,7 @@ function createListingRules(rules: readonly Rule[]): ListingRules {
 /** No rules: everything is served, in the upstream's order. */
 export const NO_RULES: ListingRules = createListingRules([]);
 
-/** The key of the row at a place; undefined if no chain has the identifier, or if the chain cannot have such an asset. */
+/** The key of the row at a place; undefined if no chain has the identifier, or the chain cannot have such an asset. */
 function rowPlaceOf(place: Place, byCaip2: ReadonlyMap<string | null, Chain>): RowPlace | undefined {
   if (!('caip2' in place)) return place;
   const { caip2, asset, address } = place;
@@ -301,7 +301,7 @@ function resolve(
   };
 }
 
-/** Folds the key of a row. A {@link tokenKey} is folded already. It contains a space, and the key of a chain does not. */
+/** Folds the key of a row. A {@link tokenKey} is folded already; only such a key contains a space. */
 function foldRowKey(key: string): string {
   return key.includes(' ') ? key : foldChainKey(key);
 }

@@ -56,8 +56,8 @@ const INVISIBLE = /[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
  * confusables.txt, `0` by `o`, and `1` and `i` by `l`. Use it only for symbols, which are short. Never show it.
  */
 export function lookalikeKey(symbol: string): string {
-  // Letters are replaced before the change to lower case, because "Ν" looks like "N", but "ν" like "v". They are replaced
-  // twice, because NFKD separates letters from their accents, but also turns "ϲ" into a sigma.
+  // Letters are replaced before the change to lower case, because "Ν" looks like "N", but "ν" like "v". They are
+  // replaced twice, because NFKD separates letters from their accents, but also turns "ϲ" into a sigma.
   const decomposed = withLatin(symbol.replace(INVISIBLE, '')).normalize('NFKD');
   return foldText(withLatin(decomposed)).replace(INVISIBLE, '').replaceAll('0', 'o').replace(/[1i]/g, 'l');
 }

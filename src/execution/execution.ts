@@ -1,7 +1,7 @@
 /**
  * One execution of a query by a plan, and its response so far. If a resolver waits or fails, or if the plan does not
- * know a case, the execution ends with a throw. graphql-js then executes the operation from the beginning; only it
- * reports errors.
+ * know a case, the execution ends with a throw. graphql-js then executes the operation from the beginning. Only
+ * graphql-js reports errors.
  */
 import { MIN_RESPONSE_LIMIT } from '../domain/text-limits.js';
 
@@ -50,7 +50,7 @@ export interface Tracker {
 export interface ExecutionContext {
   /** Undefined: JSON is not kept. */
   readonly tracker?: Tracker;
-  /** Limit on the bytes of the response, at least {@link MIN_RESPONSE_LIMIT}. Called only for longer responses. */
+  /** Limit on the bytes of the response, at least {@link MIN_RESPONSE_LIMIT}. Called only beyond that minimum. */
   readonly maxResponseBytes?: () => number;
 }
 
@@ -77,13 +77,12 @@ export class Execution {
   text = '';
   private parts: Buffer[] = [];
   private bytes = 0;
-  /** True once a resolver has read something that plans do not support; it may have caught the throw. */
+  /** True once a resolver has read something that plans do not support. The resolver may have caught the throw. */
   hasFallenBack = false;
   /** True once something written depends on variables: such JSON is not kept. */
   usesVariables = false;
   /**
-   * Notes what kept JSON depends on. Undefined if none is kept, and while the parts of a value are written that is kept
-   * as a whole.
+   * Notes what kept JSON depends on. Undefined if no JSON is kept, and inside a value whose JSON is kept as a whole.
    */
   tracker: Tracker | undefined;
 

@@ -1,7 +1,7 @@
 /** Recognises repeated texts. */
 import { hash } from 'node:crypto';
 
-/** Must be a power of two. 64 kB in all. */
+/** How many texts are remembered. It must be a power of two. The memory is 64 kB. */
 const SLOTS = 16_384;
 
 /**

@@ -33,7 +33,8 @@ export class DocumentRefusal {
 export interface TrustedDocuments {
   /**
    * Puts the text into parameters that name a trusted document by `documentId`, `doc_id` or
-   * `extensions.persistedQuery.sha256Hash`, as if the client had sent the text. Returns other parameters unchanged.
+   * `extensions.persistedQuery.sha256Hash`, as if the client had sent the text. Other parameters with a document that
+   * may be executed are returned unchanged.
    */
   resolve(parameters: Parameters): Parameters | DocumentRefusal;
 }
@@ -108,7 +109,7 @@ function createAcceptance(
   };
 }
 
-/** Undefined for a text that cannot be split into tokens. */
+/** The text without white space and comments; undefined if it cannot be split into lexical tokens. */
 function withoutIgnored(text: string): string | undefined {
   try {
     return stripIgnoredCharacters(text);

@@ -22,7 +22,7 @@ export type Variables = Readonly<Record<string, unknown>>;
  * Coerces variables as getVariableValues of graphql-js does, several times as fast, because it does not record the path
  * of each value for errors.
  *
- * @returns undefined if one is invalid or unusual
+ * @returns undefined if a variable is invalid or unusual
  */
 export function coerceVariables(
   schema: GraphQLSchema,

@@ -74,7 +74,7 @@ export class CostMeter {
 
   constructor(private readonly limits: CostLimits) {}
 
-  /** Adds the cost of the root fields and of the single objects below them, by the document alone. @returns `refusal` */
+  /** Adds the cost of the root fields and the single objects below them, by the document alone. @returns `refusal` */
   chargeOperation(metered: MeteredOperation): OperationLimitError | undefined {
     const { schema, operation } = metered;
     const type = schema.getQueryType();
@@ -87,8 +87,8 @@ export class CostMeter {
   }
 
   /**
-   * Adds the cost of the objects of a field, with their selected fields and the single objects below them. Look-ups pass
-   * the keys in place of the objects: if there are too many keys, the operation fails before any object is read.
+   * Adds the cost of the objects of a field, with their selected fields and the single objects below them. Look-ups
+   * pass the keys in place of the objects: if there are too many keys, the operation fails before any object is read.
    *
    * @param typeOf gives the object type of each row, for a field of an abstract type
    * @returns the rows; an empty list once the operation is over a limit
@@ -242,8 +242,8 @@ export function unitsOfWholeObject(type: GraphQLObjectType): number {
 }
 
 /**
- * Units for a search over this many rows: for each row one, and one more for each word. Measured with searches of one to
- * eight words over 10,000 tokens.
+ * Units for a search over this many rows: for each row one, and one more for each word. Measured with searches of one
+ * to eight words over 10,000 tokens.
  */
 export function searchUnits(rows: number, query: string): number {
   return rows * (1 + query.split(/[^\p{L}\p{N}]+/u).filter(Boolean).length);

@@ -26,7 +26,7 @@ const SERVED: Readonly<Record<string, (snapshots: Snapshots) => unknown>> = {
   routeMap: (snapshots) => snapshots.routeMap()?.changes,
   /** Compared only if the response shows the time of routes of the route map: how many answers were entered. */
   routeMapAnswers: (snapshots) => snapshots.routeMap()?.answers,
-  /** Compared only if the response shows the time of routes: an eviction lets newer routes replace cached ones early. */
+  /** Compared only if the response shows the time of routes: after an eviction, newer routes can be served. */
   routeEvictions: (snapshots) => snapshots.routeEvictions(),
 };
 
@@ -133,8 +133,8 @@ const STALE_IF_ERROR = 86_400;
 const MAX_AGE_OF_SCHEMA = 300;
 
 /**
- * How old a stored response is, in milliseconds. The age counts from the time when the response was made or, if that was
- * later, from the last fetch of its oldest listing: a fetch of the same rows validates the response (RFC 9111).
+ * How old a stored response is, in milliseconds. The age counts from the time when the response was made or, if that
+ * was later, from the last fetch of its oldest listing: a fetch of the same rows validates the response (RFC 9111).
  *
  * @param madeAt when the response was made (since 1970)
  * @returns undefined if it is too old to be served

@@ -21,7 +21,7 @@ export interface ToolResult {
     readonly structuredContent?: Readonly<Record<string, unknown>>;
     readonly isError?: true;
   };
-  /** The distinct codes of its errors. */
+  /** The distinct codes of the errors in it. */
   readonly codes: readonly string[];
 }
 
@@ -51,7 +51,7 @@ interface GraphError {
 /** Maximum length of messages and of texts of the client in them; longer ones are cut. */
 const MAX_SHOWN = 300;
 const MAX_ERRORS = 5;
-/** In characters. A result contains the data twice, as text and as a structure; agents cannot use more. */
+/** Maximum characters of the data. A result has it twice, as text and as a structure; agents cannot use more. */
 const MAX_RESULT_LENGTH = 4_194_304;
 
 /**

@@ -9,8 +9,8 @@ import { refusalResponse, shown } from '../http/refusal.js';
 const JSON_TYPE = /^application\/json *(;|$)/i;
 
 /**
- * Supports the method QUERY (RFC 10008): GraphQL Yoga gets such a request as a POST. It must be the first plugin, since the
- * others keep facts by the identity of the request.
+ * Supports the method QUERY (RFC 10008): GraphQL Yoga gets such a request as a POST. This must be the first plugin,
+ * since the others keep facts by the identity of the request.
  *
  * @param path the path of the GraphQL endpoint
  */
@@ -47,7 +47,7 @@ export interface BodyLimitOptions {
 }
 
 export interface BodyLimitContext {
-  /** How many bytes of the body arrived. The server keeps no more of it than the limit. */
+  /** How many bytes of the body arrived. The server keeps no more of the body than the limit. */
   readonly bodyBytes?: number | undefined;
 }
 
@@ -66,8 +66,8 @@ export function useBodyLimit({ maxBodyBytes }: BodyLimitOptions): Plugin<BodyLim
 }
 
 /**
- * Corrects how GraphQL Yoga reads parameters. It would respond with 500 in two cases: to parameters in a URL or a form
- * that are not valid JSON (now 400), and to a JSON body with a member `then`, which it takes for a promise.
+ * Corrects how GraphQL Yoga reads parameters. Yoga would respond with 500 in two cases: to parameters in a URL or a
+ * form that are not valid JSON (now 400), and to a JSON body with a member `then`, which Yoga takes for a promise.
  */
 export function useParameters(): Plugin {
   return {
@@ -91,8 +91,8 @@ export function useParameters(): Plugin {
 }
 
 /**
- * Ignores unknown members of a request (GraphQL over HTTP); GraphQL Yoga would refuse the request. It must follow the plugins
- * that read members of their own.
+ * Ignores unknown members of a request, as GraphQL over HTTP demands; GraphQL Yoga would refuse the request. This
+ * plugin must follow those that read members of their own.
  */
 export function useKnownMembers(): Plugin {
   return {

@@ -14,7 +14,7 @@ export interface RequestFacts {
   isByClient?: boolean;
 }
 
-/** More than a response has in practice: it bounds the codes that the GraphQL server defines. */
+/** Maximum distinct codes of one response. In practice a response has fewer. */
 const MAX_CODES = 10;
 const MAX_NAME_LENGTH = 100;
 

@@ -23,15 +23,15 @@ export interface TokenSearchFilter {
 
 /** The listing that a filter reads. */
 interface Filtered {
-  /** By place. */
+  /** The tokens by place (see {@link Places}). */
   readonly tokens: readonly Token[];
   readonly indexes: TokenIndexes;
-  /** By place; NaN for none. */
+  /** The prices by place; NaN for a token without a price. */
   readonly prices: Float64Array;
   readonly chains: ChainsByKey | undefined;
 }
 
-/** By place, 1 for each token that matches the filter; undefined if the filter has no condition. */
+/** Returns by place: 1 for a token that matches the filter, else 0. Undefined if the filter has no condition. */
 export function allowedTokens(filter: TokenSearchFilter, filtered: Filtered): Uint8Array | undefined {
   if (Object.values(filter).every((condition) => condition === undefined)) return undefined;
   const { tokens, indexes, prices, chains } = filtered;

@@ -20,7 +20,7 @@ import { MARK, type WordStarts, wordStartsSteps } from './word-starts.js';
 /** Tokens, each given as its **place**: its number in the order by symbol, chain and address. */
 export type Places = readonly number[];
 
-/** The tokens that have a text. */
+/** A text, such as a symbol, and the tokens that have it. */
 export type TextPlaces = readonly [text: string, places: Places];
 
 /** The tokens of one chain. */
@@ -113,7 +113,7 @@ function* indexSteps(rows: readonly Token[]): Steps<TokenIndexes> {
   };
 }
 
-/** The rows in the order of their tie-breakers. */
+/** Sorts the numbers of the rows by tie-breaker: their order gives each token its place. */
 function* placeSteps(rows: readonly Token[]): Steps<Uint32Array> {
   const tieBreakers: TieBreaker[] = [];
   for (const row of rows) {
@@ -167,7 +167,7 @@ function* staticRankSteps(
   return { staticRanks, nativeTwins };
 }
 
-/** In the order of the rows, which decides between equally likely suggestions. */
+/** Lists the words of chain keys and names in the order of the rows, which decides between equal suggestions. */
 function* wordListSteps(rows: readonly Token[]): Steps<WordList> {
   const words = new WordList();
   const texts = new Set(rows.map(({ chainKey }) => chainKey));
@@ -179,7 +179,7 @@ function* wordListSteps(rows: readonly Token[]): Steps<WordList> {
   return words;
 }
 
-/** The native assets of a chain: by the placeholder, or by the chain's own address for its currency. */
+/** The native assets of a chain: their address is the placeholder, or that of the chain's native currency. */
 export function nativesOn(
   chainKey: string,
   { chains, addresses }: Pick<TokenIndexes, 'chains' | 'addresses'>,

@@ -63,14 +63,15 @@ export interface ServedListings {
 /**
  * Gives the list of all chains, or of the chain with this key in any letter case.
  *
- * @returns undefined until both listings are loaded; a promise of undefined if the chain has no list
+ * @returns undefined until both listings are loaded, unless the token listing has stored chains; a promise of undefined
+ *   if the chain has no list
  */
 export type TokenListDocuments = (
   served: ServedListings,
   chainKey?: string,
 ) => Promise<TokenListDocument | undefined> | undefined;
 
-/** The key of the list of all chains. No chain has it. */
+/** The key of the list of all chains. No chain has this key. */
 const WHOLE = '';
 
 /** The lists of one state. */
@@ -83,7 +84,7 @@ interface Lists {
 }
 
 /**
- * Creates the lists. They are kept until the token list changes, which a refresh of prices alone does not do.
+ * Creates the lists. They are kept until the token list changes. A refresh of prices alone does not change it.
  *
  * @param onMade called with each new list of all chains
  */
