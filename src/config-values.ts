@@ -142,7 +142,7 @@ export function headers(text: string): Readonly<Record<string, string>> {
   );
 }
 
-// Headers that the HTTP client sets itself: those of a connection, and those that name the encodings it can read.
+// Headers that a setting must not set: those of one connection, and those that say what the gateway can read.
 const UNSENDABLE = new Set(
   'accept-encoding connection content-length expect host keep-alive te trailer transfer-encoding upgrade'.split(
     ' ',

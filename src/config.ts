@@ -39,7 +39,7 @@ interface Setting<Value> {
   readonly meaning: string;
 }
 
-// The longest delay of Node's timers. A longer one fires at once.
+// The longest delay of Node's timers. A timer with a longer delay fires at once.
 const MAX_MS = 2 ** 31 - 1;
 
 /** The values of `UPSTREAM_PROFILE`. */
@@ -294,7 +294,7 @@ export const SETTINGS = { ...PROCESS, ...UPSTREAM, ...FRESHNESS, ...STORAGE, ...
 export const FIXED_LIMITS = {
   /** How long the routes from a token are cached. */
   destinationsFreshMs: 60_000,
-  /** A refresh is held back if it loses more than this share of the rows (of the largest listing of the last day). */
+  /** A refresh is held back if it lacks more than this share of the served rows, or of the last day's largest listing. */
   holdBackShrink: 0.5,
   /** Maximum distinct requests for routes that one operation may send to the upstream. */
   maxRoutesPerOperation: 10,

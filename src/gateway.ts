@@ -37,11 +37,11 @@ export interface WrittenResponse {
   readonly body: readonly Buffer[];
   /** The name of the operation, if the client gave one. */
   readonly operation: string | undefined;
-  /** In the units of MAX_COST. */
+  /** The cost of the operation in the units of MAX_COST. */
   readonly cost: number;
   /** Undefined if the response must not be cached. */
   readonly dependencies: Dependencies | undefined;
-  /** The value of `x-stale-listings`; undefined if all listings that the operation read are fresh. */
+  /** The value of `x-stale-listings`; undefined if everything that the operation read is fresh. */
   readonly staleListings: () => string | undefined;
 }
 
@@ -73,7 +73,7 @@ export interface Gateway {
   readonly corsOrigins: CorsOrigins;
   /** Present if clients may send ids in place of documents. */
   readonly trusted?: TrustedDocuments | undefined;
-  /** Loads GraphQL Yoga. Otherwise the first request that needs Yoga loads it. This takes a third of a start's time. */
+  /** Loads GraphQL Yoga. Otherwise the first request that needs Yoga loads it, which takes some time. */
   load(): Promise<void>;
   /**
    * Responds to a request: from the snapshots alone if possible, otherwise by GraphQL Yoga, which spends most of the

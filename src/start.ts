@@ -22,7 +22,7 @@ const STOP_WITHIN_MS = 8_500;
 /** A signal repeated within this time counts once: npm repeats a signal that its whole process group has received. */
 const SAME_SIGNAL_MS = 1_000;
 
-/** How long a slow reader of the log may take for the last lines. With the cut-off it is less than `STOP_WITHIN_MS`. */
+/** Time for a slow reader of the log to take the last lines. Plus `CUT_OFF_AFTER_MS` it is below `STOP_WITHIN_MS`. */
 const FLUSH_LOG_WITHIN_MS = 500;
 
 /** File handles reserved for snapshots, logs, Redis, modules that are loaded late, and Node itself. */
@@ -155,7 +155,7 @@ function fileHandles(): number {
 /** Why the process could not start. */
 interface StartFault {
   readonly message: string;
-  /** Further lines. */
+  /** Further lines of the message. */
   readonly details?: readonly string[];
   /** Texts to remove from the log. */
   readonly secrets?: readonly string[];

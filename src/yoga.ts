@@ -100,8 +100,8 @@ export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
 }
 
 /**
- * An out-parameter that the gateway fills while it executes a request. Not a callback: the closure kept all later
- * requests alive (a leak).
+ * An out-parameter that the gateway fills while it executes a request. It is not a callback, because
+ * the closure of a callback kept all later requests alive (a leak).
  */
 export interface OperationOutcome extends RequestFacts {
   /** Present if the response can be cached. */
@@ -145,7 +145,7 @@ function filesOf(
       isDemo,
     });
   return [
-    // Without the fields for federation, like the file in the repository.
+    // The schema without the fields for federation, as in the file of the repository.
     ...(schema
       ? [{ path: schema, label: 'Schema', make: async () => createTextFile(sdlOf(plainSchema)) }]
       : []),

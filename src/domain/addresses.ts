@@ -65,8 +65,8 @@ export function isNativeOf(
 }
 
 /**
- * The key of a chain in lower case: so rows have it, and so keys are compared. A text that is too long for a key is
- * returned unchanged.
+ * The key of a chain in lower case, which is the form of the keys in rows. Keys are compared in this form. A text that
+ * is too long for a key is returned unchanged.
  */
 export function foldChainKey(chainKey: string): string {
   return chainKey.length > MAX_LENGTHS.chainKey ? chainKey : chainKey.toLowerCase();

@@ -46,7 +46,7 @@ const ASSETS: ReadonlyMap<string, AssetProfile> = new Map([
 
 /**
  * The CAIP-2 identifier that follows from the row of a chain, such as `eip155:1`; null if there is none. Several chains
- * can claim the same identifier: serve `Chain.caip2` instead.
+ * can claim the same identifier, so serve `Chain.caip2` and not this one.
  */
 export function caip2Of({
   chainKey,
@@ -91,7 +91,7 @@ const MAINNET_CAIP2S = new Set([...MAINNETS.values()].map(({ caip2 }) => caip2))
 
 /** The parts of a CAIP-19 identifier by which a token can be looked up. */
 export interface Caip19Parts {
-  /** The CAIP-2 identifier of its chain. */
+  /** The CAIP-2 identifier of the token's chain. */
   readonly caip2: string;
   /** The namespace of the asset, such as `erc20`. */
   readonly assetNamespace: string;

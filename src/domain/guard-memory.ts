@@ -48,7 +48,7 @@ export interface DoubtedPrice {
 export interface GuardMemory<Row> {
   /** `takenAt` of the first listing that was guarded with this memory (milliseconds since 1970); 0 before the first. */
   readonly beganAt: number;
-  /** The first ones are forgotten first if there are too many. */
+  /** The removed rows. If there are too many, the first ones are forgotten. */
   readonly gone: readonly GoneRow<Row>[];
   readonly held: readonly HeldRow<Row>[];
   /**

@@ -12,9 +12,9 @@ export interface ChangeStep {
 
 /** The last changes of a listing. */
 export interface ChangeLog {
-  /** A digest of the present rows without prices. It does not depend on their order. */
+  /** A digest of the present rows without prices. It does not depend on the order of the rows. */
   readonly cursor: string;
-  /** The oldest first. The last one leads to the present state. */
+  /** The changes, the oldest first. The last one leads to the present state. */
   readonly steps: readonly ChangeStep[];
 }
 

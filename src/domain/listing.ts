@@ -57,7 +57,7 @@ export interface Price {
 export interface Token {
   readonly isBridgeable: boolean;
   readonly chainKey: string;
-  /** As the upstream writes it; compare with `foldAddress`. */
+  /** The address as the upstream writes it. Compare addresses with `foldAddress`. */
   readonly address: string;
   readonly decimals: number;
   readonly symbol: string;
@@ -149,7 +149,7 @@ export interface Fetched<Row> extends SourceAndAge {
 /** A wait of requests before they are sent, with its reason, such as a pause that the upstream has asked for. */
 export interface RequestDelay {
   readonly error: UpstreamError;
-  /** In milliseconds. */
+  /** The rest of the wait in milliseconds. */
   readonly leftMs: number;
 }
 

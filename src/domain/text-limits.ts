@@ -4,7 +4,7 @@
  * request.
  */
 
-/** Texts of an upstream's rows. A row with a longer one is rejected. */
+/** Texts of an upstream's rows. A row with a longer text is rejected. */
 export const MAX_LENGTHS = { chainKey: 256, chainType: 64, address: 512, symbol: 256, name: 1024 } as const;
 
 /**

@@ -45,7 +45,7 @@ export function limitErrors(document: DocumentNode, limits: DocumentLimits): rea
   });
 }
 
-/** Fragments by name. */
+/** The fragments of a document, by name. */
 export type Fragments = Readonly<Record<string, FragmentDefinitionNode>>;
 
 const fragmentsOfDocuments = new WeakMap<DocumentNode, Fragments>();

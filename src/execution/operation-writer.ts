@@ -86,7 +86,7 @@ const MAX_BYTES = 41_943_040;
 
 /** Keeps the plans of repeated operations as long as their documents. Beyond the limit all plans are dropped. */
 export class Plans {
-  /** By operation, and by the values of the variables that its `@skip` and `@include` can depend on. */
+  /** The plans by operation, and by the values of the variables on which `@skip` and `@include` can depend. */
   private plans = new WeakMap<OperationDefinitionNode, Map<string, Plan>>();
   private memory: Memory;
 

@@ -17,7 +17,7 @@ import {
   isObjectType,
   type OperationDefinitionNode,
 } from 'graphql';
-// Not exported by graphql's index. Its executor merges selections by this function, so plans merge them the same way.
+// Not exported by graphql's index. graphql's executor merges selections with this function, so plans use it, too.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
 import { type Fragments, fragmentsOf } from './document-limits.js';
 import { assertSynchronous, type Execution, fallBack, type Write } from './execution.js';

@@ -15,7 +15,7 @@ import {
   isObjectType,
   type OperationDefinitionNode,
 } from 'graphql';
-// Not exported by graphql's index. Its executor merges selections by this function, so costs count the same fields.
+// Not exported by graphql's index. graphql's executor merges selections with this function: costs count those fields.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
 import { OperationLimitError, responseTooLong } from '../domain/errors.js';
 import { MIN_RESPONSE_LIMIT } from '../domain/text-limits.js';
@@ -92,7 +92,7 @@ export class CostMeter {
    *
    * @param typeOf gives the object type of each row, for a field of an abstract type
    * @returns the rows; an empty list once the operation is over a limit
-   * @throws OperationLimitError when it goes over a limit
+   * @throws OperationLimitError when the operation goes over a limit
    */
   chargeRows<Row>(
     rows: readonly Row[],
@@ -115,7 +115,7 @@ export class CostMeter {
   /**
    * Adds rows without units: an operation near the limit of units must not fail because a fact is held back.
    *
-   * @throws OperationLimitError when it goes over a limit
+   * @throws OperationLimitError when the operation goes over a limit
    */
   countRows(count: number): void {
     if (count > 0 && !this.refusal) this.add({ units: 0, rows: count, bytes: 0 });

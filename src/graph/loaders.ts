@@ -35,7 +35,7 @@ export interface LoadersOptions {
    * Present for an operation that may not wait: a loader then throws {@link WOULD_WAIT} in place of returning a
    * promise, and does not ask the upstream.
    *
-   * @param pendingListing the listing that it would wait for; undefined for routes
+   * @param pendingListing the listing that the operation would wait for; undefined for routes
    */
   readonly refuseToWait?: ((pendingListing: Promise<unknown> | undefined) => void) | undefined;
   /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. */

@@ -15,7 +15,7 @@ export type ExecuteOperation = (operation: ToolOperation) => Promise<string>;
 
 /** The result of a tool. */
 export interface ToolResult {
-  /** In the form of the protocol. */
+  /** The result in the form of the protocol. */
   readonly result: {
     readonly content: { readonly type: 'text'; readonly text: string }[];
     readonly structuredContent?: Readonly<Record<string, unknown>>;

@@ -55,7 +55,7 @@ export function usePersistedQueries(): Plugin {
     onParams({ params, setParams }) {
       const hash = persistedHash(params.extensions);
       if (hash === undefined || !HASH.test(hash)) return;
-      // Not validated yet: the client can send any value.
+      // This is not validated yet: the client can send any value.
       const query: unknown = params.query ?? undefined;
       if (query === undefined) {
         const known = texts.get(hash);
@@ -88,7 +88,7 @@ function refusal(
 export function useValidation(documents: Pick<Documents, 'checkTokens' | 'errorsOf'>): Plugin {
   return {
     onParams({ params }) {
-      // Not validated yet: the client can send any value.
+      // This is not validated yet: the client can send any value.
       const name: unknown = params.operationName;
       if (typeof name !== 'string' || name.length <= TEXT_LIMITS.name) return;
       const message = `Expected at most ${TEXT_LIMITS.name} characters as "operationName", got ${name.length}.`;

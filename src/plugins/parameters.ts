@@ -97,7 +97,7 @@ export function useParameters(): Plugin {
 export function useKnownMembers(): Plugin {
   return {
     onParams({ params, setParams }) {
-      // Not validated yet: the client can send any value.
+      // This is not validated yet: the client can send any value.
       const given: unknown = params;
       if (typeof given !== 'object' || given === null || Array.isArray(given)) return;
       const { query, operationName, variables, extensions } = params;

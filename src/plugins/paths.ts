@@ -30,7 +30,7 @@ export function usePaths(
     headers: { vary: 'Accept' },
   });
   return {
-    // Not async: all other requests run this function, too.
+    // The function is not async, because all other requests run it, too.
     onRequest({ request, url, endResponse, fetchAPI }) {
       const respond = ({ status, headers, body }: PlainResponse = notFound) =>
         endResponse(new fetchAPI.Response(body, { status, headers: { ...headers } }));

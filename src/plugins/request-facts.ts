@@ -29,7 +29,7 @@ export function useRequestFacts(): Plugin<object, { readonly outcome?: RequestFa
       if (serverContext?.outcome) factsOf.set(request, serverContext.outcome);
     },
     onParams({ params, request }) {
-      // Not validated yet: the client can send any value.
+      // This is not validated yet: the client can send any value.
       const name: unknown = params.operationName;
       const facts = factsOf.get(request);
       if (facts && typeof name === 'string' && name) facts.operation = name.slice(0, MAX_NAME_LENGTH);

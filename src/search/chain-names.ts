@@ -47,7 +47,7 @@ const NICKNAMES: ReadonlyMap<string, readonly string[]> = new Map([
 export function createChainNames(chains: readonly Chain[]): ChainNames {
   const names: { readonly chainKey: string; readonly text: string }[] = [];
   const words = new WordList();
-  /** By `chainId` and by CAIP-2 identifier. One map is enough, since the two never look alike. */
+  /** The keys of chains by `chainId` and by CAIP-2 identifier. One map is enough, since the two never look alike. */
   const identified = new Map<string, string[]>();
   const byCurrencySymbol = new Map<string, string[]>();
   for (const { chainKey, shortName, name, chainId, caip2, nativeCurrency } of chains) {

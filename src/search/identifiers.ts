@@ -34,7 +34,7 @@ const BETWEEN_PUNCTUATION = /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/su;
 
 /** Minimum hex digits that find the addresses beginning with them. Fewer would match addresses by chance. */
 const MIN_START_DIGITS = 6;
-/** Minimum hex digits of a whole address. Most have 40 or 64; zeros at the start can be missing, but hardly more than 8. */
+/** Minimum hex digits of a whole address. Most have 40 or 64; at most about 8 zeros at the start can be missing. */
 const MIN_WHOLE_DIGITS = 32;
 const PREFIX_LENGTH = '0x'.length;
 /** Minimum length of every identifier. */

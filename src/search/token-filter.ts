@@ -6,11 +6,11 @@ import { type ChainsByKey, nativesOn, type Places, type TokenIndexes } from './t
 
 /** Tokens must match every condition given; an omitted condition matches everything. */
 export interface TokenSearchFilter {
-  /** In any letter case. */
+  /** Keys of chains, in any letter case. */
   readonly chainKeys?: readonly string[] | undefined;
-  /** In any letter case. */
+  /** Types of chains, in any letter case. */
   readonly chainTypes?: readonly string[] | undefined;
-  /** Written as in a query. */
+  /** Symbols as a person types them. */
   readonly symbols?: readonly string[] | undefined;
   readonly isBridgeable?: boolean | undefined;
   readonly isNative?: boolean | undefined;

@@ -39,27 +39,27 @@ export interface ChainsByKey {
 export interface TokenIndexes {
   /** The number of the row in the listing, by place. */
   readonly rowAt: Uint32Array;
-  /** By {@link foldSymbol}. */
+  /** The tokens by symbol, in the form of {@link foldSymbol}. */
   readonly symbols: ReadonlyMap<string, Places>;
   readonly symbolStarts: WordStarts<TextPlaces>;
   readonly nameStarts: WordStarts<TextPlaces>;
-  /** By the letters and digits of the whole name. */
+  /** The tokens by the letters and digits of the whole name. */
   readonly names: ReadonlyMap<string, Places>;
   readonly chains: ReadonlyMap<string, ChainPlaces>;
   readonly chainKeyStarts: WordStarts<readonly [chainKey: string, ChainPlaces]>;
-  /** By folded address. */
+  /** The tokens by folded address. */
   readonly addresses: ReadonlyMap<string, Places>;
-  /** By the folded address in lower case. */
+  /** Finds tokens by the start of the folded address, in lower case. */
   readonly addressStarts: WordStarts<TextPlaces>;
   /** The distinct keys of names, in order. */
   readonly nameKeys: readonly string[];
-  /** By place, the index of its name's key in `nameKeys`. */
+  /** For each place: the index in `nameKeys` of the key of the token's name. */
   readonly nameAt: Uint32Array;
-  /** By place: 1 for bridgeable tokens. */
+  /** For each place: 1 if the token is bridgeable. */
   readonly isBridgeable: Uint8Array;
-  /** By place; see {@link staticRankOf}. */
+  /** For each place: the result of {@link staticRankOf}. */
   readonly staticRanks: Uint32Array;
-  /** By the place of a native asset: it and the other tokens with its symbol on its chain, if there are any. */
+  /** The native asset and all other tokens with its symbol on its chain, by the place of the native asset. */
   readonly nativeTwins: ReadonlyMap<number, Places>;
   /** The words of chain keys and names, to correct typos. */
   readonly words: WordList;

@@ -11,7 +11,7 @@ import { type KnownChains, NO_MATCH, scoresOf, type WordScores } from './word-sc
 export type { KnownChains };
 
 export interface TokenSearchRequest {
-  /** As a person types it; a blank query finds all tokens. */
+  /** The query as a person types it; a blank query finds all tokens. */
   readonly query: string;
   readonly filter: TokenSearchFilter;
   readonly order: TokenOrder;

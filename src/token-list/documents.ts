@@ -77,9 +77,9 @@ const WHOLE = '';
 /** The lists of one state. */
 interface Lists {
   readonly state: TokenListState;
-  /** By lower-case key. */
+  /** The chains by their lower-case key. */
   readonly chains: ReadonlyMap<string, EvmChain>;
-  /** By the lower-case key of their chain, or {@link WHOLE}. */
+  /** The lists by the lower-case key of their chain; the list of all chains by {@link WHOLE}. */
   readonly documents: LRUCache<string, TokenListDocument, TokenSnapshot>;
 }
 

@@ -70,7 +70,7 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): Sugg
     }
     const corrected = ways.filter(({ words }) => words.length > 0);
     const distinct = [...new Set(typed.map(foldText))].map((folded) => words.get(folded) ?? folded);
-    // If each word is right, one may mean a symbol. If a word is wrong and has no correction, there are no suggestions.
+    // If each word is right, one can stand for a symbol. If a wrong word has no correction, there are no suggestions.
     return ways.length > corrected.length ? withSymbols(distinct, chains) : corrected;
   }
 

@@ -9,7 +9,7 @@ const HAS_LETTER = /\p{L}/u;
 
 /** The words of texts. They are folded, and split at white space and punctuation. */
 export class WordList {
-  /** By first letter and length. */
+  /** The words by first letter and length. */
   readonly #groups = new Map<string, Set<string>>();
 
   add(text: string): void {
