@@ -294,7 +294,7 @@ export const SETTINGS = { ...PROCESS, ...UPSTREAM, ...FRESHNESS, ...STORAGE, ...
 export const FIXED_LIMITS = {
   /** How long the routes from a token are cached. */
   destinationsFreshMs: 60_000,
-  /** A refresh is held back if it lacks more than this share of the served rows, or of the last day's largest listing. */
+  /** A refresh is held back if it lacks more than this share of the served rows, or of the day's largest listing. */
   holdBackShrink: 0.5,
   /** Maximum distinct requests for routes that one operation may send to the upstream. */
   maxRoutesPerOperation: 10,

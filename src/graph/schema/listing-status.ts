@@ -42,7 +42,7 @@ const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').impl
       type: 'DateTime',
       nullable: true,
       description:
-        'When the snapshot was fetched, less the time that it had spent in caches in front of the upstream; null while EMPTY.',
+        'When the snapshot was fetched, minus the time that it had spent in caches in front of the upstream; null while EMPTY.',
     }),
     ageSeconds: t.int({
       nullable: true,

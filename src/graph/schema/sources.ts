@@ -33,7 +33,7 @@ const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').impleme
       type: 'DateTime',
       nullable: true,
       description:
-        'When the oldest answer behind this result was fetched, less the time that it had spent in caches in front of the upstream. Null if there is no bridgeable token.',
+        'When the oldest answer behind this result was fetched, minus the time that it had spent in caches in front of the upstream. Null if there is no bridgeable token.',
       resolve({ asOf }, _args, { tracker }) {
         tracker.note('routeTimes');
         return asOf;

@@ -142,7 +142,7 @@ builder.queryField('tokenSearch', (t) =>
     args: {
       query: t.arg.string({
         description:
-          'Words from symbol, name and chain ("eth arb"). Each may be a part of a symbol, or the start of a word in a name. A `chainId` ("8453") or a CAIP-2 identifier ("eip155:8453") also names its chain. A whole address or type of Move, at least the first 6 hex digits of an address ("0x833589"), its start and end ("0x8335…2913") and a CAIP-19 identifier match only addresses. A token must match all words; letter case, accents and full-width letters do not matter. If nothing matches, or if only the other words name a symbol ("eth coin"), punctuation and filler words ("on", "coin") are ignored. If still nothing matches, the symbol of a native currency also names its chains. Blank matches all tokens; more than 8 words are BAD_USER_INPUT.',
+          'Words from symbol, name and chain ("eth arb"). Each may be a part of a symbol, or the start of a word in the name of a token or chain. A `chainId` ("8453") or a CAIP-2 identifier ("eip155:8453") also names its chain. A whole address or Move type, at least the first 6 hex digits of an address ("0x833589"), the start and end of an address ("0x8335…2913") and a CAIP-19 identifier match only addresses. A token must match all words; letter case, accents and full-width letters do not matter. Punctuation and filler words ("on", "coin") are ignored if nothing matches with them, or if only the other words name a symbol ("eth coin"). If still nothing matches, the symbol of a native currency also names its chains. Blank matches all tokens; more than 8 words are BAD_USER_INPUT.',
       }),
       filter: t.arg({
         type: TokenFilterInput,

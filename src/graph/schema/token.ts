@@ -21,7 +21,7 @@ const PriceType = builder.objectRef<Price>('Price').implement({
     asOf: t.field({
       type: 'DateTime',
       description:
-        'When the gateway fetched the price, less the time that it had spent in caches in front of the upstream. The upstream does not say when it set the price.',
+        'When the gateway fetched the price, minus the time that it had spent in caches in front of the upstream. The upstream does not say when it set the price.',
       resolve({ asOf }, _args, { tracker }) {
         tracker.note('priceTimes');
         return asOf;
@@ -162,7 +162,7 @@ builder.queryFields((t) => ({
     type: [TokenType],
     nullable: true,
     description:
-      "Tokens, as the upstream's own operation of this name gives them. Without arguments: the whole listing. With `srcChainKey` alone: the tokens on that chain. With `srcToken`: the tokens that it can be moved to, most of them on other chains; these rows agree with the token listing, so a listed token appears as listed, and a row with other decimals than the listing is left out, because calculating an amount with wrong decimals loses money. Tokens are in the upstream's order, or in the operator's order of chains. An unknown key gives an empty list. Null with an error if the upstream cannot answer.",
+      "Tokens, as the upstream's own operation of this name gives them. Without arguments: the whole listing. With `srcChainKey` alone: the tokens on that chain. With `srcToken`: the tokens that this token can be moved to, most of them on other chains. These rows agree with the token listing: a listed token appears as it is listed. A row with other decimals than the listing is left out, because an amount with wrong decimals loses money. Tokens are in the upstream's order, or in the operator's order of chains. An unknown key gives an empty list. Null with an error if the upstream cannot answer.",
     args: {
       srcChainKey: t.arg.string({
         description:
