@@ -66,7 +66,7 @@ export async function assemble(options: AssembleOptions) {
         gateway.load().catch((err) => log.error({ err }, 'GraphQL Yoga could not be loaded'));
       loading = setTimeout(load, LOAD_AFTER_MS).unref();
     },
-    /** Stops refreshing, and makes the gateway not ready. It still responds to requests. */
+    /** Stops refreshing, and makes the gateway not ready. The gateway still responds to requests. */
     stop() {
       isStopping = true;
       clearTimeout(loading);
@@ -83,7 +83,7 @@ export async function assemble(options: AssembleOptions) {
   };
 }
 
-/** Creates the limit on the operations of each client. Its packages are loaded only if `RATE_LIMIT` is set. */
+/** Creates the limit on the operations of each client. The packages for it are loaded only if `RATE_LIMIT` is set. */
 async function openClientLimit(
   { rateLimit, redisUrl }: Config,
   log: Logger,

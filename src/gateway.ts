@@ -31,9 +31,9 @@ export interface GatewayOptions
     Omit<DocumentsOptions, 'schema'>,
     Omit<ContextOptions, 'unitsOfWholeToken'> {}
 
-/** A response that was written without GraphQL Yoga. It has no errors. */
+/** A response that was written without GraphQL Yoga. Such a response has no errors. */
 export interface WrittenResponse {
-  /** JSON in UTF-8, in parts. They are shared and must not be changed. */
+  /** JSON in UTF-8, in parts. The parts are shared and must not be changed. */
   readonly body: readonly Buffer[];
   /** The name of the operation, if the client gave one. */
   readonly operation: string | undefined;
@@ -84,7 +84,7 @@ export interface Gateway {
   respond(request: GatewayRequest, serverContext: ServerContext): Answer | Promise<Answer>;
 }
 
-/** The schema with the fields for federation. It does not depend on the settings. */
+/** The schema with the fields for federation. The schema does not depend on settings. */
 const graph = withFederation(schema);
 const tokenType = graph.getType('Token');
 const unitsOfWholeToken = isObjectType(tokenType) ? unitsOfWholeObject(tokenType) : 0;
@@ -220,7 +220,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const parameters = prepare(request);
       return respondWith(execute(parameters, client), parameters, request, serverContext);
     };
-    // Bound, because the queue starts the operation outside of the span of its request.
+    // `bind` keeps the tracing span of the request, because the queue starts the operation outside of this span.
     return queue.run(client, tracing?.bind(inTurn) ?? inTurn, (isByClient) =>
       refuseAsOverloaded(request, serverContext, isByClient),
     );

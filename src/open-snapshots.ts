@@ -24,11 +24,11 @@ export interface OpenOptions
       keyof Addresses | 'rateLimiter' | 'onAttempt' | 'onBreaker' | 'onChangeOver' | 'onFieldDrift'
     > {
   readonly addresses: Addresses;
-  /** The directory where listings are stored for the next start. Undefined: they are not stored. */
+  /** The directory where listings are stored for the next start. If undefined, listings are not stored. */
   readonly snapshotDir: string | undefined;
-  /** The file of listing rules. Undefined: there are no rules. */
+  /** The file of listing rules. If undefined, there are no rules. */
   readonly listingRules: string | undefined;
-  /** The Redis server through which gateways share snapshots. Undefined: they share nothing. */
+  /** The Redis server through which gateways share snapshots. If undefined, this gateway shares nothing. */
   readonly redisUrl: string | undefined;
   /** How long a Redis command may take, in milliseconds; a second unless given. */
   readonly redisTimeoutMs?: number | undefined;

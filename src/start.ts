@@ -22,7 +22,7 @@ const STOP_WITHIN_MS = 8_500;
 /** A signal repeated within this time counts once: npm repeats a signal that its whole process group has received. */
 const SAME_SIGNAL_MS = 1_000;
 
-/** Time for a slow reader of the log to take the last lines. Plus `CUT_OFF_AFTER_MS` it is below `STOP_WITHIN_MS`. */
+/** Time for a slow reader of the last log lines. The sum with `CUT_OFF_AFTER_MS` must be below `STOP_WITHIN_MS`. */
 const FLUSH_LOG_WITHIN_MS = 500;
 
 /** File handles reserved for snapshots, logs, Redis, modules that are loaded late, and Node itself. */

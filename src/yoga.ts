@@ -64,7 +64,7 @@ export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly basePath: string;
   /** The paths to serve besides the endpoint and the Model Context Protocol. */
   readonly servedPaths: readonly OptionalPath[];
-  /** The port for operators. If it is set, `/metrics` is served only there. */
+  /** The port for operators. If this port is set, `/metrics` is served only there. */
   readonly adminPort?: number | undefined;
   /** Whether to compress responses. False leaves it to the server in front. */
   readonly compression: boolean;

@@ -1,6 +1,6 @@
 /**
- * The memory of the guard, which holds back changed facts of a listing. It is stored and shared with the rows, so that
- * after a restart, or at another gateway, no value is forgotten and no hold-back period starts again.
+ * The memory of the guard, which holds back changed facts of a listing. The memory is stored and shared with the rows,
+ * so that after a restart, or at another gateway, no value is forgotten and no hold-back period starts again.
  */
 
 /** A row that is no longer listed, as it was last accepted, without its price. */
@@ -16,7 +16,7 @@ export interface GoneRow<Row> {
 /** A row that is held back, with the rows that the upstream sends in its place; or a new row that waits. */
 export interface HeldRow<Row> {
   readonly key: string;
-  /** Empty if the upstream no longer sends the row; several if they contradict each other. */
+  /** The rows that the upstream sends: none if it no longer sends the row, several if they contradict each other. */
   readonly rows: readonly Row[];
   /** Since when every listing had these values (milliseconds since 1970). */
   readonly since: number;

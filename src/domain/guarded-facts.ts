@@ -40,7 +40,7 @@ export function contradictedFacts<Row>(
   return facts.filter((fact) => factKey(fact, one) !== factKey(fact, other));
 }
 
-/** Facts of chains and tokens from the embedded listing. Those of EVM chains and their tokens are public facts. */
+/** Facts of chains and tokens from the embedded listing. The facts of EVM chains and their tokens are public. */
 export interface EmbeddedFacts {
   readonly chains: readonly Chain[];
   /** The keys of EVM chains, by CAIP-2 identifier. */
@@ -56,7 +56,7 @@ interface FactForm {
   /** Completes "expected …". */
   readonly expected: string;
   readonly isValue: (text: string) => boolean;
-  /** Gives equal texts for values that mean the same. Without it, each value means only itself. */
+  /** Gives equal texts for values that mean the same. Without `fold`, only equal values mean the same. */
   readonly fold?: (value: string) => string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The history of a listing: its last changes. It is stored and shared with the rows, so that gateways that serve the
- * same rows have the same history.
+ * The history of a listing: its last changes. The history is stored and shared with the rows, so that gateways that
+ * serve the same rows have the same history.
  */
 
 /** One change of a listing, from the state with the cursor `from` to the next state. */

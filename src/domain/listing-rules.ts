@@ -195,7 +195,7 @@ function placeOf(text: string): Place | undefined {
   return chainKey === '' || address === '' ? undefined : { chainKey, address };
 }
 
-/** A text that is equal for all spellings of one key, or of one CAIP identifier. It is made without the listings. */
+/** A text that is equal for all spellings of one key, or of one CAIP identifier. The listings are not needed for it. */
 function placeKey(place: Place): string {
   if (!('caip2' in place)) return rowKey(place);
   const { caip2, asset, address } = place;

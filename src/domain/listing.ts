@@ -22,7 +22,7 @@ export interface HeldBackFact {
   readonly fact: GuardedFact;
   /** The value that is served: the last accepted one. */
   readonly served: string;
-  /** The value that the upstream sends. If it sends several at once, they are joined by "and". */
+  /** The value that the upstream sends. Several values at once are joined by "and". */
   readonly upstream: string;
   /** When the upstream first sent it (milliseconds since 1970). */
   readonly since: number;
@@ -31,7 +31,7 @@ export interface HeldBackFact {
 /** The `heldBack` of nearly all rows. */
 export const NOTHING_HELD_BACK: readonly HeldBackFact[] = Object.freeze([]);
 
-/** A network that tokens can move from or to. Its identity is `chainKey`; `chainId` is not unique. */
+/** A network that tokens can move from or to. `chainKey` identifies the chain; `chainId` is not unique. */
 export interface Chain {
   readonly chainKey: string;
   /** Family such as `evm`, lower-case; an open set. */
@@ -41,7 +41,7 @@ export interface Chain {
   readonly shortName: string;
   readonly name: string;
   readonly nativeCurrency: NativeCurrency;
-  /** Its CAIP-2 identifier; null if the row gives none, or if another chain has it. */
+  /** The CAIP-2 identifier of the chain; null if the row gives none, or if another chain has the identifier. */
   readonly caip2: string | null;
   /** Facts on which the upstream contradicts this row; empty for nearly all. */
   readonly heldBack: readonly HeldBackFact[];
@@ -53,7 +53,7 @@ export interface Price {
   readonly asOf: number;
 }
 
-/** A transferable asset on one chain. Its identity is `chainKey` and `address` together. */
+/** A transferable asset on one chain. `chainKey` and `address` together identify the token. */
 export interface Token {
   readonly isBridgeable: boolean;
   readonly chainKey: string;
@@ -97,7 +97,7 @@ export interface UnreadableRows {
 /** The largest listing that was served within a period. */
 export interface LargestListing {
   readonly rows: number;
-  /** When it was last served (milliseconds since 1970). */
+  /** When the listing was last served (milliseconds since 1970). */
   readonly at: number;
 }
 
@@ -132,10 +132,10 @@ export function sentAtOf({ takenAt, upstreamAgeMs = 0 }: RowsAge): number {
 export interface Fetched<Row> extends SourceAndAge {
   readonly rows: readonly Row[];
   readonly rejected: RejectedRows;
-  /** Only in a new answer. It is not stored. */
+  /** The rows that cannot be read. Only in a new answer; not stored. */
   readonly unreadable?: UnreadableRows | undefined;
   /**
-   * Only in a new answer: by key, the rows that contradict each other on guarded facts. They are not among `rows`.
+   * Only in a new answer: by key, the rows that contradict each other on guarded facts. Such rows are not in `rows`.
    */
   readonly contradictory?: ReadonlyMap<string, readonly Row[]> | undefined;
   /** The memory of the guard; undefined for a new answer, and for a listing that an older gateway has stored. */
@@ -167,7 +167,7 @@ export interface RouteClients {
   readonly isListed: boolean;
   /** Calls the listener with each client that waits, and with each one that joins later. */
   watch(listener: (client: RouteClient) => void): void;
-  /** True for a background request. It is sent only if no other request waits, and is not retried. */
+  /** True for a background request. Such a request is sent only if no other request waits, and is not retried. */
   readonly isForNobody?: boolean;
 }
 
@@ -186,10 +186,10 @@ export interface ListingRows {
 export interface Service {
   /** The name of the service that gets the requests now. */
   readonly source: ServiceName;
-  /** Fetches a whole listing. It is never empty. */
+  /** Fetches a whole listing, which is never empty. */
   fetch<Name extends keyof ListingRows>(name: Name): Promise<Fetched<ListingRows[Name]>>;
   /**
-   * Fetches the routes from a token. There may be none.
+   * Fetches the routes from a token, which may have none.
    *
    * @param clients the clients that wait; they determine the request's place in the queue
    */
@@ -197,8 +197,8 @@ export interface Service {
   /** The delay of requests for whole listings now, and its cause; undefined if there is none. */
   delay?(): RequestDelay | undefined;
   /**
-   * Tells a service with failover which service stored or shared rows are from. If they are from the successor, it
-   * switches to the successor.
+   * Tells a service with failover which service stored or shared rows are from. If the rows are from the successor,
+   * the service switches to the successor.
    */
   switchTo?(source: ServiceName): void;
 }

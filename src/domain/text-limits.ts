@@ -18,7 +18,7 @@ export const TEXT_LIMITS = {
   search: 200,
   /** The `id` of the longest row: base64 of JSON, which takes at most six characters for each character. */
   id: Math.ceil(((MAX_LENGTHS.chainKey + MAX_LENGTHS.address) * 6 + 20) * (4 / 3)),
-  /** Longer than any cursor that the gateway writes. */
+  /** A cursor. The gateway writes only shorter ones. */
   cursor: 4_096,
   /** The longest identifiers that the grammars of CAIP-2 and CAIP-19 allow. */
   caip2: 8 + 1 + 32,
@@ -44,7 +44,7 @@ export const MIN_RESPONSE_LIMIT = 8_388_608;
 /** The bytes that are allowed for one token. A token with every field and its chain has about 700. */
 const BYTES_OF_WHOLE_TOKEN = 1_000;
 
-/** The limit on the bytes of one response. It grows with the token listing, so that the whole listing always fits. */
+/** The limit on the bytes of one response. The limit grows with the token listing, so that the listing always fits. */
 export function maxResponseBytes(listedTokens: number): number {
   return Math.max(MIN_RESPONSE_LIMIT, listedTokens * BYTES_OF_WHOLE_TOKEN);
 }

@@ -50,7 +50,7 @@ export type Fragments = Readonly<Record<string, FragmentDefinitionNode>>;
 
 const fragmentsOfDocuments = new WeakMap<DocumentNode, Fragments>();
 
-/** The fragments of a document. They are collected once, however often it is executed. */
+/** The fragments of a document. They are collected once, however often the document is executed. */
 export function fragmentsOf(document: DocumentNode): Fragments {
   const known = fragmentsOfDocuments.get(document);
   if (known) return known;
@@ -135,8 +135,8 @@ const NAME_TOO_LONG = `Expected names of at most ${TEXT_LIMITS.name} characters 
 const LONG_WORD = new RegExp(`(?<!\\w)\\w{${TEXT_LIMITS.name + 1}}`);
 
 /**
- * Checks a document before it is parsed. It stops at the first token over a limit, so a longer document does not cost
- * more. It also stops at a syntax error, which the parser then reports.
+ * Checks a document before it is parsed. The check stops at the first token over a limit, so a longer document does not
+ * cost more. The check also stops at a syntax error, which the parser then reports.
  *
  * Names are limited because a response repeats the key of a field for each row.
  *

@@ -5,7 +5,7 @@
  */
 import { MIN_RESPONSE_LIMIT } from '../domain/text-limits.js';
 
-/** Thrown by {@link fallBack}. It has no stack, so that attackers cannot make it expensive. */
+/** Thrown by {@link fallBack}. This object has no stack, so that attackers cannot make falling back expensive. */
 export const FALL_BACK: unknown = Object.freeze({ message: 'The operation is left to graphql-js.' });
 
 /**
@@ -48,7 +48,7 @@ export interface Tracker {
 
 /** The part of an operation's context that an execution uses. */
 export interface ExecutionContext {
-  /** Undefined: JSON is not kept. */
+  /** Tracks what kept JSON depends on. If undefined, JSON is not kept. */
   readonly tracker?: Tracker;
   /** Limit on the bytes of the response, at least {@link MIN_RESPONSE_LIMIT}. Called only beyond that minimum. */
   readonly maxResponseBytes?: () => number;
@@ -59,7 +59,7 @@ export type Write = (value: unknown, execution: Execution) => void;
 
 /** JSON that can be kept, with the reads that it depends on. */
 export interface TrackedJson {
-  /** Bytes if it is long: sending one more part then costs less than copying the text. */
+  /** The JSON: as bytes if it is long, since sending one more part then costs less than copying the text. */
   readonly json: string | Buffer;
   readonly bytes: number;
   /** Undefined if other operations cannot use the JSON. */
@@ -107,7 +107,7 @@ export class Execution {
     if (this.text.length > MAX_TEXT) this.flush();
   }
 
-  /** The response in parts. They must not be changed, because kept JSON is among them. */
+  /** The response in parts. The parts must not be changed, because kept JSON is among them. */
   finish(): readonly Buffer[] {
     this.flush();
     return this.parts;

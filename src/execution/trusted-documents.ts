@@ -7,7 +7,7 @@ import type { Documents } from './documents.js';
 import type { OperationParameters } from './operation-writer.js';
 
 export interface TrustedDocumentsOptions {
-  /** Texts by id; undefined: clients cannot send ids. */
+  /** The texts of trusted documents by id. If undefined, clients cannot send ids. */
   readonly trustedDocuments?: ReadonlyMap<string, string> | undefined;
   /** Whether all other documents are refused. */
   readonly trustedDocumentsOnly?: boolean | undefined;
@@ -39,7 +39,7 @@ export interface TrustedDocuments {
   resolve(parameters: Parameters): Parameters | DocumentRefusal;
 }
 
-/** A query for the SDL alone, as routers send it. It is always accepted. */
+/** A query for the SDL alone, as routers send it. Such a query is always accepted. */
 const SDL_ONLY = /^(?:query(?: \w+)?)?\{(?:\w+:)?(?:_service\{sdl\}|_sdl)\}$/;
 const MAX_SDL_LENGTH = 500;
 const MAX_SHOWN = 100;

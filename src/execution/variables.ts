@@ -45,7 +45,7 @@ export function coerceVariables(
   }
 }
 
-/** Throws for an invalid value. It uses `instanceof`: isNonNullType and its like take several times as long. */
+/** Throws for an invalid value. Uses `instanceof`: functions such as isNonNullType take several times as long. */
 function coerce(given: GraphQLInputType, value: unknown): unknown {
   const isNonNull = given instanceof GraphQLNonNull;
   if (value === null || value === undefined) return isNonNull ? fallBack() : null;

@@ -13,7 +13,7 @@ export interface GatewayContext {
   readonly loaders: Loaders;
   /** The cost of the operation so far. */
   readonly cost: CostMeter;
-  /** Makes a log that adds the request's id to each line. Only errors need it. */
+  /** Makes a log that adds the request's id to each line. It is only called for errors. */
   readonly log: () => Logger;
   /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. */
   readonly isPriceFresh: (asOf: number) => boolean;

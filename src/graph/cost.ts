@@ -44,7 +44,7 @@ export interface MeteredOperation {
 export interface CostLimits {
   /** Limit on CPU time, in units. If the whole token listing costs more, its cost is the limit. */
   readonly maxCost: number;
-  /** Limit on the rows of all lists together, and so on the size of the response. It does not grow with the listing. */
+  /** Limit on the rows of all lists together, and so on the size of the response. This limit is fixed. */
   readonly maxRows: number;
   /** Units for one token with every field and its chain. */
   readonly unitsOfWholeToken: number;

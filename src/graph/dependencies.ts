@@ -4,9 +4,9 @@ import type { ReadSnapshots } from '../snapshots/view/operation-view.js';
 import type { TrackedReads } from './dependency-tracker.js';
 
 /*
- * Dependencies: what a response was made from. They are tracked while an operation runs, and stored with its cached
- * response. Before the response is used again, they are compared with the snapshots that are served now. The caching
- * headers follow from them.
+ * Dependencies: what a response was made from. Dependencies are tracked while an operation runs, and stored with its
+ * cached response. Before the response is used again, they are compared with the snapshots that are served now. The
+ * caching headers follow from them.
  */
 
 /** Reads the present value of everything that responses can depend on, by name. */
@@ -44,7 +44,7 @@ export interface Dependencies {
   readonly routesTakenAt: number | undefined;
 }
 
-/** A complete result without errors. It can be used again while its dependencies are current. */
+/** A complete result without errors. The result can be used again while its dependencies are current. */
 export interface CacheableResult {
   readonly dependencies: Dependencies;
   /** The operation's name, if the client gave one. */
@@ -129,7 +129,7 @@ export function staleListingsHeader(
 const STALE_WHILE_REVALIDATE = 60;
 /** Seconds for which caches may serve a stale response while the gateway is unreachable. */
 const STALE_IF_ERROR = 86_400;
-/** Seconds for which a response without listings may be served. It shows the schema, which a release can change. */
+/** Seconds for which a response without listings may be served: it shows the schema, which a release can change. */
 const MAX_AGE_OF_SCHEMA = 300;
 
 /**

@@ -122,7 +122,7 @@ export class Loaders {
   }
 
   /**
-   * The routes from a token. They are empty after very many refusals: the whole operation has failed then.
+   * The routes from a token. The routes are empty after very many refusals: the whole operation has failed then.
    *
    * @throws GatewayError ROUTE_BUDGET_EXCEEDED, synchronously
    */
@@ -132,7 +132,7 @@ export class Loaders {
     return this.madeRouteReads.routesFrom(filter);
   }
 
-  /** The known sources of this token; null if routes are not swept. It never asks the upstream. */
+  /** The known sources of this token; null if routes are not swept. Never asks the upstream. */
   sourcesOf(chainKey: string, address: string): MaybePromise<TokenSources | null> {
     const { view, tracker } = this.options;
     tracker.note('routes');

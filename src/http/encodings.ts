@@ -27,7 +27,7 @@ const brotli: Compress = (body, isReused, isForGood) => {
   });
 };
 
-/** The compressors, the best first. They run in the thread pool, not on the event loop. */
+/** The compressors, the best first. Compressors run in the thread pool, not on the event loop. */
 const COMPRESSORS: ReadonlyMap<Encoding, Compress> = new Map<Encoding, Compress>([
   ['br', brotli],
   ...(compressZstd ? [['zstd', (body: Uint8Array) => compressZstd(body)] as const] : []),

@@ -30,7 +30,7 @@ function urlOfPath(path: string, target: string): URL {
   return url.pathname === (end < 0 ? path : path.slice(0, end)) ? url : nowhere(target);
 }
 
-/** A path that does not exist: the target as one segment, cut if it is long. The log shows it. */
+/** A path that does not exist: the target as one segment, cut if it is long, for the log. */
 function nowhere(target: string): URL {
   return new URL(`http://gateway/${encodeURIComponent(target.slice(0, MAX_SHOWN))}`);
 }

@@ -132,7 +132,7 @@ export async function callTool(
   const response = JSON.parse(json) as GraphResponse;
   if (response.errors || !response.data) return errorResult(tool, response);
   const { data } = response;
-  // Also as text, for clients that do not read structured results.
+  // The data is also sent as text, for clients that do not read structured results.
   return {
     result: { content: [{ type: 'text', text: JSON.stringify(data) }], structuredContent: data },
     codes: [],

@@ -60,9 +60,10 @@ const require = createRequire(import.meta.url);
 const PACKAGE = require.resolve('@modelcontextprotocol/server');
 
 /**
- * Loads the package. It takes 10 MB, and most processes never need it. `require` opens one file after another, while
- * import() would open a hundred at once. If no file handle is free, this throws before it calls `require`: Node would
- * remember the failure and never load the package. So this function can be called again after it has thrown.
+ * Loads the package of the protocol. The package takes 10 MB, and most processes never need it. `require` opens one
+ * file after another, while import() would open a hundred at once. If no file handle is free, this throws before it
+ * calls `require`: Node would remember the failure and never load the package. So this function can be called again
+ * after it has thrown.
  */
 function loadProtocol(): Protocol {
   closeSync(openSync(PACKAGE, 'r'));

@@ -63,7 +63,7 @@ function refusalOf({ code, message }: OperationLimitError): ExecutionResult {
 /** Adds the code BAD_USER_INPUT to an error of the GraphQL server about variables or arguments. */
 function withBadInputCode(error: GraphQLError): GraphQLError {
   const code: ErrorCode = 'BAD_USER_INPUT';
-  // In place: there can be one for each row, and each copy would collect a stack.
+  // The error is changed in place: there can be one error for each row, and each copy would collect a stack.
   Object.assign(error.extensions, error.path ? { code } : { code, http: { spec: true, status: 400 } });
   return error;
 }

@@ -34,7 +34,8 @@ export function useQueryMethod(path: string): Plugin {
       if (new URL(request.url).pathname !== path) return;
       response.headers.set('accept-query', QUERY_TYPE);
       if (response.status !== 405) return;
-      // Set on a copy: the headers of Yoga's response distinguish letter case, so `set` would add a second "Allow".
+      // The header is set on a copy: the headers of Yoga's response distinguish letter case, so `set` would add a
+      // second "Allow".
       const others = [...response.headers].filter(([name]) => name.toLowerCase() !== 'allow');
       const headers = { ...Object.fromEntries(others), allow: `GET, HEAD, POST, ${QUERY}, OPTIONS` };
       setResponse(new fetchAPI.Response(response.body, { status: 405, headers }));

@@ -10,9 +10,9 @@ import { COST } from '../http/caching.js';
  * operation read, with their ages in whole seconds, as in `chains;age=340, tokens;age=95`. `x-cost` has the cost. The
  * HTTP server gets the dependencies of each response without errors, so that it can be cached.
  *
- * The executor of GraphQL Yoga is not used, because it differs from graphql-js in two ways. It takes an object with a
- * member `then` for a promise. And if a fragment is spread a second time with a condition that is null, it refuses
- * the operation, while graphql-js does not evaluate that condition.
+ * The executor of GraphQL Yoga is not used, because it differs from graphql-js in two ways. Yoga's executor takes an
+ * object with a member `then` for a promise. And if a fragment is spread a second time with a condition that is null,
+ * it refuses the operation, while graphql-js does not evaluate that condition.
  */
 export function useResults(): Plugin<
   GatewayContext & { readonly outcome?: { cacheable?: CacheableResult } }

@@ -32,7 +32,7 @@ const BASE58 = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 const BASE64 = /^[\w-]{48}$/;
 const BETWEEN_PUNCTUATION = /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/su;
 
-/** Minimum hex digits that find the addresses beginning with them. Fewer would match addresses by chance. */
+/** Minimum hex digits of the start of an address in a query. Fewer digits would match addresses by chance. */
 const MIN_START_DIGITS = 6;
 /** Minimum hex digits of a whole address. Most have 40 or 64; at most about 8 zeros at the start can be missing. */
 const MIN_WHOLE_DIGITS = 32;

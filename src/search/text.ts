@@ -10,7 +10,7 @@ export interface SearchWord {
   readonly folded: string;
   /**
    * Its letters and digits, or the whole word if it has neither: the form in which names and symbols are searched.
-   * Empty for an identifier, which does not match names or symbols.
+   * The text is empty for an identifier, which does not match names or symbols.
    */
   readonly letters: string;
   /** The addresses that it may stand for, in the letter case as typed. */
@@ -18,7 +18,7 @@ export interface SearchWord {
   readonly identifier: Identifier | undefined;
 }
 
-/** One way to understand a query. It finds the rows that match every word. */
+/** One way to understand a query. An interpretation finds the rows that match every word. */
 export interface Interpretation {
   readonly words: readonly SearchWord[];
   /** Whether a chain is also named by the symbol of its native currency. */

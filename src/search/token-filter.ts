@@ -17,7 +17,7 @@ export interface TokenSearchFilter {
   readonly hasPrice?: boolean | undefined;
   readonly minPriceUsd?: number | undefined;
   readonly maxPriceUsd?: number | undefined;
-  /** Only these tokens match. They must be the row objects of the listing that is searched. */
+  /** Only these tokens match. The tokens must be the row objects of the listing that is searched. */
   readonly reachable?: ReadonlySet<Token> | undefined;
 }
 

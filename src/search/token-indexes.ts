@@ -26,7 +26,7 @@ export type TextPlaces = readonly [text: string, places: Places];
 /** The tokens of one chain. */
 export interface ChainPlaces {
   readonly all: Places;
-  /** Those whose address is the placeholder of native assets. */
+  /** The tokens whose address is the placeholder of native assets. */
   readonly natives: Places;
 }
 
@@ -35,7 +35,7 @@ export interface ChainsByKey {
   byKey(chainKey: string): Chain | undefined;
 }
 
-/** Everything that a search needs besides rows and prices. It keeps no rows alive, so that old ones can be freed. */
+/** Everything that a search needs besides rows and prices. Indexes keep no rows alive: old rows can be freed. */
 export interface TokenIndexes {
   /** The number of the row in the listing, by place. */
   readonly rowAt: Uint32Array;

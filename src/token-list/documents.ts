@@ -11,7 +11,7 @@ import { type ChainSnapshot, type TokenSnapshot, tokenListStateOf } from '../sna
 
 /** The name of the lists. The schema allows letters, digits and spaces. */
 const NAME = 'Chains and Tokens';
-/** Limit on the lists of single chains with their compressed bodies. For 10,000 tokens they take less than 3 MB. */
+/** Limit on the lists of single chains with their compressed bodies. The lists of 10,000 tokens take less than 3 MB. */
 const MAX_CHAIN_LIST_BYTES = 6 * 2 ** 20;
 /** Estimated size of a list without its body. */
 const DOCUMENT_BYTES = 1_000;

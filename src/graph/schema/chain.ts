@@ -19,7 +19,7 @@ const NativeCurrencyType = builder.objectRef<NativeCurrency>('NativeCurrency').i
     }),
     address: t.exposeString('address', {
       description:
-        'Address that stands for the currency in token lists, as the upstream writes it. It is usually a placeholder (0xEeee…) without a contract.',
+        'Address that stands for the currency in token lists, as the upstream writes it. This address is usually a placeholder (0xEeee…) without a contract.',
     }),
   }),
 });
@@ -36,7 +36,7 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
     }),
     chainKey: t.exposeString('chainKey', {
       description:
-        'Unique lower-case key, used wherever a chain is referred to. It can differ from the marketing name: Kaia is "klaytn", BNB Chain is "bsc". `chains(search:)` finds a chain by both names.',
+        'Unique lower-case key, used wherever a chain is referred to. The key can differ from the marketing name: Kaia is "klaytn", BNB Chain is "bsc". `chains(search:)` finds a chain by both names.',
     }),
     chainType: t.exposeString('chainType', {
       description:
@@ -44,7 +44,7 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
     }),
     chainId: t.exposeFloat('chainId', {
       description:
-        "The chain's own number for itself. It is a whole number, but a Float because it can exceed 2^31-1; it can be negative. Not unique: several non-EVM chains have 1, like Ethereum. Never use it as a key.",
+        "The chain's own number for itself. A whole number, but of the type Float because it can exceed 2^31-1; it can be negative. Not unique: several non-EVM chains have 1, like Ethereum. Never use `chainId` as a key.",
     }),
     shortName: t.exposeString('shortName', { description: 'Short name for display; may be empty.' }),
     name: t.exposeString('name', { description: 'Full name for display; may be empty.' }),

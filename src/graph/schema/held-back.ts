@@ -21,7 +21,7 @@ const HeldBackFactType = builder.objectRef<HeldBackFact>('HeldBackFact').impleme
     since: t.expose('since', {
       type: 'DateTime',
       description:
-        'When the upstream first sent that value. It starts again if the upstream sends another value in between.',
+        'When the upstream first sent that value. This time starts again if the upstream sends another value in between.',
     }),
   }),
 });

@@ -47,7 +47,7 @@ const NULL_ONLY_WITH_ERROR: readonly string[] = [
   'Token.destinations',
 ];
 
-/** The schema of the graph. It does not depend on settings. */
+/** The schema of the graph. The schema does not depend on settings. */
 export const schema = builder.toSchema({ directives: [...specifiedDirectives, SEMANTIC_NON_NULL] });
 
 /** The text of `schema.graphql`, for clients. It marks the fields that are null only with an error. */

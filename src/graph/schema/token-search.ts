@@ -138,7 +138,7 @@ builder.queryField('tokenSearch', (t) =>
     type: TokenConnectionType,
     nullable: true,
     description:
-      'Searches the listed tokens by text that a person types or pastes, one page at a time. While both listings stay the same (`listings { version }`) and prices do not become too old, paging on from `endCursor` returns every token exactly once. If they change between two pages, only tokens whose position in the order moved can be repeated or missed. Null with an error until there is a snapshot of the token listing.',
+      'Searches the listed tokens by text that a person types or pastes, one page at a time. While both listings stay the same (`listings { version }`) and prices do not become too old, paging on from `endCursor` returns every token exactly once. If a listing changes between two pages, only tokens whose position in the order moved can be repeated or missed. Null with an error until there is a snapshot of the token listing.',
     args: {
       query: t.arg.string({
         description:

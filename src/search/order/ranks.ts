@@ -3,7 +3,7 @@ import { MAX_LISTING_ROWS } from '../../domain/listing.js';
 import { MAX_WORDS } from '../text.js';
 import { MATCH, type Match } from '../word-starts.js';
 
-/** The scores of the ways in which a word can match a token; lower is better. The best way counts. */
+/** The scores of the ways in which a word can match a token; lower is better. The best score counts. */
 export const SCORES = {
   symbol: 0,
   wholeName: 1,

@@ -28,7 +28,7 @@ export function correctedWords(
   const ofNames = indexes.words.near(typed, MIN_FOR_ANY_TYPO, MAX_NEAR);
   const others = [...new Set([...ofChains, ...ofNames])].flatMap((word) => {
     const { isSymbol, count } = usesOf(word, indexes);
-    // A plural means many: "stables" is not the chain Stable.
+    // A plural is not a typo: "stables" does not mean the chain Stable.
     if (isSymbol || respelledWords.includes(word) || typed === `${word}s`) return [];
     return [{ word, isOfChain: ofChains.includes(word), count }];
   });
