@@ -43,7 +43,7 @@ export interface Documents {
   checkTokens(source: Source): void;
   /** The errors of a parsed document: those of the limits, or else those of validation. */
   errorsOf(document: DocumentNode): readonly GraphQLError[];
-  /** The parsed documents by text. `syntaxErrors` has the errors of texts that cannot be parsed. */
+  /** The parsed documents, by text. `syntaxErrors` has the errors of texts that cannot be parsed. */
   readonly parsed: LRUCache<string, DocumentNode>;
   readonly syntaxErrors: LRUCache<string, Error>;
 }

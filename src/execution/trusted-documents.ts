@@ -9,7 +9,7 @@ import type { OperationParameters } from './operation-writer.js';
 export interface TrustedDocumentsOptions {
   /** The texts of trusted documents by id. If undefined, clients cannot send ids. */
   readonly trustedDocuments?: ReadonlyMap<string, string> | undefined;
-  /** Whether all other documents are refused. */
+  /** Whether documents that are not trusted are refused. */
   readonly trustedDocumentsOnly?: boolean | undefined;
   /** The documents of the gateway's own pages, which are trusted, too. */
   readonly pageDocuments?: readonly string[] | undefined;

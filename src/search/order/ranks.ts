@@ -34,7 +34,7 @@ const COUNT_LIMIT = MAX_LISTING_ROWS + 1;
 /** The parts of a token's state, which is the sum of the parts that apply to the token; lower is better. */
 export const STATE = { notBridgeable: 2, notPriced: 1 } as const;
 
-/** The symbol match of a token if no word is its symbol, its whole name, or the start of its symbol. */
+/** The symbol match of a token if no word is its symbol or the start of it, and no words are its whole name. */
 export const NO_SYMBOL_MATCH = SCORES.address * MAX_WORDS;
 
 /**
